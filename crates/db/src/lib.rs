@@ -1,0 +1,1 @@
+//! One SQL text, two engines.
