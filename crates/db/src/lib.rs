@@ -1,1 +1,39 @@
-//! One SQL text, two engines.
+//! One SQL text, two engines: closures on embedded SQLite or on PostgreSQL.
+//!
+//! Work is a synchronous closure: `db.read(|conn| …)` reads, `db.write(|tx| …)` is one transaction.
+//! Statements are static values declared with [`statements!`], rows are structs declared with [`row!`].
+//! Parameters are `$1…$n` on both engines; where the engines differ in a word, a `{token}` stands for it.
+
+mod conn;
+mod db;
+mod dialect;
+mod error;
+mod job;
+mod migrate;
+mod options;
+mod postgres;
+mod queue;
+mod row;
+mod sqlite;
+mod statement;
+mod stats;
+mod value;
+
+pub use conn::{Conn, Tx};
+pub use db::Db;
+pub use error::Error;
+pub use migrate::{Migration, MigrationState};
+pub use options::Options;
+#[doc(hidden)]
+pub use row::column_name;
+pub use row::{Column, ColumnRef, Columns, JsonText, Row, WrongType};
+pub use statement::{AnyStatement, Command, Query, Statement};
+pub use stats::{Latency, Stats};
+pub use value::Value;
+
+/// Which engine a database is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Engine {
+    Sqlite,
+    Postgres,
+}

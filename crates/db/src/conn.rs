@@ -1,0 +1,209 @@
+//! What a closure works with. `Conn` takes queries only, so writing outside a transaction does not compile.
+//! After a failed statement a transaction is lost on both engines alike.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::ops::Deref;
+
+use crate::statement::Text;
+use crate::{AnyStatement, Columns, Command, Error, Query, Row, Statement, Value};
+use crate::{postgres, sqlite};
+
+/// A connection of one of the engines.
+pub(crate) enum Link<'a> {
+    Sqlite(&'a sqlite::Connection),
+    Postgres(&'a postgres::Session),
+}
+
+/// Why a statement failed, for whoever decides about the transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// The statement was refused; running it again would not help.
+    Refused,
+    /// The same work may succeed when run again: serialization failure, deadlock.
+    Retry,
+    /// The connection is gone.
+    Broken,
+    /// The storage below the database failed.
+    Disk(String),
+}
+
+/// An error for the closure, and what it means for the transaction.
+#[derive(Debug)]
+pub(crate) struct Failed {
+    pub(crate) error: Error,
+    pub(crate) failure: Failure,
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Failed {
+            error,
+            failure: Failure::Refused,
+        }
+    }
+}
+
+/// Takes each row of a result.
+pub(crate) type Sink<'s> = &'s mut dyn FnMut(&mut Columns<'_>) -> Result<(), Error>;
+
+/// A connection that reads.
+pub struct Conn<'a> {
+    link: Link<'a>,
+    transaction: bool,
+    failure: RefCell<Option<Failure>>,
+}
+
+impl<'a> Conn<'a> {
+    pub(crate) fn new(link: Link<'a>) -> Self {
+        Conn {
+            link,
+            transaction: false,
+            failure: RefCell::new(None),
+        }
+    }
+
+    /// Every row.
+    pub fn all<R: Row>(&self, query: &Query<R>, args: &[Value<'_>]) -> Result<Vec<R>, Error> {
+        self.rows(query, args)
+    }
+
+    /// The row, if there is one. More than one is an error.
+    pub fn opt<R: Row>(&self, query: &Query<R>, args: &[Value<'_>]) -> Result<Option<R>, Error> {
+        self.at_most_one(query, args)
+    }
+
+    /// The row. None, or more than one, is an error.
+    pub fn one<R: Row>(&self, query: &Query<R>, args: &[Value<'_>]) -> Result<R, Error> {
+        self.exactly_one(query, args)
+    }
+
+    fn rows<S: Statement>(&self, statement: &S, args: &[Value<'_>]) -> Result<Vec<S::Row>, Error> {
+        let mut rows = Vec::new();
+        self.run(statement.inner(), args, &mut |columns| {
+            rows.push(S::Row::read(columns)?);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    fn at_most_one<S: Statement>(
+        &self,
+        statement: &S,
+        args: &[Value<'_>],
+    ) -> Result<Option<S::Row>, Error> {
+        let (mut found, mut many) = (None, false);
+        self.run(statement.inner(), args, &mut |columns| {
+            match found {
+                Some(_) => many = true,
+                None => found = Some(S::Row::read(columns)?),
+            }
+            Ok(())
+        })?;
+        if many {
+            let statement = statement.name();
+            return Err(Error::ManyRows { statement });
+        }
+        Ok(found)
+    }
+
+    fn exactly_one<S: Statement>(
+        &self,
+        statement: &S,
+        args: &[Value<'_>],
+    ) -> Result<S::Row, Error> {
+        let statement_name = statement.name();
+        self.at_most_one(statement, args)?.ok_or(Error::NoRow {
+            statement: statement_name,
+        })
+    }
+
+    fn run(&self, text: &Text, args: &[Value<'_>], sink: Sink<'_>) -> Result<u64, Error> {
+        if self.transaction && self.failure.borrow().is_some() {
+            return Err(Error::Aborted);
+        }
+        let result = match self.link {
+            Link::Sqlite(connection) => connection.run(text, args, sink),
+            Link::Postgres(session) => session.run(text, args, sink),
+        };
+        result.map_err(|failed| {
+            self.failure.replace(Some(failed.failure));
+            failed.error
+        })
+    }
+}
+
+impl fmt::Debug for Conn<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Conn")
+            .field("transaction", &self.transaction)
+            .field("failure", &self.failure)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A transaction: reads what [`Conn`] reads, and writes.
+#[derive(Debug)]
+pub struct Tx<'a> {
+    conn: Conn<'a>,
+}
+
+impl<'a> Tx<'a> {
+    pub(crate) fn new(link: Link<'a>) -> Self {
+        let mut conn = Conn::new(link);
+        conn.transaction = true;
+        Tx { conn }
+    }
+
+    /// A "transaction" around nothing, for jobs that only read.
+    pub(crate) fn reading(link: Link<'a>) -> Self {
+        Tx {
+            conn: Conn::new(link),
+        }
+    }
+
+    /// The first failure; with one, the transaction must not be committed.
+    pub(crate) fn failure(&self) -> Option<Failure> {
+        self.conn.failure.borrow().clone()
+    }
+
+    pub(crate) fn is_lost(&self) -> bool {
+        self.conn.transaction && self.conn.failure.borrow().is_some()
+    }
+
+    /// Every row of a query, or every row a command returns.
+    pub fn all<S: Statement>(
+        &self,
+        statement: &S,
+        args: &[Value<'_>],
+    ) -> Result<Vec<S::Row>, Error> {
+        self.conn.rows(statement, args)
+    }
+
+    /// The row, if there is one. More than one is an error.
+    pub fn opt<S: Statement>(
+        &self,
+        statement: &S,
+        args: &[Value<'_>],
+    ) -> Result<Option<S::Row>, Error> {
+        self.conn.at_most_one(statement, args)
+    }
+
+    /// The row. None, or more than one, is an error.
+    pub fn one<S: Statement>(&self, statement: &S, args: &[Value<'_>]) -> Result<S::Row, Error> {
+        self.conn.exactly_one(statement, args)
+    }
+
+    /// Runs a command and tells how many rows it touched.
+    pub fn execute(&self, command: &Command<()>, args: &[Value<'_>]) -> Result<u64, Error> {
+        self.conn.run(command.inner(), args, &mut |_| Ok(()))
+    }
+}
+
+impl<'a> Deref for Tx<'a> {
+    type Target = Conn<'a>;
+
+    fn deref(&self) -> &Conn<'a> {
+        &self.conn
+    }
+}

@@ -1,0 +1,281 @@
+//! The handle: where each kind of work runs on each engine.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+
+use tokio::sync::{Semaphore, oneshot};
+
+use crate::postgres::Postgres;
+use crate::sqlite::Sqlite;
+use crate::stats::{Histogram, now};
+use crate::{
+    AnyStatement, Conn, Engine, Error, Migration, MigrationState, Options, Query, Stats, Tx, job,
+};
+
+/// An open database. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Db {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    backend: Backend,
+    slow: SlowReads,
+    closed: AtomicBool,
+    reads: Histogram,
+    writes: Histogram,
+}
+
+#[derive(Debug)]
+enum Backend {
+    Sqlite(Sqlite),
+    Postgres(Postgres),
+}
+
+/// SQLite's slow reads run on blocking threads: a few at a time, and only so many may wait.
+#[derive(Debug)]
+struct SlowReads {
+    slots: Semaphore,
+    waiting: AtomicUsize,
+    most_waiting: usize,
+}
+
+impl Db {
+    /// Opens `sqlite:///path/file.db` or `postgres://…`. Blocks. Does not migrate.
+    pub fn open(url: &str, options: Options) -> Result<Db, Error> {
+        let slow = SlowReads::new(options.queue);
+        let backend = match url.split_once("://") {
+            Some(("sqlite", path)) if !path.is_empty() => {
+                Backend::Sqlite(Sqlite::open(Path::new(path), options)?)
+            }
+            Some(("postgres" | "postgresql", _)) => {
+                Backend::Postgres(Postgres::open(url, options)?)
+            }
+            _ => {
+                let message = "a database URL is sqlite:///path/file.db or postgres://…";
+                return Err(Error::unreachable(message));
+            }
+        };
+        Ok(Db {
+            inner: Arc::new(Inner {
+                backend,
+                slow,
+                closed: AtomicBool::new(false),
+                reads: Histogram::default(),
+                writes: Histogram::default(),
+            }),
+        })
+    }
+
+    pub fn engine(&self) -> Engine {
+        match self.inner.backend {
+            Backend::Sqlite(_) => Engine::Sqlite,
+            Backend::Postgres(_) => Engine::Postgres,
+        }
+    }
+
+    /// Short indexed reads. On SQLite they run right here, on the calling worker; what may take
+    /// longer belongs into [`read_slow`](Db::read_slow).
+    pub async fn read<T, E, F>(&self, work: F) -> Result<T, E>
+    where
+        F: Fn(&Conn<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        self.inner.open_or_busy()?;
+        let start = now();
+        let result = match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.read(work),
+            Backend::Postgres(postgres) => {
+                let (job, answer) = job::read(work);
+                postgres.push(job)?;
+                received(answer, Error::Busy).await
+            }
+        };
+        self.inner.reads.record(now() - start);
+        result
+    }
+
+    /// Reads that may be slow (lists with filters, counts): they never hold an async worker.
+    pub async fn read_slow<T, E, F>(&self, work: F) -> Result<T, E>
+    where
+        F: Fn(&Conn<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        if let Backend::Postgres(_) = self.inner.backend {
+            return self.read(work).await;
+        }
+        self.inner.open_or_busy()?;
+        let start = now();
+        let slot = self.inner.slow.slot().await?;
+        let inner = Arc::clone(&self.inner);
+        let reading = tokio::task::spawn_blocking(move || match &inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.read(work),
+            Backend::Postgres(_) => Err(Error::Busy.into()),
+        });
+        let result = reading.await.unwrap_or_else(|_| Err(Error::Busy.into()));
+        drop(slot);
+        self.inner.reads.record(now() - start);
+        result
+    }
+
+    /// One transaction. The closure may run more than once, and only its last run counts: it must have
+    /// no effect but those on `tx`.
+    pub async fn write<T, E, F>(&self, work: F) -> Result<T, E>
+    where
+        F: Fn(&Tx<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        let start = now();
+        let (job, answer) = job::write(work);
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.push(job)?,
+            Backend::Postgres(postgres) => postgres.push(job)?,
+        }
+        // No answer at all: the thread died with the job, perhaps during COMMIT.
+        let result = received(answer, Error::OutcomeUnknown).await;
+        self.inner.writes.record(now() - start);
+        result
+    }
+
+    /// Does the database answer?
+    pub async fn ping(&self) -> Result<(), Error> {
+        static PING: Query<i64> = Query::declared("db::PING", "SELECT 1", None);
+        self.read(|conn| conn.one(&PING, crate::args![]).map(drop))
+            .await
+    }
+
+    pub fn stats(&self) -> Stats {
+        let queue_depth = match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.queue_depth() + self.inner.slow.waiting.load(Relaxed),
+            Backend::Postgres(postgres) => postgres.queue_depth(),
+        };
+        Stats {
+            queue_depth,
+            reads: self.inner.reads.snapshot(),
+            writes: self.inner.writes.snapshot(),
+        }
+    }
+
+    /// Finishes what is queued, checkpoints (SQLite) and closes. Afterwards every call is [`Error::Busy`].
+    pub async fn close(&self) {
+        self.inner.closed.store(true, Relaxed);
+        let mut ended = match &self.inner.backend {
+            Backend::Sqlite(sqlite) => {
+                sqlite.shut();
+                sqlite.ended()
+            }
+            Backend::Postgres(postgres) => {
+                postgres.shut();
+                postgres.ended()
+            }
+        };
+        // Nothing is ever sent: the channel closes with the last thread.
+        while ended.changed().await.is_ok() {}
+    }
+
+    /// Applies what is pending, on this thread, and tells which versions those were.
+    pub fn migrate(&self, migrations: &[Migration], now_ms: i64) -> Result<Vec<u32>, Error> {
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.connect()?.migrate(migrations, now_ms),
+            Backend::Postgres(postgres) => {
+                postgres.alone(|session| session.migrate(migrations, now_ms))
+            }
+        }
+    }
+
+    pub fn migration_status(&self, migrations: &[Migration]) -> Result<Vec<MigrationState>, Error> {
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.connect()?.migration_status(migrations),
+            Backend::Postgres(postgres) => {
+                postgres.alone(|session| session.migration_status(migrations))
+            }
+        }
+    }
+
+    /// Prepares a statement and compares its columns with its row type, for the test of all statements.
+    pub fn prepare(&self, statement: &dyn AnyStatement) -> Result<(), Error> {
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.connect()?.check(statement.inner()),
+            Backend::Postgres(postgres) => {
+                postgres.alone(|session| session.check(statement.inner()))
+            }
+        }
+    }
+
+    /// The lines of the plan the engine would use whatever the arguments.
+    pub fn explain(&self, statement: &dyn AnyStatement) -> Result<Vec<String>, Error> {
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.connect()?.explain(statement.inner()),
+            Backend::Postgres(postgres) => {
+                postgres.alone(|session| session.explain(statement.inner()))
+            }
+        }
+    }
+
+    /// Several statements in one transaction, dialect tokens expanded; for seeding and ANALYZE.
+    pub fn execute_script(&self, sql: &str) -> Result<(), Error> {
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.connect()?.script(sql),
+            Backend::Postgres(postgres) => postgres.alone(|session| session.script(sql)),
+        }
+    }
+}
+
+impl Inner {
+    fn open_or_busy(&self) -> Result<(), Error> {
+        if self.closed.load(Relaxed) {
+            return Err(Error::Busy);
+        }
+        Ok(())
+    }
+}
+
+impl SlowReads {
+    fn new(most_waiting: usize) -> Self {
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        SlowReads {
+            slots: Semaphore::new(2 * cores),
+            waiting: AtomicUsize::new(0),
+            most_waiting,
+        }
+    }
+
+    async fn slot(&self) -> Result<tokio::sync::SemaphorePermit<'_>, Error> {
+        if let Ok(slot) = self.slots.try_acquire() {
+            return Ok(slot);
+        }
+        let _waiting = Waiting::new(self)?;
+        self.slots.acquire().await.map_err(|_| Error::Busy)
+    }
+}
+
+/// Counts one that waits, also when it gives up.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn new(slow: &'a SlowReads) -> Result<Self, Error> {
+        let waiting = Waiting(&slow.waiting);
+        if slow.waiting.fetch_add(1, Relaxed) >= slow.most_waiting {
+            return Err(Error::Busy);
+        }
+        Ok(waiting)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+async fn received<T, E: From<Error>>(
+    answer: oneshot::Receiver<Result<T, E>>,
+    none: Error,
+) -> Result<T, E> {
+    answer.await.unwrap_or_else(|_| Err(none.into()))
+}

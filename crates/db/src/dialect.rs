@@ -1,0 +1,150 @@
+//! The words in which the two engines differ, and the rewriting of a text for one of them.
+//! String literals, quoted identifiers and comments are never touched.
+
+use crate::Engine;
+
+/// `{token}`, its text on SQLite, its text on PostgreSQL.
+const TOKENS: &[(&str, &str, &str)] = &[
+    ("uuid", "BLOB", "UUID"),
+    ("json", "TEXT", "JSONB"),
+    ("time", "INTEGER", "BIGINT"),
+    ("int", "INTEGER", "BIGINT"),
+    ("bool", "INTEGER", "BOOLEAN"),
+    ("bytes", "BLOB", "BYTEA"),
+    ("real", "REAL", "DOUBLE PRECISION"),
+    ("text", "TEXT", "TEXT COLLATE \"C\""),
+    ("strict", "STRICT", ""),
+    ("contains", "instr", "strpos"),
+    ("for_update", "", "FOR UPDATE"),
+    ("skip_locked", "", "FOR UPDATE SKIP LOCKED"),
+    ("greatest", "max", "GREATEST"),
+    ("least", "min", "LEAST"),
+];
+
+/// The text of a statement for one engine: tokens expanded, and `$n` as `?n` on SQLite, which would
+/// number `$n` by order of appearance.
+pub(crate) fn statement(text: &str, engine: Engine) -> Result<String, String> {
+    rewrite(text, engine, engine == Engine::Sqlite)
+}
+
+/// The text of a script for one engine: tokens expanded, nothing else.
+pub(crate) fn script(text: &str, engine: Engine) -> Result<String, String> {
+    rewrite(text, engine, false)
+}
+
+fn rewrite(text: &str, engine: Engine, question_marks: bool) -> Result<String, String> {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.as_bytes().first() {
+        let taken = match first {
+            b'\'' | b'"' => quoted(rest, *first),
+            b'-' if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
+            b'/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
+            b'{' => match token(rest) {
+                Some(name) => {
+                    out.push_str(expansion(name, engine)?);
+                    rest = &rest[name.len() + 2..];
+                    continue;
+                }
+                None => 1,
+            },
+            b'$' if question_marks && rest.as_bytes().get(1).is_some_and(u8::is_ascii_digit) => {
+                out.push('?');
+                rest = &rest[1..];
+                continue;
+            }
+            _ => plain(rest),
+        };
+        out.push_str(&rest[..taken]);
+        rest = &rest[taken..];
+    }
+    Ok(out)
+}
+
+/// Bytes up to the closing quote. A doubled quote ends one literal and opens the next, which comes to the same.
+fn quoted(text: &str, quote: u8) -> usize {
+    text.bytes()
+        .skip(1)
+        .position(|byte| byte == quote)
+        .map_or(text.len(), |at| at + 2)
+}
+
+/// Bytes up to the next one that may mean something; at least one character.
+fn plain(text: &str) -> usize {
+    let first = text.chars().next().map_or(0, char::len_utf8);
+    text.bytes()
+        .skip(first)
+        .position(|byte| matches!(byte, b'\'' | b'"' | b'-' | b'/' | b'{' | b'$'))
+        .map_or(text.len(), |at| at + first)
+}
+
+/// The name in `{name}` at the start of the text.
+fn token(text: &str) -> Option<&str> {
+    let name = text.strip_prefix('{')?.split_once('}')?.0;
+    let is_name = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+    (!name.is_empty() && name.bytes().all(is_name)).then_some(name)
+}
+
+fn expansion(name: &str, engine: Engine) -> Result<&'static str, String> {
+    let (_, sqlite, postgres) = TOKENS
+        .iter()
+        .find(|(token, ..)| *token == name)
+        .ok_or_else(|| format!("unknown dialect token {{{name}}}"))?;
+    Ok(match engine {
+        Engine::Sqlite => sqlite,
+        Engine::Postgres => postgres,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_keep_their_numbers_on_sqlite() {
+        let text = "SELECT $2, $10 WHERE a = $1";
+        assert_eq!(
+            statement(text, Engine::Sqlite).unwrap(),
+            "SELECT ?2, ?10 WHERE a = ?1"
+        );
+        assert_eq!(statement(text, Engine::Postgres).unwrap(), text);
+    }
+
+    #[test]
+    fn literals_identifiers_and_comments_are_left_alone() {
+        let text = "SELECT '$1 {uuid} it''s $2', \"a$1\" /* $3 {what} */ -- $4 {huh}\n, 'é$1'";
+        assert_eq!(statement(text, Engine::Sqlite).unwrap(), text);
+        assert_eq!(
+            statement("SELECT 'open $1", Engine::Sqlite).unwrap(),
+            "SELECT 'open $1"
+        );
+    }
+
+    #[test]
+    fn tokens_expand_per_engine() {
+        let text = "CREATE TABLE t (id {uuid}, name {text}) {strict}";
+        assert_eq!(
+            script(text, Engine::Sqlite).unwrap(),
+            "CREATE TABLE t (id BLOB, name TEXT) STRICT"
+        );
+        assert_eq!(
+            script(text, Engine::Postgres).unwrap(),
+            "CREATE TABLE t (id UUID, name TEXT COLLATE \"C\") "
+        );
+    }
+
+    #[test]
+    fn unknown_tokens_are_named_and_other_braces_kept() {
+        let error = statement("SELECT {nonsense}", Engine::Sqlite).unwrap_err();
+        assert!(error.contains("{nonsense}"), "{error}");
+        for text in ["{}", "{1}", "{A}", "{a b}", "{"] {
+            assert_eq!(statement(text, Engine::Sqlite).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn text_of_every_alphabet_survives() {
+        let text = "SELECT é, 日本 - 1 / 2 $ x";
+        assert_eq!(statement(text, Engine::Sqlite).unwrap(), text);
+    }
+}

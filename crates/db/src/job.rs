@@ -1,0 +1,127 @@
+//! A closure on its way to a connection, with the channel its answer goes back through.
+//! A job whose caller is gone still runs.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use tokio::sync::oneshot;
+
+use crate::{Conn, Error, Tx};
+
+/// A unit of work of any type. It may run more than once; only the last run counts.
+pub(crate) trait Job: Send {
+    fn writes(&self) -> bool;
+    /// Runs the closure and keeps its result. `false`: what it wrote must be undone.
+    fn run(&mut self, tx: &Tx<'_>) -> bool;
+    /// Sends the result of the last run, or the error that took its place.
+    fn answer(self: Box<Self>, instead: Option<Error>);
+}
+
+type Answer<T, E> = oneshot::Sender<Result<T, E>>;
+
+struct Read<T, E, F> {
+    work: F,
+    result: Option<Result<T, E>>,
+    answer: Answer<T, E>,
+}
+
+struct Write<T, E, F> {
+    work: F,
+    result: Option<Result<T, E>>,
+    answer: Answer<T, E>,
+}
+
+pub(crate) fn read<T, E, F>(work: F) -> (Box<dyn Job>, oneshot::Receiver<Result<T, E>>)
+where
+    F: Fn(&Conn<'_>) -> Result<T, E> + Send + 'static,
+    T: Send + 'static,
+    E: From<Error> + Send + 'static,
+{
+    let (answer, receiver) = oneshot::channel();
+    let result = None;
+    let job = Read {
+        work,
+        result,
+        answer,
+    };
+    (Box::new(job), receiver)
+}
+
+pub(crate) fn write<T, E, F>(work: F) -> (Box<dyn Job>, oneshot::Receiver<Result<T, E>>)
+where
+    F: Fn(&Tx<'_>) -> Result<T, E> + Send + 'static,
+    T: Send + 'static,
+    E: From<Error> + Send + 'static,
+{
+    let (answer, receiver) = oneshot::channel();
+    let result = None;
+    let job = Write {
+        work,
+        result,
+        answer,
+    };
+    (Box::new(job), receiver)
+}
+
+/// The result of the closure; a panic is an error like another.
+pub(crate) fn guarded<T, E: From<Error>>(work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(Error::Panic.into()))
+}
+
+fn send<T, E: From<Error>>(
+    channel: Answer<T, E>,
+    result: Option<Result<T, E>>,
+    instead: Option<Error>,
+) {
+    let result = match (instead, result) {
+        (Some(error), _) => Err(error.into()),
+        (None, Some(result)) => result,
+        (None, None) => Err(Error::Busy.into()),
+    };
+    // The caller may have gone; the work is done all the same.
+    drop(channel.send(result));
+}
+
+impl<T, E, F> Job for Read<T, E, F>
+where
+    F: Fn(&Conn<'_>) -> Result<T, E> + Send,
+    T: Send,
+    E: From<Error> + Send,
+{
+    fn writes(&self) -> bool {
+        false
+    }
+
+    fn run(&mut self, tx: &Tx<'_>) -> bool {
+        self.result = Some(guarded(|| (self.work)(tx)));
+        false
+    }
+
+    fn answer(self: Box<Self>, instead: Option<Error>) {
+        send(self.answer, self.result, instead);
+    }
+}
+
+impl<T, E, F> Job for Write<T, E, F>
+where
+    F: Fn(&Tx<'_>) -> Result<T, E> + Send,
+    T: Send,
+    E: From<Error> + Send,
+{
+    fn writes(&self) -> bool {
+        true
+    }
+
+    fn run(&mut self, tx: &Tx<'_>) -> bool {
+        let mut result = guarded(|| (self.work)(tx));
+        if result.is_ok() && tx.is_lost() {
+            result = Err(Error::Aborted.into());
+        }
+        let keep = result.is_ok();
+        self.result = Some(result);
+        keep
+    }
+
+    fn answer(self: Box<Self>, instead: Option<Error>) {
+        send(self.answer, self.result, instead);
+    }
+}

@@ -1,0 +1,50 @@
+//! The numbers of the database: every queue, pool and wait has one.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a database is opened.
+#[derive(Clone)]
+pub struct Options {
+    /// Jobs that may wait for the writer or the pool; more get [`Error::Busy`](crate::Error::Busy).
+    pub queue: usize,
+    /// SQLite: most closures in one commit.
+    pub batch: usize,
+    /// PostgreSQL: connections.
+    pub pool: usize,
+    /// Longest time one statement may take.
+    pub statement_deadline: Duration,
+    /// SQLite: an answered write survives a power cut (`synchronous=FULL`), or only a crash (`NORMAL`).
+    pub durable: bool,
+    /// Called when the writer died or its disk failed. Writing is over then: the process should end.
+    pub on_fatal: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            queue: 4096,
+            batch: 256,
+            pool: 8,
+            statement_deadline: Duration::from_secs(5),
+            durable: true,
+            on_fatal: Arc::new(|cause| {
+                eprintln!("fatal: {cause}");
+                std::process::exit(70);
+            }),
+        }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("queue", &self.queue)
+            .field("batch", &self.batch)
+            .field("pool", &self.pool)
+            .field("statement_deadline", &self.statement_deadline)
+            .field("durable", &self.durable)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,225 @@
+//! Strict mapping of result columns: names and order are compared when a statement is first prepared,
+//! types with every value. Nothing is converted silently.
+
+use uuid::Uuid;
+
+use crate::Error;
+
+/// A value as the engine delivered it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ColumnRef<'a> {
+    Null,
+    Int(i64),
+    Real(f64),
+    Text(&'a str),
+    Blob(&'a [u8]),
+    Bool(bool),
+    Uuid(Uuid),
+    Json(&'a str),
+}
+
+impl ColumnRef<'_> {
+    fn kind(&self) -> &'static str {
+        match self {
+            ColumnRef::Null => "null",
+            ColumnRef::Int(_) => "integer",
+            ColumnRef::Real(_) => "real",
+            ColumnRef::Text(_) => "text",
+            ColumnRef::Blob(_) => "bytes",
+            ColumnRef::Bool(_) => "bool",
+            ColumnRef::Uuid(_) => "uuid",
+            ColumnRef::Json(_) => "json",
+        }
+    }
+}
+
+/// The value is not of the type asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WrongType {
+    pub expected: &'static str,
+}
+
+/// JSON as text, on PostgreSQL without the version byte of JSONB.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct JsonText(pub String);
+
+/// A type one column can be read into.
+pub trait Column: Sized {
+    fn from_column(value: ColumnRef<'_>) -> Result<Self, WrongType>;
+}
+
+macro_rules! column {
+    ($($target:ty, $expected:literal: $($pattern:pat $(if $guard:expr)? => $made:expr),+;)*) => {$(
+        impl Column for $target {
+            fn from_column(value: ColumnRef<'_>) -> Result<Self, WrongType> {
+                match value {
+                    $($pattern $(if $guard)? => Ok($made),)+
+                    _ => Err(WrongType { expected: $expected }),
+                }
+            }
+        }
+    )*};
+}
+
+column! {
+    i64, "integer": ColumnRef::Int(value) => value;
+    f64, "real": ColumnRef::Real(value) => value;
+    bool, "bool": ColumnRef::Bool(value) => value, ColumnRef::Int(0) => false, ColumnRef::Int(1) => true;
+    String, "text": ColumnRef::Text(value) => value.to_owned();
+    Vec<u8>, "bytes": ColumnRef::Blob(value) => value.to_vec();
+    JsonText, "json": ColumnRef::Text(value) | ColumnRef::Json(value) => JsonText(value.to_owned());
+}
+
+impl Column for i32 {
+    fn from_column(value: ColumnRef<'_>) -> Result<Self, WrongType> {
+        let wrong = WrongType {
+            expected: "integer of 32 bits",
+        };
+        match value {
+            ColumnRef::Int(value) => i32::try_from(value).map_err(|_| wrong),
+            _ => Err(wrong),
+        }
+    }
+}
+
+impl Column for Uuid {
+    fn from_column(value: ColumnRef<'_>) -> Result<Self, WrongType> {
+        let wrong = WrongType { expected: "uuid" };
+        match value {
+            ColumnRef::Uuid(value) => Ok(value),
+            ColumnRef::Blob(bytes) => Uuid::from_slice(bytes).map_err(|_| wrong),
+            _ => Err(wrong),
+        }
+    }
+}
+
+impl<T: Column> Column for Option<T> {
+    fn from_column(value: ColumnRef<'_>) -> Result<Self, WrongType> {
+        match value {
+            ColumnRef::Null => Ok(None),
+            value => T::from_column(value).map(Some),
+        }
+    }
+}
+
+/// The columns of one result row, taken from left to right.
+#[derive(Debug)]
+pub struct Columns<'a> {
+    statement: &'static str,
+    source: &'a dyn Source,
+    next: usize,
+}
+
+/// One row of an engine.
+pub(crate) trait Source: std::fmt::Debug {
+    /// The value at `index`, or what else was found there.
+    fn value(&self, index: usize) -> Result<ColumnRef<'_>, String>;
+    fn name(&self, index: usize) -> String;
+}
+
+impl<'a> Columns<'a> {
+    pub(crate) fn new(statement: &'static str, source: &'a dyn Source) -> Self {
+        Columns {
+            statement,
+            source,
+            next: 0,
+        }
+    }
+
+    /// The next column.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "each call may ask for another type"
+    )]
+    pub fn next<T: Column>(&mut self) -> Result<T, Error> {
+        let index = self.next;
+        self.next += 1;
+        let error = |expected, found| Error::Row {
+            statement: self.statement,
+            column: self.source.name(index),
+            expected,
+            found,
+        };
+        let value = self
+            .source
+            .value(index)
+            .map_err(|found| error("a known type", found))?;
+        T::from_column(value).map_err(|wrong| error(wrong.expected, value.kind().to_owned()))
+    }
+}
+
+/// A type one result row can be read into; made with [`row!`](crate::row!).
+pub trait Row: Sized {
+    /// Names of the columns in order. `None`: any names.
+    const COLUMNS: Option<&'static [&'static str]>;
+    /// How many columns.
+    const WIDTH: usize = match Self::COLUMNS {
+        Some(columns) => columns.len(),
+        None => 1,
+    };
+    fn read(columns: &mut Columns<'_>) -> Result<Self, Error>;
+}
+
+impl<T: Column> Row for T {
+    const COLUMNS: Option<&'static [&'static str]> = None;
+    fn read(columns: &mut Columns<'_>) -> Result<Self, Error> {
+        columns.next()
+    }
+}
+
+impl Row for () {
+    const COLUMNS: Option<&'static [&'static str]> = Some(&[]);
+    fn read(_: &mut Columns<'_>) -> Result<Self, Error> {
+        Ok(())
+    }
+}
+
+impl<A: Column, B: Column> Row for (A, B) {
+    const COLUMNS: Option<&'static [&'static str]> = None;
+    const WIDTH: usize = 2;
+    fn read(columns: &mut Columns<'_>) -> Result<Self, Error> {
+        Ok((columns.next()?, columns.next()?))
+    }
+}
+
+impl<A: Column, B: Column, C: Column> Row for (A, B, C) {
+    const COLUMNS: Option<&'static [&'static str]> = None;
+    const WIDTH: usize = 3;
+    fn read(columns: &mut Columns<'_>) -> Result<Self, Error> {
+        Ok((columns.next()?, columns.next()?, columns.next()?))
+    }
+}
+
+/// The column a field is named after: `r#type` reads `type`.
+#[doc(hidden)]
+pub const fn column_name(field: &'static str) -> &'static str {
+    match field.as_bytes() {
+        [b'r', b'#', ..] => field.split_at(2).1,
+        _ => field,
+    }
+}
+
+/// Declares a struct whose fields are the columns of a statement, same names, same order.
+#[macro_export]
+macro_rules! row {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident {
+            $($(#[$field_meta:meta])* $field_vis:vis $field:ident : $type:ty),* $(,)?
+        }
+    ) => {
+        $(#[$meta])*
+        $vis struct $name {
+            $($(#[$field_meta])* $field_vis $field: $type),*
+        }
+
+        impl $crate::Row for $name {
+            const COLUMNS: ::core::option::Option<&'static [&'static str]> =
+                ::core::option::Option::Some(&[$($crate::column_name(::core::stringify!($field))),*]);
+
+            fn read(columns: &mut $crate::Columns<'_>) -> ::core::result::Result<Self, $crate::Error> {
+                ::core::result::Result::Ok(Self { $($field: columns.next()?),* })
+            }
+        }
+    };
+}

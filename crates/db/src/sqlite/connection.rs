@@ -1,0 +1,241 @@
+//! One SQLite connection: how it is set up, and how it runs a statement under the deadline.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use rusqlite::OpenFlags;
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::types::{ToSql, ToSqlOutput, Value as Owned, ValueRef};
+
+use crate::conn::{Failed, Sink};
+use crate::row::Source;
+use crate::statement::Text;
+use crate::{ColumnRef, Columns, Engine, Error, Options, Value, stats};
+
+use super::errors;
+
+/// Before this version a reset of the WAL could corrupt the database.
+const OLDEST: (i32, &str) = (3_051_003, "3.51.3");
+/// Another process (the command line) may hold the write lock for a moment.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Longer LIKE patterns can hold a core for a minute inside one row, where no deadline reaches.
+const LIKE_PATTERN_BYTES: i32 = 256;
+/// More than the statements of a program, so that only texts made at run time are ever evicted.
+const CACHED_STATEMENTS: usize = 1024;
+/// Virtual machine steps between two looks at the clock: about a tenth of a millisecond.
+const STEPS: i32 = 2_000;
+const NEVER: u64 = u64::MAX;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+pub(crate) struct Connection {
+    raw: rusqlite::Connection,
+    epoch: Instant,
+    limit: Duration,
+    /// Microseconds after `epoch` at which the running statement is stopped.
+    deadline: Arc<AtomicU64>,
+}
+
+impl Connection {
+    pub(crate) fn open(path: &Path, access: Access, options: &Options) -> Result<Self, Error> {
+        if rusqlite::version_number() < OLDEST.0 {
+            let found = rusqlite::version();
+            let message = format!("SQLite {found} is too old: {} or later", OLDEST.1);
+            return Err(Error::Unreachable(message));
+        }
+        let connection = Self::prepared(path, access, options)
+            .map_err(|error| Error::unreachable(format!("{}: {error}", path.display())))?;
+        Ok(connection)
+    }
+
+    fn prepared(path: &Path, access: Access, options: &Options) -> rusqlite::Result<Self> {
+        let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        if access == Access::Write {
+            flags |= OpenFlags::SQLITE_OPEN_CREATE;
+        }
+        let mut raw = rusqlite::Connection::open_with_flags(path, flags)?;
+        raw.busy_timeout(BUSY_TIMEOUT)?;
+        raw.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+        raw.set_limit(Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, LIKE_PATTERN_BYTES)?;
+        // Without this promise, and with the statistics of ANALYZE, the bundled library plans a statement
+        // anew for its bound values: 2 to 8 times slower.
+        raw.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+        raw.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+        raw.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
+        let mode: String = raw.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
+        if mode != "wal" {
+            let message = format!("journal mode is {mode}, not WAL");
+            return Err(rusqlite::Error::SqliteFailure(
+                rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN),
+                Some(message),
+            ));
+        }
+        let synchronous = if options.durable { "FULL" } else { "NORMAL" };
+        // The writer checkpoints by itself, after it has answered.
+        raw.execute_batch(&format!(
+            "PRAGMA synchronous = {synchronous};
+             PRAGMA wal_autocheckpoint = 0;
+             PRAGMA cache_size = -16384;
+             PRAGMA temp_store = MEMORY;"
+        ))?;
+        if access == Access::Read {
+            raw.execute_batch("PRAGMA query_only = ON")?;
+        }
+        let epoch = stats::now();
+        let deadline = Arc::new(AtomicU64::new(NEVER));
+        let seen = Arc::clone(&deadline);
+        let over = move || {
+            let at = seen.load(Relaxed);
+            at != NEVER && micros(stats::now() - epoch) >= at
+        };
+        raw.progress_handler(STEPS, Some(over))?;
+        Ok(Connection {
+            raw,
+            epoch,
+            limit: options.statement_deadline,
+            deadline,
+        })
+    }
+
+    pub(crate) fn raw(&self) -> &rusqlite::Connection {
+        &self.raw
+    }
+
+    pub(crate) fn raw_mut(&mut self) -> &mut rusqlite::Connection {
+        &mut self.raw
+    }
+
+    pub(crate) fn into_raw(self) -> rusqlite::Connection {
+        self.raw
+    }
+
+    /// Runs one statement to its end and tells how many rows it touched.
+    pub(crate) fn run(
+        &self,
+        text: &Text,
+        args: &[Value<'_>],
+        sink: Sink<'_>,
+    ) -> Result<u64, Failed> {
+        let sql = text.on(Engine::Sqlite)?;
+        let failed = |error| errors::failed(&self.raw, text.name, error);
+        let mut statement = self.raw.prepare_cached(sql).map_err(failed)?;
+        text.check(
+            Engine::Sqlite,
+            statement.column_count(),
+            statement.column_names(),
+        )?;
+        expect_arguments(text.name, statement.parameter_count(), args.len())?;
+        for (index, value) in args.iter().enumerate() {
+            statement
+                .raw_bind_parameter(index + 1, value)
+                .map_err(failed)?;
+        }
+        let _armed = self.arm();
+        let mut rows = statement.raw_query();
+        while let Some(row) = rows.next().map_err(failed)? {
+            sink(&mut Columns::new(text.name, &SqliteRow(row)))?;
+        }
+        drop(rows);
+        Ok(if text.writes() { self.raw.changes() } else { 0 })
+    }
+
+    /// Prepares the statement and compares its columns; a query must not write.
+    pub(crate) fn check(&self, text: &Text) -> Result<(), Error> {
+        let failed = |error| errors::failed(&self.raw, text.name, error).error;
+        let statement = self.raw.prepare(text.on(Engine::Sqlite)?).map_err(failed)?;
+        if !text.writes() && !statement.readonly() {
+            return Err(Error::statement(text.name, "a query that writes"));
+        }
+        text.compare(statement.column_names())
+    }
+
+    /// The deadline of one statement, lifted when dropped: COMMIT and ROLLBACK must not be interrupted.
+    fn arm(&self) -> Armed<'_> {
+        let at = micros(stats::now() - self.epoch).saturating_add(micros(self.limit));
+        self.deadline.store(at, Relaxed);
+        Armed(&self.deadline)
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection").finish_non_exhaustive()
+    }
+}
+
+struct Armed<'a>(&'a AtomicU64);
+
+impl Drop for Armed<'_> {
+    fn drop(&mut self) {
+        self.0.store(NEVER, Relaxed);
+    }
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(NEVER - 1)
+}
+
+/// Both engines refuse a wrong number of arguments in the same words.
+pub(crate) fn expect_arguments(
+    statement: &'static str,
+    expected: usize,
+    found: usize,
+) -> Result<(), Error> {
+    if expected == found {
+        return Ok(());
+    }
+    let message = format!("expects {expected} arguments, got {found}");
+    Err(Error::Statement { statement, message })
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(match self {
+            Value::Null => ToSqlOutput::Owned(Owned::Null),
+            Value::Bool(value) => ToSqlOutput::Owned(Owned::Integer((*value).into())),
+            Value::Int(value) => ToSqlOutput::Owned(Owned::Integer(*value)),
+            Value::Real(value) => ToSqlOutput::Owned(Owned::Real(*value)),
+            Value::Text(text) | Value::Json(text) => {
+                ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes()))
+            }
+            Value::Blob(bytes) => ToSqlOutput::Borrowed(ValueRef::Blob(bytes)),
+            Value::Uuid(uuid) => ToSqlOutput::Borrowed(ValueRef::Blob(uuid.as_bytes())),
+        })
+    }
+}
+
+struct SqliteRow<'a>(&'a rusqlite::Row<'a>);
+
+impl fmt::Debug for SqliteRow<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SqliteRow")
+    }
+}
+
+impl Source for SqliteRow<'_> {
+    fn value(&self, index: usize) -> Result<ColumnRef<'_>, String> {
+        let value = self.0.get_ref(index).map_err(|_| "no column".to_owned())?;
+        Ok(match value {
+            ValueRef::Null => ColumnRef::Null,
+            ValueRef::Integer(value) => ColumnRef::Int(value),
+            ValueRef::Real(value) => ColumnRef::Real(value),
+            ValueRef::Text(bytes) => ColumnRef::Text(
+                std::str::from_utf8(bytes).map_err(|_| "text that is not UTF-8".to_owned())?,
+            ),
+            ValueRef::Blob(bytes) => ColumnRef::Blob(bytes),
+        })
+    }
+
+    fn name(&self, index: usize) -> String {
+        let name = self.0.as_ref().column_name(index);
+        name.map_or_else(|_| format!("#{}", index + 1), str::to_owned)
+    }
+}

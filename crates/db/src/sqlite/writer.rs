@@ -1,0 +1,202 @@
+//! The one thread that writes. It takes everything that waits, runs each closure in a savepoint, commits
+//! once and then answers all: nobody is told of success before it is on disk.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+
+use tokio::sync::watch;
+
+use crate::conn::{Failure, Link};
+use crate::job::Job;
+use crate::queue::Queue;
+use crate::{Error, Options, Tx};
+
+use super::{Connection, errors};
+
+/// Pages in the WAL after which it is copied into the database, between two batches.
+const CHECKPOINT_PAGES: i32 = 1000;
+
+type Jobs = Vec<Box<dyn Job>>;
+/// The disk failed: writing is over.
+struct Dead(String);
+
+struct Writer {
+    connection: Connection,
+    wal_pages: Arc<AtomicI32>,
+}
+
+/// Starts the thread. The receiver's channel closes when it has ended.
+pub(super) fn start(
+    mut connection: Connection,
+    queue: Arc<Queue<Box<dyn Job>>>,
+    options: &Options,
+) -> Result<watch::Receiver<()>, Error> {
+    let wal_pages = Arc::new(AtomicI32::new(0));
+    let counted = Arc::clone(&wal_pages);
+    connection
+        .raw_mut()
+        .wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages| {
+            counted.store(pages, Relaxed);
+            Ok(())
+        }))
+        .map_err(Error::unreachable)?;
+    let (alive, ended) = watch::channel(());
+    let batch = options.batch.max(1);
+    let guard = Guard {
+        queue: Arc::clone(&queue),
+        on_fatal: Arc::clone(&options.on_fatal),
+        fatal: Some("the writer thread died".to_owned()),
+        _alive: alive,
+    };
+    let writer = Writer {
+        connection,
+        wal_pages,
+    };
+    let run = move || {
+        // Outlives the guard, so that a dying writer reports before its jobs are dropped unanswered.
+        let mut jobs = Vec::new();
+        let guard = guard;
+        let end = writer.serve(&queue, batch, &mut jobs);
+        guard.end(end);
+    };
+    std::thread::Builder::new()
+        .name("db-writer".to_owned())
+        .spawn(run)
+        .map_err(Error::unreachable)?;
+    Ok(ended)
+}
+
+/// Ends the queue with the thread, however it ends, and reports an end that was not asked for.
+struct Guard {
+    queue: Arc<Queue<Box<dyn Job>>>,
+    on_fatal: Arc<dyn Fn(&str) + Send + Sync>,
+    fatal: Option<String>,
+    _alive: watch::Sender<()>,
+}
+
+impl Guard {
+    fn end(mut self, end: Result<(), Dead>) {
+        self.fatal = end.err().map(|Dead(cause)| cause);
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // First, because the process may end in it: those that wait must not hear of a mere hiccup.
+        if let Some(cause) = &self.fatal {
+            (self.on_fatal)(cause);
+        }
+        for job in self.queue.abandon() {
+            job.answer(Some(Error::Busy));
+        }
+    }
+}
+
+impl Writer {
+    fn serve(self, queue: &Queue<Box<dyn Job>>, batch: usize, jobs: &mut Jobs) -> Result<(), Dead> {
+        while queue.pop(batch, jobs) {
+            self.batch(jobs)?;
+            if self.wal_pages.load(Relaxed) >= CHECKPOINT_PAGES {
+                self.checkpoint("PRAGMA wal_checkpoint(PASSIVE)")?;
+            }
+        }
+        self.checkpoint("PRAGMA wal_checkpoint(TRUNCATE)")?;
+        self.connection
+            .into_raw()
+            .close()
+            .map_err(|(_, error)| Dead(format!("closing the database: {error}")))
+    }
+
+    /// Copies the WAL into the database. Readers or another process may be in the way: later, then.
+    fn checkpoint(&self, pragma: &str) -> Result<(), Dead> {
+        let result = self
+            .connection
+            .raw()
+            .query_row(pragma, [], |row| row.get::<_, i64>(0));
+        self.wal_pages.store(0, Relaxed);
+        match result.as_ref().err().and_then(errors::disk_failure) {
+            Some(cause) => Err(Dead(format!("checkpoint: {cause}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs, commits and answers the jobs. Those of a transaction that one job undid run again without it.
+    fn batch(&self, jobs: &mut Jobs) -> Result<(), Dead> {
+        while !jobs.is_empty() {
+            if let Err(error) = self.control("BEGIN IMMEDIATE") {
+                return self.refuse(jobs, error);
+            }
+            if let Some(culprit) = self.run_all(jobs)? {
+                jobs.remove(culprit).answer(None);
+                continue;
+            }
+            match self.control("COMMIT") {
+                Ok(()) => jobs.drain(..).for_each(|job| job.answer(None)),
+                // A deferred constraint speaks at COMMIT and does not tell whose it is: one by one, then.
+                Err(error) if is_constraint(&error) && jobs.len() > 1 => {
+                    self.rollback()?;
+                    for job in jobs.drain(..) {
+                        self.batch(&mut vec![job])?;
+                    }
+                }
+                Err(error) => return self.refuse(jobs, error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs every job in a savepoint. `Some`: that job undid the whole transaction.
+    fn run_all(&self, jobs: &mut Jobs) -> Result<Option<usize>, Dead> {
+        for (index, job) in jobs.iter_mut().enumerate() {
+            self.must("SAVEPOINT job")?;
+            let tx = Tx::new(Link::Sqlite(&self.connection));
+            let keep = job.run(&tx);
+            if let Some(Failure::Disk(cause)) = tx.failure() {
+                return Err(Dead(cause));
+            }
+            if self.connection.raw().is_autocommit() {
+                return Ok(Some(index));
+            }
+            if !keep {
+                self.must("ROLLBACK TO job")?;
+            }
+            self.must("RELEASE job")?;
+        }
+        Ok(None)
+    }
+
+    /// BEGIN or COMMIT failed: the batch gets the error, unless the disk failed, when nobody gets an answer.
+    fn refuse(&self, jobs: &mut Jobs, error: rusqlite::Error) -> Result<(), Dead> {
+        if let Some(cause) = errors::disk_failure(&error) {
+            return Err(Dead(cause));
+        }
+        self.rollback()?;
+        let error = errors::failed(self.connection.raw(), "COMMIT", error).error;
+        for job in jobs.drain(..) {
+            job.answer(Some(error.clone()));
+        }
+        Ok(())
+    }
+
+    fn rollback(&self) -> Result<(), Dead> {
+        if self.connection.raw().is_autocommit() {
+            return Ok(());
+        }
+        self.must("ROLLBACK")
+    }
+
+    fn control(&self, sql: &str) -> rusqlite::Result<()> {
+        let mut statement = self.connection.raw().prepare_cached(sql)?;
+        statement.raw_execute().map(drop)
+    }
+
+    /// For what cannot fail while the transaction is whole: if it does, nothing here can be trusted.
+    fn must(&self, sql: &str) -> Result<(), Dead> {
+        self.control(sql)
+            .map_err(|error| Dead(format!("{sql}: {error}")))
+    }
+}
+
+fn is_constraint(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation)
+}
