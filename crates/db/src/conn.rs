@@ -127,7 +127,11 @@ impl<'a> Conn<'a> {
             Link::Postgres(session) => session.run(text, args, sink),
         };
         result.map_err(|failed| {
-            self.failure.replace(Some(failed.failure));
+            let mut failure = self.failure.borrow_mut();
+            // Outside a transaction a closure may go on after a refusal, but not after a lost connection.
+            if failure.is_none() || failed.failure == Failure::Broken {
+                *failure = Some(failed.failure);
+            }
             failed.error
         })
     }

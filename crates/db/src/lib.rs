@@ -17,6 +17,8 @@ mod row;
 mod sqlite;
 mod statement;
 mod stats;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod value;
 
 pub use conn::{Conn, Tx};

@@ -1,62 +1,170 @@
-//! PostgreSQL.
+//! PostgreSQL: a pool of threads, each with a connection of its own, fed from one bounded queue.
+
+mod address;
+mod admin;
+mod cache;
+mod errors;
+mod session;
+mod tls;
+mod types;
+
+pub(crate) use session::Session;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use crate::conn::{Failed, Sink};
 use crate::job::Job;
-use crate::statement::Text;
-use crate::{Error, Migration, MigrationState, Options, Value};
+use crate::queue::Queue;
+use crate::{Error, Options};
+use address::Address;
+use session::Attempt;
 
-#[derive(Debug)]
-pub(crate) struct Session;
+/// Runs of a job that meets serialization failures and deadlocks.
+const MOST_RUNS: usize = 3;
+/// Connections a job may lose before COMMIT and still be run again.
+const MOST_LOST: usize = 2;
+
+/// An open PostgreSQL database.
 #[derive(Debug)]
 pub(crate) struct Postgres {
+    address: Arc<Address>,
+    queue: Arc<Queue<Box<dyn Job>>>,
+    /// Closes when the last thread has ended.
     ended: watch::Receiver<()>,
-}
-
-fn no<T>() -> Result<T, Error> {
-    Err(Error::unreachable("PostgreSQL is not supported yet"))
-}
-
-impl Session {
-    pub(crate) fn run(&self, _: &Text, _: &[Value<'_>], _: Sink<'_>) -> Result<u64, Failed> {
-        Ok(no()?)
-    }
-    pub(crate) fn migrate(&self, _: &[Migration], _: i64) -> Result<Vec<u32>, Error> {
-        no()
-    }
-    pub(crate) fn migration_status(&self, _: &[Migration]) -> Result<Vec<MigrationState>, Error> {
-        no()
-    }
-    pub(crate) fn check(&self, _: &Text) -> Result<(), Error> {
-        no()
-    }
-    pub(crate) fn explain(&self, _: &Text) -> Result<Vec<String>, Error> {
-        no()
-    }
-    pub(crate) fn script(&self, _: &str) -> Result<(), Error> {
-        no()
-    }
+    /// The connection of the blocking calls, kept from one to the next.
+    spare: Mutex<Option<Session>>,
 }
 
 impl Postgres {
-    pub(crate) fn open(_: &str, _: Options) -> Result<Self, Error> {
-        no()
+    pub(crate) fn open(url: &str, options: Options) -> Result<Postgres, Error> {
+        let address = Arc::new(Address::parse(url, &options)?);
+        let queue = Arc::new(Queue::new(options.queue));
+        let (alive, ended) = watch::channel(());
+        let alive = Arc::new(alive);
+        for number in 0..options.pool.max(1) {
+            let (queue, address, alive) = (queue.clone(), address.clone(), alive.clone());
+            let serve = move || {
+                serve(&queue, &address);
+                drop(alive);
+            };
+            std::thread::Builder::new()
+                .name(format!("db-{number}"))
+                .spawn(serve)
+                .map_err(Error::unreachable)?;
+        }
+        let postgres = Postgres {
+            address,
+            queue,
+            ended,
+            spare: Mutex::new(None),
+        };
+        // Connecting now tells at the start what would otherwise be told by the first request.
+        postgres.alone(|_| Ok(()))?;
+        Ok(postgres)
     }
-    pub(crate) fn push(&self, _: Box<dyn Job>) -> Result<(), Error> {
-        no()
-    }
-    pub(crate) fn alone<T>(
+
+    /// Runs blocking work on a connection outside the pool. A thread of its own, because the caller may be
+    /// inside an async runtime, where another one can be neither driven nor dropped.
+    pub(crate) fn alone<T: Send>(
         &self,
-        _: impl FnOnce(&Session) -> Result<T, Error>,
+        work: impl FnOnce(&Session) -> Result<T, Error> + Send,
     ) -> Result<T, Error> {
-        no()
+        let run = || {
+            let spare = self.spare().take();
+            let session = match spare {
+                Some(session) => session,
+                None => Session::connect(&self.address)?,
+            };
+            let result = work(&session);
+            // After an error it may be broken, or in the middle of something.
+            if result.is_ok() {
+                *self.spare() = Some(session);
+            }
+            result
+        };
+        std::thread::scope(|scope| scope.spawn(run).join()).unwrap_or(Err(Error::Panic))
     }
+
+    fn spare(&self) -> MutexGuard<'_, Option<Session>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn push(&self, job: Box<dyn Job>) -> Result<(), Error> {
+        self.queue.push(job).map_err(|_| Error::Busy)
+    }
+
     pub(crate) fn queue_depth(&self) -> usize {
-        0
+        self.queue.len()
     }
-    pub(crate) fn shut(&self) {}
+
+    /// Closes the doors. The threads finish what is queued and end.
+    pub(crate) fn shut(&self) {
+        self.queue.close();
+        if let Some(session) = self.spare().take() {
+            // Not here: this may be inside an async runtime.
+            std::thread::spawn(move || session.close());
+        }
+    }
+
     pub(crate) fn ended(&self) -> watch::Receiver<()> {
         self.ended.clone()
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.shut();
+    }
+}
+
+fn serve(queue: &Queue<Box<dyn Job>>, address: &Address) {
+    let mut session = None;
+    let mut jobs = Vec::new();
+    while queue.pop(1, &mut jobs) {
+        for job in jobs.drain(..) {
+            // Closures are guarded further in; a panic here is one of this crate, and costs the connection only.
+            if catch_unwind(AssertUnwindSafe(|| run(&mut session, address, job))).is_err() {
+                session = None;
+            }
+        }
+    }
+    if let Some(session) = session {
+        session.close();
+    }
+}
+
+/// Runs a job until it is done, on a new connection when there is none or it was lost.
+fn run(slot: &mut Option<Session>, address: &Address, mut job: Box<dyn Job>) {
+    let (mut runs, mut lost) = (0, 0);
+    loop {
+        let session = match slot {
+            Some(session) => session,
+            None => match Session::connect(address) {
+                Ok(session) => slot.insert(session),
+                Err(error) => return job.answer(Some(error)),
+            },
+        };
+        match session.attempt(&mut *job) {
+            Attempt::Done(instead) => return job.answer(instead),
+            Attempt::Retry => {
+                runs += 1;
+                if runs >= MOST_RUNS {
+                    return job.answer(Some(Error::Busy));
+                }
+            }
+            Attempt::Lost(error) => {
+                *slot = None;
+                lost += 1;
+                if lost > MOST_LOST {
+                    return job.answer(Some(error));
+                }
+            }
+            Attempt::Unknown => {
+                *slot = None;
+                return job.answer(Some(Error::OutcomeUnknown));
+            }
+        }
     }
 }

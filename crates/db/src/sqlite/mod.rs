@@ -6,7 +6,8 @@ mod errors;
 mod readers;
 mod writer;
 
-pub(crate) use connection::{Access, Connection};
+use connection::Access;
+pub(crate) use connection::{Connection, expect_arguments};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,5 +1,7 @@
 //! Behaviour of the database crate, on both engines.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use db::{Db, Error, Migration, Options, args};
 
 mod store {
@@ -17,9 +19,16 @@ mod store {
 }
 
 #[tokio::test]
-async fn smoke() {
+async fn smoke_pg() {
+    smoke(db::testing::Cluster::shared().create_database()).await;
+}
+#[tokio::test]
+async fn smoke_sqlite() {
     let path = std::env::temp_dir().join(format!("db-smoke-{}.db", std::process::id()));
-    let url = format!("sqlite://{}", path.display());
+    smoke(format!("sqlite://{}", path.display())).await;
+    std::fs::remove_file(path).unwrap();
+}
+async fn smoke(url: String) {
     let db = Db::open(&url, Options::default()).unwrap();
     let list = [Migration::shared(
         1,
@@ -53,5 +62,4 @@ async fn smoke() {
     db.ping().await.unwrap();
     db.close().await;
     assert_eq!(db.ping().await, Err(Error::Busy));
-    std::fs::remove_file(path).unwrap();
 }

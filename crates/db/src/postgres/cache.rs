@@ -1,0 +1,37 @@
+//! Prepared statements of one connection. Those of a program all fit; texts made at run time push out the
+//! one that was not used for the longest time, which is then closed on the server.
+
+use std::collections::HashMap;
+
+use tokio_postgres::Statement;
+
+const MOST: usize = 1024;
+
+#[derive(Default)]
+pub(super) struct Cache {
+    entries: HashMap<Box<str>, (Statement, u64)>,
+    uses: u64,
+}
+
+impl Cache {
+    pub(super) fn get(&mut self, sql: &str) -> Option<Statement> {
+        self.uses += 1;
+        let (statement, last_used) = self.entries.get_mut(sql)?;
+        *last_used = self.uses;
+        Some(statement.clone())
+    }
+
+    pub(super) fn put(&mut self, sql: &str, statement: Statement) {
+        if self.entries.len() >= MOST {
+            let oldest = self.entries.iter().min_by_key(|(_, (_, used))| *used);
+            if let Some(sql) = oldest.map(|(sql, _)| sql.clone()) {
+                self.entries.remove(&sql);
+            }
+        }
+        self.entries.insert(sql.into(), (statement, self.uses));
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.entries.clear();
+    }
+}

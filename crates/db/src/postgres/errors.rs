@@ -1,0 +1,69 @@
+//! From PostgreSQL's codes to [`Error`], and to what the failure means for connection and transaction.
+
+use std::error::Error as StdError;
+
+use tokio_postgres::error::DbError;
+
+use crate::Error;
+use crate::conn::{Failed, Failure};
+
+use super::types::WrongValue;
+
+pub(super) fn failed(statement: &'static str, error: &tokio_postgres::Error) -> Failed {
+    if let Some(refusal) = error.as_db_error() {
+        return refused(statement, refusal);
+    }
+    let source = error.source();
+    if source.is_some_and(|source| source.is::<WrongValue>()) {
+        return Error::statement(statement, text(error)).into();
+    }
+    // A socket that failed, or an answer that makes no sense: either way the connection is of no more use.
+    broken(text(error))
+}
+
+pub(super) fn broken(cause: impl std::fmt::Display) -> Failed {
+    Failed {
+        error: Error::unreachable(cause),
+        failure: Failure::Broken,
+    }
+}
+
+fn refused(statement: &'static str, refusal: &DbError) -> Failed {
+    let code = refusal.code().code();
+    match code {
+        // Serialization failure, deadlock.
+        "40001" | "40P01" => retry(),
+        // The table changed under a prepared statement, or the statement is gone: prepared anew, it works.
+        "26000" => retry(),
+        "0A000" if refusal.message().contains("cached plan") => retry(),
+        "23505" => Error::Unique {
+            index: refusal.constraint().unwrap_or_default().to_owned(),
+        }
+        .into(),
+        "23503" => Error::ForeignKey.into(),
+        "57014" => Error::Deadline { statement }.into(),
+        "53100" => Error::Full.into(),
+        "25P02" => Error::Aborted.into(),
+        // Lock not available.
+        "55P03" => Error::Busy.into(),
+        // Shut down, crashed, starting, idle for too long in a transaction; connection exceptions.
+        "57P01" | "57P02" | "57P03" | "57P05" | "25P03" => broken(refusal.message()),
+        _ if code.starts_with("08") => broken(refusal.message()),
+        _ => Error::statement(statement, format!("{} ({code})", refusal.message())).into(),
+    }
+}
+
+fn retry() -> Failed {
+    Failed {
+        error: Error::Busy,
+        failure: Failure::Retry,
+    }
+}
+
+/// The error with its cause; the client library leaves the cause out.
+pub(super) fn text(error: &tokio_postgres::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}

@@ -1,0 +1,248 @@
+//! One PostgreSQL connection and the thread-bound runtime that drives it. BEGIN travels together with the
+//! first statement of a transaction, which saves a round trip.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::future::Future;
+use std::pin::pin;
+use std::time::Duration;
+
+use futures_util::TryStreamExt;
+use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
+use tokio_postgres::{Client, Row, Statement};
+
+use crate::conn::{Failed, Failure, Link, Sink};
+use crate::job::Job;
+use crate::sqlite::expect_arguments;
+use crate::statement::Text;
+use crate::{Columns, Engine, Error, Tx, Value};
+
+use super::address::Address;
+use super::cache::Cache;
+use super::errors;
+
+pub(crate) struct Session {
+    runtime: Runtime,
+    client: Client,
+    wire: JoinHandle<()>,
+    cache: RefCell<Cache>,
+    /// A transaction is wanted, but BEGIN was not sent yet.
+    begin: Cell<bool>,
+    patience: Duration,
+}
+
+/// How one run of a job ended.
+pub(super) enum Attempt {
+    /// Answer with its own result, or with this error instead.
+    Done(Option<Error>),
+    /// Worth running again.
+    Retry,
+    /// The connection was lost before COMMIT was sent: nothing was written.
+    Lost(Error),
+    /// The connection was lost after COMMIT was sent.
+    Unknown,
+}
+
+impl Session {
+    pub(super) fn connect(address: &Address) -> Result<Session, Error> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(Error::unreachable)?;
+        let connecting = address.config.connect(address.tls.clone());
+        let (client, connection) = runtime
+            .block_on(connecting)
+            .map_err(|error| Error::Unreachable(errors::text(&error)))?;
+        // What ends the connection is told by the statement that finds it ended.
+        let wire = runtime.spawn(async move { drop(connection.await) });
+        let session = Session {
+            runtime,
+            client,
+            wire,
+            cache: RefCell::default(),
+            begin: Cell::new(false),
+            patience: address.patience(),
+        };
+        session
+            .within(session.client.batch_execute(&address.settings()))
+            .map_err(|failed| Error::unreachable(failed.error))?;
+        Ok(session)
+    }
+
+    /// Says goodbye to the server.
+    pub(super) fn close(self) {
+        drop(self.client);
+        let goodbye = async { tokio::time::timeout(Duration::from_secs(1), self.wire).await };
+        drop(self.runtime.block_on(goodbye));
+    }
+
+    /// Runs one job, with its transaction if it writes.
+    pub(super) fn attempt(&self, job: &mut dyn Job) -> Attempt {
+        if !job.writes() {
+            let tx = Tx::reading(Link::Postgres(self));
+            job.run(&tx);
+            return match tx.failure() {
+                Some(Failure::Broken) => lost(),
+                Some(Failure::Retry) => Attempt::Retry,
+                _ => Attempt::Done(None),
+            };
+        }
+        self.begin.set(true);
+        let tx = Tx::new(Link::Postgres(self));
+        let keep = job.run(&tx);
+        let begun = !self.begin.replace(false);
+        match tx.failure() {
+            Some(Failure::Broken) => lost(),
+            Some(Failure::Retry) if begun => self.rollback(Attempt::Retry),
+            Some(Failure::Retry) => Attempt::Retry,
+            _ if !begun => Attempt::Done(None),
+            None if keep => self.commit(),
+            _ => self.rollback(Attempt::Done(None)),
+        }
+    }
+
+    fn commit(&self) -> Attempt {
+        match self.within(self.client.batch_execute("COMMIT")) {
+            Ok(()) => Attempt::Done(None),
+            Err(failed) => match failed.failure {
+                Failure::Broken => Attempt::Unknown,
+                Failure::Retry => Attempt::Retry,
+                _ => Attempt::Done(Some(failed.error)),
+            },
+        }
+    }
+
+    /// A rollback that does not arrive is one all the same: the server undoes what was not committed.
+    fn rollback(&self, then: Attempt) -> Attempt {
+        drop(self.within(self.client.batch_execute("ROLLBACK")));
+        then
+    }
+
+    /// Runs one statement to its end and tells how many rows it touched.
+    pub(crate) fn run(
+        &self,
+        text: &Text,
+        args: &[Value<'_>],
+        sink: Sink<'_>,
+    ) -> Result<u64, Failed> {
+        let statement = self.prepared(text)?;
+        expect_arguments(text.name, statement.params().len(), args.len())?;
+        let result = self.wait(async {
+            let rows = self.rows(&statement, args);
+            if !self.begin.take() {
+                return rows.await.map(Some);
+            }
+            let begin = self.client.batch_execute("BEGIN");
+            match tokio::join!(biased; begin, rows) {
+                (Ok(()), rows) => rows.map(Some),
+                (Err(error), Err(_)) => Err(error),
+                (Err(_), Ok(_)) => Ok(None),
+            }
+        });
+        let (rows, touched) = result
+            .map_err(|failed| self.understood(text, failed))?
+            // Without its BEGIN, say for a deadline that struck there, the statement stood alone and is done.
+            .ok_or(Error::OutcomeUnknown)?;
+        for row in &rows {
+            sink(&mut Columns::new(text.name, row))?;
+        }
+        Ok(touched)
+    }
+
+    async fn rows(
+        &self,
+        statement: &Statement,
+        args: &[Value<'_>],
+    ) -> Result<(Vec<Row>, u64), tokio_postgres::Error> {
+        let mut stream = pin!(self.client.query_raw(statement, args).await?);
+        let mut rows = Vec::new();
+        while let Some(row) = stream.try_next().await? {
+            rows.push(row);
+        }
+        Ok((rows, stream.rows_affected().unwrap_or(0)))
+    }
+
+    /// The statement, prepared once per connection.
+    pub(super) fn prepared(&self, text: &Text) -> Result<Statement, Failed> {
+        let sql = text.on(Engine::Postgres)?;
+        if let Some(statement) = self.cache.borrow_mut().get(sql) {
+            return Ok(statement);
+        }
+        let statement = self
+            .wait(self.client.prepare(sql))
+            .map_err(|failed| self.understood(text, failed))?;
+        let columns = statement.columns();
+        let names = columns.iter().map(|column| column.name());
+        text.check(Engine::Postgres, columns.len(), names)?;
+        self.cache.borrow_mut().put(sql, statement.clone());
+        Ok(statement)
+    }
+
+    /// The error of a statement. What is worth a second run may come from an outdated prepared statement.
+    fn understood(&self, text: &Text, failed: Wait) -> Failed {
+        let failed = match failed {
+            Wait::Failed(error) => errors::failed(text.name, &error),
+            Wait::Silent => errors::broken("no answer in time"),
+        };
+        if failed.failure == Failure::Retry {
+            self.cache.borrow_mut().clear();
+        }
+        failed
+    }
+
+    /// Runs the future and the connection until the answer is here.
+    fn wait<T>(
+        &self,
+        work: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, Wait> {
+        self.runtime.block_on(async {
+            match tokio::time::timeout(self.patience, work).await {
+                Ok(result) => result.map_err(Wait::Failed),
+                Err(_) => Err(Wait::Silent),
+            }
+        })
+    }
+
+    /// For the transaction's own words, which are no statement of anybody.
+    fn within<T>(
+        &self,
+        work: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, Failed> {
+        self.wait(work).map_err(|failed| match failed {
+            Wait::Failed(error) => errors::failed("transaction", &error),
+            Wait::Silent => errors::broken("no answer in time"),
+        })
+    }
+
+    /// For migrations and scripts, which take the time they take.
+    pub(super) fn patiently<T>(
+        &self,
+        name: &'static str,
+        work: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, Error> {
+        self.runtime
+            .block_on(work)
+            .map_err(|error| errors::failed(name, &error).error)
+    }
+
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+}
+
+/// What waiting for an answer can end in, other than the answer.
+enum Wait {
+    Failed(tokio_postgres::Error),
+    Silent,
+}
+
+fn lost() -> Attempt {
+    Attempt::Lost(Error::unreachable("the connection was lost"))
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").finish_non_exhaustive()
+    }
+}

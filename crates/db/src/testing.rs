@@ -1,0 +1,187 @@
+//! A throw-away PostgreSQL cluster for tests, one per test process. A small shell holds the server as its child
+//! and stops it when the pipe from the test process closes, however that process ends.
+
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that has no cluster can only fail"
+)]
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use crate::{Db, Options};
+
+const SUPERVISOR: &str = r#"
+bin=$1 dir=$2 port=$3
+cd "$dir" || exit 1
+finish() { rm -rf "$dir"; exit "$1"; }
+"$bin/initdb" -D data -U postgres -A trust -E UTF8 --locale=C --no-sync >log 2>&1 || { cat log >&2; finish 1; }
+cat >>data/postgresql.conf <<END
+listen_addresses = '127.0.0.1'
+port = $port
+unix_socket_directories = ''
+max_connections = 300
+fsync = off
+full_page_writes = off
+END
+"$bin/postgres" -D data </dev/null >>log 2>&1 &
+server=$!
+until "$bin/pg_isready" -q -h 127.0.0.1 -p "$port" -U postgres; do
+    kill -0 "$server" 2>/dev/null || { cat log >&2; finish 1; }
+    sleep 0.05
+done
+echo ready
+cat >/dev/null
+kill -QUIT "$server"
+wait "$server"
+finish 0
+"#;
+
+/// A running cluster.
+#[derive(Debug)]
+pub struct Cluster {
+    port: u16,
+    databases: AtomicU32,
+    /// Its standard input is the pipe whose end stops the server.
+    _supervisor: Child,
+}
+
+impl Cluster {
+    /// The cluster of this process, started when first asked for.
+    pub fn shared() -> &'static Cluster {
+        static SHARED: OnceLock<Cluster> = OnceLock::new();
+        // Another process may take the free port before the server does.
+        SHARED.get_or_init(|| {
+            (0..3)
+                .find_map(Cluster::start)
+                .expect("a PostgreSQL cluster starts")
+        })
+    }
+
+    fn start(attempt: u32) -> Option<Cluster> {
+        let name = format!("db-cluster-{}-{attempt}", std::process::id());
+        let dir = std::env::temp_dir().join(name);
+        // Left behind by a machine that was switched off.
+        let _ = std::fs::remove_dir_all(&dir);
+        std::fs::create_dir(&dir).expect("a directory for the cluster");
+        let port = free_port();
+        let mut command = unprivileged(&dir);
+        command.args(["sh", "-c", SUPERVISOR, "cluster"]);
+        command.arg(binaries()).arg(&dir).arg(port.to_string());
+        // Away from the signals of the terminal: the pipe alone decides.
+        command.process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut supervisor = command.spawn().expect("sh starts");
+        let stdout = supervisor.stdout.take().expect("stdout is a pipe");
+        let mut line = String::new();
+        let read = BufReader::new(stdout).read_line(&mut line);
+        (read.is_ok() && line == "ready\n").then_some(Cluster {
+            port,
+            databases: AtomicU32::new(0),
+            _supervisor: supervisor,
+        })
+    }
+
+    /// The port on the loopback address.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// A new empty database; its URL.
+    pub fn create_database(&self) -> String {
+        self.create("template1")
+    }
+
+    /// A copy of the database at that URL, which nobody may be connected to.
+    pub fn create_database_from(&self, template: &str) -> String {
+        self.create(database(template))
+    }
+
+    pub fn drop_database(&self, url: &str) {
+        self.run(&format!("DROP DATABASE {} WITH (FORCE)", database(url)));
+    }
+
+    fn create(&self, template: &str) -> String {
+        let name = format!("test_{}", self.databases.fetch_add(1, Relaxed));
+        self.run(&format!("CREATE DATABASE {name} TEMPLATE {template}"));
+        self.url(&name)
+    }
+
+    fn url(&self, database: &str) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/{database}", self.port)
+    }
+
+    fn run(&self, sql: &str) {
+        let options = Options {
+            pool: 1,
+            ..Options::default()
+        };
+        let db = Db::open(&self.url("postgres"), options).expect("the cluster answers");
+        if let Err(error) = db.execute_script(sql) {
+            panic!("{sql}: {error}");
+        }
+    }
+}
+
+fn database(url: &str) -> &str {
+    url.rsplit_once('/').map_or(url, |(_, name)| name)
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("its address").port()
+}
+
+/// A command that runs the command given to it; not as root, which the server refuses.
+fn unprivileged(dir: &Path) -> Command {
+    if output("id", &["-u"]) != "0" {
+        return Command::new("env");
+    }
+    let user = ["postgres", "nobody"]
+        .into_iter()
+        .find(|user| !output("id", &["-u", user]).is_empty())
+        .expect("an unprivileged user");
+    let (uid, gid) = (output("id", &["-u", user]), output("id", &["-g", user]));
+    let owner = |id: &str| id.parse().ok();
+    std::os::unix::fs::chown(dir, owner(&uid), owner(&gid)).expect("the directory changes hands");
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", &uid, "--regid", &gid, "--clear-groups", "--"]);
+    command
+}
+
+/// The directory of the server's programs.
+fn binaries() -> PathBuf {
+    let told = PathBuf::from(output("pg_config", &["--bindir"]));
+    let installed = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten();
+    let mut found: Vec<PathBuf> = installed
+        .filter_map(|entry| Some(entry.ok()?.path().join("bin")))
+        .collect();
+    found.sort();
+    found.push(told);
+    found
+        .into_iter()
+        .rfind(|bin| bin.join("initdb").exists())
+        .expect("PostgreSQL is installed")
+}
+
+/// What a command prints; nothing when it fails or is not there.
+fn output(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program)
+        .args(arguments)
+        .stderr(Stdio::null())
+        .output();
+    match output {
+        Ok(output) if output.status.success() => {
+            String::from_utf8_lossy(&output.stdout).trim().to_owned()
+        }
+        _ => String::new(),
+    }
+}
