@@ -37,10 +37,7 @@ pub(crate) struct Failed {
 
 impl From<Error> for Failed {
     fn from(error: Error) -> Self {
-        Failed {
-            error,
-            failure: Failure::Refused,
-        }
+        Failed { error, failure: Failure::Refused }
     }
 }
 
@@ -56,11 +53,7 @@ pub struct Conn<'a> {
 
 impl<'a> Conn<'a> {
     pub(crate) fn new(link: Link<'a>) -> Self {
-        Conn {
-            link,
-            transaction: false,
-            failure: RefCell::new(None),
-        }
+        Conn { link, transaction: false, failure: RefCell::new(None) }
     }
 
     /// Every row.
@@ -113,9 +106,7 @@ impl<'a> Conn<'a> {
         args: &[Value<'_>],
     ) -> Result<S::Row, Error> {
         let statement_name = statement.name();
-        self.at_most_one(statement, args)?.ok_or(Error::NoRow {
-            statement: statement_name,
-        })
+        self.at_most_one(statement, args)?.ok_or(Error::NoRow { statement: statement_name })
     }
 
     fn run(&self, text: &Text, args: &[Value<'_>], sink: Sink<'_>) -> Result<u64, Error> {
@@ -161,9 +152,7 @@ impl<'a> Tx<'a> {
 
     /// A "transaction" around nothing, for jobs that only read.
     pub(crate) fn reading(link: Link<'a>) -> Self {
-        Tx {
-            conn: Conn::new(link),
-        }
+        Tx { conn: Conn::new(link) }
     }
 
     /// The first failure; with one, the transaction must not be committed.

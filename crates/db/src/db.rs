@@ -145,8 +145,7 @@ impl Db {
     /// Does the database answer?
     pub async fn ping(&self) -> Result<(), Error> {
         static PING: Query<i64> = Query::declared("db::PING", "SELECT 1", None);
-        self.read(|conn| conn.one(&PING, crate::args![]).map(drop))
-            .await
+        self.read(|conn| conn.one(&PING, crate::args![]).map(drop)).await
     }
 
     pub fn stats(&self) -> Stats {
@@ -238,11 +237,7 @@ impl Inner {
 impl SlowReads {
     fn new(most_waiting: usize) -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        SlowReads {
-            slots: Semaphore::new(2 * cores),
-            waiting: AtomicUsize::new(0),
-            most_waiting,
-        }
+        SlowReads { slots: Semaphore::new(2 * cores), waiting: AtomicUsize::new(0), most_waiting }
     }
 
     async fn slot(&self) -> Result<tokio::sync::SemaphorePermit<'_>, Error> {

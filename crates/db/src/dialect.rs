@@ -63,10 +63,7 @@ fn rewrite(text: &str, engine: Engine, question_marks: bool) -> Result<String, S
 
 /// Bytes up to the closing quote. A doubled quote ends one literal and opens the next, which comes to the same.
 fn quoted(text: &str, quote: u8) -> usize {
-    text.bytes()
-        .skip(1)
-        .position(|byte| byte == quote)
-        .map_or(text.len(), |at| at + 2)
+    text.bytes().skip(1).position(|byte| byte == quote).map_or(text.len(), |at| at + 2)
 }
 
 /// Bytes up to the next one that may mean something; at least one character.
@@ -103,10 +100,7 @@ mod tests {
     #[test]
     fn parameters_keep_their_numbers_on_sqlite() {
         let text = "SELECT $2, $10 WHERE a = $1";
-        assert_eq!(
-            statement(text, Engine::Sqlite).unwrap(),
-            "SELECT ?2, ?10 WHERE a = ?1"
-        );
+        assert_eq!(statement(text, Engine::Sqlite).unwrap(), "SELECT ?2, ?10 WHERE a = ?1");
         assert_eq!(statement(text, Engine::Postgres).unwrap(), text);
     }
 
@@ -114,10 +108,7 @@ mod tests {
     fn literals_identifiers_and_comments_are_left_alone() {
         let text = "SELECT '$1 {uuid} it''s $2', \"a$1\" /* $3 {what} */ -- $4 {huh}\n, 'é$1'";
         assert_eq!(statement(text, Engine::Sqlite).unwrap(), text);
-        assert_eq!(
-            statement("SELECT 'open $1", Engine::Sqlite).unwrap(),
-            "SELECT 'open $1"
-        );
+        assert_eq!(statement("SELECT 'open $1", Engine::Sqlite).unwrap(), "SELECT 'open $1");
     }
 
     #[test]

@@ -28,12 +28,7 @@ pub enum Error {
     /// `one` or `opt` found more than one row.
     ManyRows { statement: &'static str },
     /// A column is not what the row type says: wrong type, or wrong name at its place.
-    Row {
-        statement: &'static str,
-        column: String,
-        expected: &'static str,
-        found: String,
-    },
+    Row { statement: &'static str, column: String, expected: &'static str, found: String },
     /// The closure panicked.
     Panic,
     /// The database was migrated by a later release.
@@ -41,10 +36,7 @@ pub enum Error {
     /// The text of an applied migration is not the one that was applied.
     ChangedMigration { version: u32 },
     /// Anything else an engine refused.
-    Statement {
-        statement: &'static str,
-        message: String,
-    },
+    Statement { statement: &'static str, message: String },
 }
 
 impl Error {
@@ -54,10 +46,7 @@ impl Error {
     }
 
     pub(crate) fn statement(statement: &'static str, message: impl fmt::Display) -> Error {
-        Error::Statement {
-            statement,
-            message: message.to_string(),
-        }
+        Error::Statement { statement, message: message.to_string() }
     }
 
     pub(crate) fn unreachable(cause: impl fmt::Display) -> Error {
@@ -80,15 +69,9 @@ impl fmt::Display for Error {
             Error::Aborted => f.write_str("an earlier statement of this transaction failed"),
             Error::NoRow { statement } => write!(f, "{statement}: no row"),
             Error::ManyRows { statement } => write!(f, "{statement}: more than one row"),
-            Error::Row {
-                statement,
-                column,
-                expected,
-                found,
-            } => write!(
-                f,
-                "{statement}: column {column}: expected {expected}, found {found}"
-            ),
+            Error::Row { statement, column, expected, found } => {
+                write!(f, "{statement}: column {column}: expected {expected}, found {found}")
+            }
             Error::Panic => f.write_str("the closure panicked"),
             Error::NewerSchema { found, known } => write!(
                 f,

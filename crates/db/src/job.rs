@@ -38,11 +38,7 @@ where
 {
     let (answer, receiver) = oneshot::channel();
     let result = None;
-    let job = Read {
-        work,
-        result,
-        answer,
-    };
+    let job = Read { work, result, answer };
     (Box::new(job), receiver)
 }
 
@@ -54,11 +50,7 @@ where
 {
     let (answer, receiver) = oneshot::channel();
     let result = None;
-    let job = Write {
-        work,
-        result,
-        answer,
-    };
+    let job = Write { work, result, answer };
     (Box::new(job), receiver)
 }
 

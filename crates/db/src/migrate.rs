@@ -37,12 +37,7 @@ impl Migration {
         sqlite: &'static str,
         postgres: &'static str,
     ) -> Self {
-        Migration {
-            version,
-            name,
-            sqlite,
-            postgres,
-        }
+        Migration { version, name, sqlite, postgres }
     }
 
     pub(crate) fn script(&self, engine: Engine) -> Result<String, Error> {

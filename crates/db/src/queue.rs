@@ -19,11 +19,7 @@ struct State<T> {
 impl<T> Queue<T> {
     pub(crate) fn new(capacity: usize) -> Self {
         Queue {
-            state: Mutex::new(State {
-                items: VecDeque::new(),
-                waiting: 0,
-                closed: false,
-            }),
+            state: Mutex::new(State { items: VecDeque::new(), waiting: 0, closed: false }),
             filled: Condvar::new(),
             capacity: capacity.max(1),
         }
@@ -57,10 +53,7 @@ impl<T> Queue<T> {
                 return false;
             }
             state.waiting += 1;
-            state = self
-                .filled
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
             state.waiting -= 1;
         }
         let count = state.items.len().min(most.max(1));
@@ -91,9 +84,7 @@ impl<T> Queue<T> {
 
 impl<T> fmt::Debug for Queue<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Queue")
-            .field("len", &self.len())
-            .finish_non_exhaustive()
+        f.debug_struct("Queue").field("len", &self.len()).finish_non_exhaustive()
     }
 }
 

@@ -72,9 +72,7 @@ column! {
 
 impl Column for i32 {
     fn from_column(value: ColumnRef<'_>) -> Result<Self, WrongType> {
-        let wrong = WrongType {
-            expected: "integer of 32 bits",
-        };
+        let wrong = WrongType { expected: "integer of 32 bits" };
         match value {
             ColumnRef::Int(value) => i32::try_from(value).map_err(|_| wrong),
             _ => Err(wrong),
@@ -119,18 +117,11 @@ pub(crate) trait Source: std::fmt::Debug {
 
 impl<'a> Columns<'a> {
     pub(crate) fn new(statement: &'static str, source: &'a dyn Source) -> Self {
-        Columns {
-            statement,
-            source,
-            next: 0,
-        }
+        Columns { statement, source, next: 0 }
     }
 
     /// The next column.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "each call may ask for another type"
-    )]
+    #[expect(clippy::should_implement_trait, reason = "each call may ask for another type")]
     pub fn next<T: Column>(&mut self) -> Result<T, Error> {
         let index = self.next;
         self.next += 1;
@@ -140,10 +131,7 @@ impl<'a> Columns<'a> {
             expected,
             found,
         };
-        let value = self
-            .source
-            .value(index)
-            .map_err(|found| error("a known type", found))?;
+        let value = self.source.value(index).map_err(|found| error("a known type", found))?;
         T::from_column(value).map_err(|wrong| error(wrong.expected, value.kind().to_owned()))
     }
 }

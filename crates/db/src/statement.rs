@@ -30,10 +30,7 @@ struct ForEngine {
 
 impl ForEngine {
     const fn new() -> Self {
-        ForEngine {
-            text: OnceLock::new(),
-            checked: AtomicBool::new(false),
-        }
+        ForEngine { text: OnceLock::new(), checked: AtomicBool::new(false) }
     }
 }
 
@@ -155,9 +152,7 @@ macro_rules! constructors {
 
         impl<R> fmt::Debug for $type<R> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_tuple(stringify!($type))
-                    .field(&self.text.name)
-                    .finish()
+                f.debug_tuple(stringify!($type)).field(&self.text.name).finish()
             }
         }
 

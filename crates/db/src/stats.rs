@@ -4,9 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Upper bounds of the histogram buckets in seconds; one more bucket holds what is over the last.
-const BOUNDS: [f64; 13] = [
-    0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5,
-];
+const BOUNDS: [f64; 13] =
+    [0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5];
 
 /// A snapshot of the database's figures.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,10 +27,7 @@ pub struct Latency {
 }
 
 /// The time, for deadlines and latencies: they measure the machine, so a moved test clock must not move them.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the one place of this crate that asks for the time"
-)]
+#[expect(clippy::disallowed_methods, reason = "the one place of this crate that asks for the time")]
 pub(crate) fn now() -> Instant {
     Instant::now()
 }
@@ -52,11 +48,7 @@ impl Histogram {
     }
 
     pub(crate) fn snapshot(&self) -> Latency {
-        let counts: Vec<u64> = self
-            .counts
-            .iter()
-            .map(|count| count.load(Relaxed))
-            .collect();
+        let counts: Vec<u64> = self.counts.iter().map(|count| count.load(Relaxed)).collect();
         Latency {
             buckets: &BOUNDS,
             count: counts.iter().sum(),

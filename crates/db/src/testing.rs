@@ -1,11 +1,7 @@
 //! A throw-away PostgreSQL cluster for tests, one per test process. A small shell holds the server as its child
 //! and stops it when the pipe from the test process closes, however that process ends.
 
-#![expect(
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test that has no cluster can only fail"
-)]
+#![expect(clippy::expect_used, clippy::panic, reason = "a test that has no cluster can only fail")]
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -57,11 +53,7 @@ impl Cluster {
     pub fn shared() -> &'static Cluster {
         static SHARED: OnceLock<Cluster> = OnceLock::new();
         // Another process may take the free port before the server does.
-        SHARED.get_or_init(|| {
-            (0..3)
-                .find_map(Cluster::start)
-                .expect("a PostgreSQL cluster starts")
-        })
+        SHARED.get_or_init(|| (0..3).find_map(Cluster::start).expect("a PostgreSQL cluster starts"))
     }
 
     fn start(attempt: u32) -> Option<Cluster> {
@@ -118,10 +110,7 @@ impl Cluster {
     }
 
     fn run(&self, sql: &str) {
-        let options = Options {
-            pool: 1,
-            ..Options::default()
-        };
+        let options = Options { pool: 1, ..Options::default() };
         let db = Db::open(&self.url("postgres"), options).expect("the cluster answers");
         if let Err(error) = db.execute_script(sql) {
             panic!("{sql}: {error}");
@@ -158,26 +147,17 @@ fn unprivileged(dir: &Path) -> Command {
 /// The directory of the server's programs.
 fn binaries() -> PathBuf {
     let told = PathBuf::from(output("pg_config", &["--bindir"]));
-    let installed = std::fs::read_dir("/usr/lib/postgresql")
-        .into_iter()
-        .flatten();
-    let mut found: Vec<PathBuf> = installed
-        .filter_map(|entry| Some(entry.ok()?.path().join("bin")))
-        .collect();
+    let installed = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
+    let mut found: Vec<PathBuf> =
+        installed.filter_map(|entry| Some(entry.ok()?.path().join("bin"))).collect();
     found.sort();
     found.push(told);
-    found
-        .into_iter()
-        .rfind(|bin| bin.join("initdb").exists())
-        .expect("PostgreSQL is installed")
+    found.into_iter().rfind(|bin| bin.join("initdb").exists()).expect("PostgreSQL is installed")
 }
 
 /// What a command prints; nothing when it fails or is not there.
 fn output(program: &str, arguments: &[&str]) -> String {
-    let output = Command::new(program)
-        .args(arguments)
-        .stderr(Stdio::null())
-        .output();
+    let output = Command::new(program).args(arguments).stderr(Stdio::null()).output();
     match output {
         Ok(output) if output.status.success() => {
             String::from_utf8_lossy(&output.stdout).trim().to_owned()

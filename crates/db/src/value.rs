@@ -53,6 +53,7 @@ from! {
     &'a str => |value| Value::Text(Cow::Borrowed(value));
     String => |value| Value::Text(Cow::Owned(value));
     &'a String => |value| Value::Text(Cow::Borrowed(value));
+    &'a Option<String> => |value| value.as_deref().into();
     Cow<'a, str> => |value| Value::Text(value);
     &'a [u8] => |value| Value::Blob(Cow::Borrowed(value));
     Vec<u8> => |value| Value::Blob(Cow::Owned(value));

@@ -51,11 +51,7 @@ impl Session {
         }
         let rows = self.patiently(NAME, client.query(migrate::APPLIED, &[]))?;
         let read = |row: &tokio_postgres::Row| {
-            Ok(Applied {
-                version: row.try_get(0)?,
-                checksum: row.try_get(1)?,
-                at: row.try_get(2)?,
-            })
+            Ok(Applied { version: row.try_get(0)?, checksum: row.try_get(1)?, at: row.try_get(2)? })
         };
         rows.iter()
             .map(read)
@@ -80,16 +76,9 @@ impl Session {
         let sql = text.on(Engine::Postgres)?;
         self.batch("SET plan_cache_mode = force_generic_plan")?;
         let client = self.client();
-        self.patiently(
-            text.name,
-            client.batch_execute(&format!("PREPARE explained AS {sql}")),
-        )?;
+        self.patiently(text.name, client.batch_execute(&format!("PREPARE explained AS {sql}")))?;
         let nulls = vec!["NULL"; prepared.params().len()].join(", ");
-        let arguments = if nulls.is_empty() {
-            nulls
-        } else {
-            format!("({nulls})")
-        };
+        let arguments = if nulls.is_empty() { nulls } else { format!("({nulls})") };
         let explain = format!("EXPLAIN EXECUTE explained{arguments}");
         let messages = self.patiently(text.name, client.simple_query(&explain))?;
         self.batch("DEALLOCATE explained; RESET plan_cache_mode")?;

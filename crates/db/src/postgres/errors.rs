@@ -22,10 +22,7 @@ pub(super) fn failed(statement: &'static str, error: &tokio_postgres::Error) -> 
 }
 
 pub(super) fn broken(cause: impl std::fmt::Display) -> Failed {
-    Failed {
-        error: Error::unreachable(cause),
-        failure: Failure::Broken,
-    }
+    Failed { error: Error::unreachable(cause), failure: Failure::Broken }
 }
 
 fn refused(statement: &'static str, refusal: &DbError) -> Failed {
@@ -36,10 +33,9 @@ fn refused(statement: &'static str, refusal: &DbError) -> Failed {
         // The table changed under a prepared statement, or the statement is gone: prepared anew, it works.
         "26000" => retry(),
         "0A000" if refusal.message().contains("cached plan") => retry(),
-        "23505" => Error::Unique {
-            index: refusal.constraint().unwrap_or_default().to_owned(),
+        "23505" => {
+            Error::Unique { index: refusal.constraint().unwrap_or_default().to_owned() }.into()
         }
-        .into(),
         "23503" => Error::ForeignKey.into(),
         "57014" => Error::Deadline { statement }.into(),
         "53100" => Error::Full.into(),
@@ -54,10 +50,7 @@ fn refused(statement: &'static str, refusal: &DbError) -> Failed {
 }
 
 fn retry() -> Failed {
-    Failed {
-        error: Error::Busy,
-        failure: Failure::Retry,
-    }
+    Failed { error: Error::Busy, failure: Failure::Retry }
 }
 
 /// The error with its cause; the client library leaves the cause out.

@@ -54,12 +54,7 @@ impl Postgres {
                 .spawn(serve)
                 .map_err(Error::unreachable)?;
         }
-        let postgres = Postgres {
-            address,
-            queue,
-            ended,
-            spare: Mutex::new(None),
-        };
+        let postgres = Postgres { address, queue, ended, spare: Mutex::new(None) };
         // Connecting now tells at the start what would otherwise be told by the first request.
         postgres.alone(|_| Ok(()))?;
         Ok(postgres)

@@ -169,9 +169,8 @@ impl Session {
         if let Some(statement) = self.cache.borrow_mut().get(sql) {
             return Ok(statement);
         }
-        let statement = self
-            .wait(self.client.prepare(sql))
-            .map_err(|failed| self.understood(text, failed))?;
+        let statement =
+            self.wait(self.client.prepare(sql)).map_err(|failed| self.understood(text, failed))?;
         let columns = statement.columns();
         let names = columns.iter().map(|column| column.name());
         text.check(Engine::Postgres, columns.len(), names)?;
@@ -221,9 +220,7 @@ impl Session {
         name: &'static str,
         work: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, Error> {
-        self.runtime
-            .block_on(work)
-            .map_err(|error| errors::failed(name, &error).error)
+        self.runtime.block_on(work).map_err(|error| errors::failed(name, &error).error)
     }
 
     pub(super) fn client(&self) -> &Client {

@@ -36,9 +36,7 @@ impl Tls {
                 .dangerous()
                 .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider))),
         };
-        Ok(Tls(TlsConnector::from(Arc::new(
-            config.with_no_client_auth(),
-        ))))
+        Ok(Tls(TlsConnector::from(Arc::new(config.with_no_client_auth()))))
     }
 }
 
@@ -54,7 +52,7 @@ fn roots(file: Option<&str>) -> Result<RootCertStore, String> {
     roots.add_parsable_certificates(certificates);
     if roots.is_empty() {
         return Err(
-            "sslmode asks for a verified certificate, but no root certificate was found".to_owned(),
+            "sslmode asks for a verified certificate, but no root certificate was found".to_owned()
         );
     }
     Ok(roots)

@@ -36,10 +36,7 @@ impl StdError for WrongValue {}
 
 impl ToSql for Value<'_> {
     fn to_sql(&self, target: &Type, out: &mut BytesMut) -> Result<IsNull, Boxed> {
-        let wrong = || WrongValue {
-            value: self.kind(),
-            parameter: target.clone(),
-        };
+        let wrong = || WrongValue { value: self.kind(), parameter: target.clone() };
         match (self, target) {
             (Value::Null, _) => return Ok(IsNull::Yes),
             (Value::Bool(value), &Type::BOOL) => out.put_u8((*value).into()),
@@ -117,9 +114,8 @@ impl Source for tokio_postgres::Row {
     }
 
     fn name(&self, index: usize) -> String {
-        self.columns().get(index).map_or_else(
-            || format!("#{}", index + 1),
-            |column| column.name().to_owned(),
-        )
+        self.columns()
+            .get(index)
+            .map_or_else(|| format!("#{}", index + 1), |column| column.name().to_owned())
     }
 }

@@ -42,12 +42,7 @@ impl Connection {
             .map_err(|error| migration.refused(error))?;
         let record = dialect::statement(migrate::RECORD, Engine::Sqlite)
             .map_err(|message| migration.refused(message))?;
-        let row = params![
-            migration.version,
-            migration.name,
-            migration.checksum(),
-            now_ms
-        ];
+        let row = params![migration.version, migration.name, migration.checksum(), now_ms];
         transaction.execute(&record, row).map_err(refused)?;
         transaction.commit().map_err(refused)?;
         Ok(Some(migration.version))
@@ -70,9 +65,7 @@ impl Connection {
             .raw_mut()
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(refused)?;
-        transaction
-            .execute_batch(&sql)
-            .map_err(|error| failed(&transaction, error))?;
+        transaction.execute_batch(&sql).map_err(|error| failed(&transaction, error))?;
         transaction.commit().map_err(refused)
     }
 
@@ -90,20 +83,14 @@ impl Connection {
 }
 
 fn applied(connection: &rusqlite::Connection) -> Result<Vec<Applied>, Error> {
-    let exists = connection
-        .table_exists(None, "schema_migrations")
-        .map_err(refused)?;
+    let exists = connection.table_exists(None, "schema_migrations").map_err(refused)?;
     if !exists {
         return Ok(Vec::new());
     }
     let mut statement = connection.prepare(migrate::APPLIED).map_err(refused)?;
     let rows = statement
         .query_map([], |row| {
-            Ok(Applied {
-                version: row.get(0)?,
-                checksum: row.get(1)?,
-                at: row.get(2)?,
-            })
+            Ok(Applied { version: row.get(0)?, checksum: row.get(1)?, at: row.get(2)? })
         })
         .map_err(refused)?;
     rows.collect::<Result<_, _>>().map_err(refused)

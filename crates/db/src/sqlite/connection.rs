@@ -97,12 +97,7 @@ impl Connection {
             at != NEVER && micros(stats::now() - epoch) >= at
         };
         raw.progress_handler(STEPS, Some(over))?;
-        Ok(Connection {
-            raw,
-            epoch,
-            limit: options.statement_deadline,
-            deadline,
-        })
+        Ok(Connection { raw, epoch, limit: options.statement_deadline, deadline })
     }
 
     pub(crate) fn raw(&self) -> &rusqlite::Connection {
@@ -127,16 +122,10 @@ impl Connection {
         let sql = text.on(Engine::Sqlite)?;
         let failed = |error| errors::failed(&self.raw, text.name, error);
         let mut statement = self.raw.prepare_cached(sql).map_err(failed)?;
-        text.check(
-            Engine::Sqlite,
-            statement.column_count(),
-            statement.column_names(),
-        )?;
+        text.check(Engine::Sqlite, statement.column_count(), statement.column_names())?;
         expect_arguments(text.name, statement.parameter_count(), args.len())?;
         for (index, value) in args.iter().enumerate() {
-            statement
-                .raw_bind_parameter(index + 1, value)
-                .map_err(failed)?;
+            statement.raw_bind_parameter(index + 1, value).map_err(failed)?;
         }
         let _armed = self.arm();
         let mut rows = statement.raw_query();

@@ -23,12 +23,12 @@ pub(super) fn failed(
             let message = message.as_deref().unwrap_or_default();
             match code.extended_code {
                 ffi::SQLITE_CONSTRAINT_FOREIGNKEY => Error::ForeignKey,
-                ffi::SQLITE_CONSTRAINT_PRIMARYKEY | ffi::SQLITE_CONSTRAINT_ROWID => Error::Unique {
-                    index: format!("{}_pkey", table(message)),
-                },
-                ffi::SQLITE_CONSTRAINT_UNIQUE => Error::Unique {
-                    index: unique_index(connection, message),
-                },
+                ffi::SQLITE_CONSTRAINT_PRIMARYKEY | ffi::SQLITE_CONSTRAINT_ROWID => {
+                    Error::Unique { index: format!("{}_pkey", table(message)) }
+                }
+                ffi::SQLITE_CONSTRAINT_UNIQUE => {
+                    Error::Unique { index: unique_index(connection, message) }
+                }
                 _ => Error::statement(statement, message),
             }
         }
@@ -38,10 +38,7 @@ pub(super) fn failed(
         Some(cause) => Failure::Disk(cause),
         None => Failure::Refused,
     };
-    Failed {
-        error: mapped,
-        failure,
-    }
+    Failed { error: mapped, failure }
 }
 
 /// The storage failed under the database: nothing that was not yet answered may be trusted.
@@ -105,10 +102,7 @@ mod tests {
         };
         assert!(refused("INSERT INTO notes VALUES (1, 2, 'b', 'n')").is_unique("notes_pkey"));
         let pair = refused("INSERT INTO notes VALUES (2, 1, 'a', 'n')");
-        assert!(
-            pair.is_unique("notes_box_slug") || pair.is_unique("notes_slug_box"),
-            "{pair}"
-        );
+        assert!(pair.is_unique("notes_box_slug") || pair.is_unique("notes_slug_box"), "{pair}");
         assert!(refused("INSERT INTO notes VALUES (2, 1, 'b', 'M')").is_unique("notes_mark"));
     }
 }

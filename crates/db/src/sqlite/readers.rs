@@ -25,11 +25,7 @@ struct Idle {
 
 impl Readers {
     pub(super) fn new(path: &Path, options: Options) -> Self {
-        Readers {
-            path: path.to_owned(),
-            options,
-            idle: Mutex::default(),
-        }
+        Readers { path: path.to_owned(), options, idle: Mutex::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Idle> {

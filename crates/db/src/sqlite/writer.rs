@@ -48,10 +48,7 @@ pub(super) fn start(
         fatal: Some("the writer thread died".to_owned()),
         _alive: alive,
     };
-    let writer = Writer {
-        connection,
-        wal_pages,
-    };
+    let writer = Writer { connection, wal_pages };
     let run = move || {
         // Outlives the guard, so that a dying writer reports before its jobs are dropped unanswered.
         let mut jobs = Vec::new();
@@ -109,10 +106,7 @@ impl Writer {
 
     /// Copies the WAL into the database. Readers or another process may be in the way: later, then.
     fn checkpoint(&self, pragma: &str) -> Result<(), Dead> {
-        let result = self
-            .connection
-            .raw()
-            .query_row(pragma, [], |row| row.get::<_, i64>(0));
+        let result = self.connection.raw().query_row(pragma, [], |row| row.get::<_, i64>(0));
         self.wal_pages.store(0, Relaxed);
         match result.as_ref().err().and_then(errors::disk_failure) {
             Some(cause) => Err(Dead(format!("checkpoint: {cause}"))),
@@ -192,8 +186,7 @@ impl Writer {
 
     /// For what cannot fail while the transaction is whole: if it does, nothing here can be trusted.
     fn must(&self, sql: &str) -> Result<(), Dead> {
-        self.control(sql)
-            .map_err(|error| Dead(format!("{sql}: {error}")))
+        self.control(sql).map_err(|error| Dead(format!("{sql}: {error}")))
     }
 }
 

@@ -41,24 +41,16 @@ async fn smoke(url: String) {
         db.prepare(*s).unwrap();
     }
     println!("{:?}", db.explain(&store::FIND));
-    let id: Result<i64, Error> = db
-        .write(|tx| tx.one(&store::INSERT, args![1i64, "a", None::<&str>]))
-        .await;
+    let id: Result<i64, Error> =
+        db.write(|tx| tx.one(&store::INSERT, args![1i64, "a", None::<&str>])).await;
     assert_eq!(id, Ok(1));
-    let again: Result<i64, Error> = db
-        .write(|tx| tx.one(&store::INSERT, args![2i64, "a", "x"]))
-        .await;
+    let again: Result<i64, Error> =
+        db.write(|tx| tx.one(&store::INSERT, args![2i64, "a", "x"])).await;
     assert!(again.unwrap_err().is_unique("notes_slug"));
     let row = db.read(|c| c.one(&store::FIND, args![1i64])).await;
     assert_eq!(row, Ok::<_, Error>(store::NoteRow { id: 1, body: None }));
-    assert_eq!(
-        db.read_slow(|c| c.one(&store::COUNT, args![])).await,
-        Ok::<_, Error>(1)
-    );
-    assert_eq!(
-        db.write(|tx| tx.execute(&store::DELETE, args![1i64])).await,
-        Ok::<_, Error>(1)
-    );
+    assert_eq!(db.read_slow(|c| c.one(&store::COUNT, args![])).await, Ok::<_, Error>(1));
+    assert_eq!(db.write(|tx| tx.execute(&store::DELETE, args![1i64])).await, Ok::<_, Error>(1));
     db.ping().await.unwrap();
     db.close().await;
     assert_eq!(db.ping().await, Err(Error::Busy));

@@ -1,0 +1,114 @@
+//! The application: everything a request may need, built once at start.
+
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::Arc;
+
+use db::Db;
+use tokio::sync::{Notify, watch};
+
+use crate::auth::passwords::{Cost, Passwords};
+use crate::auth::tokens::Tokens;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::features;
+use crate::features::projects::registry::Registry;
+use crate::http::limits::Limiter;
+use crate::http::router::Router;
+use crate::mail::Mailer;
+use crate::metrics::Metrics;
+use crate::random::Random;
+
+/// A handle on the one application state; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct App(Arc<AppState>);
+
+#[derive(Debug)]
+pub struct AppState {
+    pub config: Config,
+    pub db: Db,
+    pub clock: Clock,
+    pub random: Random,
+    pub tokens: Tokens,
+    pub passwords: Passwords,
+    pub projects: Registry,
+    pub limiter: Limiter,
+    pub router: Router,
+    pub mailer: Mailer,
+    pub metrics: Metrics,
+    /// Woken when a job has been added, so that it need not wait for the next look.
+    pub job_added: Notify,
+    draining: watch::Sender<bool>,
+}
+
+/// What tests replace and the real server takes from the system.
+#[derive(Debug)]
+pub struct World {
+    pub clock: Clock,
+    pub random: Random,
+    pub password_cost: Cost,
+}
+
+impl World {
+    pub fn real() -> Self {
+        World { clock: Clock::system(), random: Random::System, password_cost: Cost::Standard }
+    }
+}
+
+impl App {
+    /// `secret` signs tokens; the database is open and migrated.
+    pub fn new(config: Config, secret: &[u8], db: Db, world: World) -> Result<App, String> {
+        let World { clock, random, password_cost } = world;
+        let from = config.mail_from.as_deref().unwrap_or(Mailer::DEFAULT_FROM);
+        let mailer = match &config.smtp_url {
+            Some(url) => Mailer::smtp(url, from)?,
+            None => Mailer::outbox(&config.data_dir.join("outbox"), from)?,
+        };
+        let state = AppState {
+            tokens: Tokens::new(secret, config.access_token_ttl, config.refresh_token_ttl),
+            passwords: Passwords::new(password_cost, random.clone()).map_err(|e| e.to_string())?,
+            projects: Registry::default(),
+            limiter: Limiter::new(config.rate_limits),
+            router: Router::new(features::operations())?,
+            mailer,
+            metrics: Metrics::default(),
+            job_added: Notify::new(),
+            draining: watch::Sender::new(false),
+            config,
+            db,
+            clock,
+            random,
+        };
+        Ok(App(Arc::new(state)))
+    }
+}
+
+impl AppState {
+    /// From now on the server only finishes what it has begun.
+    pub fn drain(&self) {
+        self.draining.send_replace(true);
+    }
+
+    pub fn is_draining(&self) -> bool {
+        *self.draining.borrow()
+    }
+
+    /// Completes when the server begins to drain.
+    pub async fn draining(&self) {
+        let mut draining = self.draining.subscribe();
+        // An error means the sender is gone, and with it the application.
+        let _ = draining.wait_for(|draining| *draining).await;
+    }
+
+    pub fn data_dir(&self) -> &Path {
+        &self.config.data_dir
+    }
+}
+
+impl Deref for App {
+    type Target = AppState;
+
+    fn deref(&self) -> &AppState {
+        &self.0
+    }
+}

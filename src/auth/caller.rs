@@ -1,0 +1,223 @@
+//! The caller types. A handler names one in its signature and so cannot forget to ask: what it
+//! needs (a user, somebody to act as, a key) is loaded and checked before it runs.
+
+use std::future::Future;
+
+use serde_json::Value;
+
+use crate::auth::credential::Presented;
+use crate::auth::keys::KeyKind;
+use crate::error::{Error, Fault, Result};
+use crate::features::projects::Bundle;
+use crate::features::users::suspensions;
+use crate::http::input::body_value;
+use crate::http::operation::Arrival;
+use crate::ids::{SessionId, UserId};
+
+pub const NO_USER_FOUND: Fault = Fault::new(403, "auth/no-user-found", "No such user");
+pub const ELEVATED_AUTH_REQUIRED: Fault =
+    Fault::new(403, "auth/elevated-auth-required", "A service or master key is required");
+
+/// Which credential an operation asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Credential {
+    /// Whatever comes is ignored.
+    Ignored,
+    /// A user or a key is recognised; without one the caller is anonymous.
+    Optional,
+    User,
+    /// A user for themselves, or a key that names the user it acts as.
+    UserOrKey,
+    /// A user or a key, with nobody to act as.
+    UserOrAnyKey,
+    Key,
+}
+
+impl Credential {
+    /// The check that needs nothing but the credential itself.
+    pub fn check(self, presented: Presented, key_refusal: Option<Fault>) -> Result<()> {
+        use Credential::{Ignored, Key, Optional, User};
+        match (self, presented) {
+            (Ignored | Optional, _) => Ok(()),
+            (_, Presented::Nothing) => Err(Error::NoCredential),
+            (_, Presented::Unusable) => Err(Error::BadCredential),
+            (User, Presented::Key(_)) => Err(key_refusal.map_or(Error::NoCredential, Error::from)),
+            (Key, Presented::User { .. }) => Err(ELEVATED_AUTH_REQUIRED.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+pub trait Access: Sized + Send + 'static {
+    const CREDENTIAL: Credential;
+    fn admit(arrival: &Arrival) -> impl Future<Output = Result<Self>> + Send;
+}
+
+/// Anybody: the operation does not look at credentials.
+#[derive(Debug)]
+pub struct Anyone;
+
+impl Access for Anyone {
+    const CREDENTIAL: Credential = Credential::Ignored;
+
+    async fn admit(_: &Arrival) -> Result<Self> {
+        Ok(Anyone)
+    }
+}
+
+/// Whoever it is, known if they can be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OptionalViewer {
+    Anonymous,
+    User(UserId),
+    Key(KeyKind),
+}
+
+impl OptionalViewer {
+    pub fn is_key(self) -> bool {
+        matches!(self, OptionalViewer::Key(_))
+    }
+}
+
+impl Access for OptionalViewer {
+    const CREDENTIAL: Credential = Credential::Optional;
+
+    async fn admit(arrival: &Arrival) -> Result<Self> {
+        Ok(match arrival.presented {
+            Presented::Nothing | Presented::Unusable => OptionalViewer::Anonymous,
+            Presented::Key(kind) => OptionalViewer::Key(kind),
+            Presented::User { user, .. } => {
+                if may_act(arrival, user, false).await? {
+                    OptionalViewer::User(user)
+                } else {
+                    OptionalViewer::Anonymous
+                }
+            }
+        })
+    }
+}
+
+/// A signed-in user.
+#[derive(Debug)]
+pub struct Viewer {
+    pub user: UserId,
+}
+
+impl Access for Viewer {
+    const CREDENTIAL: Credential = Credential::User;
+
+    async fn admit(arrival: &Arrival) -> Result<Self> {
+        let Presented::User { user, .. } = arrival.presented else {
+            return Err(Error::NoCredential);
+        };
+        if !may_act(arrival, user, false).await? {
+            return Err(NO_USER_FOUND.into());
+        }
+        Ok(Viewer { user })
+    }
+}
+
+/// A user or a key, as they are.
+#[derive(Debug)]
+pub enum UserOrKey {
+    User(UserId),
+    Key(KeyKind),
+}
+
+impl Access for UserOrKey {
+    const CREDENTIAL: Credential = Credential::UserOrAnyKey;
+
+    async fn admit(arrival: &Arrival) -> Result<Self> {
+        match arrival.presented {
+            Presented::Key(kind) => Ok(UserOrKey::Key(kind)),
+            _ => Viewer::admit(arrival).await.map(|viewer| UserOrKey::User(viewer.user)),
+        }
+    }
+}
+
+/// The user that acts: the signed-in one, or the one that a key names.
+#[derive(Debug)]
+pub struct Actor {
+    pub user: UserId,
+    pub via: Via,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Via {
+    Session(SessionId),
+    Key(KeyKind),
+}
+
+impl Access for Actor {
+    const CREDENTIAL: Credential = Credential::UserOrKey;
+
+    async fn admit(arrival: &Arrival) -> Result<Self> {
+        let Some(acts_as) = arrival.operation.acts_as else {
+            return Err(Error::internal(format!("{:?} names no actor", arrival.operation)));
+        };
+        let named = named_user(arrival, acts_as.parameter);
+        match arrival.presented {
+            Presented::User { user, session } => {
+                if !may_act(arrival, user, false).await? {
+                    return Err(NO_USER_FOUND.into());
+                }
+                match acts_as.other {
+                    Some(fault) if named.is_some_and(|name| name.parse() != Ok(user)) => {
+                        Err(fault.into())
+                    }
+                    _ => Ok(Actor { user, via: Via::Session(session) }),
+                }
+            }
+            Presented::Key(kind) => {
+                let name = named.ok_or(acts_as.missing)?;
+                let user = name.parse().map_err(|_| Error::from(acts_as.unknown))?;
+                if !may_act(arrival, user, kind == KeyKind::Master).await? {
+                    return Err(acts_as.unknown.into());
+                }
+                Ok(Actor { user, via: Via::Key(kind) })
+            }
+            Presented::Nothing | Presented::Unusable => Err(Error::NoCredential),
+        }
+    }
+}
+
+/// The user that the request names in its query or its body.
+fn named_user(arrival: &Arrival, parameter: &str) -> Option<String> {
+    let text = |value: &Value| value.as_str().map(ToOwned::to_owned);
+    let in_query = arrival.query.get(parameter).and_then(text);
+    in_query.or_else(|| text(body_value(arrival).ok()?.get(parameter)?))
+}
+
+/// The holder of a service or master key.
+#[derive(Debug)]
+pub struct KeyHolder {
+    pub kind: KeyKind,
+}
+
+impl Access for KeyHolder {
+    const CREDENTIAL: Credential = Credential::Key;
+
+    async fn admit(arrival: &Arrival) -> Result<Self> {
+        match arrival.presented {
+            Presented::Key(kind) => Ok(KeyHolder { kind }),
+            _ => Err(ELEVATED_AUTH_REQUIRED.into()),
+        }
+    }
+}
+
+/// Whether the user exists. Refuses a suspended one where the operation is closed to them; a
+/// master key may act for a suspended user all the same.
+async fn may_act(arrival: &Arrival, user: UserId, exempt: bool) -> Result<bool> {
+    let (project, now) = (arrival.project.id, arrival.now);
+    let standing =
+        arrival.app.db.read(move |c| suspensions::standing(c, project, user, now)).await?;
+    let Some(standing) = standing else {
+        return Ok(false);
+    };
+    let applies =
+        arrival.project.has(Bundle::Moderation) && !arrival.operation.open_to_suspended && !exempt;
+    match standing.suspension {
+        Some(suspension) if applies => Err(suspension.refusal()),
+        _ => Ok(true),
+    }
+}

@@ -1,0 +1,63 @@
+//! What a request presents: nothing, a key of the project, a user's access token, or something
+//! that does not hold.
+
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+
+use crate::auth::keys::{self, KeyKind};
+use crate::auth::tokens::Tokens;
+use crate::error::{Fault, Result};
+use crate::features::projects::Project;
+use crate::ids::{SessionId, UserId};
+use crate::time::Timestamp;
+
+pub const PROJECT_MISMATCH: Fault = Fault::new(
+    403,
+    "auth/project-mismatch",
+    "The project of the credential is not the project of the request",
+);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presented {
+    Nothing,
+    Unusable,
+    User { user: UserId, session: SessionId },
+    Key(KeyKind),
+}
+
+impl Presented {
+    pub fn read(
+        headers: &HeaderMap,
+        project: &Project,
+        tokens: &Tokens,
+        now: Timestamp,
+    ) -> Result<Self> {
+        let Some(bearer) = bearer(headers) else {
+            return Ok(Presented::Nothing);
+        };
+        if let Some(key) = keys::find(bearer, &project.keys) {
+            let named = project_header(headers);
+            if named.is_some_and(|id| !id.eq_ignore_ascii_case(&project.id.to_string())) {
+                return Err(PROJECT_MISMATCH.into());
+            }
+            return Ok(Presented::Key(key.kind));
+        }
+        Ok(match tokens.verify_access(bearer, project.id, now) {
+            Some(claims) => Presented::User { user: claims.sub, session: claims.sid },
+            None => Presented::Unusable,
+        })
+    }
+}
+
+/// The value of `Authorization: Bearer …`; other schemes are no credential here.
+pub fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+/// The project that a key's holder names, under its current or its older header.
+pub fn project_header(headers: &HeaderMap) -> Option<&str> {
+    let named = headers.get("x-sublay-project-id").or_else(|| headers.get("x-replyke-project-id"));
+    named?.to_str().ok()
+}

@@ -1,0 +1,79 @@
+//! Service and master keys: opaque, random, shown once and kept only as a hash.
+
+use aws_lc_rs::constant_time::verify_slices_are_equal;
+use aws_lc_rs::digest;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use serde::Serialize;
+
+use crate::ids::KeyId;
+use crate::random::Random;
+
+/// Every key begins with this, so a leaked one is easy to recognise and a token is never one.
+const PREFIX: &str = "thk_";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum KeyKind {
+    /// For the team's own backend.
+    Service,
+    /// For the owner of the project.
+    Master,
+}
+
+impl KeyKind {
+    pub const fn name(self) -> &'static str {
+        match self {
+            KeyKind::Service => "service",
+            KeyKind::Master => "master",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        [KeyKind::Service, KeyKind::Master].into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// A key as the server remembers it.
+#[derive(Debug, Clone)]
+pub struct StoredKey {
+    pub id: KeyId,
+    pub kind: KeyKind,
+    pub hash: Vec<u8>,
+}
+
+pub fn generate(kind: KeyKind, random: &Random) -> String {
+    let secret = BASE64.encode(random.bytes::<32>());
+    format!("{PREFIX}{}_{secret}", kind.name())
+}
+
+/// SHA-256: a key is 256 random bits, so a slow hash would protect nothing more.
+pub fn hash(secret: &str) -> Vec<u8> {
+    digest::digest(&digest::SHA256, secret.as_bytes()).as_ref().to_vec()
+}
+
+/// The stored key that this bearer value is, if it is one.
+pub fn find<'a>(bearer: &str, keys: &'a [StoredKey]) -> Option<&'a StoredKey> {
+    if !bearer.starts_with(PREFIX) {
+        return None;
+    }
+    let hash = hash(bearer);
+    keys.iter().find(|key| verify_slices_are_equal(&key.hash, &hash).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_found_by_its_secret_alone() {
+        let random = Random::seeded(5);
+        let secret = generate(KeyKind::Service, &random);
+        let other = generate(KeyKind::Service, &random);
+        let id = KeyId(uuid::Uuid::from_u128(1));
+        let keys = [StoredKey { id, kind: KeyKind::Service, hash: hash(&secret) }];
+        assert!(find(&secret, &keys).is_some());
+        assert!(find(&other, &keys).is_none());
+        assert!(find("", &keys).is_none());
+    }
+}

@@ -1,0 +1,215 @@
+//! Access and refresh tokens: JWTs under HS256 with two secrets, both derived from the server's
+//! one secret key, so that neither kind can stand in for the other.
+
+use std::time::Duration;
+
+use aws_lc_rs::hmac;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{ProjectId, RefreshTokenId, SessionId, UserId};
+use crate::time::Timestamp;
+
+/// `{"alg":"HS256","typ":"JWT"}`. A token with any other header is not one of ours.
+const HEADER: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9";
+
+/// The server's own name in `iss` and `aud`.
+pub const SERVER: &str = "townhall";
+
+#[derive(Debug)]
+pub struct Tokens {
+    access: hmac::Key,
+    refresh: hmac::Key,
+    pub access_ttl: Duration,
+    pub refresh_ttl: Duration,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AccessClaims {
+    pub sub: UserId,
+    pub project_id: ProjectId,
+    role: String,
+    iss: String,
+    aud: String,
+    iat: i64,
+    exp: i64,
+    /// The session this token came from: what a password change spares.
+    pub sid: SessionId,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RefreshClaims {
+    pub sub: UserId,
+    pub project_id: ProjectId,
+    iss: String,
+    aud: String,
+    pub jti: RefreshTokenId,
+    iat: i64,
+    exp: i64,
+}
+
+/// What a refresh token is made from; the same row gives the same text, letter for letter.
+#[derive(Debug, Clone, Copy)]
+pub struct RefreshToken {
+    pub id: RefreshTokenId,
+    pub project: ProjectId,
+    pub user: UserId,
+    pub issued: Timestamp,
+    pub expires: Timestamp,
+}
+
+impl Tokens {
+    pub fn new(secret: &[u8], access_ttl: Duration, refresh_ttl: Duration) -> Self {
+        let root = hmac::Key::new(hmac::HMAC_SHA256, secret);
+        let derive = |purpose: &str| {
+            let derived = hmac::sign(&root, purpose.as_bytes());
+            hmac::Key::new(hmac::HMAC_SHA256, derived.as_ref())
+        };
+        Tokens {
+            access: derive("townhall access token"),
+            refresh: derive("townhall refresh token"),
+            access_ttl,
+            refresh_ttl,
+        }
+    }
+
+    pub fn access(
+        &self,
+        project: ProjectId,
+        user: UserId,
+        session: SessionId,
+        now: Timestamp,
+    ) -> String {
+        let claims = AccessClaims {
+            sub: user,
+            project_id: project,
+            role: "user".to_owned(),
+            iss: SERVER.to_owned(),
+            aud: SERVER.to_owned(),
+            iat: now.seconds(),
+            exp: now.plus(self.access_ttl).seconds(),
+            sid: session,
+        };
+        sign(&self.access, &claims)
+    }
+
+    /// The claims of a token that is ours, unexpired and of this project.
+    pub fn verify_access(
+        &self,
+        token: &str,
+        project: ProjectId,
+        now: Timestamp,
+    ) -> Option<AccessClaims> {
+        let claims: AccessClaims = verify(&self.access, token)?;
+        (claims.exp > now.seconds() && claims.project_id == project).then_some(claims)
+    }
+
+    pub fn refresh(&self, token: &RefreshToken) -> String {
+        let claims = RefreshClaims {
+            sub: token.user,
+            project_id: token.project,
+            iss: SERVER.to_owned(),
+            aud: SERVER.to_owned(),
+            jti: token.id,
+            iat: token.issued.seconds(),
+            exp: token.expires.seconds(),
+        };
+        sign(&self.refresh, &claims)
+    }
+
+    /// The claims of a refresh token that is ours and unexpired, of whatever project.
+    pub fn verify_refresh(&self, token: &str, now: Timestamp) -> Option<RefreshClaims> {
+        let claims: RefreshClaims = verify(&self.refresh, token)?;
+        (claims.exp > now.seconds()).then_some(claims)
+    }
+}
+
+fn sign(key: &hmac::Key, claims: &impl Serialize) -> String {
+    // Claims are plain structs of strings, ids and numbers: they always serialise.
+    let payload = serde_json::to_vec(claims).unwrap_or_default();
+    let signed = format!("{HEADER}.{}", BASE64.encode(payload));
+    let signature = hmac::sign(key, signed.as_bytes());
+    format!("{signed}.{}", BASE64.encode(signature.as_ref()))
+}
+
+fn verify<C: DeserializeOwned>(key: &hmac::Key, token: &str) -> Option<C> {
+    let (signed, signature) = token.rsplit_once('.')?;
+    let payload = signed.strip_prefix(HEADER)?.strip_prefix('.')?;
+    let signature = BASE64.decode(signature).ok()?;
+    hmac::verify(key, signed.as_bytes(), &signature).ok()?;
+    serde_json::from_slice(&BASE64.decode(payload).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uuid::Uuid;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_785_542_400_000);
+    const PROJECT: ProjectId = ProjectId(Uuid::from_u128(1));
+    const USER: UserId = UserId(Uuid::from_u128(2));
+
+    fn tokens(secret: &str) -> Tokens {
+        Tokens::new(secret.as_bytes(), Duration::from_secs(1800), Duration::from_secs(86400))
+    }
+
+    fn access(tokens: &Tokens) -> String {
+        tokens.access(PROJECT, USER, SessionId(Uuid::from_u128(3)), NOW)
+    }
+
+    #[test]
+    fn an_access_token_holds_until_it_expires_and_only_in_its_project() {
+        let tokens = tokens("secret");
+        let token = access(&tokens);
+        assert_eq!(tokens.verify_access(&token, PROJECT, NOW).unwrap().sub, USER);
+        let last = NOW.plus(Duration::from_secs(1799));
+        assert!(tokens.verify_access(&token, PROJECT, last).is_some());
+        let expiry = NOW.plus(Duration::from_secs(1800));
+        assert!(tokens.verify_access(&token, PROJECT, expiry).is_none());
+        assert!(tokens.verify_access(&token, ProjectId(Uuid::from_u128(9)), NOW).is_none());
+    }
+
+    #[test]
+    fn forged_tokens_do_not_hold() {
+        let tokens = tokens("secret");
+        let token = access(&tokens);
+        let (signed, _) = token.rsplit_once('.').unwrap();
+        let payload = signed.split('.').nth(1).unwrap();
+        let none = BASE64.encode(r#"{"alg":"none"}"#);
+        let empty_key = hmac::Key::new(hmac::HMAC_SHA256, b"");
+        let empty = BASE64.encode(hmac::sign(&empty_key, signed.as_bytes()).as_ref());
+        let other = access(&self::tokens("another secret"));
+        for forged in [
+            format!("{none}.{payload}."),
+            format!("{signed}."),
+            format!("{signed}.{empty}"),
+            other,
+            String::new(),
+            "null".to_owned(),
+            "a.b.c".to_owned(),
+        ] {
+            assert!(tokens.verify_access(&forged, PROJECT, NOW).is_none(), "{forged}");
+        }
+    }
+
+    #[test]
+    fn neither_kind_stands_in_for_the_other() {
+        let tokens = tokens("secret");
+        let row = RefreshToken {
+            id: RefreshTokenId(Uuid::from_u128(4)),
+            project: PROJECT,
+            user: USER,
+            issued: NOW,
+            expires: NOW.plus(Duration::from_secs(60)),
+        };
+        let refresh = tokens.refresh(&row);
+        assert_eq!(refresh, tokens.refresh(&row));
+        assert!(tokens.verify_refresh(&refresh, NOW).is_some());
+        assert!(tokens.verify_access(&refresh, PROJECT, NOW).is_none());
+        assert!(tokens.verify_refresh(&access(&tokens), NOW).is_none());
+    }
+}

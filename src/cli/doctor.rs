@@ -1,0 +1,120 @@
+//! `townhall doctor`: is everything as it should be?
+
+use std::fmt::Write as _;
+
+use db::Db;
+use serde_json::{Value, json};
+
+use crate::app::World;
+use crate::cli::{CommandResult, Output, plain};
+use crate::config::{Config, is_writable};
+use crate::features::users::counters;
+use crate::schema::MIGRATIONS;
+use crate::start;
+use crate::time::Timestamp;
+
+/// Below this much free space the operator should act.
+const LITTLE_SPACE: u64 = 1 << 30;
+
+#[derive(Debug)]
+struct Check {
+    name: &'static str,
+    result: Result<String, String>,
+}
+
+pub(super) fn examine(config: &Config, fix: bool) -> CommandResult {
+    let mut checks = vec![
+        Check { name: "configuration", result: Ok("readable".to_owned()) },
+        Check { name: "storage", result: storage(config) },
+        Check { name: "disk", result: disk(config) },
+    ];
+    match start::open_database(config) {
+        Ok(db) => {
+            checks.push(Check { name: "database", result: schema(&db) });
+            if checks.iter().all(|check| check.name != "database" || check.result.is_ok()) {
+                let now = World::real().clock.now();
+                checks.push(Check { name: "clock", result: clock(&db, now) });
+                checks.push(Check { name: "counters", result: counters(&db, fix) });
+            }
+        }
+        Err(error) => checks.push(Check { name: "database", result: Err(error) }),
+    }
+    report(&checks)
+}
+
+fn report(checks: &[Check]) -> CommandResult {
+    let mut text = String::new();
+    for check in checks {
+        let (mark, detail) = match &check.result {
+            Ok(detail) => ("ok", detail),
+            Err(detail) => ("FAIL", detail),
+        };
+        let _ = writeln!(text, "{mark:<5} {:<14} {detail}", check.name);
+    }
+    let json: Vec<Value> = checks
+        .iter()
+        .map(|check| {
+            let status = if check.result.is_ok() { "pass" } else { "fail" };
+            let detail = check.result.as_ref().unwrap_or_else(|detail| detail);
+            json!({ "check": check.name, "status": status, "detail": detail })
+        })
+        .collect();
+    if checks.iter().any(|check| check.result.is_err()) {
+        return Err(format!("not everything is well\n{}", text.trim_end()));
+    }
+    Ok(Output { text, json: json!({ "status": "pass", "checks": json }) })
+}
+
+fn storage(config: &Config) -> Result<String, String> {
+    let directory = config.data_dir.display();
+    if is_writable(&config.data_dir) {
+        Ok(format!("{directory} is writable"))
+    } else {
+        Err(format!("{directory} is missing or not writable"))
+    }
+}
+
+fn disk(config: &Config) -> Result<String, String> {
+    let space = rustix::fs::statvfs(&config.data_dir).map_err(|error| error.to_string())?;
+    let free = space.f_bavail * space.f_frsize;
+    let text = format!("{} MiB free", free >> 20);
+    if free < LITTLE_SPACE { Err(text) } else { Ok(text) }
+}
+
+fn schema(db: &Db) -> Result<String, String> {
+    let states = db.migration_status(MIGRATIONS).map_err(|error| error.to_string())?;
+    match states.iter().filter(|state| state.applied_at.is_none()).count() {
+        0 => Ok(format!("reachable, schema {}", states.len())),
+        pending => Err(format!("{pending} migrations are pending: townhall migrate up")),
+    }
+}
+
+/// A clock that was set back shows in rows that come from the future.
+fn clock(db: &Db, now: Timestamp) -> Result<String, String> {
+    let newest = block_on(db.read(counters::newest))?;
+    match newest {
+        Some(newest) if newest > now => {
+            Err(format!("it is {now}, but the database holds something from {newest}"))
+        }
+        _ => Ok(now.to_string()),
+    }
+}
+
+fn counters(db: &Db, fix: bool) -> Result<String, String> {
+    let drifted = block_on(db.read_slow(counters::reputation_drift))?;
+    match drifted {
+        0 => Ok("all agree with what they count".to_owned()),
+        drifted if fix => {
+            let repaired = block_on(db.write(counters::repair_reputation))?;
+            Ok(format!("{drifted} had drifted, {repaired} were repaired"))
+        }
+        drifted => Err(format!(
+            "{drifted} users have a reputation that is not the sum of their buckets; repair with --fix"
+        )),
+    }
+}
+
+fn block_on<T>(work: impl Future<Output = crate::error::Result<T>>) -> Result<T, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| error.to_string())?.block_on(work).map_err(plain)
+}

@@ -1,0 +1,246 @@
+//! The command line. Each command is a function that returns what to print; `run` turns that
+//! into text or one JSON document, and into an exit code.
+
+mod doctor;
+mod keys;
+mod projects;
+mod serve;
+mod show;
+mod users;
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use serde_json::Value;
+
+use crate::app::World;
+use crate::config::{Config, Flags};
+use crate::error::Error;
+use crate::ids::{KeyId, ProjectId, UserId};
+use crate::start;
+
+#[derive(Debug, Parser)]
+#[command(name = "townhall", version, about = "A self-hostable community backend in one binary.")]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    global: Global,
+}
+
+#[derive(Debug, Args)]
+struct Global {
+    /// The configuration file, instead of townhall.toml in the data directory
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where the database, files, mails and the generated secret live
+    #[arg(long, global = true, value_name = "DIR")]
+    data_dir: Option<String>,
+    /// sqlite:///path/to/file.db or postgres://…
+    #[arg(long, global = true, value_name = "URL")]
+    database_url: Option<String>,
+    /// Print exactly one JSON document on standard output
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+impl Global {
+    fn flags(&self) -> Flags {
+        let mut flags = Flags::default();
+        flags.set("config", self.config.as_ref().map(|path| path.display().to_string()));
+        flags.set("data_dir", self.data_dir.clone());
+        flags.set("database_url", self.database_url.clone());
+        flags
+    }
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Start a server to try things out: a demo project, two users, no rate limits
+    Dev(Listen),
+    /// Start the server
+    Serve(Listen),
+    /// Make and change projects
+    #[command(subcommand)]
+    Project(projects::ProjectCommand),
+    /// Make, list and revoke service and master keys
+    #[command(subcommand)]
+    Key(keys::KeyCommand),
+    /// Sign tokens for users; suspend them
+    #[command(subcommand)]
+    User(users::UserCommand),
+    /// Show or bring up to date the schema of the database
+    #[command(subcommand)]
+    Migrate(MigrateCommand),
+    /// Check configuration, database, storage, disk and clock; recount stored counters
+    Doctor {
+        /// Repair counters that have drifted
+        #[arg(long)]
+        fix: bool,
+    },
+    /// Print the OpenAPI 3.1 document
+    Openapi {
+        /// One version only: v6, v7 or v8
+        #[arg(long, value_name = "VERSION")]
+        version: Option<String>,
+    },
+    /// Show every setting, its value and where it came from
+    Config,
+    /// Exit with 0 when a running server is ready
+    Health {
+        /// The server's address; by default the configured one
+        #[arg(long)]
+        url: Option<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+struct Listen {
+    /// Address and port to listen on
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+enum MigrateCommand {
+    /// Which migrations have been applied
+    Status,
+    /// Apply those that have not
+    Up,
+}
+
+/// What a command prints: lines for people, one document for programs.
+#[derive(Debug)]
+struct Output {
+    text: String,
+    json: Value,
+}
+
+/// One line that says what went wrong.
+type CommandResult<T = Output> = Result<T, String>;
+
+pub fn run(cli: Cli) -> ExitCode {
+    let json = cli.global.json;
+    match execute(cli) {
+        Ok(output) => {
+            let text = if json { format!("{}\n", output.json) } else { output.text };
+            // A closed pipe (`| head`) is no failure.
+            let _ = std::io::stdout().write_all(text.as_bytes());
+            ExitCode::SUCCESS
+        }
+        Err(message) => {
+            eprintln!("townhall: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn execute(cli: Cli) -> CommandResult {
+    let mut flags = cli.global.flags();
+    match cli.command {
+        Command::Dev(listen) => {
+            flags.set("listen", listen.listen);
+            flags.set("rate_limits", Some("off".to_owned()));
+            serve::dev(Config::load(&flags)?)
+        }
+        Command::Serve(listen) => {
+            flags.set("listen", listen.listen);
+            serve::serve(Config::load(&flags)?)
+        }
+        Command::Project(command) => projects::run(command, Admin::open(&flags)?),
+        Command::Key(command) => keys::run(command, Admin::open(&flags)?),
+        Command::User(command) => users::run(command, Admin::open(&flags)?),
+        Command::Migrate(MigrateCommand::Status) => show::migrations(&Config::load(&flags)?),
+        Command::Migrate(MigrateCommand::Up) => show::migrate(&Config::load(&flags)?),
+        Command::Doctor { fix } => doctor::examine(&Config::load(&flags)?, fix),
+        Command::Openapi { version } => show::openapi(version.as_deref()),
+        Command::Config => Ok(show::config(&Config::load(&flags)?)),
+        Command::Health { url } => show::health(url, &flags),
+    }
+}
+
+/// What commands about the data need: the migrated database, a runtime, the world.
+#[derive(Debug)]
+struct Admin {
+    config: Config,
+    db: db::Db,
+    world: World,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Admin {
+    fn open(flags: &Flags) -> CommandResult<Self> {
+        let config = Config::load(flags)?;
+        let world = World::real();
+        start::prepare_data_dir(&config)?;
+        let db = start::open_database(&config)?;
+        start::migrate(&db, world.clock.now())?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .map_err(|error| error.to_string())?;
+        Ok(Admin { config, db, world, runtime })
+    }
+
+    fn read<T: Send + 'static>(
+        &self,
+        work: impl Fn(&db::Conn<'_>) -> crate::error::Result<T> + Send + 'static,
+    ) -> CommandResult<T> {
+        self.runtime.block_on(self.db.read(work)).map_err(plain)
+    }
+
+    fn write<T: Send + 'static>(
+        &self,
+        work: impl Fn(&db::Tx<'_>) -> crate::error::Result<T> + Send + 'static,
+    ) -> CommandResult<T> {
+        self.runtime.block_on(self.db.write(work)).map_err(plain)
+    }
+}
+
+impl Drop for Admin {
+    fn drop(&mut self) {
+        self.runtime.block_on(self.db.close());
+    }
+}
+
+/// An error without its code: the command line speaks to people.
+fn plain(error: Error) -> String {
+    match error {
+        Error::Refused(refusal) => {
+            refusal.message.unwrap_or_else(|| refusal.fault.message.to_owned())
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Asks before something that cannot be undone; elsewhere than on a terminal, `--yes` is needed.
+fn confirm(question: &str, yes: bool) -> CommandResult<()> {
+    if yes {
+        return Ok(());
+    }
+    if !std::io::stdin().is_terminal() {
+        return Err(format!("{question} Say so with --yes."));
+    }
+    eprint!("{question} [y/N] ");
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).map_err(|error| error.to_string())?;
+    match answer.trim() {
+        "y" | "Y" | "yes" => Ok(()),
+        _ => Err("nothing was changed".to_owned()),
+    }
+}
+
+fn project_id(text: &str) -> Result<ProjectId, String> {
+    text.parse().map_err(ToString::to_string)
+}
+
+fn key_id(text: &str) -> Result<KeyId, String> {
+    text.parse().map_err(ToString::to_string)
+}
+
+fn user_id(text: &str) -> Result<UserId, String> {
+    text.parse().map_err(ToString::to_string)
+}

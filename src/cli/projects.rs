@@ -1,0 +1,216 @@
+//! `townhall project …`
+
+use std::fmt::Write as _;
+
+use clap::Subcommand;
+use serde_json::{Value, json};
+
+use crate::cli::{Admin, CommandResult, Output, confirm, project_id};
+use crate::features::projects::admin::{self, NewProject, ProjectSecrets};
+use crate::features::projects::{Bundle, NOT_FOUND, Project, ProjectState, registry, store};
+use crate::ids::{ProjectId, new_id};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ProjectCommand {
+    /// Make a project; its keys are shown this once
+    Create {
+        #[arg(long)]
+        name: String,
+        /// `all`, or names separated by commas
+        #[arg(long, default_value = "all")]
+        bundles: String,
+        #[arg(long, value_parser = project_id, value_name = "UUID")]
+        id: Option<ProjectId>,
+    },
+    /// All projects
+    List,
+    /// One project
+    Show {
+        #[arg(value_parser = project_id)]
+        id: ProjectId,
+    },
+    /// Add and remove bundles
+    Bundles {
+        #[arg(value_parser = project_id)]
+        id: ProjectId,
+        #[arg(long, default_value = "")]
+        add: String,
+        #[arg(long, default_value = "")]
+        remove: String,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Set the origins whose pages may call the project; none means any
+    Origins {
+        #[arg(value_parser = project_id)]
+        id: ProjectId,
+        /// Separated by commas, such as https://app.example.com
+        #[arg(long)]
+        set: String,
+    },
+    /// Put a project under maintenance (503), mark it for deletion (423), or back to work
+    State {
+        #[arg(value_parser = project_id)]
+        id: ProjectId,
+        #[arg(long)]
+        set: ProjectState,
+    },
+    /// Make a new key pair for external sign-in; the previous public key stays valid
+    RotateJwtKey {
+        #[arg(value_parser = project_id)]
+        id: ProjectId,
+    },
+}
+
+pub(super) fn run(command: ProjectCommand, admin: Admin) -> CommandResult {
+    match command {
+        ProjectCommand::Create { name, bundles, id } => create(&admin, name, &bundles, id),
+        ProjectCommand::List => list(&admin),
+        ProjectCommand::Show { id } => show(&admin, id),
+        ProjectCommand::Bundles { id, add, remove, yes } => {
+            let (add, remove) = (parse_bundles(&add)?, parse_bundles(&remove)?);
+            if !remove.is_empty() {
+                confirm("Removing a bundle takes its feature from the project.", yes)?;
+            }
+            admin.write(move |tx| admin::change_bundles(tx, id, &add, &remove))?;
+            show(&admin, id)
+        }
+        ProjectCommand::Origins { id, set } => {
+            let origins = parse_origins(&set)?;
+            let (now, stored) = (admin.world.clock.now(), json!(origins).to_string());
+            found(admin.write(move |tx| store::set_origins(tx, id, &stored, now))?)?;
+            show(&admin, id)
+        }
+        ProjectCommand::State { id, set } => {
+            let now = admin.world.clock.now();
+            found(admin.write(move |tx| store::set_state(tx, id, set.name(), now))?)?;
+            show(&admin, id)
+        }
+        ProjectCommand::RotateJwtKey { id } => rotate_jwt_key(&admin, id),
+    }
+}
+
+fn create(admin: &Admin, name: String, bundles: &str, id: Option<ProjectId>) -> CommandResult {
+    let name = name.trim().to_owned();
+    if name.is_empty() || name.chars().count() > 255 {
+        return Err("the name must have 1 to 255 characters".to_owned());
+    }
+    let (now, random) = (admin.world.clock.now(), &admin.world.random);
+    let id = id.unwrap_or_else(|| ProjectId(new_id(now, random)));
+    let bundles = if bundles == "all" { Bundle::ALL.to_vec() } else { parse_bundles(bundles)? };
+    let secrets = ProjectSecrets::generate(now, random).map_err(super::plain)?;
+    let new = NewProject { id, name: name.clone(), bundles: bundles.clone() };
+    let written = secrets.clone();
+    admin.write(move |tx| {
+        if store::find(tx, new.id)?.is_some() {
+            return Err(crate::error::Error::internal(format!(
+                "there is a project {} already",
+                new.id
+            )));
+        }
+        admin::create_project(tx, &new, &written, now)
+    })?;
+    let (service, master) = (&secrets.service.secret, &secrets.master.secret);
+    let private = &secrets.jwt.private;
+    let text = format!(
+        "project      {id}\nname         {name}\nservice key  {service}\nmaster key   {master}\n\
+         private key  {private}\n\nThe keys are not shown again.\n"
+    );
+    let json = json!({
+        "projectId": id,
+        "name": name,
+        "bundles": names(&bundles),
+        "serviceKey": service,
+        "masterKey": master,
+        "jwtPrivateKey": private,
+    });
+    Ok(Output { text, json })
+}
+
+fn list(admin: &Admin) -> CommandResult {
+    let rows = admin.read(store::list)?;
+    let mut text = String::new();
+    for row in &rows {
+        let _ = writeln!(text, "{}  {:<16}  {}", row.id, row.state, row.name);
+    }
+    let json: Vec<Value> = rows
+        .iter()
+        .map(|row| {
+            json!({
+                "projectId": row.id,
+                "name": row.name,
+                "state": row.state,
+                "createdAt": row.created_at,
+            })
+        })
+        .collect();
+    Ok(Output { text, json: json.into() })
+}
+
+fn show(admin: &Admin, id: ProjectId) -> CommandResult {
+    let project: Project = admin.read(move |c| registry::load(c, id)?.ok_or(NOT_FOUND.into()))?;
+    let origins = if project.allowed_origins.is_empty() {
+        "any".to_owned()
+    } else {
+        project.allowed_origins.join(", ")
+    };
+    let text = format!(
+        "project  {id}\nname     {}\nstate    {}\nbundles  {}\norigins  {origins}\ncreated  {}\n",
+        project.name,
+        project.state.name(),
+        names(&project.bundles).join(", "),
+        project.created_at,
+    );
+    let json = json!({
+        "projectId": id,
+        "name": project.name,
+        "state": project.state.name(),
+        "bundles": names(&project.bundles),
+        "allowedOrigins": project.allowed_origins,
+        "createdAt": project.created_at,
+    });
+    Ok(Output { text, json })
+}
+
+fn rotate_jwt_key(admin: &Admin, id: ProjectId) -> CommandResult {
+    let pair = admin::generate_jwt_pair().map_err(super::plain)?;
+    let now = admin.world.clock.now();
+    let public = pair.public.clone();
+    found(admin.write(move |tx| store::rotate_public_key(tx, id, &public, now))?)?;
+    let text = format!("private key  {}\n\nIt is not shown again.\n", pair.private);
+    let json = json!({ "projectId": id, "jwtPrivateKey": pair.private });
+    Ok(Output { text, json })
+}
+
+fn found(changed: bool) -> CommandResult<()> {
+    if changed { Ok(()) } else { Err(NOT_FOUND.message.to_owned()) }
+}
+
+fn names(bundles: &[Bundle]) -> Vec<&'static str> {
+    bundles.iter().map(|bundle| bundle.name()).collect()
+}
+
+fn parse_bundles(text: &str) -> CommandResult<Vec<Bundle>> {
+    let names = text.split(',').map(str::trim).filter(|name| !name.is_empty() && *name != "core");
+    names
+        .map(|name| Bundle::from_name(name).ok_or_else(|| format!("there is no bundle `{name}`")))
+        .collect()
+}
+
+/// As browsers send them: scheme, host and port, lower case, nothing after.
+fn parse_origins(text: &str) -> CommandResult<Vec<String>> {
+    let mut origins = Vec::new();
+    for given in text.split(',').map(str::trim).filter(|origin| !origin.is_empty()) {
+        let origin = given.trim_end_matches('/').to_lowercase();
+        match origin.split_once("://") {
+            Some((_, host)) if !host.is_empty() && !host.contains(['/', '@', '?', '#']) => {
+                origins.push(origin);
+            }
+            _ => {
+                return Err(format!("`{given}` is no origin such as https://app.example.com"));
+            }
+        }
+    }
+    Ok(origins)
+}

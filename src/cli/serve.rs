@@ -1,0 +1,176 @@
+//! `townhall serve` and `townhall dev`.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::app::{App, World};
+use crate::cli::{CommandResult, Output, plain};
+use crate::config::Config;
+use crate::features::auth::session::TokenSeed;
+use crate::features::auth::store as auth_store;
+use crate::features::projects::admin::{self, NewProject, ProjectSecrets};
+use crate::features::projects::{Bundle, store as projects};
+use crate::features::users::store::{self as users, UserRow};
+use crate::ids::{ProjectId, SessionId, UserId, new_id};
+use crate::{jobs, logs, server, start};
+
+const DEMO_PROJECT: &str = "Demo";
+const DEMO_USERS: [(&str, &str); 2] = [("ada", "Ada Lovelace"), ("grace", "Grace Hopper")];
+/// Known to everybody: a demo is for looking around on one's own machine.
+const DEMO_PASSWORD: &str = "townhall";
+
+pub(super) fn serve(config: Config) -> CommandResult {
+    run(config, false)
+}
+
+pub(super) fn dev(config: Config) -> CommandResult {
+    run(config, true)
+}
+
+fn run(config: Config, with_demo: bool) -> CommandResult {
+    let _logs = logs::start(config.log);
+    start::prepare_data_dir(&config)?;
+    let _lock = start::lock_data_dir(&config)?;
+    let world = World::real();
+    let secret = start::secret(&config, &world.random)?;
+    let db = start::open_database(&config)?;
+    let applied = start::migrate(&db, world.clock.now())?;
+    if !applied.is_empty() {
+        tracing::info!(?applied, "the schema was brought up to date");
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| error.to_string())?;
+    runtime.block_on(async {
+        let address = config.listen;
+        let listener = TcpListener::bind(address)
+            .await
+            .map_err(|error| format!("cannot listen on {address}: {error}"))?;
+        let app = App::new(config, &secret, db, world)?;
+        if with_demo {
+            let demo = prepare_demo(&app).await?;
+            eprintln!("{demo}");
+        }
+        let _ = std::io::stderr().flush();
+        tracing::info!(listen = %address, url = app.config.public_url, "townhall is ready");
+        let worker = tokio::spawn(jobs::work(app.clone()));
+        tokio::spawn(stop_on_signal(app.clone()));
+        server::serve(app.clone(), listener).await;
+        let _ = worker.await;
+        app.db.close().await;
+        tracing::info!("townhall has stopped");
+        Ok(Output { text: String::new(), json: Value::Null })
+    })
+}
+
+/// The first signal begins an orderly stop; the second ends the process at once.
+async fn stop_on_signal(app: App) {
+    let (Ok(mut terminate), Ok(mut interrupt)) =
+        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        tracing::error!("signals cannot be received; stop the process by force");
+        return;
+    };
+    for stop_at_once in [false, true] {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        if stop_at_once {
+            std::process::exit(1);
+        }
+        tracing::info!("stopping: requests in flight are finished first");
+        app.drain();
+    }
+}
+
+/// Makes the demo project if there is no project yet, and says how to use it.
+async fn prepare_demo(app: &App) -> CommandResult<String> {
+    let existing = app.db.read(projects::list).await.map_err(plain)?;
+    let mut text = format!("\nTownhall is listening on {}\n\n", app.config.public_url);
+    let demo = existing.iter().find(|project| project.name == DEMO_PROJECT);
+    let project = match demo {
+        Some(project) => {
+            let id = project.id;
+            let _ = writeln!(text, "  project      {id}");
+            let _ = writeln!(
+                text,
+                "  keys         were shown when they were made; for new ones:\n               \
+                 townhall key create --project {id} --kind service"
+            );
+            id
+        }
+        None => {
+            let (id, secrets) = create_demo(app).await?;
+            let _ = writeln!(text, "  project      {id}");
+            let _ = writeln!(text, "  service key  {}", secrets.service.secret);
+            let _ = writeln!(text, "  master key   {}", secrets.master.secret);
+            id
+        }
+    };
+    let _ = writeln!(text, "  users        ada@example.com and grace@example.com");
+    let _ = writeln!(text, "  password     {DEMO_PASSWORD}\n");
+    text.push_str(&tour(app, project).await?);
+    Ok(text)
+}
+
+async fn create_demo(app: &App) -> CommandResult<(ProjectId, ProjectSecrets)> {
+    let (now, random) = (app.clock.now(), &app.random);
+    let id = ProjectId(new_id(now, random));
+    let new = NewProject { id, name: DEMO_PROJECT.to_owned(), bundles: Bundle::ALL.to_vec() };
+    let secrets = ProjectSecrets::generate(now, random).map_err(plain)?;
+    let hash = app.passwords.hash(DEMO_PASSWORD.to_owned()).await.map_err(plain)?;
+    let people = DEMO_USERS.map(|(username, name)| UserRow {
+        username: Some(username.to_owned()),
+        name: Some(name.to_owned()),
+        email: Some(format!("{username}@example.com")),
+        password_hash: Some(hash.clone()),
+        ..UserRow::new(UserId(new_id(now, random)), now)
+    });
+    let created = app.db.write(move |tx| {
+        admin::create_project(tx, &new, &secrets, now)?;
+        for user in &people {
+            users::insert(tx, id, user)?;
+        }
+        Ok(secrets.clone())
+    });
+    Ok((id, created.await.map_err(plain)?))
+}
+
+/// Three lines to paste.
+async fn tour(app: &App, project: ProjectId) -> CommandResult<String> {
+    let now = app.clock.now();
+    let seed = TokenSeed::draw(app, now);
+    let signed_in = app.db.write(move |tx| {
+        let Some(user) = users::find_by_username(tx, project, DEMO_USERS[0].0)? else {
+            return Ok(None);
+        };
+        let token = seed.row(user.id, SessionId(seed.id.0));
+        auth_store::insert_token(tx, project, &token)?;
+        Ok(Some(token))
+    });
+    let Some(token) = signed_in.await.map_err(plain)? else {
+        return Ok(String::new());
+    };
+    let access = app.tokens.access(project, token.user_id, token.family_id, now);
+    let base = format!("{}/v8/{project}", app.config.public_url);
+    let user = token.user_id;
+    let mut text = String::from("Try it:\n\n");
+    let _ = writeln!(
+        text,
+        "curl -s '{base}/auth/sign-in' -H 'Content-Type: application/json' \
+         -d '{{\"email\":\"ada@example.com\",\"password\":\"{DEMO_PASSWORD}\"}}'\n"
+    );
+    let _ = writeln!(
+        text,
+        "curl -s -X PATCH '{base}/users/{user}' -H 'Authorization: Bearer {access}' \
+         -H 'Content-Type: application/json' -d '{{\"bio\":\"Notes on the analytical engine\"}}'\n"
+    );
+    let _ = writeln!(text, "curl -s '{base}/users/suggestions?query=a'");
+    Ok(text)
+}

@@ -1,0 +1,105 @@
+//! `townhall user …`
+
+use clap::Subcommand;
+use serde_json::json;
+
+use crate::app::{App, World};
+use crate::cli::{Admin, CommandResult, Output, project_id, user_id};
+use crate::features::auth::session::{TokenSeed, refresh_token};
+use crate::features::auth::store as auth_store;
+use crate::features::users::suspensions::{self, NewSuspension};
+use crate::features::users::{NOT_FOUND, store};
+use crate::ids::{ProjectId, SessionId, SuspensionId, UserId, new_id};
+use crate::start;
+use crate::time::Timestamp;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum UserCommand {
+    /// Start a session for a user and print its tokens, for tests and support
+    Token {
+        #[command(flatten)]
+        who: Who,
+    },
+    /// Keep a user from writing; takes effect with the moderation bundle
+    Suspend {
+        #[command(flatten)]
+        who: Who,
+        #[arg(long)]
+        reason: Option<String>,
+        /// ISO 8601; without it the suspension lasts until it is lifted
+        #[arg(long, value_name = "TIME")]
+        until: Option<String>,
+    },
+    /// End all suspensions of a user
+    Unsuspend {
+        #[command(flatten)]
+        who: Who,
+    },
+}
+
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(super) struct Who {
+    #[arg(long, value_parser = project_id, value_name = "ID")]
+    project: ProjectId,
+    #[arg(long, value_parser = user_id, value_name = "USER_ID")]
+    user: UserId,
+}
+
+pub(super) fn run(command: UserCommand, admin: Admin) -> CommandResult {
+    match command {
+        UserCommand::Token { who } => token(&admin, who),
+        UserCommand::Suspend { who, reason, until } => suspend(&admin, who, reason, until),
+        UserCommand::Unsuspend { who } => {
+            let now = admin.world.clock.now();
+            let lifted = admin.write(move |tx| {
+                store::find(tx, who.project, who.user)?.ok_or(NOT_FOUND)?;
+                suspensions::lift(tx, who.project, who.user, now)
+            })?;
+            Ok(Output { text: format!("{lifted} lifted\n"), json: json!({ "lifted": lifted }) })
+        }
+    }
+}
+
+fn token(admin: &Admin, who: Who) -> CommandResult {
+    let now = admin.world.clock.now();
+    let secret = start::secret(&admin.config, &admin.world.random)?;
+    let app = App::new(admin.config.clone(), &secret, admin.db.clone(), World::real())?;
+    let seed = TokenSeed::draw(&app, now);
+    let token = admin.write(move |tx| {
+        store::find(tx, who.project, who.user)?.ok_or(NOT_FOUND)?;
+        let token = seed.row(who.user, SessionId(seed.id.0));
+        auth_store::insert_token(tx, who.project, &token)?;
+        Ok(token)
+    })?;
+    let access = app.tokens.access(who.project, who.user, token.family_id, now);
+    let refresh = refresh_token(&app, who.project, &token);
+    let text = format!("access token   {access}\nrefresh token  {refresh}\n");
+    Ok(Output { text, json: json!({ "accessToken": access, "refreshToken": refresh }) })
+}
+
+fn suspend(
+    admin: &Admin,
+    who: Who,
+    reason: Option<String>,
+    until: Option<String>,
+) -> CommandResult {
+    let now = admin.world.clock.now();
+    let parse = |text: String| {
+        Timestamp::parse(&text).ok_or_else(|| format!("`{text}` is no ISO 8601 time"))
+    };
+    let end_date = until.map(parse).transpose()?;
+    let new = NewSuspension {
+        id: SuspensionId(new_id(now, &admin.world.random)),
+        user: who.user,
+        reason,
+        end_date,
+        created_by: "operator",
+    };
+    let id = new.id;
+    admin.write(move |tx| {
+        store::find(tx, who.project, who.user)?.ok_or(NOT_FOUND)?;
+        suspensions::insert(tx, who.project, &new, now)
+    })?;
+    let json = json!({ "suspensionId": id, "endDate": end_date });
+    Ok(Output { text: format!("user {} is suspended\n", who.user), json })
+}

@@ -1,0 +1,315 @@
+//! Configuration: each setting from a flag, the environment, the file `townhall.toml` or its
+//! default, in that order. A value that does not parse, or a key nobody knows, stops the start.
+
+mod source;
+
+pub use source::{Flags, Setting, Source};
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::http::client::Cidr;
+use crate::http::limits::Scale;
+use source::Sources;
+
+#[derive(Debug, Clone)]
+pub struct Config {
+    pub listen: SocketAddr,
+    /// Without a slash at its end.
+    pub public_url: String,
+    pub data_dir: PathBuf,
+    pub database_url: String,
+    pub database_pool: usize,
+    pub sqlite_durable: bool,
+    pub storage: String,
+    pub s3_path_style: bool,
+    pub secret_key: Option<String>,
+    pub access_token_ttl: Duration,
+    pub refresh_token_ttl: Duration,
+    pub rate_limits: Scale,
+    pub trusted_proxies: Vec<Cidr>,
+    pub smtp_url: Option<String>,
+    pub mail_from: Option<String>,
+    pub log: Option<LogFormat>,
+    pub metrics_token: Option<String>,
+    /// v7 answers an expired token with 403, like v8.
+    pub v7_auth_forbids: bool,
+    pub max_upload_concurrency: usize,
+    /// How long a client may take for a request's head, and for its body.
+    pub head_timeout: Duration,
+    pub body_timeout: Duration,
+    pub max_connections: usize,
+    /// Every setting as it is, for `townhall config`.
+    pub settings: Vec<Setting>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    Pretty,
+    Json,
+}
+
+impl Config {
+    /// Reads the real environment.
+    pub fn load(flags: &Flags) -> Result<Config, String> {
+        Config::from_sources(flags, &|name| std::env::var(name).ok())
+    }
+
+    pub fn from_sources(
+        flags: &Flags,
+        env: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Config, String> {
+        let mut from = Sources::open(flags, env)?;
+        let data_dir = from.data_dir();
+        let listen = listen(&mut from, env)?;
+        let default_url = format!("http://{listen}");
+        let public_url = from.text("public_url", &default_url)?;
+        let default_database = format!("sqlite://{}", data_dir.join("townhall.db").display());
+        let default_storage = format!("file://{}", data_dir.join("files").display());
+        let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        let config = Config {
+            listen,
+            public_url: public_url.trim_end_matches('/').to_owned(),
+            database_url: from.text("database_url", &default_database)?,
+            database_pool: from.parse("database_pool", "16", positive)?,
+            sqlite_durable: from.parse("sqlite_synchronous", "full", |text| match text {
+                "full" => Ok(true),
+                "normal" => Ok(false),
+                _ => Err("must be `full` or `normal`".to_owned()),
+            })?,
+            storage: from.text("storage", &default_storage)?,
+            s3_path_style: from.parse("s3_path_style", "0", switch)?,
+            secret_key: from.optional("secret_key")?,
+            access_token_ttl: from.parse("access_token_ttl", "30m", duration)?,
+            refresh_token_ttl: from.parse("refresh_token_ttl", "30d", duration)?,
+            rate_limits: from.parse("rate_limits", "on", scale)?,
+            trusted_proxies: from.parse("trusted_proxies", "", proxies)?,
+            smtp_url: from.optional("smtp_url")?,
+            mail_from: from.optional("mail_from")?,
+            log: from.parse("log", "", |text| match text {
+                "" => Ok(None),
+                "pretty" => Ok(Some(LogFormat::Pretty)),
+                "json" => Ok(Some(LogFormat::Json)),
+                _ => Err("must be `pretty` or `json`".to_owned()),
+            })?,
+            metrics_token: from.optional("metrics_token")?,
+            v7_auth_forbids: from.parse("v7_auth_status", "401", |text| match text {
+                "401" => Ok(false),
+                "403" => Ok(true),
+                _ => Err("must be 401 or 403".to_owned()),
+            })?,
+            max_upload_concurrency: from.parse(
+                "max_upload_concurrency",
+                &cores.to_string(),
+                positive,
+            )?,
+            head_timeout: Duration::from_secs(10),
+            body_timeout: Duration::from_secs(30),
+            max_connections: 10_000,
+            settings: from.finish()?,
+            data_dir,
+        };
+        config.check_secret()?;
+        Ok(config)
+    }
+
+    fn check_secret(&self) -> Result<(), String> {
+        match &self.secret_key {
+            Some(secret) if secret.len() < 32 => {
+                Err("TOWNHALL_SECRET_KEY must have at least 32 characters".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub fn is_sqlite(&self) -> bool {
+        self.database_url.starts_with("sqlite:")
+    }
+
+    /// Whether files can be written below the data directory right now.
+    pub fn data_dir_is_writable(&self) -> bool {
+        is_writable(&self.data_dir)
+    }
+}
+
+pub fn is_writable(directory: &Path) -> bool {
+    let probe = directory.join(format!(".writable-{}", std::process::id()));
+    let written = std::fs::write(&probe, b"").is_ok();
+    written && std::fs::remove_file(&probe).is_ok()
+}
+
+/// `PORT`, which platforms set, replaces the port and opens all addresses; a flag overrules it.
+fn listen(
+    from: &mut Sources<'_>,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Result<SocketAddr, String> {
+    let listen: SocketAddr = from.parse("listen", "127.0.0.1:8484", |text| {
+        text.parse().map_err(|_| "must be an address and port such as 127.0.0.1:8484".to_owned())
+    })?;
+    if from.is_flag("listen") {
+        return Ok(listen);
+    }
+    let Some(port) = env("PORT") else {
+        return Ok(listen);
+    };
+    let port = port.parse().map_err(|_| format!("PORT: `{port}` is no port"))?;
+    let listen = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port);
+    from.replace("listen", &listen.to_string(), Source::Environment("PORT".to_owned()));
+    Ok(listen)
+}
+
+fn positive(text: &str) -> Result<usize, String> {
+    text.parse()
+        .ok()
+        .filter(|n| *n > 0)
+        .ok_or_else(|| "must be a whole number from 1 on".to_owned())
+}
+
+fn switch(text: &str) -> Result<bool, String> {
+    match text {
+        "1" | "true" | "on" => Ok(true),
+        "0" | "false" | "off" => Ok(false),
+        _ => Err("must be 1 or 0".to_owned()),
+    }
+}
+
+/// `90s`, `30m`, `12h`, `30d`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "must be a duration such as 90s, 30m, 12h or 30d".to_owned();
+    let unit = text.chars().last().ok_or_else(wrong)?;
+    let seconds = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3600,
+        'd' => 86_400,
+        _ => return Err(wrong()),
+    };
+    let count: u32 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
+    if count == 0 {
+        return Err(wrong());
+    }
+    Ok(Duration::from_secs(u64::from(count) * seconds))
+}
+
+fn scale(text: &str) -> Result<Scale, String> {
+    match text {
+        "on" => Ok(Scale::Times(1.0)),
+        "off" => Ok(Scale::Off),
+        number => {
+            let times = number.parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
+            times.map(Scale::Times).ok_or_else(|| "must be `on`, `off` or a number".to_owned())
+        }
+    }
+}
+
+fn proxies(text: &str) -> Result<Vec<Cidr>, String> {
+    text.split(',').map(str::trim).filter(|block| !block.is_empty()).map(str::parse).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(flags: &[(&'static str, &str)], env: &[(&str, &str)]) -> Result<Config, String> {
+        let mut all = Flags::default();
+        for (name, value) in flags {
+            all.set(name, Some((*value).to_owned()));
+        }
+        let find = |name: &str| {
+            env.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+        };
+        Config::from_sources(&all, &find)
+    }
+
+    fn temporary_file(name: &str, content: &str) -> String {
+        let directory =
+            std::env::temp_dir().join(format!("townhall-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let file = directory.join("townhall.toml");
+        std::fs::write(&file, content).unwrap();
+        file.display().to_string()
+    }
+
+    #[test]
+    fn defaults_follow_the_data_directory_and_the_address() {
+        let config = load(&[], &[("TOWNHALL_DATA_DIR", "/srv/th")]).unwrap();
+        assert_eq!(config.listen.to_string(), "127.0.0.1:8484");
+        assert_eq!(config.public_url, "http://127.0.0.1:8484");
+        assert_eq!(config.database_url, "sqlite:///srv/th/townhall.db");
+        assert_eq!(config.refresh_token_ttl, Duration::from_secs(30 * 86_400));
+    }
+
+    #[test]
+    fn a_flag_wins_over_the_environment_and_that_over_the_file() {
+        let file = temporary_file("order", "listen = \"127.0.0.1:1\"\nrate_limits = 3\n");
+        let with_file = [("config", file.as_str())];
+        assert_eq!(load(&with_file, &[]).unwrap().listen.port(), 1);
+        assert_eq!(load(&with_file, &[]).unwrap().rate_limits, Scale::Times(3.0));
+        let env = [("TOWNHALL_LISTEN", "127.0.0.1:2")];
+        assert_eq!(load(&with_file, &env).unwrap().listen.port(), 2);
+        let flags = [("config", file.as_str()), ("listen", "127.0.0.1:3")];
+        assert_eq!(load(&flags, &env).unwrap().listen.port(), 3);
+    }
+
+    #[test]
+    fn the_port_of_a_platform_opens_all_addresses() {
+        let config = load(&[], &[("PORT", "9000")]).unwrap();
+        assert_eq!(config.listen.to_string(), "0.0.0.0:9000");
+        let flagged = load(&[("listen", "127.0.0.1:1")], &[("PORT", "9000")]).unwrap();
+        assert_eq!(flagged.listen.to_string(), "127.0.0.1:1");
+    }
+
+    #[test]
+    fn a_value_may_come_from_a_file_of_its_own() {
+        let file = temporary_file("secret", "0123456789abcdef0123456789abcdef\n");
+        let config = load(&[], &[("TOWNHALL_SECRET_KEY_FILE", &file)]).unwrap();
+        assert_eq!(config.secret_key.unwrap(), "0123456789abcdef0123456789abcdef");
+    }
+
+    #[test]
+    fn what_does_not_parse_is_named() {
+        for (name, value) in [
+            ("TOWNHALL_LISTEN", "nowhere"),
+            ("TOWNHALL_ACCESS_TOKEN_TTL", "soon"),
+            ("TOWNHALL_ACCESS_TOKEN_TTL", "0s"),
+            ("TOWNHALL_RATE_LIMITS", "-1"),
+            ("TOWNHALL_TRUSTED_PROXIES", "10.0.0.0/99"),
+            ("TOWNHALL_SECRET_KEY", "short"),
+            ("TOWNHALL_DATABASE_POOL", "0"),
+            ("TOWNHALL_V7_AUTH_STATUS", "404"),
+            ("PORT", "x"),
+        ] {
+            let error = load(&[], &[(name, value)]).unwrap_err();
+            assert!(error.contains(name), "{error}");
+            assert!(!error.contains('\n'));
+        }
+        let unknown = temporary_file("unknown", "lisen = \"x\"\n");
+        assert!(load(&[("config", &unknown)], &[]).unwrap_err().contains("lisen"));
+    }
+
+    #[test]
+    fn secrets_are_masked_and_origins_named() {
+        let secret = "0123456789abcdef0123456789abcdef";
+        let config = load(
+            &[("listen", "127.0.0.1:3")],
+            &[
+                ("TOWNHALL_SECRET_KEY", secret),
+                ("DATABASE_URL", "postgres://me:hunter2@db/townhall"),
+            ],
+        )
+        .unwrap();
+        let shown = |name: &str| {
+            let setting = config.settings.iter().find(|s| s.variable == name).unwrap();
+            (setting.value.clone(), setting.source.to_string())
+        };
+        assert_eq!(shown("TOWNHALL_SECRET_KEY").0, "****");
+        let (url, source) = shown("TOWNHALL_DATABASE_URL");
+        assert_eq!(
+            (url.as_str(), source.as_str()),
+            ("postgres://me:****@db/townhall", "DATABASE_URL")
+        );
+        assert_eq!(shown("TOWNHALL_LISTEN").1, "flag");
+        assert_eq!(shown("TOWNHALL_STORAGE").1, "default");
+    }
+}

@@ -1,0 +1,181 @@
+//! Where settings come from, and what is remembered about each for `townhall config`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+/// Values given on the command line, by the setting's name.
+#[derive(Debug, Clone, Default)]
+pub struct Flags(BTreeMap<&'static str, String>);
+
+impl Flags {
+    pub fn set(&mut self, name: &'static str, value: Option<String>) {
+        if let Some(value) = value {
+            self.0.insert(name, value);
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    Flag,
+    /// The variable that gave it.
+    Environment(String),
+    File,
+    Default,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Flag => f.write_str("flag"),
+            Source::Environment(name) => f.write_str(name),
+            Source::File => f.write_str("townhall.toml"),
+            Source::Default => f.write_str("default"),
+        }
+    }
+}
+
+/// One setting as it is in force; secrets are masked.
+#[derive(Debug, Clone)]
+pub struct Setting {
+    pub variable: String,
+    pub value: String,
+    pub source: Source,
+}
+
+pub(super) struct Sources<'a> {
+    flags: &'a Flags,
+    env: &'a dyn Fn(&str) -> Option<String>,
+    file: BTreeMap<String, String>,
+    settings: Vec<Setting>,
+}
+
+impl<'a> Sources<'a> {
+    pub(super) fn open(
+        flags: &'a Flags,
+        env: &'a dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, String> {
+        let mut sources = Sources { flags, env, file: BTreeMap::new(), settings: Vec::new() };
+        let named = flags.0.get("config").map(PathBuf::from);
+        let path = named.clone().unwrap_or_else(|| sources.data_dir().join("townhall.toml"));
+        sources.file = match std::fs::read_to_string(&path) {
+            Ok(text) => {
+                parse_file(&text).map_err(|error| format!("{}: {error}", path.display()))?
+            }
+            Err(error) if named.is_some() => return Err(format!("{}: {error}", path.display())),
+            Err(_) => BTreeMap::new(),
+        };
+        Ok(sources)
+    }
+
+    /// Needed before the file is read, so the file cannot move it.
+    pub(super) fn data_dir(&mut self) -> PathBuf {
+        self.settings.clear();
+        self.text("data_dir", "./townhall_data")
+            .map_or_else(|_| "./townhall_data".into(), Into::into)
+    }
+
+    pub(super) fn is_flag(&self, name: &str) -> bool {
+        self.flags.0.contains_key(name)
+    }
+
+    pub(super) fn text(&mut self, name: &'static str, default: &str) -> Result<String, String> {
+        let found = self.find(name)?;
+        let (value, source) = found.unwrap_or_else(|| (default.to_owned(), Source::Default));
+        self.remember(name, &value, source);
+        Ok(value)
+    }
+
+    pub(super) fn optional(&mut self, name: &'static str) -> Result<Option<String>, String> {
+        Ok(Some(self.text(name, "")?).filter(|value| !value.is_empty()))
+    }
+
+    pub(super) fn parse<T>(
+        &mut self,
+        name: &'static str,
+        default: &str,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<T, String> {
+        let value = self.text(name, default)?;
+        parse(value.trim()).map_err(|why| format!("{}: `{value}` {why}", variable(name)))
+    }
+
+    pub(super) fn replace(&mut self, name: &'static str, value: &str, source: Source) {
+        self.settings.retain(|setting| setting.variable != variable(name));
+        self.remember(name, value, source);
+    }
+
+    /// All settings; a key of the file that none of them took is an error.
+    pub(super) fn finish(self) -> Result<Vec<Setting>, String> {
+        let known = |key: &str| self.settings.iter().any(|s| s.variable == variable(key));
+        match self.file.keys().find(|key| !known(key)) {
+            Some(unknown) => Err(format!("townhall.toml: there is no setting `{unknown}`")),
+            None => Ok(self.settings),
+        }
+    }
+
+    fn find(&self, name: &'static str) -> Result<Option<(String, Source)>, String> {
+        if let Some(value) = self.flags.0.get(name) {
+            return Ok(Some((value.clone(), Source::Flag)));
+        }
+        let mut variables = vec![variable(name)];
+        if name == "database_url" {
+            variables.push("DATABASE_URL".to_owned());
+        }
+        for variable in variables {
+            if let Some(value) = (self.env)(&variable) {
+                return Ok(Some((value, Source::Environment(variable))));
+            }
+            let from_file = format!("{variable}_FILE");
+            if let Some(path) = (self.env)(&from_file) {
+                let text = std::fs::read_to_string(&path)
+                    .map_err(|error| format!("{from_file}: {path}: {error}"))?;
+                let value = text.trim_end_matches(['\r', '\n']).to_owned();
+                return Ok(Some((value, Source::Environment(from_file))));
+            }
+        }
+        Ok(self.file.get(name).map(|value| (value.clone(), Source::File)))
+    }
+
+    fn remember(&mut self, name: &'static str, value: &str, source: Source) {
+        let value = match name {
+            "secret_key" | "metrics_token" if !value.is_empty() => "****".to_owned(),
+            "database_url" | "smtp_url" => mask_password(value),
+            _ => value.to_owned(),
+        };
+        self.settings.push(Setting { variable: variable(name), value, source });
+    }
+}
+
+fn variable(name: &str) -> String {
+    format!("TOWNHALL_{}", name.to_uppercase())
+}
+
+/// `scheme://user:****@host`.
+fn mask_password(url: &str) -> String {
+    let masked = url.split_once("://").and_then(|(scheme, rest)| {
+        let (user_info, host) = rest.rsplit_once('@')?;
+        let (user, _) = user_info.split_once(':')?;
+        Some(format!("{scheme}://{user}:****@{host}"))
+    });
+    masked.unwrap_or_else(|| url.to_owned())
+}
+
+fn parse_file(text: &str) -> Result<BTreeMap<String, String>, String> {
+    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+        error.message().lines().next().unwrap_or("not valid TOML").to_owned()
+    })?;
+    let mut values = BTreeMap::new();
+    for (key, value) in table {
+        let value = match value {
+            toml::Value::String(text) => text,
+            toml::Value::Integer(number) => number.to_string(),
+            toml::Value::Float(number) => number.to_string(),
+            toml::Value::Boolean(flag) => flag.to_string(),
+            _ => return Err(format!("`{key}` must be a text, a number or true/false")),
+        };
+        values.insert(key, value);
+    }
+    Ok(values)
+}

@@ -1,0 +1,120 @@
+//! What a handler answers when it cannot do as asked. Errors are values: a feature declares its
+//! faults as constants, a refusal is a fault with its text and extra keys, and everything
+//! unforeseen is `Internal`, whose source the log sees and the client never does.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// One documented error of the API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault {
+    pub status: u16,
+    pub code: &'static str,
+    pub message: &'static str,
+}
+
+impl Fault {
+    pub const fn new(status: u16, code: &'static str, message: &'static str) -> Self {
+        Fault { status, code, message }
+    }
+
+    /// The same fault with a text that names what was wrong this time.
+    pub fn because(self, message: impl Into<String>) -> Error {
+        Error::Refused(Box::new(Refusal {
+            fault: self,
+            message: Some(message.into()),
+            extra: Map::new(),
+        }))
+    }
+
+    /// The same fault with one more key in its body.
+    pub fn with(self, key: &str, value: impl Into<Value>) -> Error {
+        let mut extra = Map::new();
+        extra.insert(key.to_owned(), value.into());
+        Error::Refused(Box::new(Refusal { fault: self, message: None, extra }))
+    }
+}
+
+#[derive(Debug)]
+pub struct Refusal {
+    pub fault: Fault,
+    pub message: Option<String>,
+    pub extra: Map<String, Value>,
+}
+
+#[derive(Debug)]
+pub enum Error {
+    Refused(Box<Refusal>),
+    /// No `Authorization` where one is required. Its form depends on the version.
+    NoCredential,
+    /// A token or key that does not hold. Its form depends on the version.
+    BadCredential,
+    RateLimited(crate::http::limits::Exceeded),
+    /// The server cannot take this now; the same request may succeed in a moment.
+    Busy(&'static str),
+    Internal(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl Error {
+    pub fn internal(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Error::Internal(source.into())
+    }
+
+    pub fn is(&self, fault: Fault) -> bool {
+        matches!(self, Error::Refused(refusal) if refusal.fault == fault)
+    }
+
+    /// Turns the violation of one unique index into the fault that it means here.
+    pub fn on_unique(self, index: &str, fault: impl Into<Error>) -> Self {
+        match &self {
+            Error::Internal(source)
+                if source.downcast_ref::<db::Error>().is_some_and(|e| e.is_unique(index)) =>
+            {
+                fault.into()
+            }
+            _ => self,
+        }
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        Error::Refused(Box::new(Refusal { fault, message: None, extra: Map::new() }))
+    }
+}
+
+impl From<db::Error> for Error {
+    fn from(error: db::Error) -> Self {
+        match error {
+            db::Error::Busy => Error::Busy("the server is busy"),
+            db::Error::Full => Error::Busy("the server is out of disk space"),
+            db::Error::Deadline { .. } => Error::Busy("the request took too long"),
+            db::Error::Unreachable(_) => Error::Busy("the database cannot be reached"),
+            db::Error::OutcomeUnknown => {
+                Error::Busy("the connection to the database broke; the change may have been made")
+            }
+            other => Error::Internal(Box::new(other)),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Refused(refusal) => {
+                let text = refusal.message.as_deref().unwrap_or(refusal.fault.message);
+                write!(f, "{}: {text}", refusal.fault.code)
+            }
+            Error::NoCredential => f.write_str("no credential"),
+            Error::BadCredential => f.write_str("unusable credential"),
+            Error::RateLimited(_) => f.write_str("rate limited"),
+            Error::Busy(why) => f.write_str(why),
+            Error::Internal(source) => source.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

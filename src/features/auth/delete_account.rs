@@ -1,0 +1,60 @@
+//! Request Account Deletion, Confirm Account Deletion: a user leaves, with a code from their mail.
+
+use aws_lc_rs::constant_time::verify_slices_are_equal;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::auth::caller::{NO_USER_FOUND, Viewer};
+use crate::auth::keys::hash;
+use crate::error::{Error, Result};
+use crate::features::auth::session::Done;
+use crate::features::auth::{INVALID_OR_EXPIRED_CODE, NO_EMAIL_ON_FILE, store};
+use crate::features::users::{self, store as user_store};
+use crate::http::input::Body;
+use crate::http::operation::Call;
+use crate::http::reply::{Json, NoContent};
+use crate::jobs::{self, Job};
+
+const MOST_WRONG_TRIES: i64 = 5;
+
+pub(super) async fn request_account_deletion(call: Call<Viewer>, (): ()) -> Result<Json<Done>> {
+    let (project, user) = (call.project.id, call.caller.user);
+    let row = call.app.db.read(move |c| user_store::find(c, project, user)).await?;
+    if row.ok_or(NO_USER_FOUND)?.email.is_none() {
+        return Err(NO_EMAIL_ON_FILE.into());
+    }
+    jobs::enqueue(&call.app, project, Job::DeletionCode { user }, call.now).await?;
+    Ok(Json(Done::SILENT))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Confirmation {
+    code: String,
+}
+
+pub(super) async fn confirm_account_deletion(
+    call: Call<Viewer>,
+    Body(body): Body<Confirmation>,
+) -> Result<NoContent> {
+    let (project, user, now) = (call.project.id, call.caller.user, call.now);
+    let code = hash(&body.code);
+    // Not an error inside the transaction: a wrong try must be counted.
+    let confirmed = call.app.db.write(move |tx| {
+        let Some(pending) = store::find_deletion(tx, project, user, now)? else {
+            return Ok::<_, Error>(false);
+        };
+        if verify_slices_are_equal(&pending.code_hash, &code).is_ok() {
+            if !user_store::delete(tx, project, user)? {
+                return Err(users::NOT_FOUND.into());
+            }
+            return Ok(true);
+        }
+        if pending.wrong_tries + 1 >= MOST_WRONG_TRIES {
+            store::delete_deletion(tx, project, user)?;
+        } else {
+            store::count_wrong_code(tx, project, user)?;
+        }
+        Ok(false)
+    });
+    if confirmed.await? { Ok(NoContent) } else { Err(INVALID_OR_EXPIRED_CODE.into()) }
+}

@@ -1,0 +1,197 @@
+//! Verify External User: somebody whom the project's own backend vouches for, with a token signed
+//! by the project's private key, becomes (or already is) a user here.
+
+use db::{JsonText, Tx};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::auth::caller::Anyone;
+use crate::auth::credential::PROJECT_MISMATCH;
+use crate::auth::rs256;
+use crate::error::Result;
+use crate::features::auth::session::{self, SignedIn, TokenSeed};
+use crate::features::auth::store::TokenRow;
+use crate::features::auth::{INVALID_BODY, INVALID_TOKEN, MISSING_KEYS};
+use crate::features::oauth::store as identities;
+use crate::features::projects::Project;
+use crate::features::users::model::AuthUser;
+use crate::features::users::rules::{
+    Avatar, Bio, Email, ForeignId, Location, Metadata, Name, Username,
+};
+use crate::features::users::store::{self as users, UserRow};
+use crate::features::users::{DUPLICATE_EMAIL, DUPLICATE_USER_FIELD, DUPLICATE_USERNAME};
+use crate::http::input::Body;
+use crate::http::operation::Call;
+use crate::http::reply::Json;
+use crate::ids::{IdentityId, UserId, new_id};
+use crate::time::Timestamp;
+
+const PROVIDER: &str = "external";
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct External {
+    user_jwt: String,
+}
+
+/// What the backend says about its user. What is absent or null is left as it is.
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct UserData {
+    email: Option<Email>,
+    name: Option<Name>,
+    username: Option<String>,
+    avatar: Option<Avatar>,
+    bio: Option<Bio>,
+    location: Option<Location>,
+    birthdate: Option<Timestamp>,
+    metadata: Option<Metadata>,
+    secure_metadata: Option<Metadata>,
+}
+
+pub(super) async fn verify_external_user(
+    call: Call<Anyone>,
+    Body(body): Body<External>,
+) -> Result<Json<SignedIn>> {
+    let (app, now) = (&call.app, call.now);
+    let vouched = Vouched::read(&body.user_jwt, &call.project, now)?;
+    let ids = (UserId(new_id(now, &app.random)), IdentityId(new_id(now, &app.random)));
+    let sign_in = SignIn { vouched, ids, seed: TokenSeed::draw(app, now) };
+
+    let (project, first) = (call.project.clone(), sign_in.clone());
+    let mut signed_in = app.db.write(move |tx| first.run(tx, &project)).await;
+    // The same person may come in twice at once: the second finds what the first has made.
+    let is_duplicate = |fault| matches!(&signed_in, Err(error) if error.is(fault));
+    if [DUPLICATE_USER_FIELD, DUPLICATE_EMAIL, DUPLICATE_USERNAME].into_iter().any(is_duplicate) {
+        let project = call.project.clone();
+        signed_in = app.db.write(move |tx| sign_in.run(tx, &project)).await;
+    }
+    let (token, user) = signed_in?;
+    Ok(Json(SignedIn::new(app, call.project.id, &token, user, now)))
+}
+
+/// A checked token: who it is, and what is said about them.
+#[derive(Debug, Clone)]
+struct Vouched {
+    sub: String,
+    data: UserData,
+}
+
+impl Vouched {
+    fn read(jwt: &str, project: &Project, now: Timestamp) -> Result<Self> {
+        let keys = || project.public_key.iter().chain(&project.previous_public_key);
+        if keys().next().is_none() {
+            return Err(MISSING_KEYS.into());
+        }
+        let mut claims = rs256::verify(jwt, keys().map(String::as_str)).ok_or(INVALID_TOKEN)?;
+        #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are far below 2^52")]
+        let now = now.seconds() as f64;
+        let expired = claims["exp"].as_f64().is_some_and(|exp| exp <= now);
+        let too_early = claims["nbf"].as_f64().is_some_and(|nbf| nbf > now);
+        if expired || too_early {
+            return Err(INVALID_TOKEN.into());
+        }
+        if claims["iss"].as_str().and_then(|iss| iss.parse().ok()) != Some(project.id) {
+            return Err(PROJECT_MISMATCH.into());
+        }
+        let sub = match &claims["sub"] {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => number.to_string(),
+            _ => String::new(),
+        };
+        let sub = ForeignId::try_from(sub).map(ForeignId::into_text);
+        let sub = sub.ok().filter(|sub| !sub.is_empty() && !sub.contains('\0'));
+        let sub = sub.ok_or_else(|| INVALID_BODY.because("sub must be the id of the user"))?;
+        let data = match claims["userData"].take() {
+            Value::Null => UserData::default(),
+            data if data.to_string().contains("\\u0000") => {
+                return Err(INVALID_BODY.because("userData must not contain the NUL character"));
+            }
+            data => serde_json::from_value(data)
+                .map_err(|error| INVALID_BODY.because(format!("userData: {error}")))?,
+        };
+        Ok(Vouched { sub, data })
+    }
+}
+
+#[derive(Debug, Clone)]
+struct SignIn {
+    vouched: Vouched,
+    /// For a user and an identity that have to be made.
+    ids: (UserId, IdentityId),
+    seed: TokenSeed,
+}
+
+impl SignIn {
+    fn run(&self, tx: &Tx<'_>, project: &Project) -> Result<(TokenRow, AuthUser)> {
+        let mut user = match self.find(tx, project)? {
+            Some(found) => self.update(tx, project, found)?,
+            None => {
+                let mut user = UserRow::new(self.ids.0, self.seed.issued);
+                user.foreign_id = Some(self.vouched.sub.clone());
+                self.vouched.data.clone().write_to(&mut user);
+                users::insert(tx, project.id, &user)?;
+                user
+            }
+        };
+        let now = self.seed.issued;
+        let sub = &self.vouched.sub;
+        identities::ensure(tx, project.id, self.ids.1, user.id, PROVIDER, sub, now)?;
+        session::start(tx, project, &mut user, self.seed)
+    }
+
+    /// By identity, then by the id the application has given, then by address.
+    fn find(&self, tx: &Tx<'_>, project: &Project) -> Result<Option<UserRow>> {
+        let sub = &self.vouched.sub;
+        if let Some(id) = identities::find_user(tx, project.id, PROVIDER, sub)? {
+            return users::find_for_update(tx, project.id, id);
+        }
+        let mut found = users::find_by_foreign_id(tx, project.id, sub)?;
+        if let (None, Some(email)) = (&found, &self.vouched.data.email) {
+            found = users::find_by_email(tx, project.id, email.as_str())?;
+        }
+        found.map_or(Ok(None), |user| users::find_for_update(tx, project.id, user.id))
+    }
+
+    fn update(&self, tx: &Tx<'_>, project: &Project, found: UserRow) -> Result<UserRow> {
+        let mut user = found.clone();
+        user.foreign_id.get_or_insert_with(|| self.vouched.sub.clone());
+        self.vouched.data.clone().write_to(&mut user);
+        if user != found {
+            user.updated_at = self.seed.issued;
+            users::update_profile(tx, project.id, &user)?;
+        }
+        Ok(user)
+    }
+}
+
+impl UserData {
+    fn write_to(self, user: &mut UserRow) {
+        let username = self.username.and_then(|text| Username::try_from(text).ok());
+        put(&mut user.email, self.email.map(|email| email.as_str().to_owned()));
+        put(&mut user.name, self.name.map(Name::into_text));
+        put(&mut user.username, username.map(Username::into_text));
+        put(&mut user.avatar, self.avatar.map(Avatar::into_text));
+        put(&mut user.bio, self.bio.map(Bio::into_text).filter(|bio| !bio.is_empty()));
+        put(&mut user.latitude, self.location.map(|place| place.latitude));
+        put(&mut user.longitude, self.location.map(|place| place.longitude));
+        put(&mut user.birthdate, self.birthdate);
+        put_json(&mut user.metadata, self.metadata);
+        put_json(&mut user.secure_metadata, self.secure_metadata);
+    }
+}
+
+/// Compared as JSON, not as text: an engine may have stored the same object in other words.
+fn put_json(field: &mut JsonText, value: Option<Metadata>) {
+    let Some(value) = value else { return };
+    if serde_json::from_str::<Metadata>(&field.0).ok().as_ref() != Some(&value) {
+        *field = JsonText(value.to_json());
+    }
+}
+
+fn put<T>(field: &mut Option<T>, value: Option<T>) {
+    if value.is_some() {
+        *field = value;
+    }
+}

@@ -1,0 +1,137 @@
+//! Sessions: a family of refresh tokens that begins at a sign-in, and the answer that carries it.
+
+use db::{Conn, Tx};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::app::AppState;
+use crate::auth::tokens::RefreshToken;
+use crate::error::Result;
+use crate::features::auth::store::{self, TokenRow};
+use crate::features::oauth;
+use crate::features::projects::{Bundle, Project};
+use crate::features::users::model::AuthUser;
+use crate::features::users::store::{self as users, UserRow};
+use crate::features::users::suspensions;
+use crate::ids::{ProjectId, RefreshTokenId, SessionId, UserId, new_id};
+use crate::time::Timestamp;
+
+/// The ids and times of a refresh token, drawn before the transaction that stores it.
+#[derive(Debug, Clone, Copy)]
+pub struct TokenSeed {
+    pub id: RefreshTokenId,
+    pub issued: Timestamp,
+    pub expires: Timestamp,
+}
+
+impl TokenSeed {
+    pub fn draw(app: &AppState, now: Timestamp) -> Self {
+        TokenSeed {
+            id: RefreshTokenId(new_id(now, &app.random)),
+            issued: now,
+            expires: now.plus(app.tokens.refresh_ttl),
+        }
+    }
+
+    pub fn row(self, user: UserId, family: SessionId) -> TokenRow {
+        TokenRow {
+            id: self.id,
+            user_id: user,
+            family_id: family,
+            successor_id: None,
+            revoked_at: None,
+            expires_at: self.expires,
+            created_at: self.issued,
+        }
+    }
+}
+
+/// A new session for this user: the first token of a new family.
+pub fn start(
+    tx: &Tx<'_>,
+    project: &Project,
+    user: &mut UserRow,
+    seed: TokenSeed,
+) -> Result<(TokenRow, AuthUser)> {
+    let token = seed.row(user.id, SessionId(seed.id.0));
+    store::insert_token(tx, project.id, &token)?;
+    users::touch(tx, project.id, user.id, seed.issued)?;
+    user.last_active = seed.issued;
+    Ok((token, auth_user(tx, project, user, seed.issued)?))
+}
+
+/// The user as they see themselves.
+pub fn auth_user(
+    c: &Conn<'_>,
+    project: &Project,
+    row: &UserRow,
+    now: Timestamp,
+) -> Result<AuthUser> {
+    let suspensions = if project.has(Bundle::Moderation) {
+        suspensions::active(c, project.id, row.id, now)?
+    } else {
+        Vec::new()
+    };
+    let providers = oauth::store::providers(c, project.id, row.id)?;
+    AuthUser::new(project.id, row, suspensions, providers)
+}
+
+/// A session in the user's hands.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SignedIn {
+    success: bool,
+    access_token: String,
+    /// Absent where the oldest version does not rotate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refresh_token: Option<String>,
+    user: AuthUser,
+}
+
+impl SignedIn {
+    pub fn new(
+        app: &AppState,
+        project: ProjectId,
+        token: &TokenRow,
+        user: AuthUser,
+        now: Timestamp,
+    ) -> Self {
+        SignedIn {
+            success: true,
+            access_token: app.tokens.access(project, token.user_id, token.family_id, now),
+            refresh_token: Some(refresh_token(app, project, token)),
+            user,
+        }
+    }
+
+    pub fn without_refresh_token(self) -> Self {
+        SignedIn { refresh_token: None, ..self }
+    }
+}
+
+/// The text of a stored token: the same row always gives the same text.
+pub fn refresh_token(app: &AppState, project: ProjectId, token: &TokenRow) -> String {
+    app.tokens.refresh(&RefreshToken {
+        id: token.id,
+        project,
+        user: token.user_id,
+        issued: token.created_at,
+        expires: token.expires_at,
+    })
+}
+
+/// `{success: true, message?}`: the answer of operations that have nothing to show.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Done {
+    success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'static str>,
+}
+
+impl Done {
+    pub const SILENT: Done = Done { success: true, message: None };
+
+    pub const fn saying(message: &'static str) -> Self {
+        Done { success: true, message: Some(message) }
+    }
+}

@@ -1,0 +1,62 @@
+//! Sign Up: a new user with a password, and their first session.
+
+use db::JsonText;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::auth::caller::Anyone;
+use crate::error::Result;
+use crate::features::auth::session::{self, SignedIn, TokenSeed};
+use crate::features::users::rules::{
+    Avatar, Bio, Email, Location, Metadata, Name, Password, Username,
+};
+use crate::features::users::store::{self, UserRow};
+use crate::http::input::Body;
+use crate::http::operation::Call;
+use crate::http::reply::Created;
+use crate::ids::{UserId, new_id};
+use crate::time::Timestamp;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct NewUser {
+    email: Email,
+    password: Password,
+    name: Option<Name>,
+    username: Option<Username>,
+    avatar: Option<Avatar>,
+    bio: Option<Bio>,
+    location: Option<Location>,
+    birthdate: Option<Timestamp>,
+    metadata: Option<Metadata>,
+    secure_metadata: Option<Metadata>,
+}
+
+pub(super) async fn sign_up(
+    call: Call<Anyone>,
+    Body(new): Body<NewUser>,
+) -> Result<Created<SignedIn>> {
+    let (app, project, now) = (call.app.clone(), call.project.clone(), call.now);
+    let json = |metadata: Option<Metadata>| JsonText(metadata.unwrap_or_default().to_json());
+    let user = UserRow {
+        email: Some(new.email.as_str().to_owned()),
+        password_hash: Some(app.passwords.hash(new.password.into_text()).await?),
+        name: new.name.map(Name::into_text),
+        username: new.username.map(Username::into_text),
+        avatar: new.avatar.map(Avatar::into_text),
+        bio: new.bio.map(Bio::into_text).filter(|bio| !bio.is_empty()),
+        latitude: new.location.map(|place| place.latitude),
+        longitude: new.location.map(|place| place.longitude),
+        birthdate: new.birthdate,
+        metadata: json(new.metadata),
+        secure_metadata: json(new.secure_metadata),
+        ..UserRow::new(UserId(new_id(now, &app.random)), now)
+    };
+    let seed = TokenSeed::draw(&app, now);
+    let created = app.db.write(move |tx| {
+        store::insert(tx, project.id, &user)?;
+        session::start(tx, &project, &mut user.clone(), seed)
+    });
+    let (token, user) = created.await?;
+    Ok(Created(SignedIn::new(&app, call.project.id, &token, user, now)))
+}

@@ -1,0 +1,95 @@
+//! Sign Testing JWT: what a project's backend would do to vouch for a user, for trying external
+//! sign-in without a backend. The private key comes with the request and is never stored.
+
+use std::time::Duration;
+
+use http::{Method, StatusCode};
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::auth::caller::Anyone;
+use crate::auth::rs256;
+use crate::auth::tokens::SERVER;
+use crate::error::{Error, Fault, Result};
+use crate::http::input::{Body, Invalid};
+use crate::http::operation::{Call, Operation};
+use crate::http::reply::{Reply, ReplyDoc, Response, TEXT, Text, with_body};
+
+const MISSING_PARAMS: Fault = Fault::new(400, "crypto/missing-params", "The payload needs an id");
+const INVALID_KEY: Fault =
+    Fault::new(400, "crypto/invalid-key", "The private key is not a usable RSA key");
+const TTL: Duration = Duration::from_secs(5 * 60);
+
+pub fn operations() -> Vec<Operation> {
+    let invalid = Invalid::all(MISSING_PARAMS);
+    [
+        ("/crypto/sign-testing-jwt", "Sign Testing JWT"),
+        ("/crypto/sign-testing-jwt/v2", "Sign Testing JWT v2"),
+    ]
+    .map(|(path, name)| {
+        Operation::new(Method::POST, path, name, "crypto", invalid, sign_testing_jwt)
+            .open_to_suspended()
+            .no_store()
+            .errors(&[INVALID_KEY])
+    })
+    .into()
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct SignTestingJwt {
+    private_key: Option<String>,
+    /// The user: `id` and whatever external sign-in understands. Either name will do.
+    payload: Option<Value>,
+    user_data: Option<Value>,
+    /// Wins over the project of the path.
+    project_id: Option<String>,
+}
+
+enum Signed {
+    Jwt(String),
+    /// Plain text, as clients of this operation expect.
+    MissingParams,
+}
+
+impl Reply for Signed {
+    fn into_response(self) -> Result<Response> {
+        match self {
+            Signed::Jwt(jwt) => Text(jwt).into_response(),
+            Signed::MissingParams => {
+                Ok(with_body(StatusCode::BAD_REQUEST, TEXT, "Missing params in request body"))
+            }
+        }
+    }
+
+    fn describe(generator: &mut SchemaGenerator) -> Vec<ReplyDoc> {
+        let mut docs = Text::describe(generator);
+        let schema = generator.subschema_for::<String>();
+        docs.push(ReplyDoc { status: 400, content: Some(("text/plain", schema)) });
+        docs
+    }
+}
+
+async fn sign_testing_jwt(call: Call<Anyone>, Body(body): Body<SignTestingJwt>) -> Result<Signed> {
+    let user = body.payload.or(body.user_data).filter(Value::is_object);
+    let (Some(private_key), Some(user)) = (body.private_key, user) else {
+        return Ok(Signed::MissingParams);
+    };
+    let sub = match &user["id"] {
+        Value::String(id) => id.clone(),
+        Value::Number(id) => id.to_string(),
+        _ => return Err(MISSING_PARAMS.into()),
+    };
+    let claims = json!({
+        "sub": sub,
+        "iss": body.project_id.unwrap_or_else(|| call.project.id.to_string()),
+        "aud": SERVER,
+        "iat": call.now.seconds(),
+        "exp": call.now.plus(TTL).seconds(),
+        "userData": user,
+    });
+    // An RSA signature takes about a millisecond: not on a thread that serves requests.
+    let signed = tokio::task::spawn_blocking(move || rs256::sign(&private_key, &claims)).await;
+    signed.map_err(Error::internal)?.map(Signed::Jwt).ok_or(INVALID_KEY.into())
+}

@@ -1,0 +1,47 @@
+//! One folder for each noun of the API. A folder's `mod.rs` says what the noun is and lists its
+//! operations; `store.rs` holds all its SQL, `rules.rs` what is decided without a database.
+
+pub mod auth;
+pub mod crypto;
+pub mod oauth;
+pub mod projects;
+pub mod server;
+pub mod users;
+
+use std::sync::LazyLock;
+
+use crate::http::operation::Operation;
+
+/// Every operation that is served, in the order of the documentation.
+pub fn operations() -> &'static [Operation] {
+    static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(|| {
+        [
+            auth::operations(),
+            crypto::operations(),
+            oauth::operations(),
+            users::operations(),
+            projects::operations(),
+            server::operations(),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    });
+    &OPERATIONS
+}
+
+/// Every static SQL statement, for the tests that prepare and explain them on both engines.
+pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
+    [
+        auth::store::ALL,
+        oauth::store::ALL,
+        projects::store::ALL,
+        users::store::ALL,
+        users::suspensions::ALL,
+        users::counters::ALL,
+        crate::jobs::store::ALL,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
+}

@@ -1,0 +1,42 @@
+//! The identities of a user: the accounts elsewhere that they sign in with.
+
+mod identities;
+pub mod store;
+
+use http::Method;
+
+use crate::error::Fault;
+use crate::http::input::Invalid;
+use crate::http::operation::Operation;
+
+const IDENTITY_NOT_FOUND: Fault = Fault::new(404, "oauth/identity-not-found", "Identity not found");
+const LAST_IDENTITY: Fault = Fault::new(
+    400,
+    "oauth/last-identity",
+    "The last identity of an account without a password cannot be removed",
+);
+
+pub fn operations() -> Vec<Operation> {
+    let invalid = Invalid::all(IDENTITY_NOT_FOUND);
+    vec![
+        Operation::new(
+            Method::GET,
+            "/oauth/identities",
+            "List OAuth Identities",
+            "oauth",
+            invalid,
+            identities::list_identities,
+        )
+        .no_store(),
+        Operation::new(
+            Method::DELETE,
+            "/oauth/identities/{identityId}",
+            "Unlink OAuth Identity",
+            "oauth",
+            invalid,
+            identities::unlink_identity,
+        )
+        .open_to_suspended()
+        .errors(&[LAST_IDENTITY]),
+    ]
+}

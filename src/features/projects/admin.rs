@@ -1,0 +1,124 @@
+//! What the operator does to projects and keys, from the command line and in tests. Secrets are
+//! returned here once and stored only as hashes.
+
+use db::Tx;
+
+use crate::auth::keys::{self, KeyKind};
+use crate::auth::rs256;
+use crate::error::{Error, Fault, Result};
+use crate::features::projects::bundles::missing_prerequisite;
+use crate::features::projects::registry::{self, ProjectState};
+use crate::features::projects::{Bundle, NOT_FOUND, store};
+use crate::ids::{KeyId, ProjectId, new_id};
+use crate::random::Random;
+use crate::time::Timestamp;
+
+pub const BUNDLE_PREREQUISITE_MISSING: Fault =
+    Fault::new(409, "database/bundle-prerequisite-missing", "A bundle needs another one");
+
+#[derive(Debug, Clone)]
+pub struct NewProject {
+    pub id: ProjectId,
+    pub name: String,
+    pub bundles: Vec<Bundle>,
+}
+
+#[derive(Debug, Clone)]
+pub struct NewKey {
+    pub id: KeyId,
+    pub kind: KeyKind,
+    pub secret: String,
+}
+
+#[derive(Debug, Clone)]
+pub struct ProjectSecrets {
+    pub service: NewKey,
+    pub master: NewKey,
+    pub jwt: rs256::KeyPair,
+}
+
+impl ProjectSecrets {
+    /// Made before the transaction: generating an RSA pair takes a while.
+    pub fn generate(now: Timestamp, random: &Random) -> Result<Self> {
+        Ok(ProjectSecrets {
+            service: new_key(KeyKind::Service, now, random),
+            master: new_key(KeyKind::Master, now, random),
+            jwt: generate_jwt_pair()?,
+        })
+    }
+}
+
+pub fn generate_jwt_pair() -> Result<rs256::KeyPair> {
+    rs256::generate().ok_or_else(|| Error::internal("the RSA key pair could not be made"))
+}
+
+pub fn new_key(kind: KeyKind, now: Timestamp, random: &Random) -> NewKey {
+    NewKey { id: KeyId(new_id(now, random)), kind, secret: keys::generate(kind, random) }
+}
+
+pub fn create_project(
+    tx: &Tx<'_>,
+    project: &NewProject,
+    secrets: &ProjectSecrets,
+    now: Timestamp,
+) -> Result<()> {
+    check_prerequisites(&project.bundles)?;
+    let active = ProjectState::Active.name();
+    store::insert(tx, project.id, &project.name, active, &secrets.jwt.public, now)?;
+    for bundle in &project.bundles {
+        store::add_bundle(tx, project.id, bundle.name())?;
+    }
+    insert_key(tx, project.id, &secrets.service, None, now)?;
+    insert_key(tx, project.id, &secrets.master, None, now)
+}
+
+pub fn add_key(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    key: &NewKey,
+    label: Option<&str>,
+    now: Timestamp,
+) -> Result<()> {
+    store::find(tx, project)?.ok_or(NOT_FOUND)?;
+    insert_key(tx, project, key, label, now)
+}
+
+fn insert_key(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    key: &NewKey,
+    label: Option<&str>,
+    now: Timestamp,
+) -> Result<()> {
+    let hash = keys::hash(&key.secret);
+    store::insert_key(tx, project, key.id, key.kind.name(), label, &hash, now)
+}
+
+/// Adds and removes bundles; refuses a set in which one lacks what it needs.
+pub fn change_bundles(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    add: &[Bundle],
+    remove: &[Bundle],
+) -> Result<Vec<Bundle>> {
+    registry::load(tx, project)?.ok_or(NOT_FOUND)?;
+    for bundle in add {
+        store::add_bundle(tx, project, bundle.name())?;
+    }
+    for bundle in remove {
+        store::remove_bundle(tx, project, bundle.name())?;
+    }
+    let changed = registry::load(tx, project)?.ok_or(NOT_FOUND)?;
+    check_prerequisites(&changed.bundles)?;
+    Ok(changed.bundles)
+}
+
+fn check_prerequisites(bundles: &[Bundle]) -> Result<()> {
+    match missing_prerequisite(bundles) {
+        None => Ok(()),
+        Some((bundle, needed)) => {
+            let text = format!("`{}` needs `{}`", bundle.name(), needed.name());
+            Err(BUNDLE_PREREQUISITE_MISSING.because(text))
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The server's own operations: health, metrics, its OpenAPI document, and the check that a
+//! server-side client makes of its key at start.
+
+mod service_key;
+
+use http::StatusCode;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Serialize;
+use serde_json::Value;
+
+use aws_lc_rs::constant_time::verify_slices_are_equal;
+
+use crate::auth::caller::Anyone;
+use crate::auth::credential::bearer;
+use crate::error::{Fault, Result};
+use crate::http::input::Invalid;
+use crate::http::openapi;
+use crate::http::operation::{Call, Operation, ServerCall};
+use crate::http::reply::{Json, Reply, ReplyDoc, Response, Text, json};
+
+const METRICS_CLOSED: Fault =
+    Fault::new(403, "server/metrics-closed", "Metrics need the token of the operator");
+const INVALID_QUERY: Fault = Fault::new(400, "server/invalid-query", "Invalid query");
+
+pub fn operations() -> Vec<Operation> {
+    vec![
+        service_key::operation(),
+        Operation::server("/livez", "Liveness", live),
+        Operation::server("/readyz", "Readiness", ready),
+        Operation::server("/metrics", "Metrics", metrics).errors(&[METRICS_CLOSED]),
+        Operation::server("/openapi.json", "OpenAPI Document", openapi_document),
+        Operation::new(
+            http::Method::GET,
+            "/openapi.json",
+            "OpenAPI Document of a Project",
+            "server",
+            Invalid::all(INVALID_QUERY),
+            project_openapi_document,
+        ),
+    ]
+}
+
+async fn live(_: ServerCall) -> Result<Text> {
+    Ok(Text("ok".to_owned()))
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Readiness {
+    status: Status,
+    checks: Checks,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Checks {
+    accepting: Status,
+    database: Status,
+    storage: Status,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Status {
+    Pass,
+    Fail,
+}
+
+impl From<bool> for Status {
+    fn from(passes: bool) -> Self {
+        if passes { Status::Pass } else { Status::Fail }
+    }
+}
+
+impl Reply for Readiness {
+    fn into_response(self) -> Result<Response> {
+        let passes = self.status == Status::Pass;
+        json(if passes { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, &self)
+    }
+
+    fn describe(generator: &mut SchemaGenerator) -> Vec<ReplyDoc> {
+        let schema = generator.subschema_for::<Readiness>();
+        let doc = |status| ReplyDoc { status, content: Some(("application/json", schema.clone())) };
+        vec![doc(200), doc(503)]
+    }
+}
+
+async fn ready(call: ServerCall) -> Result<Readiness> {
+    let app = &call.app;
+    let accepting = !app.is_draining();
+    let database = app.db.ping().await.is_ok();
+    let storage = app.config.data_dir_is_writable();
+    Ok(Readiness {
+        status: (accepting && database && storage).into(),
+        checks: Checks {
+            accepting: accepting.into(),
+            database: database.into(),
+            storage: storage.into(),
+        },
+    })
+}
+
+/// Open to whoever has the operator's token; without one, to this machine.
+async fn metrics(call: ServerCall) -> Result<Text> {
+    let allowed = match &call.app.config.metrics_token {
+        Some(token) => bearer(&call.headers).is_some_and(|given| {
+            verify_slices_are_equal(given.as_bytes(), token.as_bytes()).is_ok()
+        }),
+        None => call.peer.to_canonical().is_loopback(),
+    };
+    if !allowed {
+        return Err(METRICS_CLOSED.into());
+    }
+    Ok(Text(call.app.metrics.render(&call.app.db.stats())))
+}
+
+async fn openapi_document(_: ServerCall) -> Result<Json<Value>> {
+    Ok(Json(openapi::document(None)))
+}
+
+/// The same document; a project's custom tables join it with their feature.
+async fn project_openapi_document(_: Call<Anyone>, (): ()) -> Result<Json<Value>> {
+    Ok(Json(openapi::document(None)))
+}

@@ -1,0 +1,40 @@
+//! Verify Service Key: a server-side client asks once, at its start, whether its key is good.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::auth::credential::{bearer, project_header};
+use crate::auth::keys;
+use crate::error::{Fault, Result};
+use crate::features::projects::INVALID_PROJECT_ID;
+use crate::http::operation::{Operation, ServerCall};
+use crate::http::reply::Json;
+use crate::ids::ProjectId;
+
+const UNAUTHORIZED: Fault = Fault::new(401, "auth/unauthorized", "Unauthorized");
+const INVALID_SERVICE_KEY: Fault =
+    Fault::new(403, "auth/invalid-service-key", "The key is not one of the project");
+
+pub(super) fn operation() -> Operation {
+    Operation::server("/internal/service/verify", "Verify Service Key", verify_service_key)
+        .errors(&[UNAUTHORIZED, INVALID_PROJECT_ID, INVALID_SERVICE_KEY])
+        .no_store()
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ValidKey {
+    valid: bool,
+    project_id: ProjectId,
+}
+
+async fn verify_service_key(call: ServerCall) -> Result<Json<ValidKey>> {
+    let key = bearer(&call.headers).ok_or(UNAUTHORIZED)?;
+    let project_id = project_header(&call.headers).and_then(|id| id.parse().ok());
+    let project_id: ProjectId = project_id.ok_or(INVALID_PROJECT_ID)?;
+    let app = &call.app;
+    let project = app.projects.get(&app.db, project_id, app.clock.uptime()).await?;
+    let project = project.ok_or(INVALID_SERVICE_KEY)?;
+    keys::find(key, &project.keys).ok_or(INVALID_SERVICE_KEY)?;
+    Ok(Json(ValidKey { valid: true, project_id }))
+}

@@ -1,0 +1,109 @@
+//! Users: profiles of a project's people. Sign-in and sessions are in `features/auth`.
+
+mod by_foreign_id;
+mod check_username;
+pub mod counters;
+mod delete;
+mod fetch;
+pub mod model;
+pub mod reputation;
+pub mod rules;
+pub mod store;
+mod suggestions;
+pub mod suspensions;
+mod update;
+
+use http::Method;
+
+use crate::error::Fault;
+use crate::http::input::Invalid;
+use crate::http::operation::Operation;
+
+pub const NOT_FOUND: Fault = Fault::new(404, "user/not-found", "User not found");
+pub const DUPLICATE_EMAIL: Fault =
+    Fault::new(409, "DUPLICATE_EMAIL", "A user with this email exists already");
+pub const DUPLICATE_USERNAME: Fault =
+    Fault::new(409, "DUPLICATE_USERNAME", "This username is taken");
+pub const DUPLICATE_USER_FIELD: Fault =
+    Fault::new(409, "DUPLICATE_USER_FIELD", "Another user has this value");
+const INVALID_PARAMS: Fault = Fault::new(400, "user/invalid-params", "Invalid user id");
+const INVALID_QUERY: Fault = Fault::new(400, "user/invalid-query", "Invalid query");
+const INVALID_BODY: Fault = Fault::new(400, "user/invalid-body", "Invalid body");
+const INVALID_USER_ID: Fault = Fault::new(400, "user/invalid-user-id", "Invalid user id");
+const INVALID_IDENTIFIER: Fault = Fault::new(400, "user/invalid-identifier", "Invalid identifier");
+const MISSING_DATA: Fault = Fault::new(400, "user/missing-data", "There is nothing to update");
+const NOT_AUTHORIZED: Fault =
+    Fault::new(403, "user/not-authorized", "Only the user may change this profile");
+
+const INVALID: Invalid = Invalid {
+    params: INVALID_PARAMS,
+    query: INVALID_QUERY,
+    v6_params: Some(INVALID_USER_ID),
+    ..Invalid::all(INVALID_BODY)
+};
+
+pub fn operations() -> Vec<Operation> {
+    use crate::features::projects::TABLES_NOT_AVAILABLE;
+    let (get, patch, delete) = (Method::GET, Method::PATCH, Method::DELETE);
+    let by_identifier = Invalid { v6_query: Some(INVALID_IDENTIFIER), ..INVALID };
+    let username = check_username::INVALID;
+    vec![
+        Operation::new(
+            get.clone(),
+            "/users/suggestions",
+            "Fetch User Suggestions",
+            "user",
+            INVALID,
+            suggestions::fetch_suggestions,
+        )
+        .errors(&[TABLES_NOT_AVAILABLE]),
+        Operation::new(
+            get.clone(),
+            "/users/check-username",
+            "Check Username Availability",
+            "username",
+            username,
+            check_username::check_username,
+        ),
+        Operation::new(
+            get.clone(),
+            "/users/by-foreign-id",
+            "Fetch User by Foreign ID",
+            "user",
+            by_identifier,
+            by_foreign_id::fetch_by_foreign_id,
+        )
+        .errors(&[NOT_FOUND, TABLES_NOT_AVAILABLE, DUPLICATE_USERNAME]),
+        Operation::new(
+            get.clone(),
+            "/users/by-username",
+            "Fetch User by Username",
+            "user",
+            INVALID,
+            fetch::fetch_by_username,
+        )
+        .errors(&[NOT_FOUND, TABLES_NOT_AVAILABLE]),
+        Operation::new(get, "/users/{userId}", "Fetch User", "user", INVALID, fetch::fetch_user)
+            .errors(&[NOT_FOUND, TABLES_NOT_AVAILABLE]),
+        Operation::new(
+            patch,
+            "/users/{userId}",
+            "Update User",
+            "user",
+            INVALID,
+            update::update_user,
+        )
+        .open_to_suspended()
+        .no_store()
+        .errors(&[NOT_FOUND, NOT_AUTHORIZED, MISSING_DATA, DUPLICATE_USERNAME]),
+        Operation::new(
+            delete,
+            "/users/{userId}",
+            "Delete User",
+            "user",
+            INVALID,
+            delete::delete_user,
+        )
+        .errors(&[NOT_FOUND]),
+    ]
+}

@@ -1,0 +1,195 @@
+//! Users as the API shows them: to everybody, to themselves, and to the holder of a key.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::error::{Error, Result};
+use crate::features::users::store::UserRow;
+use crate::features::users::suspensions::Suspension;
+use crate::ids::{FileId, ProjectId, UserId};
+use crate::time::Timestamp;
+
+/// A user as everybody sees them.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct User {
+    pub id: UserId,
+    pub project_id: ProjectId,
+    pub foreign_id: Option<String>,
+    pub role: String,
+    pub name: Option<String>,
+    pub username: Option<String>,
+    pub avatar: Option<String>,
+    pub avatar_file_id: Option<FileId>,
+    pub banner_file_id: Option<FileId>,
+    /// Only when files are included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub avatar_file: Option<()>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub banner_file: Option<()>,
+    pub bio: Option<String>,
+    pub birthdate: Option<Timestamp>,
+    pub location: Option<Point>,
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    pub metadata: Box<RawValue>,
+    pub reputation: i64,
+    /// Only when a space is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub space_reputation: Option<i64>,
+    pub created_at: Timestamp,
+}
+
+/// A place as GeoJSON.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Point {
+    r#type: PointType,
+    coordinates: [f64; 2],
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+enum PointType {
+    Point,
+}
+
+impl Point {
+    fn new(longitude: f64, latitude: f64) -> Self {
+        Point { r#type: PointType::Point, coordinates: [longitude, latitude] }
+    }
+}
+
+impl User {
+    pub fn public(project_id: ProjectId, row: &UserRow) -> Result<Self> {
+        Ok(User {
+            id: row.id,
+            project_id,
+            foreign_id: row.foreign_id.clone(),
+            role: row.role.clone(),
+            name: row.name.clone(),
+            username: row.username.clone(),
+            avatar: row.avatar.clone(),
+            avatar_file_id: row.avatar_file_id,
+            banner_file_id: row.banner_file_id,
+            avatar_file: None,
+            banner_file: None,
+            bio: row.bio.clone(),
+            birthdate: row.birthdate,
+            location: row.longitude.zip(row.latitude).map(|(lon, lat)| Point::new(lon, lat)),
+            metadata: raw(&row.metadata.0)?,
+            reputation: row.reputation,
+            space_reputation: None,
+            created_at: row.created_at,
+        })
+    }
+
+    /// With the file objects; there are none to show yet.
+    pub fn with_files(self) -> Self {
+        User { avatar_file: Some(()), banner_file: Some(()), ..self }
+    }
+}
+
+/// The fields that only the user and the holder of a key may see.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PrivateFields {
+    pub email: Option<String>,
+    pub is_verified: bool,
+    pub is_active: bool,
+    pub last_active: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+impl PrivateFields {
+    fn of(row: &UserRow) -> Self {
+        PrivateFields {
+            email: row.email.clone(),
+            is_verified: row.is_verified,
+            is_active: row.is_active,
+            last_active: row.last_active,
+            updated_at: row.updated_at,
+        }
+    }
+}
+
+/// A user as they see themselves.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AuthUser {
+    #[serde(flatten)]
+    pub user: User,
+    #[serde(flatten)]
+    pub private: PrivateFields,
+    /// The active ones.
+    pub suspensions: Vec<Suspension>,
+    pub auth_methods: Vec<String>,
+    /// For the holder of a key alone, never for the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
+    pub secure_metadata: Option<Box<RawValue>>,
+}
+
+impl AuthUser {
+    pub fn new(
+        project_id: ProjectId,
+        row: &UserRow,
+        suspensions: Vec<Suspension>,
+        providers: Vec<String>,
+    ) -> Result<Self> {
+        let mut auth_methods =
+            Vec::from_iter(row.password_hash.as_ref().map(|_| "password".into()));
+        for provider in providers {
+            if !auth_methods.contains(&provider) {
+                auth_methods.push(provider);
+            }
+        }
+        Ok(AuthUser {
+            user: User::public(project_id, row)?.with_files(),
+            private: PrivateFields::of(row),
+            suspensions,
+            auth_methods,
+            secure_metadata: None,
+        })
+    }
+
+    pub fn with_secure_metadata(self, row: &UserRow) -> Result<Self> {
+        Ok(AuthUser { secure_metadata: Some(raw(&row.secure_metadata.0)?), ..self })
+    }
+}
+
+/// A user as the holder of a key sees them.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FullUser {
+    #[serde(flatten)]
+    pub user: User,
+    #[serde(flatten)]
+    pub private: PrivateFields,
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    pub secure_metadata: Box<RawValue>,
+}
+
+/// A fetched user: how much of it depends on who asks.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum FetchedUser {
+    Public(Box<User>),
+    Full(Box<FullUser>),
+}
+
+impl FetchedUser {
+    pub fn new(user: User, row: &UserRow, for_key: bool) -> Result<Self> {
+        if !for_key {
+            return Ok(FetchedUser::Public(Box::new(user)));
+        }
+        Ok(FetchedUser::Full(Box::new(FullUser {
+            user,
+            private: PrivateFields::of(row),
+            secure_metadata: raw(&row.secure_metadata.0)?,
+        })))
+    }
+}
+
+/// Stored JSON goes out as it is.
+fn raw(json: &str) -> Result<Box<RawValue>> {
+    RawValue::from_string(json.to_owned()).map_err(Error::internal)
+}

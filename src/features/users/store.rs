@@ -1,0 +1,256 @@
+//! All SQL about users and their reputation buckets.
+
+use db::{Conn, JsonText, Tx, args};
+
+use crate::error::{Error, Result};
+use crate::features::users::{DUPLICATE_EMAIL, DUPLICATE_USER_FIELD, DUPLICATE_USERNAME};
+use crate::ids::{FileId, ProjectId, SpaceId, UserId};
+use crate::time::Timestamp;
+
+db::row! {
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct UserRow {
+        pub id: UserId,
+        pub foreign_id: Option<String>,
+        pub role: String,
+        pub name: Option<String>,
+        pub username: Option<String>,
+        pub email: Option<String>,
+        pub password_hash: Option<String>,
+        pub is_verified: bool,
+        pub is_active: bool,
+        pub avatar: Option<String>,
+        pub avatar_file_id: Option<FileId>,
+        pub banner_file_id: Option<FileId>,
+        pub bio: Option<String>,
+        pub birthdate: Option<Timestamp>,
+        pub latitude: Option<f64>,
+        pub longitude: Option<f64>,
+        pub metadata: JsonText,
+        pub secure_metadata: JsonText,
+        pub reputation: i64,
+        pub last_active: Timestamp,
+        pub created_at: Timestamp,
+        pub updated_at: Timestamp,
+    }
+}
+
+impl UserRow {
+    /// A new visitor of whom nothing is known yet.
+    pub fn new(id: UserId, now: Timestamp) -> Self {
+        UserRow {
+            id,
+            foreign_id: None,
+            role: "visitor".to_owned(),
+            name: None,
+            username: None,
+            email: None,
+            password_hash: None,
+            is_verified: false,
+            is_active: true,
+            avatar: None,
+            avatar_file_id: None,
+            banner_file_id: None,
+            bio: None,
+            birthdate: None,
+            latitude: None,
+            longitude: None,
+            metadata: JsonText("{}".to_owned()),
+            secure_metadata: JsonText("{}".to_owned()),
+            reputation: 0,
+            last_active: now,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+}
+
+/// `SELECT` of a whole row from `users`, followed by what selects it.
+macro_rules! select_user {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, foreign_id, role, name, username, email, password_hash, is_verified,
+                is_active, avatar, avatar_file_id, banner_file_id, bio, birthdate, latitude,
+                longitude, metadata, secure_metadata, reputation, last_active, created_at, updated_at
+             FROM users WHERE project_id = $1 ",
+            $rest
+        )
+    };
+}
+
+db::statements! {
+    query FIND -> UserRow = select_user!("AND id = $2");
+    query FIND_FOR_UPDATE -> UserRow = select_user!("AND id = $2 {for_update}");
+    query FIND_BY_EMAIL -> UserRow = select_user!("AND email = $2");
+    query FIND_BY_FOREIGN_ID -> UserRow = select_user!("AND foreign_id = $2");
+    query FIND_BY_USERNAME -> UserRow = select_user!("AND username = $2");
+    /// Usernames that begin with $2: all that sort from it up to $3.
+    query SUGGEST_BY_PREFIX -> UserRow =
+        select_user!("AND username >= $2 AND username < $3 ORDER BY username LIMIT $4");
+    /// Usernames that hold $2 anywhere but at their beginning.
+    query SUGGEST_BY_PART -> UserRow =
+        select_user!("AND username IS NOT NULL AND {contains}(username, $2) > 1 ORDER BY username LIMIT $3");
+    query USERNAME_TAKEN -> i64 = "SELECT count(*) FROM users WHERE project_id = $1 AND username = $2";
+    command INSERT =
+        "INSERT INTO users (project_id, id, foreign_id, role, name, username, email, password_hash,
+            is_verified, is_active, avatar, avatar_file_id, banner_file_id, bio, birthdate, latitude,
+            longitude, metadata, secure_metadata, reputation, last_active, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+            $20, $21, $22, $23)";
+    command UPDATE_PROFILE =
+        "UPDATE users SET foreign_id = $3, name = $4, username = $5, email = $6, avatar = $7,
+            avatar_file_id = $8, bio = $9, birthdate = $10, latitude = $11, longitude = $12,
+            metadata = $13, secure_metadata = $14, updated_at = $15
+         WHERE project_id = $1 AND id = $2";
+    command TOUCH = "UPDATE users SET last_active = $3 WHERE project_id = $1 AND id = $2";
+    command SET_PASSWORD =
+        "UPDATE users SET password_hash = $3, updated_at = $4 WHERE project_id = $1 AND id = $2";
+    command SET_VERIFIED =
+        "UPDATE users SET is_verified = TRUE, updated_at = $3 WHERE project_id = $1 AND id = $2";
+    command DELETE = "DELETE FROM users WHERE project_id = $1 AND id = $2";
+    /// Points of up to five users in one bucket.
+    query POINTS -> (UserId, i64) =
+        "SELECT user_id, points FROM reputation_buckets
+         WHERE project_id = $1 AND space_id = $2 AND user_id IN ($3, $4, $5, $6, $7)";
+}
+
+/// How many users one look-up of points covers.
+pub const POINTS_AT_ONCE: usize = 5;
+
+pub fn find(c: &Conn<'_>, project: ProjectId, id: UserId) -> Result<Option<UserRow>> {
+    Ok(c.opt(&FIND, args![project, id])?)
+}
+
+pub fn find_for_update(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<Option<UserRow>> {
+    Ok(tx.opt(&FIND_FOR_UPDATE, args![project, id])?)
+}
+
+pub fn find_by_email(c: &Conn<'_>, project: ProjectId, email: &str) -> Result<Option<UserRow>> {
+    Ok(c.opt(&FIND_BY_EMAIL, args![project, email])?)
+}
+
+pub fn find_by_foreign_id(c: &Conn<'_>, project: ProjectId, id: &str) -> Result<Option<UserRow>> {
+    Ok(c.opt(&FIND_BY_FOREIGN_ID, args![project, id])?)
+}
+
+pub fn find_by_username(c: &Conn<'_>, project: ProjectId, name: &str) -> Result<Option<UserRow>> {
+    Ok(c.opt(&FIND_BY_USERNAME, args![project, name])?)
+}
+
+/// Users whose name begins with `part`, then those that hold it elsewhere; each in order.
+pub fn suggest(c: &Conn<'_>, project: ProjectId, part: &str, limit: usize) -> Result<Vec<UserRow>> {
+    let count = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
+    let end = format!("{part}\u{10FFFF}");
+    let mut found = c.all(&SUGGEST_BY_PREFIX, args![project, part, end, count(limit)])?;
+    if found.len() < limit {
+        let rest = count(limit - found.len());
+        found.extend(c.all(&SUGGEST_BY_PART, args![project, part, rest])?);
+    }
+    Ok(found)
+}
+
+pub fn is_username_taken(c: &Conn<'_>, project: ProjectId, username: &str) -> Result<bool> {
+    Ok(c.one(&USERNAME_TAKEN, args![project, username])? > 0)
+}
+
+pub fn insert(tx: &Tx<'_>, project: ProjectId, u: &UserRow) -> Result<()> {
+    let inserted = tx.execute(
+        &INSERT,
+        args![
+            project,
+            u.id,
+            &u.foreign_id,
+            &u.role,
+            &u.name,
+            &u.username,
+            &u.email,
+            &u.password_hash,
+            u.is_verified,
+            u.is_active,
+            &u.avatar,
+            u.avatar_file_id,
+            u.banner_file_id,
+            &u.bio,
+            u.birthdate,
+            u.latitude,
+            u.longitude,
+            &u.metadata,
+            &u.secure_metadata,
+            u.reputation,
+            u.last_active,
+            u.created_at,
+            u.updated_at
+        ],
+    );
+    inserted.map(|_| ()).map_err(duplicate)
+}
+
+/// Writes what a profile update or an external sign-in may change.
+pub fn update_profile(tx: &Tx<'_>, project: ProjectId, u: &UserRow) -> Result<()> {
+    let updated = tx.execute(
+        &UPDATE_PROFILE,
+        args![
+            project,
+            u.id,
+            &u.foreign_id,
+            &u.name,
+            &u.username,
+            &u.email,
+            &u.avatar,
+            u.avatar_file_id,
+            &u.bio,
+            u.birthdate,
+            u.latitude,
+            u.longitude,
+            &u.metadata,
+            &u.secure_metadata,
+            u.updated_at
+        ],
+    );
+    updated.map(|_| ()).map_err(duplicate)
+}
+
+/// Which field another user already has.
+fn duplicate(error: db::Error) -> Error {
+    Error::from(error)
+        .on_unique("users_email", DUPLICATE_EMAIL.with("field", "email"))
+        .on_unique("users_username", DUPLICATE_USERNAME.with("field", "username"))
+        .on_unique("users_foreign_id", DUPLICATE_USER_FIELD.with("field", "foreignId"))
+}
+
+pub fn touch(tx: &Tx<'_>, project: ProjectId, id: UserId, now: Timestamp) -> Result<()> {
+    tx.execute(&TOUCH, args![project, id, now])?;
+    Ok(())
+}
+
+pub fn set_password(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: UserId,
+    hash: &str,
+    now: Timestamp,
+) -> Result<()> {
+    tx.execute(&SET_PASSWORD, args![project, id, hash, now])?;
+    Ok(())
+}
+
+pub fn set_verified(tx: &Tx<'_>, project: ProjectId, id: UserId, now: Timestamp) -> Result<()> {
+    tx.execute(&SET_VERIFIED, args![project, id, now])?;
+    Ok(())
+}
+
+/// Deletes the user with everything that is theirs alone; false if there was no such user.
+pub fn delete(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<bool> {
+    Ok(tx.execute(&DELETE, args![project, id])? > 0)
+}
+
+/// Points of at most [`POINTS_AT_ONCE`] users in one bucket; a user without a bucket is absent.
+pub fn points(
+    c: &Conn<'_>,
+    project: ProjectId,
+    bucket: SpaceId,
+    users: &[UserId],
+) -> Result<Vec<(UserId, i64)>> {
+    let user = |n: usize| users.get(n).copied();
+    Ok(c.all(&POINTS, args![project, bucket, user(0), user(1), user(2), user(3), user(4)])?)
+}

@@ -1,0 +1,44 @@
+//! Fetch User Suggestions: whose username holds what a person has typed so far.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::auth::caller::OptionalViewer;
+use crate::error::Result;
+use crate::features::users::model::User;
+use crate::features::users::reputation::{ReputationQuery, add_points};
+use crate::features::users::{INVALID_QUERY, store};
+use crate::http::input::Query;
+use crate::http::operation::Call;
+use crate::http::reply::Json;
+
+const MOST: usize = 5;
+/// Longer than any username can be; longer patterns only cost time.
+const LONGEST_QUERY: usize = 256;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct SuggestionsQuery {
+    query: String,
+    #[serde(flatten)]
+    reputation: ReputationQuery,
+}
+
+pub(super) async fn fetch_suggestions(
+    call: Call<OptionalViewer>,
+    Query(query): Query<SuggestionsQuery>,
+) -> Result<Json<Vec<User>>> {
+    if query.query.is_empty() || query.query.len() > LONGEST_QUERY {
+        return Err(INVALID_QUERY.because("query must have 1 to 256 bytes"));
+    }
+    let bucket = query.reputation.bucket(&call.project, INVALID_QUERY)?;
+    let project = call.project.id;
+    let part = query.query.to_lowercase();
+    let users = call.app.db.read_slow(move |c| {
+        let rows = store::suggest(c, project, &part, MOST)?;
+        let users = rows.iter().map(|row| User::public(project, row));
+        let mut users = users.collect::<Result<Vec<_>>>()?;
+        add_points(c, bucket, &mut users)?;
+        Ok(users)
+    });
+    users.await.map(Json)
+}

@@ -1,0 +1,96 @@
+//! Update User: a profile is changed by its user, or by a key. Only what is sent changes.
+
+use db::JsonText;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::auth::caller::UserOrKey;
+use crate::error::Result;
+use crate::features::auth::session::auth_user;
+use crate::features::users::fetch::UserPath;
+use crate::features::users::model::AuthUser;
+use crate::features::users::rules::{Avatar, Bio, Location, Metadata, Name, Username};
+use crate::features::users::store::{self, UserRow};
+use crate::features::users::{MISSING_DATA, NOT_AUTHORIZED, NOT_FOUND};
+use crate::http::input::{Input, InputDoc, Path, body_value, read_body};
+use crate::http::operation::{Arrival, Call};
+use crate::http::patch::Patch;
+use crate::http::reply::Json;
+use crate::http::version::Version;
+use crate::time::Timestamp;
+
+#[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct UserUpdate {
+    name: Patch<Name>,
+    username: Patch<Username>,
+    /// Clearing it also clears the avatar file.
+    avatar: Patch<Avatar>,
+    bio: Patch<Bio>,
+    birthdate: Patch<Timestamp>,
+    location: Patch<Location>,
+    metadata: Option<Metadata>,
+    secure_metadata: Option<Metadata>,
+}
+
+impl UserUpdate {
+    fn apply(self, row: &mut UserRow) {
+        let text = |metadata: Metadata| JsonText(metadata.to_json());
+        self.name.map(Name::into_text).put(&mut row.name);
+        self.username.map(Username::into_text).put(&mut row.username);
+        if self.avatar == Patch::Null {
+            row.avatar_file_id = None;
+        }
+        self.avatar.map(Avatar::into_text).put(&mut row.avatar);
+        self.bio.map(Bio::into_text).put(&mut row.bio);
+        row.bio.take_if(|bio| bio.is_empty());
+        self.birthdate.put(&mut row.birthdate);
+        self.location.clone().map(|place| place.latitude).put(&mut row.latitude);
+        self.location.map(|place| place.longitude).put(&mut row.longitude);
+        row.metadata = self.metadata.map_or(row.metadata.clone(), text);
+        row.secure_metadata = self.secure_metadata.map_or(row.secure_metadata.clone(), text);
+    }
+}
+
+/// The fields to change; the oldest version wraps them in `update` and wants at least one.
+#[derive(Debug)]
+pub(super) struct UpdateBody(UserUpdate);
+
+impl Input for UpdateBody {
+    fn extract(arrival: &Arrival) -> Result<Self> {
+        let mut body = body_value(arrival)?;
+        if arrival.version == Version::V6 {
+            body = body.get_mut("update").map(Value::take).unwrap_or_default();
+            if body.as_object().is_none_or(serde_json::Map::is_empty) {
+                return Err(MISSING_DATA.into());
+            }
+        }
+        read_body(arrival, body).map(UpdateBody)
+    }
+
+    fn describe(doc: &mut InputDoc, generator: &mut SchemaGenerator) {
+        doc.body = Some(generator.subschema_for::<UserUpdate>());
+    }
+}
+
+pub(super) async fn update_user(
+    call: Call<UserOrKey>,
+    (Path(path), UpdateBody(update)): (Path<UserPath>, UpdateBody),
+) -> Result<Json<AuthUser>> {
+    let by_key = match call.caller {
+        UserOrKey::User(user) if user != path.user_id => return Err(NOT_AUTHORIZED.into()),
+        UserOrKey::User(_) => false,
+        UserOrKey::Key(_) => true,
+    };
+    let (project, now) = (call.project.clone(), call.now);
+    let updated = call.app.db.write(move |tx| {
+        let mut row = store::find_for_update(tx, project.id, path.user_id)?.ok_or(NOT_FOUND)?;
+        update.clone().apply(&mut row);
+        row.updated_at = now;
+        store::update_profile(tx, project.id, &row)?;
+        let user = auth_user(tx, &project, &row, now)?;
+        if by_key { user.with_secure_metadata(&row) } else { Ok(user) }
+    });
+    updated.await.map(Json)
+}

@@ -1,0 +1,111 @@
+//! The address of a request: which project, which version, which endpoint.
+//!
+//! Every spelling of one endpoint (the two aliases, doubled and trailing slashes, needless
+//! percent-encoding) becomes the same address here, before anything is checked or counted.
+
+use std::borrow::Cow;
+
+use crate::http::query::percent_decode;
+use crate::http::version::Version;
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Address {
+    pub scope: Scope,
+    /// What follows the scope, beginning with a slash: the path the router knows.
+    pub endpoint: String,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// `/v8/:projectId/…` and its aliases; the project id as it was sent.
+    Project { version: Version, project: String },
+    /// Outside the project form: health, metrics, `/internal`.
+    Server,
+}
+
+impl Address {
+    /// `None` when the path is not well-formed and so names nothing.
+    pub fn parse(path: &str) -> Option<Address> {
+        let segments =
+            path.split('/').filter(|s| !s.is_empty()).map(decode).collect::<Option<Vec<_>>>()?;
+        let words: Vec<&str> = segments.iter().map(AsRef::as_ref).collect();
+        let found = match words.as_slice() {
+            ["api", version, project, endpoint @ ..] | [project, "api", version, endpoint @ ..] => {
+                Version::from_segment(version).map(|version| (version, *project, endpoint))
+            }
+            _ => None,
+        };
+        let found = found.or_else(|| match words.as_slice() {
+            [version, project, endpoint @ ..] => {
+                Version::from_segment(version).map(|version| (version, *project, endpoint))
+            }
+            _ => None,
+        });
+        Some(match found {
+            Some((version, project, endpoint)) => Address {
+                scope: Scope::Project { version, project: project.to_owned() },
+                endpoint: join(endpoint),
+            },
+            None => Address { scope: Scope::Server, endpoint: join(&words) },
+        })
+    }
+}
+
+/// A decoded segment that holds a slash would change the shape of the path.
+fn decode(segment: &str) -> Option<Cow<'_, str>> {
+    let decoded = percent_decode(segment, false)?;
+    (!decoded.contains('/')).then_some(decoded)
+}
+
+fn join(segments: &[&str]) -> String {
+    let mut endpoint = String::with_capacity(segments.iter().map(|s| s.len() + 1).sum());
+    for segment in segments {
+        endpoint.push('/');
+        endpoint.push_str(segment);
+    }
+    endpoint
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn project(path: &str) -> Option<(Version, String, String)> {
+        match Address::parse(path)? {
+            Address { scope: Scope::Project { version, project }, endpoint } => {
+                Some((version, project, endpoint))
+            }
+            Address { scope: Scope::Server, .. } => None,
+        }
+    }
+
+    #[test]
+    fn every_spelling_is_one_address() {
+        let expected = Some((Version::V8, "P".to_owned(), "/auth/sign-in".to_owned()));
+        for path in [
+            "/v8/P/auth/sign-in",
+            "/v8/P/auth/sign-in/",
+            "//v8//P//auth//sign-in",
+            "/v8/P/auth/%73ign-in",
+            "/api/v8/P/auth/sign-in",
+            "/P/api/v8/auth/sign-in",
+        ] {
+            assert_eq!(project(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_project_address_belongs_to_the_server() {
+        for path in ["/", "/livez", "/v9/P/users", "/v5/P/users", "/api/v9/P/users", "/v8"] {
+            assert_eq!(Address::parse(path).unwrap().scope, Scope::Server, "{path}");
+        }
+    }
+
+    #[test]
+    fn dots_and_encoded_slashes_never_reach_another_project() {
+        let climbed = project("/v8/P/../Q/users").unwrap();
+        assert_eq!(climbed, (Version::V8, "P".to_owned(), "/../Q/users".to_owned()));
+        assert_eq!(Address::parse("/v8/P%2f..%2fQ/users"), None);
+        assert_eq!(Address::parse("/v8/P/%zz"), None);
+    }
+}

@@ -1,0 +1,79 @@
+//! Cross-origin requests: a project's list of origins, preflights, and the reply headers.
+
+use http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, ORIGIN,
+    VARY,
+};
+use http::{HeaderMap, HeaderValue, StatusCode};
+
+use crate::error::Fault;
+use crate::http::reply::{Body, Response};
+
+pub const ORIGIN_NOT_ALLOWED: Fault =
+    Fault::new(403, "project/origin-not-allowed", "This origin may not call the project");
+
+/// Whether a project with this list answers a request with these headers. Requests that name no
+/// origin are not a browser's and pass; an empty list lets every origin in.
+pub fn is_allowed(headers: &HeaderMap, allowed: &[String]) -> bool {
+    let mut origins = headers.get_all(ORIGIN).into_iter();
+    match (origins.next(), origins.next()) {
+        (None, _) => true,
+        _ if allowed.is_empty() => true,
+        (Some(origin), None) => allowed.iter().any(|one| one.as_bytes() == origin.as_bytes()),
+        (Some(_), Some(_)) => false,
+    }
+}
+
+pub fn preflight(headers: &HeaderMap) -> Response {
+    let mut response = Response::new(Body::default());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    let out = response.headers_mut();
+    let methods = HeaderValue::from_static("GET,POST,PATCH,PUT,DELETE,OPTIONS");
+    out.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
+    out.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+    if let Some(requested) = headers.get(ACCESS_CONTROL_REQUEST_HEADERS) {
+        out.insert(ACCESS_CONTROL_ALLOW_HEADERS, requested.clone());
+    }
+    response
+}
+
+/// Lets the page at `origin` read the reply.
+pub fn allow(response: &mut Response, origin: HeaderValue) {
+    let headers = response.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.append(VARY, HeaderValue::from_static("Origin"));
+    let exposed =
+        "X-Request-Id,Retry-After,X-RateLimit-Limit,X-RateLimit-Remaining,X-RateLimit-Reset";
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(exposed));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allowed(origins: &[&'static str], list: &[&str]) -> bool {
+        let mut headers = HeaderMap::new();
+        for origin in origins {
+            headers.append(ORIGIN, HeaderValue::from_static(origin));
+        }
+        is_allowed(&headers, &list.iter().map(ToString::to_string).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn an_origin_must_equal_a_listed_one() {
+        let list = ["https://app.example.com"];
+        assert!(allowed(&["https://app.example.com"], &list));
+        assert!(allowed(&[], &list));
+        assert!(allowed(&["https://anything.example"], &[]));
+        for other in [
+            "https://app.example.com.evil.io",
+            "http://app.example.com",
+            "https://app.example.com:8443",
+            "null",
+        ] {
+            assert!(!allowed(&[other], &list), "{other}");
+        }
+        assert!(!allowed(&["https://app.example.com", "https://app.example.com"], &list));
+    }
+}

@@ -1,0 +1,319 @@
+//! One request, from its head to its answer. The checks run in the contract's order: route,
+//! project, its state, origin, credential, rate limit, required credential, bundle; then the
+//! operation takes over with suspension, input and its own rules.
+
+use std::net::{IpAddr, SocketAddr};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::header::{
+    ACCEPT, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ORIGIN, TRANSFER_ENCODING,
+};
+use http::{HeaderMap, Method, Request};
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as _, Incoming};
+use serde_json::Map;
+
+use crate::app::App;
+use crate::auth::caller::Credential;
+use crate::auth::credential::Presented;
+use crate::error::{Error, Fault, Result};
+use crate::features::projects::{self, Project, ProjectState};
+use crate::http::address::{Address, Scope};
+use crate::http::limits::Standing;
+use crate::http::operation::{Arrival, Operation, Run, ServerCall};
+use crate::http::query::pairs;
+use crate::http::render::{self, Context};
+use crate::http::reply::{self, Response};
+use crate::http::version::Version;
+use crate::http::{client, cors};
+use crate::ids::ProjectId;
+
+pub const ROUTE_NOT_FOUND: Fault = Fault::new(404, "route/not-found", "Route not found");
+pub const INVALID_JSON: Fault = Fault::new(400, "request/invalid-json", "Invalid JSON");
+pub const BODY_TOO_LARGE: Fault =
+    Fault::new(413, "request/body-too-large", "The body is larger than 2 MiB");
+pub const URI_TOO_LONG: Fault = Fault::new(414, "request/uri-too-long", "The address is too long");
+pub const UNSUPPORTED_ENCODING: Fault =
+    Fault::new(415, "request/unsupported-encoding", "Compressed bodies are not supported");
+pub const BODY_TIMEOUT: Fault =
+    Fault::new(408, "request/timeout", "The body did not arrive in time");
+pub const BODY_BROKEN: Fault = Fault::new(400, "request/broken", "The body could not be read");
+pub const AMBIGUOUS_LENGTH: Fault =
+    Fault::new(400, "request/ambiguous-length", "The length of the body is ambiguous");
+
+/// Faults that any operation may answer with, whatever it does.
+pub const GENERAL_FAULTS: &[Fault] = &[
+    BODY_TOO_LARGE,
+    URI_TOO_LONG,
+    UNSUPPORTED_ENCODING,
+    BODY_TIMEOUT,
+    BODY_BROKEN,
+    AMBIGUOUS_LENGTH,
+    projects::INVALID_PROJECT_ID,
+    projects::NOT_FOUND,
+    projects::PENDING_DELETION,
+    projects::MIGRATING,
+    cors::ORIGIN_NOT_ALLOWED,
+    crate::auth::credential::PROJECT_MISMATCH,
+];
+
+const MAX_JSON_BODY: usize = 2 * 1024 * 1024;
+const MAX_URI: usize = 8 * 1024;
+
+/// Answers a request, whatever happens, and accounts for it in metrics and log.
+pub async fn handle(app: &App, peer: SocketAddr, request: Request<Incoming>) -> Response {
+    let started = app.clock.uptime();
+    let id = client::request_id(request.headers(), &app.random);
+    let origin = request.headers().get(ORIGIN).cloned();
+    let method = request.method().clone();
+    let in_flight = app.metrics.enter();
+
+    let mut seen = Seen::default();
+    let answered = catch_panic(answer(app, peer.ip(), request, &mut seen)).await;
+    let result = answered.unwrap_or_else(|| Err(Error::internal("the handler panicked")));
+
+    let refuses_origin = matches!(&result, Err(error) if error.is(cors::ORIGIN_NOT_ALLOWED));
+    let context = Context {
+        version: seen.version,
+        feature: seen.operation.map_or("server", |operation| operation.feature),
+        v7_forbids: app.config.v7_auth_forbids,
+    };
+    let failure = result.as_ref().err().map(ToString::to_string);
+    let mut response = result.unwrap_or_else(|error| render::error(error, context));
+
+    if let Some(standing) = seen.standing {
+        render::rate_headers(&mut response, standing);
+    }
+    if seen.operation.is_some_and(|operation| operation.no_store) {
+        reply::set(&mut response, "cache-control", "no-store");
+    }
+    if let Some(origin) = origin.filter(|_| !refuses_origin) {
+        cors::allow(&mut response, origin);
+    }
+    reply::set(&mut response, "x-content-type-options", "nosniff");
+    reply::set(&mut response, "x-request-id", &id);
+    drop(in_flight);
+
+    let took = app.clock.uptime().saturating_sub(started);
+    account(app, &method, &seen, response.status().as_u16(), took, &id, failure.as_deref());
+    response
+}
+
+/// What is known about a request by the time it is answered.
+#[derive(Debug, Default)]
+struct Seen {
+    operation: Option<&'static Operation>,
+    version: Option<Version>,
+    project: Option<ProjectId>,
+    standing: Option<Standing>,
+}
+
+/// One line for each request: the route's pattern, never the address, a body or a credential.
+fn account(
+    app: &App,
+    method: &Method,
+    seen: &Seen,
+    status: u16,
+    took: Duration,
+    id: &str,
+    failure: Option<&str>,
+) {
+    let route = seen.operation.map_or("unknown", |operation| operation.path);
+    app.metrics.record(seen.operation, method, status, took);
+    let version = seen.version.map(Version::segment);
+    let project = seen.project.map(|project| project.to_string());
+    let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+    if status >= 500 {
+        tracing::error!(%method, route, version, project, status, took_us, id, failure, "request");
+    } else {
+        tracing::info!(%method, route, version, project, status, took_us, id, "request");
+    }
+}
+
+async fn answer(
+    app: &App,
+    peer: IpAddr,
+    request: Request<Incoming>,
+    seen: &mut Seen,
+) -> Result<Response> {
+    let (head, body) = request.into_parts();
+    if head.uri.path_and_query().is_some_and(|uri| uri.as_str().len() > MAX_URI) {
+        return Err(URI_TOO_LONG.into());
+    }
+    if head.headers.contains_key(TRANSFER_ENCODING) && head.headers.contains_key(CONTENT_LENGTH) {
+        return Err(AMBIGUOUS_LENGTH.into());
+    }
+    let address = Address::parse(head.uri.path()).ok_or(ROUTE_NOT_FOUND)?;
+    let (version, named_project) = match &address.scope {
+        Scope::Project { version, project } => (*version, project),
+        Scope::Server if head.method == Method::OPTIONS => {
+            return Ok(cors::preflight(&head.headers));
+        }
+        Scope::Server => return server_operation(app, peer, &head, &address, seen).await,
+    };
+    seen.version = Some(version);
+
+    if head.method == Method::OPTIONS {
+        if let Ok(id) = named_project.parse() {
+            let project = app.projects.get(&app.db, id, app.clock.uptime()).await?;
+            check_origin(&head.headers, project.as_deref())?;
+        }
+        return Ok(cors::preflight(&head.headers));
+    }
+    let route = app.router.project(&head.method, &address.endpoint).ok_or(ROUTE_NOT_FOUND)?;
+    seen.operation = Some(route.operation);
+    let project = find_project(app, named_project).await?;
+    seen.project = Some(project.id);
+    match project.state {
+        ProjectState::Active => {}
+        ProjectState::PendingDeletion => return Err(projects::PENDING_DELETION.into()),
+        ProjectState::Migrating => return Err(projects::MIGRATING.into()),
+    }
+    check_origin(&head.headers, Some(&project))?;
+
+    let operation = route.operation;
+    let now = app.clock.now();
+    let presented = match Presented::read(&head.headers, &project, &app.tokens, now) {
+        // Where credentials are not looked at, none of them changes the answer.
+        Err(_) if operation.credential == Credential::Ignored => Presented::Nothing,
+        presented => presented?,
+    };
+    if !matches!(presented, Presented::Key(_)) {
+        let client = client::address(peer, &head.headers, &app.config.trusted_proxies);
+        seen.standing = limit(app, operation, Some(project.id), client)?;
+    }
+    operation.credential.check(presented, operation.key_refusal)?;
+    if let Some(bundle) = operation.bundle {
+        project.require(bundle)?;
+    }
+
+    let body = read_body(app, &head.headers, body).await?;
+    let header_has = |name, text: &str| {
+        head.headers.get(name).and_then(|v| v.to_str().ok()).is_some_and(|v| v.contains(text))
+    };
+    let arrival = Arrival {
+        app: app.clone(),
+        operation,
+        project,
+        version,
+        now,
+        presented,
+        params: route.params,
+        query: head.uri.query().map(pairs).unwrap_or_default(),
+        body,
+        form: header_has(CONTENT_TYPE, "application/x-www-form-urlencoded"),
+        wants_html: header_has(ACCEPT, "text/html"),
+    };
+    match &operation.run {
+        Run::Project(run) => run(arrival).await,
+        Run::Server(_) => Err(ROUTE_NOT_FOUND.into()),
+    }
+}
+
+async fn server_operation(
+    app: &App,
+    peer: IpAddr,
+    head: &http::request::Parts,
+    address: &Address,
+    seen: &mut Seen,
+) -> Result<Response> {
+    let route = app.router.server(&head.method, &address.endpoint).ok_or(ROUTE_NOT_FOUND)?;
+    seen.operation = Some(route.operation);
+    let client = client::address(peer, &head.headers, &app.config.trusted_proxies);
+    if !client.is_loopback() {
+        seen.standing = limit(app, route.operation, None, client)?;
+    }
+    let call = ServerCall {
+        app: app.clone(),
+        headers: head.headers.clone(),
+        peer,
+        query: head.uri.query().map_or_else(Map::new, pairs),
+    };
+    match &route.operation.run {
+        Run::Server(run) => run(call).await,
+        Run::Project(_) => Err(ROUTE_NOT_FOUND.into()),
+    }
+}
+
+async fn find_project(app: &App, named: &str) -> Result<Arc<Project>> {
+    let id = named.parse().map_err(|_| Error::from(projects::INVALID_PROJECT_ID))?;
+    let project = app.projects.get(&app.db, id, app.clock.uptime()).await?;
+    project.ok_or(projects::NOT_FOUND.into())
+}
+
+fn check_origin(headers: &HeaderMap, project: Option<&Project>) -> Result<()> {
+    let allowed = project.map_or(&[][..], |project| &project.allowed_origins);
+    if cors::is_allowed(headers, allowed) { Ok(()) } else { Err(cors::ORIGIN_NOT_ALLOWED.into()) }
+}
+
+fn limit(
+    app: &App,
+    operation: &Operation,
+    project: Option<ProjectId>,
+    client: IpAddr,
+) -> Result<Option<Standing>> {
+    let endpoint = operation.id();
+    let bucket = client::bucket(client).to_be_bytes();
+    let now = app.clock.uptime();
+    app.limiter.count(operation.rate, &endpoint, project, &bucket, now).map_err(|exceeded| {
+        app.metrics.limited(operation);
+        Error::RateLimited(exceeded)
+    })
+}
+
+/// The whole body, within its size and time.
+async fn read_body(app: &App, headers: &HeaderMap, mut body: Incoming) -> Result<Bytes> {
+    if body.is_end_stream() {
+        return Ok(Bytes::new());
+    }
+    let encoding = headers.get(CONTENT_ENCODING).map(|value| value.as_bytes());
+    if encoding.is_some_and(|encoding| !encoding.eq_ignore_ascii_case(b"identity")) {
+        return Err(UNSUPPORTED_ENCODING.into());
+    }
+    if body.size_hint().lower() > MAX_JSON_BODY as u64 {
+        return Err(BODY_TOO_LARGE.into());
+    }
+    let reading = async {
+        let mut whole = BytesMut::new();
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|_| Error::from(BODY_BROKEN))?;
+            let Ok(data) = frame.into_data() else {
+                continue;
+            };
+            if whole.len() + data.len() > MAX_JSON_BODY {
+                return Err(BODY_TOO_LARGE.into());
+            }
+            whole.extend_from_slice(&data);
+        }
+        Ok(whole.freeze())
+    };
+    let in_time = tokio::time::timeout(app.config.body_timeout, reading).await;
+    in_time.unwrap_or_else(|_| Err(BODY_TIMEOUT.into()))
+}
+
+/// The future's outcome, or `None` if it panicked: the request fails, the connection lives.
+async fn catch_panic<T>(future: impl Future<Output = T>) -> Option<T> {
+    let mut future = std::pin::pin!(future);
+    std::future::poll_fn(|context| {
+        let polled = std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
+        match polled {
+            Ok(poll) => poll.map(Some),
+            Err(_) => std::task::Poll::Ready(None),
+        }
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_becomes_nothing_and_goes_no_further() {
+        assert_eq!(catch_panic(async { 7 }).await, Some(7));
+        assert_eq!(catch_panic(async { panic!("on purpose") }).await, None::<()>);
+    }
+}

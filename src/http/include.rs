@@ -1,0 +1,50 @@
+//! The `include` parameter: comma-separated names of what to embed.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+
+/// Names as sent, trimmed; names that a resource does not know are ignored by not being asked for.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(from = "String")]
+pub struct Include(Vec<String>);
+
+impl Include {
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|included| included.eq_ignore_ascii_case(name))
+    }
+}
+
+impl From<String> for Include {
+    fn from(text: String) -> Self {
+        Include(text.split(',').map(|name| name.trim().to_owned()).collect())
+    }
+}
+
+impl JsonSchema for Include {
+    fn schema_name() -> Cow<'static, str> {
+        "Include".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "description": "Comma-separated names of what to embed." })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_trimmed_and_compared_without_case() {
+        let include = Include::from(" files ,topComment,bogus".to_owned());
+        assert!(include.has("files"));
+        assert!(include.has("topcomment"));
+        assert!(!include.has("user"));
+    }
+}

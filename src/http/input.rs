@@ -1,0 +1,222 @@
+//! What a handler is given: path parameters, query and body, read into types whose very
+//! construction is the validation. The first thing wrong becomes the operation's own fault.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Fault, Result};
+use crate::http::json;
+use crate::http::operation::Arrival;
+use crate::http::page::{self, PageSize};
+use crate::http::version::Version;
+
+/// The faults an operation answers for each place an input can be wrong in. The oldest version
+/// has names of its own for some of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Invalid {
+    pub params: Fault,
+    pub query: Fault,
+    pub body: Fault,
+    pub v6_params: Option<Fault>,
+    pub v6_query: Option<Fault>,
+    /// v6, when a required field of the body is missing (not when it is wrong).
+    pub v6_missing: Option<Fault>,
+}
+
+impl Invalid {
+    /// One fault for every place.
+    pub const fn all(fault: Fault) -> Self {
+        Invalid {
+            params: fault,
+            query: fault,
+            body: fault,
+            v6_params: None,
+            v6_query: None,
+            v6_missing: None,
+        }
+    }
+
+    pub fn faults(&self) -> impl Iterator<Item = Fault> {
+        let always = [Some(self.params), Some(self.query), Some(self.body)];
+        always.into_iter().chain([self.v6_params, self.v6_query, self.v6_missing]).flatten()
+    }
+}
+
+pub trait Input: Sized + Send {
+    fn extract(arrival: &Arrival) -> Result<Self>;
+    fn describe(doc: &mut InputDoc, generator: &mut SchemaGenerator);
+}
+
+/// The inputs of an operation as OpenAPI shows them.
+#[derive(Debug, Default)]
+pub struct InputDoc {
+    pub params: Option<Schema>,
+    pub query: Option<Schema>,
+    pub body: Option<Schema>,
+}
+
+impl Input for () {
+    fn extract(_: &Arrival) -> Result<Self> {
+        Ok(())
+    }
+
+    fn describe(_: &mut InputDoc, _: &mut SchemaGenerator) {}
+}
+
+/// Path parameters.
+#[derive(Debug)]
+pub struct Path<T>(pub T);
+
+impl<T: DeserializeOwned + JsonSchema + Send> Input for Path<T> {
+    fn extract(arrival: &Arrival) -> Result<Self> {
+        let invalid = &arrival.operation.invalid;
+        let fault = in_v6(arrival, invalid.v6_params).unwrap_or(invalid.params);
+        let params = Value::Object(arrival.params.clone());
+        read(params).map(Path).map_err(|wrong| fault.because(wrong.text))
+    }
+
+    fn describe(doc: &mut InputDoc, generator: &mut SchemaGenerator) {
+        doc.params = Some(T::json_schema(generator));
+    }
+}
+
+/// Query parameters.
+#[derive(Debug)]
+pub struct Query<T>(pub T);
+
+impl<T: DeserializeOwned + JsonSchema + Send> Input for Query<T> {
+    fn extract(arrival: &Arrival) -> Result<Self> {
+        let query = Value::Object(arrival.query.clone());
+        read(query).map(Query).map_err(|wrong| query_fault(arrival).because(wrong.text))
+    }
+
+    fn describe(doc: &mut InputDoc, generator: &mut SchemaGenerator) {
+        doc.query = Some(T::json_schema(generator));
+    }
+}
+
+/// `page` and `limit` of a list with the usual sizes.
+impl Input for page::Page {
+    fn extract(arrival: &Arrival) -> Result<Self> {
+        page::Page::from_query(&arrival.query, PageSize::default()).map_err(|name| {
+            query_fault(arrival).because(format!("{name} must be a whole number from 1 on"))
+        })
+    }
+
+    fn describe(doc: &mut InputDoc, _: &mut SchemaGenerator) {
+        doc.query = Some(json_schema!({
+            "type": "object",
+            "properties": {
+                "page": { "type": "integer", "minimum": 1, "default": 1 },
+                "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 },
+            },
+        }));
+    }
+}
+
+/// A JSON body; a form body is read by the same types, as strings.
+#[derive(Debug)]
+pub struct Body<T>(pub T);
+
+impl<T: DeserializeOwned + JsonSchema + Send> Input for Body<T> {
+    fn extract(arrival: &Arrival) -> Result<Self> {
+        read_body(arrival, body_value(arrival)?).map(Body)
+    }
+
+    fn describe(doc: &mut InputDoc, generator: &mut SchemaGenerator) {
+        doc.body = Some(generator.subschema_for::<T>());
+    }
+}
+
+/// The body as a JSON value; no body at all is an empty object.
+pub fn body_value(arrival: &Arrival) -> Result<Value> {
+    let invalid = arrival.operation.invalid.body;
+    if arrival.body.is_empty() {
+        return Ok(Value::Object(Map::new()));
+    }
+    if arrival.form {
+        let text = std::str::from_utf8(&arrival.body).map_err(|_| Error::from(invalid))?;
+        return Ok(Value::Object(crate::http::query::pairs(text)));
+    }
+    json::check(&arrival.body).map_err(|why| invalid.because(why))?;
+    serde_json::from_slice(&arrival.body).map_err(|_| invalid.because("The body is not valid JSON"))
+}
+
+/// Reads the body, or a part of it, into its type.
+pub fn read_body<T: DeserializeOwned>(arrival: &Arrival, value: Value) -> Result<T> {
+    let invalid = &arrival.operation.invalid;
+    read(value).map_err(|wrong| {
+        let missing = in_v6(arrival, invalid.v6_missing).filter(|_| wrong.missing);
+        missing.unwrap_or(invalid.body).because(wrong.text)
+    })
+}
+
+fn query_fault(arrival: &Arrival) -> Fault {
+    let invalid = &arrival.operation.invalid;
+    in_v6(arrival, invalid.v6_query).unwrap_or(invalid.query)
+}
+
+fn in_v6(arrival: &Arrival, fault: Option<Fault>) -> Option<Fault> {
+    fault.filter(|_| arrival.version == Version::V6)
+}
+
+macro_rules! input_tuples {
+    ($($name:ident),+) => {
+        impl<$($name: Input),+> Input for ($($name,)+) {
+            fn extract(arrival: &Arrival) -> Result<Self> {
+                Ok(($($name::extract(arrival)?,)+))
+            }
+
+            fn describe(doc: &mut InputDoc, generator: &mut SchemaGenerator) {
+                $($name::describe(doc, generator);)+
+            }
+        }
+    };
+}
+input_tuples!(A, B);
+input_tuples!(A, B, C);
+
+#[derive(Debug)]
+struct Wrong {
+    text: String,
+    missing: bool,
+}
+
+/// Reads a value into a type; the error names the first field that does not fit.
+fn read<T: DeserializeOwned>(value: Value) -> Result<T, Wrong> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = error.path().to_string();
+        let reason = error.into_inner().to_string();
+        let missing = reason.starts_with("missing field");
+        let text = if path == "." { reason } else { format!("{path}: {reason}") };
+        Wrong { text, missing }
+    })
+}
+
+/// A boolean of a query or form: `true` is true, anything else false.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Flag(pub bool);
+
+impl<'de> Deserialize<'de> for Flag {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Flag(Cow::<str>::deserialize(deserializer)? == "true"))
+    }
+}
+
+impl JsonSchema for Flag {
+    fn schema_name() -> Cow<'static, str> {
+        "Flag".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "boolean" })
+    }
+}

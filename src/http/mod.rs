@@ -1,0 +1,22 @@
+//! The HTTP layer: from bytes on a connection to a handler's arguments, and back.
+//!
+//! One [`operation::Operation`] declares everything about an endpoint; the router, the limiter,
+//! the checks, the OpenAPI document and the operations list all read that one declaration.
+
+pub mod address;
+pub mod client;
+pub mod cors;
+pub mod dispatch;
+pub mod include;
+pub mod input;
+pub mod json;
+pub mod limits;
+pub mod openapi;
+pub mod operation;
+pub mod page;
+pub mod patch;
+pub mod query;
+pub mod render;
+pub mod reply;
+pub mod router;
+pub mod version;

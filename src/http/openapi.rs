@@ -1,0 +1,210 @@
+//! The OpenAPI 3.1 document, generated from the declarations that the router serves.
+
+use std::collections::BTreeSet;
+
+use schemars::SchemaGenerator;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use crate::auth::caller::{Credential, ELEVATED_AUTH_REQUIRED, NO_USER_FOUND};
+use crate::error::Fault;
+use crate::features;
+use crate::features::projects::TABLES_NOT_AVAILABLE;
+use crate::features::users::suspensions::SUSPENDED;
+use crate::http::dispatch::GENERAL_FAULTS;
+use crate::http::operation::Operation;
+use crate::http::render::{BUSY, UNAUTHORIZED};
+use crate::http::version::Version;
+
+/// The document of one version, or of every version side by side.
+pub fn document(version: Option<Version>) -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    let mut generator = settings.into_generator();
+    let mut paths = Map::new();
+    for operation in features::operations() {
+        let described = describe(operation, &mut generator);
+        for prefix in prefixes(operation, version) {
+            let path = format!("{prefix}{}", operation.path);
+            let methods = paths.entry(path).or_insert_with(|| json!({}));
+            methods[operation.method.as_str().to_lowercase()] = described.clone();
+        }
+    }
+    let mut schemas = generator.take_definitions(true);
+    schemas.insert("Error".to_owned(), error_schema());
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Townhall",
+            "version": env!("CARGO_PKG_VERSION"),
+            "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
+        },
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {
+                "bearer": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "A user's access token, or a service or master key.",
+                },
+            },
+        },
+    })
+}
+
+/// Every fault the operation may answer with, from its declaration and from the shared checks.
+pub fn faults(operation: &Operation) -> Vec<Fault> {
+    let mut faults: Vec<Fault> = operation.errors.to_vec();
+    faults.extend(operation.invalid.faults());
+    faults.extend(GENERAL_FAULTS);
+    faults.push(BUSY);
+    faults.extend(operation.key_refusal);
+    if let Some(acts_as) = operation.acts_as {
+        faults.extend([acts_as.missing, acts_as.unknown]);
+        faults.extend(acts_as.other);
+    }
+    match operation.credential {
+        Credential::Ignored | Credential::Optional => {}
+        Credential::Key => faults.extend([UNAUTHORIZED, ELEVATED_AUTH_REQUIRED]),
+        Credential::User | Credential::UserOrKey | Credential::UserOrAnyKey => {
+            faults.extend([UNAUTHORIZED, NO_USER_FOUND]);
+        }
+    }
+    if operation.bundle.is_some() {
+        faults.push(TABLES_NOT_AVAILABLE);
+    }
+    if !operation.open_to_suspended {
+        faults.push(SUSPENDED);
+    }
+    faults
+}
+
+fn prefixes(operation: &Operation, version: Option<Version>) -> Vec<String> {
+    if !operation.is_project_scoped() {
+        return vec![String::new()];
+    }
+    let versions = version.map_or(Version::ALL.to_vec(), |version| vec![version]);
+    versions.iter().map(|version| format!("/{}/{{projectId}}", version.segment())).collect()
+}
+
+fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
+    let input = (operation.input)(generator);
+    let mut parameters = Vec::new();
+    if operation.is_project_scoped() {
+        let schema = json!({ "type": "string", "format": "uuid" });
+        parameters
+            .push(json!({ "name": "projectId", "in": "path", "required": true, "schema": schema }));
+    }
+    parameters
+        .extend(input.params.iter().flat_map(|schema| parameter_list(schema.as_value(), "path")));
+    parameters
+        .extend(input.query.iter().flat_map(|schema| parameter_list(schema.as_value(), "query")));
+
+    let tag = operation.path.split('/').nth(1).unwrap_or_default();
+    let mut described = json!({
+        "operationId": operation.name,
+        "summary": operation.name,
+        "tags": [tag],
+        "parameters": parameters,
+        "responses": responses(operation, generator),
+        "x-rate-limit": {
+            "requests": operation.rate.max,
+            "seconds": operation.rate.window.as_secs(),
+        },
+    });
+    if let Some(body) = input.body {
+        described["requestBody"] = json!({ "content": { "application/json": { "schema": body } } });
+    }
+    match operation.credential {
+        Credential::Ignored => {}
+        Credential::Optional => described["security"] = json!([{}, { "bearer": [] }]),
+        _ => described["security"] = json!([{ "bearer": [] }]),
+    }
+    if let Some(bundle) = operation.bundle {
+        described["x-bundle"] = bundle.name().into();
+    }
+    described
+}
+
+fn parameter_list(schema: &Value, place: &str) -> Vec<Value> {
+    let required: Vec<&Value> = schema["required"].as_array().into_iter().flatten().collect();
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    properties
+        .map(|(name, schema)| {
+            let needed = place == "path" || required.iter().any(|r| *r == name);
+            json!({ "name": name, "in": place, "required": needed, "schema": schema })
+        })
+        .collect()
+}
+
+fn responses(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
+    let mut responses = Map::new();
+    for reply in (operation.replies)(generator) {
+        let entry = response(&mut responses, reply.status);
+        if let Some((media, schema)) = reply.content {
+            entry["content"][media] = json!({ "schema": schema });
+        }
+    }
+    let faults = faults(operation);
+    let statuses: BTreeSet<u16> = faults.iter().map(|fault| fault.status).collect();
+    for status in statuses {
+        let codes: BTreeSet<&str> =
+            faults.iter().filter(|fault| fault.status == status).map(|fault| fault.code).collect();
+        let entry = response(&mut responses, status);
+        let known = entry["content"]["application/json"]["schema"].take();
+        let schema = json!({
+            "allOf": [{ "$ref": "#/components/schemas/Error" }],
+            "properties": { "code": { "enum": codes } },
+        });
+        let schema = if known.is_null() { schema } else { json!({ "anyOf": [known, schema] }) };
+        entry["content"]["application/json"] = json!({ "schema": schema });
+    }
+    let text = json!({ "schema": { "type": "string" } });
+    if !matches!(operation.credential, Credential::Ignored | Credential::Optional) {
+        for status in [401, 403] {
+            response(&mut responses, status)["content"]["text/plain"] = text.clone();
+        }
+    }
+    response(&mut responses, 429)["content"]["text/plain"] = text;
+    let schema = json!({ "$ref": "#/components/schemas/Error" });
+    response(&mut responses, 500)["content"]["application/json"] = json!({ "schema": schema });
+    Value::Object(responses)
+}
+
+fn response(responses: &mut Map<String, Value>, status: u16) -> &mut Value {
+    let phrase = http::StatusCode::from_u16(status).ok().and_then(|s| s.canonical_reason());
+    responses
+        .entry(status.to_string())
+        .or_insert_with(|| json!({ "description": phrase.unwrap_or_default() }))
+}
+
+fn error_schema() -> Value {
+    json!({
+        "type": "object",
+        "required": ["error", "code"],
+        "properties": {
+            "error": { "type": "string", "description": "For people; may change." },
+            "code": { "type": "string", "description": "For programs; does not change." },
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_is_described_under_every_version() {
+        let document = document(None);
+        for operation in features::operations() {
+            for prefix in prefixes(operation, None) {
+                let method = operation.method.as_str().to_lowercase();
+                let described = &document["paths"][format!("{prefix}{}", operation.path)][method];
+                assert!(described["operationId"].is_string(), "{operation:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! The declaration of an operation. The credential, the inputs and the replies come from the
+//! handler's own signature, so what is declared, enforced and documented cannot differ.
+
+use std::fmt;
+use std::future::Future;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+use schemars::SchemaGenerator;
+use serde_json::{Map, Value};
+
+use crate::app::App;
+use crate::auth::caller::{Access, Credential};
+use crate::auth::credential::Presented;
+use crate::error::{Fault, Result};
+use crate::features::projects::{Bundle, Project};
+use crate::http::input::{Input, InputDoc, Invalid};
+use crate::http::limits::RateLimit;
+use crate::http::reply::{Reply, ReplyDoc, Response};
+use crate::http::version::Version;
+use crate::time::Timestamp;
+
+pub struct Operation {
+    pub name: &'static str,
+    pub method: Method,
+    /// Below `/v<N>/:projectId`, or below the root for operations of the server itself.
+    pub path: &'static str,
+    /// The first half of its `server-error` code.
+    pub feature: &'static str,
+    pub credential: Credential,
+    pub bundle: Option<Bundle>,
+    pub rate: RateLimit,
+    /// Whether a suspended user may do this.
+    pub open_to_suspended: bool,
+    pub acts_as: Option<ActsAs>,
+    /// What a key is told where only a user will do.
+    pub key_refusal: Option<Fault>,
+    pub invalid: Invalid,
+    pub errors: &'static [Fault],
+    /// Replies that hold tokens or personal data are kept out of every cache.
+    pub no_store: bool,
+    pub input: fn(&mut SchemaGenerator) -> InputDoc,
+    pub replies: fn(&mut SchemaGenerator) -> Vec<ReplyDoc>,
+    pub run: Run,
+}
+
+/// How a key names the user it acts as, and what it hears when that fails.
+#[derive(Debug, Clone, Copy)]
+pub struct ActsAs {
+    pub parameter: &'static str,
+    pub missing: Fault,
+    pub unknown: Fault,
+    /// For a user's token that names somebody else; without it the name is ignored.
+    pub other: Option<Fault>,
+}
+
+type Answer = Pin<Box<dyn Future<Output = Result<Response>> + Send>>;
+
+pub enum Run {
+    Project(Box<dyn Fn(Arrival) -> Answer + Send + Sync>),
+    Server(Box<dyn Fn(ServerCall) -> Answer + Send + Sync>),
+}
+
+/// A request that has passed every check which needs no user row and no input.
+#[derive(Debug)]
+pub struct Arrival {
+    pub app: App,
+    pub operation: &'static Operation,
+    pub project: Arc<Project>,
+    pub version: Version,
+    pub now: Timestamp,
+    pub presented: Presented,
+    pub params: Map<String, Value>,
+    pub query: Map<String, Value>,
+    pub body: Bytes,
+    /// The body is `application/x-www-form-urlencoded`.
+    pub form: bool,
+    /// The caller is a browser that wants a page.
+    pub wants_html: bool,
+}
+
+/// What a handler knows about the request beside its input: who calls is in the type.
+#[derive(Debug)]
+pub struct Call<A> {
+    pub app: App,
+    pub project: Arc<Project>,
+    pub version: Version,
+    pub now: Timestamp,
+    pub caller: A,
+    pub wants_html: bool,
+}
+
+/// A request outside the project form.
+#[derive(Debug)]
+pub struct ServerCall {
+    pub app: App,
+    pub headers: HeaderMap,
+    pub peer: IpAddr,
+    pub query: Map<String, Value>,
+}
+
+impl Operation {
+    /// An operation of a project, served under every version prefix and alias.
+    pub fn new<A, I, O, H, F>(
+        method: Method,
+        path: &'static str,
+        name: &'static str,
+        feature: &'static str,
+        invalid: Invalid,
+        handler: H,
+    ) -> Self
+    where
+        A: Access,
+        I: Input,
+        O: Reply,
+        H: Fn(Call<A>, I) -> F + Copy + Send + Sync + 'static,
+        F: Future<Output = Result<O>> + Send,
+    {
+        let run = move |arrival: Arrival| -> Answer {
+            Box::pin(async move {
+                let caller = A::admit(&arrival).await?;
+                let input = I::extract(&arrival)?;
+                let Arrival { app, project, version, now, wants_html, .. } = arrival;
+                let call = Call { app, project, version, now, caller, wants_html };
+                handler(call, input).await?.into_response()
+            })
+        };
+        let reads = method == Method::GET;
+        Operation {
+            name,
+            method,
+            path,
+            feature,
+            credential: A::CREDENTIAL,
+            bundle: None,
+            rate: RateLimit::per_5_minutes(if reads { 100 } else { 50 }),
+            open_to_suspended: reads,
+            acts_as: None,
+            key_refusal: None,
+            invalid,
+            errors: &[],
+            no_store: false,
+            input: |generator| {
+                let mut doc = InputDoc::default();
+                I::describe(&mut doc, generator);
+                doc
+            },
+            replies: O::describe,
+            run: Run::Project(Box::new(run)),
+        }
+    }
+
+    /// An operation of the server itself, at `path` below the root.
+    pub fn server<O, H, F>(path: &'static str, name: &'static str, handler: H) -> Self
+    where
+        O: Reply,
+        H: Fn(ServerCall) -> F + Copy + Send + Sync + 'static,
+        F: Future<Output = Result<O>> + Send,
+    {
+        let run = move |call: ServerCall| -> Answer {
+            Box::pin(async move { handler(call).await?.into_response() })
+        };
+        Operation {
+            name,
+            method: Method::GET,
+            path,
+            feature: "server",
+            credential: Credential::Ignored,
+            bundle: None,
+            rate: RateLimit::per_5_minutes(1000),
+            open_to_suspended: true,
+            acts_as: None,
+            key_refusal: None,
+            invalid: Invalid::all(crate::http::dispatch::INVALID_JSON),
+            errors: &[],
+            no_store: false,
+            input: |_| InputDoc::default(),
+            replies: O::describe,
+            run: Run::Server(Box::new(run)),
+        }
+    }
+
+    pub fn rate(self, rate: RateLimit) -> Self {
+        Operation { rate, ..self }
+    }
+
+    pub fn bundle(self, bundle: Bundle) -> Self {
+        Operation { bundle: Some(bundle), ..self }
+    }
+
+    pub fn open_to_suspended(self) -> Self {
+        Operation { open_to_suspended: true, ..self }
+    }
+
+    pub fn acts_as(self, acts_as: ActsAs) -> Self {
+        Operation { acts_as: Some(acts_as), ..self }
+    }
+
+    pub fn key_refusal(self, fault: Fault) -> Self {
+        Operation { key_refusal: Some(fault), ..self }
+    }
+
+    pub fn errors(self, errors: &'static [Fault]) -> Self {
+        Operation { errors, ..self }
+    }
+
+    pub fn no_store(self) -> Self {
+        Operation { no_store: true, ..self }
+    }
+
+    /// `POST /auth/sign-in`: how the limiter tells operations apart.
+    pub fn id(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
+
+    pub fn is_project_scoped(&self) -> bool {
+        matches!(self.run, Run::Project(_))
+    }
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if matches!(self, Run::Project(_)) { "Project(…)" } else { "Server(…)" })
+    }
+}
+
+impl fmt::Debug for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.method, self.path)
+    }
+}

@@ -1,0 +1,100 @@
+//! Offset paging: `page` and `limit` in, the pagination object out.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// What a list allows.
+#[derive(Debug, Clone, Copy)]
+pub struct PageSize {
+    pub default: u32,
+    pub max: u32,
+}
+
+impl Default for PageSize {
+    fn default() -> Self {
+        PageSize { default: 20, max: 100 }
+    }
+}
+
+/// One page as asked for: `page` counts from 1, `limit` is already within its maximum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page {
+    pub page: u32,
+    pub limit: u32,
+}
+
+impl Page {
+    /// Names the parameter that is no whole number from 1 on; a `limit` over the maximum is
+    /// brought down to it.
+    pub fn from_query(query: &Map<String, Value>, size: PageSize) -> Result<Page, &'static str> {
+        let number = |key: &'static str, default: u32| match query.get(key).and_then(Value::as_str)
+        {
+            None => Ok(default),
+            Some(text) => text.parse::<u32>().ok().filter(|n| *n >= 1).ok_or(key),
+        };
+        Ok(Page { page: number("page", 1)?, limit: number("limit", size.default)?.min(size.max) })
+    }
+
+    pub fn offset(self) -> i64 {
+        i64::from(self.page - 1) * i64::from(self.limit)
+    }
+
+    pub fn of<T>(self, data: Vec<T>, total_items: i64) -> Paged<T> {
+        let total_pages = (total_items + i64::from(self.limit) - 1) / i64::from(self.limit);
+        let pagination = Pagination {
+            page: self.page,
+            page_size: self.limit,
+            total_pages,
+            total_items,
+            has_more: i64::from(self.page) < total_pages,
+        };
+        Paged { data, pagination }
+    }
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Paged<T> {
+    pub data: Vec<T>,
+    pub pagination: Pagination,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Pagination {
+    pub page: u32,
+    pub page_size: u32,
+    pub total_pages: i64,
+    pub total_items: i64,
+    pub has_more: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::query::pairs;
+
+    fn page(query: &str) -> Result<Page, &'static str> {
+        Page::from_query(&pairs(query), PageSize::default())
+    }
+
+    #[test]
+    fn defaults_clamping_and_refusals() {
+        assert_eq!(page(""), Ok(Page { page: 1, limit: 20 }));
+        assert_eq!(page("page=3&limit=500"), Ok(Page { page: 3, limit: 100 }));
+        assert_eq!(page("page=0"), Err("page"));
+        assert_eq!(page("limit=x"), Err("limit"));
+        assert_eq!(page("limit=-1"), Err("limit"));
+        assert_eq!(page("page=1.5"), Err("page"));
+    }
+
+    #[test]
+    fn pagination_of_full_last_and_empty_pages() {
+        let at = |page, total| Page { page, limit: 20 }.of(Vec::<()>::new(), total).pagination;
+        assert_eq!((at(1, 0).total_pages, at(1, 0).has_more), (0, false));
+        assert_eq!((at(1, 40).total_pages, at(1, 40).has_more), (2, true));
+        assert_eq!((at(2, 40).total_pages, at(2, 40).has_more), (2, false));
+        assert_eq!((at(9, 41).total_pages, at(9, 41).has_more), (3, false));
+        assert_eq!(Page { page: u32::MAX, limit: 100 }.offset(), 429_496_729_400);
+    }
+}

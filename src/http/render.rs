@@ -1,0 +1,78 @@
+//! Errors as bytes. Most are `{error, code}`; credential failures and rate limits have the form
+//! that clients of each version expect.
+
+use http::StatusCode;
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Fault, Refusal};
+use crate::http::limits::Standing;
+use crate::http::reply::{self, Response, TEXT, with_body};
+use crate::http::version::Version;
+
+/// Where an error happened, as far as its form depends on it.
+#[derive(Debug, Clone, Copy)]
+pub struct Context {
+    pub version: Option<Version>,
+    pub feature: &'static str,
+    /// v7 answers a bad token like v8: the operator's switch.
+    pub v7_forbids: bool,
+}
+
+pub const UNAUTHORIZED: Fault = Fault::new(401, "auth/unauthorized", "Unauthorized");
+pub const BUSY: Fault = Fault::new(503, "server/busy", "The server is busy");
+/// Seconds after which a request that found the server busy may be repeated.
+const RETRY_AFTER: &str = "1";
+
+pub fn error(error: Error, context: Context) -> Response {
+    let json_credentials = context.version == Some(Version::V7) && !context.v7_forbids;
+    match error {
+        Error::Refused(refusal) => refused(*refusal),
+        Error::NoCredential | Error::BadCredential if json_credentials => fault(UNAUTHORIZED),
+        Error::NoCredential => with_body(StatusCode::UNAUTHORIZED, TEXT, "Unauthorized"),
+        Error::BadCredential => with_body(StatusCode::FORBIDDEN, TEXT, "Forbidden"),
+        Error::RateLimited(exceeded) => {
+            let mut response = with_body(StatusCode::TOO_MANY_REQUESTS, TEXT, exceeded.text);
+            rate_headers(&mut response, exceeded.standing);
+            reply::set(&mut response, "retry-after", &exceeded.standing.reset.to_string());
+            response
+        }
+        Error::Busy(why) => {
+            let mut response = body(BUSY.status, why.to_owned(), BUSY.code.to_owned(), Map::new());
+            reply::set(&mut response, "retry-after", RETRY_AFTER);
+            response
+        }
+        Error::Internal(_) => {
+            let mut extra = Map::new();
+            if context.version == Some(Version::V6) {
+                extra.insert("details".to_owned(), Value::from("Unexpected failure"));
+            }
+            let code = format!("{}/server-error", context.feature);
+            body(500, "Internal server error".to_owned(), code, extra)
+        }
+    }
+}
+
+pub fn rate_headers(response: &mut Response, standing: Standing) {
+    reply::set(response, "x-ratelimit-limit", &standing.limit.to_string());
+    reply::set(response, "x-ratelimit-remaining", &standing.remaining.to_string());
+    reply::set(response, "x-ratelimit-reset", &standing.reset.to_string());
+}
+
+fn fault(fault: Fault) -> Response {
+    body(fault.status, fault.message.to_owned(), fault.code.to_owned(), Map::new())
+}
+
+fn refused(refusal: Refusal) -> Response {
+    let Refusal { fault, message, extra } = refusal;
+    let message = message.unwrap_or_else(|| fault.message.to_owned());
+    body(fault.status, message, fault.code.to_owned(), extra)
+}
+
+fn body(status: u16, message: String, code: String, extra: Map<String, Value>) -> Response {
+    let mut body = Map::new();
+    body.insert("error".to_owned(), Value::String(message));
+    body.insert("code".to_owned(), Value::String(code));
+    body.extend(extra);
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    with_body(status, reply::JSON, Value::Object(body).to_string())
+}

@@ -1,0 +1,120 @@
+//! Ids: UUIDs that sort by creation and pass as version 4.
+//!
+//! Published clients test for the `4` at the version place, so the layout is that of version 7
+//! (48 bits of milliseconds first, the rest random) under the version number 4. Each noun has a
+//! type of its own, so an id of one cannot be handed over as an id of another.
+
+use uuid::{Builder, Uuid};
+
+use crate::random::Random;
+use crate::time::Timestamp;
+
+/// A new id for something created at `now`.
+pub fn new_id(now: Timestamp, random: &Random) -> Uuid {
+    let mut bytes: [u8; 16] = random.bytes();
+    bytes[..6].copy_from_slice(&now.millis().to_be_bytes()[2..]);
+    Builder::from_random_bytes(bytes).into_uuid()
+}
+
+macro_rules! typed_ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+        #[serde(transparent)]
+        pub struct $name(pub Uuid);
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = &'static str;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                parse_uuid(text).map($name).ok_or("must be a UUID")
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string", "format": "uuid" })
+            }
+        }
+
+        impl db::Column for $name {
+            fn from_column(value: db::ColumnRef<'_>) -> Result<Self, db::WrongType> {
+                Uuid::from_column(value).map($name)
+            }
+        }
+
+        impl From<$name> for db::Value<'_> {
+            fn from(id: $name) -> Self {
+                db::Value::Uuid(id.0)
+            }
+        }
+    )*};
+}
+
+typed_ids! {
+    ProjectId;
+    KeyId;
+    UserId;
+    /// A file of the storage feature, as users name one for an avatar or banner.
+    FileId;
+    SpaceId;
+    /// One sign-in on one device: the family of refresh tokens that follow from it.
+    SessionId;
+    RefreshTokenId;
+    IdentityId;
+    SuspensionId;
+    VerificationId;
+    JobId;
+}
+
+/// The hyphenated form only, in either case: the other spellings a UUID may have are not ids here.
+fn parse_uuid(text: &str) -> Option<Uuid> {
+    (text.len() == 36).then(|| Uuid::try_parse(text).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_pass_as_version_four_and_sort_by_time() {
+        let random = Random::seeded(3);
+        let earlier = new_id(Timestamp::from_millis(1_785_542_400_000), &random);
+        let later = new_id(Timestamp::from_millis(1_785_542_400_001), &random);
+        assert_eq!(earlier.get_version_num(), 4);
+        assert!(matches!(earlier.to_string().as_bytes()[19], b'8' | b'9' | b'a' | b'b'));
+        assert!(earlier < later);
+    }
+
+    #[test]
+    fn only_the_hyphenated_form_is_an_id() {
+        let id = "0198f0a1-0000-4abc-8abc-0123456789ab";
+        assert!(id.parse::<UserId>().is_ok());
+        assert_eq!(id.to_uppercase().parse::<UserId>().unwrap().to_string(), id);
+        let braced = format!("{{{id}}}");
+        for other in ["", "x", &id.replace('-', ""), braced.as_str(), "me"] {
+            assert!(other.parse::<UserId>().is_err(), "{other}");
+        }
+    }
+}

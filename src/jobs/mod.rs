@@ -1,0 +1,70 @@
+//! Work for after the commit. A job is a row, enqueued in a transaction and done by a worker at
+//! least once; one that fails is tried again later, with growing patience.
+
+pub mod store;
+mod worker;
+
+pub use worker::{run_due, work};
+
+use serde::{Deserialize, Serialize};
+
+use crate::app::App;
+use crate::error::{Error, Result};
+use crate::features::auth::mails::{self, Verification};
+use crate::features::auth::verify_email::{Mode, TokenFormat};
+use crate::ids::{JobId, ProjectId, UserId, new_id};
+use crate::time::Timestamp;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub(crate) enum Job {
+    PasswordReset {
+        email: String,
+        version: String,
+    },
+    EmailVerification {
+        user: UserId,
+        version: String,
+        mode: Mode,
+        format: TokenFormat,
+        length: usize,
+        redirect: Option<String>,
+    },
+    DeletionCode {
+        user: UserId,
+    },
+}
+
+impl Job {
+    fn kind(&self) -> &'static str {
+        match self {
+            Job::PasswordReset { .. } => "password-reset",
+            Job::EmailVerification { .. } => "email-verification",
+            Job::DeletionCode { .. } => "deletion-code",
+        }
+    }
+
+    async fn run(self, app: &App, project: ProjectId) -> Result<()> {
+        match self {
+            Job::PasswordReset { email, version } => {
+                mails::password_reset(app, project, email, &version).await
+            }
+            Job::EmailVerification { user, version, mode, format, length, redirect } => {
+                let (version, redirect) = (version.as_str(), redirect.as_deref());
+                let wanted = Verification { user, version, mode, format, length, redirect };
+                mails::verification(app, project, wanted).await
+            }
+            Job::DeletionCode { user } => mails::deletion_code(app, project, user).await,
+        }
+    }
+}
+
+/// Enqueues a job that is all its request has to write.
+pub(crate) async fn enqueue(app: &App, project: ProjectId, job: Job, now: Timestamp) -> Result<()> {
+    let id = JobId(new_id(now, &app.random));
+    let payload = serde_json::to_string(&job).map_err(Error::internal)?;
+    let kind = job.kind();
+    app.db.write(move |tx| store::insert(tx, project, id, kind, &payload, now)).await?;
+    app.job_added.notify_one();
+    Ok(())
+}

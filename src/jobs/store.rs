@@ -1,0 +1,58 @@
+//! All SQL about the job queue.
+
+use db::{JsonText, Tx, args};
+
+use crate::error::Result;
+use crate::ids::{JobId, ProjectId};
+use crate::time::Timestamp;
+
+db::row! {
+    #[derive(Debug)]
+    pub struct JobRow {
+        pub project_id: ProjectId,
+        pub id: JobId,
+        pub payload: JsonText,
+        pub attempts: i64,
+    }
+}
+
+db::statements! {
+    command INSERT =
+        "INSERT INTO jobs (project_id, id, kind, payload, attempts, run_at, created_at)
+         VALUES ($1, $2, $3, $4, 0, $5, $5)";
+    /// Takes due jobs and holds them back from other workers until $2: if this worker dies,
+    /// another takes them up then.
+    command CLAIM -> JobRow, unscoped "the worker serves every project" =
+        "UPDATE jobs SET attempts = attempts + 1, run_at = $2
+         WHERE (project_id, id) IN
+            (SELECT project_id, id FROM jobs WHERE run_at <= $1 ORDER BY run_at, id LIMIT $3 {skip_locked})
+         RETURNING project_id, id, payload, attempts";
+    command DELETE = "DELETE FROM jobs WHERE project_id = $1 AND id = $2";
+    command POSTPONE = "UPDATE jobs SET run_at = $3 WHERE project_id = $1 AND id = $2";
+}
+
+pub fn insert(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: JobId,
+    kind: &str,
+    payload: &str,
+    now: Timestamp,
+) -> Result<()> {
+    tx.execute(&INSERT, args![project, id, kind, payload, now])?;
+    Ok(())
+}
+
+pub fn claim(tx: &Tx<'_>, now: Timestamp, until: Timestamp, most: i64) -> Result<Vec<JobRow>> {
+    Ok(tx.all(&CLAIM, args![now, until, most])?)
+}
+
+pub fn delete(tx: &Tx<'_>, project: ProjectId, id: JobId) -> Result<()> {
+    tx.execute(&DELETE, args![project, id])?;
+    Ok(())
+}
+
+pub fn postpone(tx: &Tx<'_>, project: ProjectId, id: JobId, until: Timestamp) -> Result<()> {
+    tx.execute(&POSTPONE, args![project, id, until])?;
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! Townhall: a self-hostable community backend in one binary.
+//!
+//! `ARCHITECTURE.md` walks through the parts; `CONTRIBUTING.md` through adding an operation.
+
+pub mod app;
+pub mod auth;
+pub mod cli;
+pub mod clock;
+pub mod config;
+pub mod error;
+pub mod features;
+pub mod http;
+pub mod ids;
+pub mod jobs;
+pub mod logs;
+pub mod mail;
+pub mod metrics;
+pub mod random;
+pub mod schema;
+pub mod server;
+pub mod start;
+pub mod time;

@@ -1,0 +1,24 @@
+//! Logs: pretty for people, JSON for machines. Written off the request's thread, so a full or
+//! blocked pipe costs lines, never time.
+
+use std::io::{IsTerminal as _, stderr};
+
+use tracing_appender::non_blocking::{NonBlocking, WorkerGuard};
+use tracing_subscriber::EnvFilter;
+
+use crate::config::LogFormat;
+
+/// Starts logging to standard error; what is still buffered is written when the guard is dropped.
+pub fn start(format: Option<LogFormat>) -> WorkerGuard {
+    let (writer, guard) = NonBlocking::new(stderr());
+    let level = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let terminal = stderr().is_terminal();
+    let format = format.unwrap_or(if terminal { LogFormat::Pretty } else { LogFormat::Json });
+    let logs = tracing_subscriber::fmt().with_env_filter(level).with_writer(writer);
+    // Only the first start of a process takes effect; a second one is no reason to fail.
+    let _ = match format {
+        LogFormat::Pretty => logs.with_ansi(terminal).with_target(false).try_init(),
+        LogFormat::Json => logs.json().flatten_event(true).with_target(false).try_init(),
+    };
+    guard
+}

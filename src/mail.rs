@@ -1,0 +1,87 @@
+//! Mail: over SMTP when it is configured, else as files in the outbox of the data directory.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use lettre::message::Mailbox;
+use lettre::message::header::ContentType;
+use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
+
+use crate::error::{Error, Result};
+use crate::random::{Random, hex};
+use crate::time::Timestamp;
+
+#[derive(Debug, Clone)]
+pub struct Mail {
+    pub to: String,
+    pub subject: &'static str,
+    pub text: String,
+}
+
+#[derive(Debug)]
+pub struct Mailer {
+    from: Mailbox,
+    way: Way,
+}
+
+#[derive(Debug)]
+enum Way {
+    Outbox(PathBuf),
+    Smtp(Box<AsyncSmtpTransport<Tokio1Executor>>),
+}
+
+impl Mailer {
+    /// The sender of mails when none is configured.
+    pub const DEFAULT_FROM: &'static str = "Townhall <townhall@localhost>";
+
+    pub fn outbox(directory: &Path, from: &str) -> Result<Self, String> {
+        let directory = directory.to_owned();
+        Ok(Mailer { from: parse_from(from)?, way: Way::Outbox(directory) })
+    }
+
+    pub fn smtp(url: &str, from: &str) -> Result<Self, String> {
+        let transport = AsyncSmtpTransport::<Tokio1Executor>::from_url(url)
+            .map_err(|error| format!("the SMTP address is not usable: {error}"))?
+            .timeout(Some(Duration::from_secs(30)))
+            .build();
+        Ok(Mailer { from: parse_from(from)?, way: Way::Smtp(Box::new(transport)) })
+    }
+
+    pub async fn send(&self, mail: Mail, now: Timestamp, random: &Random) -> Result<()> {
+        let id = hex(&random.bytes::<16>());
+        let millis = u64::try_from(now.millis()).unwrap_or(0);
+        let message = Message::builder()
+            .from(self.from.clone())
+            .to(mail.to.parse().map_err(Error::internal)?)
+            .date(SystemTime::UNIX_EPOCH + Duration::from_millis(millis))
+            .message_id(Some(format!("<{id}@{}>", self.from.email.domain())))
+            .subject(mail.subject)
+            .header(ContentType::TEXT_PLAIN)
+            .body(mail.text)
+            .map_err(Error::internal)?;
+        match &self.way {
+            Way::Smtp(transport) => {
+                transport.send(message).await.map(|_| ()).map_err(Error::internal)
+            }
+            Way::Outbox(directory) => {
+                let name = format!("{millis}-{id}.eml");
+                write_whole(directory.clone(), name, message.formatted()).await
+            }
+        }
+    }
+}
+
+fn parse_from(from: &str) -> Result<Mailbox, String> {
+    from.parse().map_err(|error| format!("`{from}` is no mail address: {error}"))
+}
+
+/// Whoever watches the directory sees whole files only.
+async fn write_whole(directory: PathBuf, name: String, content: Vec<u8>) -> Result<()> {
+    let written = tokio::task::spawn_blocking(move || {
+        std::fs::create_dir_all(&directory)?;
+        let partial = directory.join(format!(".{name}.partial"));
+        std::fs::write(&partial, content)?;
+        std::fs::rename(partial, directory.join(name))
+    });
+    written.await.map_err(Error::internal)?.map_err(Error::internal)
+}

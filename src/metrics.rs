@@ -1,0 +1,185 @@
+//! Numbers for the operator, in Prometheus' text format. Labels are patterns and statuses, never
+//! ids, so their number is bounded.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use db::{Latency, Stats};
+use http::Method;
+
+use crate::http::operation::Operation;
+
+/// Upper bounds of the latency histogram, in seconds.
+const BOUNDS: [f64; 12] =
+    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
+
+#[derive(Debug, Default)]
+pub struct Metrics {
+    in_flight: AtomicI64,
+    requests: Mutex<BTreeMap<(&'static str, &'static str, u16), u64>>,
+    limited: Mutex<BTreeMap<&'static str, u64>>,
+    durations: Histogram,
+}
+
+#[derive(Debug, Default)]
+struct Histogram {
+    buckets: [AtomicU64; BOUNDS.len()],
+    count: AtomicU64,
+    sum_micros: AtomicU64,
+}
+
+/// A request under way; it is counted out when this is dropped.
+#[derive(Debug)]
+pub struct InFlight<'m>(&'m Metrics);
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Metrics {
+    pub fn enter(&self) -> InFlight<'_> {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        InFlight(self)
+    }
+
+    pub fn in_flight(&self) -> i64 {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+
+    pub fn record(
+        &self,
+        operation: Option<&'static Operation>,
+        method: &Method,
+        status: u16,
+        took: Duration,
+    ) {
+        let route = operation.map_or("unknown", |operation| operation.path);
+        let key = (method_label(method), route, status);
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        *requests.entry(key).or_default() += 1;
+        drop(requests);
+        self.durations.observe(took);
+    }
+
+    pub fn limited(&self, operation: &Operation) {
+        let mut limited = self.limited.lock().unwrap_or_else(PoisonError::into_inner);
+        *limited.entry(operation.path).or_default() += 1;
+    }
+
+    pub fn render(&self, db: &Stats) -> String {
+        let mut out = String::new();
+        head(&mut out, "townhall_build_info", "gauge", "The running version.");
+        let version = env!("CARGO_PKG_VERSION");
+        let _ = writeln!(out, "townhall_build_info{{version=\"{version}\"}} 1");
+
+        head(&mut out, "townhall_http_requests_total", "counter", "Requests answered.");
+        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for ((method, route, status), count) in requests {
+            let labels = format!("method=\"{method}\",route=\"{route}\",status=\"{status}\"");
+            let _ = writeln!(out, "townhall_http_requests_total{{{labels}}} {count}");
+        }
+        head(&mut out, "townhall_http_requests_in_flight", "gauge", "Requests under way.");
+        let _ = writeln!(out, "townhall_http_requests_in_flight {}", self.in_flight());
+
+        let name = "townhall_http_request_duration_seconds";
+        head(&mut out, name, "histogram", "Time from a request's head to its answer.");
+        histogram(&mut out, name, "", &self.durations.snapshot());
+
+        head(&mut out, "townhall_rate_limited_total", "counter", "Requests beyond a limit.");
+        let limited = self.limited.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for (route, count) in limited {
+            let _ = writeln!(out, "townhall_rate_limited_total{{route=\"{route}\"}} {count}");
+        }
+
+        let name = "townhall_db_job_duration_seconds";
+        head(&mut out, name, "histogram", "Time of a unit of database work, waiting included.");
+        histogram(&mut out, name, "kind=\"read\"", &db.reads);
+        histogram(&mut out, name, "kind=\"write\"", &db.writes);
+        head(&mut out, "townhall_db_queue_depth", "gauge", "Database work that waits.");
+        let _ = writeln!(out, "townhall_db_queue_depth {}", db.queue_depth);
+        process(&mut out);
+        out
+    }
+}
+
+impl Histogram {
+    fn observe(&self, took: Duration) {
+        let seconds = took.as_secs_f64();
+        if let Some(bucket) = BOUNDS.iter().position(|bound| seconds <= *bound) {
+            self.buckets[bucket].fetch_add(1, Ordering::Relaxed);
+        }
+        self.count.fetch_add(1, Ordering::Relaxed);
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        self.sum_micros.fetch_add(micros, Ordering::Relaxed);
+    }
+
+    fn snapshot(&self) -> Latency {
+        Latency {
+            buckets: &BOUNDS,
+            counts: self.buckets.iter().map(|b| b.load(Ordering::Relaxed)).collect(),
+            sum_seconds: Duration::from_micros(self.sum_micros.load(Ordering::Relaxed))
+                .as_secs_f64(),
+            count: self.count.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// Unknown methods share a label, or a client could make as many as it likes.
+fn method_label(method: &Method) -> &'static str {
+    match method.as_str() {
+        "GET" => "GET",
+        "POST" => "POST",
+        "PATCH" => "PATCH",
+        "PUT" => "PUT",
+        "DELETE" => "DELETE",
+        "OPTIONS" => "OPTIONS",
+        _ => "other",
+    }
+}
+
+fn head(out: &mut String, name: &str, kind: &str, help: &str) {
+    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+}
+
+fn histogram(out: &mut String, name: &str, label: &str, latency: &Latency) {
+    let comma = if label.is_empty() { "" } else { "," };
+    let mut cumulative = 0;
+    for (bound, count) in latency.buckets.iter().zip(&latency.counts) {
+        cumulative += count;
+        let _ = writeln!(out, "{name}_bucket{{{label}{comma}le=\"{bound}\"}} {cumulative}");
+    }
+    let (count, sum) = (latency.count, latency.sum_seconds);
+    let _ = writeln!(out, "{name}_bucket{{{label}{comma}le=\"+Inf\"}} {count}");
+    let braces = if label.is_empty() { String::new() } else { format!("{{{label}}}") };
+    let _ = writeln!(out, "{name}_sum{braces} {sum}\n{name}_count{braces} {count}");
+}
+
+/// Memory, processor time and open files of this process, where the system tells.
+fn process(out: &mut String) {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes = resident.and_then(|text| text.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    if let Some(kilobytes) = kilobytes {
+        head(out, "process_resident_memory_bytes", "gauge", "Memory in use.");
+        let _ = writeln!(out, "process_resident_memory_bytes {}", kilobytes * 1024);
+    }
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The fields after the command's closing parenthesis; 12th and 13th are ticks of 10 ms.
+    let fields = stat.rsplit_once(") ").map(|(_, rest)| rest.split(' ').collect::<Vec<_>>());
+    let ticks = |at: usize| fields.as_ref()?.get(at)?.parse::<u64>().ok();
+    if let (Some(user), Some(system)) = (ticks(11), ticks(12)) {
+        head(out, "process_cpu_seconds_total", "counter", "Processor time used.");
+        let centiseconds = user + system;
+        let (whole, part) = (centiseconds / 100, centiseconds % 100);
+        let _ = writeln!(out, "process_cpu_seconds_total {whole}.{part:02}");
+    }
+    if let Ok(files) = std::fs::read_dir("/proc/self/fd") {
+        head(out, "process_open_fds", "gauge", "Open file descriptors.");
+        let _ = writeln!(out, "process_open_fds {}", files.count());
+    }
+}

@@ -1,0 +1,10 @@
+//! The schema: one numbered list for both engines. A migration that has been released is never
+//! edited; the next change is the next number.
+
+use db::Migration;
+
+pub const MIGRATIONS: &[Migration] = &[Migration::shared(
+    1,
+    "projects and users",
+    include_str!("../migrations/0001_projects_and_users.sql"),
+)];
