@@ -54,9 +54,9 @@ fn run(config: Config, with_demo: bool) -> CommandResult {
         let app = App::new(config, &secret, db, world)?;
         if with_demo {
             let demo = prepare_demo(&app).await?;
-            eprintln!("{demo}");
+            println!("{demo}");
         }
-        let _ = std::io::stderr().flush();
+        let _ = std::io::stdout().flush();
         tracing::info!(listen = %address, url = app.config.public_url, "townhall is ready");
         let worker = tokio::spawn(jobs::work(app.clone()));
         tokio::spawn(stop_on_signal(app.clone()));

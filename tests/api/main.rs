@@ -1,0 +1,5 @@
+//! The API as its users meet it: every test talks HTTP to a real server on a free port, once
+//! with SQLite and once with PostgreSQL behind it.
+
+mod sessions;
+mod support;

@@ -1,0 +1,258 @@
+//! A server for one test: its own database, data directory, port, clock and randomness.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use db::testing::Cluster;
+use db::{Db, Engine, Options};
+use tokio::net::TcpListener;
+use townhall::app::{App, World};
+use townhall::auth::passwords::Cost;
+use townhall::clock::Clock;
+use townhall::config::{Config, Flags};
+use townhall::features::projects::Bundle;
+use townhall::features::projects::admin::{self, NewProject, ProjectSecrets};
+use townhall::ids::{ProjectId, new_id};
+use townhall::random::Random;
+use townhall::schema::MIGRATIONS;
+use townhall::time::Timestamp;
+use townhall::{jobs, server};
+
+use super::actors::{Actor, Client, User};
+
+/// Every test begins here: the first of August 2026, noon.
+pub const START: Timestamp = Timestamp::from_millis(1_785_585_600_000);
+
+/// A project with its keys.
+#[derive(Debug)]
+pub struct TestProject {
+    pub id: ProjectId,
+    pub service_key: String,
+    pub master_key: String,
+    pub private_key: String,
+}
+
+#[derive(Debug)]
+pub struct TestApp {
+    pub app: App,
+    pub project: TestProject,
+    /// A second project on the same server: nothing of it may ever show in the first.
+    pub other: TestProject,
+    pub address: std::net::SocketAddr,
+    pub(super) client: Client,
+    pub(super) users: AtomicU32,
+    engine: Engine,
+    settings: Vec<(String, String)>,
+    data_dir: PathBuf,
+    database: Option<String>,
+}
+
+/// Settings that a test changes before its server starts.
+#[derive(Debug)]
+pub struct TestConfig(Vec<(String, String)>);
+
+impl TestConfig {
+    pub fn set(&mut self, variable: &str, value: &str) {
+        self.0.push((variable.to_owned(), value.to_owned()));
+    }
+}
+
+impl TestApp {
+    /// Rate limits are off unless a test switches them on.
+    pub async fn start(engine: Engine) -> TestApp {
+        Self::launch(engine, vec![("TOWNHALL_RATE_LIMITS".to_owned(), "off".to_owned())]).await
+    }
+
+    /// The same engine, another server with other settings. The first one goes away.
+    pub async fn restart_with(self, change: impl FnOnce(&mut TestConfig)) -> TestApp {
+        let mut config = TestConfig(self.settings.clone());
+        change(&mut config);
+        let engine = self.engine;
+        drop(self);
+        Self::launch(engine, config.0).await
+    }
+
+    async fn launch(engine: Engine, settings: Vec<(String, String)>) -> TestApp {
+        let data_dir = fresh_directory();
+        let (url, database) = match engine {
+            Engine::Sqlite => (format!("sqlite://{}/townhall.db", data_dir.display()), None),
+            Engine::Postgres => {
+                let url = Cluster::shared().create_database_from(&template().await);
+                (url.clone(), Some(url))
+            }
+        };
+        let config = configure(&settings, &data_dir, &url);
+        let world = World {
+            clock: Clock::manual(START),
+            random: Random::seeded(1),
+            password_cost: Cost::Least,
+        };
+        let options = Options { pool: 8, durable: false, ..Options::default() };
+        let db = open(&url, options).await;
+        let listener = TcpListener::bind(config.listen).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let app = App::new(config, b"a secret of at least 32 characters", db, world).unwrap();
+        tokio::spawn(server::serve(app.clone(), listener));
+        let project = create_project(&app, Bundle::ALL.to_vec()).await;
+        let other = create_project(&app, Bundle::ALL.to_vec()).await;
+        TestApp {
+            app,
+            project,
+            other,
+            address,
+            client: Client::new(),
+            users: AtomicU32::new(0),
+            engine,
+            settings,
+            data_dir,
+            database,
+        }
+    }
+
+    pub fn engine(&self) -> Engine {
+        self.engine
+    }
+
+    /// A further project with just these bundles.
+    pub async fn project_with(&self, bundles: &[Bundle]) -> TestProject {
+        create_project(&self.app, bundles.to_vec()).await
+    }
+
+    pub fn anonymous(&self) -> Actor<'_> {
+        Actor::new(self, self.project.id, None)
+    }
+
+    pub fn service(&self) -> Actor<'_> {
+        Actor::new(self, self.project.id, Some(self.project.service_key.clone()))
+    }
+
+    pub fn master(&self) -> Actor<'_> {
+        Actor::new(self, self.project.id, Some(self.project.master_key.clone()))
+    }
+
+    /// Whoever holds this bearer value.
+    pub fn bearer(&self, value: &str) -> Actor<'_> {
+        Actor::new(self, self.project.id, Some(value.to_owned()))
+    }
+
+    /// A new user, signed up with an address and a password of their own.
+    pub async fn user(&self) -> User<'_> {
+        User::sign_up(self, self.project.id).await
+    }
+
+    /// A user of the other project.
+    pub async fn stranger(&self) -> User<'_> {
+        User::sign_up(self, self.other.id).await
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.app.clock.now()
+    }
+
+    pub fn advance(&self, by: Duration) {
+        self.app.clock.advance(by);
+    }
+
+    /// Does everything that is due in the job queue.
+    pub async fn run_jobs(&self) -> usize {
+        jobs::run_due(&self.app).await.unwrap()
+    }
+
+    /// The text of every mail sent so far, oldest first.
+    pub fn mails(&self) -> Vec<String> {
+        let Ok(entries) = std::fs::read_dir(self.data_dir.join("outbox")) else {
+            return Vec::new();
+        };
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+        paths.sort_by_key(|path| path.metadata().unwrap().modified().unwrap());
+        paths.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect()
+    }
+
+    pub fn data_dir(&self) -> &std::path::Path {
+        &self.data_dir
+    }
+}
+
+impl Drop for TestApp {
+    fn drop(&mut self) {
+        self.app.drain();
+        if let Some(url) = &self.database {
+            Cluster::shared().drop_database(url);
+        }
+        let _ = std::fs::remove_dir_all(&self.data_dir);
+    }
+}
+
+fn configure(settings: &[(String, String)], data_dir: &std::path::Path, url: &str) -> Config {
+    let data_dir = data_dir.display().to_string();
+    let find = |name: &str| match name {
+        "TOWNHALL_DATA_DIR" => Some(data_dir.clone()),
+        "TOWNHALL_DATABASE_URL" => Some(url.to_owned()),
+        "TOWNHALL_LISTEN" => Some("127.0.0.1:0".to_owned()),
+        "TOWNHALL_PUBLIC_URL" => Some("https://community.example".to_owned()),
+        other => {
+            settings.iter().rev().find(|(key, _)| key == other).map(|(_, value)| value.clone())
+        }
+    };
+    Config::from_sources(&Flags::default(), &find).unwrap()
+}
+
+async fn create_project(app: &App, bundles: Vec<Bundle>) -> TestProject {
+    let now = app.clock.now();
+    let id = ProjectId(new_id(now, &app.random));
+    let mut secrets = ProjectSecrets {
+        service: admin::new_key(townhall::auth::keys::KeyKind::Service, now, &app.random),
+        master: admin::new_key(townhall::auth::keys::KeyKind::Master, now, &app.random),
+        jwt: key_pair().clone(),
+    };
+    secrets.jwt.private = String::new();
+    let new = NewProject { id, name: "Test".to_owned(), bundles };
+    let written = secrets.clone();
+    app.db.write(move |tx| admin::create_project(tx, &new, &written, now)).await.unwrap();
+    TestProject {
+        id,
+        service_key: secrets.service.secret,
+        master_key: secrets.master.secret,
+        private_key: key_pair().private.clone(),
+    }
+}
+
+/// One RSA pair for all tests: making one takes longer than most tests.
+fn key_pair() -> &'static townhall::auth::rs256::KeyPair {
+    static PAIR: OnceLock<townhall::auth::rs256::KeyPair> = OnceLock::new();
+    PAIR.get_or_init(|| townhall::auth::rs256::generate().unwrap())
+}
+
+/// Opened and migrated, off the test's own runtime threads.
+async fn open(url: &str, options: Options) -> Db {
+    let url = url.to_owned();
+    let opened = tokio::task::spawn_blocking(move || {
+        let db = Db::open(&url, options).unwrap();
+        db.migrate(MIGRATIONS, START.millis()).unwrap();
+        db
+    });
+    opened.await.unwrap()
+}
+
+/// A migrated PostgreSQL database that every test's own is copied from.
+async fn template() -> String {
+    static TEMPLATE: tokio::sync::OnceCell<String> = tokio::sync::OnceCell::const_new();
+    let url = TEMPLATE.get_or_init(|| async {
+        let made =
+            tokio::task::spawn_blocking(|| Cluster::shared().create_database()).await.unwrap();
+        let db = open(&made, Options { pool: 1, ..Options::default() }).await;
+        db.close().await;
+        made
+    });
+    url.await.clone()
+}
+
+fn fresh_directory() -> PathBuf {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let path = std::env::temp_dir().join(format!("townhall-test-{}-{number}", std::process::id()));
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}

@@ -1,0 +1,85 @@
+//! Every reply that any test sees is held against the OpenAPI document: its status must be
+//! declared, its body must match the schema, and it must hold no key that the schema lacks.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex};
+
+use http::Method;
+use jsonschema::Validator;
+use serde_json::{Value, json};
+use townhall::features;
+use townhall::http::address::{Address, Scope};
+use townhall::http::openapi;
+use townhall::http::router::Router;
+
+use super::reply::Reply;
+
+static ROUTER: LazyLock<Router> = LazyLock::new(|| Router::new(features::operations()).unwrap());
+static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
+    let mut document = openapi::document(None);
+    for (name, schema) in document["components"]["schemas"].as_object_mut().unwrap() {
+        if name != "Error" {
+            close(schema);
+        }
+    }
+    document
+});
+static VALIDATORS: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::new(Mutex::default);
+
+pub fn check(method: &Method, address: &str, reply: &Reply) {
+    let path = address.split('?').next().unwrap();
+    let Some(address) = Address::parse(path) else { return };
+    let (found, prefix) = match &address.scope {
+        Scope::Project { version, .. } => {
+            let prefix = format!("/{}/{{projectId}}", version.segment());
+            (ROUTER.project(method, &address.endpoint), prefix)
+        }
+        Scope::Server => (ROUTER.server(method, &address.endpoint), String::new()),
+    };
+    let Some(found) = found else { return };
+    let key = format!("{} {prefix}{} {}", method, found.operation.path, reply.status);
+    let documented = &DOCUMENT["paths"][format!("{prefix}{}", found.operation.path)]
+        [method.as_str().to_lowercase()]["responses"][reply.status.to_string()];
+    assert!(documented.is_object(), "{key} is not documented: {}", reply.text());
+
+    let media = reply.header("content-type").unwrap_or_default().split(';').next().unwrap();
+    if media.is_empty() {
+        assert!(reply.body.is_empty(), "{key} has a body without a type");
+        return;
+    }
+    let schema = &documented["content"][media]["schema"];
+    assert!(!schema.is_null(), "{key} is not documented as {media}: {}", reply.text());
+    if media == "application/json" {
+        let validator = validator(key.clone(), schema);
+        let body = reply.json();
+        if let Err(error) = validator.validate(&body) {
+            panic!(
+                "{key} does not match its schema: {error} at {}\n{body:#}",
+                error.instance_path()
+            );
+        }
+    }
+}
+
+fn validator(key: String, schema: &Value) -> Arc<Validator> {
+    let mut validators = VALIDATORS.lock().unwrap();
+    let validator = validators.entry(key).or_insert_with(|| {
+        let root = json!({ "allOf": [schema], "components": DOCUMENT["components"] });
+        Arc::new(jsonschema::draft202012::new(&root).unwrap())
+    });
+    validator.clone()
+}
+
+/// Forbids keys that an object schema does not name.
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            if object.contains_key("properties") && !object.contains_key("additionalProperties") {
+                object.insert("additionalProperties".to_owned(), Value::Bool(false));
+            }
+            object.values_mut().for_each(close);
+        }
+        Value::Array(items) => items.iter_mut().for_each(close),
+        _ => {}
+    }
+}

@@ -1,0 +1,31 @@
+//! What the tests stand on: a server of their own, actors that speak to it, replies that are
+//! checked against the OpenAPI document whoever asked for them.
+
+mod actors;
+mod app;
+mod contract;
+mod reply;
+
+pub use actors::{Actor, User};
+pub use app::{TestApp, TestConfig};
+pub use reply::Reply;
+
+/// Declares the tests of a file: each is an `async fn(TestApp)` and runs on both engines.
+macro_rules! on_both_engines {
+    ($($name:ident),+ $(,)?) => {$(
+        mod $name {
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite() {
+                let app = crate::support::TestApp::start(db::Engine::Sqlite).await;
+                super::$name(app).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn postgres() {
+                let app = crate::support::TestApp::start(db::Engine::Postgres).await;
+                super::$name(app).await;
+            }
+        }
+    )+};
+}
+pub(crate) use on_both_engines;

@@ -1,0 +1,53 @@
+//! A reply and the questions tests ask of it. A wrong answer shows the whole reply.
+
+use bytes::Bytes;
+use http::HeaderMap;
+use serde_json::Value;
+
+#[derive(Debug)]
+pub struct Reply {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl Reply {
+    pub(super) fn new(status: u16, headers: HeaderMap, body: Bytes) -> Self {
+        Reply { status, headers, body }
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or(Value::Null)
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    /// The body of a reply with this status.
+    #[track_caller]
+    pub fn expect(&self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{}", self.text());
+        self.json()
+    }
+
+    /// A refusal with this status and code; its body, for what else it says.
+    #[track_caller]
+    pub fn refused(&self, status: u16, code: &str) -> Value {
+        let body = self.json();
+        assert_eq!((self.status, body["code"].as_str()), (status, Some(code)), "{}", self.text());
+        assert!(body["error"].is_string(), "{}", self.text());
+        body
+    }
+
+    /// A reply of plain text.
+    #[track_caller]
+    pub fn says(&self, status: u16, text: &str) {
+        assert_eq!((self.status, self.text().as_str()), (status, text));
+        assert_eq!(self.header("content-type"), Some("text/plain; charset=utf-8"));
+    }
+}
