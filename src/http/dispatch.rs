@@ -14,7 +14,6 @@ use http::header::{
 use http::{HeaderMap, Method, Request};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
-use serde_json::Map;
 
 use crate::app::App;
 use crate::auth::caller::Credential;
@@ -62,6 +61,8 @@ pub const GENERAL_FAULTS: &[Fault] = &[
 
 const MAX_JSON_BODY: usize = 2 * 1024 * 1024;
 const MAX_URI: usize = 8 * 1024;
+/// Requests under way at once; beyond that the honest answer is to come back later.
+const MAX_IN_FLIGHT: i64 = 4096;
 
 /// Answers a request, whatever happens, and accounts for it in metrics and log.
 pub async fn handle(app: &App, peer: SocketAddr, request: Request<Incoming>) -> Response {
@@ -124,7 +125,7 @@ fn account(
     let route = seen.operation.map_or("unknown", |operation| operation.path);
     app.metrics.record(seen.operation, method, status, took);
     let version = seen.version.map(Version::segment);
-    let project = seen.project.map(|project| project.to_string());
+    let project = seen.project.map(tracing::field::display);
     let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     if status >= 500 {
         tracing::error!(%method, route, version, project, status, took_us, id, failure, "request");
@@ -139,6 +140,9 @@ async fn answer(
     request: Request<Incoming>,
     seen: &mut Seen,
 ) -> Result<Response> {
+    if app.metrics.in_flight() > MAX_IN_FLIGHT {
+        return Err(Error::Busy("too many requests are under way"));
+    }
     let (head, body) = request.into_parts();
     if head.uri.path_and_query().is_some_and(|uri| uri.as_str().len() > MAX_URI) {
         return Err(URI_TOO_LONG.into());
@@ -202,7 +206,7 @@ async fn answer(
         now,
         presented,
         params: route.params,
-        query: head.uri.query().map(pairs).unwrap_or_default(),
+        query: pairs(head.uri.query().unwrap_or_default()),
         body,
         form: header_has(CONTENT_TYPE, "application/x-www-form-urlencoded"),
         wants_html: header_has(ACCEPT, "text/html"),
@@ -223,15 +227,8 @@ async fn server_operation(
     let route = app.router.server(&head.method, &address.endpoint).ok_or(ROUTE_NOT_FOUND)?;
     seen.operation = Some(route.operation);
     let client = client::address(peer, &head.headers, &app.config.trusted_proxies);
-    if !client.is_loopback() {
-        seen.standing = limit(app, route.operation, None, client)?;
-    }
-    let call = ServerCall {
-        app: app.clone(),
-        headers: head.headers.clone(),
-        peer,
-        query: head.uri.query().map_or_else(Map::new, pairs),
-    };
+    seen.standing = limit(app, route.operation, None, client)?;
+    let call = ServerCall { app: app.clone(), headers: head.headers.clone(), peer };
     match &route.operation.run {
         Run::Server(run) => run(call).await,
         Run::Project(_) => Err(ROUTE_NOT_FOUND.into()),
@@ -255,10 +252,10 @@ fn limit(
     project: Option<ProjectId>,
     client: IpAddr,
 ) -> Result<Option<Standing>> {
-    let endpoint = operation.id();
+    let Some(rate) = operation.rate else { return Ok(None) };
     let bucket = client::bucket(client).to_be_bytes();
     let now = app.clock.uptime();
-    app.limiter.count(operation.rate, &endpoint, project, &bucket, now).map_err(|exceeded| {
+    app.limiter.count(rate, &operation.id, project, &bucket, now).map_err(|exceeded| {
         app.metrics.limited(operation);
         Error::RateLimited(exceeded)
     })

@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Fault, Result};
@@ -75,8 +75,7 @@ impl<T: DeserializeOwned + JsonSchema + Send> Input for Path<T> {
     fn extract(arrival: &Arrival) -> Result<Self> {
         let invalid = &arrival.operation.invalid;
         let fault = in_v6(arrival, invalid.v6_params).unwrap_or(invalid.params);
-        let params = Value::Object(arrival.params.clone());
-        read(params).map(Path).map_err(|wrong| fault.because(wrong.text))
+        read(&arrival.params).map(Path).map_err(|wrong| fault.because(wrong.text))
     }
 
     fn describe(doc: &mut InputDoc, generator: &mut SchemaGenerator) {
@@ -90,8 +89,7 @@ pub struct Query<T>(pub T);
 
 impl<T: DeserializeOwned + JsonSchema + Send> Input for Query<T> {
     fn extract(arrival: &Arrival) -> Result<Self> {
-        let query = Value::Object(arrival.query.clone());
-        read(query).map(Query).map_err(|wrong| query_fault(arrival).because(wrong.text))
+        read(&arrival.query).map(Query).map_err(|wrong| query_fault(arrival).because(wrong.text))
     }
 
     fn describe(doc: &mut InputDoc, generator: &mut SchemaGenerator) {
@@ -140,7 +138,7 @@ pub fn body_value(arrival: &Arrival) -> Result<Value> {
     }
     if arrival.form {
         let text = std::str::from_utf8(&arrival.body).map_err(|_| Error::from(invalid))?;
-        return Ok(Value::Object(crate::http::query::pairs(text)));
+        return Ok(crate::http::query::pairs(text));
     }
     json::check(&arrival.body).map_err(|why| invalid.because(why))?;
     serde_json::from_slice(&arrival.body).map_err(|_| invalid.because("The body is not valid JSON"))
@@ -187,7 +185,9 @@ struct Wrong {
 }
 
 /// Reads a value into a type; the error names the first field that does not fit.
-fn read<T: DeserializeOwned>(value: Value) -> Result<T, Wrong> {
+fn read<'de, T: Deserialize<'de>>(
+    value: impl Deserializer<'de, Error = serde_json::Error>,
+) -> Result<T, Wrong> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
         let reason = error.into_inner().to_string();
@@ -202,7 +202,7 @@ fn read<T: DeserializeOwned>(value: Value) -> Result<T, Wrong> {
 pub struct Flag(pub bool);
 
 impl<'de> Deserialize<'de> for Flag {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Flag(Cow::<str>::deserialize(deserializer)? == "true"))
     }
 }

@@ -110,11 +110,11 @@ fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
         "tags": [tag],
         "parameters": parameters,
         "responses": responses(operation, generator),
-        "x-rate-limit": {
-            "requests": operation.rate.max,
-            "seconds": operation.rate.window.as_secs(),
-        },
     });
+    if let Some(rate) = operation.rate {
+        described["x-rate-limit"] =
+            json!({ "requests": rate.max, "seconds": rate.window.as_secs() });
+    }
     if let Some(body) = input.body {
         described["requestBody"] = json!({ "content": { "application/json": { "schema": body } } });
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use schemars::SchemaGenerator;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::app::App;
 use crate::auth::caller::{Access, Credential};
@@ -24,6 +24,8 @@ use crate::http::version::Version;
 use crate::time::Timestamp;
 
 pub struct Operation {
+    /// `POST /auth/sign-in`: how the limiter tells operations apart.
+    pub id: String,
     pub name: &'static str,
     pub method: Method,
     /// Below `/v<N>/:projectId`, or below the root for operations of the server itself.
@@ -32,7 +34,8 @@ pub struct Operation {
     pub feature: &'static str,
     pub credential: Credential,
     pub bundle: Option<Bundle>,
-    pub rate: RateLimit,
+    /// None for health checks, which must not run into a limit.
+    pub rate: Option<RateLimit>,
     /// Whether a suspended user may do this.
     pub open_to_suspended: bool,
     pub acts_as: Option<ActsAs>,
@@ -73,8 +76,9 @@ pub struct Arrival {
     pub version: Version,
     pub now: Timestamp,
     pub presented: Presented,
-    pub params: Map<String, Value>,
-    pub query: Map<String, Value>,
+    /// Objects of strings.
+    pub params: Value,
+    pub query: Value,
     pub body: Bytes,
     /// The body is `application/x-www-form-urlencoded`.
     pub form: bool,
@@ -99,7 +103,6 @@ pub struct ServerCall {
     pub app: App,
     pub headers: HeaderMap,
     pub peer: IpAddr,
-    pub query: Map<String, Value>,
 }
 
 impl Operation {
@@ -130,13 +133,14 @@ impl Operation {
         };
         let reads = method == Method::GET;
         Operation {
+            id: format!("{method} {path}"),
             name,
             method,
             path,
             feature,
             credential: A::CREDENTIAL,
             bundle: None,
-            rate: RateLimit::per_5_minutes(if reads { 100 } else { 50 }),
+            rate: Some(RateLimit::per_5_minutes(if reads { 100 } else { 50 })),
             open_to_suspended: reads,
             acts_as: None,
             key_refusal: None,
@@ -164,13 +168,14 @@ impl Operation {
             Box::pin(async move { handler(call).await?.into_response() })
         };
         Operation {
+            id: format!("GET {path}"),
             name,
             method: Method::GET,
             path,
             feature: "server",
             credential: Credential::Ignored,
             bundle: None,
-            rate: RateLimit::per_5_minutes(1000),
+            rate: None,
             open_to_suspended: true,
             acts_as: None,
             key_refusal: None,
@@ -184,7 +189,7 @@ impl Operation {
     }
 
     pub fn rate(self, rate: RateLimit) -> Self {
-        Operation { rate, ..self }
+        Operation { rate: Some(rate), ..self }
     }
 
     pub fn bundle(self, bundle: Bundle) -> Self {
@@ -209,11 +214,6 @@ impl Operation {
 
     pub fn no_store(self) -> Self {
         Operation { no_store: true, ..self }
-    }
-
-    /// `POST /auth/sign-in`: how the limiter tells operations apart.
-    pub fn id(&self) -> String {
-        format!("{} {}", self.method, self.path)
     }
 
     pub fn is_project_scoped(&self) -> bool {

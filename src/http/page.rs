@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// What a list allows.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +27,7 @@ pub struct Page {
 impl Page {
     /// Names the parameter that is no whole number from 1 on; a `limit` over the maximum is
     /// brought down to it.
-    pub fn from_query(query: &Map<String, Value>, size: PageSize) -> Result<Page, &'static str> {
+    pub fn from_query(query: &Value, size: PageSize) -> Result<Page, &'static str> {
         let number = |key: &'static str, default: u32| match query.get(key).and_then(Value::as_str)
         {
             None => Ok(default),

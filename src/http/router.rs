@@ -1,7 +1,7 @@
 //! From an endpoint's path and method to its operation. Literal segments win over parameters.
 
 use http::Method;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::http::operation::Operation;
 
@@ -47,12 +47,12 @@ impl Router {
 #[derive(Debug)]
 pub struct Match {
     pub operation: &'static Operation,
-    pub params: Map<String, Value>,
+    pub params: Value,
 }
 
 fn find(table: &Table, method: &Method, path: &str) -> Option<Match> {
     let found = table.at(path).ok()?;
     let operation = found.value.iter().find(|operation| operation.method == *method)?;
-    let params = found.params.iter().map(|(name, value)| (name.to_owned(), value.into()));
-    Some(Match { operation, params: params.collect() })
+    let params = found.params.iter().map(|(name, value)| (name, value));
+    Some(Match { operation, params: Value::from_iter(params) })
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::postgres::Postgres;
 use crate::sqlite::Sqlite;
@@ -37,7 +37,7 @@ enum Backend {
 /// SQLite's slow reads run on blocking threads: a few at a time, and only so many may wait.
 #[derive(Debug)]
 struct SlowReads {
-    slots: Semaphore,
+    slots: Arc<Semaphore>,
     waiting: AtomicUsize,
     most_waiting: usize,
 }
@@ -112,12 +112,15 @@ impl Db {
         let start = now();
         let slot = self.inner.slow.slot().await?;
         let inner = Arc::clone(&self.inner);
-        let reading = tokio::task::spawn_blocking(move || match &inner.backend {
-            Backend::Sqlite(sqlite) => sqlite.read(work),
-            Backend::Postgres(_) => Err(Error::Busy.into()),
+        let reading = tokio::task::spawn_blocking(move || {
+            // Held by the work, not by the caller: a caller who hangs up must not make room for one more.
+            let _slot = slot;
+            match &inner.backend {
+                Backend::Sqlite(sqlite) => sqlite.read(work),
+                Backend::Postgres(_) => Err(Error::Busy.into()),
+            }
         });
         let result = reading.await.unwrap_or_else(|_| Err(Error::Busy.into()));
-        drop(slot);
         self.inner.reads.record(now() - start);
         result
     }
@@ -237,15 +240,20 @@ impl Inner {
 impl SlowReads {
     fn new(most_waiting: usize) -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        SlowReads { slots: Semaphore::new(2 * cores), waiting: AtomicUsize::new(0), most_waiting }
+        SlowReads {
+            slots: Arc::new(Semaphore::new(2 * cores)),
+            waiting: AtomicUsize::new(0),
+            most_waiting,
+        }
     }
 
-    async fn slot(&self) -> Result<tokio::sync::SemaphorePermit<'_>, Error> {
-        if let Ok(slot) = self.slots.try_acquire() {
+    async fn slot(&self) -> Result<OwnedSemaphorePermit, Error> {
+        let slots = Arc::clone(&self.slots);
+        if let Ok(slot) = Arc::clone(&slots).try_acquire_owned() {
             return Ok(slot);
         }
         let _waiting = Waiting::new(self)?;
-        self.slots.acquire().await.map_err(|_| Error::Busy)
+        slots.acquire_owned().await.map_err(|_| Error::Busy)
     }
 }
 

@@ -3,6 +3,8 @@
 
 mod service_key;
 
+use std::sync::LazyLock;
+
 use http::StatusCode;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
@@ -112,11 +114,14 @@ async fn metrics(call: ServerCall) -> Result<Text> {
     Ok(Text(call.app.metrics.render(&call.app.db.stats())))
 }
 
-async fn openapi_document(_: ServerCall) -> Result<Json<Value>> {
-    Ok(Json(openapi::document(None)))
+/// Made once: the operations do not change while the server runs.
+static DOCUMENT: LazyLock<Value> = LazyLock::new(|| openapi::document(None));
+
+async fn openapi_document(_: ServerCall) -> Result<Json<&'static Value>> {
+    Ok(Json(&DOCUMENT))
 }
 
 /// The same document; a project's custom tables join it with their feature.
-async fn project_openapi_document(_: Call<Anyone>, (): ()) -> Result<Json<Value>> {
-    Ok(Json(openapi::document(None)))
+async fn project_openapi_document(_: Call<Anyone>, (): ()) -> Result<Json<&'static Value>> {
+    Ok(Json(&DOCUMENT))
 }

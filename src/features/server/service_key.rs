@@ -7,6 +7,7 @@ use crate::auth::credential::{bearer, project_header};
 use crate::auth::keys;
 use crate::error::{Fault, Result};
 use crate::features::projects::INVALID_PROJECT_ID;
+use crate::http::limits::RateLimit;
 use crate::http::operation::{Operation, ServerCall};
 use crate::http::reply::Json;
 use crate::ids::ProjectId;
@@ -18,6 +19,7 @@ const INVALID_SERVICE_KEY: Fault =
 pub(super) fn operation() -> Operation {
     Operation::server("/internal/service/verify", "Verify Service Key", verify_service_key)
         .errors(&[UNAUTHORIZED, INVALID_PROJECT_ID, INVALID_SERVICE_KEY])
+        .rate(RateLimit::per_5_minutes(100))
         .no_store()
 }
 

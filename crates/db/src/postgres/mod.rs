@@ -12,6 +12,7 @@ pub(crate) use session::Session;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::watch;
 
@@ -22,7 +23,9 @@ use address::Address;
 use session::Attempt;
 
 /// Runs of a job that meets serialization failures and deadlocks.
-const MOST_RUNS: usize = 3;
+const MOST_RUNS: u32 = 3;
+/// Time for the others before a job runs again.
+const BACK_OFF: Duration = Duration::from_millis(10);
 /// Connections a job may lose before COMMIT and still be run again.
 const MOST_LOST: usize = 2;
 
@@ -148,6 +151,8 @@ fn run(slot: &mut Option<Session>, address: &Address, mut job: Box<dyn Job>) {
                 if runs >= MOST_RUNS {
                     return job.answer(Some(Error::Busy));
                 }
+                // Run again at once, it could take the lock the other side of a deadlock was just given.
+                std::thread::sleep(BACK_OFF * runs);
             }
             Attempt::Lost(error) => {
                 *slot = None;

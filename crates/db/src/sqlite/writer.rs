@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use std::time::Duration;
 
 use tokio::sync::watch;
 
@@ -94,19 +95,27 @@ impl Writer {
         while queue.pop(batch, jobs) {
             self.batch(jobs)?;
             if self.wal_pages.load(Relaxed) >= CHECKPOINT_PAGES {
-                self.checkpoint("PRAGMA wal_checkpoint(PASSIVE)")?;
+                self.checkpoint()?;
             }
         }
-        self.checkpoint("PRAGMA wal_checkpoint(TRUNCATE)")?;
-        self.connection
-            .into_raw()
-            .close()
-            .map_err(|(_, error)| Dead(format!("closing the database: {error}")))
+        self.close();
+        Ok(())
+    }
+
+    /// Leaves a short WAL behind if it can. If not, nothing is lost: all that was answered is in the WAL.
+    fn close(self) {
+        // Without waiting: a truncating checkpoint holds the write lock while it waits for readers, and one who
+        // waits for the write lock counts as a reader. What it cannot do, the last one to close does.
+        let raw = self.connection.into_raw();
+        let _ = raw.busy_timeout(Duration::ZERO);
+        let _ = raw.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        drop(raw.close());
     }
 
     /// Copies the WAL into the database. Readers or another process may be in the way: later, then.
-    fn checkpoint(&self, pragma: &str) -> Result<(), Dead> {
-        let result = self.connection.raw().query_row(pragma, [], |row| row.get::<_, i64>(0));
+    fn checkpoint(&self) -> Result<(), Dead> {
+        let raw = self.connection.raw();
+        let result = raw.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
         self.wal_pages.store(0, Relaxed);
         match result.as_ref().err().and_then(errors::disk_failure) {
             Some(cause) => Err(Dead(format!("checkpoint: {cause}"))),

@@ -1,0 +1,77 @@
+//! No statement runs for ever, and one that tries harms no other.
+
+use std::time::Duration;
+
+use db::{Error, Options, Query, args};
+
+use crate::support::*;
+
+on_both![
+    a_read_over_its_deadline_is_stopped,
+    a_write_over_its_deadline_leaves_the_rest_of_the_batch,
+    a_slow_query_in_a_transaction_leaves_the_rest_of_the_batch,
+];
+
+fn hasty() -> Options {
+    Options { statement_deadline: Duration::from_millis(200), ..one_connection() }
+}
+
+async fn a_read_over_its_deadline_is_stopped(test: TestDb) {
+    let db = test.ready(hasty());
+    let statement = "engines::support::ENDLESS";
+    let endless = db.read(|conn| conn.one(&ENDLESS, &[])).await;
+    assert_eq!(endless, Err(Error::Deadline { statement }));
+    let endless = db.read_slow(|conn| conn.one(&ENDLESS, &[])).await;
+    assert_eq!(endless, Err(Error::Deadline { statement }));
+    assert_eq!(slugs(&db).await, [""; 0], "the connection is good for more");
+}
+
+async fn a_write_over_its_deadline_leaves_the_rest_of_the_batch(test: TestDb) {
+    let db = test.ready(hasty());
+    let (gate, held) = hold(&db).await;
+    let first = queued(insert(&db, 1, "first")).await;
+    let endless = queued(db.write(|tx| {
+        insert_in(tx, 2, "undone")?;
+        tx.execute(&INSERT_ENDLESSLY, &[])
+    }))
+    .await;
+    let last = queued(insert(&db, 3, "last")).await;
+    gate.open();
+    held.await.unwrap();
+    assert_eq!((first.await, last.await), (Ok(()), Ok(())));
+    let statement = "engines::support::INSERT_ENDLESSLY";
+    assert_eq!(endless.await, Err(Error::Deadline { statement }));
+    assert_eq!(slugs(&db).await, ["first", "last"]);
+}
+
+async fn a_slow_query_in_a_transaction_leaves_the_rest_of_the_batch(test: TestDb) {
+    let db = test.ready(hasty());
+    let (gate, held) = hold(&db).await;
+    let first = queued(insert(&db, 1, "first")).await;
+    let endless = queued(db.write(|tx| {
+        insert_in(tx, 2, "undone")?;
+        tx.one(&ENDLESS, &[])
+    }))
+    .await;
+    let last = queued(insert(&db, 3, "last")).await;
+    gate.open();
+    held.await.unwrap();
+    assert_eq!((first.await, last.await), (Ok(()), Ok(())));
+    let statement = "engines::support::ENDLESS";
+    assert_eq!(endless.await, Err(Error::Deadline { statement }));
+    assert_eq!(slugs(&db).await, ["first", "last"]);
+}
+
+#[tokio::test]
+async fn long_like_patterns_are_refused() {
+    let test = TestDb::sqlite();
+    let db = test.ready(Options::default());
+    insert(&db, 1, "one").await.unwrap();
+    let matching = |length: usize| {
+        let query = || Query::<i64>::built("like", "SELECT count(*) FROM notes WHERE slug LIKE $1");
+        db.read(move |conn| conn.one(&query(), args!["%".repeat(length)]))
+    };
+    assert_eq!(matching(256).await, Ok::<_, Error>(1));
+    let refused = matching(257).await;
+    assert!(matches!(refused, Err(Error::Statement { .. })), "{refused:?}");
+}

@@ -1,0 +1,184 @@
+//! Rows, values, parameters and dialect tokens.
+
+use db::{Command, Error, JsonText, Options, Query, args};
+use uuid::Uuid;
+
+use crate::support::*;
+
+on_both![
+    every_kind_of_value_comes_back,
+    nulls_come_back_as_none,
+    a_wrong_type_names_statement_and_column,
+    wrong_columns_are_named,
+    every_statement_prepares,
+    parameters_are_bound_by_number,
+    a_value_that_does_not_fit_is_an_error,
+    a_wrong_number_of_arguments_is_an_error,
+    tokens_work_in_statements,
+    unknown_tokens_are_named,
+];
+
+db::row! {
+    #[derive(Debug, PartialEq)]
+    struct EverythingRow {
+        id: Uuid,
+        yes: bool,
+        small: i32,
+        n: i64,
+        r#real: f64,
+        r#type: String,
+        data: Vec<u8>,
+        doc: JsonText,
+    }
+}
+
+const EVERYTHING: &str =
+    "CREATE TABLE everything (id {uuid}, yes {bool}, small {int}, n {int}, real {real},
+    type {text}, data {bytes}, doc {json}) {strict}";
+const SELECT: &str = "SELECT id, yes, small, n, real, type, data, doc FROM everything";
+
+async fn every_kind_of_value_comes_back(test: TestDb) {
+    let db = test.open(Options::default());
+    db.execute_script(EVERYTHING).unwrap();
+    let id = Uuid::from_u128(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef);
+    let insert = "INSERT INTO everything VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    let back = db.write(move |tx| {
+        let doc = JsonText(r#"{"a": [1, null]}"#.to_owned());
+        let args = args![id, true, -7i32, i64::MIN, 0.1, "é日", vec![0u8, 255], doc];
+        tx.execute(&Command::built("insert", insert), args)?;
+        tx.one(&Query::<EverythingRow>::built("select", SELECT), &[])
+    });
+    let expected = EverythingRow {
+        id,
+        yes: true,
+        small: -7,
+        n: i64::MIN,
+        r#real: 0.1,
+        r#type: "é日".to_owned(),
+        data: vec![0, 255],
+        doc: JsonText(r#"{"a": [1, null]}"#.to_owned()),
+    };
+    assert_eq!(back.await, Ok::<_, Error>(expected));
+}
+
+async fn nulls_come_back_as_none(test: TestDb) {
+    let db = test.open(Options::default());
+    db.execute_script(EVERYTHING).unwrap();
+    let back = db.write(|tx| {
+        let insert = "INSERT INTO everything (id, n, doc) VALUES ($1, $2, $3)";
+        let args = args![None::<Uuid>, None::<i64>, None::<&str>];
+        tx.execute(&Command::built("insert", insert), args)?;
+        let select = "SELECT id, n, doc FROM everything";
+        tx.one(
+            &Query::<(Option<Uuid>, Option<i64>, Option<JsonText>)>::built("select", select),
+            &[],
+        )
+    });
+    assert_eq!(back.await, Ok::<_, Error>((None, None, None)));
+}
+
+async fn a_wrong_type_names_statement_and_column(test: TestDb) {
+    let db = test.ready(Options::default());
+    let wrong =
+        db.read(|conn| conn.one(&Query::<i64>::built("names", "SELECT name FROM boxes"), &[]));
+    let error = Error::Row {
+        statement: "names",
+        column: "name".to_owned(),
+        expected: "integer",
+        found: "text".to_owned(),
+    };
+    assert_eq!(wrong.await, Err(error));
+    let null = db.read(|conn| {
+        let query = Query::<String>::built("nulls", "SELECT body FROM notes");
+        conn.one(&query, &[])
+    });
+    insert(&db, 1, "one").await.unwrap();
+    let error = null.await.unwrap_err();
+    assert_eq!(error.to_string(), "nulls: column body: expected text, found null");
+}
+
+async fn wrong_columns_are_named(test: TestDb) {
+    let db = test.ready(Options::default());
+    let error = |column: &str, expected, found: &str| Error::Row {
+        statement: "note",
+        column: column.to_owned(),
+        expected,
+        found: found.to_owned(),
+    };
+    for (text, expected) in [
+        ("SELECT id, body, slug FROM notes", error("body", "slug", "body")),
+        ("SELECT id, slug FROM notes", error("body", "body", "no column")),
+        ("SELECT id, slug, body, box_id FROM notes", error("box_id", "no more columns", "box_id")),
+    ] {
+        let note = move || Query::<NoteRow>::built("note", text);
+        let read = db.read(move |conn| conn.all(&note(), &[])).await;
+        assert_eq!(read, Err(expected.clone()), "{text}");
+        assert_eq!(db.prepare(&note()), Err(expected), "{text}");
+    }
+    let pair = Query::<i64>::built("pair", "SELECT id, box_id FROM notes");
+    assert!(matches!(db.prepare(&pair), Err(Error::Row { .. })), "one value is one column");
+}
+
+async fn every_statement_prepares(test: TestDb) {
+    let db = test.ready(Options::default());
+    for statement in ALL {
+        db.prepare(*statement).unwrap();
+        assert!(statement.name().starts_with("engines::support::"));
+    }
+    let writing = ALL.iter().filter(|statement| statement.writes()).count();
+    assert_eq!(writing, 5);
+    let unscoped: Vec<_> = ALL.iter().filter_map(|statement| statement.unscoped()).collect();
+    assert_eq!(unscoped, ["a figure over all boxes"]);
+}
+
+async fn parameters_are_bound_by_number(test: TestDb) {
+    let db = test.ready(Options::default());
+    insert(&db, 2, "one").await.unwrap();
+    let text = "SELECT id, '$1' || slug FROM notes WHERE slug = $2 AND id = $1 AND $2 <> 'x'";
+    let row = db.read(move |conn| {
+        let query = Query::<(i64, String)>::built("swapped", text);
+        conn.one(&query, args![2i64, "one"])
+    });
+    assert_eq!(row.await, Ok::<_, Error>((2, "$1one".to_owned())));
+}
+
+async fn a_value_that_does_not_fit_is_an_error(test: TestDb) {
+    let db = test.ready(Options::default());
+    let text = db.write(|tx| {
+        let insert = "INSERT INTO counters (id, n) VALUES ($1, 0)";
+        tx.execute(&Command::built("insert", insert), args!["text"])
+    });
+    let refused = text.await.unwrap_err();
+    assert!(matches!(refused, Error::Statement { statement: "insert", .. }), "{refused}");
+    assert_eq!(db.ping().await, Ok(()));
+}
+
+async fn a_wrong_number_of_arguments_is_an_error(test: TestDb) {
+    let db = test.ready(Options::default());
+    let found = db.read(|conn| conn.opt(&FIND_NOTE, args![1i64, 2i64])).await;
+    let message = "engines::support::FIND_NOTE: expects 1 arguments, got 2";
+    assert_eq!(found.unwrap_err().to_string(), message);
+}
+
+async fn tokens_work_in_statements(test: TestDb) {
+    let db = test.ready(Options::default());
+    let found = db.write(|tx| {
+        insert_in(tx, 1, "needle in hay")?;
+        let text = "SELECT {contains}(slug, $1), {greatest}(id, 5), {least}(id, 5) FROM notes {for_update}";
+        tx.one(&Query::<(i64, i64, i64)>::built("tokens", text), args!["in"])
+    });
+    assert_eq!(found.await, Ok::<_, Error>((8, 5, 1)));
+    let waiting = db.write(|tx| {
+        let text = "SELECT id FROM counters WHERE id = 1 {skip_locked}";
+        tx.all(&Query::<i64>::built("waiting", text), &[])
+    });
+    assert_eq!(waiting.await, Ok::<_, Error>(vec![1]));
+}
+
+async fn unknown_tokens_are_named(test: TestDb) {
+    let db = test.open(Options::default());
+    let error = db.execute_script("SELECT {nonsense}").unwrap_err();
+    assert!(error.to_string().contains("{nonsense}"), "{error}");
+    let error = db.prepare(&Query::<i64>::built("odd", "SELECT {nonsense}")).unwrap_err();
+    assert_eq!(error.to_string(), "odd: unknown dialect token {nonsense}");
+}

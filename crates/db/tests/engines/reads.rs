@@ -1,0 +1,123 @@
+//! Reading: isolation, the two paths, errors and panics.
+
+use db::{Error, Options, Query, args};
+
+use crate::support::*;
+
+on_both![
+    uncommitted_writes_are_unseen_and_block_nobody,
+    a_panicking_read_fails_alone,
+    a_refused_read_leaves_the_connection_usable,
+    one_and_opt_count_the_rows,
+    slow_reads_answer_like_others,
+    ping_answers,
+    scripts_and_plans,
+];
+
+async fn uncommitted_writes_are_unseen_and_block_nobody(test: TestDb) {
+    let db = test.ready(Options::default());
+    let (gate, stop) = gate();
+    let writing = queued(db.write(move |tx| {
+        insert_in(tx, 1, "hidden")?;
+        stop.wait();
+        Ok::<_, Error>(())
+    }))
+    .await;
+    gate.arrived();
+    assert_eq!(slugs(&db).await, [""; 0]);
+    let counted = db.read_slow(|conn| conn.one(&COUNT_NOTES, &[])).await;
+    assert_eq!(counted, Ok::<_, Error>(0));
+    gate.open();
+    writing.await.unwrap();
+    assert_eq!(slugs(&db).await, ["hidden"]);
+}
+
+async fn a_panicking_read_fails_alone(test: TestDb) {
+    let db = test.ready(one_connection());
+    for _ in 0..3 {
+        let read = db.read::<(), Error, _>(|_| panic!("on purpose")).await;
+        assert_eq!(read, Err(Error::Panic));
+        let read = db.read_slow::<(), Error, _>(|_| panic!("on purpose")).await;
+        assert_eq!(read, Err(Error::Panic));
+    }
+    assert_eq!(slugs(&db).await, [""; 0]);
+}
+
+async fn a_refused_read_leaves_the_connection_usable(test: TestDb) {
+    let db = test.ready(one_connection());
+    let both = db.read(|conn| {
+        let missing = Query::<i64>::built("missing", "SELECT n FROM nowhere");
+        let refused = conn.one(&missing, &[]).unwrap_err();
+        Ok::<_, Error>((refused, conn.one(&COUNT_NOTES, &[])?))
+    });
+    let (refused, count) = both.await.unwrap();
+    assert!(matches!(refused, Error::Statement { statement: "missing", .. }), "{refused}");
+    assert_eq!(count, 0);
+}
+
+async fn one_and_opt_count_the_rows(test: TestDb) {
+    let db = test.ready(Options::default());
+    let none = db.read(|conn| conn.opt(&FIND_NOTE, args![1i64])).await;
+    assert_eq!(none, Ok::<_, Error>(None));
+    let none = db.read(|conn| conn.one(&FIND_NOTE, args![1i64])).await;
+    let statement = "engines::support::FIND_NOTE";
+    assert_eq!(none, Err(Error::NoRow { statement }));
+    insert(&db, 1, "one").await.unwrap();
+    insert(&db, 2, "two").await.unwrap();
+    let statement = "engines::support::LIST_SLUGS";
+    let many = db.read(|conn| conn.opt(&LIST_SLUGS, &[])).await;
+    assert_eq!(many, Err(Error::ManyRows { statement }));
+    let many = db.read(|conn| conn.one(&LIST_SLUGS, &[])).await;
+    assert_eq!(many, Err(Error::ManyRows { statement }));
+}
+
+async fn slow_reads_answer_like_others(test: TestDb) {
+    let db = test.ready(Options::default());
+    insert(&db, 1, "one").await.unwrap();
+    let reads: Vec<_> = (0..64)
+        .map(|_| {
+            let db = db.clone();
+            tokio::spawn(async move { db.read_slow(|conn| conn.one(&COUNT_NOTES, &[])).await })
+        })
+        .collect();
+    for read in reads {
+        assert_eq!(read.await.unwrap(), Ok::<_, Error>(1));
+    }
+}
+
+async fn ping_answers(test: TestDb) {
+    let db = test.open(Options::default());
+    assert_eq!(db.ping().await, Ok(()));
+}
+
+async fn scripts_and_plans(test: TestDb) {
+    let db = test.ready(Options::default());
+    let script = "INSERT INTO boxes (id, name) VALUES (2, '{}'); INSERT INTO boxes (id, name) VALUES (1, 'twice')";
+    assert!(db.execute_script(script).unwrap_err().is_unique("boxes_pkey"));
+    let boxes = Query::<i64>::built("boxes", "SELECT count(*) FROM boxes");
+    let count = db.read(move |conn| conn.one(&boxes, &[])).await;
+    assert_eq!(count, Ok::<_, Error>(1), "a script is kept whole or not at all");
+    let fill = "INSERT INTO notes (id, box_id, slug)
+        WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 5000)
+        SELECT n, 1, 'slug ' || n FROM c;";
+    db.execute_script(fill).unwrap();
+    db.execute_script("ANALYZE").unwrap();
+    let plan = db.explain(&FIND_NOTE).unwrap().join("\n");
+    assert!(plan.contains("SEARCH notes") || plan.contains("notes_pkey"), "{plan}");
+    let plan = db.explain(&COUNT_NOTES).unwrap().join("\n");
+    assert!(
+        plan.contains("SCAN notes") || plan.contains("Seq Scan") || plan.contains("Only Scan"),
+        "{plan}"
+    );
+}
+
+#[tokio::test]
+async fn readers_cannot_write() {
+    let test = TestDb::sqlite();
+    let db = test.ready(Options::default());
+    let liar = || Query::<i64>::built("liar", "UPDATE counters SET n = 9 WHERE id = 1 RETURNING n");
+    let written = db.read(move |conn| conn.one(&liar(), &[])).await;
+    assert!(matches!(written, Err(Error::Statement { .. })), "{written:?}");
+    let prepared = db.prepare(&liar());
+    assert!(matches!(prepared, Err(Error::Statement { .. })), "{prepared:?}");
+}
