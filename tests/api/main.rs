@@ -1,5 +1,6 @@
 //! The API as its users meet it: every test talks HTTP to a real server on a free port, once
 //! with SQLite and once with PostgreSQL behind it.
 
+mod mail;
 mod sessions;
 mod support;
