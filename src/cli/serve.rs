@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -20,6 +21,8 @@ use crate::{jobs, logs, server, start};
 
 const DEMO_PROJECT: &str = "Demo";
 const DEMO_USERS: [(&str, &str); 2] = [("ada", "Ada Lovelace"), ("grace", "Grace Hopper")];
+/// How long the job under way may take after the last request was answered.
+const LAST_JOB: Duration = Duration::from_secs(5);
 /// Known to everybody: a demo is for looking around on one's own machine.
 const DEMO_PASSWORD: &str = "townhall";
 
@@ -58,10 +61,13 @@ fn run(config: Config, with_demo: bool) -> CommandResult {
         }
         let _ = std::io::stdout().flush();
         tracing::info!(listen = %address, url = app.config.public_url, "townhall is ready");
-        let worker = tokio::spawn(jobs::work(app.clone()));
+        let mut worker = tokio::spawn(jobs::work(app.clone()));
         tokio::spawn(stop_on_signal(app.clone()));
         server::serve(app.clone(), listener).await;
-        let _ = worker.await;
+        // A job that is cut off was claimed for a while only: it is taken up again later.
+        if tokio::time::timeout(LAST_JOB, &mut worker).await.is_err() {
+            worker.abort();
+        }
         app.db.close().await;
         tracing::info!("townhall has stopped");
         Ok(Output { text: String::new(), json: Value::Null })

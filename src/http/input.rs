@@ -23,6 +23,7 @@ pub struct Invalid {
     pub body: Fault,
     pub v6_params: Option<Fault>,
     pub v6_query: Option<Fault>,
+    pub v6_body: Option<Fault>,
     /// v6, when a required field of the body is missing (not when it is wrong).
     pub v6_missing: Option<Fault>,
 }
@@ -36,13 +37,15 @@ impl Invalid {
             body: fault,
             v6_params: None,
             v6_query: None,
+            v6_body: None,
             v6_missing: None,
         }
     }
 
     pub fn faults(&self) -> impl Iterator<Item = Fault> {
         let always = [Some(self.params), Some(self.query), Some(self.body)];
-        always.into_iter().chain([self.v6_params, self.v6_query, self.v6_missing]).flatten()
+        let v6 = [self.v6_params, self.v6_query, self.v6_body, self.v6_missing];
+        always.into_iter().chain(v6).flatten()
     }
 }
 
@@ -132,7 +135,7 @@ impl<T: DeserializeOwned + JsonSchema + Send> Input for Body<T> {
 
 /// The body as a JSON value; no body at all is an empty object.
 pub fn body_value(arrival: &Arrival) -> Result<Value> {
-    let invalid = arrival.operation.invalid.body;
+    let invalid = body_fault(arrival);
     if arrival.body.is_empty() {
         return Ok(Value::Object(Map::new()));
     }
@@ -146,11 +149,16 @@ pub fn body_value(arrival: &Arrival) -> Result<Value> {
 
 /// Reads the body, or a part of it, into its type.
 pub fn read_body<T: DeserializeOwned>(arrival: &Arrival, value: Value) -> Result<T> {
-    let invalid = &arrival.operation.invalid;
     read(value).map_err(|wrong| {
-        let missing = in_v6(arrival, invalid.v6_missing).filter(|_| wrong.missing);
-        missing.unwrap_or(invalid.body).because(wrong.text)
+        let v6_missing = arrival.operation.invalid.v6_missing;
+        let missing = in_v6(arrival, v6_missing).filter(|_| wrong.missing);
+        missing.unwrap_or_else(|| body_fault(arrival)).because(wrong.text)
     })
+}
+
+fn body_fault(arrival: &Arrival) -> Fault {
+    let invalid = &arrival.operation.invalid;
+    in_v6(arrival, invalid.v6_body).unwrap_or(invalid.body)
 }
 
 fn query_fault(arrival: &Arrival) -> Fault {

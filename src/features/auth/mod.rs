@@ -96,8 +96,8 @@ pub fn operations() -> Vec<Operation> {
 
 fn sessions() -> Vec<Operation> {
     let incomplete =
-        Invalid { v6_missing: Some(MISSING_FIELDS), ..Invalid::all(INCOMPLETE_CREDENTIALS) };
-    let jwt = Invalid { v6_missing: Some(MISSING_JWT), ..INVALID };
+        Invalid { v6_body: Some(MISSING_FIELDS), ..Invalid::all(INCOMPLETE_CREDENTIALS) };
+    let jwt = Invalid { v6_body: Some(MISSING_JWT), ..INVALID };
     let fifty = RateLimit::per_5_minutes(50);
     vec![
         post("/auth/sign-up", "Sign Up", INVALID_OR_MISSING, sign_up::sign_up)
@@ -149,7 +149,7 @@ fn password_operations() -> Vec<Operation> {
         post(
             "/auth/change-password",
             "Change Password",
-            INVALID_OR_MISSING,
+            Invalid { v6_body: Some(MISSING_FIELDS), ..INVALID },
             passwords::change_password,
         )
         .rate(five.text("Too many attempts to change password, please wait 5 minutes"))
