@@ -25,7 +25,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             queue: 4096,
-            batch: 256,
+            batch: 1024,
             pool: 8,
             statement_deadline: Duration::from_secs(5),
             durable: true,

@@ -1,5 +1,5 @@
 //! Measures both engines under many concurrent tasks; prints the tables of docs/decisions/0001-database-engines.md.
-//! `cargo run --release -p db --example contention`
+//! `cargo run --release -p db --example contention [reads|writes|postgres]`
 #![expect(clippy::unwrap_used, reason = "a measurement that fails is thrown away")]
 
 mod sync_client;
@@ -45,10 +45,18 @@ fn main() {
         println!("{} statements, {TASKS} tasks, {ROWS} rows", ALL.len());
         let dir = Path::new("contention-data");
         std::fs::create_dir_all(dir).unwrap();
-        sqlite_reads(dir).await;
-        sqlite_writes(dir).await;
+        let only = std::env::args().nth(1);
+        let wanted = |part: &str| only.as_deref().is_none_or(|only| only == part);
+        if wanted("reads") {
+            sqlite_reads(dir).await;
+        }
+        if wanted("writes") {
+            sqlite_writes(dir).await;
+        }
         std::fs::remove_dir_all(dir).unwrap();
-        postgres().await;
+        if wanted("postgres") {
+            postgres().await;
+        }
     });
 }
 
@@ -173,6 +181,10 @@ where
     O: Future<Output = usize> + Send,
 {
     let start = now() + WARM_UP;
+    let cpu_start = tokio::spawn(async move {
+        tokio::time::sleep_until(start.into()).await;
+        cpu_seconds()
+    });
     let task = |task: usize| {
         let operation = operation.clone();
         async move {
@@ -201,11 +213,25 @@ where
     for task in tasks_running {
         taken.extend(task.await.unwrap());
     }
+    let cpu = cpu_seconds() - cpu_start.await.unwrap();
     taken.sort_unstable();
     let per_second = taken.len() as f64 / MEASURE.as_secs_f64();
     let at =
         |part: usize| taken[(taken.len() * part / 100).min(taken.len() - 1)].as_secs_f64() * 1e3;
-    println!("| {name} | {tasks} | {per_second:.0} | {:.3} | {:.3} |", at(50), at(99));
+    let cpu_each = cpu * 1e6 / taken.len() as f64;
+    println!(
+        "| {name} | {tasks} | {per_second:.0} | {:.3} | {:.3} | {cpu_each:.1} |",
+        at(50),
+        at(99)
+    );
+}
+
+/// Processor time of this process, which a busy neighbour does not change. In hundredths of a second.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split(' ').collect();
+    let ticks = |index: usize| fields[index].parse::<f64>().unwrap();
+    (ticks(12) + ticks(13)) / 100.0
 }
 
 #[expect(clippy::disallowed_methods, reason = "a measurement measures real time")]

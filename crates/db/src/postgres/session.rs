@@ -3,13 +3,13 @@
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
-use std::future::Future;
-use std::pin::pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::Poll;
 use std::time::Duration;
 
-use futures_util::TryStreamExt;
+use futures_util::{FutureExt, TryStreamExt};
 use tokio::runtime::Runtime;
-use tokio::task::JoinHandle;
 use tokio_postgres::{Client, Row, Statement};
 
 use crate::conn::{Failed, Failure, Link, Sink};
@@ -25,7 +25,8 @@ use super::errors;
 pub(crate) struct Session {
     runtime: Runtime,
     client: Client,
-    wire: JoinHandle<()>,
+    /// The connection itself. It moves only while an answer is waited for, on this same thread.
+    wire: RefCell<Pin<Box<dyn Future<Output = ()> + Send>>>,
     cache: RefCell<Cache>,
     /// A transaction is wanted, but BEGIN was not sent yet.
     begin: Cell<bool>,
@@ -55,11 +56,11 @@ impl Session {
             .block_on(connecting)
             .map_err(|error| Error::Unreachable(errors::text(&error)))?;
         // What ends the connection is told by the statement that finds it ended.
-        let wire = runtime.spawn(async move { drop(connection.await) });
+        let wire = async move { drop(connection.await) };
         let session = Session {
             runtime,
             client,
-            wire,
+            wire: RefCell::new(Box::pin(wire.fuse())),
             cache: RefCell::default(),
             begin: Cell::new(false),
             patience: address.patience(),
@@ -73,7 +74,8 @@ impl Session {
     /// Says goodbye to the server.
     pub(super) fn close(self) {
         drop(self.client);
-        let goodbye = async { tokio::time::timeout(Duration::from_secs(1), self.wire).await };
+        let goodbye =
+            async { tokio::time::timeout(Duration::from_secs(1), self.wire.into_inner()).await };
         drop(self.runtime.block_on(goodbye));
     }
 
@@ -195,6 +197,7 @@ impl Session {
         &self,
         work: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, Wait> {
+        let work = self.driven(work);
         self.runtime.block_on(async {
             match tokio::time::timeout(self.patience, work).await {
                 Ok(result) => result.map_err(Wait::Failed),
@@ -220,7 +223,22 @@ impl Session {
         name: &'static str,
         work: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, Error> {
-        self.runtime.block_on(work).map_err(|error| errors::failed(name, &error).error)
+        self.runtime.block_on(self.driven(work)).map_err(|error| errors::failed(name, &error).error)
+    }
+
+    /// The work together with the connection it needs; as a task of its own the connection would cost a
+    /// wake-up in each direction.
+    async fn driven<T>(&self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        poll_fn(|context| {
+            if let Poll::Ready(result) = work.as_mut().poll(context) {
+                return Poll::Ready(result);
+            }
+            // Sends what the work just asked for, and takes in what has arrived for it.
+            let _ = self.wire.borrow_mut().as_mut().poll(context);
+            work.as_mut().poll(context)
+        })
+        .await
     }
 
     pub(super) fn client(&self) -> &Client {
