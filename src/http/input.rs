@@ -24,7 +24,7 @@ pub struct Invalid {
     pub v6_params: Option<Fault>,
     pub v6_query: Option<Fault>,
     pub v6_body: Option<Fault>,
-    /// v6, when a required field of the body is missing (not when it is wrong).
+    /// v6, when a required field of the body is missing or null (not when it is wrong).
     pub v6_missing: Option<Fault>,
 }
 
@@ -44,8 +44,10 @@ impl Invalid {
 
     pub fn faults(&self) -> impl Iterator<Item = Fault> {
         let always = [Some(self.params), Some(self.query), Some(self.body)];
-        let v6 = [self.v6_params, self.v6_query, self.v6_body, self.v6_missing];
-        always.into_iter().chain(v6).flatten()
+        always
+            .into_iter()
+            .chain([self.v6_params, self.v6_query, self.v6_body, self.v6_missing])
+            .flatten()
     }
 }
 
@@ -149,10 +151,15 @@ pub fn body_value(arrival: &Arrival) -> Result<Value> {
 
 /// Reads the body, or a part of it, into its type.
 pub fn read_body<T: DeserializeOwned>(arrival: &Arrival, value: Value) -> Result<T> {
+    let invalid = body_fault(arrival);
+    // Serde would read an array into a struct by the order of its fields.
+    if !value.is_object() {
+        return Err(invalid.because("The body must be an object"));
+    }
     read(value).map_err(|wrong| {
-        let v6_missing = arrival.operation.invalid.v6_missing;
-        let missing = in_v6(arrival, v6_missing).filter(|_| wrong.missing);
-        missing.unwrap_or_else(|| body_fault(arrival)).because(wrong.text)
+        let v6_missing = in_v6(arrival, arrival.operation.invalid.v6_missing);
+        let missing = v6_missing.filter(|_| wrong.missing);
+        missing.unwrap_or(invalid).because(wrong.text)
     })
 }
 
@@ -199,7 +206,8 @@ fn read<'de, T: Deserialize<'de>>(
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
         let reason = error.into_inner().to_string();
-        let missing = reason.starts_with("missing field");
+        let is_null = reason.starts_with("invalid type: null") && !path.contains(['.', '[']);
+        let missing = is_null || (path == "." && reason.starts_with("missing field"));
         let text = if path == "." { reason } else { format!("{path}: {reason}") };
         Wrong { text, missing }
     })

@@ -2,5 +2,6 @@
 //! with SQLite and once with PostgreSQL behind it.
 
 mod mail;
-mod sessions;
+mod sign_in;
+mod sign_up;
 mod support;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use db::testing::Cluster;
 use db::{Db, Engine, Options};
+use serde_json::Value;
 use tokio::net::TcpListener;
 use townhall::app::{App, World};
 use townhall::auth::passwords::Cost;
@@ -155,6 +156,15 @@ impl TestApp {
         self.app.clock.advance(by);
     }
 
+    /// What the project's own backend says about a user: these claims, with the issuer it must
+    /// name unless the test names another, signed by the project's private key.
+    pub fn vouch_for(&self, mut claims: Value) -> String {
+        if claims.get("iss").is_none() {
+            claims["iss"] = self.project.id.to_string().into();
+        }
+        townhall::auth::rs256::sign(&self.project.private_key, &claims).unwrap()
+    }
+
     /// Does everything that is due in the job queue.
     pub async fn run_jobs(&self) -> usize {
         jobs::run_due(&self.app).await.unwrap()
@@ -168,6 +178,16 @@ impl TestApp {
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
         paths.sort_by_key(|path| path.metadata().unwrap().modified().unwrap());
         paths.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect()
+    }
+
+    /// Does what is due and hands over the one mail that it sent.
+    pub async fn next_mail(&self) -> String {
+        let before = self.mails();
+        self.run_jobs().await;
+        let mut sent: Vec<String> =
+            self.mails().into_iter().filter(|mail| !before.contains(mail)).collect();
+        assert_eq!(sent.len(), 1, "{sent:#?}");
+        sent.remove(0)
     }
 
     pub fn data_dir(&self) -> &std::path::Path {

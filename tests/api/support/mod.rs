@@ -4,10 +4,12 @@
 mod actors;
 mod app;
 mod contract;
+mod parallel;
 mod reply;
 
 pub use actors::{Actor, User};
 pub use app::{TestApp, TestConfig};
+pub use parallel::{all_at_once, count};
 pub use reply::Reply;
 
 /// Declares the tests of a file: each is an `async fn(TestApp)` and runs on both engines.
