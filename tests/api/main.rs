@@ -2,6 +2,8 @@
 //! with SQLite and once with PostgreSQL behind it.
 
 mod mail;
+mod refresh;
 mod sign_in;
+mod sign_out;
 mod sign_up;
 mod support;

@@ -135,6 +135,15 @@ impl<'a> User<'a> {
         Self::from_reply(app, project, &signed_up.expect(201))
     }
 
+    /// A further session of the same user.
+    pub async fn sign_in_again(&self) -> User<'a> {
+        let body = json!({ "email": self.email, "password": Self::PASSWORD });
+        let Actor { app, project, .. } = &self.actor;
+        let anybody = Actor { bearer: None, ..self.actor.clone() };
+        let signed_in = anybody.post("/auth/sign-in", body).await.expect(200);
+        Self::from_reply(app, project.parse().unwrap(), &signed_in)
+    }
+
     /// The user that a sign-up, sign-in or refresh has answered with.
     pub fn from_reply(app: &'a TestApp, project: ProjectId, body: &Value) -> User<'a> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
