@@ -2,6 +2,8 @@
 //! with SQLite and once with PostgreSQL behind it.
 
 mod mail;
+mod password_reset;
+mod passwords;
 mod refresh;
 mod sign_in;
 mod sign_out;
