@@ -3,7 +3,7 @@
 
 use db::{JsonText, Tx};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::auth::caller::Anyone;
@@ -41,13 +41,19 @@ pub(super) struct External {
 struct UserData {
     email: Option<Email>,
     name: Option<Name>,
-    username: Option<String>,
+    #[serde(deserialize_with = "username_if_any")]
+    username: Option<Username>,
     avatar: Option<Avatar>,
     bio: Option<Bio>,
     location: Option<Location>,
     birthdate: Option<Timestamp>,
     metadata: Option<Metadata>,
     secure_metadata: Option<Metadata>,
+}
+
+fn username_if_any<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Username>, D::Error> {
+    let given = Option::<String>::deserialize(from)?;
+    given.map_or(Ok(None), Username::if_any).map_err(serde::de::Error::custom)
 }
 
 pub(super) async fn verify_external_user(
@@ -85,11 +91,7 @@ impl Vouched {
             return Err(MISSING_KEYS.into());
         }
         let mut claims = rs256::verify(jwt, keys().map(String::as_str)).ok_or(INVALID_TOKEN)?;
-        #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are far below 2^52")]
-        let now = now.seconds() as f64;
-        let expired = claims["exp"].as_f64().is_some_and(|exp| exp <= now);
-        let too_early = claims["nbf"].as_f64().is_some_and(|nbf| nbf > now);
-        if expired || too_early {
+        if !is_in_time(&claims, now) {
             return Err(INVALID_TOKEN.into());
         }
         if claims["iss"].as_str().and_then(|iss| iss.parse().ok()) != Some(project.id) {
@@ -108,11 +110,23 @@ impl Vouched {
             data if data.to_string().contains("\\u0000") => {
                 return Err(INVALID_BODY.because("userData must not contain the NUL character"));
             }
-            data => serde_json::from_value(data)
+            data @ Value::Object(_) => serde_json::from_value(data)
                 .map_err(|error| INVALID_BODY.because(format!("userData: {error}")))?,
+            _ => return Err(INVALID_BODY.because("userData must be an object")),
         };
         Ok(Vouched { sub, data })
     }
+}
+
+/// A time that is no number bounds nothing, so a token that names one is never in time.
+fn is_in_time(claims: &Value, now: Timestamp) -> bool {
+    #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are far below 2^52")]
+    let now = now.seconds() as f64;
+    let holds = |claim: &str, rule: fn(f64, f64) -> bool| match &claims[claim] {
+        Value::Null => true,
+        time => time.as_f64().is_some_and(|time| rule(time, now)),
+    };
+    holds("exp", |exp, now| exp > now) && holds("nbf", |nbf, now| nbf <= now)
 }
 
 #[derive(Debug, Clone)]
@@ -168,10 +182,9 @@ impl SignIn {
 
 impl UserData {
     fn write_to(self, user: &mut UserRow) {
-        let username = self.username.and_then(|text| Username::try_from(text).ok());
         put(&mut user.email, self.email.map(|email| email.as_str().to_owned()));
         put(&mut user.name, self.name.map(Name::into_text));
-        put(&mut user.username, username.map(Username::into_text));
+        put(&mut user.username, self.username.map(Username::into_text));
         put(&mut user.avatar, self.avatar.map(Avatar::into_text));
         put(&mut user.bio, self.bio.map(Bio::into_text).filter(|bio| !bio.is_empty()));
         put(&mut user.latitude, self.location.map(|place| place.latitude));

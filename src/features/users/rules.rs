@@ -88,6 +88,20 @@ impl fmt::Debug for Password {
 pub struct Username(String);
 
 impl Username {
+    /// What is left of a text: perhaps nothing, perhaps too much.
+    fn normalised(text: &str) -> String {
+        let kept = |c: &char| matches!(c, 'a'..='z' | '0'..='9' | '.' | '_');
+        text.trim().to_lowercase().chars().filter(kept).collect()
+    }
+
+    /// `None` where nothing is left, for callers to whom that means no username was given.
+    pub fn if_any(text: String) -> Result<Option<Self>, &'static str> {
+        if Username::normalised(&text).is_empty() {
+            return Ok(None);
+        }
+        Username::try_from(text).map(Some)
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -101,8 +115,7 @@ impl TryFrom<String> for Username {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        let kept = |c: &char| matches!(c, 'a'..='z' | '0'..='9' | '.' | '_');
-        let username: String = text.trim().to_lowercase().chars().filter(kept).collect();
+        let username = Username::normalised(&text);
         match username.len() {
             0 => Err("must contain letters, digits, `.` or `_`"),
             1..=255 => Ok(Username(username)),
