@@ -64,7 +64,7 @@ pub(super) struct SendVerification {
     mode: Mode,
     #[serde(default)]
     token_format: TokenFormat,
-    /// Of codes that are typed; fewer than six characters would be guessed too soon.
+    /// Of codes that are typed, ignored for others; fewer than six characters would be guessed too soon.
     #[schemars(range(min = 6, max = 12))]
     token_length: Option<usize>,
     redirect_url: Option<String>,
@@ -75,7 +75,7 @@ pub(super) async fn send_verification_email(
     Body(body): Body<SendVerification>,
 ) -> Result<Json<Done>> {
     let token_length = body.token_length.unwrap_or(6);
-    if !(6..=12).contains(&token_length) {
+    if body.token_format.is_guessable() && !(6..=12).contains(&token_length) {
         return Err(INVALID_BODY.because("tokenLength must be within 6..12"));
     }
     if body.redirect_url.as_deref().is_some_and(|url| safe_redirect(url).is_none()) {

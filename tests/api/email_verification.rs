@@ -1,0 +1,318 @@
+//! Send Verification Email, Verify Email, and the link that does the same from a mail.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::{Reply, TestApp, User, all_at_once, count, on_both_engines};
+
+on_both_engines![
+    a_mailed_code_verifies_the_address_once,
+    codes_have_the_format_that_was_asked_for,
+    a_request_that_breaks_a_rule_is_refused,
+    only_users_with_an_address_and_a_password_are_verified,
+    an_earlier_code_stays_good_until_one_is_used,
+    a_code_expires_after_five_minutes,
+    a_code_belongs_to_its_project_and_its_user,
+    a_short_code_is_void_after_five_wrong_tries,
+    of_parallel_verifications_with_one_code_one_holds,
+    parallel_wrong_guesses_against_many_codes_all_count,
+    a_mailed_link_verifies_and_returns_to_the_app,
+    a_link_without_a_good_token_or_redirect_shows_a_page,
+    a_redirect_that_runs_code_or_is_no_absolute_url_is_not_followed,
+];
+
+/// The line of a mail that holds nothing but the code.
+fn code_in(mail: &str) -> String {
+    let mut lines = mail.lines().skip_while(|line| !line.starts_with("Your verification code"));
+    lines.find(|line| !line.is_empty() && !line.contains(' ')).unwrap().to_owned()
+}
+
+async fn send(user: &User<'_>, body: Value) -> Reply {
+    user.post("/auth/send-verification-email", body).await
+}
+
+async fn code_for(app: &TestApp, user: &User<'_>, format: &str) -> String {
+    send(user, json!({ "tokenFormat": format })).await.expect(200);
+    code_in(&app.next_mail().await)
+}
+
+async fn verify(app: &TestApp, code: &str) -> Reply {
+    app.anonymous().post("/auth/verify-email", json!({ "token": code })).await
+}
+
+async fn is_verified(app: &TestApp, user: &User<'_>) -> bool {
+    let seen = app.service().get(&format!("/users/{}", user.id)).await.expect(200);
+    seen["isVerified"].as_bool().unwrap()
+}
+
+async fn a_mailed_code_verifies_the_address_once(app: TestApp) {
+    for version in ["v6", "v7", "v8"] {
+        let user = app.user().await;
+        let (caller, anonymous) = match version {
+            "v6" => (user.v6(), app.anonymous().v6()),
+            "v7" => (user.v7(), app.anonymous().v7()),
+            _ => ((*user).clone(), app.anonymous()),
+        };
+        let sent = caller.send(http::Method::POST, "/auth/send-verification-email", None).await;
+        assert_eq!(sent.expect(200), json!({ "success": true }));
+        let mail = app.next_mail().await;
+        assert!(mail.contains(&format!("To: {}", user.email)), "{mail}");
+        let code = code_in(&mail);
+        assert!(code.len() == 64 && code.bytes().all(|b| b.is_ascii_hexdigit()), "{code}");
+        assert!(!is_verified(&app, &user).await);
+
+        let wrong_case = json!({ "token": code.to_uppercase() });
+        let refused = anonymous.post("/auth/verify-email", wrong_case).await;
+        refused.refused(400, "auth/invalid-or-expired-token");
+        let body = json!({ "token": code });
+        let verified = anonymous.post("/auth/verify-email", body.clone()).await.expect(200);
+        assert_eq!(verified, json!({ "success": true }));
+        assert!(is_verified(&app, &user).await);
+        let again = anonymous.post("/auth/verify-email", body).await;
+        again.refused(400, "auth/invalid-or-expired-token");
+        // Nothing is left to prove, so nothing is sent.
+        let sent = app.mails().len();
+        send(&user, json!({})).await.expect(200);
+        app.run_jobs().await;
+        assert_eq!(app.mails().len(), sent);
+    }
+}
+
+async fn codes_have_the_format_that_was_asked_for(app: TestApp) {
+    let user = app.user().await;
+    let upper = |b: u8| b.is_ascii_uppercase();
+    let (digit, either) = (|b: u8| b.is_ascii_digit(), move |b: u8| upper(b) || b.is_ascii_digit());
+    let hex = |b: u8| b.is_ascii_hexdigit();
+    let cases: [(Value, usize, &dyn Fn(u8) -> bool); 6] = [
+        (json!({ "tokenFormat": "numeric" }), 6, &digit),
+        (json!({ "mode": "code", "tokenFormat": "numeric", "tokenLength": 12 }), 12, &digit),
+        (json!({ "tokenFormat": "alpha", "tokenLength": 8 }), 8, &upper),
+        (json!({ "tokenFormat": "alphanumeric", "tokenLength": 7 }), 7, &either),
+        (json!({ "tokenFormat": "hex", "tokenLength": 99 }), 64, &hex),
+        (json!({ "tokenLength": 4 }), 64, &hex),
+    ];
+    for (body, length, belongs) in cases {
+        send(&user, body.clone()).await.expect(200);
+        let code = code_in(&app.next_mail().await);
+        assert_eq!(code.len(), length, "{body}: {code}");
+        assert!(code.bytes().all(belongs), "{body}: {code}");
+    }
+}
+
+async fn a_request_that_breaks_a_rule_is_refused(app: TestApp) {
+    let user = app.user().await;
+    for body in [
+        json!({ "mode": "carrier-pigeon" }),
+        json!({ "tokenFormat": "emoji" }),
+        json!({ "tokenFormat": "numeric", "tokenLength": 5 }),
+        json!({ "tokenFormat": "numeric", "tokenLength": 13 }),
+        json!({ "tokenFormat": "numeric", "tokenLength": "6" }),
+        json!({ "tokenFormat": "numeric", "tokenLength": -6 }),
+        json!({ "mode": "link", "redirectUrl": "javascript:alert(1)" }),
+        json!({ "mode": "link", "redirectUrl": "/done" }),
+        json!({ "mode": "link", "redirectUrl": 7 }),
+    ] {
+        send(&user, body).await.refused(400, "auth/invalid-body");
+    }
+    for body in
+        [json!({}), json!({ "token": null }), json!({ "token": 123_456 }), json!({ "token": "" })]
+    {
+        let reply = app.anonymous().post("/auth/verify-email", body).await;
+        reply.refused(400, "auth/invalid-body");
+    }
+    app.run_jobs().await;
+    assert_eq!(app.mails(), Vec::<String>::new());
+}
+
+async fn only_users_with_an_address_and_a_password_are_verified(app: TestApp) {
+    for claims in
+        [json!({ "sub": "7" }), json!({ "sub": "8", "userData": { "email": "e@example.com" } })]
+    {
+        let body = json!({ "userJwt": app.vouch_for(claims) });
+        let reply = app.anonymous().post("/auth/verify-external-user", body).await.expect(200);
+        let guest = User::from_reply(&app, app.project.id, &reply);
+        send(&guest, json!({})).await.refused(400, "auth/not-password-user");
+    }
+    let user = app.user().await;
+    let by_key = json!({ "userId": user.id, "tokenFormat": "numeric" });
+    app.service().post("/auth/send-verification-email", by_key).await.expect(200);
+    let code = code_in(&app.next_mail().await);
+    // A key's word changes nothing about whose code it is.
+    app.service().post("/auth/verify-email", json!({ "token": code })).await.expect(200);
+    assert!(is_verified(&app, &user).await);
+}
+
+async fn an_earlier_code_stays_good_until_one_is_used(app: TestApp) {
+    let user = app.user().await;
+    let (first, second) =
+        (code_for(&app, &user, "hex").await, code_for(&app, &user, "numeric").await);
+    verify(&app, &first).await.expect(200);
+    verify(&app, &second).await.refused(400, "auth/invalid-or-expired-token");
+}
+
+async fn a_code_expires_after_five_minutes(app: TestApp) {
+    let user = app.user().await;
+    let code = code_for(&app, &user, "hex").await;
+    app.advance(Duration::from_secs(300));
+    verify(&app, &code).await.refused(400, "auth/invalid-or-expired-token");
+    let code = code_for(&app, &user, "hex").await;
+    app.advance(Duration::from_secs(299));
+    verify(&app, &code).await.expect(200);
+}
+
+async fn a_code_belongs_to_its_project_and_its_user(app: TestApp) {
+    let (user, other) = (app.user().await, app.user().await);
+    let code = code_for(&app, &user, "numeric").await;
+    let elsewhere = app.anonymous().in_project(app.other.id);
+    let foreign = elsewhere.post("/auth/verify-email", json!({ "token": code })).await;
+    foreign.refused(400, "auth/invalid-or-expired-token");
+    let by_other = other.post("/auth/verify-email", json!({ "token": code })).await;
+    by_other.refused(400, "auth/invalid-or-expired-token");
+    assert!(!is_verified(&app, &user).await && !is_verified(&app, &other).await);
+    user.post("/auth/verify-email", json!({ "token": code })).await.expect(200);
+    assert!(is_verified(&app, &user).await && !is_verified(&app, &other).await);
+}
+
+/// Codes that are wrong: none of them is the one that was mailed.
+fn wrong_codes(code: &str, count: usize) -> Vec<String> {
+    (0..).map(|n| format!("{n:06}")).filter(|wrong| wrong != code).take(count).collect()
+}
+
+async fn a_short_code_is_void_after_five_wrong_tries(app: TestApp) {
+    for signed_in in [false, true] {
+        for (tries, status) in [(4, 200), (5, 400)] {
+            let user = app.user().await;
+            let code = code_for(&app, &user, "numeric").await;
+            let guesser = if signed_in { (*user).clone() } else { app.anonymous() };
+            for wrong in wrong_codes(&code, tries) {
+                let reply = guesser.post("/auth/verify-email", json!({ "token": wrong })).await;
+                reply.refused(400, "auth/invalid-or-expired-token");
+            }
+            let reply = guesser.post("/auth/verify-email", json!({ "token": code })).await;
+            assert_eq!(reply.status, status, "after {tries} wrong tries: {}", reply.text());
+        }
+    }
+    // A link cannot be guessed, so no guess voids it; and a signed-in guesser hurts nobody else.
+    let (user, guesser) = (app.user().await, app.user().await);
+    let (long, short) =
+        (code_for(&app, &user, "hex").await, code_for(&app, &user, "numeric").await);
+    for wrong in wrong_codes(&short, 10) {
+        guesser.post("/auth/verify-email", json!({ "token": wrong })).await.expect(400);
+    }
+    user.post("/auth/verify-email", json!({ "token": short })).await.expect(200);
+    verify(&app, &long).await.refused(400, "auth/invalid-or-expired-token");
+    let user = app.user().await;
+    let long = code_for(&app, &user, "hex").await;
+    for wrong in wrong_codes("", 10) {
+        verify(&app, &wrong).await.expect(400);
+    }
+    verify(&app, &long).await.expect(200);
+}
+
+async fn of_parallel_verifications_with_one_code_one_holds(app: TestApp) {
+    let user = app.user().await;
+    let code = code_for(&app, &user, "hex").await;
+    let replies = all_at_once((0..16).map(|_| verify(&app, &code))).await;
+    assert_eq!((count(&replies, 200), count(&replies, 400)), (1, 15));
+}
+
+async fn parallel_wrong_guesses_against_many_codes_all_count(app: TestApp) {
+    let mut codes = Vec::new();
+    for _ in 0..6 {
+        let user = app.user().await;
+        codes.push(code_for(&app, &user, "numeric").await);
+    }
+    let replies = all_at_once((0..5).map(|_| verify(&app, "wrong!"))).await;
+    assert_eq!(count(&replies, 400), 5);
+    for code in &codes {
+        verify(&app, code).await.refused(400, "auth/invalid-or-expired-token");
+    }
+}
+
+/// Where the link of a mail leads, below the public URL.
+fn link_in(mail: &str) -> String {
+    let (_, rest) = mail.split_once("https://community.example").unwrap();
+    rest.split_whitespace().next().unwrap().to_owned()
+}
+
+async fn follow(app: &TestApp, link: &str) -> Reply {
+    app.anonymous().raw(http::Method::GET, link, "", "").await
+}
+
+async fn a_mailed_link_verifies_and_returns_to_the_app(app: TestApp) {
+    for (redirect, joint) in [
+        ("https://app.example/done", "?"),
+        ("https://app.example/done?step=2&x=ü", "&"),
+        ("myapp://verified", "?"),
+    ] {
+        let user = app.user().await;
+        let redirect = redirect.replace('ü', "%C3%BC");
+        let body = json!({ "mode": "link", "redirectUrl": redirect });
+        let forged = user.with_header("Host", "evil.io").with_header("X-Forwarded-Host", "evil.io");
+        forged.post("/auth/send-verification-email", body).await.expect(200);
+        let mail = app.next_mail().await;
+        assert!(!mail.contains("evil.io"), "{mail}");
+        let link = link_in(&mail);
+        let start = format!("/v8/{}/auth/verify-email-link?token=", app.project.id);
+        assert!(link.starts_with(&start), "{link}");
+
+        let reply = follow(&app, &link).await;
+        assert_eq!(reply.status, 302, "{}", reply.text());
+        assert_eq!(
+            reply.header("location"),
+            Some(format!("{redirect}{joint}verified=true").as_str())
+        );
+        assert_eq!(reply.header("cache-control"), Some("no-store"));
+        assert!(is_verified(&app, &user).await);
+        let again = follow(&app, &link).await;
+        assert_eq!(again.status, 302);
+        let failed = format!("{redirect}{joint}verified=false&error=invalid-or-expired-token");
+        assert_eq!(again.header("location"), Some(failed.as_str()));
+    }
+}
+
+async fn a_link_without_a_good_token_or_redirect_shows_a_page(app: TestApp) {
+    let user = app.user().await;
+    send(&user, json!({ "mode": "link" })).await.expect(200);
+    let link = link_in(&app.next_mail().await);
+    assert!(!link.contains("redirect"));
+    for (status, title) in [(200, "Email verified"), (400, "Email not verified")] {
+        let page = follow(&app, &link).await;
+        assert_eq!(page.status, status);
+        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+        assert_eq!(page.header("referrer-policy"), Some("no-referrer"));
+        assert!(page.header("content-security-policy").unwrap().contains("default-src 'none'"));
+        assert!(page.text().contains(title) && page.header("location").is_none());
+    }
+    let bare = app.anonymous().get("/auth/verify-email-link").await;
+    assert_eq!(bare.status, 400);
+}
+
+async fn a_redirect_that_runs_code_or_is_no_absolute_url_is_not_followed(app: TestApp) {
+    for redirect in [
+        "javascript:alert(1)",
+        "JavaScript:alert(1)",
+        "javascript://%0aalert(1)",
+        "javascript://%250aalert(1)",
+        "java%0ascript:alert(1)",
+        "java%0ascript://x",
+        "%20javascript://x",
+        "data:text/html,%3Cscript%3E",
+        "data://x",
+        "vbscript://x",
+        "//evil.io",
+        "/%5Cevil.io",
+        "evil.io",
+        "https://",
+        "https://app.example/%0d%0aSet-Cookie:x=1",
+        "%3Cscript%3Ealert(1)%3C/script%3E",
+    ] {
+        let path = format!("/auth/verify-email-link?token=x&redirect={redirect}");
+        let page = app.anonymous().get(&path).await;
+        assert_eq!(page.status, 400, "{redirect}");
+        assert_eq!(page.header("location"), None, "{redirect}");
+        assert_eq!(page.header("set-cookie"), None, "{redirect}");
+        assert!(!page.text().contains("alert"), "{redirect}");
+    }
+}
