@@ -111,7 +111,7 @@ impl Access for Viewer {
             return Err(Error::NoCredential);
         };
         if !may_act(arrival, user, false).await? {
-            return Err(NO_USER_FOUND.into());
+            return Err(arrival.operation.user_gone.into());
         }
         Ok(Viewer { user })
     }
@@ -159,7 +159,7 @@ impl Access for Actor {
         match arrival.presented {
             Presented::User { user, session } => {
                 if !may_act(arrival, user, false).await? {
-                    return Err(NO_USER_FOUND.into());
+                    return Err(arrival.operation.user_gone.into());
                 }
                 match acts_as.other {
                     Some(fault) if named.is_some_and(|name| name.parse() != Ok(user)) => {

@@ -6,7 +6,7 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use crate::auth::caller::{Credential, ELEVATED_AUTH_REQUIRED, NO_USER_FOUND};
+use crate::auth::caller::{Credential, ELEVATED_AUTH_REQUIRED};
 use crate::error::Fault;
 use crate::features;
 use crate::features::projects::TABLES_NOT_AVAILABLE;
@@ -70,7 +70,7 @@ pub fn faults(operation: &Operation) -> Vec<Fault> {
         Credential::Ignored | Credential::Optional => {}
         Credential::Key => faults.extend([UNAUTHORIZED, ELEVATED_AUTH_REQUIRED]),
         Credential::User | Credential::UserOrKey | Credential::UserOrAnyKey => {
-            faults.extend([UNAUTHORIZED, NO_USER_FOUND]);
+            faults.extend([UNAUTHORIZED, operation.user_gone]);
         }
     }
     if operation.bundle.is_some() {

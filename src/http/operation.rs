@@ -13,7 +13,7 @@ use schemars::SchemaGenerator;
 use serde_json::Value;
 
 use crate::app::App;
-use crate::auth::caller::{Access, Credential};
+use crate::auth::caller::{Access, Credential, NO_USER_FOUND};
 use crate::auth::credential::Presented;
 use crate::error::{Fault, Result};
 use crate::features::projects::{Bundle, Project};
@@ -39,6 +39,8 @@ pub struct Operation {
     /// Whether a suspended user may do this.
     pub open_to_suspended: bool,
     pub acts_as: Option<ActsAs>,
+    /// What a token is told whose user is gone.
+    pub user_gone: Fault,
     /// What a key is told where only a user will do.
     pub key_refusal: Option<Fault>,
     pub invalid: Invalid,
@@ -143,6 +145,7 @@ impl Operation {
             rate: Some(RateLimit::per_5_minutes(if reads { 100 } else { 50 })),
             open_to_suspended: reads,
             acts_as: None,
+            user_gone: NO_USER_FOUND,
             key_refusal: None,
             invalid,
             errors: &[],
@@ -178,6 +181,7 @@ impl Operation {
             rate: None,
             open_to_suspended: true,
             acts_as: None,
+            user_gone: NO_USER_FOUND,
             key_refusal: None,
             invalid: Invalid::all(crate::http::dispatch::INVALID_JSON),
             errors: &[],
@@ -202,6 +206,10 @@ impl Operation {
 
     pub fn acts_as(self, acts_as: ActsAs) -> Self {
         Operation { acts_as: Some(acts_as), ..self }
+    }
+
+    pub fn user_gone(self, fault: Fault) -> Self {
+        Operation { user_gone: fault, ..self }
     }
 
     pub fn key_refusal(self, fault: Fault) -> Self {

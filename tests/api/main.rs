@@ -1,6 +1,7 @@
 //! The API as its users meet it: every test talks HTTP to a real server on a free port, once
 //! with SQLite and once with PostgreSQL behind it.
 
+mod account_deletion;
 mod email_verification;
 mod external_users;
 mod mail;

@@ -220,6 +220,7 @@ fn address_and_account() -> Vec<Operation> {
         )
         .rate(five)
         .key_refusal(MISSING_USER_ID)
-        .errors(&[INVALID_OR_EXPIRED_CODE, users::NOT_FOUND]),
+        .user_gone(users::NOT_FOUND)
+        .errors(&[INVALID_OR_EXPIRED_CODE]),
     ]
 }
