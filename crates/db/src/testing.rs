@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use crate::{Db, Options};
 
 const SUPERVISOR: &str = r#"
-bin=$1 dir=$2 port=$3
+bin=$1 dir=$2 port=$3 settings=$4
 cd "$dir" || exit 1
 finish() { rm -rf "$dir"; exit "$1"; }
 "$bin/initdb" -D data -U postgres -A trust -E UTF8 --locale=C --no-sync >log 2>&1 || { cat log >&2; finish 1; }
@@ -23,8 +23,7 @@ listen_addresses = '127.0.0.1'
 port = $port
 unix_socket_directories = ''
 max_connections = 300
-fsync = off
-full_page_writes = off
+$settings
 END
 "$bin/postgres" -D data </dev/null >>log 2>&1 &
 server=$!
@@ -39,6 +38,9 @@ wait "$server"
 finish 0
 "#;
 
+/// Nothing of a test has to survive a power cut.
+const FORGETFUL: &str = "fsync = off\nfull_page_writes = off";
+
 /// A running cluster.
 #[derive(Debug)]
 pub struct Cluster {
@@ -52,12 +54,23 @@ impl Cluster {
     /// The cluster of this process, started when first asked for.
     pub fn shared() -> &'static Cluster {
         static SHARED: OnceLock<Cluster> = OnceLock::new();
-        // Another process may take the free port before the server does.
-        SHARED.get_or_init(|| (0..3).find_map(Cluster::start).expect("a PostgreSQL cluster starts"))
+        SHARED.get_or_init(|| Self::started("tests", FORGETFUL))
     }
 
-    fn start(attempt: u32) -> Option<Cluster> {
-        let name = format!("db-cluster-{}-{attempt}", std::process::id());
+    /// A cluster whose commits are on disk when they are answered, as in production; for measurements.
+    /// It goes away when dropped.
+    pub fn durable() -> Cluster {
+        Self::started("durable", "")
+    }
+
+    fn started(purpose: &str, settings: &str) -> Cluster {
+        // Another process may take the free port before the server does.
+        let start = |attempt| Self::start(&format!("{purpose}-{attempt}"), settings);
+        (0..3).find_map(start).expect("a PostgreSQL cluster starts")
+    }
+
+    fn start(name: &str, settings: &str) -> Option<Cluster> {
+        let name = format!("db-cluster-{}-{name}", std::process::id());
         let dir = std::env::temp_dir().join(name);
         // Left behind by a machine that was switched off.
         let _ = std::fs::remove_dir_all(&dir);
@@ -65,7 +78,7 @@ impl Cluster {
         let port = free_port();
         let mut command = unprivileged(&dir);
         command.args(["sh", "-c", SUPERVISOR, "cluster"]);
-        command.arg(binaries()).arg(&dir).arg(port.to_string());
+        command.arg(binaries()).arg(&dir).arg(port.to_string()).arg(settings);
         // Away from the signals of the terminal: the pipe alone decides.
         command.process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
