@@ -1,1 +1,147 @@
-fn main() {}
+//! Measures the server: starts it on a database of its own, sends it the requests of scenarios,
+//! and says how fast it was beside how fast it could have been. `README.md` explains the numbers.
+
+mod ceiling;
+mod client;
+mod clock;
+mod dice;
+mod fixture;
+mod load;
+mod report;
+mod run;
+mod scenario;
+mod scenarios;
+mod server;
+mod store;
+mod tally;
+mod usage;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use clap::builder::PossibleValuesParser;
+
+use clock::Span;
+use load::Pace;
+use report::Report;
+use run::Run;
+use store::Engine;
+
+/// Load on a server of its own, on this machine. Every measurement ends by itself.
+#[derive(Debug, Parser)]
+#[command(name = "bench", after_help = scenarios_help())]
+struct Args {
+    /// Which database; may be given twice.
+    #[arg(long = "engine", value_enum, default_values_t = [Engine::Sqlite])]
+    engines: Vec<Engine>,
+    /// Which scenario; may be repeated. All of them when not given.
+    #[arg(long = "scenario", value_parser = scenario_names())]
+    scenarios: Vec<String>,
+    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    connections: u32,
+    /// Open loop: so many requests per second, whether or not the server keeps up.
+    #[arg(long, value_parser = rate)]
+    rate: Option<f64>,
+    /// Seconds that are measured.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
+    duration: u64,
+    /// Seconds before that, which do not count.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(0..=60))]
+    warm_up: u64,
+    /// Measure so many times and keep the better result.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=20))]
+    repeat: u32,
+    /// Users in the database.
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(16..=10_000_000))]
+    users: u32,
+    /// Threads of the load generator: half of the cores when not given.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=64))]
+    threads: Option<u32>,
+    /// The server's program: `townhall` beside this one when not given.
+    #[arg(long)]
+    server: Option<PathBuf>,
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+fn scenario_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(scenario::ALL.iter().map(|scenario| scenario.name))
+}
+
+fn scenarios_help() -> String {
+    let lines = scenario::ALL.iter().map(|s| format!("  {:<12} {}\n", s.name, s.about));
+    format!("Scenarios:\n{}", lines.collect::<String>())
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse().ok().filter(|rate: &f64| (1.0..=1e6).contains(rate));
+    rate.ok_or_else(|| "must be between 1 and 1000000".to_owned())
+}
+
+fn main() -> ExitCode {
+    match measure(Args::parse()) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(errors) => {
+            eprintln!("bench: {errors} requests failed, so the numbers mean little");
+            ExitCode::FAILURE
+        }
+        Err(why) => {
+            eprintln!("bench: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Prints the report; how many requests failed.
+fn measure(args: Args) -> Result<u64, String> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let chosen = |name: &str| args.scenarios.is_empty() || args.scenarios.iter().any(|s| s == name);
+    let run = Run {
+        program: args.server.map_or_else(beside_this_program, Ok)?,
+        scenarios: scenario::ALL.iter().filter(|scenario| chosen(scenario.name)).collect(),
+        connections: args.connections as usize,
+        threads: args.threads.map_or((cores / 2).max(1), |threads| threads as usize),
+        pace: args.rate.map_or(Pace::Closed, Pace::Open),
+        span: Span {
+            warm_up: Duration::from_secs(args.warm_up),
+            duration: Duration::from_secs(args.duration),
+        },
+        repeat: args.repeat,
+        users: args.users as usize,
+    };
+    let runtime = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
+    let measured = runtime.block_on(async {
+        let mut measurements = Vec::new();
+        for engine in &args.engines {
+            tokio::select! {
+                measured = run.on(*engine) => measurements.extend(measured?),
+                // The server and the database go away with what is dropped here.
+                _ = tokio::signal::ctrl_c() => return Err("interrupted".to_owned()),
+            }
+        }
+        Ok(measurements)
+    });
+    runtime.shutdown_background();
+    let report = Report {
+        cores,
+        connections: run.connections,
+        users: run.users,
+        seconds: run.span.duration.as_secs_f64(),
+        measurements: measured?,
+    };
+    if args.json {
+        let json = serde_json::to_string_pretty(&report).map_err(|error| error.to_string())?;
+        println!("{json}");
+    } else {
+        print!("{}", report.table());
+    }
+    Ok(report.errors())
+}
+
+fn beside_this_program() -> Result<PathBuf, String> {
+    let this = std::env::current_exe().map_err(|error| error.to_string())?;
+    Ok(this.with_file_name("townhall"))
+}

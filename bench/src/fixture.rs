@@ -1,0 +1,115 @@
+//! What every scenario finds in the database: one project with all bundles and many users, a few
+//! of them with a password. Written through the server's own stores, in large transactions.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use db::Db;
+use townhall::auth::passwords::{Cost, Passwords};
+use townhall::auth::tokens::Tokens;
+use townhall::clock::Clock;
+use townhall::error::Error;
+use townhall::features::projects::Bundle;
+use townhall::features::projects::admin::{self, NewProject, ProjectSecrets};
+use townhall::features::users::store::{self as users, UserRow};
+use townhall::ids::{ProjectId, UserId, new_id};
+use townhall::random::Random;
+use townhall::time::Timestamp;
+
+use crate::server::SECRET;
+
+pub const PASSWORD: &str = "correct horse battery staple";
+/// Users that can sign in.
+const SIGNERS: usize = 16;
+/// Rows in one transaction.
+const BATCH: usize = 1000;
+const TOKEN_TTL: Duration = Duration::from_secs(24 * 3600);
+
+#[derive(Debug)]
+pub struct Fixture {
+    pub project: ProjectId,
+    pub users: Arc<[UserId]>,
+    /// The first of the users: those with a password.
+    pub signers: Vec<Signer>,
+    /// The hash of their password.
+    pub password_hash: String,
+    /// Makes tokens that the server takes for its own.
+    pub tokens: Tokens,
+    pub passwords: Arc<Passwords>,
+    pub now: Timestamp,
+}
+
+#[derive(Debug, Clone)]
+pub struct Signer {
+    pub id: UserId,
+    pub email: String,
+}
+
+impl Fixture {
+    pub async fn seed(db: &Db, count: usize) -> Result<Fixture, String> {
+        let (clock, random) = (Clock::system(), Random::System);
+        let now = clock.now();
+        let project = create_project(db, now, &random).await?;
+        let passwords = Passwords::new(Cost::Standard, random.clone()).map_err(text)?;
+        let password_hash = passwords.hash(PASSWORD.to_owned()).await.map_err(text)?;
+        let rows: Vec<UserRow> =
+            (0..count).map(|number| user(number, count, &password_hash, now, &random)).collect();
+        let signers = rows
+            .iter()
+            .take(SIGNERS)
+            .filter_map(|row| row.email.clone().map(|email| Signer { id: row.id, email }));
+        let signers = signers.collect();
+        let ids = rows.iter().map(|row| row.id).collect();
+        for batch in rows.chunks(BATCH) {
+            let batch = batch.to_vec();
+            let written = db
+                .write(move |tx| batch.iter().try_for_each(|row| users::insert(tx, project, row)));
+            written.await.map_err(text)?;
+        }
+        db.execute_script("ANALYZE").map_err(|error| error.to_string())?;
+        Ok(Fixture {
+            project,
+            users: ids,
+            signers,
+            password_hash,
+            tokens: Tokens::new(SECRET.as_bytes(), TOKEN_TTL, TOKEN_TTL),
+            passwords: Arc::new(passwords),
+            now,
+        })
+    }
+}
+
+async fn create_project(db: &Db, now: Timestamp, random: &Random) -> Result<ProjectId, String> {
+    let id = ProjectId(new_id(now, random));
+    let secrets = ProjectSecrets::generate(now, random).map_err(text)?;
+    let new = NewProject { id, name: "Bench".to_owned(), bundles: Bundle::ALL.to_vec() };
+    let created = db.write(move |tx| admin::create_project(tx, &new, &secrets, now));
+    created.await.map_err(text)?;
+    Ok(id)
+}
+
+/// Users joined one second after the other, the last of them now: ids sort by creation.
+fn user(
+    number: usize,
+    count: usize,
+    password_hash: &str,
+    now: Timestamp,
+    random: &Random,
+) -> UserRow {
+    let joined = now.minus(Duration::from_secs((count - number) as u64));
+    let id = UserId(new_id(joined, random));
+    UserRow {
+        foreign_id: Some(format!("member-{number}")),
+        name: Some(format!("Member Number {number}")),
+        username: Some(format!("member_{number}")),
+        email: Some(format!("member{number}@example.com")),
+        password_hash: (number < SIGNERS).then(|| password_hash.to_owned()),
+        bio: Some("Likes long walks, short queries and things that are there.".to_owned()),
+        reputation: i64::try_from(number % 1000).unwrap_or(0),
+        ..UserRow::new(id, joined)
+    }
+}
+
+pub fn text(error: Error) -> String {
+    error.to_string()
+}

@@ -1,0 +1,115 @@
+//! One engine from start to end: seed, measure the bare work, then start the server and measure
+//! the constant answer and the scenarios.
+
+use std::path::PathBuf;
+
+use crate::ceiling;
+use crate::clock::{Span, Window};
+use crate::fixture::Fixture;
+use crate::load::{Load, Pace};
+use crate::report::{Kind, Measurement, Resources};
+use crate::scenario::{Bare, Scenario};
+use crate::server::Server;
+use crate::store::{Engine, Store};
+use crate::usage::{Cpu, resident_bytes};
+
+#[derive(Debug)]
+pub struct Run {
+    pub program: PathBuf,
+    pub scenarios: Vec<&'static Scenario>,
+    pub connections: usize,
+    pub threads: usize,
+    pub pace: Pace,
+    pub span: Span,
+    pub repeat: u32,
+    pub users: usize,
+}
+
+impl Run {
+    pub async fn on(&self, engine: Engine) -> Result<Vec<Measurement>, String> {
+        eprintln!("{}: writing {} users", engine.name(), self.users);
+        let store = tokio::task::spawn_blocking(move || Store::create(engine));
+        let store = store.await.map_err(|error| error.to_string())??;
+        let db = store.open()?;
+        let fixture = Fixture::seed(&db, self.users).await?;
+
+        // Before the server runs: a bare statement has the machine to itself.
+        let mut bare = Vec::new();
+        for scenario in &self.scenarios {
+            let mut ceilings = Vec::new();
+            for work in (scenario.bare)(&fixture, &db) {
+                eprintln!("{}: {}, bare {}", engine.name(), scenario.name, work.name);
+                ceilings.push(self.bare(engine, &work).await?);
+            }
+            bare.push(ceilings);
+        }
+        db.close().await;
+
+        let server = Server::start(&self.program, &store).await?;
+        eprintln!("{}: constant answer", engine.name());
+        let constant = ceiling::constant(server.address, self.connections, self.threads);
+        let constant = self.load(engine, &server, "constant", Kind::Constant, &constant).await?;
+        let mut measurements = vec![constant.clone()];
+        for (scenario, ceilings) in self.scenarios.iter().zip(bare) {
+            eprintln!("{}: {}", engine.name(), scenario.name);
+            let load = Load {
+                address: server.address,
+                requests: (scenario.requests)(&fixture).into(),
+                expected_status: scenario.expected_status,
+                connections: self.connections,
+                threads: self.threads,
+                pace: self.pace,
+            };
+            let kind = if self.pace == Pace::Closed { Kind::Closed } else { Kind::Open };
+            let measured = self.load(engine, &server, scenario.name, kind, &load).await?;
+            measurements.push(measured.under([&constant].into_iter().chain(&ceilings)));
+            measurements.extend(ceilings);
+        }
+        server.stop().await?;
+        Ok(measurements)
+    }
+
+    async fn bare(&self, engine: Engine, work: &Bare) -> Result<Measurement, String> {
+        let mut best = None;
+        for _ in 0..self.repeat {
+            let window = Window::opening_now(self.span);
+            let (tally, resources) =
+                tokio::join!(ceiling::bare(work, self.connections, window), watch(None, window));
+            let measured =
+                Measurement::new(engine.name(), work.name, Kind::Bare, &tally?, window, resources);
+            best = Some(measured.or_better(best));
+        }
+        best.ok_or_else(|| "nothing was measured".to_owned())
+    }
+
+    async fn load(
+        &self,
+        engine: Engine,
+        server: &Server,
+        name: &str,
+        kind: Kind,
+        load: &Load,
+    ) -> Result<Measurement, String> {
+        let mut best = None;
+        for _ in 0..self.repeat {
+            let window = Window::opening_now(self.span);
+            let running = load.clone();
+            let (tally, resources) = tokio::join!(
+                tokio::task::spawn_blocking(move || running.run(window)),
+                watch(Some(server.pid()), window),
+            );
+            let tally = tally.map_err(|error| error.to_string())??;
+            let measured = Measurement::new(engine.name(), name, kind, &tally, window, resources);
+            best = Some(measured.paced(load.pace).or_better(best));
+        }
+        best.ok_or_else(|| "nothing was measured".to_owned())
+    }
+}
+
+/// Looks at the processes at both ends of the window.
+async fn watch(server: Option<u32>, window: Window) -> Resources {
+    tokio::time::sleep_until(window.from.into()).await;
+    let before = Cpu::so_far(server);
+    tokio::time::sleep_until(window.to.into()).await;
+    Resources { rss_bytes: server.map(resident_bytes), cpu: Cpu::so_far(server) - before }
+}

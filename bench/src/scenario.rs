@@ -1,0 +1,52 @@
+//! A scenario: the requests of a load, and beside them the bare work that the server cannot do
+//! without, for the ceiling. A new scenario is a file in `scenarios/` and a line in [`ALL`].
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use db::Db;
+
+use crate::dice::Dice;
+use crate::fixture::Fixture;
+use crate::scenarios::{fetch_user, sign_in, token_check};
+
+#[derive(Debug)]
+pub struct Scenario {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub expected_status: u16,
+    /// Whole requests, of which the load draws.
+    pub requests: fn(&Fixture) -> Vec<Vec<u8>>,
+    pub bare: fn(&Fixture, &Db) -> Vec<Bare>,
+}
+
+pub const ALL: &[Scenario] = &[sign_in::SCENARIO, token_check::SCENARIO, fetch_user::SCENARIO];
+
+type Doing = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
+
+/// Work done in this process, without a server around it.
+#[derive(Clone)]
+pub struct Bare {
+    pub name: &'static str,
+    work: Arc<dyn Fn(&mut Dice) -> Doing + Send + Sync>,
+}
+
+impl Bare {
+    pub fn new<F>(name: &'static str, work: impl Fn(&mut Dice) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<(), String>> + Send + 'static,
+    {
+        Bare { name, work: Arc::new(move |dice| Box::pin(work(dice))) }
+    }
+
+    pub fn once(&self, dice: &mut Dice) -> Doing {
+        (self.work)(dice)
+    }
+}
+
+impl fmt::Debug for Bare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Bare").field(&self.name).finish()
+    }
+}
