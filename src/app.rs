@@ -17,6 +17,7 @@ use crate::http::limits::Limiter;
 use crate::http::router::Router;
 use crate::mail::Mailer;
 use crate::metrics::Metrics;
+use crate::outbound::{Outbound, Resolver};
 use crate::random::Random;
 
 /// A handle on the one application state; cheap to clone.
@@ -35,6 +36,7 @@ pub struct AppState {
     pub limiter: Limiter,
     pub router: Router,
     pub mailer: Mailer,
+    pub outbound: Outbound,
     pub metrics: Metrics,
     /// Woken when a job has been added, so that it need not wait for the next look.
     pub job_added: Notify,
@@ -47,18 +49,24 @@ pub struct World {
     pub clock: Clock,
     pub random: Random,
     pub password_cost: Cost,
+    pub resolver: Resolver,
 }
 
 impl World {
     pub fn real() -> Self {
-        World { clock: Clock::system(), random: Random::System, password_cost: Cost::Standard }
+        World {
+            clock: Clock::system(),
+            random: Random::System,
+            password_cost: Cost::Standard,
+            resolver: Resolver::System,
+        }
     }
 }
 
 impl App {
     /// `secret` signs tokens; the database is open and migrated.
     pub fn new(config: Config, secret: &[u8], db: Db, world: World) -> Result<App, String> {
-        let World { clock, random, password_cost } = world;
+        let World { clock, random, password_cost, resolver } = world;
         let from = config.mail_from.as_deref().unwrap_or(Mailer::DEFAULT_FROM);
         let mailer = match &config.smtp_url {
             Some(url) => Mailer::smtp(url, from)?,
@@ -71,6 +79,7 @@ impl App {
             limiter: Limiter::new(config.rate_limits),
             router: Router::new(features::operations())?,
             mailer,
+            outbound: Outbound::new(config.outbound_allow.clone(), resolver),
             metrics: Metrics::default(),
             job_added: Notify::new(),
             draining: watch::Sender::new(false),

@@ -29,6 +29,9 @@ pub struct Config {
     pub refresh_token_ttl: Duration,
     pub rate_limits: Scale,
     pub trusted_proxies: Vec<Cidr>,
+    /// Address blocks that calls to others' addresses may reach although they are private, at any
+    /// port: `TOWNHALL_OUTBOUND_ALLOW`, for hooks on the operator's own network.
+    pub outbound_allow: Vec<Cidr>,
     pub smtp_url: Option<String>,
     pub mail_from: Option<String>,
     pub log: Option<LogFormat>,
@@ -84,7 +87,8 @@ impl Config {
             access_token_ttl: from.parse("access_token_ttl", "30m", duration)?,
             refresh_token_ttl: from.parse("refresh_token_ttl", "30d", duration)?,
             rate_limits: from.parse("rate_limits", "on", scale)?,
-            trusted_proxies: from.parse("trusted_proxies", "", proxies)?,
+            trusted_proxies: from.parse("trusted_proxies", "", blocks)?,
+            outbound_allow: from.parse("outbound_allow", "", blocks)?,
             smtp_url: from.optional("smtp_url")?,
             mail_from: from.optional("mail_from")?,
             log: from.parse("log", "", |text| match text {
@@ -205,7 +209,7 @@ fn scale(text: &str) -> Result<Scale, String> {
     }
 }
 
-fn proxies(text: &str) -> Result<Vec<Cidr>, String> {
+fn blocks(text: &str) -> Result<Vec<Cidr>, String> {
     text.split(',').map(str::trim).filter(|block| !block.is_empty()).map(str::parse).collect()
 }
 
@@ -277,6 +281,7 @@ mod tests {
             ("TOWNHALL_ACCESS_TOKEN_TTL", "0s"),
             ("TOWNHALL_RATE_LIMITS", "-1"),
             ("TOWNHALL_TRUSTED_PROXIES", "10.0.0.0/99"),
+            ("TOWNHALL_OUTBOUND_ALLOW", "localhost"),
             ("TOWNHALL_SECRET_KEY", "short"),
             ("TOWNHALL_DATABASE_POOL", "0"),
             ("TOWNHALL_V7_AUTH_STATUS", "404"),

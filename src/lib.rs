@@ -15,6 +15,7 @@ pub mod jobs;
 pub mod logs;
 pub mod mail;
 pub mod metrics;
+pub mod outbound;
 pub mod random;
 pub mod schema;
 pub mod server;

@@ -16,6 +16,7 @@ use townhall::config::{Config, Flags};
 use townhall::features::projects::Bundle;
 use townhall::features::projects::admin::{self, NewProject, ProjectSecrets};
 use townhall::ids::{ProjectId, new_id};
+use townhall::outbound::Resolver;
 use townhall::random::Random;
 use townhall::schema::MIGRATIONS;
 use townhall::time::Timestamp;
@@ -89,6 +90,7 @@ impl TestApp {
             clock: Clock::manual(START),
             random: Random::seeded(1),
             password_cost: Cost::Least,
+            resolver: Resolver::scripted(),
         };
         let options = Options { pool: 8, durable: false, ..Options::default() };
         let db = open(&url, options).await;

@@ -1,0 +1,269 @@
+//! Calls to addresses that strangers name: one client for all of them, so that one place decides
+//! what this server can be talked into calling. A name is resolved once, every address it has is
+//! judged, and the connection goes to a judged address; at each redirect the same again.
+
+mod address;
+mod resolver;
+mod target;
+#[cfg(test)]
+mod tests;
+mod tls;
+
+pub use resolver::Resolver;
+pub use target::Target;
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::header::{
+    ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, HOST, LOCATION, USER_AGENT,
+};
+use http::{HeaderMap, Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Empty};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use url::Url;
+
+use crate::http::client::Cidr;
+use tls::Tls;
+
+const AGENT: &str = concat!("Mozilla/5.0 (compatible; Townhall/", env!("CARGO_PKG_VERSION"), ")");
+/// How long one address of a name may take to answer before the next is tried.
+const CONNECT: Duration = Duration::from_secs(3);
+const MAX_HEADERS: usize = 100;
+const MAX_HEAD: usize = 64 * 1024;
+
+#[derive(Debug)]
+pub struct Outbound {
+    allow: Vec<Cidr>,
+    resolver: Resolver,
+    tls: Tls,
+}
+
+/// What one call may cost, all its redirects together.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    pub time: Duration,
+    /// The body is cut here and the rest left unread.
+    pub body: usize,
+    pub redirects: usize,
+}
+
+/// The last answer: where it came from, and at most as much of it as the limits let in.
+#[derive(Debug)]
+pub struct Answer {
+    pub url: Url,
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+#[derive(Debug)]
+pub enum Failure {
+    /// Not an address that this server calls, wherever it may lead.
+    Url(&'static str),
+    /// It leads, or may lead, to an address that is not public.
+    Blocked,
+    /// Redirected too often, or to where no call goes.
+    Redirect,
+    Unreachable(std::io::Error),
+    /// What came is not an answer that can be used.
+    Broken(Box<dyn std::error::Error + Send + Sync>),
+    Late,
+}
+
+impl Outbound {
+    pub fn new(allow: Vec<Cidr>, resolver: Resolver) -> Self {
+        Outbound { allow, resolver, tls: Tls::default() }
+    }
+
+    pub fn resolver(&self) -> &Resolver {
+        &self.resolver
+    }
+
+    /// Fetches what is at an address, following redirects.
+    pub async fn get(
+        &self,
+        target: Target,
+        accept: &'static str,
+        limits: Limits,
+    ) -> Result<Answer, Failure> {
+        let in_time = tokio::time::timeout(limits.time, self.follow(target, accept, limits)).await;
+        in_time.unwrap_or(Err(Failure::Late))
+    }
+
+    async fn follow(
+        &self,
+        mut target: Target,
+        accept: &'static str,
+        limits: Limits,
+    ) -> Result<Answer, Failure> {
+        let mut redirects = 0;
+        loop {
+            let mut driver = JoinSet::new();
+            let request = request(&target, accept)?;
+            let response = self.send(&target, request, &mut driver).await.map_err(|failure| {
+                // Only the first address is the caller's own fault.
+                if redirects > 0 { failure.of_redirect() } else { failure }
+            })?;
+            let Some(location) = location(&response) else {
+                return answer(target, response, limits.body).await;
+            };
+            redirects += 1;
+            if redirects > limits.redirects {
+                return Err(Failure::Redirect);
+            }
+            let location = location.to_str().map_err(|_| Failure::Redirect)?;
+            target = target.join(location).map_err(Failure::of_redirect)?;
+        }
+    }
+
+    /// One request on a connection of its own, which lives as long as `driver`.
+    async fn send(
+        &self,
+        target: &Target,
+        request: Request<Empty<Bytes>>,
+        driver: &mut JoinSet<()>,
+    ) -> Result<Response<Incoming>, Failure> {
+        let addresses = self.judge(target).await?;
+        let stream = connect(&addresses).await.map_err(Failure::Unreachable)?;
+        if target.is_tls() {
+            let stream = self.tls.connect(target.url(), stream).await;
+            speak(stream.map_err(Failure::Unreachable)?, request, driver).await
+        } else {
+            speak(stream, request, driver).await
+        }
+    }
+
+    /// The addresses that a call may connect to. If one of them is out of bounds, all are: which
+    /// of them a connection would take is not for the name's owner to choose.
+    async fn judge(&self, target: &Target) -> Result<Vec<SocketAddr>, Failure> {
+        const WRONG_PORT: Failure =
+            Failure::Url("Only the ports 80, 443, 8080 and 8443 are called");
+        let literal = target.literal();
+        if literal.is_none() && !target.has_web_port() && self.allow.is_empty() {
+            return Err(WRONG_PORT);
+        }
+        let found = match (literal, target.url().host_str()) {
+            (Some(address), _) => vec![address],
+            (None, Some(name)) => self.resolver.resolve(name).await,
+            (None, None) => Vec::new(),
+        };
+        let is_allowed = |address: &IpAddr| self.allow.iter().any(|block| block.contains(*address));
+        if !found.iter().all(|found| address::is_public(*found) || is_allowed(found)) {
+            return Err(Failure::Blocked);
+        }
+        if !target.has_web_port() && (found.is_empty() || !found.iter().all(is_allowed)) {
+            return Err(WRONG_PORT);
+        }
+        Ok(found.into_iter().map(|address| SocketAddr::new(address, target.port())).collect())
+    }
+}
+
+async fn connect(addresses: &[SocketAddr]) -> std::io::Result<TcpStream> {
+    let mut last = std::io::Error::other("the name has no address");
+    for address in addresses {
+        match tokio::time::timeout(CONNECT, TcpStream::connect(address)).await {
+            Ok(Ok(stream)) => return Ok(stream),
+            Ok(Err(error)) => last = error,
+            Err(late) => last = late.into(),
+        }
+    }
+    Err(last)
+}
+
+async fn speak<S>(
+    stream: S,
+    request: Request<Empty<Bytes>>,
+    driver: &mut JoinSet<()>,
+) -> Result<Response<Incoming>, Failure>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (mut sender, connection) = http1::Builder::new()
+        .max_headers(MAX_HEADERS)
+        .max_buf_size(MAX_HEAD)
+        .handshake(TokioIo::new(stream))
+        .await
+        .map_err(Failure::broken)?;
+    driver.spawn(async {
+        // Its error is also the error of the request or of the body.
+        let _ = connection.await;
+    });
+    sender.send_request(request).await.map_err(Failure::broken)
+}
+
+fn request(target: &Target, accept: &'static str) -> Result<Request<Empty<Bytes>>, Failure> {
+    Request::get(target.path_and_query()?)
+        .header(HOST, target.authority())
+        .header(USER_AGENT, AGENT)
+        .header(ACCEPT, accept)
+        // A compressed body could be a thousand times what it seems.
+        .header(ACCEPT_ENCODING, "identity")
+        .header(CONNECTION, "close")
+        .body(Empty::new())
+        .map_err(Failure::broken)
+}
+
+fn location(response: &Response<Incoming>) -> Option<&http::HeaderValue> {
+    matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308)
+        .then(|| response.headers().get(LOCATION))
+        .flatten()
+}
+
+async fn answer(
+    target: Target,
+    response: Response<Incoming>,
+    most: usize,
+) -> Result<Answer, Failure> {
+    let (head, mut body) = response.into_parts();
+    let encoding = head.headers.get(CONTENT_ENCODING).map(|value| value.as_bytes());
+    if encoding.is_some_and(|encoding| !encoding.eq_ignore_ascii_case(b"identity")) {
+        return Err(Failure::Broken("the body is compressed, though nobody asked".into()));
+    }
+    let mut whole = BytesMut::new();
+    while whole.len() < most {
+        let Some(frame) = body.frame().await else { break };
+        if let Ok(data) = frame.map_err(Failure::broken)?.into_data() {
+            let room = data.len().min(most - whole.len());
+            whole.extend_from_slice(&data[..room]);
+        }
+    }
+    Ok(Answer {
+        url: target.url().clone(),
+        status: head.status,
+        headers: head.headers,
+        body: whole.freeze(),
+    })
+}
+
+impl Failure {
+    fn broken(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Failure::Broken(error.into())
+    }
+
+    fn of_redirect(self) -> Self {
+        if matches!(self, Failure::Url(_)) { Failure::Redirect } else { self }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Url(why) => f.write_str(why),
+            Failure::Blocked => f.write_str("the address is not public"),
+            Failure::Redirect => f.write_str("redirected too often, or to where no call goes"),
+            Failure::Unreachable(error) => write!(f, "not reachable: {error}"),
+            Failure::Broken(error) => write!(f, "no usable answer: {error}"),
+            Failure::Late => f.write_str("not answered in time"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
