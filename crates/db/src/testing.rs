@@ -15,6 +15,7 @@ use crate::{Db, Options};
 
 const SUPERVISOR: &str = r#"
 bin=$1 dir=$2 port=$3 settings=$4
+trap '' PIPE # nobody may be left to read "ready", and the server must be stopped all the same
 cd "$dir" || exit 1
 finish() { rm -rf "$dir"; exit "$1"; }
 "$bin/initdb" -D data -U postgres -A trust -E UTF8 --locale=C --no-sync >log 2>&1 || { cat log >&2; finish 1; }
