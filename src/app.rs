@@ -13,6 +13,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::features;
 use crate::features::projects::registry::Registry;
+use crate::features::utils::Previews;
 use crate::http::limits::Limiter;
 use crate::http::router::Router;
 use crate::mail::Mailer;
@@ -37,6 +38,7 @@ pub struct AppState {
     pub router: Router,
     pub mailer: Mailer,
     pub outbound: Outbound,
+    pub previews: Previews,
     pub metrics: Metrics,
     /// Woken when a job has been added, so that it need not wait for the next look.
     pub job_added: Notify,
@@ -80,6 +82,7 @@ impl App {
             router: Router::new(features::operations())?,
             mailer,
             outbound: Outbound::new(config.outbound_allow.clone(), resolver),
+            previews: Previews::default(),
             metrics: Metrics::default(),
             job_added: Notify::new(),
             draining: watch::Sender::new(false),

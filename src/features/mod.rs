@@ -7,6 +7,7 @@ pub mod oauth;
 pub mod projects;
 pub mod server;
 pub mod users;
+pub mod utils;
 
 use std::sync::LazyLock;
 
@@ -20,6 +21,7 @@ pub fn operations() -> &'static [Operation] {
             crypto::operations(),
             oauth::operations(),
             users::operations(),
+            utils::operations(),
             projects::operations(),
             server::operations(),
         ]

@@ -12,3 +12,4 @@ mod sign_in;
 mod sign_out;
 mod sign_up;
 mod support;
+mod url_metadata;

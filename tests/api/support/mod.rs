@@ -6,6 +6,7 @@ mod app;
 mod contract;
 mod parallel;
 mod reply;
+pub mod site;
 
 pub use actors::{Actor, User};
 pub use app::{TestApp, TestConfig};
