@@ -76,6 +76,8 @@ pub async fn handle(app: &App, peer: SocketAddr, request: Request<Incoming>) -> 
     let answered = catch_panic(answer(app, peer.ip(), request, &mut seen)).await;
     let result = answered.unwrap_or_else(|| Err(Error::internal("the handler panicked")));
 
+    // A refusal by a limit of the operation's own speaks of that limit, not of the client's.
+    let is_limited = matches!(&result, Err(Error::RateLimited(_)));
     let refuses_origin = matches!(&result, Err(error) if error.is(cors::ORIGIN_NOT_ALLOWED));
     let context = Context {
         version: seen.version,
@@ -85,7 +87,7 @@ pub async fn handle(app: &App, peer: SocketAddr, request: Request<Incoming>) -> 
     let failure = result.as_ref().err().map(ToString::to_string);
     let mut response = result.unwrap_or_else(|error| render::error(error, context));
 
-    if let Some(standing) = seen.standing {
+    if let Some(standing) = seen.standing.filter(|_| !is_limited) {
         render::rate_headers(&mut response, standing);
     }
     if seen.operation.is_some_and(|operation| operation.no_store) {

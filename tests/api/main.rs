@@ -2,6 +2,7 @@
 //! with SQLite and once with PostgreSQL behind it.
 
 mod account_deletion;
+mod auth_limits;
 mod credentials;
 mod email_verification;
 mod external_users;
