@@ -14,4 +14,5 @@ mod sign_in;
 mod sign_out;
 mod sign_up;
 mod support;
+mod suspensions;
 mod url_metadata;

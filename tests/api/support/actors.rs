@@ -137,11 +137,15 @@ impl<'a> User<'a> {
 
     /// A further session of the same user.
     pub async fn sign_in_again(&self) -> User<'a> {
-        let body = json!({ "email": self.email, "password": Self::PASSWORD });
         let Actor { app, project, .. } = &self.actor;
-        let anybody = Actor { bearer: None, ..self.actor.clone() };
-        let signed_in = anybody.post("/auth/sign-in", body).await.expect(200);
+        let signed_in = self.sign_in_reply().await.expect(200);
         Self::from_reply(app, project.parse().unwrap(), &signed_in)
+    }
+
+    pub async fn sign_in_reply(&self) -> Reply {
+        let body = json!({ "email": self.email, "password": Self::PASSWORD });
+        let anybody = Actor { bearer: None, ..self.actor.clone() };
+        anybody.post("/auth/sign-in", body).await
     }
 
     /// The user that a sign-up, sign-in or refresh has answered with.
