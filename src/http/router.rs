@@ -53,6 +53,5 @@ pub struct Match {
 fn find(table: &Table, method: &Method, path: &str) -> Option<Match> {
     let found = table.at(path).ok()?;
     let operation = found.value.iter().find(|operation| operation.method == *method)?;
-    let params = found.params.iter().map(|(name, value)| (name, value));
-    Some(Match { operation, params: Value::from_iter(params) })
+    Some(Match { operation, params: Value::from_iter(found.params.iter()) })
 }

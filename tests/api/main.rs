@@ -1,6 +1,8 @@
 //! The API as its users meet it: every test talks HTTP to a real server on a free port, once
 //! with SQLite and once with PostgreSQL behind it.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod account_deletion;
 mod auth_limits;
 mod credentials;
