@@ -1,29 +1,26 @@
 //! Requests that race each other: all of them are on their way before the first is answered.
 
 use std::future::Future;
-use std::pin::Pin;
 use std::task::Poll;
 
 use super::Reply;
 
 /// Drives all futures at once; their outcomes in the order they were given.
 pub async fn all_at_once<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
-    let mut running: Vec<(Pin<Box<F>>, Option<F::Output>)> =
-        futures.into_iter().map(|future| (Box::pin(future), None)).collect();
+    let mut running: Vec<_> = futures.into_iter().map(Box::pin).collect();
+    let mut outcomes: Vec<Option<F::Output>> = running.iter().map(|_| None).collect();
     std::future::poll_fn(|context| {
-        for (future, outcome) in running.iter_mut().filter(|(_, outcome)| outcome.is_none()) {
-            if let Poll::Ready(value) = future.as_mut().poll(context) {
+        for (future, outcome) in running.iter_mut().zip(&mut outcomes) {
+            if outcome.is_none()
+                && let Poll::Ready(value) = future.as_mut().poll(context)
+            {
                 *outcome = Some(value);
             }
         }
-        if running.iter().all(|(_, outcome)| outcome.is_some()) {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
+        if outcomes.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
     })
     .await;
-    running.into_iter().filter_map(|(_, outcome)| outcome).collect()
+    outcomes.into_iter().flatten().collect()
 }
 
 /// How many of the replies have this status.
