@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use lettre::message::Mailbox;
-use lettre::message::header::ContentType;
+use lettre::message::header::{ContentTransferEncoding, ContentType};
+use lettre::message::{Body, Mailbox};
 use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 
 use crate::error::{Error, Result};
@@ -57,7 +57,7 @@ impl Mailer {
             .message_id(Some(format!("<{id}@{}>", self.from.email.domain())))
             .subject(mail.subject)
             .header(ContentType::TEXT_PLAIN)
-            .body(mail.text)
+            .body(as_it_is(mail.text))
             .map_err(Error::internal)?;
         match &self.way {
             Way::Smtp(transport) => {
@@ -69,6 +69,16 @@ impl Mailer {
             }
         }
     }
+}
+
+/// Without an encoding where the standard asks for none, so that a link can be copied from the file.
+fn as_it_is(text: String) -> Body {
+    let is_plain = text.is_ascii() && !text.contains('\0') && text.lines().all(|l| l.len() < 998);
+    if !is_plain {
+        return Body::new(text);
+    }
+    let lines = text.lines().collect::<Vec<_>>().join("\r\n");
+    Body::dangerous_pre_encoded(lines.into_bytes(), ContentTransferEncoding::SevenBit)
 }
 
 fn parse_from(from: &str) -> Result<Mailbox, String> {

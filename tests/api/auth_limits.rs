@@ -151,6 +151,7 @@ async fn an_account_is_guarded_against_guesses_from_everywhere(app: TestApp) {
     let right = body(&user.email, User::PASSWORD);
     let refused = from(100).post("/auth/sign-in", right.clone()).await;
     check_refusal(&refused, "Too many sign in attempts, please try again later", 100, 3600);
+    app.service().post("/auth/sign-in", right.clone()).await.expect(200);
     from(101).post("/auth/sign-in", body(&other.email, User::PASSWORD)).await.expect(200);
     app.advance(Duration::from_secs(3600));
     from(102).post("/auth/sign-in", right).await.expect(200);

@@ -208,6 +208,13 @@ async fn a_short_code_is_void_after_five_wrong_tries(app: TestApp) {
         verify(&app, &wrong).await.expect(400);
     }
     verify(&app, &long).await.expect(200);
+    // Old links, opened again, are no guesses.
+    let user = app.user().await;
+    let short = code_for(&app, &user, "numeric").await;
+    for _ in 0..10 {
+        verify(&app, &long).await.expect(400);
+    }
+    verify(&app, &short).await.expect(200);
 }
 
 async fn of_parallel_verifications_with_one_code_one_holds(app: TestApp) {

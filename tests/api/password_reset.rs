@@ -220,9 +220,12 @@ async fn the_page_keeps_its_token_to_itself_and_its_form_works(app: TestApp) {
     let address = format!("/v8/{}/auth/reset-password?token={token}", app.project.id);
     let form = format!("token={token}&newPassword=battery+staple");
     let media = "application/x-www-form-urlencoded";
-    let done = browser.raw(Method::POST, &address, media, form).await;
+    let done = browser.raw(Method::POST, &address, media, form.clone()).await;
     assert_eq!(done.status, 200, "{}", done.text());
     assert_eq!(done.header("content-type"), Some("text/html; charset=utf-8"));
     assert_eq!(done.header("referrer-policy"), Some("no-referrer"));
+    let used = browser.raw(Method::POST, &address, media, form).await;
+    assert_eq!(used.status, 400, "{}", used.text());
+    assert_eq!(used.header("content-type"), Some("text/html; charset=utf-8"));
     sign_in(&app, &user.email, NEW).await.expect(200);
 }

@@ -36,6 +36,11 @@ pub(super) fn reset_done() -> Page {
     page(StatusCode::OK, "Password changed", text)
 }
 
+pub(super) fn reset_refused() -> Page {
+    let text = "<p>The link has been used or is too old. Ask for a new one in the app.</p>";
+    page(StatusCode::BAD_REQUEST, "Password not changed", text)
+}
+
 pub(super) fn verified() -> Page {
     page(StatusCode::OK, "Email verified", "<p>Thank you. You can close this page.</p>")
 }
@@ -94,7 +99,7 @@ impl<T: Serialize + JsonSchema + Send + 'static> Reply for JsonOrPage<T> {
 
     fn describe(generator: &mut SchemaGenerator) -> Vec<ReplyDoc> {
         let mut docs = Json::<T>::describe(generator);
-        docs.push(html_doc(200, generator));
+        docs.extend([200, 400].map(|status| html_doc(status, generator)));
         docs
     }
 }

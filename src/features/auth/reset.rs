@@ -42,11 +42,22 @@ pub(super) struct ResetPassword {
     new_password: Password,
 }
 
-/// Ends every session of the user. A token works once, whoever comes first.
 pub(super) async fn reset_password(
     call: Call<Anyone>,
     Body(body): Body<ResetPassword>,
 ) -> Result<JsonOrPage<Done>> {
+    match reset(&call, body).await {
+        Ok(()) if call.wants_html => Ok(JsonOrPage::Page(pages::reset_done())),
+        Ok(()) => Ok(JsonOrPage::Json(Done::saying("Password has been reset successfully."))),
+        Err(error) if call.wants_html && error.is(INVALID_RESET_TOKEN) => {
+            Ok(JsonOrPage::Page(pages::reset_refused()))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Ends every session of the user. A token works once, whoever comes first.
+async fn reset(call: &Call<Anyone>, body: ResetPassword) -> Result<()> {
     let (app, project, now) = (&call.app, call.project.id, call.now);
     let token = hash(&body.token);
     let looked_up = token.clone();
@@ -60,11 +71,7 @@ pub(super) async fn reset_password(
         users::set_password(tx, project, user, &new_hash, now)?;
         store::delete_families(tx, project, user, None)
     });
-    reset.await?;
-    if call.wants_html {
-        return Ok(JsonOrPage::Page(pages::reset_done()));
-    }
-    Ok(JsonOrPage::Json(Done::saying("Password has been reset successfully.")))
+    reset.await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

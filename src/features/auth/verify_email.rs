@@ -1,5 +1,7 @@
 //! Send Verification Email, Verify Email, and the link that does the same from a mail.
 
+use std::ops::RangeInclusive;
+
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +20,8 @@ use crate::ids::UserId;
 use crate::jobs::{self, Job};
 use crate::random::{Random, hex};
 
+/// How long a code that is typed may be: long enough not to be guessed too soon.
+const CODE_LENGTHS: RangeInclusive<usize> = 6..=12;
 /// Wrong guesses after which a code that can be guessed is void.
 const MOST_WRONG_TRIES: i64 = 5;
 
@@ -75,7 +79,7 @@ pub(super) async fn send_verification_email(
     Body(body): Body<SendVerification>,
 ) -> Result<Json<Done>> {
     let token_length = body.token_length.unwrap_or(6);
-    if body.token_format.is_guessable() && !(6..=12).contains(&token_length) {
+    if body.token_format.is_guessable() && !CODE_LENGTHS.contains(&token_length) {
         return Err(INVALID_BODY.because("tokenLength must be within 6..12"));
     }
     if body.redirect_url.as_deref().is_some_and(|url| safe_redirect(url).is_none()) {
@@ -159,10 +163,14 @@ pub(super) async fn verify_email_link(
 /// Whether the token was live. It is used up, with all others of its user.
 async fn verify(call: &Call<OptionalViewer>, token: &str, viewer: Option<UserId>) -> Result<bool> {
     let (project, now) = (call.project.id, call.now);
+    // A link that is too old is no guess: it could not have hit a code that is typed.
+    let is_guess = CODE_LENGTHS.contains(&token.len());
     let token = hash(token);
     let verified = call.app.db.write(move |tx| {
         let Some(user) = store::take_verification(tx, project, &token, viewer, now)? else {
-            store::count_wrong_try(tx, project, viewer, MOST_WRONG_TRIES)?;
+            if is_guess {
+                store::count_wrong_try(tx, project, viewer, MOST_WRONG_TRIES)?;
+            }
             return Ok(false);
         };
         users::set_verified(tx, project, user, now)?;

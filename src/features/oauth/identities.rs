@@ -7,7 +7,7 @@ use crate::auth::caller::{NO_USER_FOUND, Viewer};
 use crate::error::{Error, Result};
 use crate::features::auth::session::Done;
 use crate::features::oauth::store::{self, IdentityRow};
-use crate::features::oauth::{IDENTITY_NOT_FOUND, LAST_IDENTITY};
+use crate::features::oauth::{IDENTITY_NOT_FOUND, LAST_IDENTITY, USER_NOT_FOUND};
 use crate::features::users::store as users;
 use crate::http::input::Path;
 use crate::http::operation::Call;
@@ -73,7 +73,7 @@ pub(super) async fn unlink_identity(
 ) -> Result<Json<Done>> {
     let (project, user) = (call.project.id, call.caller.user);
     let unlinked = call.app.db.write(move |tx| {
-        let row = users::find_for_update(tx, project, user)?.ok_or(NO_USER_FOUND)?;
+        let row = users::find_for_update(tx, project, user)?.ok_or(USER_NOT_FOUND)?;
         let identities = store::providers(tx, project, user)?.len();
         if !store::delete(tx, project, user, path.identity_id)? {
             return Err(Error::from(IDENTITY_NOT_FOUND));

@@ -10,6 +10,7 @@ use crate::http::input::Invalid;
 use crate::http::operation::Operation;
 
 const IDENTITY_NOT_FOUND: Fault = Fault::new(404, "oauth/identity-not-found", "Identity not found");
+const USER_NOT_FOUND: Fault = Fault::new(404, "oauth/user-not-found", "User not found");
 const LAST_IDENTITY: Fault = Fault::new(
     400,
     "oauth/last-identity",
@@ -37,6 +38,7 @@ pub fn operations() -> Vec<Operation> {
             identities::unlink_identity,
         )
         .open_to_suspended()
+        .user_gone(USER_NOT_FOUND)
         .errors(&[LAST_IDENTITY]),
     ]
 }

@@ -172,14 +172,14 @@ impl TestApp {
         jobs::run_due(&self.app).await.unwrap()
     }
 
-    /// The text of every mail sent so far as its reader sees it, oldest first.
+    /// The text of every mail sent so far, oldest first.
     pub fn mails(&self) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(self.data_dir.join("outbox")) else {
             return Vec::new();
         };
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
         paths.sort_by_key(|path| path.metadata().unwrap().modified().unwrap());
-        paths.iter().map(|path| readable(&std::fs::read_to_string(path).unwrap())).collect()
+        paths.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect()
     }
 
     /// Does what is due and hands over the one mail that it sent.
@@ -269,12 +269,6 @@ async fn template() -> String {
         made
     });
     url.await.clone()
-}
-
-/// Undoes quoted-printable, as far as the ASCII of our mails goes.
-fn readable(mail: &str) -> String {
-    let unfolded = mail.replace("=\r\n", "");
-    if mail.contains("quoted-printable") { unfolded.replace("=3D", "=") } else { mail.to_owned() }
 }
 
 fn fresh_directory() -> PathBuf {
