@@ -15,10 +15,12 @@ const MAX_MODULUS_BYTES: usize = 512;
 /// More than the base64 of a PEM of a 4096-bit private key; longer texts are not even parsed.
 const MAX_PRIVATE_KEY_TEXT: usize = 6 * 1024;
 
-/// A new pair as the contract stores and shows it: base64 of the PEM text.
+/// A new pair: the public key as it is stored, the private one as it is shown.
 #[derive(Debug, Clone)]
 pub struct KeyPair {
+    /// Base64 of the PEM text.
     pub public: String,
+    /// The PEM text.
     pub private: String,
 }
 
@@ -28,17 +30,20 @@ pub fn generate() -> Option<KeyPair> {
     let public: PublicKeyX509Der<'_> = pair.public_key().as_der().ok()?;
     Some(KeyPair {
         public: STANDARD.encode(pem("PUBLIC KEY", public.as_ref())),
-        private: STANDARD.encode(pem("PRIVATE KEY", private.as_ref())),
+        private: pem("PRIVATE KEY", private.as_ref()),
     })
 }
 
-/// Signs the claims with a private key given as base64 of its PEM; `None` if it is no usable key.
+/// Signs the claims with a private key, given as its PEM or as base64 of that; `None` if it is no
+/// usable key.
 pub fn sign(private_key: &str, claims: &Value) -> Option<String> {
     if private_key.len() > MAX_PRIVATE_KEY_TEXT {
         return None;
     }
-    let text = String::from_utf8(STANDARD.decode(private_key.trim()).ok()?).ok()?;
-    let der = from_pem(&text)?;
+    let der = match private_key.trim() {
+        pem if pem.starts_with("-----BEGIN ") => from_pem(pem)?,
+        encoded => from_base64_of_pem(encoded)?,
+    };
     let pair = RsaKeyPair::from_pkcs8(&der).or_else(|_| RsaKeyPair::from_der(&der)).ok()?;
     if pair.public_modulus_len() > MAX_MODULUS_BYTES {
         return None;
@@ -60,7 +65,7 @@ pub fn verify<'k>(token: &str, public_keys: impl Iterator<Item = &'k str>) -> Op
         return None;
     }
     let signature = BASE64.decode(signature).ok()?;
-    let holds = public_keys.filter_map(decode_public).any(|der| {
+    let holds = public_keys.filter_map(from_base64_of_pem).any(|der| {
         let key = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, der);
         key.verify(signed.as_bytes(), &signature).is_ok()
     });
@@ -70,7 +75,7 @@ pub fn verify<'k>(token: &str, public_keys: impl Iterator<Item = &'k str>) -> Op
     serde_json::from_slice(&BASE64.decode(payload).ok()?).ok()
 }
 
-fn decode_public(key: &str) -> Option<Vec<u8>> {
+fn from_base64_of_pem(key: &str) -> Option<Vec<u8>> {
     from_pem(&String::from_utf8(STANDARD.decode(key).ok()?).ok()?)
 }
 
@@ -102,6 +107,8 @@ mod tests {
         let token = sign(&pair.private, &json!({ "sub": "7" })).unwrap();
         let keys = [other.public.as_str(), pair.public.as_str()];
         assert_eq!(verify(&token, keys.into_iter()).unwrap()["sub"], "7");
+        let encoded = STANDARD.encode(&pair.private);
+        assert_eq!(sign(&encoded, &json!({ "sub": "7" })), Some(token.clone()));
         assert!(verify(&token, [other.public.as_str()].into_iter()).is_none());
         assert!(verify(&token, std::iter::empty()).is_none());
     }

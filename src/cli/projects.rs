@@ -115,7 +115,7 @@ fn create(admin: &Admin, name: String, bundles: &str, id: Option<ProjectId>) -> 
     let private = &secrets.jwt.private;
     let text = format!(
         "project      {id}\nname         {name}\nservice key  {service}\nmaster key   {master}\n\
-         private key  {private}\n\nThe keys are not shown again.\n"
+         \nThe key for external sign-in:\n\n{private}\nThe keys are not shown again.\n"
     );
     let json = json!({
         "projectId": id,
@@ -178,7 +178,7 @@ fn rotate_jwt_key(admin: &Admin, id: ProjectId) -> CommandResult {
     let now = admin.world.clock.now();
     let public = pair.public.clone();
     found(admin.write(move |tx| store::rotate_public_key(tx, id, &public, now))?)?;
-    let text = format!("private key  {}\n\nIt is not shown again.\n", pair.private);
+    let text = format!("{}\nIt is not shown again.\n", pair.private);
     let json = json!({ "projectId": id, "jwtPrivateKey": pair.private });
     Ok(Output { text, json })
 }

@@ -210,7 +210,8 @@ async fn answer(
         params: route.params,
         query: pairs(head.uri.query().unwrap_or_default()),
         body,
-        form: header_has(CONTENT_TYPE, "application/x-www-form-urlencoded"),
+        form: operation.takes_forms
+            && header_has(CONTENT_TYPE, "application/x-www-form-urlencoded"),
         wants_html: header_has(ACCEPT, "text/html"),
     };
     match &operation.run {

@@ -121,7 +121,7 @@ impl Input for page::Page {
     }
 }
 
-/// A JSON body; a form body is read by the same types, as strings.
+/// A JSON body, whatever its type is called; a form is read by the same types, as strings.
 #[derive(Debug)]
 pub struct Body<T>(pub T);
 

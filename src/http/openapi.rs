@@ -116,7 +116,11 @@ fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
             json!({ "requests": rate.max, "seconds": rate.window.as_secs() });
     }
     if let Some(body) = input.body {
-        described["requestBody"] = json!({ "content": { "application/json": { "schema": body } } });
+        let mut content = json!({ "application/json": { "schema": body } });
+        if operation.takes_forms {
+            content["application/x-www-form-urlencoded"] = json!({ "schema": body });
+        }
+        described["requestBody"] = json!({ "content": content });
     }
     match operation.credential {
         Credential::Ignored => {}

@@ -45,6 +45,8 @@ pub struct Operation {
     pub key_refusal: Option<Fault>,
     pub invalid: Invalid,
     pub errors: &'static [Fault],
+    /// A form's encoding is understood beside JSON, for the page that posts to it.
+    pub takes_forms: bool,
     /// Replies that hold tokens or personal data are kept out of every cache.
     pub no_store: bool,
     pub input: fn(&mut SchemaGenerator) -> InputDoc,
@@ -82,7 +84,7 @@ pub struct Arrival {
     pub params: Value,
     pub query: Value,
     pub body: Bytes,
-    /// The body is `application/x-www-form-urlencoded`.
+    /// The body is a form's, not JSON.
     pub form: bool,
     /// The caller is a browser that wants a page.
     pub wants_html: bool,
@@ -149,6 +151,7 @@ impl Operation {
             key_refusal: None,
             invalid,
             errors: &[],
+            takes_forms: false,
             no_store: false,
             input: |generator| {
                 let mut doc = InputDoc::default();
@@ -185,6 +188,7 @@ impl Operation {
             key_refusal: None,
             invalid: Invalid::all(crate::http::dispatch::INVALID_JSON),
             errors: &[],
+            takes_forms: false,
             no_store: false,
             input: |_| InputDoc::default(),
             replies: O::describe,
@@ -218,6 +222,10 @@ impl Operation {
 
     pub fn errors(self, errors: &'static [Fault]) -> Self {
         Operation { errors, ..self }
+    }
+
+    pub fn takes_forms(self) -> Self {
+        Operation { takes_forms: true, ..self }
     }
 
     pub fn no_store(self) -> Self {

@@ -168,6 +168,7 @@ fn password_operations() -> Vec<Operation> {
         .rate(reset_rate),
         post("/auth/reset-password", "Reset Password", INVALID, reset::reset_password)
             .rate(reset_rate)
+            .takes_forms()
             .errors(&[INVALID_RESET_TOKEN]),
         Operation::new(
             Method::GET,
