@@ -18,3 +18,6 @@ mod sign_up;
 mod support;
 mod suspensions;
 mod url_metadata;
+mod user_lookup;
+mod user_updates;
+mod users;

@@ -103,7 +103,7 @@ impl Vouched {
             _ => String::new(),
         };
         let sub = ForeignId::try_from(sub).map(ForeignId::into_text);
-        let sub = sub.ok().filter(|sub| !sub.is_empty() && !sub.contains('\0'));
+        let sub = sub.ok().filter(|sub| !sub.contains('\0'));
         let sub = sub.ok_or_else(|| INVALID_BODY.because("sub must be the id of the user"))?;
         let data = match claims["userData"].take() {
             Value::Null => UserData::default(),

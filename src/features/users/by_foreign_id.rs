@@ -11,7 +11,7 @@ use crate::features::users::model::FetchedUser;
 use crate::features::users::reputation::ReputationQuery;
 use crate::features::users::rules::{Avatar, Bio, ForeignId, Metadata, Name, Username};
 use crate::features::users::store::{self, UserRow};
-use crate::features::users::{DUPLICATE_USER_FIELD, INVALID_QUERY, NOT_FOUND};
+use crate::features::users::{DUPLICATE_USER_FIELD, DUPLICATE_USERNAME, INVALID_QUERY, NOT_FOUND};
 use crate::http::include::Include;
 use crate::http::input::{Flag, Query};
 use crate::http::operation::Call;
@@ -45,9 +45,6 @@ pub(super) async fn fetch_by_foreign_id(
 ) -> Result<FoundOrCreated<FetchedUser>> {
     let shown = Shown::new(&call, &query.include, &query.reputation)?;
     let foreign_id = query.foreign_id.into_text();
-    if foreign_id.is_empty() {
-        return Err(INVALID_QUERY.because("foreignId must not be empty"));
-    }
     let creates = query.create_if_not_found.0 && call.caller.is_key();
     match find(&call, shown, foreign_id.clone()).await? {
         Some(user) => return Ok(FoundOrCreated::Found(user)),
@@ -72,9 +69,14 @@ pub(super) async fn fetch_by_foreign_id(
         shown.user(tx, &new).map(FoundOrCreated::Created)
     });
     match created.await {
-        // Another caller was quicker: theirs is the user.
-        Err(error) if error.is(DUPLICATE_USER_FIELD) => {
-            find(&call, shown, foreign_id).await?.map(FoundOrCreated::Found).ok_or(NOT_FOUND.into())
+        // Another caller may have been quicker: then theirs is the user. An engine names only one
+        // of the values that clash, so the same call made twice may seem to clash by username.
+        Err(error) if error.is(DUPLICATE_USER_FIELD) || error.is(DUPLICATE_USERNAME) => {
+            match find(&call, shown, foreign_id).await? {
+                Some(user) => Ok(FoundOrCreated::Found(user)),
+                None if error.is(DUPLICATE_USERNAME) => Err(error),
+                None => Err(NOT_FOUND.into()),
+            }
         }
         answer => answer,
     }

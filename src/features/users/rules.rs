@@ -1,9 +1,10 @@
 //! What a profile field may be. Each rule is a type that can only be built from a value that
 //! keeps it, so that sign-up, updates and external sign-in all apply the same one.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -158,36 +159,71 @@ trimmed_texts! {
     Bio at most 300;
     /// An address of a picture; it is stored and shown, never fetched.
     Avatar at most 2048;
-    ForeignId at most 255;
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
-#[serde(try_from = "LooseLocation")]
-#[schemars(inline)]
+/// What the application itself calls a user; kept and compared exactly as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline, extend("minLength" = 1, "maxLength" = 255))]
+pub struct ForeignId(String);
+
+impl ForeignId {
+    pub fn into_text(self) -> String {
+        self.0
+    }
+}
+
+impl TryFrom<String> for ForeignId {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        match text.chars().count() {
+            1..=255 if !text.trim().is_empty() => Ok(ForeignId(text)),
+            _ => Err("must have 1 to 255 characters, not all of them blank"),
+        }
+    }
+}
+
+/// Read from an object alone: two numbers in an array would leave open which comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "Map<String, Value>")]
 pub struct Location {
     pub latitude: f64,
     pub longitude: f64,
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[schemars(inline)]
-struct LooseLocation {
-    #[schemars(range(min = -90, max = 90))]
-    latitude: f64,
-    #[schemars(range(min = -180, max = 180))]
-    longitude: f64,
-}
-
-impl TryFrom<LooseLocation> for Location {
+impl TryFrom<Map<String, Value>> for Location {
     type Error = &'static str;
 
-    fn try_from(loose: LooseLocation) -> Result<Self, Self::Error> {
-        let LooseLocation { latitude, longitude } = loose;
-        if (-90.0..=90.0).contains(&latitude) && (-180.0..=180.0).contains(&longitude) {
-            Ok(Location { latitude, longitude })
-        } else {
-            Err("latitude must be within -90..90 and longitude within -180..180")
+    fn try_from(map: Map<String, Value>) -> Result<Self, Self::Error> {
+        let number = |name: &str, most: f64| {
+            map.get(name).and_then(Value::as_f64).filter(|n| (-most..=most).contains(n))
+        };
+        match (number("latitude", 90.0), number("longitude", 180.0)) {
+            (Some(latitude), Some(longitude)) => Ok(Location { latitude, longitude }),
+            _ => Err("needs a latitude within -90..90 and a longitude within -180..180"),
         }
+    }
+}
+
+impl JsonSchema for Location {
+    fn schema_name() -> Cow<'static, str> {
+        "Location".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "required": ["latitude", "longitude"],
+            "properties": {
+                "latitude": { "type": "number", "minimum": -90, "maximum": 90 },
+                "longitude": { "type": "number", "minimum": -180, "maximum": 180 },
+            },
+        })
     }
 }
 

@@ -11,7 +11,7 @@ pub mod site;
 pub use actors::{Actor, User};
 pub use app::{TestApp, TestProject};
 pub use parallel::{all_at_once, count};
-pub use reply::Reply;
+pub use reply::{Reply, keys};
 
 /// Declares the tests of a file: each is an `async fn(TestApp)` and runs on both engines.
 macro_rules! on_both_engines {

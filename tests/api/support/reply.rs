@@ -44,10 +44,35 @@ impl Reply {
         body
     }
 
+    /// The status with what tells replies of that status apart: the code, or the plain text.
+    /// For tables of who may do what.
+    pub fn outcome(&self) -> String {
+        let body = self.json();
+        let plain =
+            self.header("content-type").is_some_and(|media| media.starts_with("text/plain"));
+        match body["code"].as_str() {
+            Some(code) => format!("{} {code}", self.status),
+            None if plain => format!("{} {}", self.status, self.text()),
+            None => self.status.to_string(),
+        }
+    }
+
+    /// The names of the body's keys, sorted.
+    pub fn keys(&self) -> Vec<String> {
+        keys(&self.json())
+    }
+
     /// A reply of plain text.
     #[track_caller]
     pub fn says(&self, status: u16, text: &str) {
         assert_eq!((self.status, self.text().as_str()), (status, text));
         assert_eq!(self.header("content-type"), Some("text/plain; charset=utf-8"));
     }
+}
+
+/// The names of an object's keys, sorted.
+pub fn keys(value: &Value) -> Vec<String> {
+    let mut keys: Vec<String> = value.as_object().unwrap().keys().cloned().collect();
+    keys.sort();
+    keys
 }
