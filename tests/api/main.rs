@@ -5,6 +5,8 @@
 
 mod account_deletion;
 mod auth_limits;
+mod conventions;
+mod cors;
 mod credentials;
 mod email_verification;
 mod external_users;
@@ -12,7 +14,9 @@ mod identities;
 mod mail;
 mod password_reset;
 mod passwords;
+mod rate_limits;
 mod refresh;
+mod request_bodies;
 mod service_key;
 mod sign_in;
 mod sign_out;

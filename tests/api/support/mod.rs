@@ -9,7 +9,7 @@ mod reply;
 pub mod site;
 
 pub use actors::{Actor, User};
-pub use app::{TestApp, TestProject};
+pub use app::{TestApp, TestConfig, TestProject};
 pub use parallel::{all_at_once, count};
 pub use reply::{Reply, keys};
 
