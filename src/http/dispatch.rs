@@ -8,9 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::header::{
-    ACCEPT, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ORIGIN, TRANSFER_ENCODING,
-};
+use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, ORIGIN};
 use http::{HeaderMap, Method, Request};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
@@ -40,8 +38,8 @@ pub const UNSUPPORTED_ENCODING: Fault =
 pub const BODY_TIMEOUT: Fault =
     Fault::new(408, "request/timeout", "The body did not arrive in time");
 pub const BODY_BROKEN: Fault = Fault::new(400, "request/broken", "The body could not be read");
-pub const AMBIGUOUS_LENGTH: Fault =
-    Fault::new(400, "request/ambiguous-length", "The length of the body is ambiguous");
+pub const HEAD_TOO_LARGE: Fault =
+    Fault::new(431, "request/headers-too-large", "The headers are too large");
 
 /// Faults that any operation may answer with, whatever it does.
 pub const GENERAL_FAULTS: &[Fault] = &[
@@ -50,7 +48,7 @@ pub const GENERAL_FAULTS: &[Fault] = &[
     UNSUPPORTED_ENCODING,
     BODY_TIMEOUT,
     BODY_BROKEN,
-    AMBIGUOUS_LENGTH,
+    HEAD_TOO_LARGE,
     projects::INVALID_PROJECT_ID,
     projects::NOT_FOUND,
     projects::PENDING_DELETION,
@@ -61,6 +59,8 @@ pub const GENERAL_FAULTS: &[Fault] = &[
 
 const MAX_JSON_BODY: usize = 2 * 1024 * 1024;
 const MAX_URI: usize = 8 * 1024;
+/// The connection's buffer bounds a head too, but only to about twice its size.
+const MAX_HEADERS: usize = 32 * 1024;
 /// Requests under way at once; beyond that the honest answer is to come back later.
 const MAX_IN_FLIGHT: i64 = 4096;
 
@@ -149,8 +149,10 @@ async fn answer(
     if head.uri.path_and_query().is_some_and(|uri| uri.as_str().len() > MAX_URI) {
         return Err(URI_TOO_LONG.into());
     }
-    if head.headers.contains_key(TRANSFER_ENCODING) && head.headers.contains_key(CONTENT_LENGTH) {
-        return Err(AMBIGUOUS_LENGTH.into());
+    let line =
+        |(name, value): (&http::HeaderName, &http::HeaderValue)| name.as_str().len() + value.len();
+    if head.headers.iter().map(line).sum::<usize>() > MAX_HEADERS {
+        return Err(HEAD_TOO_LARGE.into());
     }
     let address = Address::parse(head.uri.path()).ok_or(ROUTE_NOT_FOUND)?;
     let (version, named_project) = match &address.scope {

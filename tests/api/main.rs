@@ -5,6 +5,7 @@
 
 mod account_deletion;
 mod auth_limits;
+mod connections;
 mod conventions;
 mod cors;
 mod credentials;

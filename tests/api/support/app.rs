@@ -46,37 +46,47 @@ pub struct TestApp {
     pub(super) client: Client,
     pub(super) users: AtomicU32,
     engine: Engine,
-    settings: Vec<(String, String)>,
+    settings: TestConfig,
     data_dir: PathBuf,
     database: Option<String>,
 }
 
-/// Settings that a test changes before its server starts.
-#[derive(Debug)]
-pub struct TestConfig(Vec<(String, String)>);
+/// What a test changes before its server starts.
+#[derive(Debug, Clone, Default)]
+pub struct TestConfig {
+    variables: Vec<(String, String)>,
+    adjustments: Vec<fn(&mut Config)>,
+}
 
 impl TestConfig {
     pub fn set(&mut self, variable: &str, value: &str) {
-        self.0.push((variable.to_owned(), value.to_owned()));
+        self.variables.push((variable.to_owned(), value.to_owned()));
+    }
+
+    /// For what no variable sets, such as the time a client may take.
+    pub fn adjust(&mut self, change: fn(&mut Config)) {
+        self.adjustments.push(change);
     }
 }
 
 impl TestApp {
     /// Rate limits are off unless a test switches them on.
     pub async fn start(engine: Engine) -> TestApp {
-        Self::launch(engine, vec![("TOWNHALL_RATE_LIMITS".to_owned(), "off".to_owned())]).await
+        let mut config = TestConfig::default();
+        config.set("TOWNHALL_RATE_LIMITS", "off");
+        Self::launch(engine, config).await
     }
 
     /// The same engine, another server with other settings. The first one goes away.
     pub async fn restart_with(self, change: impl FnOnce(&mut TestConfig)) -> TestApp {
-        let mut config = TestConfig(self.settings.clone());
+        let mut config = self.settings.clone();
         change(&mut config);
         let engine = self.engine;
         drop(self);
-        Self::launch(engine, config.0).await
+        Self::launch(engine, config).await
     }
 
-    async fn launch(engine: Engine, settings: Vec<(String, String)>) -> TestApp {
+    async fn launch(engine: Engine, settings: TestConfig) -> TestApp {
         let data_dir = fresh_directory();
         let (url, database) = match engine {
             Engine::Sqlite => (format!("sqlite://{}/townhall.db", data_dir.display()), None),
@@ -207,7 +217,7 @@ impl Drop for TestApp {
     }
 }
 
-fn configure(settings: &[(String, String)], data_dir: &std::path::Path, url: &str) -> Config {
+fn configure(settings: &TestConfig, data_dir: &std::path::Path, url: &str) -> Config {
     let data_dir = data_dir.display().to_string();
     let find = |name: &str| match name {
         "TOWNHALL_DATA_DIR" => Some(data_dir.clone()),
@@ -215,10 +225,13 @@ fn configure(settings: &[(String, String)], data_dir: &std::path::Path, url: &st
         "TOWNHALL_LISTEN" => Some("127.0.0.1:0".to_owned()),
         "TOWNHALL_PUBLIC_URL" => Some("https://community.example".to_owned()),
         other => {
-            settings.iter().rev().find(|(key, _)| key == other).map(|(_, value)| value.clone())
+            let set = settings.variables.iter().rev().find(|(key, _)| key == other);
+            set.map(|(_, value)| value.clone())
         }
     };
-    Config::from_sources(&Flags::default(), &find).unwrap()
+    let mut config = Config::from_sources(&Flags::default(), &find).unwrap();
+    settings.adjustments.iter().for_each(|adjust| adjust(&mut config));
+    config
 }
 
 async fn create_project(app: &App, bundles: Vec<Bundle>) -> TestProject {

@@ -1,0 +1,251 @@
+//! Below HTTP's surface: clients that are slow, send too much or contradict themselves, and a
+//! server that stops. These tests speak to the socket themselves.
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use tokio::task::block_in_place;
+
+use crate::support::{TestApp, on_both_engines};
+
+on_both_engines![
+    a_slow_head_is_cut_off,
+    a_slow_body_is_cut_off,
+    too_large_a_head_is_refused,
+    a_length_that_is_ambiguous_smuggles_nothing,
+    what_is_not_http_is_refused,
+    a_body_nobody_reads_is_not_the_next_request,
+    connections_are_limited_in_number,
+    a_draining_server_finishes_what_it_began_and_then_refuses,
+];
+
+/// Far longer than anything here takes: a test that would wait for ever fails instead.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn connect(app: &TestApp) -> TcpStream {
+    let stream = TcpStream::connect(app.address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
+
+fn send(stream: &mut TcpStream, text: &str) {
+    stream.write_all(text.as_bytes()).unwrap();
+}
+
+/// Everything until the server closes the connection.
+fn until_closed(mut stream: TcpStream) -> String {
+    let mut answer = Vec::new();
+    match stream.read_to_end(&mut answer) {
+        Ok(_) => {}
+        Err(error) if error.kind() == ErrorKind::ConnectionReset => {}
+        Err(error) => panic!("{error}: {}", answer.escape_ascii()),
+    }
+    String::from_utf8(answer).unwrap()
+}
+
+/// One reply: its head, and as much of a body as the head announces.
+fn one_reply(stream: &mut TcpStream) -> String {
+    let mut answer = Vec::new();
+    let mut byte = [0];
+    while !answer.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).unwrap();
+        answer.push(byte[0]);
+    }
+    let head = String::from_utf8(answer).unwrap();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
+    stream.read_exact(&mut body).unwrap();
+    head + &String::from_utf8(body).unwrap()
+}
+
+fn exchange(app: &TestApp, request: &str) -> String {
+    block_in_place(|| {
+        let mut stream = connect(app);
+        // The server may have refused and closed before it took everything.
+        let _ = stream.write_all(request.as_bytes());
+        until_closed(stream)
+    })
+}
+
+fn status(reply: &str) -> &str {
+    reply.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3)).unwrap_or(reply)
+}
+
+async fn a_slow_head_is_cut_off(app: TestApp) {
+    let quick = |config: &mut townhall::config::Config| {
+        config.head_timeout = Duration::from_millis(200);
+    };
+    let app = app.restart_with(|config| config.adjust(quick)).await;
+    block_in_place(|| {
+        for begun in ["", "GET", "GET /livez HTTP/1.1\r\nHost: x\r\nX-Slow: "] {
+            let mut stream = connect(&app);
+            send(&mut stream, begun);
+            let answer = until_closed(stream);
+            assert!(answer.is_empty() || status(&answer) == "408", "{begun:?}: {answer}");
+        }
+        let mut idle = connect(&app);
+        send(&mut idle, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
+        assert_eq!(status(&one_reply(&mut idle)), "200");
+        assert_eq!(until_closed(idle), "", "an idle connection is closed as well");
+    });
+}
+
+async fn a_slow_body_is_cut_off(app: TestApp) {
+    let quick = |config: &mut townhall::config::Config| {
+        config.body_timeout = Duration::from_millis(200);
+    };
+    let app = app.restart_with(|config| config.adjust(quick)).await;
+    let request = format!(
+        "POST /v8/{}/auth/sign-in HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{{\"email\"",
+        app.project.id
+    );
+    let answer = exchange(&app, &request);
+    assert_eq!(status(&answer), "408", "{answer}");
+    assert!(answer.contains("request/timeout"), "{answer}");
+}
+
+async fn too_large_a_head_is_refused(app: TestApp) {
+    let lines = |count: usize, length: usize| {
+        (0..count).map(|n| format!("X-{n}: {}\r\n", "x".repeat(length))).collect::<String>()
+    };
+    let with = |line: &str, headers: &str| {
+        format!("GET {line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n")
+    };
+    let cases = [
+        (with("/livez", &lines(98, 10)), "200"),
+        (with("/livez", &lines(200, 10)), "431"),
+        (with("/livez", &lines(2, 15_000)), "200"),
+        (with("/livez", &lines(2, 20_000)), "431"),
+        (with("/livez", &lines(2, 100_000)), "431"),
+        (with(&format!("/livez?{}", "x".repeat(8 * 1024 - 7)), ""), "200"),
+        (with(&format!("/livez?{}", "x".repeat(16 * 1024)), ""), "414"),
+    ];
+    for (request, expected) in cases {
+        let answer = exchange(&app, &request);
+        assert_eq!(status(&answer), expected, "{} bytes: {answer}", request.len());
+    }
+}
+
+fn post(app: &TestApp, headers: &str, body: &str) -> String {
+    let id = app.project.id;
+    format!("POST /v8/{id}/auth/sign-in HTTP/1.1\r\nHost: x\r\n{headers}\r\n{body}")
+}
+
+async fn a_length_that_is_ambiguous_smuggles_nothing(app: TestApp) {
+    let second = "GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    // Chunks win over a length, and the connection ends with the answer: whatever another reader
+    // of the same bytes takes for a second request is never one.
+    for headers in [
+        "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+    ] {
+        let chunked = format!("2\r\n{{}}\r\n0\r\n\r\n{second}");
+        let answer = exchange(&app, &post(&app, headers, &chunked));
+        assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{headers}: {answer}");
+        assert!(answer.contains("auth/invalid-credentials"), "{headers}: {answer}");
+    }
+    for headers in [
+        "Content-Length: 2\r\nContent-Length: 5\r\n",
+        "Content-Length: 2, 5\r\n",
+        "Content-Length: +2\r\n",
+        "Content-Length: -1\r\n",
+        "Transfer-Encoding: chunked, identity\r\n",
+        "Transfer-Encoding: gzip\r\n",
+    ] {
+        let answer = exchange(&app, &post(&app, headers, &format!("{{}}{second}")));
+        assert_eq!(status(&answer), "400", "{headers}: {answer}");
+        assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{headers}: {answer}");
+    }
+    let broken_chunk = post(&app, "Transfer-Encoding: chunked\r\n", "zz\r\n{}\r\n0\r\n\r\n");
+    let answer = exchange(&app, &broken_chunk);
+    assert_eq!(status(&answer), "400", "{answer}");
+    assert!(answer.contains("request/broken"), "{answer}");
+    let whole =
+        post(&app, "Connection: close\r\nTransfer-Encoding: chunked\r\n", "2\r\n{}\r\n0\r\n\r\n");
+    assert!(exchange(&app, &whole).contains("auth/invalid-credentials"));
+}
+
+async fn what_is_not_http_is_refused(app: TestApp) {
+    for request in [
+        "nonsense\r\n\r\n",
+        "GET /livez HTTP/3.0\r\n\r\n",
+        "GET /livez HTTP/1.1\r\nNo colon\r\n\r\n",
+        "GET /livez HTTP/1.1\r\nHost: x\r\n X-Folded: y\r\n\r\n",
+        "GET /a b HTTP/1.1\r\nHost: x\r\n\r\n",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        "\x16\x03\x01\x02\x00\x01\x00\x01",
+    ] {
+        let answer = exchange(&app, request);
+        let refused = answer.is_empty() || status(&answer) == "400";
+        assert!(refused, "{}: {answer}", request.escape_debug());
+    }
+    let tunnel =
+        exchange(&app, "CONNECT evil.example:80 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    assert_eq!(status(&tunnel), "404", "{tunnel}");
+}
+
+async fn a_body_nobody_reads_is_not_the_next_request(app: TestApp) {
+    let body = "GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    let request = format!(
+        "POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{body}\
+         GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    let answer = exchange(&app, &request);
+    assert_eq!(status(&answer), "404", "{answer}");
+    assert!(!answer.contains("\r\n\r\nok"), "the body was answered as a request: {answer}");
+}
+
+async fn connections_are_limited_in_number(app: TestApp) {
+    let two = |config: &mut townhall::config::Config| config.max_connections = 2;
+    let app = app.restart_with(|config| config.adjust(two)).await;
+    let live = "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n";
+    block_in_place(|| {
+        let mut first = connect(&app);
+        let mut second = connect(&app);
+        for stream in [&mut first, &mut second] {
+            send(stream, live);
+            assert_eq!(status(&one_reply(stream)), "200");
+        }
+        let mut third = connect(&app);
+        send(&mut third, live);
+        third.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+        let waits = third.read(&mut [0]).unwrap_err();
+        assert!(matches!(waits.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{waits}");
+        drop(first);
+        third.set_read_timeout(Some(PATIENCE)).unwrap();
+        assert_eq!(status(&one_reply(&mut third)), "200");
+    });
+}
+
+async fn a_draining_server_finishes_what_it_began_and_then_refuses(app: TestApp) {
+    block_in_place(|| {
+        let mut idle = connect(&app);
+        let mut begun = connect(&app);
+        send(&mut begun, &post(&app, "Content-Length: 2\r\n", "{"));
+        let mut unready = connect(&app);
+        send(&mut unready, "GET /readyz HTTP/1.1\r\nHost: x\r\n");
+        // Connections are accepted in their order, so with this answer the others are too.
+        send(&mut idle, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
+        assert_eq!(status(&one_reply(&mut idle)), "200");
+        let mut last = connect(&app);
+        send(&mut last, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
+        assert_eq!(status(&one_reply(&mut last)), "200");
+
+        app.app.drain();
+        assert_eq!(until_closed(idle), "", "an idle connection is closed");
+        send(&mut begun, "}");
+        let answer = until_closed(begun);
+        assert_eq!(status(&answer), "400", "{answer}");
+        assert!(answer.contains("auth/invalid-credentials"), "{answer}");
+        send(&mut unready, "\r\n");
+        let answer = until_closed(unready);
+        assert_eq!(status(&answer), "503", "{answer}");
+        let mut tries = 0..100_000;
+        assert!(
+            tries.any(|_| TcpStream::connect(app.address).is_err()),
+            "new connections are still accepted"
+        );
+    });
+}
