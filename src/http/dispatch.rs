@@ -233,7 +233,7 @@ async fn server_operation(
     seen.operation = Some(route.operation);
     let client = client::address(peer, &head.headers, &app.config.trusted_proxies);
     seen.standing = limit(app, route.operation, None, client)?;
-    let call = ServerCall { app: app.clone(), headers: head.headers.clone(), peer };
+    let call = ServerCall { app: app.clone(), headers: head.headers.clone(), client };
     match &route.operation.run {
         Run::Server(run) => run(call).await,
         Run::Project(_) => Err(ROUTE_NOT_FOUND.into()),

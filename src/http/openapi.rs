@@ -27,9 +27,11 @@ pub fn document(version: Option<Version>) -> Value {
     for operation in features::operations() {
         let described = describe(operation, &mut generator);
         for prefix in prefixes(operation, version) {
+            let mut described = described.clone();
+            described["operationId"] = operation_id(&prefix, operation.name).into();
             let path = format!("{prefix}{}", operation.path);
             let methods = paths.entry(path).or_insert_with(|| json!({}));
-            methods[operation.method.as_str().to_lowercase()] = described.clone();
+            methods[operation.method.as_str().to_lowercase()] = described;
         }
     }
     let mut schemas = generator.take_definitions(true);
@@ -90,6 +92,13 @@ fn prefixes(operation: &Operation, version: Option<Version>) -> Vec<String> {
     versions.iter().map(|version| format!("/{}/{{projectId}}", version.segment())).collect()
 }
 
+/// `v8-fetch-user`: unique in the document, and fit to name a function of a generated client.
+fn operation_id(prefix: &str, name: &str) -> String {
+    let version = prefix.split('/').nth(1);
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    version.into_iter().chain(words).collect::<Vec<_>>().join("-").to_lowercase()
+}
+
 fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     let input = (operation.input)(generator);
     let mut parameters = Vec::new();
@@ -105,7 +114,6 @@ fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
 
     let tag = operation.path.split('/').nth(1).unwrap_or_default();
     let mut described = json!({
-        "operationId": operation.name,
         "summary": operation.name,
         "tags": [tag],
         "parameters": parameters,

@@ -106,7 +106,8 @@ pub struct Call<A> {
 pub struct ServerCall {
     pub app: App,
     pub headers: HeaderMap,
-    pub peer: IpAddr,
+    /// The client's own address, also behind a trusted proxy.
+    pub client: IpAddr,
 }
 
 impl Operation {

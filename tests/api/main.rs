@@ -13,6 +13,7 @@ mod email_verification;
 mod external_users;
 mod identities;
 mod mail;
+mod operator;
 mod password_reset;
 mod passwords;
 mod rate_limits;

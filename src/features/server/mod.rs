@@ -106,7 +106,7 @@ async fn metrics(call: ServerCall) -> Result<Text> {
         Some(token) => bearer(&call.headers).is_some_and(|given| {
             verify_slices_are_equal(given.as_bytes(), token.as_bytes()).is_ok()
         }),
-        None => call.peer.to_canonical().is_loopback(),
+        None => call.client.is_loopback(),
     };
     if !allowed {
         return Err(METRICS_CLOSED.into());

@@ -1,0 +1,175 @@
+//! What the operator's machines ask for: health, metrics, the OpenAPI document.
+
+use std::collections::BTreeSet;
+
+use http::Method;
+use serde_json::{Value, json};
+use townhall::features;
+
+use crate::support::{Actor, Reply, TestApp, on_both_engines};
+
+on_both_engines![
+    the_server_says_that_it_lives,
+    a_ready_server_lists_its_checks,
+    a_server_whose_database_is_gone_is_not_ready,
+    a_server_that_cannot_store_is_not_ready,
+    metrics_count_by_pattern_and_never_by_id,
+    metrics_need_the_token_once_there_is_one,
+    metrics_are_not_for_clients_of_a_proxy,
+    the_document_describes_every_operation_under_a_name_of_its_own,
+    health_is_never_rate_limited,
+];
+
+async fn get(actor: &Actor<'_>, address: &str) -> Reply {
+    actor.raw(Method::GET, address, "", "").await
+}
+
+async fn the_server_says_that_it_lives(app: TestApp) {
+    get(&app.anonymous(), "/livez").await.says(200, "ok");
+    get(&app.anonymous(), "//livez/").await.says(200, "ok");
+}
+
+async fn a_ready_server_lists_its_checks(app: TestApp) {
+    let ready = get(&app.anonymous(), "/readyz").await.expect(200);
+    let checks = json!({ "accepting": "pass", "database": "pass", "storage": "pass" });
+    assert_eq!(ready, json!({ "status": "pass", "checks": checks }));
+}
+
+async fn a_server_whose_database_is_gone_is_not_ready(app: TestApp) {
+    app.app.db.close().await;
+    let reply = get(&app.anonymous(), "/readyz").await.expect(503);
+    assert_eq!((&reply["status"], &reply["checks"]["database"]), (&json!("fail"), &json!("fail")));
+    get(&app.anonymous(), "/livez").await.says(200, "ok");
+    app.anonymous().get("/users/suggestions?query=a").await.refused(503, "server/busy");
+}
+
+async fn a_server_that_cannot_store_is_not_ready(app: TestApp) {
+    std::fs::remove_dir_all(app.data_dir()).unwrap();
+    let reply = get(&app.anonymous(), "/readyz").await.expect(503);
+    assert_eq!((&reply["status"], &reply["checks"]["storage"]), (&json!("fail"), &json!("fail")));
+}
+
+/// The value of a metric's line.
+fn value_of(metrics: &str, line: &str) -> Option<f64> {
+    let found = metrics.lines().find_map(|one| one.strip_prefix(line)?.strip_prefix(' '));
+    found.map(|value| value.parse().unwrap())
+}
+
+async fn metrics_count_by_pattern_and_never_by_id(app: TestApp) {
+    let app = app.restart_with(|config| config.set("TOWNHALL_RATE_LIMITS", "0.01")).await;
+    let key = app.service();
+    let user = key.get("/users/by-foreign-id?foreignId=canary&createIfNotFound=true").await;
+    let id = user.expect(201)["id"].as_str().unwrap().to_owned();
+    for _ in 0..3 {
+        key.get(&format!("/users/{id}")).await.expect(200);
+    }
+    key.get("/users/x").await.refused(400, "user/invalid-params");
+    get(&app.anonymous(), "/nowhere/canary").await.refused(404, "route/not-found");
+    let strange = Method::from_bytes(b"CANARY").unwrap();
+    app.anonymous().raw(strange, "/nowhere", "", "").await.refused(404, "route/not-found");
+    for _ in 0..2 {
+        app.anonymous().get("/projects/lean").await;
+    }
+
+    let reply = get(&app.anonymous(), "/metrics").await;
+    assert_eq!(reply.status, 200);
+    let text = reply.text();
+    let requests =
+        |labels: &str| value_of(&text, &format!("townhall_http_requests_total{{{labels}}}"));
+    assert_eq!(requests(r#"method="GET",route="/users/{userId}",status="200""#), Some(3.0));
+    assert_eq!(requests(r#"method="GET",route="/users/{userId}",status="400""#), Some(1.0));
+    assert_eq!(requests(r#"method="GET",route="unknown",status="404""#), Some(1.0));
+    assert_eq!(requests(r#"method="other",route="unknown",status="404""#), Some(1.0));
+    let limited = value_of(&text, r#"townhall_rate_limited_total{route="/projects/lean"}"#);
+    assert_eq!(limited, Some(1.0));
+    assert_eq!(value_of(&text, "townhall_http_requests_in_flight"), Some(1.0));
+    assert_eq!(value_of(&text, "townhall_http_request_duration_seconds_count"), Some(9.0));
+    let slowest = r#"townhall_http_request_duration_seconds_bucket{le="+Inf"}"#;
+    assert_eq!(value_of(&text, slowest), Some(9.0));
+    for kind in ["read", "write"] {
+        let count = format!("townhall_db_job_duration_seconds_count{{kind=\"{kind}\"}}");
+        assert!(value_of(&text, &count).unwrap() > 0.0, "{kind}");
+    }
+    assert_eq!(value_of(&text, "townhall_db_queue_depth"), Some(0.0));
+    let version = env!("CARGO_PKG_VERSION");
+    let build = format!("townhall_build_info{{version=\"{version}\"}}");
+    assert_eq!(value_of(&text, &build), Some(1.0));
+    assert!(value_of(&text, "process_resident_memory_bytes").unwrap() > 1e6);
+    for secret in [&id, "canary", "CANARY", &app.project.id.to_string()] {
+        assert!(!text.contains(secret), "{secret} in {text}");
+    }
+}
+
+async fn metrics_need_the_token_once_there_is_one(app: TestApp) {
+    get(&app.anonymous(), "/metrics").await.expect(200);
+    let app = app.restart_with(|config| config.set("TOWNHALL_METRICS_TOKEN", "s3cret")).await;
+    for actor in [app.anonymous(), app.bearer("s3cre"), app.bearer(""), app.master()] {
+        get(&actor, "/metrics").await.refused(403, "server/metrics-closed");
+    }
+    let basic = app.anonymous().with_header("Authorization", "Basic s3cret");
+    get(&basic, "/metrics").await.refused(403, "server/metrics-closed");
+    assert_eq!(get(&app.bearer("s3cret"), "/metrics").await.status, 200);
+}
+
+/// To the socket everybody behind a proxy on the same machine looks local.
+async fn metrics_are_not_for_clients_of_a_proxy(app: TestApp) {
+    let app = app.restart_with(|config| config.set("TOWNHALL_TRUSTED_PROXIES", "127.0.0.1")).await;
+    let client = app.anonymous().with_header("X-Forwarded-For", "203.0.113.9");
+    get(&client, "/metrics").await.refused(403, "server/metrics-closed");
+    assert_eq!(get(&app.anonymous(), "/metrics").await.status, 200);
+}
+
+async fn the_document_describes_every_operation_under_a_name_of_its_own(app: TestApp) {
+    let document = get(&app.anonymous(), "/openapi.json").await.expect(200);
+    assert_eq!(document["openapi"], "3.1.0");
+    let mut names = BTreeSet::new();
+    let mut count = 0;
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let name = operation["operationId"].as_str().unwrap();
+            assert!(names.insert(name.to_owned()), "{name} names {method} {path} and another");
+            let parameters = operation["parameters"].as_array().unwrap();
+            for part in path.split('/').filter_map(|part| part.strip_prefix('{')) {
+                let part = part.trim_end_matches('}');
+                assert!(
+                    parameters.iter().any(|p| p["name"] == part && p["in"] == "path"),
+                    "{path}"
+                );
+            }
+            count += 1;
+        }
+    }
+    let versions = |operation: &townhall::http::operation::Operation| {
+        if operation.is_project_scoped() { 3 } else { 1 }
+    };
+    assert_eq!(count, features::operations().iter().map(versions).sum::<usize>());
+
+    let of_project = app.anonymous().get("/openapi.json").await.expect(200);
+    assert_eq!(of_project["paths"], document["paths"]);
+    let unknown = app.anonymous().in_project(uuid::Uuid::nil());
+    unknown.get("/openapi.json").await.refused(404, "project/not-found");
+    references_resolve(&document, &document);
+}
+
+fn references_resolve(value: &Value, document: &Value) {
+    match value {
+        Value::Object(object) => {
+            if let Some(Value::String(reference)) = object.get("$ref") {
+                let pointer = reference.strip_prefix('#').unwrap();
+                assert!(document.pointer(pointer).is_some(), "{reference}");
+            }
+            object.values().for_each(|value| references_resolve(value, document));
+        }
+        Value::Array(items) => items.iter().for_each(|value| references_resolve(value, document)),
+        _ => {}
+    }
+}
+
+async fn health_is_never_rate_limited(app: TestApp) {
+    let app = app.restart_with(|config| config.set("TOWNHALL_RATE_LIMITS", "0.001")).await;
+    for _ in 0..5 {
+        for path in ["/livez", "/readyz", "/metrics"] {
+            assert_eq!(get(&app.anonymous(), path).await.status, 200, "{path}");
+        }
+    }
+}
