@@ -8,7 +8,6 @@ use crate::features::auth::store as auth_store;
 use crate::jobs::Job;
 use crate::jobs::store::{self, JobRow};
 
-const AT_ONCE: i64 = 16;
 /// Longer than any job takes: after this a claimed job counts as abandoned.
 const CLAIM: Duration = Duration::from_secs(120);
 /// How often to look without having been woken: for retries and other nodes' jobs.
@@ -44,8 +43,7 @@ pub async fn run_due(app: &App) -> Result<usize> {
     let mut done = 0;
     loop {
         let now = app.clock.now();
-        let claimed =
-            app.db.write(move |tx| store::claim(tx, now, now.plus(CLAIM), AT_ONCE)).await?;
+        let claimed = app.db.write(move |tx| store::claim(tx, now, now.plus(CLAIM))).await?;
         if claimed.is_empty() {
             return Ok(done);
         }

@@ -23,6 +23,7 @@ mod service_key;
 mod sign_in;
 mod sign_out;
 mod sign_up;
+mod statements;
 mod support;
 mod suspensions;
 mod testing_jwt;

@@ -85,17 +85,19 @@ db::statements! {
          WHERE project_id = $1 AND user_id = $2";
     command DELETE_DELETION = "DELETE FROM account_deletions WHERE project_id = $1 AND user_id = $2";
 
+    // The expiry is asked for twice: PostgreSQL would otherwise read the whole table to find the
+    // few keys of the subquery in it.
     command SWEEP_TOKENS, unscoped "expiry is the same for every project" =
-        "DELETE FROM refresh_tokens WHERE (project_id, id) IN
+        "DELETE FROM refresh_tokens WHERE expires_at < $1 AND (project_id, id) IN
             (SELECT project_id, id FROM refresh_tokens WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)";
     command SWEEP_RESETS, unscoped "expiry is the same for every project" =
-        "DELETE FROM password_resets WHERE (project_id, user_id) IN
+        "DELETE FROM password_resets WHERE expires_at < $1 AND (project_id, user_id) IN
             (SELECT project_id, user_id FROM password_resets WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)";
     command SWEEP_VERIFICATIONS, unscoped "expiry is the same for every project" =
-        "DELETE FROM email_verifications WHERE (project_id, id) IN
+        "DELETE FROM email_verifications WHERE expires_at < $1 AND (project_id, id) IN
             (SELECT project_id, id FROM email_verifications WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)";
     command SWEEP_DELETIONS, unscoped "expiry is the same for every project" =
-        "DELETE FROM account_deletions WHERE (project_id, user_id) IN
+        "DELETE FROM account_deletions WHERE expires_at < $1 AND (project_id, user_id) IN
             (SELECT project_id, user_id FROM account_deletions WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)";
 }
 
