@@ -5,6 +5,8 @@
 
 mod account_deletion;
 mod auth_limits;
+mod cli;
+mod cli_server;
 mod connections;
 mod conventions;
 mod cors;

@@ -284,7 +284,7 @@ async fn template() -> String {
     url.await.clone()
 }
 
-fn fresh_directory() -> PathBuf {
+pub(super) fn fresh_directory() -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let path = std::env::temp_dir().join(format!("townhall-test-{}-{number}", std::process::id()));

@@ -4,12 +4,14 @@
 mod actors;
 mod app;
 mod contract;
+mod installation;
 mod parallel;
 mod reply;
 pub mod site;
 
 pub use actors::{Actor, User};
 pub use app::{TestApp, TestConfig, TestProject};
+pub use installation::{Installation, failure, mode, outcome};
 pub use parallel::{all_at_once, count};
 pub use reply::{Reply, keys};
 
@@ -32,3 +34,21 @@ macro_rules! on_both_engines {
     )+};
 }
 pub(crate) use on_both_engines;
+
+/// Declares the tests of the binary: each is a `fn(Installation)` and runs on both engines.
+macro_rules! installed_on_both_engines {
+    ($($name:ident),+ $(,)?) => {$(
+        mod $name {
+            #[test]
+            fn sqlite() {
+                super::$name(crate::support::Installation::new(db::Engine::Sqlite));
+            }
+
+            #[test]
+            fn postgres() {
+                super::$name(crate::support::Installation::new(db::Engine::Postgres));
+            }
+        }
+    )+};
+}
+pub(crate) use installed_on_both_engines;
