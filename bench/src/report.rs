@@ -39,6 +39,8 @@ pub struct Measurement {
     /// Of the server; absent where none takes part.
     pub rss_bytes: Option<u64>,
     pub cpu_seconds: Option<f64>,
+    /// The server's processor time for one request: what a disturbance changes least.
+    pub cpu_us_per_request: Option<f64>,
     pub generator_cpu_seconds: f64,
     pub elsewhere_cpu_seconds: f64,
     pub ceilings: Vec<Ceiling>,
@@ -79,6 +81,7 @@ impl Measurement {
         resources: Resources,
     ) -> Self {
         let requests = tally.requests();
+        let cpu_seconds = resources.rss_bytes.map(|_| resources.cpu.server);
         let quantile = |share| millis(tally.quantile(share));
         Measurement {
             engine,
@@ -95,7 +98,8 @@ impl Measurement {
             first_error: tally.first_error.clone(),
             unsent: tally.unsent,
             rss_bytes: resources.rss_bytes,
-            cpu_seconds: resources.rss_bytes.map(|_| resources.cpu.server),
+            cpu_seconds,
+            cpu_us_per_request: cpu_seconds.map(|seconds| seconds * 1e6 / requests as f64),
             generator_cpu_seconds: resources.cpu.generator,
             elsewhere_cpu_seconds: resources.cpu.elsewhere,
             ceilings: Vec::new(),
@@ -159,7 +163,7 @@ impl Report {
         let _ = writeln!(
             out,
             "{} cores, {} connections, {} users, {} s each\n\n\
-             {:<9} {:<26} {:>9} {:>8} {:>8} {:>8} {:>7} {:>8} {:>7} {:>7} {:>7}  of ceilings",
+             {:<9} {:<26} {:>9} {:>8} {:>8} {:>8} {:>7} {:>8} {:>7} {:>8} {:>7} {:>7}  of ceilings",
             self.cores,
             self.connections,
             self.users,
@@ -173,6 +177,7 @@ impl Report {
             "errors",
             "RSS MiB",
             "CPU s",
+            "us/req",
             "gen. s",
             "other s",
         );
@@ -188,7 +193,7 @@ fn row(m: &Measurement) -> String {
     #[expect(clippy::cast_precision_loss, reason = "memory in MiB")]
     let rss = m.rss_bytes.map(|bytes| bytes as f64 / f64::from(1 << 20));
     let mut row = format!(
-        "{:<9} {:<26} {:>9.0} {:>8.3} {:>8.3} {:>8.3} {:>7} {:>8} {:>7} {:>7.1} {:>7.1} ",
+        "{:<9} {:<26} {:>9.0} {:>8.3} {:>8.3} {:>8.3} {:>7} {:>8} {:>7} {:>8} {:>7.1} {:>7.1} ",
         m.engine,
         m.title(),
         m.requests_per_second,
@@ -198,6 +203,7 @@ fn row(m: &Measurement) -> String {
         m.errors,
         or_dash(rss),
         or_dash(m.cpu_seconds),
+        or_dash(m.cpu_us_per_request),
         m.generator_cpu_seconds,
         m.elsewhere_cpu_seconds,
     );
