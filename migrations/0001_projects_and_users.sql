@@ -51,8 +51,8 @@ CREATE TABLE users (
     birthdate {time},
     latitude {real},
     longitude {real},
-    metadata {json} NOT NULL,
-    secure_metadata {json} NOT NULL,
+    metadata {document} NOT NULL,
+    secure_metadata {document} NOT NULL,
     reputation {int} NOT NULL,
     last_active {time} NOT NULL,
     created_at {time} NOT NULL,
@@ -164,11 +164,10 @@ CREATE TABLE reputation_buckets (
     FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
 ) {strict};
 
--- Work for after the commit: enqueued in the transaction that causes it, done by a worker.
+-- Work that outlives its request: a row, done by a worker at least once.
 CREATE TABLE jobs (
     project_id {uuid} NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
     id {uuid} NOT NULL,
-    kind {text} NOT NULL,
     payload {json} NOT NULL,
     attempts {int} NOT NULL,
     run_at {time} NOT NULL,

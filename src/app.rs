@@ -1,11 +1,10 @@
 //! The application: everything a request may need, built once at start.
 
 use std::ops::Deref;
-use std::path::Path;
 use std::sync::Arc;
 
 use db::Db;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 
 use crate::auth::passwords::{Cost, Passwords};
 use crate::auth::tokens::Tokens;
@@ -14,6 +13,7 @@ use crate::config::Config;
 use crate::features;
 use crate::features::projects::registry::Registry;
 use crate::features::utils::Previews;
+use crate::http::dispatch::BODY_MEMORY;
 use crate::http::limits::Limiter;
 use crate::http::router::Router;
 use crate::mail::Mailer;
@@ -40,6 +40,8 @@ pub struct AppState {
     pub outbound: Outbound,
     pub previews: Previews,
     pub metrics: Metrics,
+    /// One permit for each byte of a request's body that may be in memory.
+    pub body_memory: Semaphore,
     /// Woken when a job has been added, so that it need not wait for the next look.
     pub job_added: Notify,
     draining: watch::Sender<bool>,
@@ -84,6 +86,7 @@ impl App {
             outbound: Outbound::new(config.outbound_allow.clone(), resolver),
             previews: Previews::default(),
             metrics: Metrics::default(),
+            body_memory: Semaphore::new(BODY_MEMORY),
             job_added: Notify::new(),
             draining: watch::Sender::new(false),
             config,
@@ -110,10 +113,6 @@ impl AppState {
         let mut draining = self.draining.subscribe();
         // An error means the sender is gone, and with it the application.
         let _ = draining.wait_for(|draining| *draining).await;
-    }
-
-    pub fn data_dir(&self) -> &Path {
-        &self.config.data_dir
     }
 }
 

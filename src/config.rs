@@ -64,7 +64,7 @@ impl Config {
         env: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Config, String> {
         let mut from = Sources::open(flags, env)?;
-        let data_dir = from.data_dir();
+        let data_dir = from.data_dir()?;
         let listen = listen(&mut from, env)?;
         let default_url = format!("http://{listen}");
         let public_url = from.text("public_url", &default_url)?;
@@ -120,15 +120,11 @@ impl Config {
 
     fn check_secret(&self) -> Result<(), String> {
         match &self.secret_key {
-            Some(secret) if secret.len() < 32 => {
+            Some(secret) if secret.len() < crate::start::SHORTEST_SECRET => {
                 Err("TOWNHALL_SECRET_KEY must have at least 32 characters".to_owned())
             }
             _ => Ok(()),
         }
-    }
-
-    pub fn is_sqlite(&self) -> bool {
-        self.database_url.starts_with("sqlite:")
     }
 
     /// Whether the system lets this process write below the data directory right now.
@@ -302,7 +298,7 @@ mod tests {
             &[("listen", "127.0.0.1:3")],
             &[
                 ("TOWNHALL_SECRET_KEY", secret),
-                ("DATABASE_URL", "postgres://me:hunter2@db/townhall"),
+                ("DATABASE_URL", "postgres://me:hunter2@db/townhall?password=hunter3"),
             ],
         )
         .unwrap();
@@ -314,7 +310,7 @@ mod tests {
         let (url, source) = shown("TOWNHALL_DATABASE_URL");
         assert_eq!(
             (url.as_str(), source.as_str()),
-            ("postgres://me:****@db/townhall", "DATABASE_URL")
+            ("postgres://me:****@db/townhall?password=****", "DATABASE_URL")
         );
         assert_eq!(shown("TOWNHALL_LISTEN").1, "flag");
         assert_eq!(shown("TOWNHALL_STORAGE").1, "default");

@@ -63,6 +63,23 @@ impl Error {
         Error::Internal(source.into())
     }
 
+    /// What the log is told of a failure that is not the caller's: the error and all its causes.
+    pub fn chain(&self) -> Option<String> {
+        let source = match self {
+            Error::Busy(why) => return Some((*why).to_owned()),
+            Error::Internal(source) => source,
+            _ => return None,
+        };
+        let mut text = source.to_string();
+        let mut cause = source.source();
+        while let Some(error) = cause {
+            text.push_str(": ");
+            text.push_str(&error.to_string());
+            cause = error.source();
+        }
+        Some(text)
+    }
+
     pub fn is(&self, fault: Fault) -> bool {
         matches!(self, Error::Refused(refusal) if refusal.fault == fault)
     }

@@ -1,5 +1,8 @@
 //! Mail: over SMTP when it is configured, else as files in the outbox of the data directory.
 
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -88,9 +91,11 @@ fn parse_from(from: &str) -> Result<Mailbox, String> {
 /// Whoever watches the directory sees whole files only.
 async fn write_whole(directory: PathBuf, name: String, content: Vec<u8>) -> Result<()> {
     let written = tokio::task::spawn_blocking(move || {
-        std::fs::create_dir_all(&directory)?;
+        // Mails hold links that sign people in: they are for the operator alone.
+        DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
         let partial = directory.join(format!(".{name}.partial"));
-        std::fs::write(&partial, content)?;
+        let mut file = OpenOptions::new().create(true).write(true).mode(0o600).open(&partial)?;
+        file.write_all(&content)?;
         std::fs::rename(partial, directory.join(name))
     });
     written.await.map_err(Error::internal)?.map_err(Error::internal)

@@ -22,6 +22,8 @@ use crate::http::dispatch;
 const DRAIN: Duration = Duration::from_secs(20);
 /// Rest after a failed accept (out of file descriptors, say), so that it is no busy loop.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// How long a client may leave what was sent to it unread.
+const STALL: Duration = Duration::from_secs(30);
 const MAX_HEADERS: usize = 100;
 const MAX_HEAD: usize = 64 * 1024;
 
@@ -65,6 +67,9 @@ async fn accept(
 
 async fn connection(app: App, stream: TcpStream, peer: SocketAddr, _place: OwnedSemaphorePermit) {
     let _ = stream.set_nodelay(true);
+    // Also ends a connection whose client has stopped reading its answer.
+    let stall = u32::try_from(STALL.as_millis()).unwrap_or(u32::MAX);
+    let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, stall);
     let service = service_fn(|request: Request<Incoming>| {
         let app = &app;
         async move { Ok::<_, Infallible>(dispatch::handle(app, peer, request).await) }

@@ -1,9 +1,9 @@
 //! From nothing to a running server: the data directory and its lock, the secret, the database
 //! and its schema. Each refusal is one line that says what is wrong.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use db::{Db, Options};
@@ -13,9 +13,13 @@ use crate::random::{Random, hex};
 use crate::schema::MIGRATIONS;
 use crate::time::Timestamp;
 
+/// Shorter ones could be guessed, and tokens then forged.
+pub const SHORTEST_SECRET: usize = 32;
+
 pub fn prepare_data_dir(config: &Config) -> Result<(), String> {
     let directory = &config.data_dir;
-    fs::create_dir_all(directory).map_err(|error| {
+    // What lives here (password hashes, mailed links) is nobody else's.
+    DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|error| {
         format!("the data directory {} cannot be made: {error}", directory.display())
     })?;
     if !is_writable(directory) {
@@ -44,13 +48,16 @@ pub fn secret(config: &Config, random: &Random) -> Result<Vec<u8>, String> {
         return Ok(secret.clone().into_bytes());
     }
     let path = config.data_dir.join("secret_key");
-    if let Ok(secret) = fs::read(&path) {
-        return Ok(secret);
+    let at_path = |error: std::io::Error| format!("{}: {error}", path.display());
+    if !path.exists() {
+        create_secret(&path, &hex(&random.bytes::<32>())).map_err(at_path)?;
     }
-    let secret = hex(&random.bytes::<32>());
-    create_secret(&path, &secret).map_err(|error| format!("{}: {error}", path.display()))?;
     // Another process may have been quicker: the file decides.
-    fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))
+    let secret = fs::read(&path).map_err(at_path)?;
+    if secret.len() < SHORTEST_SECRET {
+        return Err(format!("{}: a secret has at least 32 characters", path.display()));
+    }
+    Ok(secret)
 }
 
 /// Written aside and linked into place, so that nobody reads half a secret or replaces a whole one.
@@ -74,6 +81,16 @@ pub fn open_database(config: &Config) -> Result<Db, String> {
         ..Options::default()
     };
     Db::open(&config.database_url, options).map_err(|error| error.to_string())
+}
+
+/// Makes the schema of an empty database. One that is behind is left to whoever runs its server:
+/// a look at the projects must not change the tables under an older program.
+pub fn migrate_if_new(db: &Db, now: Timestamp) -> Result<(), String> {
+    let states = db.migration_status(MIGRATIONS).map_err(|error| error.to_string())?;
+    match states.iter().filter(|state| state.applied_at.is_none()).count() {
+        pending if pending == 0 || pending == states.len() => migrate(db, now).map(drop),
+        _ => Err("the schema is older than this program: townhall migrate up".to_owned()),
+    }
 }
 
 /// Brings the schema up to date; what was applied.

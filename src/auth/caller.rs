@@ -26,10 +26,7 @@ pub enum Credential {
     /// A user or a key is recognised; without one the caller is anonymous.
     Optional,
     User,
-    /// A user for themselves, or a key that names the user it acts as.
     UserOrKey,
-    /// A user or a key, with nobody to act as.
-    UserOrAnyKey,
     Key,
 }
 
@@ -125,7 +122,7 @@ pub enum UserOrKey {
 }
 
 impl Access for UserOrKey {
-    const CREDENTIAL: Credential = Credential::UserOrAnyKey;
+    const CREDENTIAL: Credential = Credential::UserOrKey;
 
     async fn admit(arrival: &Arrival) -> Result<Self> {
         match arrival.presented {

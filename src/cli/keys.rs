@@ -48,7 +48,7 @@ pub(super) fn run(command: KeyCommand, admin: Admin) -> CommandResult {
                 return Err("there is no such key, or it is revoked already".to_owned());
             }
             let json = json!({ "keyId": key, "revokedAt": now });
-            Ok(Output { text: format!("key {key} is revoked\n"), json })
+            Ok(Output::new(format!("key {key} is revoked\n"), json))
         }
     }
 }
@@ -70,7 +70,7 @@ fn create(
         key.secret
     );
     let json = json!({ "keyId": key.id, "kind": kind.name(), "key": key.secret });
-    Ok(Output { text, json })
+    Ok(Output::new(text, json))
 }
 
 fn list(admin: &Admin, project: ProjectId) -> CommandResult {
@@ -96,5 +96,5 @@ fn list(admin: &Admin, project: ProjectId) -> CommandResult {
             })
         })
         .collect();
-    Ok(Output { text, json: json.into() })
+    Ok(Output::new(text, json.into()))
 }

@@ -18,6 +18,7 @@ use serde_json::Value;
 use crate::app::World;
 use crate::config::{Config, Flags};
 use crate::error::Error;
+use crate::http::version::Version;
 use crate::ids::{KeyId, ProjectId, UserId};
 use crate::start;
 
@@ -83,8 +84,8 @@ enum Command {
     /// Print the OpenAPI 3.1 document
     Openapi {
         /// One version only: v6, v7 or v8
-        #[arg(long, value_name = "VERSION")]
-        version: Option<String>,
+        #[arg(long, value_name = "VERSION", value_parser = version)]
+        version: Option<Version>,
     },
     /// Show every setting, its value and where it came from
     Config,
@@ -116,6 +117,14 @@ enum MigrateCommand {
 struct Output {
     text: String,
     json: Value,
+    /// What is printed is bad news, and the exit code says so too.
+    failed: bool,
+}
+
+impl Output {
+    fn new(text: String, json: Value) -> Self {
+        Output { text, json, failed: false }
+    }
 }
 
 /// One line that says what went wrong.
@@ -128,7 +137,7 @@ pub fn run(cli: Cli) -> ExitCode {
             let text = if json { format!("{}\n", output.json) } else { output.text };
             // A closed pipe (`| head`) is no failure.
             let _ = std::io::stdout().write_all(text.as_bytes());
-            ExitCode::SUCCESS
+            if output.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
         }
         Err(message) => {
             eprintln!("townhall: {message}");
@@ -143,7 +152,7 @@ fn execute(cli: Cli) -> CommandResult {
         Command::Dev(listen) => {
             flags.set("listen", listen.listen);
             flags.set("rate_limits", Some("off".to_owned()));
-            serve::dev(Config::load(&flags)?)
+            serve::dev(Config::load(&flags)?, cli.global.json)
         }
         Command::Serve(listen) => {
             flags.set("listen", listen.listen);
@@ -154,8 +163,8 @@ fn execute(cli: Cli) -> CommandResult {
         Command::User(command) => users::run(command, Admin::open(&flags)?),
         Command::Migrate(MigrateCommand::Status) => show::migrations(&Config::load(&flags)?),
         Command::Migrate(MigrateCommand::Up) => show::migrate(&Config::load(&flags)?),
-        Command::Doctor { fix } => doctor::examine(&Config::load(&flags)?, fix),
-        Command::Openapi { version } => show::openapi(version.as_deref()),
+        Command::Doctor { fix } => Ok(doctor::examine(&Config::load(&flags)?, fix)),
+        Command::Openapi { version } => Ok(show::openapi(version)),
         Command::Config => Ok(show::config(&Config::load(&flags)?)),
         Command::Health { url } => show::health(url, &flags),
     }
@@ -176,7 +185,7 @@ impl Admin {
         let world = World::real();
         start::prepare_data_dir(&config)?;
         let db = start::open_database(&config)?;
-        start::migrate(&db, world.clock.now())?;
+        start::migrate_if_new(&db, world.clock.now())?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -231,6 +240,10 @@ fn confirm(question: &str, yes: bool) -> CommandResult<()> {
         "y" | "Y" | "yes" => Ok(()),
         _ => Err("nothing was changed".to_owned()),
     }
+}
+
+fn version(text: &str) -> Result<Version, String> {
+    Version::from_segment(text).ok_or_else(|| "there is v6, v7 and v8".to_owned())
 }
 
 fn project_id(text: &str) -> Result<ProjectId, String> {

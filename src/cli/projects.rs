@@ -14,11 +14,11 @@ use crate::ids::{ProjectId, new_id};
 pub(super) enum ProjectCommand {
     /// Make a project; its keys are shown this once
     Create {
-        #[arg(long)]
+        #[arg(long, value_parser = parse_name)]
         name: String,
         /// `all`, or names separated by commas
-        #[arg(long, default_value = "all")]
-        bundles: String,
+        #[arg(long, default_value = "all", value_parser = Bundles::parse)]
+        bundles: Bundles,
         #[arg(long, value_parser = project_id, value_name = "UUID")]
         id: Option<ProjectId>,
     },
@@ -33,10 +33,10 @@ pub(super) enum ProjectCommand {
     Bundles {
         #[arg(value_parser = project_id)]
         id: ProjectId,
-        #[arg(long, default_value = "")]
-        add: String,
-        #[arg(long, default_value = "")]
-        remove: String,
+        #[arg(long, default_value = "", value_parser = Bundles::parse)]
+        add: Bundles,
+        #[arg(long, default_value = "", value_parser = Bundles::parse)]
+        remove: Bundles,
         /// Do not ask
         #[arg(long)]
         yes: bool,
@@ -65,15 +65,14 @@ pub(super) enum ProjectCommand {
 
 pub(super) fn run(command: ProjectCommand, admin: Admin) -> CommandResult {
     match command {
-        ProjectCommand::Create { name, bundles, id } => create(&admin, name, &bundles, id),
+        ProjectCommand::Create { name, bundles, id } => create(&admin, name, bundles.0, id),
         ProjectCommand::List => list(&admin),
         ProjectCommand::Show { id } => show(&admin, id),
         ProjectCommand::Bundles { id, add, remove, yes } => {
-            let (add, remove) = (parse_bundles(&add)?, parse_bundles(&remove)?);
-            if !remove.is_empty() {
+            if !remove.0.is_empty() {
                 confirm("Removing a bundle takes its feature from the project.", yes)?;
             }
-            admin.write(move |tx| admin::change_bundles(tx, id, &add, &remove))?;
+            admin.write(move |tx| admin::change_bundles(tx, id, &add.0, &remove.0))?;
             show(&admin, id)
         }
         ProjectCommand::Origins { id, set } => {
@@ -91,14 +90,14 @@ pub(super) fn run(command: ProjectCommand, admin: Admin) -> CommandResult {
     }
 }
 
-fn create(admin: &Admin, name: String, bundles: &str, id: Option<ProjectId>) -> CommandResult {
-    let name = name.trim().to_owned();
-    if name.is_empty() || name.chars().count() > 255 {
-        return Err("the name must have 1 to 255 characters".to_owned());
-    }
+fn create(
+    admin: &Admin,
+    name: String,
+    bundles: Vec<Bundle>,
+    id: Option<ProjectId>,
+) -> CommandResult {
     let (now, random) = (admin.world.clock.now(), &admin.world.random);
     let id = id.unwrap_or_else(|| ProjectId(new_id(now, random)));
-    let bundles = if bundles == "all" { Bundle::ALL.to_vec() } else { parse_bundles(bundles)? };
     let secrets = ProjectSecrets::generate(now, random).map_err(super::plain)?;
     let new = NewProject { id, name: name.clone(), bundles: bundles.clone() };
     let written = secrets.clone();
@@ -125,7 +124,7 @@ fn create(admin: &Admin, name: String, bundles: &str, id: Option<ProjectId>) -> 
         "masterKey": master,
         "jwtPrivateKey": private,
     });
-    Ok(Output { text, json })
+    Ok(Output::new(text, json))
 }
 
 fn list(admin: &Admin) -> CommandResult {
@@ -145,7 +144,7 @@ fn list(admin: &Admin) -> CommandResult {
             })
         })
         .collect();
-    Ok(Output { text, json: json.into() })
+    Ok(Output::new(text, json.into()))
 }
 
 fn show(admin: &Admin, id: ProjectId) -> CommandResult {
@@ -170,7 +169,7 @@ fn show(admin: &Admin, id: ProjectId) -> CommandResult {
         "allowedOrigins": project.allowed_origins,
         "createdAt": project.created_at,
     });
-    Ok(Output { text, json })
+    Ok(Output::new(text, json))
 }
 
 fn rotate_jwt_key(admin: &Admin, id: ProjectId) -> CommandResult {
@@ -180,7 +179,7 @@ fn rotate_jwt_key(admin: &Admin, id: ProjectId) -> CommandResult {
     found(admin.write(move |tx| store::rotate_public_key(tx, id, &public, now))?)?;
     let text = format!("{}\nIt is not shown again.\n", pair.private);
     let json = json!({ "projectId": id, "jwtPrivateKey": pair.private });
-    Ok(Output { text, json })
+    Ok(Output::new(text, json))
 }
 
 fn found(changed: bool) -> CommandResult<()> {
@@ -191,11 +190,29 @@ fn names(bundles: &[Bundle]) -> Vec<&'static str> {
     bundles.iter().map(|bundle| bundle.name()).collect()
 }
 
-fn parse_bundles(text: &str) -> CommandResult<Vec<Bundle>> {
-    let names = text.split(',').map(str::trim).filter(|name| !name.is_empty() && *name != "core");
-    names
-        .map(|name| Bundle::from_name(name).ok_or_else(|| format!("there is no bundle `{name}`")))
-        .collect()
+fn parse_name(text: &str) -> Result<String, String> {
+    let name = text.trim();
+    if name.is_empty() || name.chars().count() > 255 {
+        return Err("a name has 1 to 255 characters".to_owned());
+    }
+    Ok(name.to_owned())
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Bundles(Vec<Bundle>);
+
+impl Bundles {
+    /// `core` may be named, but every project has it.
+    fn parse(text: &str) -> Result<Self, String> {
+        if text == "all" {
+            return Ok(Bundles(Bundle::ALL.to_vec()));
+        }
+        let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+        let bundles = names.filter(|name| *name != "core").map(|name| {
+            Bundle::from_name(name).ok_or_else(|| format!("there is no bundle `{name}`"))
+        });
+        bundles.collect::<Result<_, _>>().map(Bundles)
+    }
 }
 
 /// As browsers send them: scheme, host and port, lower case, nothing after.

@@ -11,30 +11,33 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::app::{App, World};
 use crate::cli::{CommandResult, Output, plain};
 use crate::config::Config;
-use crate::features::auth::session::TokenSeed;
-use crate::features::auth::store as auth_store;
+use crate::features::auth::session::{self, TokenSeed};
 use crate::features::projects::admin::{self, NewProject, ProjectSecrets};
 use crate::features::projects::{Bundle, store as projects};
 use crate::features::users::store::{self as users, UserRow};
-use crate::ids::{ProjectId, SessionId, UserId, new_id};
+use crate::ids::{ProjectId, UserId, new_id};
 use crate::{jobs, logs, server, start};
 
 const DEMO_PROJECT: &str = "Demo";
 const DEMO_USERS: [(&str, &str); 2] = [("ada", "Ada Lovelace"), ("grace", "Grace Hopper")];
 /// How long the job under way may take after the last request was answered.
 const LAST_JOB: Duration = Duration::from_secs(5);
+/// How long the database may take to finish what is queued.
+const LAST_WRITE: Duration = Duration::from_secs(10);
 /// Known to everybody: a demo is for looking around on one's own machine.
 const DEMO_PASSWORD: &str = "townhall";
 
 pub(super) fn serve(config: Config) -> CommandResult {
-    run(config, false)
+    run(config, None)
 }
 
-pub(super) fn dev(config: Config) -> CommandResult {
-    run(config, true)
+/// Standard output belongs to a program that asked for JSON; people's text goes elsewhere then.
+pub(super) fn dev(config: Config, json: bool) -> CommandResult {
+    run(config, Some(if json { |text| eprintln!("{text}") } else { |text| println!("{text}") }))
 }
 
-fn run(config: Config, with_demo: bool) -> CommandResult {
+/// With a demo, if there is somewhere to tell about it.
+fn run(config: Config, demo: Option<fn(&str)>) -> CommandResult {
     let _logs = logs::start(config.log);
     start::prepare_data_dir(&config)?;
     let _lock = start::lock_data_dir(&config)?;
@@ -55,9 +58,8 @@ fn run(config: Config, with_demo: bool) -> CommandResult {
             .await
             .map_err(|error| format!("cannot listen on {address}: {error}"))?;
         let app = App::new(config, &secret, db, world)?;
-        if with_demo {
-            let demo = prepare_demo(&app).await?;
-            println!("{demo}");
+        if let Some(tell) = demo {
+            tell(&prepare_demo(&app).await?);
         }
         let _ = std::io::stdout().flush();
         tracing::info!(listen = %address, url = app.config.public_url, "townhall is ready");
@@ -68,9 +70,11 @@ fn run(config: Config, with_demo: bool) -> CommandResult {
         if tokio::time::timeout(LAST_JOB, &mut worker).await.is_err() {
             worker.abort();
         }
-        app.db.close().await;
+        if tokio::time::timeout(LAST_WRITE, app.db.close()).await.is_err() {
+            tracing::warn!("the database did not close in time");
+        }
         tracing::info!("townhall has stopped");
-        Ok(Output { text: String::new(), json: Value::Null })
+        Ok(Output::new(String::new(), Value::Null))
     })
 }
 
@@ -95,7 +99,7 @@ async fn stop_on_signal(app: App) {
     }
 }
 
-/// Makes the demo project if there is no project yet, and says how to use it.
+/// Makes the demo project if it is not there yet, and says how to use it.
 async fn prepare_demo(app: &App) -> CommandResult<String> {
     let existing = app.db.read(projects::list).await.map_err(plain)?;
     let mut text = format!("\nTownhall is listening on {}\n\n", app.config.public_url);
@@ -151,14 +155,10 @@ async fn create_demo(app: &App) -> CommandResult<(ProjectId, ProjectSecrets)> {
 /// Three lines to paste.
 async fn tour(app: &App, project: ProjectId) -> CommandResult<String> {
     let now = app.clock.now();
-    let seed = TokenSeed::draw(app, now);
+    let seed = TokenSeed::draw(&app.tokens, &app.random, now);
     let signed_in = app.db.write(move |tx| {
-        let Some(user) = users::find_by_username(tx, project, DEMO_USERS[0].0)? else {
-            return Ok(None);
-        };
-        let token = seed.row(user.id, SessionId(seed.id.0));
-        auth_store::insert_token(tx, project, &token)?;
-        Ok(Some(token))
+        let ada = users::find_by_username(tx, project, DEMO_USERS[0].0)?;
+        ada.map(|ada| session::open(tx, project, ada.id, seed)).transpose()
     });
     let Some(token) = signed_in.await.map_err(plain)? else {
         return Ok(String::new());

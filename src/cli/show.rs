@@ -28,7 +28,7 @@ pub(super) fn migrations(config: &Config) -> CommandResult {
         let _ = writeln!(text, "{:04}  {when:<24}  {}", state.version, state.name);
         json.push(json!({ "version": state.version, "name": state.name, "appliedAt": applied }));
     }
-    Ok(Output { text, json: json.into() })
+    Ok(Output::new(text, json.into()))
 }
 
 pub(super) fn migrate(config: &Config) -> CommandResult {
@@ -36,17 +36,12 @@ pub(super) fn migrate(config: &Config) -> CommandResult {
     let db = start::open_database(config)?;
     let applied = start::migrate(&db, World::real().clock.now())?;
     let text = format!("{} applied\n", applied.len());
-    Ok(Output { text, json: json!({ "applied": applied }) })
+    Ok(Output::new(text, json!({ "applied": applied })))
 }
 
-pub(super) fn openapi(version: Option<&str>) -> CommandResult {
-    let version = version
-        .map(|name| {
-            Version::from_segment(name).ok_or_else(|| format!("there is no version `{name}`"))
-        })
-        .transpose()?;
+pub(super) fn openapi(version: Option<Version>) -> Output {
     let json = openapi::document(version);
-    Ok(Output { text: format!("{json:#}\n"), json })
+    Output::new(format!("{json:#}\n"), json)
 }
 
 pub(super) fn config(config: &Config) -> Output {
@@ -57,7 +52,7 @@ pub(super) fn config(config: &Config) -> Output {
         let _ = writeln!(text, "{name:<32} {value:<48} {}", setting.source);
         json.insert(name.clone(), json!({ "value": value, "source": setting.source.to_string() }));
     }
-    Output { text, json: Value::Object(json) }
+    Output::new(text, Value::Object(json))
 }
 
 /// Plain HTTP, as health checks inside a container are.
@@ -70,7 +65,7 @@ pub(super) fn health(url: Option<String>, flags: &Flags) -> CommandResult {
     if status != 200 {
         return Err(format!("{url} is not ready: /readyz answered {status}"));
     }
-    Ok(Output { text: "ready\n".to_owned(), json: json!({ "status": "pass" }) })
+    Ok(Output::new("ready\n".to_owned(), json!({ "status": "pass" })))
 }
 
 fn ask(url: &str) -> CommandResult<u16> {

@@ -3,13 +3,12 @@
 use clap::Subcommand;
 use serde_json::json;
 
-use crate::app::{App, World};
+use crate::auth::tokens::Tokens;
 use crate::cli::{Admin, CommandResult, Output, project_id, user_id};
-use crate::features::auth::session::{TokenSeed, refresh_token};
-use crate::features::auth::store as auth_store;
+use crate::features::auth::session::{self, TokenSeed, refresh_token};
 use crate::features::users::suspensions::{self, NewSuspension};
 use crate::features::users::{NOT_FOUND, store};
-use crate::ids::{ProjectId, SessionId, SuspensionId, UserId, new_id};
+use crate::ids::{ProjectId, SuspensionId, UserId, new_id};
 use crate::start;
 use crate::time::Timestamp;
 
@@ -55,7 +54,7 @@ pub(super) fn run(command: UserCommand, admin: Admin) -> CommandResult {
                 store::find(tx, who.project, who.user)?.ok_or(NOT_FOUND)?;
                 suspensions::lift(tx, who.project, who.user, now)
             })?;
-            Ok(Output { text: format!("{lifted} lifted\n"), json: json!({ "lifted": lifted }) })
+            Ok(Output::new(format!("{lifted} lifted\n"), json!({ "lifted": lifted })))
         }
     }
 }
@@ -63,18 +62,17 @@ pub(super) fn run(command: UserCommand, admin: Admin) -> CommandResult {
 fn token(admin: &Admin, who: Who) -> CommandResult {
     let now = admin.world.clock.now();
     let secret = start::secret(&admin.config, &admin.world.random)?;
-    let app = App::new(admin.config.clone(), &secret, admin.db.clone(), World::real())?;
-    let seed = TokenSeed::draw(&app, now);
+    let (access_ttl, refresh_ttl) = (admin.config.access_token_ttl, admin.config.refresh_token_ttl);
+    let tokens = Tokens::new(&secret, access_ttl, refresh_ttl);
+    let seed = TokenSeed::draw(&tokens, &admin.world.random, now);
     let token = admin.write(move |tx| {
         store::find(tx, who.project, who.user)?.ok_or(NOT_FOUND)?;
-        let token = seed.row(who.user, SessionId(seed.id.0));
-        auth_store::insert_token(tx, who.project, &token)?;
-        Ok(token)
+        session::open(tx, who.project, who.user, seed)
     })?;
-    let access = app.tokens.access(who.project, who.user, token.family_id, now);
-    let refresh = refresh_token(&app, who.project, &token);
+    let access = tokens.access(who.project, who.user, token.family_id, now);
+    let refresh = refresh_token(&tokens, who.project, &token);
     let text = format!("access token   {access}\nrefresh token  {refresh}\n");
-    Ok(Output { text, json: json!({ "accessToken": access, "refreshToken": refresh }) })
+    Ok(Output::new(text, json!({ "accessToken": access, "refreshToken": refresh })))
 }
 
 fn suspend(
@@ -101,5 +99,5 @@ fn suspend(
         suspensions::insert(tx, who.project, &new, now)
     })?;
     let json = json!({ "suspensionId": id, "endDate": end_date });
-    Ok(Output { text: format!("user {} is suspended\n", who.user), json })
+    Ok(Output::new(format!("user {} is suspended\n", who.user), json))
 }

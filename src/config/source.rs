@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// Values given on the command line, by the setting's name.
@@ -58,22 +59,22 @@ impl<'a> Sources<'a> {
     ) -> Result<Self, String> {
         let mut sources = Sources { flags, env, file: BTreeMap::new(), settings: Vec::new() };
         let named = flags.0.get("config").map(PathBuf::from);
-        let path = named.clone().unwrap_or_else(|| sources.data_dir().join("townhall.toml"));
+        let in_data_dir = sources.data_dir()?.join("townhall.toml");
+        let path = named.clone().unwrap_or(in_data_dir);
         sources.file = match std::fs::read_to_string(&path) {
             Ok(text) => {
                 parse_file(&text).map_err(|error| format!("{}: {error}", path.display()))?
             }
-            Err(error) if named.is_some() => return Err(format!("{}: {error}", path.display())),
-            Err(_) => BTreeMap::new(),
+            Err(error) if named.is_none() && error.kind() == ErrorKind::NotFound => BTreeMap::new(),
+            Err(error) => return Err(format!("{}: {error}", path.display())),
         };
         Ok(sources)
     }
 
     /// Needed before the file is read, so the file cannot move it.
-    pub(super) fn data_dir(&mut self) -> PathBuf {
+    pub(super) fn data_dir(&mut self) -> Result<PathBuf, String> {
         self.settings.clear();
-        self.text("data_dir", "./townhall_data")
-            .map_or_else(|_| "./townhall_data".into(), Into::into)
+        self.text("data_dir", "./townhall_data").map(Into::into)
     }
 
     pub(super) fn is_flag(&self, name: &str) -> bool {
@@ -152,14 +153,23 @@ fn variable(name: &str) -> String {
     format!("TOWNHALL_{}", name.to_uppercase())
 }
 
-/// `scheme://user:****@host`.
+/// `scheme://user:****@host`, `…?password=****`.
 fn mask_password(url: &str) -> String {
+    let (url, query) = url.split_once('?').map_or((url, None), |(url, query)| (url, Some(query)));
+    let query = query.map(|query| {
+        let pairs = query.split('&').map(|pair| match pair.split_once('=') {
+            Some((key, _)) if key.contains("password") => format!("{key}=****"),
+            _ => pair.to_owned(),
+        });
+        pairs.collect::<Vec<_>>().join("&")
+    });
     let masked = url.split_once("://").and_then(|(scheme, rest)| {
         let (user_info, host) = rest.rsplit_once('@')?;
         let (user, _) = user_info.split_once(':')?;
         Some(format!("{scheme}://{user}:****@{host}"))
     });
-    masked.unwrap_or_else(|| url.to_owned())
+    let masked = masked.unwrap_or_else(|| url.to_owned());
+    query.map_or(masked.clone(), |query| format!("{masked}?{query}"))
 }
 
 fn parse_file(text: &str) -> Result<BTreeMap<String, String>, String> {

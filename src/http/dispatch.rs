@@ -4,14 +4,15 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, ORIGIN};
-use http::{HeaderMap, Method, Request};
+use http::{HeaderMap, HeaderName, Method, Request};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
+use tokio::sync::{SemaphorePermit, TryAcquireError};
 
 use crate::app::App;
 use crate::auth::caller::Credential;
@@ -58,6 +59,9 @@ pub const GENERAL_FAULTS: &[Fault] = &[
 ];
 
 const MAX_JSON_BODY: usize = 2 * 1024 * 1024;
+/// Bytes of all bodies under way together.
+pub const BODY_MEMORY: usize = 256 * 1024 * 1024;
+const FORM: &str = "application/x-www-form-urlencoded";
 const MAX_URI: usize = 8 * 1024;
 /// The connection's buffer bounds a head too, but only to about twice its size.
 const MAX_HEADERS: usize = 32 * 1024;
@@ -78,13 +82,12 @@ pub async fn handle(app: &App, peer: SocketAddr, request: Request<Incoming>) -> 
 
     // A refusal by a limit of the operation's own speaks of that limit, not of the client's.
     let is_limited = matches!(&result, Err(Error::RateLimited(_)));
-    let refuses_origin = matches!(&result, Err(error) if error.is(cors::ORIGIN_NOT_ALLOWED));
     let context = Context {
         version: seen.version,
         feature: seen.operation.map_or("server", |operation| operation.feature),
         v7_forbids: app.config.v7_auth_forbids,
     };
-    let failure = result.as_ref().err().map(ToString::to_string);
+    let failure = result.as_ref().err().and_then(Error::chain);
     let mut response = result.unwrap_or_else(|error| render::error(error, context));
 
     if let Some(standing) = seen.standing.filter(|_| !is_limited) {
@@ -93,7 +96,7 @@ pub async fn handle(app: &App, peer: SocketAddr, request: Request<Incoming>) -> 
     if seen.operation.is_some_and(|operation| operation.no_store) {
         reply::set(&mut response, "cache-control", "no-store");
     }
-    if let Some(origin) = origin.filter(|_| !refuses_origin) {
+    if let Some(origin) = origin.filter(|_| !seen.foreign_origin) {
         cors::allow(&mut response, origin);
     }
     reply::set(&mut response, "x-content-type-options", "nosniff");
@@ -112,6 +115,8 @@ struct Seen {
     version: Option<Version>,
     project: Option<ProjectId>,
     standing: Option<Standing>,
+    /// The page that asks is not on the project's list, and may read nothing.
+    foreign_origin: bool,
 }
 
 /// One line for each request: the route's pattern, never the address, a body or a credential.
@@ -142,37 +147,21 @@ async fn answer(
     request: Request<Incoming>,
     seen: &mut Seen,
 ) -> Result<Response> {
-    if app.metrics.in_flight() > MAX_IN_FLIGHT {
-        return Err(Error::Busy("too many requests are under way"));
-    }
     let (head, body) = request.into_parts();
-    if head.uri.path_and_query().is_some_and(|uri| uri.as_str().len() > MAX_URI) {
-        return Err(URI_TOO_LONG.into());
-    }
-    let line =
-        |(name, value): (&http::HeaderName, &http::HeaderValue)| name.as_str().len() + value.len();
-    if head.headers.iter().map(line).sum::<usize>() > MAX_HEADERS {
-        return Err(HEAD_TOO_LARGE.into());
-    }
+    check_head(app, &head)?;
     let address = Address::parse(head.uri.path()).ok_or(ROUTE_NOT_FOUND)?;
     let (version, named_project) = match &address.scope {
         Scope::Project { version, project } => (*version, project),
-        Scope::Server if head.method == Method::OPTIONS => {
-            return Ok(cors::preflight(&head.headers));
-        }
-        Scope::Server => return server_operation(app, peer, &head, &address, seen).await,
+        Scope::Server => return server_operation(app, peer, head, &address, seen).await,
     };
     seen.version = Some(version);
-
     if head.method == Method::OPTIONS {
-        if let Ok(id) = named_project.parse() {
-            let project = app.projects.get(&app.db, id, app.clock.uptime()).await?;
-            check_origin(&head.headers, project.as_deref())?;
-        }
-        return Ok(cors::preflight(&head.headers));
+        return preflight(app, &head.headers, named_project, seen).await;
     }
+
     let route = app.router.project(&head.method, &address.endpoint).ok_or(ROUTE_NOT_FOUND)?;
-    seen.operation = Some(route.operation);
+    let operation = route.operation;
+    seen.operation = Some(operation);
     let project = find_project(app, named_project).await?;
     seen.project = Some(project.id);
     match project.state {
@@ -180,9 +169,15 @@ async fn answer(
         ProjectState::PendingDeletion => return Err(projects::PENDING_DELETION.into()),
         ProjectState::Migrating => return Err(projects::MIGRATING.into()),
     }
-    check_origin(&head.headers, Some(&project))?;
+    let form = operation.takes_forms && header_has(&head.headers, CONTENT_TYPE, FORM);
+    if let Err(refusal) = check_origin(&head.headers, Some(&project)) {
+        seen.foreign_origin = true;
+        // Our own page posts its form from no origin at all, and what it posts is its credential.
+        if !form {
+            return Err(refusal);
+        }
+    }
 
-    let operation = route.operation;
     let now = app.clock.now();
     let presented = match Presented::read(&head.headers, &project, &app.tokens, now) {
         // Where credentials are not looked at, none of them changes the answer.
@@ -198,10 +193,8 @@ async fn answer(
         project.require(bundle)?;
     }
 
-    let body = read_body(app, &head.headers, body).await?;
-    let header_has = |name, text: &str| {
-        head.headers.get(name).and_then(|v| v.to_str().ok()).is_some_and(|v| v.contains(text))
-    };
+    let (body, _memory) = read_body(app, &head.headers, body).await?;
+    let Run::Project(run) = &operation.run else { return Err(ROUTE_NOT_FOUND.into()) };
     let arrival = Arrival {
         app: app.clone(),
         operation,
@@ -212,32 +205,64 @@ async fn answer(
         params: route.params,
         query: pairs(head.uri.query().unwrap_or_default()),
         body,
-        form: operation.takes_forms
-            && header_has(CONTENT_TYPE, "application/x-www-form-urlencoded"),
-        wants_html: header_has(ACCEPT, "text/html"),
+        parsed_body: OnceLock::new(),
+        form,
+        wants_html: header_has(&head.headers, ACCEPT, "text/html"),
     };
-    match &operation.run {
-        Run::Project(run) => run(arrival).await,
-        Run::Server(_) => Err(ROUTE_NOT_FOUND.into()),
+    run(arrival).await
+}
+
+/// What is refused whatever it asks for.
+fn check_head(app: &App, head: &http::request::Parts) -> Result<()> {
+    if app.metrics.in_flight() > MAX_IN_FLIGHT {
+        return Err(Error::Busy("too many requests are under way"));
     }
+    if head.uri.path_and_query().is_some_and(|uri| uri.as_str().len() > MAX_URI) {
+        return Err(URI_TOO_LONG.into());
+    }
+    let size: usize = head.headers.iter().map(|(name, v)| name.as_str().len() + v.len()).sum();
+    if size > MAX_HEADERS {
+        return Err(HEAD_TOO_LARGE.into());
+    }
+    Ok(())
+}
+
+async fn preflight(
+    app: &App,
+    headers: &HeaderMap,
+    named_project: &str,
+    seen: &mut Seen,
+) -> Result<Response> {
+    if let Ok(id) = named_project.parse() {
+        let project = app.projects.get(&app.db, id, app.clock.uptime()).await?;
+        if let Err(refusal) = check_origin(headers, project.as_deref()) {
+            seen.foreign_origin = true;
+            return Err(refusal);
+        }
+    }
+    Ok(cors::preflight(headers))
+}
+
+fn header_has(headers: &HeaderMap, name: HeaderName, text: &str) -> bool {
+    headers.get(name).and_then(|value| value.to_str().ok()).is_some_and(|v| v.contains(text))
 }
 
 async fn server_operation(
     app: &App,
     peer: IpAddr,
-    head: &http::request::Parts,
+    head: http::request::Parts,
     address: &Address,
     seen: &mut Seen,
 ) -> Result<Response> {
+    if head.method == Method::OPTIONS {
+        return Ok(cors::preflight(&head.headers));
+    }
     let route = app.router.server(&head.method, &address.endpoint).ok_or(ROUTE_NOT_FOUND)?;
     seen.operation = Some(route.operation);
     let client = client::address(peer, &head.headers, &app.config.trusted_proxies);
     seen.standing = limit(app, route.operation, None, client)?;
-    let call = ServerCall { app: app.clone(), headers: head.headers.clone(), client };
-    match &route.operation.run {
-        Run::Server(run) => run(call).await,
-        Run::Project(_) => Err(ROUTE_NOT_FOUND.into()),
-    }
+    let Run::Server(run) = &route.operation.run else { return Err(ROUTE_NOT_FOUND.into()) };
+    run(ServerCall { app: app.clone(), headers: head.headers, client }).await
 }
 
 async fn find_project(app: &App, named: &str) -> Result<Arc<Project>> {
@@ -266,10 +291,15 @@ fn limit(
     })
 }
 
-/// The whole body, within its size and time.
-async fn read_body(app: &App, headers: &HeaderMap, mut body: Incoming) -> Result<Bytes> {
+/// The whole body, within its size and time, and its share of the memory for bodies, which is
+/// held as long as the request is under way.
+async fn read_body<'a>(
+    app: &'a App,
+    headers: &HeaderMap,
+    mut body: Incoming,
+) -> Result<(Bytes, Option<SemaphorePermit<'a>>)> {
     if body.is_end_stream() {
-        return Ok(Bytes::new());
+        return Ok((Bytes::new(), None));
     }
     let encoding = headers.get(CONTENT_ENCODING).map(|value| value.as_bytes());
     if encoding.is_some_and(|encoding| !encoding.eq_ignore_ascii_case(b"identity")) {
@@ -280,6 +310,7 @@ async fn read_body(app: &App, headers: &HeaderMap, mut body: Incoming) -> Result
     }
     let reading = async {
         let mut whole = BytesMut::new();
+        let mut memory = app.body_memory.try_acquire_many(0).map_err(no_memory)?;
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|_| Error::from(BODY_BROKEN))?;
             let Ok(data) = frame.into_data() else {
@@ -288,12 +319,18 @@ async fn read_body(app: &App, headers: &HeaderMap, mut body: Incoming) -> Result
             if whole.len() + data.len() > MAX_JSON_BODY {
                 return Err(BODY_TOO_LARGE.into());
             }
+            let size = u32::try_from(data.len()).unwrap_or(u32::MAX);
+            memory.merge(app.body_memory.try_acquire_many(size).map_err(no_memory)?);
             whole.extend_from_slice(&data);
         }
-        Ok(whole.freeze())
+        Ok((whole.freeze(), Some(memory)))
     };
     let in_time = tokio::time::timeout(app.config.body_timeout, reading).await;
     in_time.unwrap_or_else(|_| Err(BODY_TIMEOUT.into()))
+}
+
+fn no_memory(_: TryAcquireError) -> Error {
+    Error::Busy("too many bodies are being read")
 }
 
 /// The future's outcome, or `None` if it panicked: the request fails, the connection lives.

@@ -135,8 +135,17 @@ impl<T: DeserializeOwned + JsonSchema + Send> Input for Body<T> {
     }
 }
 
-/// The body as a JSON value; no body at all is an empty object.
-pub fn body_value(arrival: &Arrival) -> Result<Value> {
+/// The body as a JSON value, parsed once however often it is asked for.
+pub fn body_value(arrival: &Arrival) -> Result<&Value> {
+    if let Some(parsed) = arrival.parsed_body.get() {
+        return Ok(parsed);
+    }
+    let parsed = parse_body(arrival)?;
+    Ok(arrival.parsed_body.get_or_init(|| parsed))
+}
+
+/// No body at all is an empty object.
+fn parse_body(arrival: &Arrival) -> Result<Value> {
     let invalid = body_fault(arrival);
     if arrival.body.is_empty() {
         return Ok(Value::Object(Map::new()));
@@ -150,7 +159,7 @@ pub fn body_value(arrival: &Arrival) -> Result<Value> {
 }
 
 /// Reads the body, or a part of it, into its type.
-pub fn read_body<T: DeserializeOwned>(arrival: &Arrival, value: Value) -> Result<T> {
+pub fn read_body<T: DeserializeOwned>(arrival: &Arrival, value: &Value) -> Result<T> {
     let invalid = body_fault(arrival);
     // Serde would read an array into a struct by the order of its fields.
     if !value.is_object() {

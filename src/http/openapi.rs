@@ -71,7 +71,7 @@ pub fn faults(operation: &Operation) -> Vec<Fault> {
     match operation.credential {
         Credential::Ignored | Credential::Optional => {}
         Credential::Key => faults.extend([UNAUTHORIZED, ELEVATED_AUTH_REQUIRED]),
-        Credential::User | Credential::UserOrKey | Credential::UserOrAnyKey => {
+        Credential::User | Credential::UserOrKey => {
             faults.extend([UNAUTHORIZED, operation.user_gone]);
         }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::future::Future;
 use std::net::IpAddr;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
@@ -84,6 +84,7 @@ pub struct Arrival {
     pub params: Value,
     pub query: Value,
     pub body: Bytes,
+    pub parsed_body: OnceLock<Value>,
     /// The body is a form's, not JSON.
     pub form: bool,
     /// The caller is a browser that wants a page.

@@ -22,6 +22,15 @@ impl<T> Patch<T> {
         }
     }
 
+    /// A value that turns out to be none clears the field.
+    pub fn and_then<U>(self, change: impl FnOnce(T) -> Option<U>) -> Patch<U> {
+        match self {
+            Patch::Absent => Patch::Absent,
+            Patch::Null => Patch::Null,
+            Patch::Value(value) => change(value).map_or(Patch::Null, Patch::Value),
+        }
+    }
+
     /// Brings the field to what it holds after the update.
     pub fn put(self, field: &mut Option<T>) {
         match self {

@@ -1,5 +1,5 @@
-//! Work for after the commit. A job is a row, enqueued in a transaction and done by a worker at
-//! least once; one that fails is tried again later, with growing patience.
+//! Work that outlives its request. A job is a row, done by a worker at least once; one that fails
+//! is tried again later, with growing patience.
 
 pub mod store;
 mod worker;
@@ -36,14 +36,6 @@ pub(crate) enum Job {
 }
 
 impl Job {
-    fn kind(&self) -> &'static str {
-        match self {
-            Job::PasswordReset { .. } => "password-reset",
-            Job::EmailVerification { .. } => "email-verification",
-            Job::DeletionCode { .. } => "deletion-code",
-        }
-    }
-
     async fn run(self, app: &App, project: ProjectId) -> Result<()> {
         match self {
             Job::PasswordReset { email, version } => {
@@ -63,8 +55,7 @@ impl Job {
 pub(crate) async fn enqueue(app: &App, project: ProjectId, job: Job, now: Timestamp) -> Result<()> {
     let id = JobId(new_id(now, &app.random));
     let payload = serde_json::to_string(&job).map_err(Error::internal)?;
-    let kind = job.kind();
-    app.db.write(move |tx| store::insert(tx, project, id, kind, &payload, now)).await?;
+    app.db.write(move |tx| store::insert(tx, project, id, &payload, now)).await?;
     app.job_added.notify_one();
     Ok(())
 }

@@ -18,15 +18,15 @@ db::row! {
 
 db::statements! {
     command INSERT =
-        "INSERT INTO jobs (project_id, id, kind, payload, attempts, run_at, created_at)
-         VALUES ($1, $2, $3, $4, 0, $5, $5)";
-    /// Takes due jobs and holds them back from other workers until $2: if this worker dies,
-    /// another takes them up then. The limit is a number in the text because PostgreSQL, not
+        "INSERT INTO jobs (project_id, id, payload, attempts, run_at, created_at)
+         VALUES ($1, $2, $3, 0, $4, $4)";
+    /// Takes a due job and holds it back from other workers until $2: if this worker dies,
+    /// another takes it up then. The limit is a number in the text because PostgreSQL, not
     /// knowing a parameter, would plan for a tenth of the table and read all of it.
     command CLAIM -> JobRow, unscoped "the worker serves every project" =
         "UPDATE jobs SET attempts = attempts + 1, run_at = $2
          WHERE (project_id, id) IN
-            (SELECT project_id, id FROM jobs WHERE run_at <= $1 ORDER BY run_at, id LIMIT 16 {skip_locked})
+            (SELECT project_id, id FROM jobs WHERE run_at <= $1 ORDER BY run_at, id LIMIT 1 {skip_locked})
          RETURNING project_id, id, payload, attempts";
     command DELETE = "DELETE FROM jobs WHERE project_id = $1 AND id = $2";
     command POSTPONE = "UPDATE jobs SET run_at = $3 WHERE project_id = $1 AND id = $2";
@@ -36,16 +36,15 @@ pub fn insert(
     tx: &Tx<'_>,
     project: ProjectId,
     id: JobId,
-    kind: &str,
     payload: &str,
     now: Timestamp,
 ) -> Result<()> {
-    tx.execute(&INSERT, args![project, id, kind, payload, now])?;
+    tx.execute(&INSERT, args![project, id, payload, now])?;
     Ok(())
 }
 
-pub fn claim(tx: &Tx<'_>, now: Timestamp, until: Timestamp) -> Result<Vec<JobRow>> {
-    Ok(tx.all(&CLAIM, args![now, until])?)
+pub fn claim(tx: &Tx<'_>, now: Timestamp, until: Timestamp) -> Result<Option<JobRow>> {
+    Ok(tx.opt(&CLAIM, args![now, until])?)
 }
 
 pub fn delete(tx: &Tx<'_>, project: ProjectId, id: JobId) -> Result<()> {

@@ -14,7 +14,7 @@ const CLAIM: Duration = Duration::from_secs(120);
 const POLL: Duration = Duration::from_secs(5);
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 const SWEEP_AT_ONCE: i64 = 500;
-const MOST_ATTEMPTS: i64 = 8;
+const MOST_ATTEMPTS: i64 = 12;
 
 /// Works until the application drains.
 pub async fn work(app: App) {
@@ -44,44 +44,49 @@ pub async fn run_due(app: &App) -> Result<usize> {
     loop {
         let now = app.clock.now();
         let claimed = app.db.write(move |tx| store::claim(tx, now, now.plus(CLAIM))).await?;
-        if claimed.is_empty() {
-            return Ok(done);
-        }
-        for row in claimed {
-            run(app, row).await?;
-            done += 1;
-        }
+        let Some(row) = claimed else { return Ok(done) };
+        run(app, row).await?;
+        done += 1;
     }
 }
 
 async fn run(app: &App, row: JobRow) -> Result<()> {
     let (project, id) = (row.project_id, row.id);
     let result = match serde_json::from_str::<Job>(&row.payload.0) {
-        Ok(job) => job.run(app, project).await,
+        Ok(job) => {
+            let app = app.clone();
+            // A task of its own: a job that panics has failed, and the worker goes on.
+            let done = tokio::spawn(async move { job.run(&app, project).await }).await;
+            done.unwrap_or_else(|panic| Err(Error::internal(panic)))
+        }
         Err(error) => Err(Error::internal(error)),
     };
     let Err(error) = result else {
         return app.db.write(move |tx| store::delete(tx, project, id)).await;
     };
     if row.attempts >= MOST_ATTEMPTS {
-        tracing::error!(job = %id, %project, %error, "job given up");
+        tracing::error!(job = %id, %project, error = error.chain(), "job given up");
         return app.db.write(move |tx| store::delete(tx, project, id)).await;
     }
-    tracing::warn!(job = %id, %project, %error, attempt = row.attempts, "job failed");
+    tracing::warn!(job = %id, %project, error = error.chain(), attempt = row.attempts, "job failed");
     let until = app.clock.now().plus(patience(row.attempts));
     app.db.write(move |tx| store::postpone(tx, project, id, until)).await
 }
 
-/// 10 s after the first failure, then twice as long each time: the last try is an hour later.
+/// 10 s after the first failure, then twice as long each time: the last try comes after six hours.
 fn patience(attempts: i64) -> Duration {
-    let doublings = u32::try_from(attempts - 1).unwrap_or(0).min(16);
+    let doublings = u32::try_from(attempts - 1).unwrap_or(0);
     Duration::from_secs(10) * 2_u32.pow(doublings)
 }
 
+/// In small transactions, so that other writers get their turn between them.
 async fn sweep(app: &App) -> Result<()> {
-    let now = app.clock.now();
-    let swept = app.db.write(move |tx| auth_store::sweep(tx, now, SWEEP_AT_ONCE)).await?;
-    if swept > 0 {
+    while !app.is_draining() {
+        let now = app.clock.now();
+        let swept = app.db.write(move |tx| auth_store::sweep(tx, now, SWEEP_AT_ONCE)).await?;
+        if swept == 0 {
+            break;
+        }
         tracing::debug!(swept, "expired tokens and codes were swept");
     }
     Ok(())

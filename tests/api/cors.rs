@@ -12,6 +12,7 @@ use crate::support::{Reply, TestApp, on_both_engines};
 on_both_engines![
     without_a_list_every_origin_may_call,
     with_a_list_only_its_origins_may_call,
+    the_reset_page_works_whatever_the_list_says,
     an_origin_must_match_exactly,
     a_preflight_is_answered_everywhere,
     a_preflight_of_an_unlisted_origin_is_refused,
@@ -42,6 +43,27 @@ async fn without_a_list_every_origin_may_call(app: TestApp) {
     }
     let plain = app.anonymous().get("/projects/lean").await;
     assert_eq!(cors_headers(&plain), [""; 0]);
+}
+
+/// A browser posts the form of a page that tells nobody where it is from `null`.
+async fn the_reset_page_works_whatever_the_list_says(app: TestApp) {
+    let user = app.user().await;
+    let body = json!({ "email": user.email });
+    app.anonymous().post("/auth/request-password-reset", body).await.expect(200);
+    let mail = app.next_mail().await;
+    let (_, link) = mail.split_once("token=").unwrap();
+    let token: String = link.chars().take_while(char::is_ascii_hexdigit).collect();
+    allow(&app, &[APP]).await;
+    let page = app.anonymous().with_header("Origin", "null");
+    let json = json!({ "token": token, "newPassword": "battery staple" });
+    let refused = page.post("/auth/reset-password", json).await;
+    refused.refused(403, "project/origin-not-allowed");
+    let address = format!("/v8/{}/auth/reset-password", app.project.id);
+    let form = format!("token={token}&newPassword=battery+staple");
+    let media = "application/x-www-form-urlencoded";
+    let done = page.raw(http::Method::POST, &address, media, form).await;
+    done.expect(200);
+    assert_eq!(cors_headers(&done), [""; 0]);
 }
 
 async fn with_a_list_only_its_origins_may_call(app: TestApp) {

@@ -16,6 +16,7 @@ on_both_engines![
     reuse_after_the_grace_ends_the_session_and_no_other,
     an_older_ancestor_is_reuse_even_within_the_grace,
     thirty_two_refreshes_with_one_token_make_one_successor,
+    a_session_that_ends_while_it_is_refreshed_leaves_no_token_behind,
     a_refresh_token_lasts_thirty_days_from_its_rotation,
     the_tokens_of_a_deleted_user_are_unknown,
 ];
@@ -186,6 +187,23 @@ async fn thirty_two_refreshes_with_one_token_make_one_successor(app: TestApp) {
     let families = families(&app, user.id).await;
     assert_eq!(families.len(), 1);
     assert_eq!((families[0].rows, families[0].live), (2, 1), "{families:?}");
+}
+
+async fn a_session_that_ends_while_it_is_refreshed_leaves_no_token_behind(app: TestApp) {
+    let anonymous = app.anonymous();
+    for _ in 0..8 {
+        let user = app.user().await;
+        let second = exchange(&anonymous, &user.refresh_token).await.expect(200);
+        let third = exchange(&anonymous, &refresh_token(&second)).await.expect(200);
+        let tokens = [refresh_token(&third), user.refresh_token.clone()];
+        let replies = all_at_once(tokens.iter().map(|token| exchange(&anonymous, token))).await;
+        replies[1].refused(401, "auth/token-reuse-detected");
+        if replies[0].status == 200 {
+            let fourth = refresh_token(&replies[0].json());
+            let left = exchange(&anonymous, &fourth).await;
+            left.refused(403, "auth/refresh-token-mismatch");
+        }
+    }
 }
 
 async fn a_refresh_token_lasts_thirty_days_from_its_rotation(app: TestApp) {

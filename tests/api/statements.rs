@@ -192,8 +192,8 @@ fn seed(engine: Engine) -> String {
         ("reputation_buckets (project_id, user_id, space_id, points)", 19_999, {
             format!("{project}, {id}, {id}, 1")
         }),
-        ("jobs (project_id, id, kind, payload, attempts, run_at, created_at)", 19_999, {
-            format!("{project}, {id}, 'x', '{{}}', 0, n, n")
+        ("jobs (project_id, id, payload, attempts, run_at, created_at)", 19_999, {
+            format!("{project}, {id}, '{{}}', 0, n, n")
         }),
     ];
     let mut sql = String::new();

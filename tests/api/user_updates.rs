@@ -224,12 +224,14 @@ async fn the_oldest_version_wraps_its_fields(app: TestApp) {
 
 async fn an_empty_update_changes_nothing(app: TestApp) {
     let user = app.user().await;
-    let before = app.anonymous().get(&path(&user)).await.expect(200);
+    let before = app.service().get(&path(&user)).await.expect(200);
+    app.advance(Duration::from_secs(60));
     for actor in [(*user).clone(), user.v7()] {
         actor.patch(&path(&user), json!({})).await.expect(200);
+        actor.patch(&path(&user), json!({ "role": "admin" })).await.expect(200);
         actor.send(http::Method::PATCH, &path(&user), None).await.expect(200);
     }
-    assert_eq!(app.anonymous().get(&path(&user)).await.expect(200), before);
+    assert_eq!(app.service().get(&path(&user)).await.expect(200), before);
 }
 
 async fn a_taken_username_is_refused(app: TestApp) {

@@ -45,7 +45,7 @@ fn bare(fixture: &Fixture, db: &Db) -> Vec<Bare> {
             let standing = db.read(move |c| suspensions::standing(c, project, id, now));
             standing.await.map_err(text)?.ok_or("no such user")?;
             let listed = db.read(move |c| {
-                users::find(c, project, id)?;
+                users::has_password(c, project, id)?;
                 identities::list(c, project, id)
             });
             listed.await.map(drop).map_err(text)

@@ -34,7 +34,7 @@ enum Backend {
     Postgres(Postgres),
 }
 
-/// SQLite's slow reads run on blocking threads: a few at a time, and only so many may wait.
+/// Slow reads, on SQLite on blocking threads: a few at a time, and only so many may wait.
 #[derive(Debug)]
 struct SlowReads {
     slots: Arc<Semaphore>,
@@ -45,7 +45,7 @@ struct SlowReads {
 impl Db {
     /// Opens `sqlite:///path/file.db` or `postgres://…`. Blocks. Does not migrate.
     pub fn open(url: &str, options: Options) -> Result<Db, Error> {
-        let slow = SlowReads::new(options.queue);
+        let slow = SlowReads::new(&options, url.starts_with("sqlite:"));
         let backend = match url.split_once("://") {
             Some(("sqlite", path)) if !path.is_empty() => {
                 Backend::Sqlite(Sqlite::open(Path::new(path), options)?)
@@ -105,12 +105,15 @@ impl Db {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        if let Backend::Postgres(_) = self.inner.backend {
-            return self.read(work).await;
-        }
         self.inner.open_or_busy()?;
         let start = now();
         let slot = self.inner.slow.slot().await?;
+        if let Backend::Postgres(_) = self.inner.backend {
+            // Half of the pool at most: the other half stays for what is quick.
+            let result = self.read(work).await;
+            drop(slot);
+            return result;
+        }
         let inner = Arc::clone(&self.inner);
         let reading = tokio::task::spawn_blocking(move || {
             // Held by the work, not by the caller: a caller who hangs up must not make room for one more.
@@ -238,12 +241,13 @@ impl Inner {
 }
 
 impl SlowReads {
-    fn new(most_waiting: usize) -> Self {
+    fn new(options: &Options, sqlite: bool) -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        let slots = if sqlite { 2 * cores } else { (options.pool / 2).max(1) };
         SlowReads {
-            slots: Arc::new(Semaphore::new(2 * cores)),
+            slots: Arc::new(Semaphore::new(slots)),
             waiting: AtomicUsize::new(0),
-            most_waiting,
+            most_waiting: options.queue,
         }
     }
 

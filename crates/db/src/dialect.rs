@@ -7,6 +7,8 @@ use crate::Engine;
 const TOKENS: &[(&str, &str, &str)] = &[
     ("uuid", "BLOB", "UUID"),
     ("json", "TEXT", "JSONB"),
+    // JSON that is only kept and shown: it stays as it was written, to the letter, on both.
+    ("document", "TEXT", "JSON"),
     ("time", "INTEGER", "BIGINT"),
     ("int", "INTEGER", "BIGINT"),
     ("bool", "INTEGER", "BOOLEAN"),

@@ -63,7 +63,7 @@ pub(super) async fn verify_external_user(
     let (app, now) = (&call.app, call.now);
     let vouched = Vouched::read(&body.user_jwt, &call.project, now)?;
     let ids = (UserId(new_id(now, &app.random)), IdentityId(new_id(now, &app.random)));
-    let sign_in = SignIn { vouched, ids, seed: TokenSeed::draw(app, now) };
+    let sign_in = SignIn { vouched, ids, seed: TokenSeed::draw(&app.tokens, &app.random, now) };
 
     let (project, first) = (call.project.clone(), sign_in.clone());
     let mut signed_in = app.db.write(move |tx| first.run(tx, &project)).await;
@@ -74,7 +74,7 @@ pub(super) async fn verify_external_user(
         signed_in = app.db.write(move |tx| sign_in.run(tx, &project)).await;
     }
     let (token, user) = signed_in?;
-    Ok(Json(SignedIn::new(app, call.project.id, &token, user, now)))
+    Ok(Json(SignedIn::new(&app.tokens, call.project.id, &token, user, now)))
 }
 
 /// A checked token: who it is, and what is said about them.
@@ -182,11 +182,11 @@ impl SignIn {
 
 impl UserData {
     fn write_to(self, user: &mut UserRow) {
-        put(&mut user.email, self.email.map(|email| email.as_str().to_owned()));
+        put(&mut user.email, self.email.map(Email::into_text));
         put(&mut user.name, self.name.map(Name::into_text));
         put(&mut user.username, self.username.map(Username::into_text));
         put(&mut user.avatar, self.avatar.map(Avatar::into_text));
-        put(&mut user.bio, self.bio.map(Bio::into_text).filter(|bio| !bio.is_empty()));
+        put(&mut user.bio, self.bio.and_then(Bio::into_option));
         put(&mut user.latitude, self.location.map(|place| place.latitude));
         put(&mut user.longitude, self.location.map(|place| place.longitude));
         put(&mut user.birthdate, self.birthdate);

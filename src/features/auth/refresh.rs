@@ -10,7 +10,7 @@ use db::Tx;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::auth::caller::{Anyone, NO_USER_FOUND};
+use crate::auth::caller::Anyone;
 use crate::error::{Fault, Result};
 use crate::features::auth::session::{SignedIn, TokenSeed, auth_user};
 use crate::features::auth::store::{self, TokenRow};
@@ -43,7 +43,7 @@ const V6_OTHER_PROJECT: Fault =
     Fault::new(403, "auth/invalid-refresh-token", "The refresh token belongs to another project");
 
 pub(super) const FAULTS: &[Fault] =
-    &[MALFORMED, OTHER_PROJECT, MISMATCH, REUSED, V6_INVALID, V6_OTHER_PROJECT, NO_USER_FOUND];
+    &[MALFORMED, OTHER_PROJECT, MISMATCH, REUSED, V6_INVALID, V6_OTHER_PROJECT];
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -77,16 +77,15 @@ pub(super) async fn request_new_access_token(
         return Err(if v6 { V6_OTHER_PROJECT } else { OTHER_PROJECT }.into());
     }
 
-    let seed = TokenSeed::draw(app, now);
+    let seed = TokenSeed::draw(&app.tokens, &app.random, now);
     let exchange = Exchange { token: claims.jti, user: claims.sub, seed, rotates: !v6 };
     let outcome = app.db.write(move |tx| exchange.run(tx, &project, now)).await?;
     let (token, user) = match outcome {
         Outcome::Refreshed(token, user) => (token, *user),
         Outcome::Unknown => return Err(MISMATCH.into()),
         Outcome::Reused => return Err(REUSED.into()),
-        Outcome::UserGone => return Err(NO_USER_FOUND.into()),
     };
-    let signed_in = SignedIn::new(app, call.project.id, &token, user, now);
+    let signed_in = SignedIn::new(&app.tokens, call.project.id, &token, user, now);
     let signed_in = if v6 { signed_in.without_refresh_token() } else { signed_in };
     Ok(Json(Refreshed::SignedIn(Box::new(signed_in))))
 }
@@ -105,11 +104,15 @@ enum Outcome {
     Refreshed(TokenRow, Box<AuthUser>),
     Unknown,
     Reused,
-    UserGone,
 }
 
 impl Exchange {
     fn run(self, tx: &Tx<'_>, project: &Project, now: Timestamp) -> Result<Outcome> {
+        // The user first, as in everything that ends sessions: what begins after waiting here sees
+        // every token of the family, and no two such transactions wait for each other.
+        let Some(mut user) = users::find_for_update(tx, project.id, self.user)? else {
+            return Ok(Outcome::Unknown);
+        };
         let found = store::find_token(tx, project.id, self.token)?;
         let Some(token) = found.filter(|token| token.user_id == self.user) else {
             return Ok(Outcome::Unknown);
@@ -136,9 +139,6 @@ impl Exchange {
                 }
                 successor
             }
-        };
-        let Some(mut user) = users::find(tx, project.id, live.user_id)? else {
-            return Ok(Outcome::UserGone);
         };
         users::touch(tx, project.id, user.id, now)?;
         user.last_active = now;

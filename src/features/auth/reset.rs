@@ -27,7 +27,7 @@ pub(super) async fn request_password_reset(
     call: Call<Anyone>,
     Body(body): Body<RequestReset>,
 ) -> Result<Json<Done>> {
-    let email = body.email.as_str().to_owned();
+    let email = body.email.into_text();
     let job = Job::PasswordReset { email, version: call.version.segment().to_owned() };
     jobs::enqueue(&call.app, call.project.id, job, call.now).await?;
     Ok(Json(Done::saying(

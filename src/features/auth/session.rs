@@ -4,8 +4,7 @@ use db::{Conn, Tx};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::app::AppState;
-use crate::auth::tokens::RefreshToken;
+use crate::auth::tokens::{RefreshToken, Tokens};
 use crate::error::Result;
 use crate::features::auth::store::{self, TokenRow};
 use crate::features::oauth;
@@ -14,6 +13,7 @@ use crate::features::users::model::AuthUser;
 use crate::features::users::store::{self as users, UserRow};
 use crate::features::users::suspensions;
 use crate::ids::{ProjectId, RefreshTokenId, SessionId, UserId, new_id};
+use crate::random::Random;
 use crate::time::Timestamp;
 
 /// The ids and times of a refresh token, drawn before the transaction that stores it.
@@ -25,11 +25,11 @@ pub struct TokenSeed {
 }
 
 impl TokenSeed {
-    pub fn draw(app: &AppState, now: Timestamp) -> Self {
+    pub fn draw(tokens: &Tokens, random: &Random, now: Timestamp) -> Self {
         TokenSeed {
-            id: RefreshTokenId(new_id(now, &app.random)),
+            id: RefreshTokenId(new_id(now, random)),
             issued: now,
-            expires: now.plus(app.tokens.refresh_ttl),
+            expires: now.plus(tokens.refresh_ttl),
         }
     }
 
@@ -46,15 +46,21 @@ impl TokenSeed {
     }
 }
 
-/// A new session for this user: the first token of a new family.
+/// The first token of a new family: a session without a sign-in.
+pub fn open(tx: &Tx<'_>, project: ProjectId, user: UserId, seed: TokenSeed) -> Result<TokenRow> {
+    let token = seed.row(user, SessionId(seed.id.0));
+    store::insert_token(tx, project, &token)?;
+    Ok(token)
+}
+
+/// A new session for a user who has just proven to be themselves.
 pub fn start(
     tx: &Tx<'_>,
     project: &Project,
     user: &mut UserRow,
     seed: TokenSeed,
 ) -> Result<(TokenRow, AuthUser)> {
-    let token = seed.row(user.id, SessionId(seed.id.0));
-    store::insert_token(tx, project.id, &token)?;
+    let token = open(tx, project.id, user.id, seed)?;
     users::touch(tx, project.id, user.id, seed.issued)?;
     user.last_active = seed.issued;
     Ok((token, auth_user(tx, project, user, seed.issued)?))
@@ -90,7 +96,7 @@ pub struct SignedIn {
 
 impl SignedIn {
     pub fn new(
-        app: &AppState,
+        tokens: &Tokens,
         project: ProjectId,
         token: &TokenRow,
         user: AuthUser,
@@ -98,8 +104,8 @@ impl SignedIn {
     ) -> Self {
         SignedIn {
             success: true,
-            access_token: app.tokens.access(project, token.user_id, token.family_id, now),
-            refresh_token: Some(refresh_token(app, project, token)),
+            access_token: tokens.access(project, token.user_id, token.family_id, now),
+            refresh_token: Some(refresh_token(tokens, project, token)),
             user,
         }
     }
@@ -110,8 +116,8 @@ impl SignedIn {
 }
 
 /// The text of a stored token: the same row always gives the same text.
-pub fn refresh_token(app: &AppState, project: ProjectId, token: &TokenRow) -> String {
-    app.tokens.refresh(&RefreshToken {
+pub fn refresh_token(tokens: &Tokens, project: ProjectId, token: &TokenRow) -> String {
+    tokens.refresh(&RefreshToken {
         id: token.id,
         project,
         user: token.user_id,

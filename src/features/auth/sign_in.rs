@@ -43,7 +43,7 @@ pub(super) async fn sign_in(
         return Err(WRONG_PASSWORD.into());
     }
 
-    let seed = TokenSeed::draw(&app, now);
+    let seed = TokenSeed::draw(&app.tokens, &app.random, now);
     let project = call.project.clone();
     let started = app.db.write(move |tx| {
         // The password may have been changed, or the user deleted, while it was being checked.
@@ -54,5 +54,5 @@ pub(super) async fn sign_in(
         session::start(tx, &project, &mut current, seed)
     });
     let (token, user) = started.await?;
-    Ok(Json(SignedIn::new(&app, call.project.id, &token, user, now)))
+    Ok(Json(SignedIn::new(&app.tokens, call.project.id, &token, user, now)))
 }

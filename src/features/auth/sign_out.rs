@@ -8,6 +8,7 @@ use crate::auth::caller::Anyone;
 use crate::error::{Error, Result};
 use crate::features::auth::push_device::PushDevice;
 use crate::features::auth::{SIGN_OUT_FAILED, store};
+use crate::features::users::store as users;
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::NoContent;
@@ -26,9 +27,13 @@ pub(super) async fn sign_out(call: Call<Anyone>, Body(body): Body<SignOut>) -> R
     let Some(claims) = claims.filter(|claims| claims.project_id == project) else {
         return Ok(NoContent);
     };
-    let ended = call.app.db.write(move |tx| match store::find_token(tx, project, claims.jti)? {
-        Some(token) => store::delete_family(tx, project, token.family_id),
-        None => Ok(()),
+    let ended = call.app.db.write(move |tx| {
+        // Waits for a refresh under way, whose new token would otherwise outlive its family.
+        users::find_for_update(tx, project, claims.sub)?;
+        match store::find_token(tx, project, claims.jti)? {
+            Some(token) => store::delete_family(tx, project, token.family_id),
+            None => Ok(()),
+        }
     });
     match ended.await {
         Ok(()) => Ok(NoContent),

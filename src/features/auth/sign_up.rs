@@ -39,12 +39,12 @@ pub(super) async fn sign_up(
     let (app, project, now) = (call.app.clone(), call.project.clone(), call.now);
     let json = |metadata: Option<Metadata>| JsonText(metadata.unwrap_or_default().to_json());
     let user = UserRow {
-        email: Some(new.email.as_str().to_owned()),
+        email: Some(new.email.into_text()),
         password_hash: Some(app.passwords.hash(new.password.into_text()).await?),
         name: new.name.map(Name::into_text),
         username: new.username.map(Username::into_text),
         avatar: new.avatar.map(Avatar::into_text),
-        bio: new.bio.map(Bio::into_text).filter(|bio| !bio.is_empty()),
+        bio: new.bio.and_then(Bio::into_option),
         latitude: new.location.map(|place| place.latitude),
         longitude: new.location.map(|place| place.longitude),
         birthdate: new.birthdate,
@@ -52,11 +52,11 @@ pub(super) async fn sign_up(
         secure_metadata: json(new.secure_metadata),
         ..UserRow::new(UserId(new_id(now, &app.random)), now)
     };
-    let seed = TokenSeed::draw(&app, now);
+    let seed = TokenSeed::draw(&app.tokens, &app.random, now);
     let created = app.db.write(move |tx| {
         store::insert(tx, project.id, &user)?;
         session::start(tx, &project, &mut user.clone(), seed)
     });
     let (token, user) = created.await?;
-    Ok(Created(SignedIn::new(&app, call.project.id, &token, user, now)))
+    Ok(Created(SignedIn::new(&app.tokens, call.project.id, &token, user, now)))
 }

@@ -66,6 +66,11 @@ db::statements! {
          RETURNING user_id";
     command DELETE_VERIFICATIONS =
         "DELETE FROM email_verifications WHERE project_id = $1 AND user_id = $2";
+    /// In one order, so that guesses wait for each other and never in a circle.
+    query LOCK_CODES -> VerificationId =
+        "SELECT id FROM email_verifications
+         WHERE project_id = $1 AND guessable AND (user_id = $2 OR $2 IS NULL)
+         ORDER BY id {for_update}";
     command COUNT_WRONG_TRY =
         "UPDATE email_verifications SET wrong_tries = wrong_tries + 1
          WHERE project_id = $1 AND guessable AND (user_id = $2 OR $2 IS NULL)";
@@ -204,6 +209,13 @@ pub fn take_verification(
 
 pub fn delete_verifications(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
     tx.execute(&DELETE_VERIFICATIONS, args![project, user])?;
+    Ok(())
+}
+
+/// Holds the codes that a guess could hit, so that no second guess is compared before this one
+/// is counted.
+pub fn lock_codes(tx: &Tx<'_>, project: ProjectId, viewer: Option<UserId>) -> Result<()> {
+    tx.all(&LOCK_CODES, args![project, viewer])?;
     Ok(())
 }
 

@@ -167,6 +167,9 @@ async fn verify(call: &Call<OptionalViewer>, token: &str, viewer: Option<UserId>
     let is_guess = CODE_LENGTHS.contains(&token.len());
     let token = hash(token);
     let verified = call.app.db.write(move |tx| {
+        if is_guess {
+            store::lock_codes(tx, project, viewer)?;
+        }
         let Some(user) = store::take_verification(tx, project, &token, viewer, now)? else {
             if is_guess {
                 store::count_wrong_try(tx, project, viewer, MOST_WRONG_TRIES)?;

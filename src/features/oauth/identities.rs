@@ -53,9 +53,9 @@ impl From<IdentityRow> for OAuthIdentity {
 pub(super) async fn list_identities(call: Call<Viewer>, (): ()) -> Result<Json<Identities>> {
     let (project, user) = (call.project.id, call.caller.user);
     let identities = call.app.db.read(move |c| {
-        let row = users::find(c, project, user)?.ok_or(NO_USER_FOUND)?;
+        let has_password = users::has_password(c, project, user)?.ok_or(NO_USER_FOUND)?;
         let identities = store::list(c, project, user)?.into_iter().map(Into::into).collect();
-        Ok(Identities { identities, has_password: row.password_hash.is_some() })
+        Ok(Identities { identities, has_password })
     });
     identities.await.map(Json)
 }

@@ -5,21 +5,23 @@ use serde::Serialize;
 
 use crate::auth::credential::{bearer, project_header};
 use crate::auth::keys;
-use crate::error::{Fault, Result};
+use crate::error::{Error, Fault, Result};
 use crate::features::projects::INVALID_PROJECT_ID;
+use crate::http::client;
 use crate::http::limits::RateLimit;
 use crate::http::operation::{Operation, ServerCall};
+use crate::http::render::UNAUTHORIZED;
 use crate::http::reply::Json;
 use crate::ids::ProjectId;
 
-const UNAUTHORIZED: Fault = Fault::new(401, "auth/unauthorized", "Unauthorized");
 const INVALID_SERVICE_KEY: Fault =
     Fault::new(403, "auth/invalid-service-key", "The key is not one of the project");
+
+const WRONG_KEYS: RateLimit = RateLimit::per_5_minutes(100);
 
 pub(super) fn operation() -> Operation {
     Operation::server("/internal/service/verify", "Verify Service Key", verify_service_key)
         .errors(&[UNAUTHORIZED, INVALID_PROJECT_ID, INVALID_SERVICE_KEY])
-        .rate(RateLimit::per_5_minutes(100))
         .no_store()
 }
 
@@ -36,7 +38,12 @@ async fn verify_service_key(call: ServerCall) -> Result<Json<ValidKey>> {
     let project_id: ProjectId = project_id.ok_or(INVALID_PROJECT_ID)?;
     let app = &call.app;
     let project = app.projects.get(&app.db, project_id, app.clock.uptime()).await?;
-    let project = project.ok_or(INVALID_SERVICE_KEY)?;
-    keys::find(key, &project.keys).ok_or(INVALID_SERVICE_KEY)?;
-    Ok(Json(ValidKey { valid: true, project_id }))
+    if project.is_some_and(|project| keys::find(key, &project.keys).is_some()) {
+        return Ok(Json(ValidKey { valid: true, project_id }));
+    }
+    // A good key meets no limit: its client refuses to start on any other answer than yes.
+    let (client, now) = (client::bucket(call.client).to_be_bytes(), app.clock.uptime());
+    let counted = app.limiter.count(WRONG_KEYS, "service key", Some(project_id), &client, now);
+    counted.map_err(Error::RateLimited)?;
+    Err(INVALID_SERVICE_KEY.into())
 }

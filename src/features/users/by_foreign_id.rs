@@ -57,7 +57,7 @@ pub(super) async fn fetch_by_foreign_id(
         name: query.name.map(Name::into_text),
         username: query.username.map(Username::into_text),
         avatar: query.avatar.map(Avatar::into_text),
-        bio: query.bio.map(Bio::into_text).filter(|bio| !bio.is_empty()),
+        bio: query.bio.and_then(Bio::into_option),
         metadata: db::JsonText(metadata(query.metadata.as_deref(), call.version)?.to_json()),
         secure_metadata: db::JsonText(
             metadata(query.secure_metadata.as_deref(), call.version)?.to_json(),

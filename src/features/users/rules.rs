@@ -18,6 +18,10 @@ impl Email {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    pub fn into_text(self) -> String {
+        self.0
+    }
 }
 
 impl TryFrom<String> for Email {
@@ -161,6 +165,13 @@ trimmed_texts! {
     Avatar at most 2048;
 }
 
+impl Bio {
+    /// An empty bio is none.
+    pub fn into_option(self) -> Option<String> {
+        Some(self.0).filter(|bio| !bio.is_empty())
+    }
+}
+
 /// What the application itself calls a user; kept and compared exactly as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
@@ -237,7 +248,8 @@ impl Metadata {
     pub const MAX_BYTES: usize = 512 * 1024;
 
     pub fn to_json(&self) -> String {
-        Value::Object(self.0.clone()).to_string()
+        // Keys are strings and numbers are finite: a map of JSON values always serialises.
+        serde_json::to_string(&self.0).unwrap_or_default()
     }
 }
 

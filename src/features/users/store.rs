@@ -90,6 +90,8 @@ db::statements! {
     /// Usernames that hold $2 anywhere but at their beginning.
     query SUGGEST_BY_PART -> UserRow =
         select_user!("AND username IS NOT NULL AND {contains}(username, $2) > 1 ORDER BY username LIMIT $3");
+    query HAS_PASSWORD -> bool =
+        "SELECT password_hash IS NOT NULL FROM users WHERE project_id = $1 AND id = $2";
     query USERNAME_TAKEN -> i64 = "SELECT count(*) FROM users WHERE project_id = $1 AND username = $2";
     command INSERT =
         "INSERT INTO users (project_id, id, foreign_id, role, name, username, email, password_hash,
@@ -147,6 +149,11 @@ pub fn suggest(c: &Conn<'_>, project: ProjectId, part: &str, limit: usize) -> Re
         found.extend(c.all(&SUGGEST_BY_PART, args![project, part, rest])?);
     }
     Ok(found)
+}
+
+/// `None` when there is no such user.
+pub fn has_password(c: &Conn<'_>, project: ProjectId, id: UserId) -> Result<Option<bool>> {
+    Ok(c.opt(&HAS_PASSWORD, args![project, id])?)
 }
 
 pub fn is_username_taken(c: &Conn<'_>, project: ProjectId, username: &str) -> Result<bool> {

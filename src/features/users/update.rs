@@ -36,20 +36,22 @@ pub(super) struct UserUpdate {
 
 impl UserUpdate {
     fn apply(self, row: &mut UserRow) {
-        let text = |metadata: Metadata| JsonText(metadata.to_json());
         self.name.map(Name::into_text).put(&mut row.name);
         self.username.map(Username::into_text).put(&mut row.username);
         if self.avatar == Patch::Null {
             row.avatar_file_id = None;
         }
         self.avatar.map(Avatar::into_text).put(&mut row.avatar);
-        self.bio.map(Bio::into_text).put(&mut row.bio);
-        row.bio.take_if(|bio| bio.is_empty());
+        self.bio.and_then(Bio::into_option).put(&mut row.bio);
         self.birthdate.put(&mut row.birthdate);
         self.location.clone().map(|place| place.latitude).put(&mut row.latitude);
         self.location.map(|place| place.longitude).put(&mut row.longitude);
-        row.metadata = self.metadata.map_or(row.metadata.clone(), text);
-        row.secure_metadata = self.secure_metadata.map_or(row.secure_metadata.clone(), text);
+        if let Some(metadata) = self.metadata {
+            row.metadata = JsonText(metadata.to_json());
+        }
+        if let Some(metadata) = self.secure_metadata {
+            row.secure_metadata = JsonText(metadata.to_json());
+        }
     }
 }
 
@@ -61,7 +63,7 @@ impl Input for UpdateBody {
     fn extract(arrival: &Arrival) -> Result<Self> {
         let mut body = body_value(arrival)?;
         if arrival.version == Version::V6 {
-            body = body.get_mut("update").map(Value::take).unwrap_or_default();
+            body = body.get("update").unwrap_or(&Value::Null);
             if body.as_object().is_none_or(serde_json::Map::is_empty) {
                 return Err(MISSING_DATA.into());
             }
@@ -85,10 +87,13 @@ pub(super) async fn update_user(
     };
     let (project, now) = (call.project.clone(), call.now);
     let updated = call.app.db.write(move |tx| {
-        let mut row = store::find_for_update(tx, project.id, path.user_id)?.ok_or(NOT_FOUND)?;
+        let found = store::find_for_update(tx, project.id, path.user_id)?.ok_or(NOT_FOUND)?;
+        let mut row = found.clone();
         update.clone().apply(&mut row);
-        row.updated_at = now;
-        store::update_profile(tx, project.id, &row)?;
+        if row != found {
+            row.updated_at = now;
+            store::update_profile(tx, project.id, &row)?;
+        }
         let user = auth_user(tx, &project, &row, now)?;
         if by_key { user.with_secure_metadata(&row) } else { Ok(user) }
     });

@@ -44,6 +44,8 @@ fn refused(statement: &'static str, refusal: &DbError) -> Failed {
         "55P03" => Error::Busy.into(),
         // Shut down, crashed, starting, idle for too long in a transaction; connection exceptions.
         "57P01" | "57P02" | "57P03" | "57P05" | "25P03" => broken(refusal.message()),
+        // Read-only: after a failover this is the wrong server, and a new connection finds the right one.
+        "25006" => broken(refusal.message()),
         _ if code.starts_with("08") => broken(refusal.message()),
         _ => Error::statement(statement, format!("{} ({code})", refusal.message())).into(),
     }

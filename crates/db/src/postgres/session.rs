@@ -51,9 +51,14 @@ impl Session {
             .enable_all()
             .build()
             .map_err(Error::unreachable)?;
-        let connecting = address.config.connect(address.tls.clone());
+        // The client's own limit covers the socket only: a server may accept and then say nothing.
+        let connecting = async {
+            tokio::time::timeout(address.patience(), address.config.connect(address.tls.clone()))
+                .await
+        };
         let (client, connection) = runtime
             .block_on(connecting)
+            .map_err(|_| Error::unreachable("the server does not answer"))?
             .map_err(|error| Error::Unreachable(errors::text(&error)))?;
         // What ends the connection is told by the statement that finds it ended.
         let wire = async move { drop(connection.await) };
