@@ -13,6 +13,7 @@ use crate::config::Config;
 use crate::features;
 use crate::features::projects::registry::Registry;
 use crate::features::utils::Previews;
+use crate::http::client::RequestIds;
 use crate::http::dispatch::BODY_MEMORY;
 use crate::http::limits::Limiter;
 use crate::http::router::Router;
@@ -40,6 +41,7 @@ pub struct AppState {
     pub outbound: Outbound,
     pub previews: Previews,
     pub metrics: Metrics,
+    pub request_ids: RequestIds,
     /// One permit for each byte of a request's body that may be in memory.
     pub body_memory: Semaphore,
     /// Woken when a job has been added, so that it need not wait for the next look.
@@ -86,6 +88,7 @@ impl App {
             outbound: Outbound::new(config.outbound_allow.clone(), resolver),
             previews: Previews::default(),
             metrics: Metrics::default(),
+            request_ids: RequestIds::new(&random),
             body_memory: Semaphore::new(BODY_MEMORY),
             job_added: Notify::new(),
             draining: watch::Sender::new(false),

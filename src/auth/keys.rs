@@ -47,7 +47,8 @@ pub fn generate(kind: KeyKind, random: &Random) -> String {
     format!("{PREFIX}{}_{secret}", kind.name())
 }
 
-/// SHA-256: a key is 256 random bits, so a slow hash would protect nothing more.
+/// SHA-256: a key or a token is 256 random bits, so a slow hash would protect nothing more. Short
+/// codes are kept the same way; what protects those is that they expire and void after a few tries.
 pub fn hash(secret: &str) -> Vec<u8> {
     digest::digest(&digest::SHA256, secret.as_bytes()).as_ref().to_vec()
 }

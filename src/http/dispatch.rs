@@ -71,7 +71,7 @@ const MAX_IN_FLIGHT: i64 = 4096;
 /// Answers a request, whatever happens, and accounts for it in metrics and log.
 pub async fn handle(app: &App, peer: SocketAddr, request: Request<Incoming>) -> Response {
     let started = app.clock.uptime();
-    let id = client::request_id(request.headers(), &app.random);
+    let id = client::request_id(request.headers(), &app.request_ids);
     let origin = request.headers().get(ORIGIN).cloned();
     let method = request.method().clone();
     let in_flight = app.metrics.enter();

@@ -1,5 +1,5 @@
 //! Rate limits: fixed windows that begin with the first request in them, one for each endpoint,
-//! project and client network. Memory is bounded: a window is 32 bytes and their number is capped.
+//! project and client network. Memory is bounded: a window is small and their number is capped.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};

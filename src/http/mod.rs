@@ -1,7 +1,7 @@
 //! The HTTP layer: from bytes on a connection to a handler's arguments, and back.
 //!
 //! One [`operation::Operation`] declares everything about an endpoint; the router, the limiter,
-//! the checks, the OpenAPI document and the operations list all read that one declaration.
+//! the checks and the OpenAPI document all read that one declaration.
 
 pub mod address;
 pub mod client;

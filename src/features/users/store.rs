@@ -1,4 +1,4 @@
-//! All SQL about users and their reputation buckets.
+//! The SQL about users and their reputation buckets; suspensions and counters have files of their own.
 
 use db::{Conn, JsonText, Tx, args};
 
