@@ -94,7 +94,8 @@ async fn write_whole(directory: PathBuf, name: String, content: Vec<u8>) -> Resu
         // Mails hold links that sign people in: they are for the operator alone.
         DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
         let partial = directory.join(format!(".{name}.partial"));
-        let mut file = OpenOptions::new().create(true).write(true).mode(0o600).open(&partial)?;
+        let mut file =
+            OpenOptions::new().create_new(true).write(true).mode(0o600).open(&partial)?;
         file.write_all(&content)?;
         std::fs::rename(partial, directory.join(name))
     });

@@ -3,18 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use db::{Latency, Stats};
+use db::{Histogram, Latency, Stats};
 use http::Method;
 
 use crate::http::operation::Operation;
-
-/// Upper bounds of the latency histogram, in seconds.
-const BOUNDS: [f64; 12] =
-    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
 
 #[derive(Debug, Default)]
 pub struct Metrics {
@@ -22,13 +18,6 @@ pub struct Metrics {
     requests: Mutex<BTreeMap<(&'static str, &'static str, u16), u64>>,
     limited: Mutex<BTreeMap<&'static str, u64>>,
     durations: Histogram,
-}
-
-#[derive(Debug, Default)]
-struct Histogram {
-    buckets: [AtomicU64; BOUNDS.len()],
-    count: AtomicU64,
-    sum_micros: AtomicU64,
 }
 
 /// A request under way; it is counted out when this is dropped.
@@ -63,7 +52,7 @@ impl Metrics {
         let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         *requests.entry(key).or_default() += 1;
         drop(requests);
-        self.durations.observe(took);
+        self.durations.record(took);
     }
 
     pub fn limited(&self, operation: &Operation) {
@@ -104,28 +93,6 @@ impl Metrics {
         let _ = writeln!(out, "townhall_db_queue_depth {}", db.queue_depth);
         process(&mut out);
         out
-    }
-}
-
-impl Histogram {
-    fn observe(&self, took: Duration) {
-        let seconds = took.as_secs_f64();
-        if let Some(bucket) = BOUNDS.iter().position(|bound| seconds <= *bound) {
-            self.buckets[bucket].fetch_add(1, Ordering::Relaxed);
-        }
-        self.count.fetch_add(1, Ordering::Relaxed);
-        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        self.sum_micros.fetch_add(micros, Ordering::Relaxed);
-    }
-
-    fn snapshot(&self) -> Latency {
-        Latency {
-            buckets: &BOUNDS,
-            counts: self.buckets.iter().map(|b| b.load(Ordering::Relaxed)).collect(),
-            sum_seconds: Duration::from_micros(self.sum_micros.load(Ordering::Relaxed))
-                .as_secs_f64(),
-            count: self.count.load(Ordering::Relaxed),
-        }
     }
 }
 

@@ -18,14 +18,9 @@ pub(crate) trait Job: Send {
 
 type Answer<T, E> = oneshot::Sender<Result<T, E>>;
 
-struct Read<T, E, F> {
+struct Unit<T, E, F> {
     work: F,
-    result: Option<Result<T, E>>,
-    answer: Answer<T, E>,
-}
-
-struct Write<T, E, F> {
-    work: F,
+    writes: bool,
     result: Option<Result<T, E>>,
     answer: Answer<T, E>,
 }
@@ -36,10 +31,7 @@ where
     T: Send + 'static,
     E: From<Error> + Send + 'static,
 {
-    let (answer, receiver) = oneshot::channel();
-    let result = None;
-    let job = Read { work, result, answer };
-    (Box::new(job), receiver)
+    unit(false, move |tx: &Tx<'_>| work(tx))
 }
 
 pub(crate) fn write<T, E, F>(work: F) -> (Box<dyn Job>, oneshot::Receiver<Result<T, E>>)
@@ -48,10 +40,17 @@ where
     T: Send + 'static,
     E: From<Error> + Send + 'static,
 {
+    unit(true, work)
+}
+
+fn unit<T, E, F>(writes: bool, work: F) -> (Box<dyn Job>, oneshot::Receiver<Result<T, E>>)
+where
+    F: Fn(&Tx<'_>) -> Result<T, E> + Send + 'static,
+    T: Send + 'static,
+    E: From<Error> + Send + 'static,
+{
     let (answer, receiver) = oneshot::channel();
-    let result = None;
-    let job = Write { work, result, answer };
-    (Box::new(job), receiver)
+    (Box::new(Unit { work, writes, result: None, answer }), receiver)
 }
 
 /// The result of the closure; a panic is an error like another.
@@ -73,34 +72,14 @@ fn send<T, E: From<Error>>(
     drop(channel.send(result));
 }
 
-impl<T, E, F> Job for Read<T, E, F>
-where
-    F: Fn(&Conn<'_>) -> Result<T, E> + Send,
-    T: Send,
-    E: From<Error> + Send,
-{
-    fn writes(&self) -> bool {
-        false
-    }
-
-    fn run(&mut self, tx: &Tx<'_>) -> bool {
-        self.result = Some(guarded(|| (self.work)(tx)));
-        false
-    }
-
-    fn answer(self: Box<Self>, instead: Option<Error>) {
-        send(self.answer, self.result, instead);
-    }
-}
-
-impl<T, E, F> Job for Write<T, E, F>
+impl<T, E, F> Job for Unit<T, E, F>
 where
     F: Fn(&Tx<'_>) -> Result<T, E> + Send,
     T: Send,
     E: From<Error> + Send,
 {
     fn writes(&self) -> bool {
-        true
+        self.writes
     }
 
     fn run(&mut self, tx: &Tx<'_>) -> bool {

@@ -30,7 +30,7 @@ pub use options::Options;
 pub use row::column_name;
 pub use row::{Column, ColumnRef, Columns, JsonText, Row, WrongType};
 pub use statement::{AnyStatement, Command, Query, Statement};
-pub use stats::{Latency, Stats};
+pub use stats::{Histogram, Latency, Stats};
 pub use value::Value;
 
 /// Which engine a database is.

@@ -32,14 +32,15 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
+/// Counts durations; for whoever wants to measure beside the database.
 #[derive(Debug, Default)]
-pub(crate) struct Histogram {
+pub struct Histogram {
     counts: [AtomicU64; BOUNDS.len() + 1],
     nanos: AtomicU64,
 }
 
 impl Histogram {
-    pub(crate) fn record(&self, taken: Duration) {
+    pub fn record(&self, taken: Duration) {
         let seconds = taken.as_secs_f64();
         let bucket = BOUNDS.partition_point(|bound| *bound < seconds);
         self.counts[bucket].fetch_add(1, Relaxed);
@@ -47,7 +48,7 @@ impl Histogram {
         self.nanos.fetch_add(nanos, Relaxed);
     }
 
-    pub(crate) fn snapshot(&self) -> Latency {
+    pub fn snapshot(&self) -> Latency {
         let counts: Vec<u64> = self.counts.iter().map(|count| count.load(Relaxed)).collect();
         Latency {
             buckets: &BOUNDS,
