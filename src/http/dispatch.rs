@@ -59,6 +59,9 @@ pub const GENERAL_FAULTS: &[Fault] = &[
 ];
 
 const MAX_JSON_BODY: usize = 2 * 1024 * 1024;
+/// So much of a body that is too large is read all the same, and dropped: a client that is still
+/// sending would otherwise meet a broken pipe instead of the answer.
+const MAX_DISCARDED: usize = 4 * MAX_JSON_BODY;
 /// Bytes of all bodies under way together.
 pub const BODY_MEMORY: usize = 256 * 1024 * 1024;
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -305,25 +308,25 @@ async fn read_body<'a>(
     if encoding.is_some_and(|encoding| !encoding.eq_ignore_ascii_case(b"identity")) {
         return Err(UNSUPPORTED_ENCODING.into());
     }
-    if body.size_hint().lower() > MAX_JSON_BODY as u64 {
-        return Err(BODY_TOO_LARGE.into());
-    }
     let reading = async {
         let mut whole = BytesMut::new();
         let mut memory = app.body_memory.try_acquire_many(0).map_err(no_memory)?;
+        let mut too_large = body.size_hint().lower() > MAX_JSON_BODY as u64;
+        let mut read = 0;
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|_| Error::from(BODY_BROKEN))?;
-            let Ok(data) = frame.into_data() else {
-                continue;
-            };
-            if whole.len() + data.len() > MAX_JSON_BODY {
-                return Err(BODY_TOO_LARGE.into());
+            let Ok(data) = frame.into_data() else { continue };
+            read += data.len();
+            too_large |= read > MAX_JSON_BODY;
+            if !too_large {
+                let size = u32::try_from(data.len()).unwrap_or(u32::MAX);
+                memory.merge(app.body_memory.try_acquire_many(size).map_err(no_memory)?);
+                whole.extend_from_slice(&data);
+            } else if read > MAX_DISCARDED {
+                break;
             }
-            let size = u32::try_from(data.len()).unwrap_or(u32::MAX);
-            memory.merge(app.body_memory.try_acquire_many(size).map_err(no_memory)?);
-            whole.extend_from_slice(&data);
         }
-        Ok((whole.freeze(), Some(memory)))
+        if too_large { Err(BODY_TOO_LARGE.into()) } else { Ok((whole.freeze(), Some(memory))) }
     };
     let in_time = tokio::time::timeout(app.config.body_timeout, reading).await;
     in_time.unwrap_or_else(|_| Err(BODY_TIMEOUT.into()))
