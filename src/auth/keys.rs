@@ -6,7 +6,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use serde::Serialize;
 
-use crate::ids::KeyId;
 use crate::random::Random;
 
 /// Every key begins with this, so a leaked one is easy to recognise and a token is never one.
@@ -37,7 +36,6 @@ impl KeyKind {
 /// A key as the server remembers it.
 #[derive(Debug, Clone)]
 pub struct StoredKey {
-    pub id: KeyId,
     pub kind: KeyKind,
     pub hash: Vec<u8>,
 }
@@ -71,8 +69,7 @@ mod tests {
         let random = Random::seeded(5);
         let secret = generate(KeyKind::Service, &random);
         let other = generate(KeyKind::Service, &random);
-        let id = KeyId(uuid::Uuid::from_u128(1));
-        let keys = [StoredKey { id, kind: KeyKind::Service, hash: hash(&secret) }];
+        let keys = [StoredKey { kind: KeyKind::Service, hash: hash(&secret) }];
         assert!(find(&secret, &keys).is_some());
         assert!(find(&other, &keys).is_none());
         assert!(find("", &keys).is_none());

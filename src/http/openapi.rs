@@ -60,7 +60,10 @@ pub fn document(version: Option<Version>) -> Value {
 /// Every fault the operation may answer with, from its declaration and from the shared checks.
 pub fn faults(operation: &Operation) -> Vec<Fault> {
     let mut faults: Vec<Fault> = operation.errors.to_vec();
-    faults.extend(operation.invalid.faults());
+    // Operations of the server itself read no input that could be wrong.
+    if operation.is_project_scoped() {
+        faults.extend(operation.invalid.faults());
+    }
     faults.extend(GENERAL_FAULTS);
     faults.push(BUSY);
     faults.extend(operation.key_refusal);

@@ -78,7 +78,7 @@ pub fn load(c: &Conn<'_>, id: ProjectId) -> Result<Option<Project>> {
     let unreadable = |what: &str| Error::internal(format!("project {id} has an unreadable {what}"));
     let keys = store::live_keys(c, id)?.into_iter().map(|key| {
         let kind = KeyKind::from_name(&key.kind).ok_or_else(|| unreadable("key kind"))?;
-        Ok(StoredKey { id: key.id, kind, hash: key.hash })
+        Ok(StoredKey { kind, hash: key.hash })
     });
     Ok(Some(Project {
         id,
