@@ -69,6 +69,13 @@ macro_rules! typed_ids {
                 db::Value::Uuid(id.0)
             }
         }
+
+        impl $name {
+            /// Several as one argument, for `{any}`.
+            pub fn list(ids: &[$name]) -> db::Value<'static> {
+                db::Value::Uuids(ids.iter().map(|id| id.0).collect())
+            }
+        }
     )*};
 }
 
@@ -79,6 +86,8 @@ typed_ids! {
     /// A file of the storage feature, as users name one for an avatar or banner.
     FileId;
     SpaceId;
+    EntityId;
+    ReactionId;
     /// One sign-in on one device: the family of refresh tokens that follow from it.
     SessionId;
     RefreshTokenId;

@@ -3,8 +3,19 @@
 
 use db::Migration;
 
-pub const MIGRATIONS: &[Migration] = &[Migration::shared(
-    1,
-    "projects and users",
-    include_str!("../migrations/0001_projects_and_users.sql"),
-)];
+pub const MIGRATIONS: &[Migration] = &[
+    Migration::shared(
+        1,
+        "projects and users",
+        include_str!("../migrations/0001_projects_and_users.sql"),
+    ),
+    Migration::twins(
+        2,
+        "entities and reactions",
+        include_str!("../migrations/0002_entities.sql"),
+        concat!(
+            include_str!("../migrations/0002_functions.postgres.sql"),
+            include_str!("../migrations/0002_entities.sql"),
+        ),
+    ),
+];

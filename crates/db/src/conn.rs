@@ -61,6 +61,20 @@ impl<'a> Conn<'a> {
         self.rows(query, args)
     }
 
+    /// Hands over each row as it is found, for results that need not be in memory as a whole.
+    pub fn each<R: Row>(
+        &self,
+        query: &Query<R>,
+        args: &[Value<'_>],
+        mut take: impl FnMut(R),
+    ) -> Result<(), Error> {
+        self.run(query.inner(), args, &mut |columns| {
+            take(R::read(columns)?);
+            Ok(())
+        })
+        .map(drop)
+    }
+
     /// The row, if there is one. More than one is an error.
     pub fn opt<R: Row>(&self, query: &Query<R>, args: &[Value<'_>]) -> Result<Option<R>, Error> {
         self.at_most_one(query, args)

@@ -16,6 +16,10 @@ const TOKENS: &[(&str, &str, &str)] = &[
     ("real", "REAL", "DOUBLE PRECISION"),
     ("text", "TEXT", "TEXT COLLATE \"C\""),
     ("strict", "STRICT", ""),
+    // A table stored in the order of its primary key, where the engine can.
+    ("clustered", "STRICT, WITHOUT ROWID", ""),
+    // `id {any}($2)`: one of a list bound as one argument.
+    ("any", "IN rarray", "= ANY"),
     ("contains", "instr", "strpos"),
     ("for_update", "", "FOR UPDATE"),
     ("skip_locked", "", "FOR UPDATE SKIP LOCKED"),

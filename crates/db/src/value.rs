@@ -17,6 +17,8 @@ pub enum Value<'a> {
     Blob(Cow<'a, [u8]>),
     Uuid(Uuid),
     Json(Cow<'a, str>),
+    /// A list, for `{any}`.
+    Uuids(Vec<Uuid>),
 }
 
 impl Value<'_> {
@@ -30,6 +32,7 @@ impl Value<'_> {
             Value::Blob(_) => "bytes",
             Value::Uuid(_) => "uuid",
             Value::Json(_) => "json",
+            Value::Uuids(_) => "list of uuids",
         }
     }
 }
@@ -60,6 +63,7 @@ from! {
     &'a Vec<u8> => |value| Value::Blob(Cow::Borrowed(value));
     Uuid => |value| Value::Uuid(value);
     &'a Uuid => |value| Value::Uuid(*value);
+    Vec<Uuid> => |value| Value::Uuids(value);
     JsonText => |value| Value::Json(Cow::Owned(value.0));
     &'a JsonText => |value| Value::Json(Cow::Borrowed(&value.0));
 }

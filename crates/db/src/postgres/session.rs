@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use futures_util::{FutureExt, TryStreamExt};
 use tokio::runtime::Runtime;
-use tokio_postgres::{Client, Row, Statement};
+use tokio_postgres::{Client, Statement};
 
 use crate::conn::{Failed, Failure, Link, Sink};
 use crate::job::Job;
@@ -136,7 +136,7 @@ impl Session {
         let statement = self.prepared(text)?;
         expect_arguments(text.name, statement.params().len(), args.len())?;
         let result = self.wait(async {
-            let rows = self.rows(&statement, args);
+            let rows = self.rows(text, &statement, args, sink);
             if !self.begin.take() {
                 return rows.await.map(Some);
             }
@@ -147,27 +147,30 @@ impl Session {
                 (Err(_), Ok(_)) => Ok(None),
             }
         });
-        let (rows, touched) = result
+        let (taken, touched) = result
             .map_err(|failed| self.understood(text, failed))?
             // Without its BEGIN, say for a deadline that struck there, the statement stood alone and is done.
             .ok_or(Error::OutcomeUnknown)?;
-        for row in &rows {
-            sink(&mut Columns::new(text.name, row))?;
-        }
+        taken?;
         Ok(touched)
     }
 
+    /// Hands over each row as it arrives. After the first that is not taken the rest is only drained.
     async fn rows(
         &self,
+        text: &Text,
         statement: &Statement,
         args: &[Value<'_>],
-    ) -> Result<(Vec<Row>, u64), tokio_postgres::Error> {
+        sink: Sink<'_>,
+    ) -> Result<(Result<(), Error>, u64), tokio_postgres::Error> {
         let mut stream = pin!(self.client.query_raw(statement, args).await?);
-        let mut rows = Vec::new();
+        let mut taken = Ok(());
         while let Some(row) = stream.try_next().await? {
-            rows.push(row);
+            if taken.is_ok() {
+                taken = sink(&mut Columns::new(text.name, &row));
+            }
         }
-        Ok((rows, stream.rows_affected().unwrap_or(0)))
+        Ok((taken, stream.rows_affected().unwrap_or(0)))
     }
 
     /// The statement, prepared once per connection.

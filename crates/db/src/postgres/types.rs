@@ -50,6 +50,7 @@ impl ToSql for Value<'_> {
             (Value::Real(value), &Type::FLOAT8) => out.put_f64(*value),
             (Value::Uuid(value), &Type::UUID) => out.put_slice(value.as_bytes()),
             (Value::Blob(bytes), &Type::BYTEA) => out.put_slice(bytes),
+            (Value::Uuids(list), &Type::UUID_ARRAY) => put_list(list, out)?,
             (Value::Text(text) | Value::Json(text), &Type::JSONB) => {
                 out.put_u8(JSONB_VERSION);
                 out.put_slice(text.as_bytes());
@@ -68,6 +69,22 @@ impl ToSql for Value<'_> {
     }
 
     to_sql_checked!();
+}
+
+/// An array: its dimensions (none when empty), no nulls, the type, then each element with its length.
+fn put_list(list: &[Uuid], out: &mut BytesMut) -> Result<(), Boxed> {
+    out.put_i32((!list.is_empty()).into());
+    out.put_i32(0);
+    out.put_u32(Type::UUID.oid());
+    if !list.is_empty() {
+        out.put_i32(i32::try_from(list.len())?);
+        out.put_i32(1);
+    }
+    for uuid in list {
+        out.put_i32(16);
+        out.put_slice(uuid.as_bytes());
+    }
+    Ok(())
 }
 
 /// A column as it came, `Err` with the name of a type this crate does not read.

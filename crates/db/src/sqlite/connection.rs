@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -16,7 +17,7 @@ use crate::row::Source;
 use crate::statement::Text;
 use crate::{ColumnRef, Columns, Engine, Error, Options, Value, stats};
 
-use super::errors;
+use super::{errors, functions};
 
 /// Before this version a reset of the WAL could corrupt the database.
 const OLDEST: (i32, &str) = (3_051_003, "3.51.3");
@@ -70,6 +71,8 @@ impl Connection {
         raw.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         raw.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
         raw.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
+        rusqlite::vtab::array::load_module(&raw)?;
+        functions::add(&raw)?;
         let mode: String = raw.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
         if mode != "wal" {
             let message = format!("journal mode is {mode}, not WAL");
@@ -197,6 +200,10 @@ impl ToSql for Value<'_> {
             }
             Value::Blob(bytes) => ToSqlOutput::Borrowed(ValueRef::Blob(bytes)),
             Value::Uuid(uuid) => ToSqlOutput::Borrowed(ValueRef::Blob(uuid.as_bytes())),
+            Value::Uuids(list) => {
+                let list = list.iter().map(|uuid| Owned::Blob(uuid.as_bytes().to_vec()));
+                ToSqlOutput::from_rc(Rc::new(list.collect::<Vec<_>>()), c"rarray")
+            }
         })
     }
 }

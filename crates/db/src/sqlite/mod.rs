@@ -3,6 +3,7 @@
 mod admin;
 mod connection;
 mod errors;
+mod functions;
 mod readers;
 mod writer;
 

@@ -1,6 +1,7 @@
 //! Reading: isolation, the two paths, errors and panics.
 
-use db::{Error, Options, Query, args};
+use db::{Command, Error, Options, Query, args};
+use uuid::Uuid;
 
 use crate::support::*;
 
@@ -12,6 +13,8 @@ on_both![
     slow_reads_answer_like_others,
     ping_answers,
     scripts_and_plans,
+    a_list_is_one_argument,
+    rows_are_handed_over_one_by_one,
 ];
 
 async fn uncommitted_writes_are_unseen_and_block_nobody(test: TestDb) {
@@ -120,4 +123,49 @@ async fn readers_cannot_write() {
     assert!(matches!(written, Err(Error::Statement { .. })), "{written:?}");
     let prepared = db.prepare(&liar());
     assert!(matches!(prepared, Err(Error::Statement { .. })), "{prepared:?}");
+}
+
+async fn a_list_is_one_argument(test: TestDb) {
+    let db = test.ready(Options::default());
+    let ids: Vec<Uuid> = (1..=3).map(Uuid::from_u128).collect();
+    let made = "CREATE TABLE things (id {uuid} PRIMARY KEY, n {int} NOT NULL) {strict}";
+    tokio::task::spawn_blocking({
+        let db = db.clone();
+        move || db.execute_script(made).unwrap()
+    })
+    .await
+    .unwrap();
+    let seed = ids.clone();
+    let written = db.write(move |tx| {
+        let insert = Command::<()>::built("insert", "INSERT INTO things VALUES ($1, $2)");
+        for (n, id) in (1i64..).zip(&seed) {
+            tx.execute(&insert, args![id, n])?;
+        }
+        Ok::<_, Error>(())
+    });
+    written.await.unwrap();
+    for (asked, expected) in [
+        (vec![], vec![]),
+        (vec![ids[2]], vec![3]),
+        (vec![ids[2], ids[0], ids[2], Uuid::from_u128(9)], vec![1, 3]),
+    ] {
+        let found = db.read(move |conn| {
+            let text = "SELECT n FROM things WHERE id {any}($1) ORDER BY n";
+            conn.all(&Query::<i64>::built("any", text), args![asked.clone()])
+        });
+        assert_eq!(found.await, Ok::<_, Error>(expected));
+    }
+}
+
+async fn rows_are_handed_over_one_by_one(test: TestDb) {
+    let db = test.ready(Options::default());
+    for (id, slug) in [(1, "one"), (2, "two")] {
+        insert(&db, id, slug).await.unwrap();
+    }
+    let seen = db.read(|conn| {
+        let mut seen = Vec::new();
+        conn.each(&LIST_SLUGS, &[], |slug| seen.push(slug))?;
+        Ok::<_, Error>(seen)
+    });
+    assert_eq!(seen.await.unwrap(), slugs(&db).await);
 }

@@ -1,0 +1,99 @@
+//! SQL functions that PostgreSQL has, or is given by a migration, under the same names:
+//! `fold`, `json_contains`, `distance`, `log10`.
+
+use rusqlite::functions::{Context, FunctionFlags};
+use rusqlite::{Connection, Error, Result};
+use serde_json::Value;
+
+/// Radius of a sphere with the volume of the Earth, in metres.
+const EARTH: f64 = 6_371_008.8;
+
+pub(super) fn add(connection: &Connection) -> Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8
+        | FunctionFlags::SQLITE_DETERMINISTIC
+        | FunctionFlags::SQLITE_INNOCUOUS;
+    connection.create_scalar_function("fold", 1, flags, |context| {
+        let text = context.get_raw(0).as_str_or_null()?;
+        Ok(text.map(str::to_lowercase))
+    })?;
+    connection.create_scalar_function("json_contains", 2, flags, json_contains)?;
+    connection.create_scalar_function("distance", 4, flags, |context| {
+        Ok(distance(context.get(0)?, context.get(1)?, context.get(2)?, context.get(3)?))
+    })?;
+    connection
+        .create_scalar_function("log10", 1, flags, |context| Ok(context.get::<f64>(0)?.log10()))
+}
+
+/// Whether the first document holds the second, as PostgreSQL's `@>` has it.
+fn json_contains(context: &Context<'_>) -> Result<bool> {
+    let document = parse(context.get_raw(0).as_str()?)?;
+    // The same part for every row: parsed once.
+    let part =
+        context.get_or_create_aux(1, |value| value.as_str().map_err(broken).and_then(parse))?;
+    Ok(contains(&document, &part))
+}
+
+fn parse(text: &str) -> Result<Value> {
+    serde_json::from_str(text).map_err(broken)
+}
+
+fn broken(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::UserFunctionError(Box::new(error))
+}
+
+/// Objects partially, arrays as sets, everything else by value.
+fn contains(whole: &Value, part: &Value) -> bool {
+    match (whole, part) {
+        (Value::Object(whole), Value::Object(part)) => part
+            .iter()
+            .all(|(key, value)| whole.get(key).is_some_and(|found| contains(found, value))),
+        (Value::Array(whole), Value::Array(part)) => {
+            part.iter().all(|value| whole.iter().any(|found| contains(found, value)))
+        }
+        (Value::Number(whole), Value::Number(part)) => same_number(whole, part),
+        (whole, part) => whole == part,
+    }
+}
+
+/// `1` and `1.0` are one number.
+fn same_number(one: &serde_json::Number, other: &serde_json::Number) -> bool {
+    one == other || one.as_f64().is_some_and(|value| Some(value) == other.as_f64())
+}
+
+/// Great-circle distance in metres between two places given as latitude and longitude.
+fn distance(latitude: f64, longitude: f64, to_latitude: f64, to_longitude: f64) -> f64 {
+    let half = |from: f64, to: f64| ((to - from).to_radians() / 2.0).sin().powi(2);
+    let chord = half(latitude, to_latitude)
+        + latitude.to_radians().cos()
+            * to_latitude.to_radians().cos()
+            * half(longitude, to_longitude);
+    2.0 * EARTH * chord.sqrt().min(1.0).asin()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distance_between_two_places_of_a_city() {
+        let metres = distance(40.7128, -74.0060, 40.7580, -73.9855);
+        assert!((metres - 5315.0).abs() < 1.0, "{metres}");
+        assert_eq!(distance(10.0, 20.0, 10.0, 20.0), 0.0);
+        let half_way_round = distance(0.0, 0.0, 0.0, 180.0);
+        assert!((half_way_round - std::f64::consts::PI * EARTH).abs() < 1.0, "{half_way_round}");
+    }
+
+    #[test]
+    fn containment_is_partial_for_objects_and_by_set_for_arrays() {
+        let holds =
+            |whole: &str, part: &str| contains(&parse(whole).unwrap(), &parse(part).unwrap());
+        assert!(holds(r#"{"a":1,"b":{"c":[1,2,{"d":3,"e":4}]}}"#, r#"{"b":{"c":[{"e":4},1,1]}}"#));
+        assert!(holds(r#"{"a":1}"#, r#"{"a":1.0}"#));
+        assert!(holds(r#"{"a":null}"#, r#"{"a":null}"#));
+        assert!(holds(r#"{"a":{}}"#, "{}"));
+        assert!(!holds(r#"{"a":"1"}"#, r#"{"a":1}"#));
+        assert!(!holds(r#"{"a":[1]}"#, r#"{"a":[1,2]}"#));
+        assert!(!holds(r#"{}"#, r#"{"a":null}"#));
+        assert!(!holds(r#"{"a":[[1]]}"#, r#"{"a":[1]}"#));
+    }
+}
