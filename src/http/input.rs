@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Fault, Result};
 use crate::http::json;
 use crate::http::operation::Arrival;
-use crate::http::page::{self, PageSize};
+use crate::http::page::{Page, PageSize};
 use crate::http::version::Version;
 
 /// The faults an operation answers for each place an input can be wrong in. The oldest version
@@ -60,7 +60,8 @@ pub trait Input: Sized + Send {
 #[derive(Debug, Default)]
 pub struct InputDoc {
     pub params: Option<Schema>,
-    pub query: Option<Schema>,
+    /// One for each input that reads the query.
+    pub query: Vec<Schema>,
     pub body: Option<Schema>,
 }
 
@@ -98,24 +99,34 @@ impl<T: DeserializeOwned + JsonSchema + Send> Input for Query<T> {
     }
 
     fn describe(doc: &mut InputDoc, generator: &mut SchemaGenerator) {
-        doc.query = Some(T::json_schema(generator));
+        doc.query.push(T::json_schema(generator));
     }
 }
 
-/// `page` and `limit` of a list with the usual sizes.
-impl Input for page::Page {
+/// `page` and `limit` of a list: so many entries unless more are asked for, and never more than the
+/// maximum. Stands beside `Query` where a list also has filters.
+#[derive(Debug)]
+pub struct Paging<const DEFAULT: u32 = 20, const MAX: u32 = 100>(pub Page);
+
+impl<const DEFAULT: u32, const MAX: u32> Input for Paging<DEFAULT, MAX> {
     fn extract(arrival: &Arrival) -> Result<Self> {
-        page::Page::from_query(&arrival.query, PageSize::default()).map_err(|name| {
-            query_fault(arrival).because(format!("{name} must be a whole number from 1 on"))
+        let size = PageSize { default: DEFAULT, max: MAX };
+        Page::from_query(&arrival.query, size).map(Paging).map_err(|name| {
+            query_fault(arrival).because(format!("{name}: must be a whole number from 1 on"))
         })
     }
 
     fn describe(doc: &mut InputDoc, _: &mut SchemaGenerator) {
-        doc.query = Some(json_schema!({
+        doc.query.push(json_schema!({
             "type": "object",
             "properties": {
                 "page": { "type": "integer", "minimum": 1, "default": 1 },
-                "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 },
+                "limit": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "default": DEFAULT,
+                    "description": format!("More than {MAX} counts as {MAX}."),
+                },
             },
         }));
     }

@@ -11,12 +11,6 @@ pub struct PageSize {
     pub max: u32,
 }
 
-impl Default for PageSize {
-    fn default() -> Self {
-        PageSize { default: 20, max: 100 }
-    }
-}
-
 /// One page as asked for: `page` counts from 1, `limit` is already within its maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
@@ -31,7 +25,10 @@ impl Page {
         let number = |key: &'static str, default: u32| match query.get(key).and_then(Value::as_str)
         {
             None => Ok(default),
-            Some(text) => text.parse::<u32>().ok().filter(|n| *n >= 1).ok_or(key),
+            Some(text) => match text.parse::<u64>() {
+                Ok(0) | Err(_) => Err(key),
+                Ok(number) => Ok(u32::try_from(number).unwrap_or(u32::MAX)),
+            },
         };
         Ok(Page { page: number("page", 1)?, limit: number("limit", size.default)?.min(size.max) })
     }
@@ -75,13 +72,14 @@ mod tests {
     use crate::http::query::pairs;
 
     fn page(query: &str) -> Result<Page, &'static str> {
-        Page::from_query(&pairs(query), PageSize::default())
+        Page::from_query(&pairs(query), PageSize { default: 20, max: 100 })
     }
 
     #[test]
     fn defaults_clamping_and_refusals() {
         assert_eq!(page(""), Ok(Page { page: 1, limit: 20 }));
         assert_eq!(page("page=3&limit=500"), Ok(Page { page: 3, limit: 100 }));
+        assert_eq!(page("limit=5000000000"), Ok(Page { page: 1, limit: 100 }));
         assert_eq!(page("page=0"), Err("page"));
         assert_eq!(page("limit=x"), Err("limit"));
         assert_eq!(page("limit=-1"), Err("limit"));
