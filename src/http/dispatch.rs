@@ -88,7 +88,8 @@ pub async fn handle(app: &App, peer: SocketAddr, request: Request<Incoming>) -> 
     let context = Context {
         version: seen.version,
         feature: seen.operation.map_or("server", |operation| operation.feature),
-        v7_forbids: app.config.v7_auth_forbids,
+        v7_forbids: app.config.v7_auth_forbids
+            || seen.operation.is_some_and(|operation| operation.plain_refusals),
     };
     let failure = result.as_ref().err().and_then(Error::chain);
     let mut response = result.unwrap_or_else(|error| render::error(error, context));

@@ -71,12 +71,14 @@ pub fn faults(operation: &Operation) -> Vec<Fault> {
         faults.extend([acts_as.missing, acts_as.unknown]);
         faults.extend(acts_as.other);
     }
+    let asks = !matches!(operation.credential, Credential::Ignored | Credential::Optional);
+    if asks && !operation.plain_refusals {
+        faults.push(UNAUTHORIZED);
+    }
     match operation.credential {
         Credential::Ignored | Credential::Optional => {}
-        Credential::Key => faults.extend([UNAUTHORIZED, ELEVATED_AUTH_REQUIRED]),
-        Credential::User | Credential::UserOrKey => {
-            faults.extend([UNAUTHORIZED, operation.user_gone]);
-        }
+        Credential::Key => faults.push(ELEVATED_AUTH_REQUIRED),
+        Credential::User | Credential::UserOrKey => faults.push(operation.user_gone),
     }
     if operation.bundle.is_some() {
         faults.push(TABLES_NOT_AVAILABLE);
@@ -114,6 +116,15 @@ fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
         .extend(input.params.iter().flat_map(|schema| parameter_list(schema.as_value(), "path")));
     parameters
         .extend(input.query.iter().flat_map(|schema| parameter_list(schema.as_value(), "query")));
+    if let Some(acts_as) = operation.acts_as {
+        parameters.push(json!({
+            "name": acts_as.parameter,
+            "in": "query",
+            "required": false,
+            "description": "With a key: the user it acts as. The body may name them instead.",
+            "schema": { "type": "string", "format": "uuid" },
+        }));
+    }
 
     let tag = operation.path.split('/').nth(1).unwrap_or_default();
     let mut described = json!({

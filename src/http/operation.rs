@@ -49,6 +49,8 @@ pub struct Operation {
     pub takes_forms: bool,
     /// Replies that hold tokens or personal data are kept out of every cache.
     pub no_store: bool,
+    /// A missing or unusable credential is refused in plain text under every version.
+    pub plain_refusals: bool,
     pub input: fn(&mut SchemaGenerator) -> InputDoc,
     pub replies: fn(&mut SchemaGenerator) -> Vec<ReplyDoc>,
     pub run: Run,
@@ -155,6 +157,7 @@ impl Operation {
             errors: &[],
             takes_forms: false,
             no_store: false,
+            plain_refusals: false,
             input: |generator| {
                 let mut doc = InputDoc::default();
                 I::describe(&mut doc, generator);
@@ -192,6 +195,7 @@ impl Operation {
             errors: &[],
             takes_forms: false,
             no_store: false,
+            plain_refusals: false,
             input: |_| InputDoc::default(),
             replies: O::describe,
             run: Run::Server(Box::new(run)),
@@ -232,6 +236,10 @@ impl Operation {
 
     pub fn no_store(self) -> Self {
         Operation { no_store: true, ..self }
+    }
+
+    pub fn plain_refusals(self) -> Self {
+        Operation { plain_refusals: true, ..self }
     }
 
     pub fn is_project_scoped(&self) -> bool {

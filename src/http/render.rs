@@ -14,7 +14,7 @@ use crate::http::version::Version;
 pub struct Context {
     pub version: Option<Version>,
     pub feature: &'static str,
-    /// v7 answers a bad token like v8: the operator's switch.
+    /// v7 answers a bad token like v8: the operator's switch, or the operation's own rule.
     pub v7_forbids: bool,
 }
 

@@ -108,6 +108,20 @@ impl Reply for NoContent {
     }
 }
 
+/// 200, no body.
+#[derive(Debug)]
+pub struct Empty;
+
+impl Reply for Empty {
+    fn into_response(self) -> Result<Response> {
+        Ok(Response::new(Body::default()))
+    }
+
+    fn describe(_: &mut SchemaGenerator) -> Vec<ReplyDoc> {
+        vec![ReplyDoc { status: 200, content: None }]
+    }
+}
+
 /// 200 with plain text.
 #[derive(Debug)]
 pub struct Text(pub String);
