@@ -94,6 +94,7 @@ typed_ids! {
     IdentityId;
     SuspensionId;
     VerificationId;
+    NotificationId;
     JobId;
 }
 

@@ -18,4 +18,5 @@ pub const MIGRATIONS: &[Migration] = &[
             include_str!("../migrations/0002_entities.sql"),
         ),
     ),
+    Migration::shared(3, "notifications", include_str!("../migrations/0003_notifications.sql")),
 ];

@@ -3,6 +3,7 @@
 
 pub mod auth;
 pub mod crypto;
+pub mod notifications;
 pub mod oauth;
 pub mod projects;
 pub mod server;
@@ -21,6 +22,7 @@ pub fn operations() -> &'static [Operation] {
             crypto::operations(),
             oauth::operations(),
             users::operations(),
+            notifications::operations(),
             utils::operations(),
             projects::operations(),
             server::operations(),
@@ -36,6 +38,8 @@ pub fn operations() -> &'static [Operation] {
 pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
     [
         auth::store::ALL,
+        notifications::store::ALL,
+        notifications::counters::ALL,
         oauth::store::ALL,
         projects::store::ALL,
         users::store::ALL,

@@ -88,6 +88,9 @@ async fn each_endpoint_has_its_own_text_and_number(app: TestApp) {
         (Method::PATCH, "/users/x", 50, usual),
         (Method::GET, "/users/check-username?username=a", 100, usual),
         (Method::GET, "/users/x", 100, usual),
+        (Method::GET, "/app-notifications", 100, usual),
+        (Method::PATCH, "/app-notifications/x/mark-as-read", 100, usual),
+        (Method::PATCH, "/app-notifications/mark-all-as-read", 50, usual),
     ];
     for (method, path, most, text) in table {
         for number in 0..most {

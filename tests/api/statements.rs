@@ -17,11 +17,12 @@ on_both_engines![
 ];
 
 /// What the operator runs by hand and may look at every row.
-const MAY_SCAN: [(&str, &str); 4] = [
+const MAY_SCAN: [(&str, &str); 5] = [
     ("projects::store::LIST", "lists every project"),
     ("users::counters::NEWEST", "the doctor asks once"),
     ("users::counters::REPUTATION_DRIFT", "the doctor recounts everybody"),
     ("users::counters::REPAIR_REPUTATION", "the doctor repairs everybody"),
+    ("notifications::counters::DRIFTED", "the doctor recounts everybody"),
 ];
 
 /// Runs on a thread of its own: these calls block.
@@ -191,6 +192,15 @@ fn seed(engine: Engine) -> String {
         ),
         ("reputation_buckets (project_id, user_id, space_id, points)", 19_999, {
             format!("{project}, {id}, {id}, 1")
+        }),
+        (
+            "notifications (project_id, id, user_id, type, action, is_read, metadata, created_at,
+                updated_at)",
+            19_999,
+            format!("{project}, {id}, {id}, 'system', 'do-nothing', FALSE, '{{}}', n, n"),
+        ),
+        ("notification_counts (project_id, user_id, total, unread)", 19_999, {
+            format!("{project}, {id}, 1, 1")
         }),
         ("jobs (project_id, id, payload, attempts, run_at, created_at)", 19_999, {
             format!("{project}, {id}, '{{}}', 0, n, n")

@@ -22,6 +22,8 @@ const TOKENS: &[(&str, &str, &str)] = &[
     ("any", "IN rarray", "= ANY"),
     ("contains", "instr", "strpos"),
     ("for_update", "", "FOR UPDATE"),
+    // Keeps a row from being deleted; others may do the same.
+    ("for_key_share", "", "FOR KEY SHARE"),
     ("skip_locked", "", "FOR UPDATE SKIP LOCKED"),
     ("greatest", "max", "GREATEST"),
     ("least", "min", "LEAST"),

@@ -90,6 +90,8 @@ db::statements! {
     /// Usernames that hold $2 anywhere but at their beginning.
     query SUGGEST_BY_PART -> UserRow =
         select_user!("AND username IS NOT NULL AND {contains}(username, $2) > 1 ORDER BY username LIMIT $3");
+    query IDS_AFTER -> UserId =
+        "SELECT id FROM users WHERE project_id = $1 AND id > $2 ORDER BY id LIMIT $3";
     query HAS_PASSWORD -> bool =
         "SELECT password_hash IS NOT NULL FROM users WHERE project_id = $1 AND id = $2";
     query USERNAME_TAKEN -> i64 = "SELECT count(*) FROM users WHERE project_id = $1 AND username = $2";
@@ -149,6 +151,17 @@ pub fn suggest(c: &Conn<'_>, project: ProjectId, part: &str, limit: usize) -> Re
         found.extend(c.all(&SUGGEST_BY_PART, args![project, part, rest])?);
     }
     Ok(found)
+}
+
+/// The ids that follow one another after `after`, for what goes through every user.
+pub fn ids_after(
+    c: &Conn<'_>,
+    project: ProjectId,
+    after: UserId,
+    limit: usize,
+) -> Result<Vec<UserId>> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    Ok(c.all(&IDS_AFTER, args![project, after, limit])?)
 }
 
 /// `None` when there is no such user.

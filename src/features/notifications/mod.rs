@@ -1,0 +1,112 @@
+//! In-app notifications: what a user is told about. Other features add them in the transaction of
+//! what happened; users read them and mark them, and a project may send its own.
+
+pub mod counters;
+mod list;
+mod mark;
+mod model;
+mod rules;
+pub mod store;
+mod system;
+
+use db::Tx;
+use http::Method;
+
+pub use model::Notification;
+
+use crate::error::{Fault, Result};
+use crate::features::projects::Bundle;
+use crate::features::users;
+use crate::http::input::Invalid;
+use crate::http::limits::RateLimit;
+use crate::http::operation::{ActsAs, Operation};
+use crate::ids::ProjectId;
+use crate::time::Timestamp;
+
+const NOT_FOUND: Fault = Fault::new(404, "app-notification/not-found", "Notification not found");
+const MISSING_USER_ID: Fault =
+    Fault::new(400, "app-notification/missing-user-id", "A key must name the user in userId");
+const INVALID_PARAMS: Fault =
+    Fault::new(400, "app-notification/invalid-params", "Invalid notification id");
+const INVALID_QUERY: Fault = Fault::new(400, "app-notification/invalid-query", "Invalid query");
+const INVALID_BODY: Fault = Fault::new(400, "app-notification/invalid-body", "Invalid body");
+
+const INVALID: Invalid =
+    Invalid { params: INVALID_PARAMS, query: INVALID_QUERY, ..Invalid::all(INVALID_BODY) };
+
+/// A key acts as the user it names; whom a token names does not matter.
+const ACTS_AS: ActsAs = ActsAs {
+    parameter: "userId",
+    missing: MISSING_USER_ID,
+    unknown: users::NOT_FOUND,
+    other: None,
+};
+
+/// Stores notifications, unread, in the transaction of what they tell about. Recipients that do
+/// not exist are left out. Whether the project has the bundle is for the caller to ask.
+pub fn add(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    now: Timestamp,
+    new: &[Notification<'_>],
+) -> Result<()> {
+    store::insert(tx, project, now, new)?;
+    Ok(())
+}
+
+pub fn operations() -> Vec<Operation> {
+    let (get, patch, post) = (Method::GET, Method::PATCH, Method::POST);
+    let feature = "app-notification";
+    let operations = vec![
+        Operation::new(
+            get.clone(),
+            "/app-notifications",
+            "List Notifications",
+            feature,
+            INVALID,
+            list::list_notifications,
+        )
+        .acts_as(ACTS_AS),
+        Operation::new(
+            get,
+            "/app-notifications/count",
+            "Count Unread Notifications",
+            feature,
+            INVALID,
+            list::count_unread,
+        )
+        .acts_as(ACTS_AS),
+        Operation::new(
+            patch.clone(),
+            "/app-notifications/mark-all-as-read",
+            "Mark All Notifications as Read",
+            feature,
+            INVALID,
+            mark::mark_all_as_read,
+        )
+        .open_to_suspended()
+        .acts_as(ACTS_AS),
+        Operation::new(
+            patch,
+            "/app-notifications/{notificationId}/mark-as-read",
+            "Mark Notification as Read",
+            feature,
+            INVALID,
+            mark::mark_as_read,
+        )
+        .rate(RateLimit::per_5_minutes(100))
+        .open_to_suspended()
+        .acts_as(ACTS_AS)
+        .errors(&[NOT_FOUND]),
+        Operation::new(
+            post,
+            "/app-notifications/system",
+            "Send System Notification",
+            feature,
+            INVALID,
+            system::send_system_notification,
+        ),
+    ];
+    let all = operations.into_iter();
+    all.map(|one| one.bundle(Bundle::Notifications).plain_refusals().no_store()).collect()
+}

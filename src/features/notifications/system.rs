@@ -1,0 +1,139 @@
+//! Send System Notification: the project speaks to some of its users, or to all of them.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::app::App;
+use crate::auth::caller::KeyHolder;
+use crate::error::{Error, Result};
+use crate::features::notifications::rules::{Button, Message, Text};
+use crate::features::notifications::{INVALID_BODY, Notification, store};
+use crate::features::users;
+use crate::http::input::Body;
+use crate::http::operation::Call;
+use crate::http::patch::Patch;
+use crate::http::reply::Created;
+use crate::ids::{NotificationId, ProjectId, UserId, new_id};
+use crate::time::Timestamp;
+
+/// How many users one transaction tells: others write in between.
+const AT_ONCE: usize = 1000;
+const MOST_NAMED: usize = 10_000;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SystemBody {
+    /// At most 10,000; whoever is no user of the project is left out, and nobody is told twice.
+    /// Without it every user of the project is told.
+    #[serde(default)]
+    #[schemars(with = "Vec<UserId>")]
+    user_ids: Patch<Vec<UserId>>,
+    /// This or the content is required.
+    title: Option<Text<255>>,
+    content: Option<Text<10_000>>,
+    /// `do-nothing` unless given.
+    action: Option<Text<255>>,
+    button_data: Option<Button>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Sent {
+    created: u64,
+}
+
+pub(super) async fn send_system_notification(
+    call: Call<KeyHolder>,
+    Body(body): Body<SystemBody>,
+) -> Result<Created<Sent>> {
+    let message = Message::new(body.title, body.content, body.button_data)
+        .ok_or_else(|| INVALID_BODY.because("title: this or content is required"))?;
+    let named = match body.user_ids {
+        Patch::Absent => None,
+        // A list that went missing on its way must not reach everybody.
+        Patch::Null => {
+            return Err(
+                INVALID_BODY.because("userIds: must be a list; without it everybody is told")
+            );
+        }
+        Patch::Value(named) if named.len() > MOST_NAMED => {
+            return Err(INVALID_BODY.because("userIds: must hold at most 10000 ids"));
+        }
+        Patch::Value(named) => Some(named),
+    };
+    let sending = Sending {
+        app: call.app,
+        project: call.project.id,
+        now: call.now,
+        action: body.action.map_or("do-nothing".into(), |action| action.as_str().into()),
+        metadata: serde_json::to_string(&message).map_err(Error::internal)?.into(),
+    };
+    // A task of its own: a caller who hangs up does not leave half of the users untold.
+    let sent = tokio::spawn(async move {
+        match named {
+            Some(named) => sending.to_named(named).await,
+            None => sending.to_all().await,
+        }
+    });
+    let created = sent.await.map_err(Error::internal)??;
+    Ok(Created(Sent { created }))
+}
+
+#[derive(Debug)]
+struct Sending {
+    app: App,
+    project: ProjectId,
+    now: Timestamp,
+    action: Arc<str>,
+    metadata: Arc<str>,
+}
+
+impl Sending {
+    async fn to_named(&self, mut users: Vec<UserId>) -> Result<u64> {
+        users.sort_unstable();
+        users.dedup();
+        let mut created = 0;
+        for some in users.chunks(AT_ONCE) {
+            created += self.to(some).await?;
+        }
+        Ok(created)
+    }
+
+    async fn to_all(&self) -> Result<u64> {
+        let (project, mut created) = (self.project, 0);
+        let mut after = UserId(uuid::Uuid::nil());
+        loop {
+            let ids = move |c: &db::Conn<'_>| users::store::ids_after(c, project, after, AT_ONCE);
+            let some = self.app.db.read_slow(ids).await?;
+            created += self.to(&some).await?;
+            match some.last() {
+                Some(last) if some.len() == AT_ONCE => after = *last,
+                _ => return Ok(created),
+            }
+        }
+    }
+
+    /// One transaction.
+    async fn to(&self, users: &[UserId]) -> Result<u64> {
+        let id = || NotificationId(new_id(self.now, &self.app.random));
+        let recipients: Vec<_> = users.iter().map(|user| (id(), *user)).collect();
+        let (project, now) = (self.project, self.now);
+        let (action, metadata) = (self.action.clone(), self.metadata.clone());
+        let written = self.app.db.write(move |tx| {
+            let new: Vec<Notification<'_>> = recipients
+                .iter()
+                .map(|(id, user)| Notification {
+                    id: *id,
+                    user: *user,
+                    kind: "system",
+                    action: &action,
+                    metadata: Cow::Borrowed(&metadata),
+                })
+                .collect();
+            store::insert(tx, project, now, &new)
+        });
+        written.await
+    }
+}
