@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::app::World;
 use crate::cli::{Output, plain};
 use crate::config::{Config, is_writable};
+use crate::features::notifications::counters as notifications;
 use crate::features::users::counters;
 use crate::schema::MIGRATIONS;
 use crate::start;
@@ -102,17 +103,25 @@ fn clock(db: &Db, now: Timestamp) -> Result<String, String> {
 }
 
 fn counters(db: &Db, fix: bool) -> Result<String, String> {
-    let drifted = block_on(db.read_slow(counters::reputation_drift))?;
-    match drifted {
-        0 => Ok("all agree with what they count".to_owned()),
-        drifted if fix => {
-            let repaired = block_on(db.write(counters::repair_reputation))?;
-            Ok(format!("{drifted} had drifted, {repaired} were repaired"))
-        }
-        drifted => Err(format!(
-            "{drifted} users have a reputation that is not the sum of their buckets; repair with --fix"
-        )),
+    let reputations = block_on(db.read_slow(counters::reputation_drift))?;
+    let notified = block_on(db.read_slow(notifications::drifted))?;
+    if reputations == 0 && notified.is_empty() {
+        return Ok("all agree with what they count".to_owned());
     }
+    if !fix {
+        let notified = notified.len();
+        return Err(format!(
+            "{reputations} users have a reputation that is not the sum of their buckets, \
+             {notified} wrong counts of notifications; repair with --fix"
+        ));
+    }
+    let mut repaired = block_on(db.write(counters::repair_reputation))?;
+    let drifted = usize::try_from(reputations).unwrap_or(usize::MAX).saturating_add(notified.len());
+    for (project, user) in notified {
+        block_on(db.write(move |tx| notifications::repair(tx, project, user)))?;
+        repaired += 1;
+    }
+    Ok(format!("{drifted} had drifted, {repaired} were repaired"))
 }
 
 fn block_on<T>(work: impl Future<Output = crate::error::Result<T>>) -> Result<T, String> {
