@@ -103,6 +103,33 @@ fn parse_uuid(text: &str) -> Option<Uuid> {
     (text.len() == 36).then(|| Uuid::try_parse(text).ok()).flatten()
 }
 
+const BASE_58: &[u8; 58] = b"123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ";
+const SHORT_LENGTH: usize = 22;
+
+/// An id as people write it: its value in base 58, always 22 characters.
+pub fn short_id(id: Uuid) -> String {
+    let mut digits = [b'1'; SHORT_LENGTH];
+    let mut rest = id.as_u128();
+    for digit in digits.iter_mut().rev() {
+        // The remainder is below 58.
+        *digit = BASE_58[usize::try_from(rest % 58).unwrap_or(0)];
+        rest /= 58;
+    }
+    digits.iter().map(|digit| char::from(*digit)).collect()
+}
+
+/// The id behind a short one; none for a text that is none.
+pub fn from_short_id(text: &str) -> Option<Uuid> {
+    if text.len() != SHORT_LENGTH {
+        return None;
+    }
+    let value = text.bytes().try_fold(0_u128, |value, byte| {
+        let digit = BASE_58.iter().position(|known| *known == byte)?;
+        value.checked_mul(58)?.checked_add(u128::try_from(digit).ok()?)
+    });
+    value.map(Uuid::from_u128)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,6 +152,19 @@ mod tests {
         let braced = format!("{{{id}}}");
         for other in ["", "x", &id.replace('-', ""), braced.as_str(), "me"] {
             assert!(other.parse::<UserId>().is_err(), "{other}");
+        }
+    }
+
+    #[test]
+    fn short_ids_are_base_58_and_lead_back() {
+        let id: Uuid = "a44521d0-0fb8-4ade-8002-3385545c3318".parse().unwrap();
+        assert_eq!(short_id(id), "mhvXdrZT4jP5T8vBxuvm75");
+        for id in [id, Uuid::nil(), Uuid::max()] {
+            assert_eq!(from_short_id(&short_id(id)), Some(id));
+        }
+        let too_much = "Z".repeat(22);
+        for other in ["", "mhvXdrZT4jP5T8vBxuvm7", "0hvXdrZT4jP5T8vBxuvm75", &too_much] {
+            assert_eq!(from_short_id(other), None, "{other}");
         }
     }
 }

@@ -3,16 +3,18 @@
 
 use std::future::Future;
 
+use db::Conn;
 use serde_json::Value;
 
 use crate::auth::credential::Presented;
 use crate::auth::keys::KeyKind;
 use crate::error::{Error, Fault, Result};
-use crate::features::projects::Bundle;
+use crate::features::projects::{Bundle, Project};
 use crate::features::users::suspensions;
 use crate::http::input::body_value;
 use crate::http::operation::Arrival;
 use crate::ids::{SessionId, UserId};
+use crate::time::Timestamp;
 
 pub const NO_USER_FOUND: Fault = Fault::new(403, "auth/no-user-found", "No such user");
 pub const ELEVATED_AUTH_REQUIRED: Fault =
@@ -76,6 +78,16 @@ impl OptionalViewer {
     }
 }
 
+impl OptionalViewer {
+    /// The user, if it is one.
+    pub fn user(self) -> Option<UserId> {
+        match self {
+            OptionalViewer::User(user) => Some(user),
+            OptionalViewer::Anonymous | OptionalViewer::Key(_) => None,
+        }
+    }
+}
+
 impl Access for OptionalViewer {
     const CREDENTIAL: Credential = Credential::Optional;
 
@@ -119,6 +131,16 @@ impl Access for Viewer {
 pub enum UserOrKey {
     User(UserId),
     Key(KeyKind),
+}
+
+impl UserOrKey {
+    /// The user, if it is one.
+    pub fn user(&self) -> Option<UserId> {
+        match self {
+            UserOrKey::User(user) => Some(*user),
+            UserOrKey::Key(_) => None,
+        }
+    }
 }
 
 impl Access for UserOrKey {
@@ -205,16 +227,34 @@ impl Access for KeyHolder {
 /// Whether the user exists. Refuses a suspended one where the operation is closed to them; a
 /// master key may act for a suspended user all the same.
 async fn may_act(arrival: &Arrival, user: UserId, exempt: bool) -> Result<bool> {
-    let (project, now) = (arrival.project.id, arrival.now);
-    let standing =
-        arrival.app.db.read(move |c| suspensions::standing(c, project, user, now)).await?;
-    let Some(standing) = standing else {
+    let (project, now) = (arrival.project.clone(), arrival.now);
+    let exempt = exempt || arrival.operation.open_to_suspended;
+    arrival.app.db.read(move |c| is_fit(c, &project, user, exempt, now)).await
+}
+
+/// The same for a user whom a key names inside its input, on an operation closed to the suspended.
+pub fn may_act_for(
+    c: &Conn<'_>,
+    project: &Project,
+    user: UserId,
+    key: KeyKind,
+    now: Timestamp,
+) -> Result<bool> {
+    is_fit(c, project, user, key == KeyKind::Master, now)
+}
+
+fn is_fit(
+    c: &Conn<'_>,
+    project: &Project,
+    user: UserId,
+    exempt: bool,
+    now: Timestamp,
+) -> Result<bool> {
+    let Some(standing) = suspensions::standing(c, project.id, user, now)? else {
         return Ok(false);
     };
-    let applies =
-        arrival.project.has(Bundle::Moderation) && !arrival.operation.open_to_suspended && !exempt;
     match standing.suspension {
-        Some(suspension) if applies => Err(suspension.refusal()),
+        Some(suspension) if project.has(Bundle::Moderation) && !exempt => Err(suspension.refusal()),
         _ => Ok(true),
     }
 }

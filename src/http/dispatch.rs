@@ -188,8 +188,10 @@ async fn answer(
         Err(_) if operation.credential == Credential::Ignored => Presented::Nothing,
         presented => presented?,
     };
+    let mut network = None;
     if !matches!(presented, Presented::Key(_)) {
         let client = client::address(peer, &head.headers, &app.config.trusted_proxies);
+        network = Some(client::bucket(client));
         seen.standing = limit(app, operation, Some(project.id), client)?;
     }
     operation.credential.check(presented, operation.key_refusal)?;
@@ -208,10 +210,12 @@ async fn answer(
         presented,
         params: route.params,
         query: pairs(head.uri.query().unwrap_or_default()),
+        query_text: head.uri.query().unwrap_or_default().to_owned(),
         body,
         parsed_body: OnceLock::new(),
         form,
         wants_html: header_has(&head.headers, ACCEPT, "text/html"),
+        network,
     };
     run(arrival).await
 }

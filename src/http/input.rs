@@ -26,6 +26,8 @@ pub struct Invalid {
     pub v6_body: Option<Fault>,
     /// v6, when a required field of the body is missing or null (not when it is wrong).
     pub v6_missing: Option<Fault>,
+    pub v6_page: Option<Fault>,
+    pub v6_limit: Option<Fault>,
 }
 
 impl Invalid {
@@ -39,6 +41,8 @@ impl Invalid {
             v6_query: None,
             v6_body: None,
             v6_missing: None,
+            v6_page: None,
+            v6_limit: None,
         }
     }
 
@@ -47,6 +51,7 @@ impl Invalid {
         always
             .into_iter()
             .chain([self.v6_params, self.v6_query, self.v6_body, self.v6_missing])
+            .chain([self.v6_page, self.v6_limit])
             .flatten()
     }
 }
@@ -112,7 +117,10 @@ impl<const DEFAULT: u32, const MAX: u32> Input for Paging<DEFAULT, MAX> {
     fn extract(arrival: &Arrival) -> Result<Self> {
         let size = PageSize { default: DEFAULT, max: MAX };
         Page::from_query(&arrival.query, size).map(Paging).map_err(|name| {
-            query_fault(arrival).because(format!("{name}: must be a whole number from 1 on"))
+            let invalid = &arrival.operation.invalid;
+            let v6 = if name == "page" { invalid.v6_page } else { invalid.v6_limit };
+            let fault = in_v6(arrival, v6).unwrap_or_else(|| query_fault(arrival));
+            fault.because(format!("{name}: must be a whole number from 1 on"))
         })
     }
 
@@ -231,6 +239,36 @@ fn read<'de, T: Deserialize<'de>>(
         let text = if path == "." { reason } else { format!("{path}: {reason}") };
         Wrong { text, missing }
     })
+}
+
+/// The order of a list, in either case; descending unless said otherwise.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline)]
+pub enum Direction {
+    Asc,
+    #[default]
+    Desc,
+}
+
+impl std::str::FromStr for Direction {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            _ if text.eq_ignore_ascii_case("asc") => Ok(Direction::Asc),
+            _ if text.eq_ignore_ascii_case("desc") => Ok(Direction::Desc),
+            _ => Err("must be asc or desc"),
+        }
+    }
+}
+
+impl TryFrom<String> for Direction {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
 }
 
 /// A boolean of a query or form: `true` is true, anything else false.

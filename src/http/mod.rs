@@ -11,6 +11,7 @@ pub mod include;
 pub mod input;
 pub mod json;
 pub mod limits;
+pub mod nested;
 pub mod openapi;
 pub mod operation;
 pub mod page;

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::app::App;
 use crate::auth::caller::{Access, Credential, NO_USER_FOUND};
 use crate::auth::credential::Presented;
-use crate::error::{Fault, Result};
+use crate::error::{Error, Fault, Result};
 use crate::features::projects::{Bundle, Project};
 use crate::http::input::{Input, InputDoc, Invalid};
 use crate::http::limits::RateLimit;
@@ -85,12 +85,16 @@ pub struct Arrival {
     /// Objects of strings.
     pub params: Value,
     pub query: Value,
+    /// The same as it came, for parameters that are more than a name and a text.
+    pub query_text: String,
     pub body: Bytes,
     pub parsed_body: OnceLock<Value>,
     /// The body is a form's, not JSON.
     pub form: bool,
     /// The caller is a browser that wants a page.
     pub wants_html: bool,
+    /// The network that limits count against; none for the holder of a key.
+    pub network: Option<u128>,
 }
 
 /// What a handler knows about the request beside its input: who calls is in the type.
@@ -102,6 +106,20 @@ pub struct Call<A> {
     pub now: Timestamp,
     pub caller: A,
     pub wants_html: bool,
+    network: Option<u128>,
+}
+
+impl<A> Call<A> {
+    /// Counts this request against another operation's limit as well.
+    pub fn limit(&self, rate: RateLimit, operation: &str) -> Result<()> {
+        let Some(network) = self.network else { return Ok(()) };
+        let (project, now) = (self.project.id, self.app.clock.uptime());
+        let counted = &self.app.limiter;
+        counted
+            .count(rate, operation, Some(project), &network.to_be_bytes(), now)
+            .map(drop)
+            .map_err(Error::RateLimited)
+    }
 }
 
 /// A request outside the project form.
@@ -134,8 +152,8 @@ impl Operation {
             Box::pin(async move {
                 let caller = A::admit(&arrival).await?;
                 let input = I::extract(&arrival)?;
-                let Arrival { app, project, version, now, wants_html, .. } = arrival;
-                let call = Call { app, project, version, now, caller, wants_html };
+                let Arrival { app, project, version, now, wants_html, network, .. } = arrival;
+                let call = Call { app, project, version, now, caller, wants_html, network };
                 handler(call, input).await?.into_response()
             })
         };

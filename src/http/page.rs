@@ -37,6 +37,15 @@ impl Page {
         i64::from(self.page - 1) * i64::from(self.limit)
     }
 
+    /// The other form of a list, which says `limit` and `total`.
+    pub fn of_limited<T>(self, data: Vec<T>, total: i64) -> LimitPaged<T> {
+        let Paged { data, pagination } = self.of(data, total);
+        let Pagination { page, page_size, total_pages, total_items, has_more } = pagination;
+        let pagination =
+            LimitPagination { page, limit: page_size, total: total_items, total_pages, has_more };
+        LimitPaged { data, pagination }
+    }
+
     pub fn of<T>(self, data: Vec<T>, total_items: i64) -> Paged<T> {
         let total_pages = (total_items + i64::from(self.limit) - 1) / i64::from(self.limit);
         let pagination = Pagination {
@@ -63,6 +72,23 @@ pub struct Pagination {
     pub page_size: u32,
     pub total_pages: i64,
     pub total_items: i64,
+    pub has_more: bool,
+}
+
+/// A list of reactions: these alone have a pagination object of their own.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct LimitPaged<T> {
+    pub data: Vec<T>,
+    pub pagination: LimitPagination,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LimitPagination {
+    pub page: u32,
+    pub limit: u32,
+    pub total: i64,
+    pub total_pages: i64,
     pub has_more: bool,
 }
 

@@ -91,9 +91,10 @@ impl Shown {
     }
 
     pub(super) fn user(self, c: &Conn<'_>, row: &UserRow) -> Result<FetchedUser> {
-        let mut user = [User::public(self.project, row)?];
-        add_points(c, self.bucket, &mut user)?;
-        let [user] = user;
+        let mut user = User::public(self.project, row)?;
+        if let Some(bucket) = self.bucket {
+            add_points(c, self.project, vec![user.points_in(bucket)])?;
+        }
         let user = if self.files { user.with_files() } else { user };
         FetchedUser::new(user, row, self.to_key)
     }

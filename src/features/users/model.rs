@@ -5,9 +5,10 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
+use crate::features::users::reputation;
 use crate::features::users::store::UserRow;
 use crate::features::users::suspensions::Suspension;
-use crate::ids::{FileId, ProjectId, UserId};
+use crate::ids::{FileId, ProjectId, SpaceId, UserId};
 use crate::time::Timestamp;
 
 /// A user as everybody sees them.
@@ -53,7 +54,7 @@ enum PointType {
 }
 
 impl Point {
-    fn new(longitude: f64, latitude: f64) -> Self {
+    pub fn new(longitude: f64, latitude: f64) -> Self {
         Point { r#type: PointType::Point, coordinates: [longitude, latitude] }
     }
 }
@@ -75,11 +76,16 @@ impl User {
             bio: row.bio.clone(),
             birthdate: row.birthdate,
             location: row.longitude.zip(row.latitude).map(|(lon, lat)| Point::new(lon, lat)),
-            metadata: raw(&row.metadata.0)?,
+            metadata: raw(row.metadata.0.as_str())?,
             reputation: row.reputation,
             space_reputation: None,
             created_at: row.created_at,
         })
+    }
+
+    /// Where the points of a bucket go that is shown beside the user.
+    pub fn points_in(&mut self, bucket: SpaceId) -> reputation::Shown<'_> {
+        (self.id, bucket, &mut self.space_reputation)
     }
 
     /// With the file objects; there are none to show yet.
@@ -152,7 +158,7 @@ impl AuthUser {
     }
 
     pub fn with_secure_metadata(self, row: &UserRow) -> Result<Self> {
-        Ok(AuthUser { secure_metadata: Some(raw(&row.secure_metadata.0)?), ..self })
+        Ok(AuthUser { secure_metadata: Some(raw(row.secure_metadata.0.as_str())?), ..self })
     }
 }
 
@@ -184,12 +190,12 @@ impl FetchedUser {
         Ok(FetchedUser::Full(Box::new(FullUser {
             user,
             private: PrivateFields::of(row),
-            secure_metadata: raw(&row.secure_metadata.0)?,
+            secure_metadata: raw(row.secure_metadata.0.as_str())?,
         })))
     }
 }
 
 /// Stored JSON goes out as it is.
-fn raw(json: &str) -> Result<Box<RawValue>> {
-    RawValue::from_string(json.to_owned()).map_err(Error::internal)
+pub fn raw(json: impl Into<String>) -> Result<Box<RawValue>> {
+    RawValue::from_string(json.into()).map_err(Error::internal)
 }

@@ -81,6 +81,7 @@ macro_rules! select_user {
 db::statements! {
     query FIND -> UserRow = select_user!("AND id = $2");
     query FIND_FOR_UPDATE -> UserRow = select_user!("AND id = $2 {for_update}");
+    query FIND_ALL -> UserRow = select_user!("AND id {any}($2)");
     query FIND_BY_EMAIL -> UserRow = select_user!("AND email = $2");
     query FIND_BY_FOREIGN_ID -> UserRow = select_user!("AND foreign_id = $2");
     query FIND_BY_USERNAME -> UserRow = select_user!("AND username = $2");
@@ -112,17 +113,28 @@ db::statements! {
     command SET_VERIFIED =
         "UPDATE users SET is_verified = TRUE, updated_at = $3 WHERE project_id = $1 AND id = $2";
     command DELETE = "DELETE FROM users WHERE project_id = $1 AND id = $2";
-    /// Points of up to five users in one bucket.
-    query POINTS -> (UserId, i64) =
-        "SELECT user_id, points FROM reputation_buckets
-         WHERE project_id = $1 AND space_id = $2 AND user_id IN ($3, $4, $5, $6, $7)";
+    query POINTS -> (UserId, SpaceId, i64) =
+        "SELECT user_id, space_id, points FROM reputation_buckets
+         WHERE project_id = $1 AND user_id {any}($2) AND space_id {any}($3)";
+    command ADD_POINTS =
+        "INSERT INTO reputation_buckets (project_id, user_id, space_id, points)
+         VALUES ($1, $2, $3, $4)
+         ON CONFLICT (project_id, user_id, space_id)
+         DO UPDATE SET points = reputation_buckets.points + excluded.points";
+    command ADD_REPUTATION =
+        "UPDATE users SET reputation = reputation + $3 WHERE project_id = $1 AND id = $2";
 }
-
-/// How many users one look-up of points covers.
-pub const POINTS_AT_ONCE: usize = 5;
 
 pub fn find(c: &Conn<'_>, project: ProjectId, id: UserId) -> Result<Option<UserRow>> {
     Ok(c.opt(&FIND, args![project, id])?)
+}
+
+/// Those of the ids that are there, in no particular order.
+pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[UserId]) -> Result<Vec<UserRow>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(c.all(&FIND_ALL, args![project, UserId::list(ids)])?)
 }
 
 pub fn find_for_update(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<Option<UserRow>> {
@@ -264,13 +276,27 @@ pub fn delete(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<bool> {
     Ok(tx.execute(&DELETE, args![project, id])? > 0)
 }
 
-/// Points of at most [`POINTS_AT_ONCE`] users in one bucket; a user without a bucket is absent.
+/// Points of each of the users in each of the buckets; where there is no bucket there is no entry.
 pub fn points(
     c: &Conn<'_>,
     project: ProjectId,
-    bucket: SpaceId,
     users: &[UserId],
-) -> Result<Vec<(UserId, i64)>> {
-    let user = |n: usize| users.get(n).copied();
-    Ok(c.all(&POINTS, args![project, bucket, user(0), user(1), user(2), user(3), user(4)])?)
+    buckets: &[SpaceId],
+) -> Result<Vec<(UserId, SpaceId, i64)>> {
+    Ok(c.all(&POINTS, args![project, UserId::list(users), SpaceId::list(buckets)])?)
+}
+
+/// Changes a user's points in a bucket and their reputation, which is the sum over all buckets.
+pub fn add_points(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    user: UserId,
+    bucket: SpaceId,
+    points: i64,
+) -> Result<()> {
+    // The user's row first: it is what everybody who changes their points waits for.
+    if tx.execute(&ADD_REPUTATION, args![project, user, points])? > 0 {
+        tx.execute(&ADD_POINTS, args![project, user, bucket, points])?;
+    }
+    Ok(())
 }

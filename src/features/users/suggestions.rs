@@ -37,7 +37,10 @@ pub(super) async fn fetch_suggestions(
         let rows = store::suggest(c, project, &part, MOST)?;
         let users = rows.iter().map(|row| User::public(project, row));
         let mut users = users.collect::<Result<Vec<_>>>()?;
-        add_points(c, bucket, &mut users)?;
+        if let Some(bucket) = bucket {
+            let shown = users.iter_mut().map(|user| user.points_in(bucket)).collect();
+            add_points(c, project, shown)?;
+        }
         Ok(users)
     });
     users.await.map(Json)
