@@ -11,6 +11,7 @@ use crate::auth::tokens::Tokens;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::features;
+use crate::features::entities::pulse::Pulse;
 use crate::features::projects::registry::Registry;
 use crate::features::utils::Previews;
 use crate::http::client::RequestIds;
@@ -40,6 +41,8 @@ pub struct AppState {
     pub mailer: Mailer,
     pub outbound: Outbound,
     pub previews: Previews,
+    /// Views and stale scores that are not yet written.
+    pub pulse: Pulse,
     pub metrics: Metrics,
     pub request_ids: RequestIds,
     /// One permit for each byte of a request's body that may be in memory.
@@ -87,6 +90,7 @@ impl App {
             mailer,
             outbound: Outbound::new(config.outbound_allow.clone(), resolver),
             previews: Previews::default(),
+            pulse: Pulse::default(),
             metrics: Metrics::default(),
             request_ids: RequestIds::new(&random),
             body_memory: Semaphore::new(BODY_MEMORY),

@@ -12,6 +12,7 @@ use crate::app::{App, World};
 use crate::cli::{CommandResult, Output, plain};
 use crate::config::Config;
 use crate::features::auth::session::{self, TokenSeed};
+use crate::features::entities::pulse;
 use crate::features::projects::admin::{self, NewProject, ProjectSecrets};
 use crate::features::projects::{Bundle, store as projects};
 use crate::features::users::store::{self as users, UserRow};
@@ -64,11 +65,17 @@ fn run(config: Config, demo: Option<fn(&str)>) -> CommandResult {
         let _ = std::io::stdout().flush();
         tracing::info!(listen = %address, url = app.config.public_url, "townhall is ready");
         let mut worker = tokio::spawn(jobs::work(app.clone()));
+        let beat = tokio::spawn(pulse::beat(app.clone()));
         tokio::spawn(stop_on_signal(app.clone()));
         server::serve(app.clone(), listener).await;
         // A job that is cut off was claimed for a while only: it is taken up again later.
         if tokio::time::timeout(LAST_JOB, &mut worker).await.is_err() {
             worker.abort();
+        }
+        // The last request has been counted by now.
+        let _ = beat.await;
+        if let Err(error) = pulse::flush(&app).await {
+            tracing::error!(error = %error, "the last views and scores could not be written");
         }
         if tokio::time::timeout(LAST_WRITE, app.db.close()).await.is_err() {
             tracing::warn!("the database did not close in time");

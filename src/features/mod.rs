@@ -3,9 +3,11 @@
 
 pub mod auth;
 pub mod crypto;
+pub mod entities;
 pub mod notifications;
 pub mod oauth;
 pub mod projects;
+pub mod reactions;
 pub mod server;
 pub mod users;
 pub mod utils;
@@ -20,6 +22,8 @@ pub fn operations() -> &'static [Operation] {
         [
             auth::operations(),
             crypto::operations(),
+            entities::operations(),
+            reactions::operations(),
             oauth::operations(),
             users::operations(),
             notifications::operations(),
@@ -40,8 +44,12 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         auth::store::ALL,
         notifications::store::ALL,
         notifications::counters::ALL,
+        entities::counts::ALL,
+        entities::scores::ALL,
+        entities::store::ALL,
         oauth::store::ALL,
         projects::store::ALL,
+        reactions::store::ALL,
         users::store::ALL,
         users::suspensions::ALL,
         users::counters::ALL,

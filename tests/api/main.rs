@@ -12,6 +12,7 @@ mod conventions;
 mod cors;
 mod credentials;
 mod email_verification;
+mod entities;
 mod external_users;
 mod identities;
 mod mail;

@@ -7,7 +7,7 @@ pub mod registry;
 pub mod store;
 
 pub use bundles::Bundle;
-pub use registry::{Project, ProjectState};
+pub use registry::{Deletion, Project, ProjectState};
 
 use http::Method;
 

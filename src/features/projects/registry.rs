@@ -43,6 +43,28 @@ impl ProjectState {
     }
 }
 
+/// What becomes of an entity that is deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Deletion {
+    /// It goes, with everything that hangs on it.
+    Hard,
+    /// It disappears from sight; its rows stay.
+    Soft,
+}
+
+impl Deletion {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Deletion::Hard => "hard",
+            Deletion::Soft => "soft",
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        [Deletion::Hard, Deletion::Soft].into_iter().find(|deletion| deletion.name() == name)
+    }
+}
+
 #[derive(Debug)]
 pub struct Project {
     pub id: ProjectId,
@@ -51,6 +73,11 @@ pub struct Project {
     pub allowed_origins: Vec<String>,
     pub public_key: Option<String>,
     pub previous_public_key: Option<String>,
+    pub entity_deletion: Deletion,
+    /// Whether the files of an entity stay that is only hidden.
+    pub keeps_files_of_deleted: bool,
+    /// The time in which an entity's freshness falls to a third.
+    pub score_hours: f64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub bundles: Vec<Bundle>,
@@ -87,6 +114,10 @@ pub fn load(c: &Conn<'_>, id: ProjectId) -> Result<Option<Project>> {
         allowed_origins: serde_json::from_str(&row.allowed_origins.0).map_err(Error::internal)?,
         public_key: row.public_key,
         previous_public_key: row.previous_public_key,
+        entity_deletion: Deletion::from_name(&row.entity_deletion)
+            .ok_or_else(|| unreadable("way of deleting entities"))?,
+        keeps_files_of_deleted: row.keeps_files_of_deleted,
+        score_hours: row.score_hours,
         created_at: row.created_at,
         updated_at: row.updated_at,
         bundles: store::bundles(c, id)?.iter().filter_map(|n| Bundle::from_name(n)).collect(),

@@ -15,9 +15,24 @@ db::row! {
         pub allowed_origins: JsonText,
         pub public_key: Option<String>,
         pub previous_public_key: Option<String>,
+        pub entity_deletion: String,
+        pub keeps_files_of_deleted: bool,
+        pub score_hours: f64,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
     }
+}
+
+/// `SELECT` of whole projects, followed by what selects them.
+macro_rules! select_project {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, name, state, allowed_origins, public_key, previous_public_key, entity_deletion,
+                keeps_files_of_deleted, score_hours, created_at, updated_at
+             FROM projects ",
+            $rest
+        )
+    };
 }
 
 db::row! {
@@ -34,11 +49,9 @@ db::row! {
 
 db::statements! {
     query FIND -> ProjectRow, unscoped "the project itself is what is asked for" =
-        "SELECT id, name, state, allowed_origins, public_key, previous_public_key, created_at, updated_at
-         FROM projects WHERE id = $1";
+        select_project!("WHERE id = $1");
     query LIST -> ProjectRow, unscoped "the operator lists every project" =
-        "SELECT id, name, state, allowed_origins, public_key, previous_public_key, created_at, updated_at
-         FROM projects ORDER BY created_at, id";
+        select_project!("ORDER BY created_at, id");
     query BUNDLES -> String =
         "SELECT bundle FROM project_bundles WHERE project_id = $1 ORDER BY bundle";
     query LIVE_KEYS -> KeyRow =
@@ -63,6 +76,10 @@ db::statements! {
         "UPDATE projects SET state = $2, updated_at = $3 WHERE id = $1";
     command SET_ORIGINS, unscoped "the project itself is changed" =
         "UPDATE projects SET allowed_origins = $2, updated_at = $3 WHERE id = $1";
+    command SET_SETTINGS, unscoped "the project itself is changed" =
+        "UPDATE projects SET entity_deletion = $2, keeps_files_of_deleted = $3, score_hours = $4,
+            updated_at = $5
+         WHERE id = $1";
     command ROTATE_PUBLIC_KEY, unscoped "the project itself is changed" =
         "UPDATE projects SET previous_public_key = public_key, public_key = $2,
             key_updated_at = $3, updated_at = $3 WHERE id = $1";
@@ -134,6 +151,20 @@ pub fn set_state(tx: &Tx<'_>, id: ProjectId, state: &str, now: Timestamp) -> Res
 
 pub fn set_origins(tx: &Tx<'_>, id: ProjectId, origins: &str, now: Timestamp) -> Result<bool> {
     Ok(tx.execute(&SET_ORIGINS, args![id, origins, now])? > 0)
+}
+
+/// How entities are deleted and how fast they age.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    pub entity_deletion: &'static str,
+    pub keeps_files_of_deleted: bool,
+    pub score_hours: f64,
+}
+
+pub fn set_settings(tx: &Tx<'_>, id: ProjectId, new: Settings, now: Timestamp) -> Result<bool> {
+    let Settings { entity_deletion, keeps_files_of_deleted, score_hours } = new;
+    let args = args![id, entity_deletion, keeps_files_of_deleted, score_hours, now];
+    Ok(tx.execute(&SET_SETTINGS, args)? > 0)
 }
 
 pub fn rotate_public_key(tx: &Tx<'_>, id: ProjectId, key: &str, now: Timestamp) -> Result<bool> {

@@ -1,0 +1,119 @@
+//! How many listed entities each feed has, kept exact in the transaction that changes it. An
+//! entity always counts in the same shard, so a shard never goes below zero.
+
+use db::{Command, Conn, Tx, Value, args};
+
+use crate::error::Result;
+use crate::features::entities::store::EntityRow;
+use crate::ids::{EntityId, ProjectId, SpaceId, UserId};
+
+const SHARDS: u8 = 16;
+
+/// A feed whose size is known without counting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    Project,
+    Space(SpaceId),
+    NoSpace,
+    Source(String),
+    NoSource,
+    /// In neither a space nor a source.
+    Loose,
+    Author(UserId),
+    Keyword(String),
+}
+
+impl Scope {
+    fn key(&self) -> String {
+        match self {
+            Scope::Project => "project".to_owned(),
+            Scope::Space(id) => format!("space:{id}"),
+            Scope::NoSpace => "no-space".to_owned(),
+            Scope::Source(id) => format!("source:{id}"),
+            Scope::NoSource => "no-source".to_owned(),
+            Scope::Loose => "loose".to_owned(),
+            Scope::Author(id) => format!("author:{id}"),
+            Scope::Keyword(word) => format!("keyword:{word}"),
+        }
+    }
+}
+
+db::statements! {
+    query TOTAL -> i64 =
+        "SELECT CAST(COALESCE(sum(total), 0) AS {int}) FROM entity_counts
+         WHERE project_id = $1 AND scope = $2";
+}
+
+pub fn total(c: &Conn<'_>, project: ProjectId, scope: &Scope) -> Result<i64> {
+    Ok(c.one(&TOTAL, args![project, scope.key()])?)
+}
+
+/// Counts an entity in every feed it has just appeared in.
+pub fn add(tx: &Tx<'_>, project: ProjectId, entity: &EntityRow) -> Result<()> {
+    change(tx, project, entity.id, scopes(entity)?.into_iter().map(|scope| (scope, 1)).collect())
+}
+
+/// Takes an entity out of every feed it was in.
+pub fn remove(tx: &Tx<'_>, project: ProjectId, entity: &EntityRow) -> Result<()> {
+    change(tx, project, entity.id, scopes(entity)?.into_iter().map(|scope| (scope, -1)).collect())
+}
+
+/// Moves a listed entity between feeds after it has changed.
+pub fn replace(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    before: &EntityRow,
+    after: &EntityRow,
+) -> Result<()> {
+    let (old, new) = (scopes(before)?, scopes(after)?);
+    let gone = old.iter().filter(|scope| !new.contains(scope)).map(|scope| (scope.clone(), -1));
+    let come = new.iter().filter(|scope| !old.contains(scope)).map(|scope| (scope.clone(), 1));
+    change(tx, project, after.id, gone.chain(come).collect())
+}
+
+/// The keys of every feed the entity is in while it is listed, without repeats.
+pub fn scopes(entity: &EntityRow) -> Result<Vec<String>> {
+    let keywords: Vec<String> =
+        serde_json::from_str(&entity.keywords.0).map_err(crate::error::Error::internal)?;
+    let mut scopes = vec![Scope::Project];
+    scopes.push(entity.space_id.map_or(Scope::NoSpace, Scope::Space));
+    scopes.push(entity.source_id.clone().map_or(Scope::NoSource, Scope::Source));
+    if entity.space_id.is_none() && entity.source_id.is_none() {
+        scopes.push(Scope::Loose);
+    }
+    scopes.extend(entity.user_id.map(Scope::Author));
+    scopes.extend(keywords.into_iter().map(Scope::Keyword));
+    let mut keys: Vec<String> = scopes.iter().map(Scope::key).collect();
+    // In one order for every writer, so that two of them never wait for each other.
+    keys.sort_unstable();
+    keys.dedup();
+    Ok(keys)
+}
+
+fn change(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    entity: EntityId,
+    mut changes: Vec<(String, i64)>,
+) -> Result<()> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    changes.sort_unstable();
+    let row = |n: usize| format!("($1, ${}, $2, ${})", 3 + 2 * n, 4 + 2 * n);
+    let rows: Vec<String> = (0..changes.len()).map(row).collect();
+    let text = format!(
+        "INSERT INTO entity_counts (project_id, scope, shard, total) VALUES {}
+         ON CONFLICT (project_id, scope, shard)
+         DO UPDATE SET total = entity_counts.total + excluded.total",
+        rows.join(", ")
+    );
+    let shard = entity.0.as_bytes()[15] % SHARDS;
+    let mut args = vec![project.into(), Value::Int(shard.into())];
+    for (scope, by) in changes {
+        args.push(scope.into());
+        args.push(by.into());
+    }
+    tx.execute(&Command::<()>::built("entities::counts::change", text), &args)?;
+    Ok(())
+}

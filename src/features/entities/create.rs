@@ -1,0 +1,199 @@
+//! Create Entity: anybody may, for themselves, for nobody, or with a key for any user.
+
+use db::{JsonText, Tx};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::app::App;
+use crate::auth::caller::{OptionalViewer, may_act_for};
+use crate::error::Result;
+use crate::features::entities::model::Entity;
+use crate::features::entities::rules::{
+    Attachments, Content, Keywords, Mentions, Metadata, OwnId, Place, Title, to_json,
+};
+use crate::features::entities::show::View;
+use crate::features::entities::store::{self, EntityRow};
+use crate::features::entities::terms::Terms;
+use crate::features::entities::{
+    INVALID_TIMESTAMP, SPACE_NOT_FOUND, UNAUTHORIZED, USER_NOT_FOUND, USER_REQUIRED, counts,
+    notices,
+};
+use crate::features::projects::Project;
+use crate::features::users::reputation;
+use crate::http::input::Body;
+use crate::http::operation::Call;
+use crate::http::reply::FoundOrCreated;
+use crate::http::version::Version;
+use crate::ids::{EntityId, UserId, new_id};
+use crate::time::Timestamp;
+
+/// What an author earns by publishing, and gives back by deleting.
+pub(super) const POINTS: i64 = 5;
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct NewEntity {
+    foreign_id: Option<OwnId>,
+    source_id: Option<OwnId>,
+    space_id: Option<String>,
+    /// Somebody else than the caller only with a key.
+    user_id: Option<String>,
+    title: Option<Title>,
+    content: Option<Content>,
+    attachments: Option<Attachments>,
+    keywords: Option<Keywords>,
+    mentions: Option<Mentions>,
+    location: Option<Place>,
+    metadata: Option<Metadata>,
+    nsfw: Option<bool>,
+    is_draft: Option<bool>,
+    /// Attributes the entity to nobody.
+    exclude_user_id: Option<bool>,
+    /// Refuses to create an entity for an anonymous caller.
+    require_user: Option<bool>,
+    /// With a key only.
+    created_at: Option<String>,
+    /// With a key only, and not without `createdAt`.
+    updated_at: Option<String>,
+}
+
+pub(super) async fn create_entity(
+    call: Call<OptionalViewer>,
+    Body(new): Body<NewEntity>,
+) -> Result<FoundOrCreated<Entity>> {
+    let author = author(&call, &new)?;
+    let (created_at, updated_at) = times(&new, call.now)?;
+    // No space exists yet that could be named.
+    if new.space_id.is_some() {
+        return Err(SPACE_NOT_FOUND.into());
+    }
+    let id = EntityId(new_id(call.now, &call.app.random));
+    let (row, terms) = new.into_row(id, author, created_at, updated_at, call.now);
+    let view = View::written(&call, call.caller.user());
+    let (app, project, caller, now) =
+        (call.app.clone(), call.project.clone(), call.caller, call.now);
+    let created = call.app.db.write(move |tx| {
+        if let (OptionalViewer::Key(kind), Some(user)) = (caller, row.user_id)
+            && !may_act_for(tx, &project, user, kind, now)?
+        {
+            return Err(USER_NOT_FOUND.into());
+        }
+        add(tx, &app, &project, &row, &terms, now)?;
+        view.entity(tx, row.clone())
+    });
+    let entity = created.await?;
+    Ok(match call.version {
+        Version::V6 => FoundOrCreated::Found(entity),
+        _ => FoundOrCreated::Created(entity),
+    })
+}
+
+/// Whom the entity is by. A user's token speaks for its user alone.
+fn author(call: &Call<OptionalViewer>, new: &NewEntity) -> Result<Option<UserId>> {
+    let named = new.user_id.as_deref();
+    let author = match call.caller {
+        OptionalViewer::Key(_) => named
+            .map(|name| name.parse().map_err(|_| crate::error::Error::from(USER_NOT_FOUND)))
+            .transpose()?,
+        caller => {
+            let viewer = caller.user();
+            let is_other = named.is_some_and(|name| name.parse().ok() != viewer);
+            if is_other || new.created_at.is_some() || new.updated_at.is_some() {
+                return Err(UNAUTHORIZED.into());
+            }
+            viewer
+        }
+    };
+    if new.require_user == Some(true) && author.is_none() {
+        return Err(USER_REQUIRED.into());
+    }
+    Ok(author.filter(|_| new.exclude_user_id != Some(true)))
+}
+
+fn times(new: &NewEntity, now: Timestamp) -> Result<(Timestamp, Timestamp)> {
+    let read = |text: &Option<String>, name: &str| {
+        let parse = |text: &String| {
+            Timestamp::parse(text).ok_or_else(|| {
+                INVALID_TIMESTAMP.because(format!("{name} must be an ISO 8601 date."))
+            })
+        };
+        text.as_ref().map(parse).transpose()
+    };
+    let created = read(&new.created_at, "createdAt")?;
+    let updated = read(&new.updated_at, "updatedAt")?;
+    match (created, updated) {
+        (None, None) => Ok((now, now)),
+        (Some(created), None) => Ok((created, created)),
+        (Some(created), Some(updated)) if updated >= created => Ok((created, updated)),
+        (Some(_), Some(_)) => {
+            Err(INVALID_TIMESTAMP.because("updatedAt must be the same or after createdAt."))
+        }
+        (None, Some(_)) => {
+            Err(INVALID_TIMESTAMP.because("Cannot set updatedAt without also setting createdAt."))
+        }
+    }
+}
+
+impl NewEntity {
+    fn into_row(
+        self,
+        id: EntityId,
+        author: Option<UserId>,
+        created_at: Timestamp,
+        updated_at: Timestamp,
+        now: Timestamp,
+    ) -> (EntityRow, Terms) {
+        let keywords = self.keywords.unwrap_or_default();
+        let metadata = self.metadata.unwrap_or_default();
+        let terms = Terms::of(&keywords, &metadata);
+        let is_draft = self.is_draft == Some(true);
+        let row = EntityRow {
+            foreign_id: self.foreign_id.and_then(OwnId::into_option),
+            source_id: self.source_id.and_then(OwnId::into_option),
+            user_id: author,
+            is_draft,
+            is_listed: !is_draft,
+            nsfw: self.nsfw == Some(true),
+            latitude: self.location.map(|Place(place)| place.latitude),
+            longitude: self.location.map(|Place(place)| place.longitude),
+            created_at,
+            updated_at,
+            title: self.title.and_then(Title::into_option),
+            content: self.content.and_then(Content::into_option),
+            mentions: JsonText(to_json(&self.mentions.unwrap_or_default())),
+            attachments: JsonText(to_json(&self.attachments.unwrap_or_default())),
+            keywords: JsonText(to_json(&keywords)),
+            metadata: JsonText(to_json(&metadata)),
+            ..EntityRow::blank(id, now)
+        };
+        (row, terms)
+    }
+}
+
+/// Stores a new entity with everything that follows from it.
+pub(super) fn add(
+    tx: &Tx<'_>,
+    app: &App,
+    project: &Project,
+    row: &EntityRow,
+    terms: &Terms,
+    now: Timestamp,
+) -> Result<()> {
+    store::insert(tx, project.id, row, terms)?;
+    if row.is_draft { Ok(()) } else { appear(tx, app, project, row, now) }
+}
+
+/// What follows from an entity being published, at its creation or later.
+pub(super) fn appear(
+    tx: &Tx<'_>,
+    app: &App,
+    project: &Project,
+    row: &EntityRow,
+    now: Timestamp,
+) -> Result<()> {
+    counts::add(tx, project.id, row)?;
+    if let Some(author) = row.user_id {
+        reputation::award(tx, project, author, row.space_id, POINTS)?;
+    }
+    notices::mentioned(tx, app, project, row, now)
+}

@@ -1,0 +1,47 @@
+//! Delete Entity: its author or a key removes it, or hides it for good where the project says so.
+
+use crate::auth::caller::UserOrKey;
+use crate::error::Result;
+use crate::features::entities::visibility::Eyes;
+use crate::features::entities::{
+    DELETE_FAILED, EntityPath, NOT_AUTHORIZED, NOT_FOUND, counts, create, store,
+};
+use crate::features::projects::Deletion;
+use crate::features::reactions;
+use crate::features::users::reputation;
+use crate::http::input::Path;
+use crate::http::operation::Call;
+use crate::http::reply::NoContent;
+
+pub(super) async fn delete_entity(
+    call: Call<UserOrKey>,
+    Path(path): Path<EntityPath>,
+) -> Result<NoContent> {
+    let eyes = Eyes::from(&call.caller);
+    let (project, now) = (call.project.clone(), call.now);
+    let deleted = call.app.db.write(move |tx| {
+        let found = store::find_for_update(tx, project.id, path.entity_id)?;
+        let row = found.filter(|row| eyes.see(row)).ok_or(NOT_FOUND)?;
+        if !eyes.own(&row) {
+            return Err(NOT_AUTHORIZED.because("Not authorized to delete this entity."));
+        }
+        let deleted = match project.entity_deletion {
+            Deletion::Soft => store::soft_delete(tx, project.id, row.id, now)?,
+            Deletion::Hard => {
+                reactions::store::delete_of_target(tx, project.id, row.id)?;
+                store::delete(tx, project.id, row.id)?
+            }
+        };
+        if !deleted {
+            return Err(DELETE_FAILED.into());
+        }
+        if row.is_listed {
+            counts::remove(tx, project.id, &row)?;
+        }
+        if let Some(author) = row.user_id.filter(|_| !row.is_draft) {
+            reputation::award(tx, &project, author, row.space_id, -create::POINTS)?;
+        }
+        Ok(())
+    });
+    deleted.await.map(|()| NoContent)
+}

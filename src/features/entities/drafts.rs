@@ -1,0 +1,69 @@
+//! Fetch Drafts: a user's own, the last changed first.
+
+use schemars::{SchemaGenerator, json_schema};
+
+use crate::auth::caller::Actor;
+use crate::error::Result;
+use crate::features::entities::list::filters::Filters;
+use crate::features::entities::list::request::{Filed, Nsfw, Sort, Texts, source, space};
+use crate::features::entities::list::search::{Search, Shows};
+use crate::features::entities::model::Entity;
+use crate::features::entities::show::View;
+use crate::http::include::Include;
+use crate::http::input::{Input, InputDoc, Paging};
+use crate::http::operation::{Arrival, Call};
+use crate::http::page::Paged;
+use crate::http::reply::Json;
+use crate::http::version::Version;
+use crate::ids::SpaceId;
+
+#[derive(Debug)]
+pub(super) struct DraftsRequest {
+    source: Filed<String>,
+    /// None if the query names a space that cannot be: nothing is in there.
+    space: Option<Filed<SpaceId>>,
+    include: Include,
+}
+
+impl Input for DraftsRequest {
+    fn extract(arrival: &Arrival) -> Result<Self> {
+        let query = Texts { query: &arrival.query };
+        Ok(DraftsRequest {
+            // Without a source it is drafts of any, in every version.
+            source: source(&query, Version::V8),
+            space: space(&query),
+            include: query.include(),
+        })
+    }
+
+    fn describe(doc: &mut InputDoc, _: &mut SchemaGenerator) {
+        let text = json_schema!({ "type": "string" });
+        doc.query.push(json_schema!({
+            "type": "object",
+            "properties": { "sourceId": text, "spaceId": text, "include": text },
+        }));
+    }
+}
+
+pub(super) async fn fetch_drafts(
+    call: Call<Actor>,
+    (Paging(page), request): (Paging<10, 100>, DraftsRequest),
+) -> Result<Json<Paged<Entity>>> {
+    let user = call.caller.user;
+    let view = View::asked(&call, Some(user), &request.include).without_saved();
+    let Some(space) = request.space else {
+        return Ok(Json(page.of(Vec::new(), 0)));
+    };
+    let search = Search {
+        project: call.project.id,
+        shows: Shows::Drafts,
+        sort: Sort::LastChanged,
+        since: None,
+        source: request.source,
+        space,
+        author: Some(user),
+        nsfw: Nsfw::All,
+        filters: Filters::default(),
+    };
+    call.app.db.read_slow(move |c| search.show(c, page, &view)).await.map(Json)
+}

@@ -1,0 +1,338 @@
+//! Finding the entities of a page, and how many there are in all.
+//!
+//! A list walks the index of its order and stops at the end of the page, or, when a filter leaves
+//! only few entities, begins with those and sorts them. Which of the two is decided here, by
+//! counting up to a bound, because an engine plans a statement before it knows its arguments.
+
+use db::{Conn, Query};
+use uuid::Uuid;
+
+use crate::error::Result;
+use crate::features::entities::counts::{self, Scope};
+use crate::features::entities::list::filters::Filters;
+use crate::features::entities::list::metadata_sort::Sorter;
+use crate::features::entities::list::request::{Filed, Nsfw, Sort};
+use crate::features::entities::list::sql::{Around, Conditions, Start, sole_term};
+use crate::features::entities::model::Entity;
+use crate::features::entities::show::View;
+use crate::features::entities::{store, terms};
+use crate::http::input::Direction;
+use crate::http::page::{Page, Paged};
+use crate::ids::{EntityId, ProjectId, SpaceId, UserId};
+use crate::time::Timestamp;
+
+/// So many are sorted without a thought.
+const FEW: i64 = 2000;
+/// A page that begins further back is found off the async workers.
+const DEEP: i64 = 1000;
+
+#[derive(Debug, Clone)]
+pub struct Search {
+    pub project: ProjectId,
+    pub shows: Shows,
+    pub sort: Sort,
+    pub since: Option<Timestamp>,
+    pub source: Filed<String>,
+    pub space: Filed<SpaceId>,
+    pub author: Option<UserId>,
+    pub nsfw: Nsfw,
+    pub filters: Filters,
+}
+
+/// Which of the entities that are there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shows {
+    Listed,
+    /// Also what a moderator has removed, for its author.
+    Published,
+    Drafts,
+}
+
+impl Search {
+    /// Whether an index alone answers it, within a moment.
+    pub fn is_quick(&self, page: Page) -> bool {
+        let quick_sort = !matches!(self.sort, Sort::Metadata { .. } | Sort::Balance);
+        quick_sort && self.known_scope().is_some() && page.offset() < DEEP
+    }
+
+    /// The ids of the page, in order, and the size of the whole list.
+    pub fn run(&self, c: &Conn<'_>, page: Page) -> Result<(Vec<EntityId>, i64)> {
+        if let Some(scope) = self.known_scope() {
+            let total = counts::total(c, self.project, &scope)?;
+            if page.offset() >= total {
+                return Ok((Vec::new(), total));
+            }
+            let any_wide = false;
+            let start = match self.terms(any_wide).first() {
+                Some(term) if total < FEW => Start::FewOfTerm(*term),
+                Some(term) if matches!(self.sort, Sort::New(_)) => Start::Term(*term),
+                _ => Start::Feed,
+            };
+            return Ok((self.page(c, &start, any_wide, page)?, total));
+        }
+        let any_wide = self.filters.metadata != Default::default() && self.any_wide(c)?;
+        let start = self.start(c, any_wide)?;
+        let conditions = self.conditions(&start, any_wide);
+        let text = conditions.select("count(*)");
+        let total =
+            c.one(&Query::<i64>::built("entities::list::count", text), conditions.args())?;
+        if page.offset() >= total {
+            return Ok((Vec::new(), total));
+        }
+        Ok((self.page(c, &start, any_wide, page)?, total))
+    }
+
+    /// The page as it is shown.
+    pub fn show(&self, c: &Conn<'_>, page: Page, view: &View) -> Result<Paged<Entity>> {
+        let (ids, total) = self.run(c, page)?;
+        let rows = store::find_all(c, self.project, &ids)?;
+        Ok(page.of(view.entities(c, rows)?, total))
+    }
+
+    /// The feed that this is, if its size is kept.
+    fn known_scope(&self) -> Option<Scope> {
+        let mut rest = self.filters.clone();
+        let keywords = std::mem::take(&mut rest.keywords);
+        let is_filtered = self.since.is_some()
+            || self.shows != Shows::Listed
+            || self.nsfw != Nsfw::All
+            || rest != Filters::default()
+            || !keywords.excludes.is_empty();
+        if is_filtered {
+            return None;
+        }
+        match (&self.space, &self.source, self.author, keywords.includes.as_slice()) {
+            (Filed::Anywhere, Filed::Anywhere, None, []) => Some(Scope::Project),
+            (Filed::In(space), Filed::Anywhere, None, []) => Some(Scope::Space(*space)),
+            (Filed::Nowhere, Filed::Anywhere, None, []) => Some(Scope::NoSpace),
+            (Filed::Anywhere, Filed::In(source), None, []) => Some(Scope::Source(source.clone())),
+            (Filed::Anywhere, Filed::Nowhere, None, []) => Some(Scope::NoSource),
+            (Filed::Nowhere, Filed::Nowhere, None, []) => Some(Scope::Loose),
+            (Filed::Anywhere, Filed::Anywhere, Some(author), []) => Some(Scope::Author(author)),
+            (Filed::Anywhere, Filed::Anywhere, None, [word]) => Some(Scope::Keyword(word.clone())),
+            _ => None,
+        }
+    }
+
+    /// Terms that every entity of the list has.
+    fn terms(&self, any_wide: bool) -> Vec<Uuid> {
+        let Filters { keywords, metadata, .. } = &self.filters;
+        let words = keywords.includes.iter().map(|word| terms::keyword(word));
+        let exact = metadata.includes.iter().filter_map(sole_term);
+        let exact = exact.chain(metadata.exists.iter().map(|key| terms::key(key)));
+        words.chain(exact.filter(|_| !any_wide)).collect()
+    }
+
+    /// Whether any metadata of the project is not kept as terms.
+    fn any_wide(&self, c: &Conn<'_>) -> Result<bool> {
+        let text = "SELECT count(*) FROM
+            (SELECT 1 FROM entities e WHERE e.project_id = $1 AND e.is_wide LIMIT 1) AS wide";
+        let query = Query::<i64>::built("entities::list::any_wide", text);
+        Ok(c.one(&query, db::args![self.project])? > 0)
+    }
+
+    /// The least of what the list can begin with.
+    fn start(&self, c: &Conn<'_>, any_wide: bool) -> Result<Start> {
+        let mut least = (FEW, Start::Feed);
+        let wanted = self.terms(any_wide);
+        let text = format!(
+            "SELECT count(*) FROM (SELECT 1 FROM entity_terms t
+                WHERE t.project_id = $1 AND t.term = $2 LIMIT {FEW}) AS few"
+        );
+        let few_of_term = Query::<i64>::built("entities::list::few_of_term", text);
+        for term in &wanted {
+            let count = c.one(&few_of_term, db::args![self.project, *term])?;
+            if count < least.0 {
+                least = (count, Start::FewOfTerm(*term));
+            }
+        }
+        // What was removed is not in the index of places.
+        if let Some(near) = self.filters.near.filter(|_| self.shows == Shows::Listed) {
+            let around = Around::new(&near);
+            let text = format!(
+                "SELECT count(*) FROM (SELECT 1 FROM entities e
+                    WHERE e.project_id = $1 AND e.is_listed AND e.latitude IS NOT NULL
+                        AND e.latitude BETWEEN $2 AND $3 LIMIT {FEW}) AS few"
+            );
+            let few_of_place = Query::<i64>::built("entities::list::few_of_place", text);
+            let args = db::args![self.project, around.south, around.north];
+            let count = c.one(&few_of_place, args)?;
+            if count < least.0 {
+                least = (count, Start::FewOfPlace(around));
+            }
+        }
+        Ok(match (least.1, wanted.first()) {
+            (Start::Feed, Some(term)) if matches!(self.sort, Sort::New(_)) => Start::Term(*term),
+            (start, _) => start,
+        })
+    }
+
+    fn conditions(&self, start: &Start, any_wide: bool) -> Conditions {
+        let mut to = Conditions::new(self.project, start);
+        to.add(match self.shows {
+            Shows::Listed => "e.is_listed",
+            Shows::Published => "NOT e.is_draft AND e.deleted_at IS NULL",
+            Shows::Drafts => "e.is_draft AND e.deleted_at IS NULL",
+        });
+        match &self.space {
+            Filed::Anywhere => {}
+            Filed::Nowhere => to.add("e.space_id IS NULL"),
+            Filed::In(space) => {
+                let space = to.bind(*space);
+                to.add(format!("e.space_id = {space}"));
+            }
+        }
+        match &self.source {
+            Filed::Anywhere => {}
+            Filed::Nowhere => to.add("e.source_id IS NULL"),
+            Filed::In(source) => {
+                let source = to.bind(source.clone());
+                to.add(format!("e.source_id = {source}"));
+            }
+        }
+        if let Some(author) = self.author {
+            let author = to.bind(author);
+            to.add(format!("e.user_id = {author}"));
+        }
+        if let Some(since) = self.since {
+            let since = to.bind(since);
+            to.add(format!("e.created_at >= {since}"));
+        }
+        match self.nsfw {
+            Nsfw::All => {}
+            Nsfw::Exclude => to.add("NOT e.nsfw"),
+            Nsfw::Only => to.add("e.nsfw"),
+        }
+        self.filter(&mut to, start, any_wide);
+        to
+    }
+
+    fn filter(&self, to: &mut Conditions, start: &Start, any_wide: bool) {
+        let Filters { keywords, title, content, has_attachments, near, metadata } = &self.filters;
+        let mut wanted = self.terms(any_wide);
+        wanted.retain(|term| Some(*term) != start.term());
+        for term in wanted {
+            to.with_term(term);
+        }
+        for word in &keywords.excludes {
+            to.without_term(terms::keyword(word));
+        }
+        to.text_filter("b.title", title);
+        to.text_filter("b.content", content);
+        match has_attachments {
+            Some(true) => to.add("e.has_attachments"),
+            Some(false) => to.add("NOT e.has_attachments"),
+            None => {}
+        }
+        if let Some(near) = near {
+            to.near(near, !matches!(start, Start::FewOfPlace(_)));
+        }
+        to.metadata(metadata, any_wide);
+    }
+
+    fn page(
+        &self,
+        c: &Conn<'_>,
+        start: &Start,
+        any_wide: bool,
+        page: Page,
+    ) -> Result<Vec<EntityId>> {
+        match &self.sort {
+            Sort::Metadata { property, kind, direction } => {
+                let mut to = self.conditions(start, any_wide);
+                to.needs_body = true;
+                let property = to.bind(property.clone());
+                let columns =
+                    format!("e.id, e.created_at, b.metadata -> CAST({property} AS TEXT) AS value");
+                let query = Query::<(EntityId, Timestamp, Option<db::JsonText>)>::built(
+                    "entities::list::by_metadata",
+                    to.select(&columns),
+                );
+                let mut sorter = Sorter::new(*kind, *direction, page);
+                c.each(&query, to.args(), |(id, created_at, value)| {
+                    sorter.take(id, created_at, value.as_ref().map(|value| value.0.as_str()));
+                })?;
+                Ok(sorter.finish())
+            }
+            sort => self.segments(c, start, any_wide, page, &segments(sort, start)),
+        }
+    }
+
+    /// The page out of segments that follow each other. Once one has ended its size is known, or
+    /// is smaller than what was skipped and so quickly counted.
+    fn segments(
+        &self,
+        c: &Conn<'_>,
+        start: &Start,
+        any_wide: bool,
+        page: Page,
+        segments: &[Segment],
+    ) -> Result<Vec<EntityId>> {
+        let (mut skip, mut left) = (page.offset(), i64::from(page.limit));
+        let mut found = Vec::new();
+        for (n, segment) in segments.iter().enumerate() {
+            let mut to = self.conditions(start, any_wide);
+            if let Some(condition) = &segment.condition {
+                to.add(condition.clone());
+            }
+            let text = format!(
+                "{} ORDER BY {} LIMIT {left} OFFSET {skip}",
+                to.select("e.id"),
+                segment.order
+            );
+            let ids = c.all(&Query::<EntityId>::built("entities::list::page", text), to.args())?;
+            let count = i64::try_from(ids.len()).unwrap_or(i64::MAX);
+            found.extend(ids);
+            left -= count;
+            if left == 0 || n + 1 == segments.len() {
+                break;
+            }
+            skip = if count > 0 || skip == 0 {
+                0
+            } else {
+                let text = to.select("count(*)");
+                let counted = Query::<i64>::built("entities::list::segment", text);
+                skip - c.one(&counted, to.args())?
+            };
+        }
+        Ok(found)
+    }
+}
+
+/// A part of a list with an order of its own.
+#[derive(Debug)]
+struct Segment {
+    condition: Option<String>,
+    order: String,
+}
+
+fn segments(sort: &Sort, start: &Start) -> Vec<Segment> {
+    let newest = "e.created_at DESC, e.id DESC";
+    let whole = |order: &str| vec![Segment { condition: None, order: order.to_owned() }];
+    let first_those = |with: String, order: String, without: String| {
+        let with = Segment { condition: Some(with), order: format!("{order} DESC, {newest}") };
+        vec![with, Segment { condition: Some(without), order: newest.to_owned() }]
+    };
+    match sort {
+        Sort::New(direction) => match (start, direction) {
+            (Start::Term(_), Direction::Desc) => whole("s.created_at DESC, s.entity_id DESC"),
+            (Start::Term(_), Direction::Asc) => whole("s.created_at ASC, s.entity_id DESC"),
+            (_, Direction::Desc) => whole(newest),
+            (_, Direction::Asc) => whole("e.created_at ASC, e.id DESC"),
+        },
+        Sort::LastChanged => whole("e.updated_at DESC, e.id DESC"),
+        Sort::Hot => whole(&format!("e.score DESC, {newest}")),
+        Sort::Balance => {
+            whole(&format!("e.upvote_count - e.downvote_count DESC, e.upvote_count DESC, {newest}"))
+        }
+        Sort::Top(kind) => {
+            let count = format!("e.{}", kind.column());
+            first_those(format!("{count} > 0"), count.clone(), format!("{count} = 0"))
+        }
+        Sort::Controversial => {
+            let key = "e.controversy";
+            first_those(format!("{key} IS NOT NULL"), key.to_owned(), format!("{key} IS NULL"))
+        }
+        Sort::Metadata { .. } => Vec::new(),
+    }
+}

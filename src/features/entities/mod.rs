@@ -1,0 +1,235 @@
+//! Entities: what users publish. Reactions to them are in `features/reactions`, their files in
+//! `features/storage`.
+
+pub mod counts;
+mod create;
+mod delete;
+mod drafts;
+mod fetch;
+pub mod list;
+pub mod model;
+pub mod notices;
+mod publish;
+pub mod pulse;
+pub mod rules;
+mod saved;
+pub mod scores;
+pub mod scoring;
+pub mod show;
+pub mod store;
+pub mod terms;
+mod update;
+mod views;
+pub mod visibility;
+
+use http::Method;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::auth::caller::ELEVATED_AUTH_REQUIRED;
+use crate::error::Fault;
+use crate::features::projects::Bundle;
+use crate::features::users;
+use crate::http::input::Invalid;
+use crate::http::limits::RateLimit;
+use crate::http::operation::{ActsAs, Operation};
+use crate::ids::EntityId;
+
+pub const NOT_FOUND: Fault = Fault::new(404, "entity/not-found", "Entity not found");
+pub const USER_NOT_FOUND: Fault = Fault::new(404, "entity/user-not-found", "User not found");
+pub const MISSING_USER_ID: Fault = Fault::new(400, "entity/missing-user-id", "Missing user ID");
+pub const UNAUTHORIZED: Fault =
+    Fault::new(403, "entity/unauthorized", "User is not authorized to create this entity.");
+pub const DUPLICATE_FOREIGN_ID: Fault =
+    Fault::new(409, "entity/duplicate-foreign-id", "An entity with this foreign id exists already");
+pub const INVALID_PARAMS: Fault =
+    Fault::new(400, "entity/invalid-params", "Invalid path parameters.");
+pub const INVALID_QUERY: Fault = Fault::new(400, "entity/invalid-query", "Invalid query");
+pub const INVALID_BODY: Fault = Fault::new(400, "entity/invalid-body", "Invalid body");
+const USER_REQUIRED: Fault =
+    Fault::new(401, "entity/user-required", "Authentication required to create this entity.");
+const SPACE_NOT_FOUND: Fault = Fault::new(404, "entity/space-not-found", "Space not found");
+const INVALID_TIMESTAMP: Fault = Fault::new(400, "entity/invalid-timestamp", "Invalid timestamp");
+const NOT_AUTHORIZED: Fault =
+    Fault::new(403, "entity/not-authorized", "Not authorized to change this entity.");
+const DELETE_FAILED: Fault =
+    Fault::new(404, "entity/delete-failed", "Entity not found or already deleted.");
+const INVALID_PAGE: Fault = Fault::new(400, "entity/invalid-page", "Invalid page");
+const INVALID_LIMIT: Fault = Fault::new(400, "entity/invalid-limit", "Invalid limit");
+const INVALID_COUNT: Fault = Fault::new(400, "entity/invalid-count", "Invalid views count");
+const SAVED_INVALID: Fault = Fault::new(400, "collection/invalid-entity-id", "Invalid entity id");
+const SAVED_MISSING_USER: Fault =
+    Fault::new(400, "collection/missing-user-id", "A key must name the user in userId");
+
+pub const INVALID: Invalid = Invalid {
+    params: INVALID_PARAMS,
+    query: INVALID_QUERY,
+    v6_page: Some(INVALID_PAGE),
+    v6_limit: Some(INVALID_LIMIT),
+    ..Invalid::all(INVALID_BODY)
+};
+
+/// Also for what a fetch creates on its way.
+const CREATE_RATE: RateLimit = RateLimit::per_5_minutes(100);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EntityPath {
+    pub entity_id: EntityId,
+}
+
+/// How a key names the user it acts as.
+pub const ACTS_AS: ActsAs = ActsAs {
+    parameter: "userId",
+    missing: MISSING_USER_ID,
+    unknown: USER_NOT_FOUND,
+    other: Some(UNAUTHORIZED),
+};
+
+pub fn operations() -> Vec<Operation> {
+    let operations = [lists(), reads(), writes()].into_iter().flatten();
+    operations.map(|operation| operation.bundle(Bundle::Entities)).collect()
+}
+
+fn lists() -> Vec<Operation> {
+    let get = Method::GET;
+    vec![
+        Operation::new(
+            get.clone(),
+            "/entities",
+            "Fetch Many Entities",
+            "entity",
+            INVALID,
+            list::fetch_many,
+        )
+        .errors(&[USER_REQUIRED]),
+        Operation::new(
+            get.clone(),
+            "/entities/drafts",
+            "Fetch Drafts",
+            "entity",
+            INVALID,
+            drafts::fetch_drafts,
+        )
+        .acts_as(ActsAs { other: None, ..ACTS_AS }),
+        Operation::new(
+            get,
+            "/entities/is-entity-saved",
+            "Is Entity Saved",
+            "collection",
+            Invalid::all(SAVED_INVALID),
+            saved::is_entity_saved,
+        )
+        .rate(RateLimit::per_5_minutes(250))
+        .acts_as(ActsAs {
+            missing: SAVED_MISSING_USER,
+            unknown: users::NOT_FOUND,
+            other: None,
+            ..ACTS_AS
+        }),
+    ]
+}
+
+fn reads() -> Vec<Operation> {
+    let get = Method::GET;
+    let operations = vec![
+        Operation::new(
+            get.clone(),
+            "/entities/by-foreign-id",
+            "Fetch Entity by Foreign ID",
+            "entity",
+            INVALID,
+            fetch::by_foreign_id,
+        )
+        .errors(&[NOT_FOUND]),
+        Operation::new(
+            get.clone(),
+            "/entities/by-short-id",
+            "Fetch Entity by Short ID",
+            "entity",
+            INVALID,
+            fetch::by_short_id,
+        )
+        .errors(&[NOT_FOUND]),
+        Operation::new(
+            get.clone(),
+            "/entities/{entityId}",
+            "Fetch Entity",
+            "entity",
+            INVALID,
+            fetch::by_id,
+        )
+        .errors(&[NOT_FOUND]),
+        Operation::new(
+            get,
+            "/entities/{entityId}/top-comment",
+            "Fetch Top Comment",
+            "entity",
+            INVALID,
+            saved::fetch_top_comment,
+        ),
+    ];
+    operations.into_iter().map(|one| one.rate(RateLimit::per_5_minutes(1000))).collect()
+}
+
+fn writes() -> Vec<Operation> {
+    let (post, patch, delete) = (Method::POST, Method::PATCH, Method::DELETE);
+    vec![
+        Operation::new(
+            post,
+            "/entities",
+            "Create Entity",
+            "entity",
+            INVALID,
+            create::create_entity,
+        )
+        .rate(CREATE_RATE)
+        .errors(&[
+            USER_REQUIRED,
+            UNAUTHORIZED,
+            SPACE_NOT_FOUND,
+            USER_NOT_FOUND,
+            INVALID_TIMESTAMP,
+            DUPLICATE_FOREIGN_ID,
+        ]),
+        Operation::new(
+            patch.clone(),
+            "/entities/{entityId}",
+            "Update Entity",
+            "entity",
+            INVALID,
+            update::update_entity,
+        )
+        .rate(RateLimit::per_5_minutes(200))
+        .errors(&[NOT_FOUND, NOT_AUTHORIZED]),
+        Operation::new(
+            delete,
+            "/entities/{entityId}",
+            "Delete Entity",
+            "entity",
+            INVALID,
+            delete::delete_entity,
+        )
+        .errors(&[NOT_FOUND, NOT_AUTHORIZED, DELETE_FAILED]),
+        Operation::new(
+            patch.clone(),
+            "/entities/{entityId}/publish",
+            "Publish Entity",
+            "entity",
+            INVALID,
+            publish::publish_entity,
+        )
+        .errors(&[NOT_FOUND]),
+        Operation::new(
+            patch,
+            "/entities/{entityId}/increment-views",
+            "Increment Entity Views",
+            "entity",
+            INVALID,
+            views::increment_views,
+        )
+        .rate(RateLimit::per_5_minutes(1000))
+        .open_to_suspended()
+        .errors(&[NOT_FOUND, INVALID_COUNT, ELEVATED_AUTH_REQUIRED]),
+    ]
+}

@@ -1,0 +1,100 @@
+//! What notifications say about an entity and about who caused them: a snapshot, which later
+//! edits do not change.
+
+use db::Tx;
+use serde_json::{Map, Value, json};
+
+use crate::app::App;
+use crate::error::{Error, Result};
+use crate::features::entities::rules::{Mention, Mentions, to_json};
+use crate::features::entities::store::EntityRow;
+use crate::features::notifications::{self, Notification};
+use crate::features::projects::{Bundle, Project};
+use crate::features::users::store::{self as users, UserRow};
+use crate::ids::{NotificationId, UserId, new_id, short_id};
+use crate::time::Timestamp;
+
+const OPEN_ENTITY: &str = "open-entity";
+/// Characters of a text that are quoted.
+const QUOTED: usize = 200;
+/// More metadata than this is not copied into every notification about an entity.
+const MOST_METADATA: usize = 16 * 1024;
+
+/// The entity a notification is about.
+pub fn subject(entity: &EntityRow) -> Map<String, Value> {
+    let content = entity.content.as_deref().unwrap_or_default();
+    let metadata = Some(&entity.metadata.0).filter(|text| text.len() <= MOST_METADATA);
+    let metadata = metadata.and_then(|text| serde_json::from_str(text).ok());
+    let mut keys = Map::new();
+    keys.insert("entityId".to_owned(), json!(entity.id));
+    keys.insert("entityShortId".to_owned(), short_id(entity.id.0).into());
+    keys.insert("entityForeignId".to_owned(), entity.foreign_id.clone().into());
+    keys.insert("entityTitle".to_owned(), entity.title.clone().into());
+    keys.insert(
+        "entityContent".to_owned(),
+        content.chars().take(QUOTED).collect::<String>().into(),
+    );
+    keys.insert("entityMetadata".to_owned(), metadata.unwrap_or(Value::Null));
+    keys
+}
+
+/// Whoever caused a notification.
+pub fn initiator(keys: &mut Map<String, Value>, user: &UserRow) {
+    keys.insert("initiatorId".to_owned(), json!(user.id));
+    keys.insert("initiatorForeignId".to_owned(), user.foreign_id.clone().into());
+    keys.insert("initiatorName".to_owned(), user.name.clone().into());
+    keys.insert("initiatorUsername".to_owned(), user.username.clone().into());
+    keys.insert("initiatorAvatar".to_owned(), user.avatar.clone().into());
+}
+
+/// A notification that leads to the entity.
+pub fn about_entity(
+    app: &App,
+    now: Timestamp,
+    user: UserId,
+    kind: &'static str,
+    metadata: &Map<String, Value>,
+) -> Notification<'static> {
+    Notification {
+        id: NotificationId(new_id(now, &app.random)),
+        user,
+        kind,
+        action: OPEN_ENTITY,
+        metadata: to_json(metadata).into(),
+    }
+}
+
+/// Tells everybody whom a published entity mentions, each once, but not its author.
+pub fn mentioned(
+    tx: &Tx<'_>,
+    app: &App,
+    project: &Project,
+    entity: &EntityRow,
+    now: Timestamp,
+) -> Result<()> {
+    let Some(author) = entity.user_id.filter(|_| project.has(Bundle::Notifications)) else {
+        return Ok(());
+    };
+    let mentions: Mentions = serde_json::from_str(&entity.mentions.0).map_err(Error::internal)?;
+    let mut recipients: Vec<UserId> = mentions
+        .as_slice()
+        .iter()
+        .filter_map(|mention| match mention {
+            Mention::User { id, .. } => id.parse().ok(),
+            Mention::Space { .. } => None,
+        })
+        .filter(|user| *user != author)
+        .collect();
+    recipients.sort_unstable();
+    recipients.dedup();
+    if recipients.is_empty() {
+        return Ok(());
+    }
+    let Some(author) = users::find(tx, project.id, author)? else { return Ok(()) };
+    let mut metadata = subject(entity);
+    initiator(&mut metadata, &author);
+    let told = recipients
+        .into_iter()
+        .map(|user| about_entity(app, now, user, "entity-mention", &metadata));
+    notifications::add(tx, project.id, now, &told.collect::<Vec<_>>())
+}

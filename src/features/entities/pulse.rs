@@ -1,0 +1,137 @@
+//! Views and stale scores, gathered in memory and written in batches: reads do not write. What a
+//! crash may lose is the last second of views; a clean stop loses nothing.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::app::App;
+use crate::error::Result;
+use crate::features::entities::model::Entity;
+use crate::features::entities::scores;
+use crate::features::entities::scoring::is_stale;
+use crate::ids::{EntityId, ProjectId};
+use crate::time::Timestamp;
+
+const EVERY: Duration = Duration::from_secs(1);
+/// How many entities one transaction brings up to date: others write in between.
+const AT_ONCE: usize = 256;
+/// More stale scores than this are left for the next reader to find.
+const MOST_STALE: usize = 100_000;
+
+type Key = (ProjectId, EntityId);
+
+#[derive(Debug, Default)]
+pub struct Pulse {
+    gathered: Mutex<Gathered>,
+}
+
+#[derive(Debug, Default)]
+struct Gathered {
+    views: HashMap<Key, i64>,
+    stale: HashSet<Key>,
+}
+
+/// What one transaction takes over, all of one project.
+#[derive(Debug, Clone)]
+struct Batch {
+    project: ProjectId,
+    views: Vec<(EntityId, i64)>,
+    stale: Vec<EntityId>,
+}
+
+impl Pulse {
+    /// Counts a view; how many are not yet written.
+    pub fn view(&self, project: ProjectId, entity: EntityId) -> i64 {
+        let mut gathered = self.lock();
+        let views = gathered.views.entry((project, entity)).or_default();
+        *views += 1;
+        *views
+    }
+
+    /// Notes the entity if its score is due.
+    pub fn look(&self, entity: &Entity, now: Timestamp) {
+        if !is_stale(entity.score_updated_at, entity.created_at, now) {
+            return;
+        }
+        let mut gathered = self.lock();
+        if gathered.stale.len() < MOST_STALE {
+            gathered.stale.insert((entity.project_id, entity.id));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Gathered> {
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A batch of any one project. Views come first: they must not be lost.
+    fn take(&self) -> Option<Batch> {
+        let mut gathered = self.lock();
+        let first = gathered.views.keys().next().or_else(|| gathered.stale.iter().next());
+        let project = first?.0;
+        let of_project = |key: &&Key| key.0 == project;
+        let viewed: Vec<Key> =
+            gathered.views.keys().filter(of_project).take(AT_ONCE).copied().collect();
+        let stale: Vec<Key> =
+            gathered.stale.iter().filter(of_project).take(AT_ONCE).copied().collect();
+        let mut views: Vec<(EntityId, i64)> =
+            viewed.iter().filter_map(|key| Some((key.1, gathered.views.remove(key)?))).collect();
+        for key in &stale {
+            gathered.stale.remove(key);
+        }
+        // In one order for every writer, so that two of them never wait for each other.
+        views.sort_unstable();
+        let mut stale: Vec<EntityId> = stale.into_iter().map(|(_, id)| id).collect();
+        stale.sort_unstable();
+        Some(Batch { project, views, stale })
+    }
+
+    fn put_back(&self, batch: Batch) {
+        let mut gathered = self.lock();
+        for (id, views) in batch.views {
+            *gathered.views.entry((batch.project, id)).or_default() += views;
+        }
+        gathered.stale.extend(batch.stale.into_iter().map(|id| (batch.project, id)));
+    }
+}
+
+/// Writes everything that has been gathered so far.
+pub async fn flush(app: &App) -> Result<()> {
+    while let Some(batch) = app.pulse.take() {
+        if let Err(error) = write(app, batch.clone()).await {
+            app.pulse.put_back(batch);
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+async fn write(app: &App, batch: Batch) -> Result<()> {
+    let now = app.clock.now();
+    // A project that is gone has taken its entities with it.
+    let Some(project) = app.projects.get(&app.db, batch.project, app.clock.uptime()).await? else {
+        return Ok(());
+    };
+    let written = app.db.write(move |tx| {
+        scores::add_views(tx, project.id, &batch.views)?;
+        let standings = scores::standings(tx, project.id, &batch.stale)?;
+        let scored = standings
+            .into_iter()
+            .map(|(id, standing)| (id, standing.score(now, project.score_hours)));
+        scores::set_scores(tx, project.id, &scored.collect::<Vec<_>>(), now)
+    });
+    written.await
+}
+
+/// Flushes once a second until the server drains.
+pub async fn beat(app: App) {
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(EVERY) => {}
+            () = app.draining() => return,
+        }
+        if let Err(error) = flush(&app).await {
+            tracing::warn!(error = %error, "views and scores could not be written; they are kept");
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! What a field of an entity may be. Each rule is a type that can only be built from a value that
+//! keeps it, so that creation and updates, from JSON and from forms, all apply the same one.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::features::users::rules::Location;
+
+/// Text that is none when nothing but blanks is in it.
+macro_rules! texts {
+    ($($(#[$doc:meta])* $name:ident at most $max:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Deserialize, JsonSchema)]
+        #[serde(try_from = "String")]
+        #[schemars(inline, extend("maxLength" = $max))]
+        pub struct $name(String);
+
+        impl $name {
+            pub fn into_option(self) -> Option<String> {
+                Some(self.0).filter(|text| !text.trim().is_empty())
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = &'static str;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                if text.chars().count() <= $max {
+                    Ok($name(text))
+                } else {
+                    Err(concat!("must have at most ", $max, " characters"))
+                }
+            }
+        }
+    )*};
+}
+
+texts! {
+    Title at most 300;
+    Content at most 100_000;
+    /// An id of the application's own, kept and compared as it is. Longer ones could not be indexed.
+    OwnId at most 500;
+}
+
+/// Tags in their order and case; blank ones are dropped.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(try_from = "Vec<String>")]
+#[schemars(inline, extend("maxItems" = Keywords::MOST))]
+pub struct Keywords(Vec<String>);
+
+impl Keywords {
+    const MOST: usize = 100;
+    const LONGEST: usize = 200;
+
+    pub fn as_slice(&self) -> &[String] {
+        &self.0
+    }
+}
+
+impl TryFrom<Vec<String>> for Keywords {
+    type Error = &'static str;
+
+    fn try_from(mut words: Vec<String>) -> Result<Self, Self::Error> {
+        words.retain(|word| !word.trim().is_empty());
+        if words.len() > Keywords::MOST {
+            return Err("must be at most 100 keywords");
+        }
+        if words.iter().any(|word| word.chars().count() > Keywords::LONGEST) {
+            return Err("a keyword must have at most 200 characters");
+        }
+        Ok(Keywords(words))
+    }
+}
+
+/// Objects of any form; whatever else is among them is dropped.
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(from = "Vec<Value>")]
+#[schemars(inline, with = "Vec<Map<String, Value>>")]
+pub struct Attachments(Vec<Value>);
+
+impl Attachments {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl From<Vec<Value>> for Attachments {
+    fn from(mut items: Vec<Value>) -> Self {
+        items.retain(Value::is_object);
+        Attachments(items)
+    }
+}
+
+/// Somebody or some space that a text names. Without a type it is a user, as older clients send it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Mention {
+    User {
+        id: String,
+        username: String,
+        #[serde(default, rename = "foreignId", skip_serializing_if = "Option::is_none")]
+        foreign_id: Option<String>,
+    },
+    Space {
+        id: String,
+        slug: String,
+    },
+}
+
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(try_from = "Vec<Map<String, Value>>")]
+#[schemars(inline, with = "Vec<Mention>", extend("maxItems" = Mentions::MOST))]
+pub struct Mentions(Vec<Mention>);
+
+impl Mentions {
+    const MOST: usize = 100;
+
+    pub fn as_slice(&self) -> &[Mention] {
+        &self.0
+    }
+}
+
+impl TryFrom<Vec<Map<String, Value>>> for Mentions {
+    type Error = String;
+
+    fn try_from(items: Vec<Map<String, Value>>) -> Result<Self, Self::Error> {
+        if items.len() > Mentions::MOST {
+            return Err("must be at most 100 mentions".to_owned());
+        }
+        let mention = |mut item: Map<String, Value>| {
+            item.entry("type").or_insert_with(|| "user".into());
+            serde_json::from_value(Value::Object(item)).map_err(|error| error.to_string())
+        };
+        items.into_iter().map(mention).collect::<Result<_, _>>().map(Mentions)
+    }
+}
+
+/// A place as `{latitude, longitude}`, or as the GeoJSON point that replies show.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "Map<String, Value>")]
+pub struct Place(pub Location);
+
+impl TryFrom<Map<String, Value>> for Place {
+    type Error = &'static str;
+
+    fn try_from(mut map: Map<String, Value>) -> Result<Self, Self::Error> {
+        if map.get("type").is_some_and(|kind| kind == "Point")
+            && let Some([longitude, latitude]) =
+                map.get("coordinates").and_then(Value::as_array).map(Vec::as_slice)
+        {
+            let place = [("latitude", latitude.clone()), ("longitude", longitude.clone())];
+            map = place.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        }
+        Location::try_from(map).map(Place)
+    }
+}
+
+impl JsonSchema for Place {
+    fn schema_name() -> Cow<'static, str> {
+        "Place".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [
+            generator.subschema_for::<Location>(),
+            generator.subschema_for::<crate::features::users::model::Point>(),
+        ] })
+    }
+}
+
+/// Free-form JSON of at most 1 MiB as text.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(try_from = "Map<String, Value>")]
+#[schemars(inline)]
+pub struct Metadata(Map<String, Value>);
+
+impl Metadata {
+    const MAX_BYTES: usize = 1024 * 1024;
+
+    pub fn as_map(&self) -> &Map<String, Value> {
+        &self.0
+    }
+}
+
+impl TryFrom<Map<String, Value>> for Metadata {
+    type Error = &'static str;
+
+    fn try_from(map: Map<String, Value>) -> Result<Self, Self::Error> {
+        let metadata = Metadata(map);
+        if to_json(&metadata).len() <= Metadata::MAX_BYTES {
+            Ok(metadata)
+        } else {
+            Err("must be at most 1 MiB of JSON")
+        }
+    }
+}
+
+/// The text under which one of these is stored.
+pub fn to_json(value: &impl Serialize) -> String {
+    // Keys are strings and numbers are finite: values read from JSON always serialise.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn blank_texts_are_none_and_others_stay_as_they_are() {
+        let title = |text: &str| Title::try_from(text.to_owned());
+        assert_eq!(title("  ").unwrap().into_option(), None);
+        assert_eq!(title(" a ").unwrap().into_option().as_deref(), Some(" a "));
+        assert!(title(&"ü".repeat(300)).is_ok());
+        assert!(title(&"x".repeat(301)).is_err());
+    }
+
+    #[test]
+    fn keywords_drop_blanks_and_are_bounded() {
+        let keywords = |words: Vec<&str>| {
+            Keywords::try_from(words.into_iter().map(str::to_owned).collect::<Vec<_>>())
+        };
+        assert_eq!(keywords(vec!["B", " ", "", "a"]).unwrap().as_slice(), ["B", "a"]);
+        assert!(keywords(vec!["x"; 101]).is_err());
+        assert!(keywords(vec![&"x".repeat(201)]).is_err());
+    }
+
+    #[test]
+    fn mentions_without_a_type_are_users() {
+        let mentions = |value: Value| serde_json::from_value::<Mentions>(value);
+        let read = mentions(json!([
+            { "id": "1", "username": "ada", "extra": 1 },
+            { "type": "space", "id": "2", "slug": "s" },
+        ]));
+        let ada = Mention::User { id: "1".into(), username: "ada".into(), foreign_id: None };
+        let space = Mention::Space { id: "2".into(), slug: "s".into() };
+        assert_eq!(read.unwrap().as_slice(), [ada, space]);
+        for wrong in [
+            json!([{ "type": "user", "id": "1" }]),
+            json!([{ "type": "space", "id": "1", "username": "x" }]),
+            json!([{ "type": "thing", "id": "1" }]),
+            json!(["ada"]),
+            json!({}),
+        ] {
+            assert!(mentions(wrong.clone()).is_err(), "{wrong}");
+        }
+        let many = json!(vec![json!({ "id": "1", "username": "ada" }); 101]);
+        assert!(mentions(many).is_err());
+    }
+
+    #[test]
+    fn places_come_in_two_forms() {
+        let place = |value: Value| serde_json::from_value::<Place>(value).map(|Place(at)| at);
+        let expected = Location { latitude: 52.5, longitude: 13.4 };
+        assert_eq!(place(json!({ "latitude": 52.5, "longitude": 13.4 })).unwrap(), expected);
+        let point = json!({ "type": "Point", "coordinates": [13.4, 52.5] });
+        assert_eq!(place(point).unwrap(), expected);
+        assert!(place(json!({ "type": "Point", "coordinates": [13.4] })).is_err());
+        assert!(place(json!({ "latitude": 90.1, "longitude": 0 })).is_err());
+    }
+
+    #[test]
+    fn attachments_are_objects() {
+        let read: Attachments =
+            serde_json::from_value(json!([{ "a": 1 }, 2, "x", [], null])).unwrap();
+        assert_eq!(to_json(&read), r#"[{"a":1}]"#);
+    }
+}

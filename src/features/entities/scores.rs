@@ -1,0 +1,107 @@
+//! The SQL that brings views and scores up to date, many entities in one statement.
+
+use db::{Command, Conn, Tx, Value, args};
+use uuid::Uuid;
+
+use crate::error::Result;
+use crate::features::entities::scoring::Standing;
+use crate::features::reactions::ReactionCounts;
+use crate::ids::{EntityId, ProjectId};
+use crate::time::Timestamp;
+
+db::row! {
+    #[derive(Debug)]
+    pub struct StandingRow {
+        pub id: EntityId,
+        pub upvote_count: i64,
+        pub downvote_count: i64,
+        pub like_count: i64,
+        pub love_count: i64,
+        pub wow_count: i64,
+        pub funny_count: i64,
+        pub replies_count: i64,
+        pub shares_count: i64,
+        pub views: i64,
+        pub created_at: Timestamp,
+    }
+}
+
+db::statements! {
+    query STANDINGS -> StandingRow =
+        "SELECT id, upvote_count, downvote_count, like_count, love_count, wow_count, funny_count,
+            replies_count, shares_count, views, created_at
+         FROM entities WHERE project_id = $1 AND id {any}($2) AND deleted_at IS NULL";
+}
+
+pub fn standings(
+    c: &Conn<'_>,
+    project: ProjectId,
+    ids: &[EntityId],
+) -> Result<Vec<(EntityId, Standing)>> {
+    let rows = c.all(&STANDINGS, args![project, EntityId::list(ids)])?;
+    let standing = |row: StandingRow| {
+        let reactions = ReactionCounts {
+            upvote: row.upvote_count,
+            downvote: row.downvote_count,
+            like: row.like_count,
+            love: row.love_count,
+            wow: row.wow_count,
+            funny: row.funny_count,
+            ..ReactionCounts::default()
+        };
+        let (replies, shares, views) = (row.replies_count, row.shares_count, row.views);
+        (row.id, Standing { reactions, replies, shares, views, created_at: row.created_at })
+    };
+    Ok(rows.into_iter().map(standing).collect())
+}
+
+/// Adds to the views of each.
+pub fn add_views(tx: &Tx<'_>, project: ProjectId, views: &[(EntityId, i64)]) -> Result<()> {
+    let text = "UPDATE entities SET views = views + v.value FROM v
+                WHERE entities.project_id = $1 AND entities.id = v.id";
+    let pairs = views.iter().map(|(id, views)| (*id, Value::Int(*views)));
+    update_many(tx, text, vec![project.into()], pairs.collect(), "{int}", Value::Int(0))
+}
+
+/// Gives each its new score.
+pub fn set_scores(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    scores: &[(EntityId, f64)],
+    now: Timestamp,
+) -> Result<()> {
+    let text = "UPDATE entities SET score = v.value, score_updated_at = $2 FROM v
+                WHERE entities.project_id = $1 AND entities.id = v.id";
+    let pairs = scores.iter().map(|(id, score)| (*id, Value::Real(*score)));
+    let fixed = vec![project.into(), now.into()];
+    update_many(tx, text, fixed, pairs.collect(), "{real}", Value::Real(0.0))
+}
+
+/// Runs an update over a table `v (id, value)`. It is filled up with entries that match nothing to
+/// the next power of two, so that few different texts are ever prepared.
+fn update_many<'a>(
+    tx: &Tx<'_>,
+    update: &str,
+    mut args: Vec<Value<'a>>,
+    mut pairs: Vec<(EntityId, Value<'a>)>,
+    value_type: &str,
+    nothing: Value<'a>,
+) -> Result<()> {
+    if pairs.is_empty() {
+        return Ok(());
+    }
+    pairs.resize(pairs.len().next_power_of_two(), (EntityId(Uuid::nil()), nothing));
+    let fixed = args.len();
+    let row = |n: usize| {
+        let first = fixed + 1 + 2 * n;
+        format!("(CAST(${first} AS {{uuid}}), CAST(${} AS {value_type}))", first + 1)
+    };
+    let rows: Vec<String> = (0..pairs.len()).map(row).collect();
+    let text = format!("WITH v (id, value) AS (VALUES {}) {update}", rows.join(", "));
+    for (id, value) in pairs {
+        args.push(id.into());
+        args.push(value);
+    }
+    tx.execute(&Command::<()>::built("entities::scores::update_many", text), &args)?;
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! From rows to what a caller sees of them: a constant number of statements, however many rows
+//! and whatever is included.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use db::Conn;
+
+use crate::error::Result;
+use crate::features::entities::model::{Entity, Grants};
+use crate::features::entities::store::EntityRow;
+use crate::features::projects::Project;
+use crate::features::reactions::{self, ReactionType};
+use crate::features::users::model::User;
+use crate::features::users::reputation::{self, Bucket};
+use crate::features::users::store as users;
+use crate::http::include::Include;
+use crate::http::operation::Call;
+use crate::http::version::Version;
+use crate::ids::{EntityId, UserId};
+
+/// What of entities is shown, and to whom.
+#[derive(Debug, Clone)]
+pub struct View {
+    pub project: Arc<Project>,
+    /// Who looks; a key and an anonymous caller are nobody.
+    pub viewer: Option<UserId>,
+    version: Version,
+    user: bool,
+    space: bool,
+    saved: bool,
+    grants: bool,
+    bucket: Option<Bucket>,
+}
+
+impl View {
+    /// As asked for by `include`.
+    pub fn asked<A>(call: &Call<A>, viewer: Option<UserId>, include: &Include) -> Self {
+        View {
+            project: call.project.clone(),
+            viewer,
+            version: call.version,
+            // The oldest version knows no `include` and always shows the author.
+            user: include.has("user") || call.version == Version::V6,
+            space: include.has("space"),
+            saved: include.has("saved"),
+            grants: include.has("grants"),
+            bucket: None,
+        }
+    }
+
+    /// As in replies to writes: with the author.
+    pub fn written<A>(call: &Call<A>, viewer: Option<UserId>) -> Self {
+        View { user: true, ..View::asked(call, viewer, &Include::default()) }
+    }
+
+    pub fn without_saved(self) -> Self {
+        View { saved: false, ..self }
+    }
+
+    pub fn with_points(self, bucket: Option<Bucket>) -> Self {
+        View { bucket, ..self }
+    }
+
+    pub fn entity(&self, c: &Conn<'_>, row: EntityRow) -> Result<Entity> {
+        let mut entities = self.entities(c, vec![row])?;
+        entities.pop().ok_or_else(|| crate::error::Error::internal("the entity was not shown"))
+    }
+
+    pub fn entities(&self, c: &Conn<'_>, rows: Vec<EntityRow>) -> Result<Vec<Entity>> {
+        let project = self.project.id;
+        let ids: Vec<EntityId> = rows.iter().map(|row| row.id).collect();
+        let mut entities =
+            rows.into_iter().map(|row| Entity::new(project, row)).collect::<Result<Vec<_>>>()?;
+        if self.user {
+            self.add_authors(c, &mut entities)?;
+        }
+        if let Some(viewer) = self.viewer {
+            let own = reactions::store::of_user(c, project, viewer, &ids)?;
+            let own: HashMap<EntityId, ReactionType> = own.into_iter().collect();
+            for entity in &mut entities {
+                entity.user_reaction = Some(own.get(&entity.id).copied());
+                entity.is_saved = self.saved.then_some(false);
+            }
+        }
+        for entity in &mut entities {
+            entity.space = self.space.then_some(None);
+            entity.grants = self.grants.then(Grants::default);
+        }
+        if self.version == Version::V6 {
+            self.add_votes(c, &ids, &mut entities)?;
+        }
+        Ok(entities)
+    }
+
+    fn add_authors(&self, c: &Conn<'_>, entities: &mut [Entity]) -> Result<()> {
+        let project = self.project.id;
+        let mut ids: Vec<UserId> = entities.iter().filter_map(|entity| entity.user_id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let authors = users::find_all(c, project, &ids)?;
+        let authors: HashMap<UserId, _> = authors.iter().map(|row| (row.id, row)).collect();
+        for entity in entities.iter_mut() {
+            let author = entity.user_id.and_then(|id| authors.get(&id));
+            entity.user = Some(author.map(|row| User::public(project, row)).transpose()?);
+        }
+        let Some(bucket) = self.bucket else { return Ok(()) };
+        let shown = entities.iter_mut().filter_map(|entity| {
+            Some(entity.user.as_mut()?.as_mut()?.points_in(bucket.of(entity.space_id)))
+        });
+        reputation::add_points(c, project, shown.collect())
+    }
+
+    /// The oldest version's lists of who voted.
+    fn add_votes(&self, c: &Conn<'_>, ids: &[EntityId], entities: &mut [Entity]) -> Result<()> {
+        let mut votes: HashMap<EntityId, (Vec<UserId>, Vec<UserId>)> = HashMap::new();
+        for (target, user, kind) in reactions::store::votes(c, self.project.id, ids)? {
+            let (up, down) = votes.entry(target).or_default();
+            if kind == ReactionType::Upvote { up.push(user) } else { down.push(user) }
+        }
+        for entity in entities {
+            (entity.upvotes, entity.downvotes) = votes.remove(&entity.id).unwrap_or_default();
+            entity.shares_count = Some(0);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,383 @@
+//! The SQL about entities, their bodies and terms; counts of feeds are in `counts.rs`, the lists'
+//! own statements are built in `list/`.
+
+use db::{Command, Conn, JsonText, Tx, Value, args};
+
+use crate::error::Result;
+use crate::features::entities::DUPLICATE_FOREIGN_ID;
+use crate::features::entities::scoring::FIRST_SCORE;
+use crate::features::entities::terms::Terms;
+use crate::features::reactions::ReactionCounts;
+use crate::ids::{EntityId, ProjectId, SpaceId, UserId};
+use crate::time::Timestamp;
+
+db::row! {
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct EntityRow {
+        pub id: EntityId,
+        pub foreign_id: Option<String>,
+        pub source_id: Option<String>,
+        pub space_id: Option<SpaceId>,
+        pub user_id: Option<UserId>,
+        pub is_draft: bool,
+        pub is_listed: bool,
+        pub nsfw: bool,
+        pub upvote_count: i64,
+        pub downvote_count: i64,
+        pub like_count: i64,
+        pub love_count: i64,
+        pub wow_count: i64,
+        pub sad_count: i64,
+        pub angry_count: i64,
+        pub funny_count: i64,
+        pub replies_count: i64,
+        pub shares_count: i64,
+        pub views: i64,
+        pub score: f64,
+        pub score_updated_at: Timestamp,
+        pub latitude: Option<f64>,
+        pub longitude: Option<f64>,
+        pub moderation_status: Option<String>,
+        pub moderated_at: Option<Timestamp>,
+        pub moderated_by_id: Option<UserId>,
+        pub moderated_by_type: Option<String>,
+        pub moderation_reason: Option<String>,
+        pub created_at: Timestamp,
+        pub updated_at: Timestamp,
+        pub title: Option<String>,
+        pub content: Option<String>,
+        pub mentions: JsonText,
+        pub attachments: JsonText,
+        pub keywords: JsonText,
+        pub metadata: JsonText,
+    }
+}
+
+impl EntityRow {
+    /// A published entity of nobody, with nothing in it.
+    pub fn blank(id: EntityId, now: Timestamp) -> Self {
+        EntityRow {
+            id,
+            foreign_id: None,
+            source_id: None,
+            space_id: None,
+            user_id: None,
+            is_draft: false,
+            is_listed: true,
+            nsfw: false,
+            upvote_count: 0,
+            downvote_count: 0,
+            like_count: 0,
+            love_count: 0,
+            wow_count: 0,
+            sad_count: 0,
+            angry_count: 0,
+            funny_count: 0,
+            replies_count: 0,
+            shares_count: 0,
+            views: 1,
+            score: FIRST_SCORE,
+            score_updated_at: now,
+            latitude: None,
+            longitude: None,
+            moderation_status: None,
+            moderated_at: None,
+            moderated_by_id: None,
+            moderated_by_type: None,
+            moderation_reason: None,
+            created_at: now,
+            updated_at: now,
+            title: None,
+            content: None,
+            mentions: JsonText("[]".to_owned()),
+            attachments: JsonText("[]".to_owned()),
+            keywords: JsonText("[]".to_owned()),
+            metadata: JsonText("{}".to_owned()),
+        }
+    }
+
+    pub fn reactions(&self) -> ReactionCounts {
+        ReactionCounts {
+            upvote: self.upvote_count,
+            downvote: self.downvote_count,
+            like: self.like_count,
+            love: self.love_count,
+            wow: self.wow_count,
+            sad: self.sad_count,
+            angry: self.angry_count,
+            funny: self.funny_count,
+        }
+    }
+
+    pub fn set_reactions(&mut self, counts: ReactionCounts) {
+        self.upvote_count = counts.upvote;
+        self.downvote_count = counts.downvote;
+        self.like_count = counts.like;
+        self.love_count = counts.love;
+        self.wow_count = counts.wow;
+        self.sad_count = counts.sad;
+        self.angry_count = counts.angry;
+        self.funny_count = counts.funny;
+    }
+
+    fn has_attachments(&self) -> bool {
+        self.attachments.0 != "[]"
+    }
+}
+
+db::row! {
+    #[derive(Debug)]
+    pub struct CountsRow {
+        pub upvote_count: i64,
+        pub downvote_count: i64,
+        pub like_count: i64,
+        pub love_count: i64,
+        pub wow_count: i64,
+        pub sad_count: i64,
+        pub angry_count: i64,
+        pub funny_count: i64,
+    }
+}
+
+/// `SELECT` of a whole entity, followed by what selects it. Deleted ones are never found.
+macro_rules! select_entity {
+    ($rest:literal) => {
+        concat!(
+            "SELECT e.id, e.foreign_id, e.source_id, e.space_id, e.user_id, e.is_draft, e.is_listed,
+                e.nsfw, e.upvote_count, e.downvote_count, e.like_count, e.love_count, e.wow_count,
+                e.sad_count, e.angry_count, e.funny_count, e.replies_count, e.shares_count, e.views,
+                e.score, e.score_updated_at, e.latitude, e.longitude, e.moderation_status,
+                e.moderated_at, e.moderated_by_id, e.moderated_by_type, e.moderation_reason,
+                e.created_at, e.updated_at, b.title, b.content, b.mentions, b.attachments, b.keywords,
+                b.metadata
+             FROM entities e JOIN entity_bodies b ON b.project_id = e.project_id AND b.id = e.id
+             WHERE e.project_id = $1 AND e.deleted_at IS NULL ",
+            $rest
+        )
+    };
+}
+
+db::statements! {
+    query FIND -> EntityRow = select_entity!("AND e.id = $2");
+    query FIND_FOR_UPDATE -> EntityRow = select_entity!("AND e.id = $2 {for_update}");
+    query FIND_ALL -> EntityRow = select_entity!("AND e.id {any}($2)");
+    query FIND_BY_FOREIGN_ID -> EntityRow = select_entity!("AND e.foreign_id = $2");
+    command INSERT =
+        "INSERT INTO entities (project_id, id, foreign_id, source_id, space_id, user_id, is_draft,
+            is_listed, is_wide, nsfw, upvote_count, downvote_count, like_count, love_count, wow_count,
+            sad_count, angry_count, funny_count, replies_count, shares_count, views, score,
+            score_updated_at, latitude, longitude, has_attachments, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, $11, $12, $13,
+            $14, $15, $16, $17, $18)";
+    command INSERT_BODY =
+        "INSERT INTO entity_bodies (project_id, id, title, content, mentions, attachments, keywords,
+            metadata)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    command UPDATE =
+        "UPDATE entities SET is_wide = $3, nsfw = $4, latitude = $5, longitude = $6,
+            has_attachments = $7, updated_at = $8
+         WHERE project_id = $1 AND id = $2";
+    command UPDATE_BODY =
+        "UPDATE entity_bodies SET title = $3, content = $4, mentions = $5, attachments = $6,
+            keywords = $7, metadata = $8
+         WHERE project_id = $1 AND id = $2";
+    command PUBLISH =
+        "UPDATE entities SET is_draft = FALSE, is_listed = TRUE, created_at = $3, updated_at = $3,
+            score = $4, score_updated_at = $3
+         WHERE project_id = $1 AND id = $2 AND is_draft";
+    command CHANGE_REACTIONS -> CountsRow =
+        "UPDATE entities SET upvote_count = upvote_count + $3, downvote_count = downvote_count + $4,
+            like_count = like_count + $5, love_count = love_count + $6, wow_count = wow_count + $7,
+            sad_count = sad_count + $8, angry_count = angry_count + $9,
+            funny_count = funny_count + $10,
+            controversy = CASE WHEN upvote_count + $3 + downvote_count + $4 > 0 THEN
+                log10(CAST(upvote_count + $3 + downvote_count + $4 + 1 AS {real}))
+                * {least}(upvote_count + $3, downvote_count + $4)
+                / {greatest}(upvote_count + $3, downvote_count + $4) END
+         WHERE project_id = $1 AND id = $2 AND deleted_at IS NULL
+         RETURNING upvote_count, downvote_count, like_count, love_count, wow_count, sad_count,
+            angry_count, funny_count";
+    command ADD_VIEWS =
+        "UPDATE entities SET views = views + $3
+         WHERE project_id = $1 AND id = $2 AND deleted_at IS NULL";
+    command DELETE = "DELETE FROM entities WHERE project_id = $1 AND id = $2 AND deleted_at IS NULL";
+    command SOFT_DELETE =
+        "UPDATE entities SET deleted_at = $3, is_listed = FALSE
+         WHERE project_id = $1 AND id = $2 AND deleted_at IS NULL";
+    command DELETE_TERMS = "DELETE FROM entity_terms WHERE project_id = $1 AND entity_id = $2";
+}
+
+pub fn find(c: &Conn<'_>, project: ProjectId, id: EntityId) -> Result<Option<EntityRow>> {
+    Ok(c.opt(&FIND, args![project, id])?)
+}
+
+/// Held until the transaction ends, so that what is decided about it stays true.
+pub fn find_for_update(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<Option<EntityRow>> {
+    Ok(tx.opt(&FIND_FOR_UPDATE, args![project, id])?)
+}
+
+pub fn find_by_foreign_id(c: &Conn<'_>, project: ProjectId, id: &str) -> Result<Option<EntityRow>> {
+    Ok(c.opt(&FIND_BY_FOREIGN_ID, args![project, id])?)
+}
+
+/// Those of the ids that are there, in the order of the ids.
+pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[EntityId]) -> Result<Vec<EntityRow>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut rows = c.all(&FIND_ALL, args![project, EntityId::list(ids)])?;
+    rows.sort_by_cached_key(|row| ids.iter().position(|id| *id == row.id));
+    Ok(rows)
+}
+
+pub fn insert(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<()> {
+    let inserted = tx.execute(
+        &INSERT,
+        args![
+            project,
+            e.id,
+            &e.foreign_id,
+            &e.source_id,
+            e.space_id,
+            e.user_id,
+            e.is_draft,
+            e.is_listed,
+            terms.is_wide,
+            e.nsfw,
+            e.views,
+            e.score,
+            e.score_updated_at,
+            e.latitude,
+            e.longitude,
+            e.has_attachments(),
+            e.created_at,
+            e.updated_at
+        ],
+    );
+    inserted.map_err(|error| {
+        let duplicate = DUPLICATE_FOREIGN_ID.with("field", "foreignId");
+        crate::error::Error::from(error).on_unique("entities_foreign_id", duplicate)
+    })?;
+    tx.execute(&INSERT_BODY, &body(project, e))?;
+    if !e.is_draft {
+        insert_terms(tx, project, e, terms)?;
+    }
+    Ok(())
+}
+
+/// Writes what an update may change, terms included.
+pub fn update(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<()> {
+    tx.execute(
+        &UPDATE,
+        args![
+            project,
+            e.id,
+            terms.is_wide,
+            e.nsfw,
+            e.latitude,
+            e.longitude,
+            e.has_attachments(),
+            e.updated_at
+        ],
+    )?;
+    tx.execute(&UPDATE_BODY, &body(project, e))?;
+    if !e.is_draft {
+        tx.execute(&DELETE_TERMS, args![project, e.id])?;
+        insert_terms(tx, project, e, terms)?;
+    }
+    Ok(())
+}
+
+fn body(project: ProjectId, e: &EntityRow) -> [Value<'_>; 8] {
+    [
+        project.into(),
+        e.id.into(),
+        (&e.title).into(),
+        (&e.content).into(),
+        (&e.mentions).into(),
+        (&e.attachments).into(),
+        (&e.keywords).into(),
+        (&e.metadata).into(),
+    ]
+}
+
+/// Turns a draft into a published entity; false if it is no draft (any more).
+pub fn publish(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<bool> {
+    let published = tx.execute(&PUBLISH, args![project, e.id, e.created_at, e.score])? > 0;
+    if published {
+        insert_terms(tx, project, e, terms)?;
+    }
+    Ok(published)
+}
+
+fn insert_terms(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<()> {
+    if terms.terms.is_empty() {
+        return Ok(());
+    }
+    let rows: Vec<String> =
+        (4..4 + terms.terms.len()).map(|n| format!("($1, ${n}, $2, $3)")).collect();
+    let insert = Command::<()>::built(
+        "entities::insert_terms",
+        format!(
+            "INSERT INTO entity_terms (project_id, term, created_at, entity_id) VALUES {}",
+            rows.join(", ")
+        ),
+    );
+    let mut args = vec![project.into(), e.created_at.into(), e.id.into()];
+    args.extend(terms.terms.iter().map(|term| Value::from(*term)));
+    tx.execute(&insert, &args)?;
+    Ok(())
+}
+
+/// Adds to (or takes from) each count; what they are then, or none if there is no such entity.
+pub fn change_reactions(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: EntityId,
+    by: ReactionCounts,
+) -> Result<Option<ReactionCounts>> {
+    let row = tx.opt(
+        &CHANGE_REACTIONS,
+        args![
+            project,
+            id,
+            by.upvote,
+            by.downvote,
+            by.like,
+            by.love,
+            by.wow,
+            by.sad,
+            by.angry,
+            by.funny
+        ],
+    )?;
+    Ok(row.map(|row| ReactionCounts {
+        upvote: row.upvote_count,
+        downvote: row.downvote_count,
+        like: row.like_count,
+        love: row.love_count,
+        wow: row.wow_count,
+        sad: row.sad_count,
+        angry: row.angry_count,
+        funny: row.funny_count,
+    }))
+}
+
+/// False if there is no such entity.
+pub fn add_views(tx: &Tx<'_>, project: ProjectId, id: EntityId, views: i64) -> Result<bool> {
+    Ok(tx.execute(&ADD_VIEWS, args![project, id, views])? > 0)
+}
+
+/// Removes the entity with its body and terms; false if it was gone already.
+pub fn delete(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<bool> {
+    Ok(tx.execute(&DELETE, args![project, id])? > 0)
+}
+
+/// Hides the entity for good; false if it was gone already.
+pub fn soft_delete(tx: &Tx<'_>, project: ProjectId, id: EntityId, now: Timestamp) -> Result<bool> {
+    let deleted = tx.execute(&SOFT_DELETE, args![project, id, now])? > 0;
+    if deleted {
+        tx.execute(&DELETE_TERMS, args![project, id])?;
+    }
+    Ok(deleted)
+}

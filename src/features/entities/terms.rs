@@ -1,0 +1,122 @@
+//! Terms: what entities are found by. Each keyword, each key of the metadata, and each key with a
+//! plain value becomes a digest of fixed size, so that any of them can be looked up in one index.
+
+use aws_lc_rs::digest;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::features::entities::rules::{Keywords, Metadata};
+
+/// Metadata with more keys than this is not kept as terms: the entity is "wide", and filters
+/// look into it.
+const MOST_KEYS: usize = 64;
+
+/// The terms of one entity, sorted and without repeats.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Terms {
+    pub terms: Vec<Uuid>,
+    pub is_wide: bool,
+}
+
+impl Terms {
+    pub fn of(keywords: &Keywords, metadata: &Metadata) -> Self {
+        let metadata = metadata.as_map();
+        let is_wide = metadata.len() > MOST_KEYS;
+        let mut terms: Vec<Uuid> = keywords.as_slice().iter().map(|word| keyword(word)).collect();
+        if !is_wide {
+            terms.extend(metadata.keys().map(|name| key(name)));
+            terms.extend(metadata.iter().filter_map(|(name, value)| pair(name, value)));
+        }
+        terms.sort_unstable();
+        terms.dedup();
+        Terms { terms, is_wide }
+    }
+}
+
+/// The terms of what is stored.
+pub fn of_stored(keywords: &str, metadata: &str) -> serde_json::Result<Terms> {
+    let keywords: Keywords = serde_json::from_str(keywords)?;
+    let metadata: Metadata = serde_json::from_str(metadata)?;
+    Ok(Terms::of(&keywords, &metadata))
+}
+
+pub fn keyword(word: &str) -> Uuid {
+    term(&["keyword", word])
+}
+
+/// Presence of a key, whatever its value.
+pub fn key(name: &str) -> Uuid {
+    term(&["key", name])
+}
+
+/// A key with a plain value; none for objects and arrays, which are looked into.
+pub fn pair(name: &str, value: &Value) -> Option<Uuid> {
+    let plain = match value {
+        Value::Object(_) | Value::Array(_) => return None,
+        Value::Number(number) => match number.as_f64() {
+            // `1` and `1.0` are one value.
+            Some(real) if number.is_f64() && real.fract() == 0.0 && real.abs() < 1e15 => {
+                format!("{real:.0}")
+            }
+            _ => number.to_string(),
+        },
+        other => other.to_string(),
+    };
+    Some(term(&["pair", name, &plain]))
+}
+
+/// Whether all of an object's pairs are terms.
+pub fn is_plain(object: &Map<String, Value>) -> bool {
+    object.values().all(|value| !value.is_object() && !value.is_array())
+}
+
+fn term(parts: &[&str]) -> Uuid {
+    let mut context = digest::Context::new(&digest::SHA256);
+    for part in parts {
+        context.update(&(part.len() as u64).to_be_bytes());
+        context.update(part.as_bytes());
+    }
+    let mut short = [0; 16];
+    short.copy_from_slice(&context.finish().as_ref()[..16]);
+    Uuid::from_bytes(short)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn terms(keywords: Value, metadata: Value) -> Terms {
+        of_stored(&keywords.to_string(), &metadata.to_string()).unwrap()
+    }
+
+    #[test]
+    fn words_keys_and_pairs_do_not_meet() {
+        let found = terms(json!(["a", "a", "b"]), json!({ "a": "b", "n": 1, "o": { "x": 1 } }));
+        assert_eq!(found.terms.len(), 2 + 3 + 2);
+        assert!(!found.is_wide);
+        for wanted in [keyword("a"), keyword("b"), key("o"), pair("a", &json!("b")).unwrap()] {
+            assert!(found.terms.contains(&wanted));
+        }
+    }
+
+    #[test]
+    fn one_number_has_one_term_and_its_text_another() {
+        let of = |value: Value| pair("n", &value).unwrap();
+        assert_eq!(of(json!(1)), of(json!(1.0)));
+        assert_ne!(of(json!(1)), of(json!("1")));
+        assert_ne!(of(json!(true)), of(json!("true")));
+        assert_ne!(of(json!(1.5)), of(json!(1)));
+        assert_eq!(pair("n", &json!([1])), None);
+    }
+
+    #[test]
+    fn many_keys_make_it_wide() {
+        let keys = |n: usize| (0..n).map(|n| (n.to_string(), json!(n))).collect::<Map<_, _>>();
+        assert!(!terms(json!([]), Value::Object(keys(MOST_KEYS))).is_wide);
+        let wide = terms(json!(["a"]), Value::Object(keys(MOST_KEYS + 1)));
+        assert!(wide.is_wide);
+        assert_eq!(wide.terms, [keyword("a")]);
+    }
+}

@@ -1,0 +1,85 @@
+//! Update Entity: its author or a key changes what is sent and nothing else.
+
+use db::JsonText;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::auth::caller::UserOrKey;
+use crate::error::{Error, Result};
+use crate::features::entities::model::Entity;
+use crate::features::entities::rules::{
+    Attachments, Content, Keywords, Mentions, Metadata, Place, Title, to_json,
+};
+use crate::features::entities::show::View;
+use crate::features::entities::store::EntityRow;
+use crate::features::entities::visibility::Eyes;
+use crate::features::entities::{EntityPath, NOT_AUTHORIZED, NOT_FOUND, counts, store, terms};
+use crate::http::input::{Body, Path};
+use crate::http::operation::Call;
+use crate::http::patch::Patch;
+use crate::http::reply::Json;
+
+#[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct EntityUpdate {
+    title: Patch<Title>,
+    content: Patch<Content>,
+    attachments: Option<Attachments>,
+    keywords: Option<Keywords>,
+    mentions: Option<Mentions>,
+    location: Patch<Place>,
+    /// Replaces the whole object.
+    metadata: Option<Metadata>,
+    nsfw: Option<bool>,
+}
+
+impl EntityUpdate {
+    fn apply(self, row: &mut EntityRow) {
+        self.title.and_then(Title::into_option).put(&mut row.title);
+        self.content.and_then(Content::into_option).put(&mut row.content);
+        self.location.clone().map(|Place(place)| place.latitude).put(&mut row.latitude);
+        self.location.map(|Place(place)| place.longitude).put(&mut row.longitude);
+        if let Some(attachments) = self.attachments {
+            row.attachments = JsonText(to_json(&attachments));
+        }
+        if let Some(keywords) = self.keywords {
+            row.keywords = JsonText(to_json(&keywords));
+        }
+        if let Some(mentions) = self.mentions {
+            row.mentions = JsonText(to_json(&mentions));
+        }
+        if let Some(metadata) = self.metadata {
+            row.metadata = JsonText(to_json(&metadata));
+        }
+        row.nsfw = self.nsfw.unwrap_or(row.nsfw);
+    }
+}
+
+pub(super) async fn update_entity(
+    call: Call<UserOrKey>,
+    (Path(path), Body(update)): (Path<EntityPath>, Body<EntityUpdate>),
+) -> Result<Json<Entity>> {
+    let eyes = Eyes::from(&call.caller);
+    let view = View::written(&call, call.caller.user());
+    let (project, now) = (call.project.id, call.now);
+    let updated = call.app.db.write(move |tx| {
+        let found = store::find_for_update(tx, project, path.entity_id)?;
+        let found = found.filter(|row| eyes.see(row)).ok_or(NOT_FOUND)?;
+        if !eyes.own(&found) {
+            return Err(NOT_AUTHORIZED.because("Not authorized to update this entity."));
+        }
+        let mut row = found.clone();
+        update.clone().apply(&mut row);
+        if row != found {
+            row.updated_at = now;
+            let terms =
+                terms::of_stored(&row.keywords.0, &row.metadata.0).map_err(Error::internal)?;
+            store::update(tx, project, &row, &terms)?;
+            if row.is_listed {
+                counts::replace(tx, project, &found, &row)?;
+            }
+        }
+        view.entity(tx, row)
+    });
+    updated.await.map(Json)
+}

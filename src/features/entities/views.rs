@@ -1,0 +1,67 @@
+//! Increment Entity Views: for servers that count elsewhere. In the oldest version anybody may,
+//! by one.
+
+use schemars::{SchemaGenerator, json_schema};
+use serde_json::Value;
+
+use crate::auth::caller::{ELEVATED_AUTH_REQUIRED, OptionalViewer};
+use crate::error::Result;
+use crate::features::entities::model::Entity;
+use crate::features::entities::show::View;
+use crate::features::entities::visibility::{self, Eyes};
+use crate::features::entities::{EntityPath, INVALID_COUNT, INVALID_QUERY, NOT_FOUND, store};
+use crate::http::input::{Input, InputDoc, Path, body_value};
+use crate::http::operation::{Arrival, Call};
+use crate::http::reply::Json;
+use crate::http::version::Version;
+
+/// A whole number from 1 on, in the query or else in the body.
+#[derive(Debug)]
+pub(super) struct Count(Result<i64>);
+
+impl Input for Count {
+    fn extract(arrival: &Arrival) -> Result<Self> {
+        let in_query = arrival.query.get("count");
+        let given = in_query.or_else(|| body_value(arrival).ok()?.get("count"));
+        let number = match given {
+            None => Some(1),
+            Some(Value::String(text)) => text.parse().ok(),
+            Some(other) => other.as_i64(),
+        };
+        let wrong = || match arrival.version {
+            Version::V6 => INVALID_COUNT.into(),
+            _ => INVALID_QUERY.because("Count must be a positive integer"),
+        };
+        Ok(Count(number.filter(|number| *number >= 1).ok_or_else(wrong)))
+    }
+
+    fn describe(doc: &mut InputDoc, _: &mut SchemaGenerator) {
+        doc.query.push(json_schema!({
+            "type": "object",
+            "properties": { "count": { "type": "integer", "minimum": 1, "default": 1 } },
+        }));
+    }
+}
+
+pub(super) async fn increment_views(
+    call: Call<OptionalViewer>,
+    (Path(path), Count(count)): (Path<EntityPath>, Count),
+) -> Result<Json<Entity>> {
+    let count = match (call.version, call.caller) {
+        (_, OptionalViewer::Key(_)) => count?,
+        (Version::V6, _) => 1,
+        _ => return Err(ELEVATED_AUTH_REQUIRED.because("Service or master key required.")),
+    };
+    let eyes = Eyes::from(call.caller);
+    let view = View::written(&call, call.caller.user());
+    let project = call.project.id;
+    let shown = call.app.db.write(move |tx| {
+        let mut row = visibility::find(tx, project, path.entity_id, eyes)?.ok_or(NOT_FOUND)?;
+        if !store::add_views(tx, project, row.id, count)? {
+            return Err(NOT_FOUND.into());
+        }
+        row.views += count;
+        view.entity(tx, row)
+    });
+    shown.await.map(Json)
+}

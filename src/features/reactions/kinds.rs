@@ -1,0 +1,121 @@
+//! The eight reactions, what each is worth to the author, and the counts of them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Declares the reactions once: variants, names, points for the author, fields of the counts.
+macro_rules! reactions {
+    ($($variant:ident $field:ident $name:literal $points:literal;)*) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "lowercase")]
+        pub enum ReactionType {
+            $($variant,)*
+        }
+
+        impl ReactionType {
+            pub const ALL: &[ReactionType] = &[$(ReactionType::$variant),*];
+
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(ReactionType::$variant => $name,)*
+                }
+            }
+
+            /// What receiving one adds to the author's reputation.
+            pub const fn points(self) -> i64 {
+                match self {
+                    $(ReactionType::$variant => $points,)*
+                }
+            }
+
+            /// The column of `entities` that counts it.
+            pub const fn column(self) -> &'static str {
+                match self {
+                    $(ReactionType::$variant => concat!($name, "_count"),)*
+                }
+            }
+        }
+
+        /// How many of each; every one is always named.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+        pub struct ReactionCounts {
+            $(pub $field: i64,)*
+        }
+
+        impl ReactionCounts {
+            pub const fn of(&self, kind: ReactionType) -> i64 {
+                match kind {
+                    $(ReactionType::$variant => self.$field,)*
+                }
+            }
+
+            pub const fn of_mut(&mut self, kind: ReactionType) -> &mut i64 {
+                match kind {
+                    $(ReactionType::$variant => &mut self.$field,)*
+                }
+            }
+
+            pub const fn total(&self) -> i64 {
+                0 $(+ self.$field)*
+            }
+        }
+    };
+}
+
+reactions! {
+    Upvote upvote "upvote" 1;
+    Downvote downvote "downvote" -1;
+    Like like "like" 1;
+    Love love "love" 2;
+    Wow wow "wow" 1;
+    Sad sad "sad" 0;
+    Angry angry "angry" 0;
+    Funny funny "funny" 1;
+}
+
+impl ReactionType {
+    pub fn from_name(name: &str) -> Option<Self> {
+        ReactionType::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+}
+
+impl ReactionCounts {
+    /// Those that speak for the target.
+    pub const fn liked(&self) -> i64 {
+        self.upvote + self.like + self.love + self.wow + self.funny
+    }
+}
+
+impl db::Column for ReactionType {
+    fn from_column(value: db::ColumnRef<'_>) -> Result<Self, db::WrongType> {
+        let wrong = db::WrongType { expected: "a reaction type" };
+        match value {
+            db::ColumnRef::Text(name) => ReactionType::from_name(name).ok_or(wrong),
+            _ => Err(wrong),
+        }
+    }
+}
+
+impl From<ReactionType> for db::Value<'_> {
+    fn from(kind: ReactionType) -> Self {
+        kind.name().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip_and_counts_are_apart() {
+        let mut counts = ReactionCounts::default();
+        for (n, kind) in (1..).zip(ReactionType::ALL) {
+            assert_eq!(ReactionType::from_name(kind.name()), Some(*kind));
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+            *counts.of_mut(*kind) = n;
+        }
+        assert_eq!(counts.of(ReactionType::Funny), 8);
+        assert_eq!(counts.total(), 36);
+        assert_eq!(ReactionType::from_name("LIKE"), None);
+    }
+}

@@ -1,0 +1,109 @@
+//! What a reaction tells the author of its target: that somebody reacted, and that a round number
+//! of reactions was reached, which is told once ever.
+
+use db::Tx;
+use serde_json::{Value, json};
+
+use crate::error::Result;
+use crate::features::entities::notices::{about_entity, initiator, subject};
+use crate::features::entities::store::EntityRow;
+use crate::features::notifications;
+use crate::features::projects::Bundle;
+use crate::features::reactions::change::Change;
+use crate::features::reactions::{ReactionType, store};
+use crate::features::users::store as users;
+
+/// What the author hears of a new reaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Announce {
+    Reaction,
+    /// As the older upvote route does it.
+    Upvote,
+    Silently,
+}
+
+/// After a reaction has come or changed, with the target's counts as they are now.
+pub(super) fn reacted(
+    tx: &Tx<'_>,
+    change: &Change,
+    entity: &EntityRow,
+    kind: ReactionType,
+    before: Option<ReactionType>,
+    announce: Announce,
+) -> Result<()> {
+    let Some(author) = entity.user_id else { return Ok(()) };
+    let (project, now) = (&change.project, change.now);
+    if !project.has(Bundle::Notifications) {
+        return Ok(());
+    }
+    let mut told = Vec::new();
+    let tell = |kind, metadata| about_entity(&change.app, now, author, kind, &metadata);
+
+    let is_news = before.is_none() && announce != Announce::Silently && author != change.actor;
+    if is_news && let Some(actor) = users::find(tx, project.id, change.actor)? {
+        let mut metadata = subject(entity);
+        initiator(&mut metadata, &actor);
+        told.push(match announce {
+            Announce::Upvote => tell("entity-upvote", metadata),
+            _ => {
+                metadata.insert("reactionType".to_owned(), json!(kind));
+                tell("entity-reaction", metadata)
+            }
+        });
+    }
+
+    let counts = entity.reactions();
+    let specific = counts.of(kind);
+    if is_milestone(specific) && store::reach(tx, project.id, entity.id, kind.name(), specific)? {
+        let mut metadata = subject(entity);
+        metadata.insert("reactionType".to_owned(), json!(kind));
+        metadata.insert("milestoneCount".to_owned(), specific.into());
+        metadata.insert("lastThreeUsers".to_owned(), latest(tx, change, entity, Some(kind))?);
+        told.push(tell("entity-reaction-milestone-specific", metadata));
+    }
+    let total = counts.total();
+    let grew = before.is_none();
+    if grew && is_milestone(total) && store::reach(tx, project.id, entity.id, "total", total)? {
+        let mut metadata = subject(entity);
+        metadata.insert("milestoneCount".to_owned(), total.into());
+        metadata.insert("reactionCounts".to_owned(), json!(counts));
+        metadata.insert("lastThreeUsers".to_owned(), latest(tx, change, entity, None)?);
+        told.push(tell("entity-reaction-milestone-total", metadata));
+    }
+    if told.is_empty() { Ok(()) } else { notifications::add(tx, project.id, now, &told) }
+}
+
+/// 10, 50, 100, 500, 1000, …
+fn is_milestone(count: i64) -> bool {
+    let mut power = 10;
+    while power < count && power * 5 < count {
+        power *= 10;
+    }
+    count == power || count == power * 5
+}
+
+fn latest(
+    tx: &Tx<'_>,
+    change: &Change,
+    entity: &EntityRow,
+    kind: Option<ReactionType>,
+) -> Result<Value> {
+    let latest = store::latest(tx, change.project.id, entity.id, kind)?;
+    let users = latest.into_iter().map(|user| {
+        json!({
+            "id": user.id, "name": user.name, "username": user.username, "avatar": user.avatar,
+        })
+    });
+    Ok(users.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn milestones_are_one_and_five_times_each_power_of_ten() {
+        let reached: Vec<i64> = (-5..=10_000).filter(|count| is_milestone(*count)).collect();
+        assert_eq!(reached, [10, 50, 100, 500, 1000, 5000, 10_000]);
+    }
+}
