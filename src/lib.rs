@@ -11,6 +11,7 @@ pub mod error;
 pub mod features;
 pub mod http;
 pub mod ids;
+pub mod images;
 pub mod jobs;
 pub mod logs;
 pub mod mail;

@@ -1,0 +1,77 @@
+//! JPEG, of all kinds but arithmetic and lossless ones. A file that ends early is refused rather
+//! than filled up with grey.
+
+use std::io::{BufRead, Seek};
+
+use zune_core::bytestream::{ZByteReaderTrait, ZCursor};
+use zune_core::colorspace::ColorSpace;
+use zune_core::options::DecoderOptions;
+use zune_jpeg::JpegDecoder;
+
+use super::{Found, METADATA_BYTES};
+use crate::images::picture::Picture;
+use crate::images::plan::Extent;
+
+/// A few bytes make a scan that goes over every pixel: files with hundreds of them exist only to
+/// keep decoders busy. Cameras and editors write about ten.
+const MOST_SCANS: u64 = 100;
+/// Most pixels that the scans may go over in all.
+const MOST_SCANNED: u64 = 2_000_000_000;
+
+fn decoder<T: ZByteReaderTrait>(file: T) -> JpegDecoder<T> {
+    let options = DecoderOptions::default()
+        .set_strict_mode(true)
+        .set_max_width(usize::from(u16::MAX))
+        .set_max_height(usize::from(u16::MAX))
+        .jpeg_set_out_colorspace(ColorSpace::RGB);
+    JpegDecoder::new_with_options(file, options)
+}
+
+pub(super) fn header(file: impl BufRead + Seek) -> Option<Found> {
+    let mut decoder = decoder(file);
+    decoder.decode_headers().ok()?;
+    let info = decoder.info()?;
+    let mut found = Found::bare((info.width.into(), info.height.into()));
+    found.exif = decoder.exif().cloned();
+    Some(found)
+}
+
+pub(super) fn decode(file: &[u8]) -> Option<Picture> {
+    let mut decoder = decoder(ZCursor::new(file));
+    decoder.decode_headers().ok()?;
+    let info = decoder.info()?;
+    let extent = Extent { width: info.width.into(), height: info.height.into() };
+    let scans = scans(file)?;
+    if scans > MOST_SCANS || scans * extent.pixels() > MOST_SCANNED {
+        return None;
+    }
+    let mut picture = Picture::rgb(extent, decoder.decode().ok()?)?;
+    // Profiles of other spaces, of CMYK above all, speak of what the decoder has converted away.
+    if matches!(decoder.input_colorspace(), Some(ColorSpace::YCbCr | ColorSpace::RGB)) {
+        let profile = decoder.icc_profile().filter(|profile| profile.len() <= METADATA_BYTES);
+        picture.convert_to_srgb(profile.as_deref());
+    }
+    Some(picture)
+}
+
+/// How many scans the image has; what follows its end is not looked at.
+fn scans(file: &[u8]) -> Option<u64> {
+    let mut scans = 0;
+    let mut rest = file.get(2..)?;
+    loop {
+        // Between segments and within the data of a scan alike, a marker is 0xff with something
+        // other than 0x00 or another 0xff behind it.
+        let at = rest.iter().position(|byte| *byte == 0xff)?;
+        let marker = *rest.get(at + 1)?;
+        match marker {
+            0xff => rest = rest.get(at + 1..)?,
+            0x00 | 0x01 | 0xd0..=0xd8 => rest = rest.get(at + 2..)?,
+            0xd9 => return Some(scans),
+            _ => {
+                scans += u64::from(marker == 0xda);
+                let length = u16::from_be_bytes([*rest.get(at + 2)?, *rest.get(at + 3)?]);
+                rest = rest.get(at + 2 + usize::from(length)..)?;
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Writing pictures as WebP, JPEG or PNG. Nothing but the EXIF block that is handed in is ever
+//! written beside the pixels.
+
+use std::error::Error;
+
+use webpx::{EncoderConfig, Stop};
+
+use super::Encoding;
+use super::picture::Picture;
+
+/// The largest EXIF block that every format can carry.
+const EXIF_BYTES: usize = 65_000;
+
+type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+
+#[derive(Debug)]
+pub(super) struct Encoder<'a> {
+    encoding: Encoding,
+    quality: u8,
+    exif: Option<&'a [u8]>,
+}
+
+impl<'a> Encoder<'a> {
+    pub fn new(encoding: Encoding, quality: u8, exif: Option<&'a [u8]>) -> Self {
+        let exif = exif.filter(|block| block.len() <= EXIF_BYTES);
+        Encoder { encoding, quality, exif }
+    }
+
+    /// Ends with an error when `stop` says so.
+    pub fn encode(&self, picture: &Picture, stop: &impl Stop) -> Result<Vec<u8>> {
+        stop.check().map_err(|reason| reason.to_string())?;
+        match self.encoding {
+            Encoding::Webp => self.webp(picture, stop),
+            Encoding::Jpeg => self.jpeg(picture),
+            Encoding::Png => self.png(picture),
+        }
+    }
+
+    fn webp(&self, picture: &Picture, stop: &impl Stop) -> Result<Vec<u8>> {
+        let mut config = EncoderConfig::new().quality(f32::from(self.quality));
+        if let Some(exif) = self.exif {
+            config = config.exif(exif);
+        }
+        let (extent, data) = (picture.extent(), picture.data());
+        let encoded = match picture.has_alpha() {
+            true => config.encode_rgba(data, extent.width, extent.height, stop),
+            false => config.encode_rgb(data, extent.width, extent.height, stop),
+        };
+        encoded.map_err(|error| error.to_string().into())
+    }
+
+    fn jpeg(&self, picture: &Picture) -> Result<Vec<u8>> {
+        let extent = picture.extent();
+        let mut file = Vec::new();
+        let mut encoder = jpeg_encoder::Encoder::new(&mut file, self.quality);
+        encoder.set_optimized_huffman_tables(true);
+        if let Some(exif) = self.exif {
+            encoder.add_exif_metadata(exif)?;
+        }
+        let (width, height) = (u16::try_from(extent.width)?, u16::try_from(extent.height)?);
+        encoder.encode(picture.data(), width, height, jpeg_encoder::ColorType::Rgb)?;
+        Ok(file)
+    }
+
+    fn png(&self, picture: &Picture) -> Result<Vec<u8>> {
+        let extent = picture.extent();
+        let mut info = png::Info::with_size(extent.width, extent.height);
+        info.bit_depth = png::BitDepth::Eight;
+        info.color_type = match picture.has_alpha() {
+            true => png::ColorType::Rgba,
+            false => png::ColorType::Rgb,
+        };
+        info.exif_metadata = self.exif.map(Into::into);
+        let mut file = Vec::new();
+        let encoder = png::Encoder::with_info(&mut file, info)?;
+        let mut writer = encoder.write_header()?;
+        writer.write_image_data(picture.data())?;
+        writer.finish()?;
+        Ok(file)
+    }
+}

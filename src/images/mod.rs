@@ -1,0 +1,96 @@
+//! Images: from what somebody uploaded to an original and variants that are safe to serve. Nothing
+//! of an upload is served as it came; everything is decoded within bounds and written anew.
+
+mod decode;
+mod encode;
+mod options;
+mod picture;
+mod plan;
+mod process;
+
+use std::path::PathBuf;
+
+pub use options::{Format, MissingKey, Options};
+pub use process::Processor;
+
+/// The form something was written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    Webp,
+    Jpeg,
+    Png,
+}
+
+impl Encoding {
+    pub fn name(self) -> &'static str {
+        match self {
+            Encoding::Webp => "webp",
+            Encoding::Jpeg => "jpeg",
+            Encoding::Png => "png",
+        }
+    }
+
+    pub fn extension(self) -> &'static str {
+        match self {
+            Encoding::Webp => "webp",
+            Encoding::Jpeg => "jpg",
+            Encoding::Png => "png",
+        }
+    }
+
+    pub fn mime(self) -> &'static str {
+        match self {
+            Encoding::Webp => "image/webp",
+            Encoding::Jpeg => "image/jpeg",
+            Encoding::Png => "image/png",
+        }
+    }
+
+    /// Most pixels on an edge that the format can say.
+    fn longest_edge(self) -> u32 {
+        match self {
+            Encoding::Webp => 16_383,
+            Encoding::Jpeg => 65_535,
+            Encoding::Png => i32::MAX as u32,
+        }
+    }
+}
+
+/// One file that was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    pub file: PathBuf,
+    pub width: u32,
+    pub height: u32,
+    /// In bytes.
+    pub size: u64,
+    pub encoding: Encoding,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Processed {
+    /// The source's, after it was turned as its orientation tag says.
+    pub width: u32,
+    pub height: u32,
+    pub source_format: &'static str,
+    pub original: Output,
+    /// In the order of their names in the options.
+    pub variants: Vec<(String, Output)>,
+}
+
+#[derive(Debug)]
+pub enum Failure {
+    /// Not an image, or not one that is accepted. The text says why.
+    Invalid(String),
+    /// The options ask for something that this image does not allow. The text says what.
+    Options(String),
+    /// Too many images are being worked on.
+    Busy,
+    Internal(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl Failure {
+    fn internal(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Failure::Internal(Box::new(error))
+    }
+}
