@@ -14,14 +14,16 @@ use crate::features;
 use crate::features::entities::pulse::Pulse;
 use crate::features::projects::registry::Registry;
 use crate::features::utils::Previews;
+use crate::http::body::BODY_MEMORY;
 use crate::http::client::RequestIds;
-use crate::http::dispatch::BODY_MEMORY;
 use crate::http::limits::Limiter;
 use crate::http::router::Router;
 use crate::mail::Mailer;
 use crate::metrics::Metrics;
 use crate::outbound::{Outbound, Resolver};
 use crate::random::Random;
+use crate::storage::Storage;
+use crate::storage::staging::Staging;
 
 /// A handle on the one application state; cheap to clone.
 #[derive(Debug, Clone)]
@@ -38,6 +40,8 @@ pub struct AppState {
     pub projects: Registry,
     pub limiter: Limiter,
     pub router: Router,
+    pub storage: Storage,
+    pub staging: Staging,
     pub mailer: Mailer,
     pub outbound: Outbound,
     pub previews: Previews,
@@ -87,6 +91,8 @@ impl App {
             projects: Registry::default(),
             limiter: Limiter::new(config.rate_limits),
             router: Router::new(features::operations())?,
+            storage: Storage::open(&config)?,
+            staging: Staging::open(&config.data_dir, config.staging_mebibytes)?,
             mailer,
             outbound: Outbound::new(config.outbound_allow.clone(), resolver),
             previews: Previews::default(),

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use crate::http::client::Cidr;
 use crate::http::limits::Scale;
+use crate::storage::AWS_VARIABLES;
 use source::Sources;
 
 #[derive(Debug, Clone)]
@@ -22,8 +23,13 @@ pub struct Config {
     pub database_url: String,
     pub database_pool: usize,
     pub sqlite_durable: bool,
+    /// `file://<directory>` or `s3://<bucket>/<prefix>`.
     pub storage: String,
     pub s3_path_style: bool,
+    /// The variables that S3 clients share, as they are set.
+    pub aws: Vec<(String, String)>,
+    /// How long the address of a stored file is good: `TOWNHALL_FILE_URL_TTL`.
+    pub file_url_ttl: Duration,
     pub secret_key: Option<String>,
     pub access_token_ttl: Duration,
     pub refresh_token_ttl: Duration,
@@ -43,6 +49,8 @@ pub struct Config {
     pub head_timeout: Duration,
     pub body_timeout: Duration,
     pub max_connections: usize,
+    /// What the files of all requests under way may take on disk together.
+    pub staging_mebibytes: usize,
     /// Every setting as it is, for `townhall config`.
     pub settings: Vec<Setting>,
 }
@@ -83,6 +91,11 @@ impl Config {
             })?,
             storage: from.text("storage", &default_storage)?,
             s3_path_style: from.parse("s3_path_style", "0", switch)?,
+            aws: AWS_VARIABLES
+                .iter()
+                .filter_map(|name| Some(((*name).to_owned(), env(name)?)))
+                .collect(),
+            file_url_ttl: from.parse("file_url_ttl", "24h", duration)?,
             secret_key: from.optional("secret_key")?,
             access_token_ttl: from.parse("access_token_ttl", "30m", duration)?,
             refresh_token_ttl: from.parse("refresh_token_ttl", "30d", duration)?,
@@ -111,6 +124,7 @@ impl Config {
             head_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
             max_connections: 10_000,
+            staging_mebibytes: 4096,
             settings: from.finish()?,
             data_dir,
         };

@@ -30,6 +30,14 @@ impl Fault {
         }))
     }
 
+    /// The same fault about an upload: clients look for its text under `error` and `message`.
+    pub fn about_upload(self, message: impl Into<String>) -> Error {
+        let message = message.into();
+        let mut extra = Map::new();
+        extra.insert("message".to_owned(), Value::String(message.clone()));
+        Error::Refused(Box::new(Refusal { fault: self, message: Some(message), extra }))
+    }
+
     /// The same fault with one more key in its body.
     pub fn with(self, key: &str, value: impl Into<Value>) -> Error {
         let mut extra = Map::new();

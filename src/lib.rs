@@ -21,4 +21,5 @@ pub mod random;
 pub mod schema;
 pub mod server;
 pub mod start;
+pub mod storage;
 pub mod time;

@@ -100,6 +100,7 @@ impl Metrics {
 fn method_label(method: &Method) -> &'static str {
     match method.as_str() {
         "GET" => "GET",
+        "HEAD" => "HEAD",
         "POST" => "POST",
         "PATCH" => "PATCH",
         "PUT" => "PUT",

@@ -7,12 +7,12 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
-use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, ORIGIN};
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, ORIGIN};
 use http::{HeaderMap, HeaderName, Method, Request};
-use http_body_util::BodyExt as _;
-use hyper::body::{Body as _, Incoming};
-use tokio::sync::{SemaphorePermit, TryAcquireError};
+use hyper::body::Incoming;
+use serde_json::Value;
+use tokio::sync::SemaphorePermit;
 
 use crate::app::App;
 use crate::auth::caller::Credential;
@@ -20,7 +20,11 @@ use crate::auth::credential::Presented;
 use crate::error::{Error, Fault, Result};
 use crate::features::projects::{self, Project, ProjectState};
 use crate::http::address::{Address, Scope};
+use crate::http::body::{
+    BODY_BROKEN, BODY_TIMEOUT, BODY_TOO_LARGE, UNSUPPORTED_ENCODING, check_encoding, read_whole,
+};
 use crate::http::limits::Standing;
+use crate::http::multipart::{ReadForm, Uploads, read_form};
 use crate::http::operation::{Arrival, Operation, Run, ServerCall};
 use crate::http::query::pairs;
 use crate::http::render::{self, Context};
@@ -31,14 +35,7 @@ use crate::ids::ProjectId;
 
 pub const ROUTE_NOT_FOUND: Fault = Fault::new(404, "route/not-found", "Route not found");
 pub const INVALID_JSON: Fault = Fault::new(400, "request/invalid-json", "Invalid JSON");
-pub const BODY_TOO_LARGE: Fault =
-    Fault::new(413, "request/body-too-large", "The body is larger than 2 MiB");
 pub const URI_TOO_LONG: Fault = Fault::new(414, "request/uri-too-long", "The address is too long");
-pub const UNSUPPORTED_ENCODING: Fault =
-    Fault::new(415, "request/unsupported-encoding", "Compressed bodies are not supported");
-pub const BODY_TIMEOUT: Fault =
-    Fault::new(408, "request/timeout", "The body did not arrive in time");
-pub const BODY_BROKEN: Fault = Fault::new(400, "request/broken", "The body could not be read");
 pub const HEAD_TOO_LARGE: Fault =
     Fault::new(431, "request/headers-too-large", "The headers are too large");
 
@@ -58,13 +55,8 @@ pub const GENERAL_FAULTS: &[Fault] = &[
     crate::auth::credential::PROJECT_MISMATCH,
 ];
 
-const MAX_JSON_BODY: usize = 2 * 1024 * 1024;
-/// So much of a body that is too large is read all the same, and dropped: a client that is still
-/// sending would otherwise meet a broken pipe instead of the answer.
-const MAX_DISCARDED: usize = 4 * MAX_JSON_BODY;
-/// Bytes of all bodies under way together.
-pub const BODY_MEMORY: usize = 256 * 1024 * 1024;
 const FORM: &str = "application/x-www-form-urlencoded";
+const MULTIPART: &str = "multipart/form-data";
 const MAX_URI: usize = 8 * 1024;
 /// The connection's buffer bounds a head too, but only to about twice its size.
 const MAX_HEADERS: usize = 32 * 1024;
@@ -199,7 +191,7 @@ async fn answer(
         project.require(bundle)?;
     }
 
-    let (body, _memory) = read_body(app, &head.headers, body).await?;
+    let content = read_content(app, operation, version, &project, &head.headers, body).await?;
     let Run::Project(run) = &operation.run else { return Err(ROUTE_NOT_FOUND.into()) };
     let arrival = Arrival {
         app: app.clone(),
@@ -211,8 +203,9 @@ async fn answer(
         params: route.params,
         query: pairs(head.uri.query().unwrap_or_default()),
         query_text: head.uri.query().unwrap_or_default().to_owned(),
-        body,
-        parsed_body: OnceLock::new(),
+        body: content.body,
+        parsed_body: content.parsed,
+        uploads: content.uploads,
         form,
         wants_html: header_has(&head.headers, ACCEPT, "text/html"),
         network,
@@ -270,7 +263,15 @@ async fn server_operation(
     let client = client::address(peer, &head.headers, &app.config.trusted_proxies);
     seen.standing = limit(app, route.operation, None, client)?;
     let Run::Server(run) = &route.operation.run else { return Err(ROUTE_NOT_FOUND.into()) };
-    run(ServerCall { app: app.clone(), headers: head.headers, client }).await
+    run(ServerCall {
+        app: app.clone(),
+        method: head.method,
+        params: route.params,
+        query: pairs(head.uri.query().unwrap_or_default()),
+        headers: head.headers,
+        client,
+    })
+    .await
 }
 
 async fn find_project(app: &App, named: &str) -> Result<Arc<Project>> {
@@ -299,46 +300,34 @@ fn limit(
     })
 }
 
-/// The whole body, within its size and time, and its share of the memory for bodies, which is
-/// held as long as the request is under way.
-async fn read_body<'a>(
-    app: &'a App,
-    headers: &HeaderMap,
-    mut body: Incoming,
-) -> Result<(Bytes, Option<SemaphorePermit<'a>>)> {
-    if body.is_end_stream() {
-        return Ok((Bytes::new(), None));
-    }
-    let encoding = headers.get(CONTENT_ENCODING).map(|value| value.as_bytes());
-    if encoding.is_some_and(|encoding| !encoding.eq_ignore_ascii_case(b"identity")) {
-        return Err(UNSUPPORTED_ENCODING.into());
-    }
-    let reading = async {
-        let mut whole = BytesMut::new();
-        let mut memory = app.body_memory.try_acquire_many(0).map_err(no_memory)?;
-        let mut too_large = body.size_hint().lower() > MAX_JSON_BODY as u64;
-        let mut read = 0;
-        while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|_| Error::from(BODY_BROKEN))?;
-            let Ok(data) = frame.into_data() else { continue };
-            read += data.len();
-            too_large |= read > MAX_JSON_BODY;
-            if !too_large {
-                let size = u32::try_from(data.len()).unwrap_or(u32::MAX);
-                memory.merge(app.body_memory.try_acquire_many(size).map_err(no_memory)?);
-                whole.extend_from_slice(&data);
-            } else if read > MAX_DISCARDED {
-                break;
-            }
-        }
-        if too_large { Err(BODY_TOO_LARGE.into()) } else { Ok((whole.freeze(), Some(memory))) }
-    };
-    let in_time = tokio::time::timeout(app.config.body_timeout, reading).await;
-    in_time.unwrap_or_else(|_| Err(BODY_TIMEOUT.into()))
+/// The body of a request, read in the way that its operation and its type ask for.
+struct Content<'a> {
+    body: Bytes,
+    parsed: OnceLock<Value>,
+    uploads: Uploads,
+    /// Held as long as the request is under way.
+    _memory: Option<SemaphorePermit<'a>>,
 }
 
-fn no_memory(_: TryAcquireError) -> Error {
-    Error::Busy("too many bodies are being read")
+async fn read_content<'a>(
+    app: &'a App,
+    operation: &Operation,
+    version: Version,
+    project: &Project,
+    headers: &HeaderMap,
+    body: Incoming,
+) -> Result<Content<'a>> {
+    check_encoding(headers)?;
+    let Some(form) = operation.form.filter(|_| header_has(headers, CONTENT_TYPE, MULTIPART)) else {
+        let (body, memory) = read_whole(app, body).await?;
+        let (parsed, uploads) = (OnceLock::new(), Uploads::default());
+        return Ok(Content { body, parsed, uploads, _memory: memory });
+    };
+    let invalid = operation.invalid.body_in(version);
+    let ReadForm { texts, uploads, memory } =
+        read_form(app, project, form, invalid, headers, body).await?;
+    let (body, parsed) = (Bytes::new(), OnceLock::from(texts));
+    Ok(Content { body, parsed, uploads, _memory: Some(memory) })
 }
 
 /// The future's outcome, or `None` if it panicked: the request fails, the connection lives.

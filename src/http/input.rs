@@ -46,6 +46,10 @@ impl Invalid {
         }
     }
 
+    pub fn body_in(&self, version: Version) -> Fault {
+        self.v6_body.filter(|_| version == Version::V6).unwrap_or(self.body)
+    }
+
     pub fn faults(&self) -> impl Iterator<Item = Fault> {
         let always = [Some(self.params), Some(self.query), Some(self.body)];
         always
@@ -192,8 +196,7 @@ pub fn read_body<T: DeserializeOwned>(arrival: &Arrival, value: &Value) -> Resul
 }
 
 fn body_fault(arrival: &Arrival) -> Fault {
-    let invalid = &arrival.operation.invalid;
-    in_v6(arrival, invalid.v6_body).unwrap_or(invalid.body)
+    arrival.operation.invalid.body_in(arrival.version)
 }
 
 fn query_fault(arrival: &Arrival) -> Fault {

@@ -4,6 +4,7 @@
 //! the checks and the OpenAPI document all read that one declaration.
 
 pub mod address;
+pub mod body;
 pub mod client;
 pub mod cors;
 pub mod dispatch;
@@ -12,6 +13,7 @@ pub mod input;
 pub mod json;
 pub mod limits;
 pub mod nested;
+pub mod multipart;
 pub mod openapi;
 pub mod operation;
 pub mod page;

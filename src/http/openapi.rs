@@ -29,7 +29,7 @@ pub fn document(version: Option<Version>) -> Value {
         for prefix in prefixes(operation, version) {
             let mut described = described.clone();
             described["operationId"] = operation_id(&prefix, operation.name).into();
-            let path = format!("{prefix}{}", operation.path);
+            let path = documented_path(&prefix, operation);
             let methods = paths.entry(path).or_insert_with(|| json!({}));
             methods[operation.method.as_str().to_lowercase()] = described;
         }
@@ -80,7 +80,10 @@ pub fn faults(operation: &Operation) -> Vec<Fault> {
         Credential::Key => faults.push(ELEVATED_AUTH_REQUIRED),
         Credential::User | Credential::UserOrKey => faults.push(operation.user_gone),
     }
-    if operation.bundle.is_some() {
+    if let Some(form) = operation.form {
+        faults.extend(form.faults());
+    }
+    if operation.bundle.is_some() || operation.form.is_some() {
         faults.push(TABLES_NOT_AVAILABLE);
     }
     if !operation.open_to_suspended {
@@ -95,6 +98,11 @@ fn prefixes(operation: &Operation, version: Option<Version>) -> Vec<String> {
     }
     let versions = version.map_or(Version::ALL.to_vec(), |version| vec![version]);
     versions.iter().map(|version| format!("/{}/{{projectId}}", version.segment())).collect()
+}
+
+/// The path as the document knows it: there a parameter is a parameter, however long.
+pub fn documented_path(prefix: &str, operation: &Operation) -> String {
+    format!("{prefix}{}", operation.path.replace("{*", "{"))
 }
 
 /// `v8-fetch-user`: unique in the document, and fit to name a function of a generated client.
@@ -138,7 +146,13 @@ fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
             json!({ "requests": rate.max, "seconds": rate.window.as_secs() });
     }
     if let Some(body) = input.body {
-        let mut content = json!({ "application/json": { "schema": body } });
+        let mut content = json!({});
+        if operation.form.is_none_or(|form| !form.only) {
+            content["application/json"] = json!({ "schema": body });
+        }
+        if let Some(form) = operation.form {
+            content["multipart/form-data"] = json!({ "schema": form.schema(body.as_value()) });
+        }
         if operation.takes_forms {
             content["application/x-www-form-urlencoded"] = json!({ "schema": body });
         }
@@ -228,7 +242,7 @@ mod tests {
         for operation in features::operations() {
             for prefix in prefixes(operation, None) {
                 let method = operation.method.as_str().to_lowercase();
-                let described = &document["paths"][format!("{prefix}{}", operation.path)][method];
+                let described = &document["paths"][documented_path(&prefix, operation)][method];
                 assert!(described["operationId"].is_string(), "{operation:?}");
             }
         }

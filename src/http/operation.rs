@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
-use schemars::SchemaGenerator;
+use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
 use crate::app::App;
@@ -19,6 +19,7 @@ use crate::error::{Error, Fault, Result};
 use crate::features::projects::{Bundle, Project};
 use crate::http::input::{Input, InputDoc, Invalid};
 use crate::http::limits::RateLimit;
+use crate::http::multipart::{Form, Uploads};
 use crate::http::reply::{Reply, ReplyDoc, Response};
 use crate::http::version::Version;
 use crate::time::Timestamp;
@@ -47,6 +48,8 @@ pub struct Operation {
     pub errors: &'static [Fault],
     /// A form's encoding is understood beside JSON, for the page that posts to it.
     pub takes_forms: bool,
+    /// Files are taken in a form, and how its fields are read.
+    pub form: Option<&'static Form>,
     /// Replies that hold tokens or personal data are kept out of every cache.
     pub no_store: bool,
     /// A missing or unusable credential is refused in plain text under every version.
@@ -89,6 +92,8 @@ pub struct Arrival {
     pub query_text: String,
     pub body: Bytes,
     pub parsed_body: OnceLock<Value>,
+    /// The files of a form, in the order of their parts.
+    pub uploads: Uploads,
     /// The body is a form's, not JSON.
     pub form: bool,
     /// The caller is a browser that wants a page.
@@ -126,6 +131,10 @@ impl<A> Call<A> {
 #[derive(Debug)]
 pub struct ServerCall {
     pub app: App,
+    pub method: Method,
+    /// Objects of strings.
+    pub params: Value,
+    pub query: Value,
     pub headers: HeaderMap,
     /// The client's own address, also behind a trusted proxy.
     pub client: IpAddr,
@@ -174,6 +183,7 @@ impl Operation {
             invalid,
             errors: &[],
             takes_forms: false,
+            form: None,
             no_store: false,
             plain_refusals: false,
             input: |generator| {
@@ -212,6 +222,7 @@ impl Operation {
             invalid: Invalid::all(crate::http::dispatch::INVALID_JSON),
             errors: &[],
             takes_forms: false,
+            form: None,
             no_store: false,
             plain_refusals: false,
             input: |_| InputDoc::default(),
@@ -250,6 +261,25 @@ impl Operation {
 
     pub fn takes_forms(self) -> Self {
         Operation { takes_forms: true, ..self }
+    }
+
+    pub fn takes_files(self, form: &'static Form) -> Self {
+        Operation { form: Some(form), ..self }
+    }
+
+    /// Another method than GET, for an operation of the server itself.
+    pub fn method(self, method: Method) -> Self {
+        Operation { id: format!("{method} {}", self.path), method, ..self }
+    }
+
+    /// The path and query parameters of an operation of the server itself, as OpenAPI shows them.
+    pub fn parameters<P: JsonSchema, Q: JsonSchema>(self) -> Self {
+        let input = |generator: &mut SchemaGenerator| InputDoc {
+            params: Some(P::json_schema(generator)),
+            query: vec![Q::json_schema(generator)],
+            body: None,
+        };
+        Operation { input, ..self }
     }
 
     pub fn no_store(self) -> Self {

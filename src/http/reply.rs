@@ -1,16 +1,105 @@
 //! Answers: what a handler returns, how it becomes bytes, and how it is described in OpenAPI.
 
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
 use bytes::Bytes;
+use futures_util::StreamExt as _;
 use http::header::{CONTENT_TYPE, HeaderName, LOCATION};
 use http::{HeaderValue, StatusCode};
 use http_body_util::Full;
+use hyper::body::{Frame, SizeHint};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
+use crate::storage::Chunks;
 
-pub type Body = Full<Bytes>;
 pub type Response = http::Response<Body>;
+
+/// Bytes at hand, or the chunks of a file as they are read.
+#[derive(Debug)]
+pub enum Body {
+    Whole(Full<Bytes>),
+    File(FileBody),
+}
+
+pub struct FileBody {
+    chunks: Chunks,
+    left: u64,
+}
+
+impl Body {
+    /// Exactly `size` bytes: a file that turns out to be shorter breaks the connection off.
+    pub fn file(chunks: Chunks, size: u64) -> Self {
+        Body::File(FileBody { chunks, left: size })
+    }
+}
+
+impl Default for Body {
+    fn default() -> Self {
+        Body::Whole(Full::default())
+    }
+}
+
+impl hyper::body::Body for Body {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        match self.get_mut() {
+            Body::Whole(whole) => {
+                Pin::new(whole).poll_frame(context).map_err(|never| match never {})
+            }
+            Body::File(file) => file.poll_next(context).map_ok(Frame::data),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Body::Whole(whole) => whole.is_end_stream(),
+            Body::File(file) => file.left == 0,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Body::Whole(whole) => whole.size_hint(),
+            Body::File(file) => SizeHint::with_exact(file.left),
+        }
+    }
+}
+
+impl FileBody {
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        if self.left == 0 {
+            return Poll::Ready(None);
+        }
+        self.chunks.poll_next_unpin(context).map(|chunk| match chunk {
+            Some(Ok(mut chunk)) => {
+                chunk.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
+                self.left -= chunk.len() as u64;
+                Some(Ok(chunk))
+            }
+            Some(Err(error)) => {
+                tracing::error!(%error, "a stored file could not be read to its end");
+                Some(Err(error))
+            }
+            None => Some(Err(io::ErrorKind::UnexpectedEof.into())),
+        })
+    }
+}
+
+impl fmt::Debug for FileBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FileBody({} bytes)", self.left)
+    }
+}
 
 pub const JSON: &str = "application/json; charset=utf-8";
 pub const TEXT: &str = "text/plain; charset=utf-8";
@@ -29,7 +118,7 @@ pub trait Reply: Send + 'static {
 }
 
 pub fn with_body(status: StatusCode, media: &'static str, body: impl Into<Bytes>) -> Response {
-    let mut response = Response::new(Full::new(body.into()));
+    let mut response = Response::new(Body::Whole(Full::new(body.into())));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
     response

@@ -94,7 +94,8 @@ async fn ready(call: ServerCall) -> Result<Readiness> {
     let app = &call.app;
     let accepting = !app.is_draining();
     let database = matches!(tokio::time::timeout(PATIENCE, app.db.ping()).await, Ok(Ok(())));
-    let storage = app.config.data_dir_is_writable();
+    let stored = tokio::time::timeout(PATIENCE, app.storage.check()).await;
+    let storage = app.config.data_dir_is_writable() && matches!(stored, Ok(Ok(())));
     Ok(Readiness {
         status: (accepting && database && storage).into(),
         checks: Checks {

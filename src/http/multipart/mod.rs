@@ -1,0 +1,120 @@
+//! Forms with files. An operation that takes them says so with a [`Form`]: which text fields hold
+//! JSON, which are switches, and where files may be. The texts then become the same JSON object
+//! that a JSON body would have been, and are read by the same types; the files wait, staged.
+
+mod file;
+mod head;
+mod parser;
+mod read;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use schemars::SchemaGenerator;
+use serde_json::{Map, Value, json};
+
+use crate::error::{Fault, Result};
+use crate::http::input::{Input, InputDoc};
+use crate::http::operation::Arrival;
+use crate::storage::staging::Staged;
+
+pub(super) use read::{ReadForm, read_form};
+
+/// The largest file: 50 MB, as the contract counts them.
+pub const MAX_FILE: u64 = 52_428_800;
+
+/// How an operation reads a `multipart/form-data` body. Other text fields are strings.
+#[derive(Debug)]
+pub struct Form {
+    /// Text fields that hold JSON.
+    pub json: &'static [&'static str],
+    /// Text fields that are `true` or `false`.
+    pub flags: &'static [&'static str],
+    /// Text fields that are cleared by an empty text.
+    pub cleared: &'static [&'static str],
+    pub files: &'static [FileField],
+    /// Whether JSON is no choice, because there is always a file.
+    pub only: bool,
+}
+
+#[derive(Debug)]
+pub struct FileField {
+    pub name: &'static str,
+    /// How many parts of this name there may be.
+    pub most: usize,
+    /// How a refusal calls the file, as in `Image "x.png" exceeds 50MB limit.`; without it the
+    /// fault's own text is used.
+    pub called: Option<&'static str>,
+    pub too_large: Fault,
+    pub too_many: Fault,
+}
+
+impl Form {
+    pub fn faults(&self) -> impl Iterator<Item = Fault> {
+        self.files.iter().flat_map(|field| [field.too_large, field.too_many])
+    }
+
+    /// The file fields as OpenAPI shows them, beside those of the body.
+    pub fn schema(&self, body: &Value) -> Value {
+        let file = json!({ "type": "string", "contentMediaType": "application/octet-stream" });
+        let fields = self.files.iter().map(|field| {
+            let many = json!({ "type": "array", "maxItems": field.most, "items": file });
+            (field.name.to_owned(), if field.most == 1 { file.clone() } else { many })
+        });
+        let files = json!({ "type": "object", "properties": Map::from_iter(fields) });
+        json!({ "allOf": [body, files] })
+    }
+}
+
+/// One file of a form, staged. It is there as long as this value is.
+#[derive(Debug, Clone)]
+pub struct Upload {
+    pub field: &'static str,
+    /// As the client calls it: anything, or nothing.
+    pub file_name: String,
+    /// As the client says: anything that is a media type.
+    pub mime: String,
+    pub size: u64,
+    path: PathBuf,
+    staged: Arc<Staged>,
+}
+
+impl Upload {
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The directory of the request, for what is made of the file.
+    pub fn staged(&self) -> &Arc<Staged> {
+        &self.staged
+    }
+}
+
+/// The files of a form, in the order of their parts; none of a JSON body.
+#[derive(Debug, Clone, Default)]
+pub struct Uploads(Vec<Upload>);
+
+impl Uploads {
+    /// Takes out the files of one field.
+    pub fn take(&mut self, field: &str) -> Vec<Upload> {
+        self.0.extract_if(.., |upload| upload.field == field).collect()
+    }
+
+    /// Takes out the file of a field that may have one.
+    pub fn take_one(&mut self, field: &str) -> Option<Upload> {
+        self.take(field).pop()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Input for Uploads {
+    fn extract(arrival: &Arrival) -> Result<Self> {
+        Ok(arrival.uploads.clone())
+    }
+
+    /// The fields are the form's own, which the operation declares.
+    fn describe(_: &mut InputDoc, _: &mut SchemaGenerator) {}
+}

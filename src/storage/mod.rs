@@ -1,0 +1,98 @@
+//! Where the bytes of files live: a directory of this machine, or a bucket that speaks S3.
+//!
+//! A key is `<projectId>/<relative path>`. What `put` has answered is durable, so a row that
+//! names an object may be committed after it; what is missing reads as `None`, never as an error.
+
+mod local;
+mod s3;
+pub mod staging;
+
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+
+use bytes::Bytes;
+use futures_util::stream::BoxStream;
+
+use crate::config::Config;
+use crate::error::Error;
+use local::Local;
+use s3::S3;
+pub use s3::VARIABLES as AWS_VARIABLES;
+
+pub type Chunks = BoxStream<'static, io::Result<Bytes>>;
+
+#[derive(Debug)]
+pub enum Storage {
+    Local(Local),
+    S3(Box<S3>),
+}
+
+impl Storage {
+    /// Fails, in one line, on an address that is neither `file://…` nor `s3://…`.
+    pub fn open(config: &Config) -> Result<Self, String> {
+        if let Some(directory) = config.storage.strip_prefix("file://") {
+            return Ok(Storage::Local(Local::open(directory)?));
+        }
+        if let Some(bucket) = config.storage.strip_prefix("s3://") {
+            let bucket = S3::open(bucket, &config.aws, config.s3_path_style)?;
+            return Ok(Storage::S3(Box::new(bucket)));
+        }
+        Err(format!("TOWNHALL_STORAGE: `{}` is no file:// or s3:// address", config.storage))
+    }
+
+    /// Stores a staged file under a key. The staged file may be gone afterwards.
+    pub async fn put(&self, key: &str, staged: &Path) -> Result<(), Error> {
+        let stored = match self {
+            Storage::Local(local) => local.put(key, staged).await,
+            Storage::S3(bucket) => bucket.put(key, staged).await,
+        };
+        stored.map_err(unavailable)
+    }
+
+    /// The bytes of an object, or of a part of it.
+    pub async fn read(
+        &self,
+        key: &str,
+        range: Option<Range<u64>>,
+    ) -> Result<Option<Chunks>, Error> {
+        let opened = match self {
+            Storage::Local(local) => local.read(key, range).await,
+            Storage::S3(bucket) => bucket.read(key, range).await,
+        };
+        match opened {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            opened => opened.map(Some).map_err(unavailable),
+        }
+    }
+
+    /// Removes everything below a prefix, which names whole segments. Nothing there is fine.
+    pub async fn remove_under(&self, prefix: &str) -> Result<(), Error> {
+        let removed = match self {
+            Storage::Local(local) => local.remove_under(prefix).await,
+            Storage::S3(bucket) => bucket.remove_under(prefix).await,
+        };
+        removed.map_err(unavailable)
+    }
+
+    /// Whether files can be stored and read right now.
+    pub async fn check(&self) -> io::Result<()> {
+        match self {
+            Storage::Local(local) => local.check(),
+            Storage::S3(bucket) => bucket.check().await,
+        }
+    }
+}
+
+/// The caller may come back; the log is told why.
+pub(crate) fn unavailable(error: io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            Error::Busy("the server is out of disk space")
+        }
+        _ => {
+            tracing::error!(%error, "the storage failed");
+            Error::Busy("the storage cannot be reached")
+        }
+    }
+}

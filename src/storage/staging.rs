@@ -1,0 +1,143 @@
+//! The staging directory: where the files of a form wait until their request has been decided.
+//!
+//! What all requests together may hold here is bounded, a part of the disk always stays free, and
+//! a directory goes with the request that made it. What a crash leaves behind goes at the next start.
+
+use std::fs::{self, DirBuilder};
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::error::{Error, Result};
+use crate::random::{Random, hex};
+use crate::storage::unavailable;
+
+const MIB: u64 = 1024 * 1024;
+/// Uploads leave this much of the disk alone: the database needs it more.
+const RESERVE: u64 = 256 * MIB;
+
+#[derive(Debug)]
+pub struct Staging {
+    root: PathBuf,
+    /// One permit for each mebibyte.
+    budget: Arc<Semaphore>,
+}
+
+impl Staging {
+    /// Empties the directory: whatever is there belongs to requests that are gone.
+    pub fn open(data_dir: &Path, mebibytes: usize) -> Result<Self, String> {
+        let root = data_dir.join("staging");
+        let emptied = match fs::remove_dir_all(&root) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            other => other,
+        };
+        emptied
+            .and_then(|()| DirBuilder::new().recursive(true).mode(0o700).create(&root))
+            .map_err(|error| format!("the directory {} cannot be made: {error}", root.display()))?;
+        Ok(Staging { root, budget: Arc::new(Semaphore::new(mebibytes)) })
+    }
+
+    /// A new directory, gone when the last handle on it is.
+    pub async fn directory(&self, random: &Random) -> Result<Arc<Staged>> {
+        let path = self.root.join(hex(&random.bytes::<16>()));
+        let made = path.clone();
+        let made = tokio::task::spawn_blocking(move || {
+            DirBuilder::new().recursive(true).mode(0o700).create(made)
+        });
+        made.await.map_err(Error::internal)?.map_err(unavailable)?;
+        let account = Mutex::new(Account::default());
+        Ok(Arc::new(Staged { path, budget: self.budget.clone(), account }))
+    }
+}
+
+/// One request's directory.
+#[derive(Debug)]
+pub struct Staged {
+    path: PathBuf,
+    budget: Arc<Semaphore>,
+    account: Mutex<Account>,
+}
+
+#[derive(Debug, Default)]
+struct Account {
+    used: u64,
+    held: Option<OwnedSemaphorePermit>,
+}
+
+impl Staged {
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Asks for room before it is used, or accounts for what has been written all the same.
+    pub fn reserve(&self, bytes: u64) -> Result<()> {
+        let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
+        account.used += bytes;
+        let held = account.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let wanted = usize::try_from(account.used.div_ceil(MIB)).unwrap_or(usize::MAX);
+        let Some(missing) = wanted.checked_sub(held).filter(|missing| *missing > 0) else {
+            return Ok(());
+        };
+        let space = rustix::fs::statvfs(&self.path).map_err(|error| unavailable(error.into()))?;
+        if space.f_bavail.saturating_mul(space.f_frsize) < RESERVE {
+            return Err(Error::Busy("the server is out of disk space"));
+        }
+        let missing = u32::try_from(missing).unwrap_or(u32::MAX);
+        let more = self.budget.clone().try_acquire_many_owned(missing);
+        let more = more.map_err(|_| Error::Busy("too many uploads are under way"))?;
+        match &mut account.held {
+            Some(held) => held.merge(more),
+            none => *none = Some(more),
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        let path = std::mem::take(&mut self.path);
+        let held = self.account.get_mut().unwrap_or_else(PoisonError::into_inner).held.take();
+        let remove = move || {
+            if let Err(error) = fs::remove_dir_all(&path)
+                && error.kind() != ErrorKind::NotFound
+            {
+                tracing::warn!(%error, "staged files could not be removed");
+            }
+            // The room is free only now.
+            drop(held);
+        };
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn_blocking(remove)),
+            Err(_) => remove(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn room_is_bounded_over_all_requests_and_comes_back() {
+        let root = std::env::temp_dir().join(format!("townhall-staging-{}", std::process::id()));
+        fs::create_dir_all(root.join("staging/left behind")).unwrap();
+        let staging = Staging::open(&root, 3).unwrap();
+        assert_eq!(fs::read_dir(root.join("staging")).unwrap().count(), 0);
+
+        let random = Random::seeded(1);
+        let one = staging.directory(&random).await.unwrap();
+        let two = staging.directory(&random).await.unwrap();
+        one.reserve(MIB).unwrap();
+        one.reserve(1).unwrap();
+        assert_eq!(staging.budget.available_permits(), 1);
+        two.reserve(MIB).unwrap();
+        assert!(matches!(two.reserve(1), Err(Error::Busy(_))));
+        let path = one.path().to_owned();
+        drop(one);
+        let _room = staging.budget.acquire_many(2).await.unwrap();
+        assert!(!path.exists(), "room comes back once the files are gone");
+    }
+}
