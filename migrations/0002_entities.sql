@@ -47,7 +47,8 @@ CREATE TABLE entities (
     -- No action: whoever deletes a user first takes them off what they wrote.
     FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id)
 ) {strict};
-CREATE UNIQUE INDEX entities_foreign_id ON entities (project_id, foreign_id) WHERE deleted_at IS NULL;
+CREATE UNIQUE INDEX entities_foreign_id ON entities (project_id, foreign_id)
+    WHERE foreign_id IS NOT NULL AND deleted_at IS NULL;
 
 -- The feeds: of the project, of a space, of a source, of what is in neither, of an author.
 CREATE INDEX entities_new ON entities (project_id, created_at DESC, id DESC) WHERE is_listed;

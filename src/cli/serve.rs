@@ -159,31 +159,39 @@ async fn create_demo(app: &App) -> CommandResult<(ProjectId, ProjectSecrets)> {
     Ok((id, created.await.map_err(plain)?))
 }
 
-/// Three lines to paste.
+/// Three lines to paste: Ada posts, Grace likes it, anybody reads the feed. None of them depends on
+/// what a shell remembers of the one before.
 async fn tour(app: &App, project: ProjectId) -> CommandResult<String> {
     let now = app.clock.now();
-    let seed = TokenSeed::draw(&app.tokens, &app.random, now);
+    let seeds = DEMO_USERS.map(|_| TokenSeed::draw(&app.tokens, &app.random, now));
     let signed_in = app.db.write(move |tx| {
-        let ada = users::find_by_username(tx, project, DEMO_USERS[0].0)?;
-        ada.map(|ada| session::open(tx, project, ada.id, seed)).transpose()
+        let mut tokens = Vec::new();
+        for ((username, _), seed) in DEMO_USERS.iter().zip(seeds) {
+            if let Some(user) = users::find_by_username(tx, project, username)? {
+                tokens.push(session::open(tx, project, user.id, seed)?);
+            }
+        }
+        Ok(tokens)
     });
-    let Some(token) = signed_in.await.map_err(plain)? else {
+    let tokens = signed_in.await.map_err(plain)?;
+    let [ada, grace] = tokens.as_slice() else {
         return Ok(String::new());
     };
-    let access = app.tokens.access(project, token.user_id, token.family_id, now);
+    let [ada, grace] =
+        [ada, grace].map(|token| app.tokens.access(project, token.user_id, token.family_id, now));
     let base = format!("{}/v8/{project}", app.config.public_url);
-    let user = token.user_id;
+    let json = "-H 'Content-Type: application/json'";
     let mut text = String::from("Try it:\n\n");
     let _ = writeln!(
         text,
-        "curl -s '{base}/auth/sign-in' -H 'Content-Type: application/json' \
-         -d '{{\"email\":\"ada@example.com\",\"password\":\"{DEMO_PASSWORD}\"}}'\n"
+        "curl -s '{base}/entities' -H 'Authorization: Bearer {ada}' {json} \
+         -d '{{\"title\":\"Hello\",\"content\":\"Notes on the analytical engine\"}}'\n"
     );
     let _ = writeln!(
         text,
-        "curl -s -X PATCH '{base}/users/{user}' -H 'Authorization: Bearer {access}' \
-         -H 'Content-Type: application/json' -d '{{\"bio\":\"Notes on the analytical engine\"}}'\n"
+        "curl -s \"{base}/entities/$(curl -s '{base}/entities?limit=1' | cut -d '\"' -f 6)/reactions\" \
+         -H 'Authorization: Bearer {grace}' {json} -d '{{\"reactionType\":\"love\"}}'\n"
     );
-    let _ = writeln!(text, "curl -s '{base}/users/suggestions?query=a'");
+    let _ = writeln!(text, "curl -s '{base}/entities?sortBy=hot&include=user'");
     Ok(text)
 }

@@ -131,6 +131,11 @@ impl<'a> Conn<'a> {
             Link::Sqlite(connection) => connection.run(text, args, sink),
             Link::Postgres(session) => session.run(text, args, sink),
         };
+        self.noted(result)
+    }
+
+    /// The result, its failure kept for whoever decides about the transaction.
+    fn noted<T>(&self, result: Result<T, Failed>) -> Result<T, Error> {
         result.map_err(|failed| {
             let mut failure = self.failure.borrow_mut();
             // Outside a transaction a closure may go on after a refusal, but not after a lost connection.
@@ -199,6 +204,18 @@ impl<'a> Tx<'a> {
     /// The row. None, or more than one, is an error.
     pub fn one<S: Statement>(&self, statement: &S, args: &[Value<'_>]) -> Result<S::Row, Error> {
         self.conn.exactly_one(statement, args)
+    }
+
+    /// Runs a command whose outcome the closure does not wait for: on PostgreSQL it travels together
+    /// with what comes next. Should it fail, the transaction fails with its error.
+    pub fn later(&self, command: &Command<()>, args: &[Value<'_>]) -> Result<(), Error> {
+        let Link::Postgres(session) = self.conn.link else {
+            return self.execute(command, args).map(drop);
+        };
+        if self.is_lost() {
+            return Err(Error::Aborted);
+        }
+        self.conn.noted(session.later(command.inner(), args))
     }
 
     /// Runs a command and tells how many rows it touched.

@@ -22,6 +22,21 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
+    /// The same, free of what it was made from.
+    pub(crate) fn into_owned(self) -> Value<'static> {
+        match self {
+            Value::Null => Value::Null,
+            Value::Bool(value) => Value::Bool(value),
+            Value::Int(value) => Value::Int(value),
+            Value::Real(value) => Value::Real(value),
+            Value::Text(text) => Value::Text(Cow::Owned(text.into_owned())),
+            Value::Blob(bytes) => Value::Blob(Cow::Owned(bytes.into_owned())),
+            Value::Uuid(uuid) => Value::Uuid(uuid),
+            Value::Json(text) => Value::Json(Cow::Owned(text.into_owned())),
+            Value::Uuids(list) => Value::Uuids(list),
+        }
+    }
+
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Value::Null => "null",

@@ -114,6 +114,5 @@ fn change(
         args.push(scope.into());
         args.push(by.into());
     }
-    tx.execute(&Command::<()>::built("entities::counts::change", text), &args)?;
-    Ok(())
+    Ok(tx.later(&Command::<()>::built("entities::counts::change", text), &args)?)
 }

@@ -258,7 +258,7 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> 
         let duplicate = DUPLICATE_FOREIGN_ID.with("field", "foreignId");
         crate::error::Error::from(error).on_unique("entities_foreign_id", duplicate)
     })?;
-    tx.execute(&INSERT_BODY, &body(project, e))?;
+    tx.later(&INSERT_BODY, &body(project, e))?;
     if !e.is_draft {
         insert_terms(tx, project, e, terms)?;
     }
@@ -280,9 +280,9 @@ pub fn update(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> 
             e.updated_at
         ],
     )?;
-    tx.execute(&UPDATE_BODY, &body(project, e))?;
+    tx.later(&UPDATE_BODY, &body(project, e))?;
     if !e.is_draft {
-        tx.execute(&DELETE_TERMS, args![project, e.id])?;
+        tx.later(&DELETE_TERMS, args![project, e.id])?;
         insert_terms(tx, project, e, terms)?;
     }
     Ok(())
@@ -325,8 +325,7 @@ fn insert_terms(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -
     );
     let mut args = vec![project.into(), e.created_at.into(), e.id.into()];
     args.extend(terms.terms.iter().map(|term| Value::from(*term)));
-    tx.execute(&insert, &args)?;
-    Ok(())
+    Ok(tx.later(&insert, &args)?)
 }
 
 /// Adds to (or takes from) each count; what they are then, or none if there is no such entity.

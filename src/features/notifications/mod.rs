@@ -50,8 +50,10 @@ pub fn add(
     now: Timestamp,
     new: &[Notification<'_>],
 ) -> Result<()> {
-    store::insert(tx, project, now, new)?;
-    Ok(())
+    match new {
+        [one] => store::insert_one(tx, project, now, one),
+        many => store::insert(tx, project, now, many).map(drop),
+    }
 }
 
 pub fn operations() -> Vec<Operation> {

@@ -49,7 +49,8 @@ db::statements! {
          SELECT project_id, $2, id, $4, $5, FALSE, $6, $7, $7 FROM users
          WHERE project_id = $1 AND id = $3 {for_key_share}";
     command COUNT_ONE =
-        "INSERT INTO notification_counts (project_id, user_id, total, unread) VALUES ($1, $2, 1, 1)
+        "INSERT INTO notification_counts (project_id, user_id, total, unread)
+         SELECT project_id, id, 1, 1 FROM users WHERE project_id = $1 AND id = $2
          ON CONFLICT (project_id, user_id) DO UPDATE
             SET total = notification_counts.total + 1, unread = notification_counts.unread + 1";
     command MARK =
@@ -116,6 +117,18 @@ pub fn mark_some(
     Ok(marked)
 }
 
+/// Stores one notification, unread, if its recipient exists. Nobody waits for the outcome.
+pub fn insert_one(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    now: Timestamp,
+    n: &Notification<'_>,
+) -> Result<()> {
+    let metadata = &*n.metadata;
+    tx.later(&INSERT, args![project, n.id, n.user, n.kind, n.action, metadata, now])?;
+    Ok(tx.later(&COUNT_ONE, args![project, n.user])?)
+}
+
 /// Stores the notifications whose recipient exists, unread, and tells how many they were.
 pub fn insert(
     tx: &Tx<'_>,
@@ -123,15 +136,6 @@ pub fn insert(
     now: Timestamp,
     new: &[Notification<'_>],
 ) -> Result<u64> {
-    if let [n] = new {
-        let metadata = &*n.metadata;
-        let inserted =
-            tx.execute(&INSERT, args![project, n.id, n.user, n.kind, n.action, metadata, now])?;
-        if inserted > 0 {
-            tx.execute(&COUNT_ONE, args![project, n.user])?;
-        }
-        return Ok(inserted);
-    }
     let mut in_order: Vec<&Notification<'_>> = new.iter().collect();
     in_order.sort_by_key(|notification| notification.user);
     let mut inserted = 0;

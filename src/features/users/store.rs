@@ -118,7 +118,8 @@ db::statements! {
          WHERE project_id = $1 AND user_id {any}($2) AND space_id {any}($3)";
     command ADD_POINTS =
         "INSERT INTO reputation_buckets (project_id, user_id, space_id, points)
-         VALUES ($1, $2, $3, $4)
+         SELECT project_id, id, CAST($3 AS {uuid}), CAST($4 AS {int}) FROM users
+         WHERE project_id = $1 AND id = $2
          ON CONFLICT (project_id, user_id, space_id)
          DO UPDATE SET points = reputation_buckets.points + excluded.points";
     command ADD_REPUTATION =
@@ -295,8 +296,6 @@ pub fn add_points(
     points: i64,
 ) -> Result<()> {
     // The user's row first: it is what everybody who changes their points waits for.
-    if tx.execute(&ADD_REPUTATION, args![project, user, points])? > 0 {
-        tx.execute(&ADD_POINTS, args![project, user, bucket, points])?;
-    }
-    Ok(())
+    tx.later(&ADD_REPUTATION, args![project, user, points])?;
+    Ok(tx.later(&ADD_POINTS, args![project, user, bucket, points])?)
 }

@@ -5,7 +5,8 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
-use std::task::Poll;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use futures_util::{FutureExt, TryStreamExt};
@@ -24,12 +25,14 @@ use super::errors;
 
 pub(crate) struct Session {
     runtime: Runtime,
-    client: Client,
+    client: Arc<Client>,
     /// The connection itself. It moves only while an answer is waited for, on this same thread.
     wire: RefCell<Pin<Box<dyn Future<Output = ()> + Send>>>,
     cache: RefCell<Cache>,
     /// A transaction is wanted, but BEGIN was not sent yet.
     begin: Cell<bool>,
+    /// Commands of the transaction whose outcome is not known yet.
+    pending: RefCell<Vec<Pending>>,
     patience: Duration,
 }
 
@@ -64,10 +67,11 @@ impl Session {
         let wire = async move { drop(connection.await) };
         let session = Session {
             runtime,
-            client,
+            client: Arc::new(client),
             wire: RefCell::new(Box::pin(wire.fuse())),
             cache: RefCell::default(),
             begin: Cell::new(false),
+            pending: RefCell::default(),
             patience: address.patience(),
         };
         session
@@ -86,6 +90,13 @@ impl Session {
 
     /// Runs one job, with its transaction if it writes.
     pub(super) fn attempt(&self, job: &mut dyn Job) -> Attempt {
+        let attempt = self.run_job(job);
+        // What nobody asked about any more has been rolled back with the rest.
+        self.pending.borrow_mut().clear();
+        attempt
+    }
+
+    fn run_job(&self, job: &mut dyn Job) -> Attempt {
         if !job.writes() {
             let tx = Tx::reading(Link::Postgres(self));
             job.run(&tx);
@@ -109,8 +120,15 @@ impl Session {
         }
     }
 
+    /// COMMIT travels with what is pending; the server takes it for a ROLLBACK if any of that failed.
     fn commit(&self) -> Attempt {
-        match self.within(self.client.batch_execute("COMMIT")) {
+        let pending = self.pending.take();
+        let committed = self.within(async {
+            let commit = self.client.batch_execute("COMMIT");
+            let (committed, settled) = tokio::join!(biased; commit, settle(pending));
+            committed.map(|()| settled)
+        });
+        match committed.and_then(|settled| settled) {
             Ok(()) => Attempt::Done(None),
             Err(failed) => match failed.failure {
                 Failure::Broken => Attempt::Unknown,
@@ -135,8 +153,15 @@ impl Session {
     ) -> Result<u64, Failed> {
         let statement = self.prepared(text)?;
         expect_arguments(text.name, statement.params().len(), args.len())?;
+        let pending = self.pending.take();
+        let mut settled = Ok(());
         let result = self.wait(async {
             let rows = self.rows(text, &statement, args, sink);
+            if !pending.is_empty() {
+                let (rows, outcome) = tokio::join!(biased; rows, settle(pending));
+                settled = outcome;
+                return rows.map(Some);
+            }
             if !self.begin.take() {
                 return rows.await.map(Some);
             }
@@ -147,12 +172,38 @@ impl Session {
                 (Err(_), Ok(_)) => Ok(None),
             }
         });
+        // What came before explains why this could not be done.
+        settled?;
         let (taken, touched) = result
             .map_err(|failed| self.understood(text, failed))?
             // Without its BEGIN, say for a deadline that struck there, the statement stood alone and is done.
             .ok_or(Error::OutcomeUnknown)?;
         taken?;
         Ok(touched)
+    }
+
+    /// Sends a command without waiting for its outcome.
+    pub(crate) fn later(&self, text: &Text, args: &[Value<'_>]) -> Result<(), Failed> {
+        if self.begin.get() {
+            return self.run(text, args, &mut |_| Ok(())).map(drop);
+        }
+        let statement = self.prepared(text)?;
+        expect_arguments(text.name, statement.params().len(), args.len())?;
+        let client = Arc::clone(&self.client);
+        let args: Vec<Value<'static>> = args.iter().cloned().map(Value::into_owned).collect();
+        let mut outcome = Box::pin(async move {
+            let mut stream = pin!(client.query_raw(&statement, args).await?);
+            while stream.try_next().await?.is_some() {}
+            Ok(())
+        });
+        // Begun, it is on the wire before whatever comes next.
+        match outcome.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(outcome) => outcome.map_err(|error| errors::failed(text.name, &error)),
+            Poll::Pending => {
+                self.pending.borrow_mut().push(Pending { statement: text.name, outcome });
+                Ok(())
+            }
+        }
     }
 
     /// Hands over each row as it arrives. After the first that is not taken the rest is only drained.
@@ -179,6 +230,9 @@ impl Session {
         if let Some(statement) = self.cache.borrow_mut().get(sql) {
             return Ok(statement);
         }
+        // A transaction that has failed prepares nothing, and would hide why.
+        let pending = self.pending.take();
+        self.within(async { Ok(settle(pending).await) })??;
         let statement =
             self.wait(self.client.prepare(sql)).map_err(|failed| self.understood(text, failed))?;
         let columns = statement.columns();
@@ -252,6 +306,25 @@ impl Session {
     pub(super) fn client(&self) -> &Client {
         &self.client
     }
+}
+
+/// A command that was sent and not yet answered.
+struct Pending {
+    statement: &'static str,
+    outcome: Pin<Box<dyn Future<Output = Result<(), tokio_postgres::Error>> + Send>>,
+}
+
+/// Waits for every one of them. The first failure counts: the others follow from it.
+async fn settle(pending: Vec<Pending>) -> Result<(), Failed> {
+    let mut settled = Ok(());
+    for Pending { statement, outcome } in pending {
+        if let Err(error) = outcome.await
+            && settled.is_ok()
+        {
+            settled = Err(errors::failed(statement, &error));
+        }
+    }
+    settled
 }
 
 /// What waiting for an answer can end in, other than the answer.

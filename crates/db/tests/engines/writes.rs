@@ -18,6 +18,8 @@ on_both![
     work_of_a_caller_who_hung_up_is_done,
     close_finishes_what_is_queued,
     figures_are_counted,
+    what_is_left_for_later_is_done_in_order,
+    a_failure_of_what_was_left_for_later_is_the_transactions,
 ];
 
 async fn concurrent_writers_lose_nothing(test: TestDb) {
@@ -225,4 +227,40 @@ async fn a_full_disk_fails_the_closure_that_met_it_only() {
     assert_eq!((first.await, last.await), (Ok(()), Ok(())));
     assert_eq!(big.await, Err(Error::Full));
     assert_eq!(slugs(&db).await, ["first", "last"]);
+}
+
+async fn what_is_left_for_later_is_done_in_order(test: TestDb) {
+    let db = test.ready(Options::default());
+    let update = "UPDATE counters SET n = n * $2 + $3 WHERE id = $1";
+    let counted = db.write(move |tx| {
+        let update = Command::<()>::built("update", update);
+        for n in 1..5i64 {
+            tx.later(&update, args![1i64, 10i64, n])?;
+        }
+        let between = tx.one(&COUNTER, args![1i64])?;
+        tx.later(&update, args![1i64, 10i64, 5i64])?;
+        Ok::<_, Error>(between)
+    });
+    assert_eq!(counted.await, Ok(1234));
+    let counted = db.read(|conn| conn.one(&COUNTER, args![1i64]));
+    assert_eq!(counted.await, Ok::<_, Error>(12345));
+}
+
+/// Whether it is met by the next statement or by the commit; and the connection is sound afterwards.
+async fn a_failure_of_what_was_left_for_later_is_the_transactions(test: TestDb) {
+    let db = test.ready(one_connection());
+    insert(&db, 1, "one").await.unwrap();
+    for then_read in [true, false] {
+        let refused = db.write(move |tx| {
+            insert_in(tx, 2, "two")?;
+            let again = "INSERT INTO notes (id, box_id, slug, body) SELECT 3, box_id, slug, body FROM notes";
+            tx.later(&Command::<()>::built("again", again), &[])?;
+            if then_read {
+                tx.one(&COUNT_NOTES, &[])?;
+            }
+            Ok::<_, Error>(())
+        });
+        assert!(matches!(refused.await, Err(Error::Unique { .. })), "{then_read}");
+        assert_eq!(slugs(&db).await, ["one"]);
+    }
 }
