@@ -13,11 +13,13 @@ use crate::config::Config;
 use crate::features;
 use crate::features::entities::pulse::Pulse;
 use crate::features::projects::registry::Registry;
+use crate::features::storage::signed::Signer;
 use crate::features::utils::Previews;
 use crate::http::body::BODY_MEMORY;
 use crate::http::client::RequestIds;
 use crate::http::limits::Limiter;
 use crate::http::router::Router;
+use crate::images::Processor;
 use crate::mail::Mailer;
 use crate::metrics::Metrics;
 use crate::outbound::{Outbound, Resolver};
@@ -41,6 +43,8 @@ pub struct AppState {
     pub limiter: Limiter,
     pub router: Router,
     pub storage: Storage,
+    pub signer: Arc<Signer>,
+    pub images: Processor,
     pub staging: Staging,
     pub mailer: Mailer,
     pub outbound: Outbound,
@@ -77,7 +81,7 @@ impl World {
 }
 
 impl App {
-    /// `secret` signs tokens; the database is open and migrated.
+    /// `secret` signs tokens and addresses of files; the database is open and migrated.
     pub fn new(config: Config, secret: &[u8], db: Db, world: World) -> Result<App, String> {
         let World { clock, random, password_cost, resolver } = world;
         let from = config.mail_from.as_deref().unwrap_or(Mailer::DEFAULT_FROM);
@@ -92,6 +96,8 @@ impl App {
             limiter: Limiter::new(config.rate_limits),
             router: Router::new(features::operations())?,
             storage: Storage::open(&config)?,
+            signer: Signer::new(secret, &config.public_url, config.file_url_ttl),
+            images: Processor::new(config.max_upload_concurrency),
             staging: Staging::open(&config.data_dir, config.staging_mebibytes)?,
             mailer,
             outbound: Outbound::new(config.outbound_allow.clone(), resolver),

@@ -87,6 +87,9 @@ typed_ids! {
     FileId;
     SpaceId;
     EntityId;
+    CommentId;
+    ChatMessageId;
+    EventId;
     ReactionId;
     /// One sign-in on one device: the family of refresh tokens that follow from it.
     SessionId;

@@ -200,6 +200,40 @@ impl Access for Actor {
     }
 }
 
+/// The user that acts, or a key that names nobody: then it acts for the project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ActorOrKey {
+    User(UserId),
+    Key { user: Option<UserId> },
+}
+
+impl ActorOrKey {
+    /// Whose act it is.
+    pub fn user(self) -> Option<UserId> {
+        match self {
+            ActorOrKey::User(user) => Some(user),
+            ActorOrKey::Key { user } => user,
+        }
+    }
+}
+
+impl Access for ActorOrKey {
+    const CREDENTIAL: Credential = Credential::UserOrKey;
+
+    async fn admit(arrival: &Arrival) -> Result<Self> {
+        let parameter = arrival.operation.acts_as.map_or("userId", |acts_as| acts_as.parameter);
+        let is_key = matches!(arrival.presented, Presented::Key(_));
+        if is_key && named_user(arrival, parameter).is_none() {
+            return Ok(ActorOrKey::Key { user: None });
+        }
+        let Actor { user, via } = Actor::admit(arrival).await?;
+        Ok(match via {
+            Via::Session(_) => ActorOrKey::User(user),
+            Via::Key(_) => ActorOrKey::Key { user: Some(user) },
+        })
+    }
+}
+
 /// The user that the request names in its query or its body.
 fn named_user(arrival: &Arrival, parameter: &str) -> Option<String> {
     let text = |value: &Value| value.as_str().map(ToOwned::to_owned);

@@ -9,6 +9,7 @@ pub mod oauth;
 pub mod projects;
 pub mod reactions;
 pub mod server;
+pub mod storage;
 pub mod users;
 pub mod utils;
 
@@ -29,6 +30,7 @@ pub fn operations() -> &'static [Operation] {
             notifications::operations(),
             utils::operations(),
             projects::operations(),
+            storage::operations(),
             server::operations(),
         ]
         .into_iter()
@@ -49,6 +51,7 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         entities::store::ALL,
         oauth::store::ALL,
         projects::store::ALL,
+        storage::store::ALL,
         reactions::store::ALL,
         users::store::ALL,
         users::suspensions::ALL,

@@ -17,6 +17,7 @@ use crate::auth::caller::{Access, Credential, NO_USER_FOUND};
 use crate::auth::credential::Presented;
 use crate::error::{Error, Fault, Result};
 use crate::features::projects::{Bundle, Project};
+use crate::features::storage::signed::Links;
 use crate::http::input::{Input, InputDoc, Invalid};
 use crate::http::limits::RateLimit;
 use crate::http::multipart::{Form, Uploads};
@@ -124,6 +125,13 @@ impl<A> Call<A> {
             .count(rate, operation, Some(project), &network.to_be_bytes(), now)
             .map(drop)
             .map_err(Error::RateLimited)
+    }
+}
+
+impl<A> Call<A> {
+    /// Addresses of the project's files, as replies of this request show them.
+    pub fn links(&self) -> Links {
+        self.app.signer.links(self.project.id, self.now)
     }
 }
 

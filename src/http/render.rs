@@ -58,7 +58,7 @@ pub fn rate_headers(response: &mut Response, standing: Standing) {
     reply::set(response, "x-ratelimit-reset", &standing.reset.to_string());
 }
 
-fn fault(fault: Fault) -> Response {
+pub fn fault(fault: Fault) -> Response {
     body(fault.status, fault.message.to_owned(), fault.code.to_owned(), Map::new())
 }
 

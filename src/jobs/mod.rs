@@ -12,6 +12,7 @@ use crate::app::App;
 use crate::error::{Error, Result};
 use crate::features::auth::mails::{self, Verification};
 use crate::features::auth::verify_email::{Mode, TokenFormat};
+use crate::features::storage::uploads;
 use crate::ids::{JobId, ProjectId, UserId, new_id};
 use crate::time::Timestamp;
 
@@ -33,6 +34,10 @@ pub(crate) enum Job {
     DeletionCode {
         user: UserId,
     },
+    /// Everything in these directories of the project.
+    RemoveFiles {
+        directories: Vec<String>,
+    },
 }
 
 impl Job {
@@ -47,6 +52,7 @@ impl Job {
                 mails::verification(app, project, wanted).await
             }
             Job::DeletionCode { user } => mails::deletion_code(app, project, user).await,
+            Job::RemoveFiles { directories } => uploads::remove(app, project, &directories).await,
         }
     }
 }
@@ -55,7 +61,7 @@ impl Job {
 pub(crate) async fn enqueue(app: &App, project: ProjectId, job: Job, now: Timestamp) -> Result<()> {
     let id = JobId(new_id(now, &app.random));
     let payload = serde_json::to_string(&job).map_err(Error::internal)?;
-    app.db.write(move |tx| store::insert(tx, project, id, &payload, now)).await?;
+    app.db.write(move |tx| store::insert(tx, project, id, &payload, now, now)).await?;
     app.job_added.notify_one();
     Ok(())
 }

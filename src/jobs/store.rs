@@ -19,7 +19,7 @@ db::row! {
 db::statements! {
     command INSERT =
         "INSERT INTO jobs (project_id, id, payload, attempts, run_at, created_at)
-         VALUES ($1, $2, $3, 0, $4, $4)";
+         VALUES ($1, $2, $3, 0, $4, $5)";
     /// Takes a due job and holds it back from other workers until $2: if this worker dies,
     /// another takes it up then. The limit is a number in the text because PostgreSQL, not
     /// knowing a parameter, would plan for a tenth of the table and read all of it.
@@ -29,6 +29,10 @@ db::statements! {
             (SELECT project_id, id FROM jobs WHERE run_at <= $1 ORDER BY run_at, id LIMIT 1 {skip_locked})
          RETURNING project_id, id, payload, attempts";
     command DELETE = "DELETE FROM jobs WHERE project_id = $1 AND id = $2";
+    /// Only if no worker has begun it.
+    command CANCEL = "DELETE FROM jobs WHERE project_id = $1 AND id = $2 AND attempts = 0";
+    command HASTEN =
+        "UPDATE jobs SET run_at = $3 WHERE project_id = $1 AND id = $2 AND attempts = 0";
     command POSTPONE = "UPDATE jobs SET run_at = $3 WHERE project_id = $1 AND id = $2";
 }
 
@@ -37,9 +41,10 @@ pub fn insert(
     project: ProjectId,
     id: JobId,
     payload: &str,
+    due: Timestamp,
     now: Timestamp,
 ) -> Result<()> {
-    tx.execute(&INSERT, args![project, id, payload, now])?;
+    tx.execute(&INSERT, args![project, id, payload, due, now])?;
     Ok(())
 }
 
@@ -49,6 +54,17 @@ pub fn claim(tx: &Tx<'_>, now: Timestamp, until: Timestamp) -> Result<Option<Job
 
 pub fn delete(tx: &Tx<'_>, project: ProjectId, id: JobId) -> Result<()> {
     tx.execute(&DELETE, args![project, id])?;
+    Ok(())
+}
+
+/// Takes a job back before anybody has begun it; false if it is too late for that.
+pub fn cancel(tx: &Tx<'_>, project: ProjectId, id: JobId) -> Result<bool> {
+    Ok(tx.execute(&CANCEL, args![project, id])? > 0)
+}
+
+/// Makes a job due that nobody has begun.
+pub fn hasten(tx: &Tx<'_>, project: ProjectId, id: JobId, due: Timestamp) -> Result<()> {
+    tx.execute(&HASTEN, args![project, id, due])?;
     Ok(())
 }
 

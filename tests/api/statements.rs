@@ -195,6 +195,12 @@ fn seed(engine: Engine) -> String {
             format!("{project}, {id}, {id}, 1")
         }),
         (
+            "files (project_id, id, user_id, entity_id, path, size, mime, position, metadata,
+                created_at, updated_at)",
+            19_999,
+            format!("{project}, {id}, {id}, {id}, 'p', 1, 'text/plain', 0, '{{}}', n, n"),
+        ),
+        (
             "notifications (project_id, id, user_id, type, action, is_read, metadata, created_at,
                 updated_at)",
             19_999,

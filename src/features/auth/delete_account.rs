@@ -9,6 +9,7 @@ use crate::auth::keys::hash;
 use crate::error::{Error, Result};
 use crate::features::auth::session::Done;
 use crate::features::auth::{INVALID_OR_EXPIRED_CODE, NO_EMAIL_ON_FILE, store};
+use crate::features::users::delete::erase;
 use crate::features::users::{self, store as user_store};
 use crate::http::input::Body;
 use crate::http::operation::Call;
@@ -44,7 +45,7 @@ pub(super) async fn confirm_account_deletion(
             return Ok::<_, Error>(false);
         };
         if verify_slices_are_equal(&pending.code_hash, &code).is_ok() {
-            if !user_store::delete(tx, project, user)? {
+            if !erase(tx, project, user, now)? {
                 return Err(users::NOT_FOUND.into());
             }
             return Ok(true);
@@ -56,5 +57,7 @@ pub(super) async fn confirm_account_deletion(
         }
         Ok(false)
     });
-    if confirmed.await? { Ok(NoContent) } else { Err(INVALID_OR_EXPIRED_CODE.into()) }
+    let confirmed = confirmed.await?;
+    call.app.job_added.notify_one();
+    if confirmed { Ok(NoContent) } else { Err(INVALID_OR_EXPIRED_CODE.into()) }
 }

@@ -15,6 +15,7 @@ use crate::features::auth::store::TokenRow;
 use crate::features::auth::{INVALID_BODY, INVALID_TOKEN, MISSING_KEYS};
 use crate::features::oauth::store as identities;
 use crate::features::projects::Project;
+use crate::features::storage::signed::Links;
 use crate::features::users::model::AuthUser;
 use crate::features::users::rules::{
     Avatar, Bio, Email, ForeignId, Location, Metadata, Name, Username,
@@ -65,13 +66,13 @@ pub(super) async fn verify_external_user(
     let ids = (UserId(new_id(now, &app.random)), IdentityId(new_id(now, &app.random)));
     let sign_in = SignIn { vouched, ids, seed: TokenSeed::draw(&app.tokens, &app.random, now) };
 
-    let (project, first) = (call.project.clone(), sign_in.clone());
-    let mut signed_in = app.db.write(move |tx| first.run(tx, &project)).await;
+    let (project, links, first) = (call.project.clone(), call.links(), sign_in.clone());
+    let mut signed_in = app.db.write(move |tx| first.run(tx, &project, &links)).await;
     // The same person may come in twice at once: the second finds what the first has made.
     let is_duplicate = |fault| matches!(&signed_in, Err(error) if error.is(fault));
     if [DUPLICATE_USER_FIELD, DUPLICATE_EMAIL, DUPLICATE_USERNAME].into_iter().any(is_duplicate) {
-        let project = call.project.clone();
-        signed_in = app.db.write(move |tx| sign_in.run(tx, &project)).await;
+        let (project, links) = (call.project.clone(), call.links());
+        signed_in = app.db.write(move |tx| sign_in.run(tx, &project, &links)).await;
     }
     let (token, user) = signed_in?;
     Ok(Json(SignedIn::new(&app.tokens, call.project.id, &token, user, now)))
@@ -138,7 +139,7 @@ struct SignIn {
 }
 
 impl SignIn {
-    fn run(&self, tx: &Tx<'_>, project: &Project) -> Result<(TokenRow, AuthUser)> {
+    fn run(&self, tx: &Tx<'_>, project: &Project, links: &Links) -> Result<(TokenRow, AuthUser)> {
         let mut user = match self.find(tx, project)? {
             Some(found) => self.update(tx, project, found)?,
             None => {
@@ -152,7 +153,7 @@ impl SignIn {
         let now = self.seed.issued;
         let sub = &self.vouched.sub;
         identities::ensure(tx, project.id, self.ids.1, user.id, PROVIDER, sub, now)?;
-        session::start(tx, project, &mut user, self.seed)
+        session::start(tx, project, links, &mut user, self.seed)
     }
 
     /// By identity, then by the id the application has given, then by address.
@@ -185,6 +186,9 @@ impl UserData {
         put(&mut user.email, self.email.map(Email::into_text));
         put(&mut user.name, self.name.map(Name::into_text));
         put(&mut user.username, self.username.map(Username::into_text));
+        if self.avatar.is_some() {
+            user.avatar_path = None;
+        }
         put(&mut user.avatar, self.avatar.map(Avatar::into_text));
         put(&mut user.bio, self.bio.and_then(Bio::into_option));
         put(&mut user.latitude, self.location.map(|place| place.latitude));

@@ -20,9 +20,12 @@ use http::Method;
 use crate::auth::caller::NO_USER_FOUND;
 use crate::auth::credential::PROJECT_MISMATCH;
 use crate::error::Fault;
+use crate::features::storage::uploads::{UploadFaults, not_an_image};
+use crate::features::users::pictures::{self, PictureFaults};
 use crate::features::users::{self, DUPLICATE_EMAIL, DUPLICATE_USER_FIELD, DUPLICATE_USERNAME};
 use crate::http::input::Invalid;
 use crate::http::limits::RateLimit;
+use crate::http::multipart::Form;
 use crate::http::operation::{ActsAs, Operation};
 
 pub const INVALID_BODY: Fault = Fault::new(400, "auth/invalid-body", "Invalid body");
@@ -57,6 +60,24 @@ const MISSING_KEYS: Fault =
     Fault::new(403, "auth/missing-keys", "The project has no public key for external sign-in");
 const INVALID_TOKEN: Fault =
     Fault::new(403, "auth/invalid-token", "The token is not valid for this project");
+
+const MISSING_IMAGE_OPTIONS: Fault = Fault::new(
+    400,
+    "auth/missing-image-options",
+    "An image needs its options, and they need a mode",
+);
+const FILE_TOO_LARGE: Fault =
+    Fault::new(413, "auth/file-too-large", "The image exceeds 50MB limit.");
+const INVALID_IMAGE: Fault = Fault::new(422, "auth/invalid-image", "The file is not a valid image");
+
+const PICTURES: PictureFaults = PictureFaults {
+    missing_options: MISSING_IMAGE_OPTIONS,
+    uploads: UploadFaults {
+        invalid_image: |name, why| not_an_image(INVALID_IMAGE, name, why),
+        invalid_options: INVALID_BODY,
+    },
+};
+static FORM: Form = pictures::form(&const { pictures::fields(FILE_TOO_LARGE, INVALID_BODY) });
 
 const INVALID: Invalid = Invalid::all(INVALID_BODY);
 const INVALID_OR_MISSING: Invalid = Invalid { v6_missing: Some(MISSING_FIELDS), ..INVALID };
@@ -105,7 +126,14 @@ fn sessions() -> Vec<Operation> {
                 RateLimit::per_5_minutes(5)
                     .text("Too many sign up attempts, please wait 5 minutes"),
             )
-            .errors(&[DUPLICATE_EMAIL, DUPLICATE_USERNAME, DUPLICATE_USER_FIELD]),
+            .takes_files(&FORM)
+            .errors(&[
+                DUPLICATE_EMAIL,
+                DUPLICATE_USERNAME,
+                DUPLICATE_USER_FIELD,
+                MISSING_IMAGE_OPTIONS,
+                INVALID_IMAGE,
+            ]),
         post("/auth/sign-in", "Sign In", incomplete, sign_in::sign_in)
             .rate(
                 RateLimit::per_5_minutes(25)

@@ -15,6 +15,7 @@ use crate::error::{Fault, Result};
 use crate::features::auth::session::{SignedIn, TokenSeed, auth_user};
 use crate::features::auth::store::{self, TokenRow};
 use crate::features::projects::Project;
+use crate::features::storage::signed::Links;
 use crate::features::users::model::AuthUser;
 use crate::features::users::store as users;
 use crate::http::input::Body;
@@ -78,8 +79,9 @@ pub(super) async fn request_new_access_token(
     }
 
     let seed = TokenSeed::draw(&app.tokens, &app.random, now);
+    let links = call.links();
     let exchange = Exchange { token: claims.jti, user: claims.sub, seed, rotates: !v6 };
-    let outcome = app.db.write(move |tx| exchange.run(tx, &project, now)).await?;
+    let outcome = app.db.write(move |tx| exchange.run(tx, &project, &links, now)).await?;
     let (token, user) = match outcome {
         Outcome::Refreshed(token, user) => (token, *user),
         Outcome::Unknown => return Err(MISMATCH.into()),
@@ -107,7 +109,7 @@ enum Outcome {
 }
 
 impl Exchange {
-    fn run(self, tx: &Tx<'_>, project: &Project, now: Timestamp) -> Result<Outcome> {
+    fn run(self, tx: &Tx<'_>, project: &Project, links: &Links, now: Timestamp) -> Result<Outcome> {
         // The user first, as in everything that ends sessions: what begins after waiting here sees
         // every token of the family, and no two such transactions wait for each other.
         let Some(mut user) = users::find_for_update(tx, project.id, self.user)? else {
@@ -142,6 +144,6 @@ impl Exchange {
         };
         users::touch(tx, project.id, user.id, now)?;
         user.last_active = now;
-        Ok(Outcome::Refreshed(live, Box::new(auth_user(tx, project, &user, now)?)))
+        Ok(Outcome::Refreshed(live, Box::new(auth_user(tx, project, links, &user, now)?)))
     }
 }

@@ -9,7 +9,9 @@ use crate::error::Result;
 use crate::features::auth::store::{self, TokenRow};
 use crate::features::oauth;
 use crate::features::projects::{Bundle, Project};
+use crate::features::storage::signed::Links;
 use crate::features::users::model::AuthUser;
+use crate::features::users::pictures;
 use crate::features::users::store::{self as users, UserRow};
 use crate::features::users::suspensions;
 use crate::ids::{ProjectId, RefreshTokenId, SessionId, UserId, new_id};
@@ -57,19 +59,21 @@ pub fn open(tx: &Tx<'_>, project: ProjectId, user: UserId, seed: TokenSeed) -> R
 pub fn start(
     tx: &Tx<'_>,
     project: &Project,
+    links: &Links,
     user: &mut UserRow,
     seed: TokenSeed,
 ) -> Result<(TokenRow, AuthUser)> {
     let token = open(tx, project.id, user.id, seed)?;
     users::touch(tx, project.id, user.id, seed.issued)?;
     user.last_active = seed.issued;
-    Ok((token, auth_user(tx, project, user, seed.issued)?))
+    Ok((token, auth_user(tx, project, links, user, seed.issued)?))
 }
 
 /// The user as they see themselves.
 pub fn auth_user(
     c: &Conn<'_>,
     project: &Project,
+    links: &Links,
     row: &UserRow,
     now: Timestamp,
 ) -> Result<AuthUser> {
@@ -79,7 +83,7 @@ pub fn auth_user(
         Vec::new()
     };
     let providers = oauth::store::providers(c, project.id, row.id)?;
-    AuthUser::new(project.id, row, suspensions, providers)
+    AuthUser::new(links, row, pictures::load(c, links, row)?, suspensions, providers)
 }
 
 /// A session in the user's hands.

@@ -44,14 +44,14 @@ pub(super) async fn sign_in(
     }
 
     let seed = TokenSeed::draw(&app.tokens, &app.random, now);
-    let project = call.project.clone();
+    let (project, links) = (call.project.clone(), call.links());
     let started = app.db.write(move |tx| {
         // The password may have been changed, or the user deleted, while it was being checked.
         let mut current = store::find_for_update(tx, project.id, user.id)?.ok_or(NO_USER_FOUND)?;
         if current.password_hash != user.password_hash {
             return Err(WRONG_PASSWORD.into());
         }
-        session::start(tx, &project, &mut current, seed)
+        session::start(tx, &project, &links, &mut current, seed)
     });
     let (token, user) = started.await?;
     Ok(Json(SignedIn::new(&app.tokens, call.project.id, &token, user, now)))

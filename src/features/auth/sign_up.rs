@@ -6,7 +6,9 @@ use serde::Deserialize;
 
 use crate::auth::caller::Anyone;
 use crate::error::Result;
+use crate::features::auth::PICTURES;
 use crate::features::auth::session::{self, SignedIn, TokenSeed};
+use crate::features::users::pictures::Pictures;
 use crate::features::users::rules::{
     Avatar, Bio, Email, Location, Metadata, Name, Password, Username,
 };
@@ -34,11 +36,11 @@ pub(super) struct NewUser {
 
 pub(super) async fn sign_up(
     call: Call<Anyone>,
-    Body(new): Body<NewUser>,
+    (Body(new), pictures): (Body<NewUser>, Pictures),
 ) -> Result<Created<SignedIn>> {
     let (app, project, now) = (call.app.clone(), call.project.clone(), call.now);
     let json = |metadata: Option<Metadata>| JsonText(metadata.unwrap_or_default().to_json());
-    let user = UserRow {
+    let mut user = UserRow {
         email: Some(new.email.into_text()),
         password_hash: Some(app.passwords.hash(new.password.into_text()).await?),
         name: new.name.map(Name::into_text),
@@ -53,10 +55,14 @@ pub(super) async fn sign_up(
         ..UserRow::new(UserId(new_id(now, &app.random)), now)
     };
     let seed = TokenSeed::draw(&app.tokens, &app.random, now);
+    let pictures = pictures.prepare(&app, project.id, user.id, &PICTURES, now).await?;
+    pictures.put_on(&mut user);
+    let (links, stored) = (call.links(), pictures.clone());
     let created = app.db.write(move |tx| {
         store::insert(tx, project.id, &user)?;
-        session::start(tx, &project, &mut user.clone(), seed)
+        stored.insert(tx, project.id)?;
+        session::start(tx, &project, &links, &mut user.clone(), seed)
     });
-    let (token, user) = created.await?;
+    let (token, user) = pictures.settle(&app, call.project.id, created.await, now).await?;
     Ok(Created(SignedIn::new(&app.tokens, call.project.id, &token, user, now)))
 }

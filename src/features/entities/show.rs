@@ -11,6 +11,7 @@ use crate::features::entities::model::{Entity, Grants};
 use crate::features::entities::store::EntityRow;
 use crate::features::projects::Project;
 use crate::features::reactions::{self, ReactionType};
+use crate::features::storage::signed::Links;
 use crate::features::users::model::User;
 use crate::features::users::reputation::{self, Bucket};
 use crate::features::users::store as users;
@@ -31,6 +32,7 @@ pub struct View {
     saved: bool,
     grants: bool,
     bucket: Option<Bucket>,
+    links: Links,
 }
 
 impl View {
@@ -46,6 +48,7 @@ impl View {
             saved: include.has("saved"),
             grants: include.has("grants"),
             bucket: None,
+            links: call.links(),
         }
     }
 
@@ -102,7 +105,7 @@ impl View {
         let authors: HashMap<UserId, _> = authors.iter().map(|row| (row.id, row)).collect();
         for entity in entities.iter_mut() {
             let author = entity.user_id.and_then(|id| authors.get(&id));
-            entity.user = Some(author.map(|row| User::public(project, row)).transpose()?);
+            entity.user = Some(author.map(|row| User::public(&self.links, row)).transpose()?);
         }
         let Some(bucket) = self.bucket else { return Ok(()) };
         let shown = entities.iter_mut().filter_map(|entity| {

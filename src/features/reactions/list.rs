@@ -9,6 +9,7 @@ use crate::features::entities::visibility::{self, Eyes};
 use crate::features::entities::{EntityPath, INVALID_QUERY, NOT_FOUND};
 use crate::features::reactions::store::ReactionRow;
 use crate::features::reactions::{ReactionType, store};
+use crate::features::storage::signed::Links;
 use crate::features::users::reputation::{self, ReputationQuery};
 use crate::http::input::{Direction, Paging, Path, Query};
 use crate::http::operation::Call;
@@ -52,10 +53,10 @@ struct Reactor {
 }
 
 impl Reaction {
-    fn new(project_id: ProjectId, target_id: EntityId, row: ReactionRow) -> Self {
+    fn new(links: &Links, target_id: EntityId, row: ReactionRow) -> Self {
         Reaction {
             id: row.id,
-            project_id,
+            project_id: links.project,
             target_type: TargetType::Entity,
             target_id,
             user_id: row.user_id,
@@ -64,7 +65,7 @@ impl Reaction {
                 id: row.user_id,
                 name: row.name,
                 username: row.username,
-                avatar: row.avatar,
+                avatar: links.avatar(row.avatar_path.as_deref(), row.avatar.as_deref()),
                 reputation: row.reputation,
                 space_reputation: None,
             },
@@ -90,6 +91,7 @@ pub(super) async fn fetch_reactions(
     (Path(path), Paging(page), Query(query)): (Path<EntityPath>, Paging, Query<ReactionsQuery>),
 ) -> Result<Json<LimitPaged<Reaction>>> {
     let (project, eyes) = (call.project.id, Eyes::from(call.caller));
+    let links = call.links();
     let bucket = query.reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
     let kind = query.reaction_type;
     let oldest_first = query.sort_dir == Direction::Asc;
@@ -99,7 +101,7 @@ pub(super) async fn fetch_reactions(
         let total = kind.map_or(counts.total(), |kind| counts.of(kind));
         let rows = store::list(c, project, target.id, kind, oldest_first, page)?;
         let mut reactions: Vec<Reaction> =
-            rows.into_iter().map(|row| Reaction::new(project, target.id, row)).collect();
+            rows.into_iter().map(|row| Reaction::new(&links, target.id, row)).collect();
         if let Some(bucket) = bucket {
             let bucket = bucket.of(target.space_id);
             let shown = reactions

@@ -19,6 +19,7 @@ db::row! {
         pub name: Option<String>,
         pub username: Option<String>,
         pub avatar: Option<String>,
+        pub avatar_path: Option<String>,
         pub reputation: i64,
     }
 }
@@ -38,7 +39,7 @@ macro_rules! list {
     ($filter:literal, $direction:literal) => {
         concat!(
             "SELECT r.id, r.user_id, r.reaction_type, r.created_at, r.updated_at, u.name,
-                u.username, u.avatar, u.reputation
+                u.username, u.avatar, u.avatar_path, u.reputation
              FROM reactions r JOIN users u ON u.project_id = r.project_id AND u.id = r.user_id
              WHERE r.project_id = $1 AND r.target_id = $2 ",
             $filter,

@@ -46,7 +46,7 @@ pub(super) async fn fetch_by_foreign_id(
     let shown = Shown::new(&call, &query.include, &query.reputation)?;
     let foreign_id = query.foreign_id.into_text();
     let creates = query.create_if_not_found.0 && call.caller.is_key();
-    match find(&call, shown, foreign_id.clone()).await? {
+    match find(&call, shown.clone(), foreign_id.clone()).await? {
         Some(user) => return Ok(FoundOrCreated::Found(user)),
         None if !creates => return Err(NOT_FOUND.into()),
         None => {}
@@ -64,9 +64,10 @@ pub(super) async fn fetch_by_foreign_id(
         ),
         ..UserRow::new(UserId(new_id(call.now, &call.app.random)), call.now)
     };
+    let made = shown.clone();
     let created = call.app.db.write(move |tx| {
-        store::insert(tx, shown.project, &new)?;
-        shown.user(tx, &new).map(FoundOrCreated::Created)
+        store::insert(tx, made.project, &new)?;
+        made.user(tx, &new).map(FoundOrCreated::Created)
     });
     match created.await {
         // Another caller may have been quicker: then theirs is the user. An engine names only one

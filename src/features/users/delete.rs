@@ -1,18 +1,30 @@
 //! Delete User: for keys only; users delete themselves through `features/auth`.
 
+use db::Tx;
+
 use crate::auth::caller::KeyHolder;
 use crate::error::Result;
+use crate::features::storage::removal;
 use crate::features::users::fetch::UserPath;
 use crate::features::users::{NOT_FOUND, store};
 use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::NoContent;
+use crate::ids::{ProjectId, UserId};
+use crate::time::Timestamp;
 
 pub(super) async fn delete_user(
     call: Call<KeyHolder>,
     Path(path): Path<UserPath>,
 ) -> Result<NoContent> {
-    let project = call.project.id;
-    let deleted = call.app.db.write(move |tx| store::delete(tx, project, path.user_id)).await?;
+    let (project, now) = (call.project.id, call.now);
+    let deleted = call.app.db.write(move |tx| erase(tx, project, path.user_id, now)).await?;
+    call.app.job_added.notify_one();
     if deleted { Ok(NoContent) } else { Err(NOT_FOUND.into()) }
+}
+
+/// Deletes a user with everything that goes with them; false if there was no such user.
+pub(crate) fn erase(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestamp) -> Result<bool> {
+    removal::delete_of_user(tx, project, user, now)?;
+    store::delete(tx, project, user)
 }

@@ -6,10 +6,11 @@ use serde::Deserialize;
 
 use crate::auth::caller::OptionalViewer;
 use crate::error::Result;
+use crate::features::storage::signed::Links;
 use crate::features::users::model::{FetchedUser, User};
 use crate::features::users::reputation::{ReputationQuery, add_points};
 use crate::features::users::store::{self, UserRow};
-use crate::features::users::{INVALID_QUERY, NOT_FOUND};
+use crate::features::users::{INVALID_QUERY, NOT_FOUND, pictures};
 use crate::http::include::Include;
 use crate::http::input::{Path, Query};
 use crate::http::operation::Call;
@@ -68,9 +69,10 @@ pub(super) async fn fetch_by_username(
 }
 
 /// What of a user is shown to this caller: the same for every way of fetching one.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Shown {
     pub(super) project: ProjectId,
+    links: Links,
     bucket: Option<SpaceId>,
     files: bool,
     to_key: bool,
@@ -84,18 +86,22 @@ impl Shown {
     ) -> Result<Self> {
         Ok(Shown {
             project: call.project.id,
+            links: call.links(),
             bucket: reputation.bucket(&call.project, INVALID_QUERY)?,
             files: include.has("files"),
             to_key: call.caller.is_key(),
         })
     }
 
-    pub(super) fn user(self, c: &Conn<'_>, row: &UserRow) -> Result<FetchedUser> {
-        let mut user = User::public(self.project, row)?;
+    pub(super) fn user(&self, c: &Conn<'_>, row: &UserRow) -> Result<FetchedUser> {
+        let mut user = User::public(&self.links, row)?;
         if let Some(bucket) = self.bucket {
             add_points(c, self.project, vec![user.points_in(bucket)])?;
         }
-        let user = if self.files { user.with_files() } else { user };
+        let user = match self.files {
+            true => user.with_files(pictures::load(c, &self.links, row)?),
+            false => user,
+        };
         FetchedUser::new(user, row, self.to_key)
     }
 }

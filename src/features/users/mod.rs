@@ -3,9 +3,10 @@
 mod by_foreign_id;
 mod check_username;
 pub mod counters;
-mod delete;
+pub(crate) mod delete;
 mod fetch;
 pub mod model;
+pub mod pictures;
 pub mod reputation;
 pub mod rules;
 pub mod store;
@@ -16,7 +17,10 @@ mod update;
 use http::Method;
 
 use crate::error::Fault;
+use crate::features::storage::uploads::{UploadFaults, not_an_image};
+use crate::features::users::pictures::PictureFaults;
 use crate::http::input::Invalid;
+use crate::http::multipart::Form;
 use crate::http::operation::Operation;
 
 pub const NOT_FOUND: Fault = Fault::new(404, "user/not-found", "User not found");
@@ -34,6 +38,24 @@ const INVALID_IDENTIFIER: Fault = Fault::new(400, "user/invalid-identifier", "In
 const MISSING_DATA: Fault = Fault::new(400, "user/missing-data", "There is nothing to update");
 const NOT_AUTHORIZED: Fault =
     Fault::new(403, "user/not-authorized", "Only the user may change this profile");
+
+const MISSING_IMAGE_OPTIONS: Fault = Fault::new(
+    400,
+    "user/missing-image-options",
+    "An image needs its options, and they need a mode",
+);
+const FILE_TOO_LARGE: Fault =
+    Fault::new(413, "user/file-too-large", "The image exceeds 50MB limit.");
+const INVALID_IMAGE: Fault = Fault::new(422, "user/invalid-image", "The file is not a valid image");
+
+const PICTURES: PictureFaults = PictureFaults {
+    missing_options: MISSING_IMAGE_OPTIONS,
+    uploads: UploadFaults {
+        invalid_image: |name, why| not_an_image(INVALID_IMAGE, name, why),
+        invalid_options: INVALID_BODY,
+    },
+};
+static FORM: Form = pictures::form(&const { pictures::fields(FILE_TOO_LARGE, INVALID_BODY) });
 
 const INVALID: Invalid = Invalid {
     params: INVALID_PARAMS,
@@ -93,9 +115,17 @@ pub fn operations() -> Vec<Operation> {
             INVALID,
             update::update_user,
         )
+        .takes_files(&FORM)
         .open_to_suspended()
         .no_store()
-        .errors(&[NOT_FOUND, NOT_AUTHORIZED, MISSING_DATA, DUPLICATE_USERNAME]),
+        .errors(&[
+            NOT_FOUND,
+            NOT_AUTHORIZED,
+            MISSING_DATA,
+            MISSING_IMAGE_OPTIONS,
+            INVALID_IMAGE,
+            DUPLICATE_USERNAME,
+        ]),
         Operation::new(
             delete,
             "/users/{userId}",

@@ -5,6 +5,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
+use crate::features::storage::model::File;
+use crate::features::storage::signed::Links;
 use crate::features::users::reputation;
 use crate::features::users::store::UserRow;
 use crate::features::users::suspensions::Suspension;
@@ -26,9 +28,9 @@ pub struct User {
     pub banner_file_id: Option<FileId>,
     /// Only when files are included.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub avatar_file: Option<()>,
+    pub avatar_file: Option<Option<Box<File>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub banner_file: Option<()>,
+    pub banner_file: Option<Option<Box<File>>>,
     pub bio: Option<String>,
     pub birthdate: Option<Timestamp>,
     pub location: Option<Point>,
@@ -60,15 +62,15 @@ impl Point {
 }
 
 impl User {
-    pub fn public(project_id: ProjectId, row: &UserRow) -> Result<Self> {
+    pub fn public(links: &Links, row: &UserRow) -> Result<Self> {
         Ok(User {
             id: row.id,
-            project_id,
+            project_id: links.project,
             foreign_id: row.foreign_id.clone(),
             role: row.role.clone(),
             name: row.name.clone(),
             username: row.username.clone(),
-            avatar: row.avatar.clone(),
+            avatar: links.avatar(row.avatar_path.as_deref(), row.avatar.as_deref()),
             avatar_file_id: row.avatar_file_id,
             banner_file_id: row.banner_file_id,
             avatar_file: None,
@@ -83,14 +85,15 @@ impl User {
         })
     }
 
+    /// With the file objects of avatar and banner.
+    pub fn with_files(self, [avatar, banner]: [Option<File>; 2]) -> Self {
+        let (avatar_file, banner_file) = (avatar.map(Box::new), banner.map(Box::new));
+        User { avatar_file: Some(avatar_file), banner_file: Some(banner_file), ..self }
+    }
+
     /// Where the points of a bucket go that is shown beside the user.
     pub fn points_in(&mut self, bucket: SpaceId) -> reputation::Shown<'_> {
         (self.id, bucket, &mut self.space_reputation)
-    }
-
-    /// With the file objects; there are none to show yet.
-    pub fn with_files(self) -> Self {
-        User { avatar_file: Some(()), banner_file: Some(()), ..self }
     }
 }
 
@@ -136,8 +139,9 @@ pub struct AuthUser {
 
 impl AuthUser {
     pub fn new(
-        project_id: ProjectId,
+        links: &Links,
         row: &UserRow,
+        files: [Option<File>; 2],
         suspensions: Vec<Suspension>,
         providers: Vec<String>,
     ) -> Result<Self> {
@@ -149,7 +153,7 @@ impl AuthUser {
             }
         }
         Ok(AuthUser {
-            user: User::public(project_id, row)?.with_files(),
+            user: User::public(links, row)?.with_files(files),
             private: PrivateFields::of(row),
             suspensions,
             auth_methods,

@@ -20,6 +20,8 @@ db::row! {
         pub is_verified: bool,
         pub is_active: bool,
         pub avatar: Option<String>,
+        /// Where the avatar is stored, while it is an uploaded file.
+        pub avatar_path: Option<String>,
         pub avatar_file_id: Option<FileId>,
         pub banner_file_id: Option<FileId>,
         pub bio: Option<String>,
@@ -49,6 +51,7 @@ impl UserRow {
             is_verified: false,
             is_active: true,
             avatar: None,
+            avatar_path: None,
             avatar_file_id: None,
             banner_file_id: None,
             bio: None,
@@ -70,7 +73,7 @@ macro_rules! select_user {
     ($rest:literal) => {
         concat!(
             "SELECT id, foreign_id, role, name, username, email, password_hash, is_verified,
-                is_active, avatar, avatar_file_id, banner_file_id, bio, birthdate, latitude,
+                is_active, avatar, avatar_path, avatar_file_id, banner_file_id, bio, birthdate, latitude,
                 longitude, metadata, secure_metadata, reputation, last_active, created_at, updated_at
              FROM users WHERE project_id = $1 ",
             $rest
@@ -98,15 +101,23 @@ db::statements! {
     query USERNAME_TAKEN -> i64 = "SELECT count(*) FROM users WHERE project_id = $1 AND username = $2";
     command INSERT =
         "INSERT INTO users (project_id, id, foreign_id, role, name, username, email, password_hash,
-            is_verified, is_active, avatar, avatar_file_id, banner_file_id, bio, birthdate, latitude,
-            longitude, metadata, secure_metadata, reputation, last_active, created_at, updated_at)
+            is_verified, is_active, avatar, avatar_path, avatar_file_id, banner_file_id, bio, birthdate,
+            latitude, longitude, metadata, secure_metadata, reputation, last_active, created_at,
+            updated_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-            $20, $21, $22, $23)";
+            $20, $21, $22, $23, $24)";
     command UPDATE_PROFILE =
         "UPDATE users SET foreign_id = $3, name = $4, username = $5, email = $6, avatar = $7,
             avatar_file_id = $8, bio = $9, birthdate = $10, latitude = $11, longitude = $12,
-            metadata = $13, secure_metadata = $14, updated_at = $15
+            metadata = $13, secure_metadata = $14, avatar_path = $15, banner_file_id = $16,
+            updated_at = $17
          WHERE project_id = $1 AND id = $2";
+    command FORGET_AVATAR =
+        "UPDATE users SET avatar_file_id = NULL, avatar_path = NULL, updated_at = $4
+         WHERE project_id = $1 AND id = $2 AND avatar_file_id = $3";
+    command FORGET_BANNER =
+        "UPDATE users SET banner_file_id = NULL, updated_at = $4
+         WHERE project_id = $1 AND id = $2 AND banner_file_id = $3";
     command TOUCH = "UPDATE users SET last_active = $3 WHERE project_id = $1 AND id = $2";
     command SET_PASSWORD =
         "UPDATE users SET password_hash = $3, updated_at = $4 WHERE project_id = $1 AND id = $2";
@@ -201,6 +212,7 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, u: &UserRow) -> Result<()> {
             u.is_verified,
             u.is_active,
             &u.avatar,
+            &u.avatar_path,
             u.avatar_file_id,
             u.banner_file_id,
             &u.bio,
@@ -237,10 +249,25 @@ pub fn update_profile(tx: &Tx<'_>, project: ProjectId, u: &UserRow) -> Result<()
             u.longitude,
             &u.metadata,
             &u.secure_metadata,
+            &u.avatar_path,
+            u.banner_file_id,
             u.updated_at
         ],
     );
     updated.map(|_| ()).map_err(duplicate)
+}
+
+/// Takes a file that goes off the profile of its owner.
+pub fn forget_file(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    owner: UserId,
+    file: FileId,
+    now: Timestamp,
+) -> Result<()> {
+    tx.execute(&FORGET_AVATAR, args![project, owner, file, now])?;
+    tx.execute(&FORGET_BANNER, args![project, owner, file, now])?;
+    Ok(())
 }
 
 /// Which field another user already has.

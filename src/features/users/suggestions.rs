@@ -32,10 +32,11 @@ pub(super) async fn fetch_suggestions(
     }
     let bucket = query.reputation.bucket(&call.project, INVALID_QUERY)?;
     let project = call.project.id;
+    let links = call.links();
     let part = query.query.to_lowercase();
     let users = call.app.db.read_slow(move |c| {
         let rows = store::suggest(c, project, &part, MOST)?;
-        let users = rows.iter().map(|row| User::public(project, row));
+        let users = rows.iter().map(|row| User::public(&links, row));
         let mut users = users.collect::<Result<Vec<_>>>()?;
         if let Some(bucket) = bucket {
             let shown = users.iter_mut().map(|user| user.points_in(bucket)).collect();

@@ -10,9 +10,10 @@ use crate::error::Result;
 use crate::features::auth::session::auth_user;
 use crate::features::users::fetch::UserPath;
 use crate::features::users::model::AuthUser;
+use crate::features::users::pictures::{Pictures, remove_replaced};
 use crate::features::users::rules::{Avatar, Bio, Location, Metadata, Name, Username};
 use crate::features::users::store::{self, UserRow};
-use crate::features::users::{MISSING_DATA, NOT_AUTHORIZED, NOT_FOUND};
+use crate::features::users::{MISSING_DATA, NOT_AUTHORIZED, NOT_FOUND, PICTURES};
 use crate::http::input::{Input, InputDoc, Path, body_value, read_body};
 use crate::http::operation::{Arrival, Call};
 use crate::http::patch::Patch;
@@ -38,6 +39,9 @@ impl UserUpdate {
     fn apply(self, row: &mut UserRow) {
         self.name.map(Name::into_text).put(&mut row.name);
         self.username.map(Username::into_text).put(&mut row.username);
+        if self.avatar != Patch::Absent {
+            row.avatar_path = None;
+        }
         if self.avatar == Patch::Null {
             row.avatar_file_id = None;
         }
@@ -56,7 +60,7 @@ impl UserUpdate {
 }
 
 /// The fields to change; the oldest version wraps them in `update` and wants at least one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct UpdateBody(UserUpdate);
 
 impl Input for UpdateBody {
@@ -64,8 +68,12 @@ impl Input for UpdateBody {
         let mut body = body_value(arrival)?;
         if arrival.version == Version::V6 {
             body = body.get("update").unwrap_or(&Value::Null);
-            if body.as_object().is_none_or(serde_json::Map::is_empty) {
+            let is_empty = body.as_object().is_none_or(serde_json::Map::is_empty);
+            if is_empty && arrival.uploads.is_empty() {
                 return Err(MISSING_DATA.into());
+            }
+            if body.is_null() {
+                return Ok(UpdateBody::default());
             }
         }
         read_body(arrival, body).map(UpdateBody)
@@ -78,24 +86,32 @@ impl Input for UpdateBody {
 
 pub(super) async fn update_user(
     call: Call<UserOrKey>,
-    (Path(path), UpdateBody(update)): (Path<UserPath>, UpdateBody),
+    (Path(path), UpdateBody(mut update), pictures): (Path<UserPath>, UpdateBody, Pictures),
 ) -> Result<Json<AuthUser>> {
     let by_key = match call.caller {
         UserOrKey::User(user) if user != path.user_id => return Err(NOT_AUTHORIZED.into()),
         UserOrKey::User(_) => false,
         UserOrKey::Key(_) => true,
     };
-    let (project, now) = (call.project.clone(), call.now);
-    let updated = call.app.db.write(move |tx| {
+    let (app, project, now) = (&call.app, call.project.clone(), call.now);
+    let pictures = pictures.prepare(app, project.id, path.user_id, &PICTURES, now).await?;
+    if pictures.has_avatar() {
+        update.avatar = Patch::Absent;
+    }
+    let (links, stored) = (call.links(), pictures.clone());
+    let updated = app.db.write(move |tx| {
         let found = store::find_for_update(tx, project.id, path.user_id)?.ok_or(NOT_FOUND)?;
         let mut row = found.clone();
         update.clone().apply(&mut row);
+        stored.put_on(&mut row);
+        stored.insert(tx, project.id)?;
         if row != found {
             row.updated_at = now;
             store::update_profile(tx, project.id, &row)?;
+            remove_replaced(tx, project.id, &found, &row, now)?;
         }
-        let user = auth_user(tx, &project, &row, now)?;
+        let user = auth_user(tx, &project, &links, &row, now)?;
         if by_key { user.with_secure_metadata(&row) } else { Ok(user) }
     });
-    updated.await.map(Json)
+    pictures.settle(app, call.project.id, updated.await, now).await.map(Json)
 }

@@ -37,7 +37,7 @@ pub struct Form {
     pub only: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct FileField {
     pub name: &'static str,
     /// How many parts of this name there may be.
@@ -61,7 +61,15 @@ impl Form {
             let many = json!({ "type": "array", "maxItems": field.most, "items": file });
             (field.name.to_owned(), if field.most == 1 { file.clone() } else { many })
         });
-        let files = json!({ "type": "object", "properties": Map::from_iter(fields) });
+        // Options of a file, which no JSON body has.
+        let options = self.json.iter().filter(|name| name.contains('.')).map(|name| {
+            (
+                (*name).to_owned(),
+                json!({ "type": "string", "contentMediaType": "application/json" }),
+            )
+        });
+        let properties = Map::from_iter(fields.chain(options));
+        let files = json!({ "type": "object", "properties": properties });
         json!({ "allOf": [body, files] })
     }
 }

@@ -11,6 +11,7 @@ use townhall::ids::{ProjectId, UserId};
 
 use super::app::TestApp;
 use super::contract;
+use super::form::Form;
 use super::reply::Reply;
 
 #[derive(Debug)]
@@ -72,9 +73,28 @@ impl<'a> Actor<'a> {
         self.send(Method::DELETE, path, None).await
     }
 
+    pub async fn post_form(&self, path: &str, form: &Form) -> Reply {
+        self.send_form(Method::POST, path, form).await
+    }
+
+    pub async fn send_form(&self, method: Method, path: &str, form: &Form) -> Reply {
+        let address = self.address(path);
+        self.raw(method, &address, &form.content_type(), form.body()).await
+    }
+
+    /// The canonical address of an endpoint of the actor's project.
+    pub fn address(&self, path: &str) -> String {
+        format!("/{}/{}{path}", self.version, self.project)
+    }
+
+    /// Reads what an address of a stored file leads to, whatever its host is called.
+    pub async fn open(&self, url: &str) -> Reply {
+        self.raw(Method::GET, local_part(url), "", "").await
+    }
+
     /// A request to the canonical address of an endpoint of the actor's project.
     pub async fn send(&self, method: Method, path: &str, body: Option<Value>) -> Reply {
-        let address = format!("/{}/{}{path}", self.version, self.project);
+        let address = self.address(path);
         let body = body.map(|body| body.to_string());
         self.raw(method, &address, "application/json", body.unwrap_or_default()).await
     }
@@ -108,6 +128,13 @@ impl<'a> Actor<'a> {
         contract::check(&method, address, &reply);
         reply
     }
+}
+
+/// A URL without its scheme and host.
+pub fn local_part(url: &str) -> &str {
+    let rest = url.strip_prefix("https://community.example").unwrap_or(url);
+    assert!(rest.starts_with('/'), "{url}");
+    rest
 }
 
 /// A signed-up user with the tokens of their first session.

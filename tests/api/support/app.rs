@@ -15,7 +15,8 @@ use townhall::clock::Clock;
 use townhall::config::{Config, Flags};
 use townhall::features::projects::Bundle;
 use townhall::features::projects::admin::{self, NewProject, ProjectSecrets};
-use townhall::ids::{ProjectId, new_id};
+use townhall::features::users::suspensions::{self, NewSuspension};
+use townhall::ids::{ProjectId, SuspensionId, UserId, new_id};
 use townhall::outbound::Resolver;
 use townhall::random::Random;
 use townhall::schema::MIGRATIONS;
@@ -168,6 +169,20 @@ impl TestApp {
         self.app.clock.advance(by);
     }
 
+    /// Suspends a user from now on.
+    pub async fn suspend(&self, user: UserId) {
+        let (project, now) = (self.project.id, self.now());
+        let new = NewSuspension {
+            id: SuspensionId(new_id(now, &self.app.random)),
+            user,
+            reason: None,
+            end_date: None,
+            created_by: "test",
+        };
+        let inserted = self.app.db.write(move |tx| suspensions::insert(tx, project, &new, now));
+        inserted.await.unwrap();
+    }
+
     /// What the project's own backend says about a user: these claims, with the issuer it must
     /// name unless the test names another, signed by the project's private key.
     pub fn vouch_for(&self, mut claims: Value) -> String {
@@ -200,6 +215,39 @@ impl TestApp {
             self.mails().into_iter().filter(|mail| !before.contains(mail)).collect();
         assert_eq!(sent.len(), 1, "{sent:#?}");
         sent.remove(0)
+    }
+
+    /// How many requests have files in the staging directory.
+    pub fn staged(&self) -> usize {
+        std::fs::read_dir(self.data_dir.join("staging")).unwrap().count()
+    }
+
+    /// A request is answered before its staged files are gone; they are soon.
+    pub async fn nothing_stays_staged(&self) {
+        self.until(|app| app.staged() == 0).await;
+    }
+
+    /// Waits for what happens by itself in a moment.
+    pub async fn until(&self, holds: impl Fn(&TestApp) -> bool) {
+        let waiting = async {
+            while !holds(self) {
+                tokio::task::yield_now().await;
+            }
+        };
+        let in_time = tokio::time::timeout(Duration::from_secs(20), waiting).await;
+        assert!(in_time.is_ok(), "it did not happen");
+    }
+
+    /// How many objects are stored for all projects.
+    pub fn stored(&self) -> usize {
+        fn count(path: &std::path::Path) -> usize {
+            if path.is_file() {
+                return 1;
+            }
+            let entries = std::fs::read_dir(path).unwrap();
+            entries.map(|entry| count(&entry.unwrap().path())).sum()
+        }
+        count(&self.data_dir.join("files"))
     }
 
     pub fn data_dir(&self) -> &std::path::Path {

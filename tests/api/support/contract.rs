@@ -50,7 +50,8 @@ pub fn check(method: &Method, address: &str, reply: &Reply) {
     let content = &documented["content"];
     let schema = &content.get(media).unwrap_or(&content["*/*"])["schema"];
     assert!(!schema.is_null(), "{key} is not documented as {media}: {}", reply.text());
-    if media == "application/json" {
+    // A reply to HEAD has the type of a body that it does not have.
+    if media == "application/json" && *method != Method::HEAD {
         let validator = validator(key.clone(), schema);
         let body = reply.json();
         if let Err(error) = validator.validate(&body) {

@@ -4,13 +4,15 @@
 mod actors;
 mod app;
 mod contract;
+mod form;
 mod installation;
 mod parallel;
 mod reply;
 pub mod site;
 
-pub use actors::{Actor, User};
+pub use actors::{Actor, User, local_part};
 pub use app::{TestApp, TestConfig, TestProject};
+pub use form::{Form, Part, png};
 pub use installation::{Installation, failure, mode, outcome};
 pub use parallel::{all_at_once, count};
 pub use reply::{Reply, keys};

@@ -1,0 +1,95 @@
+//! What a file is attached to, who may attach one there, and who may see it. The one place where
+//! the features that hold files are asked.
+
+use db::Conn;
+
+use crate::auth::caller::ActorOrKey;
+use crate::error::Result;
+use crate::features::entities::visibility::{self, Eyes};
+use crate::features::storage::store::FileRow;
+use crate::features::storage::{INVALID_BODY, TARGET_NOT_FOUND, UNAUTHORIZED};
+use crate::ids::{CommentId, EntityId, EventId, ProjectId, SpaceId, UserId};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holder {
+    /// The file stands for itself, or is somebody's avatar or banner.
+    None,
+    Entity(EntityId),
+    Comment(CommentId),
+    Space(SpaceId),
+    Event(EventId),
+}
+
+impl Holder {
+    /// At most one of them may be named.
+    pub fn named(
+        entity: Option<EntityId>,
+        comment: Option<CommentId>,
+        space: Option<SpaceId>,
+        event: Option<EventId>,
+    ) -> Result<Self> {
+        let named = [
+            entity.map(Holder::Entity),
+            comment.map(Holder::Comment),
+            space.map(Holder::Space),
+            event.map(Holder::Event),
+        ];
+        let mut named = named.into_iter().flatten();
+        match (named.next(), named.next()) {
+            (None, _) => Ok(Holder::None),
+            (Some(holder), None) => Ok(holder),
+            (Some(_), Some(_)) => {
+                Err(INVALID_BODY.because("a file is attached to one thing at most"))
+            }
+        }
+    }
+
+    pub(super) fn hold(self, row: FileRow) -> FileRow {
+        match self {
+            Holder::None => row,
+            Holder::Entity(id) => FileRow { entity_id: Some(id), ..row },
+            Holder::Comment(id) => FileRow { comment_id: Some(id), ..row },
+            Holder::Space(id) => FileRow { space_id: Some(id), ..row },
+            Holder::Event(id) => FileRow { event_id: Some(id), ..row },
+        }
+    }
+
+    fn of(row: &FileRow) -> Option<Self> {
+        let holder = row.entity_id.map(Holder::Entity);
+        let holder = holder.or_else(|| row.comment_id.map(Holder::Comment));
+        let holder = holder.or_else(|| row.space_id.map(Holder::Space));
+        let holder = holder.or_else(|| row.event_id.map(Holder::Event));
+        holder.or_else(|| row.chat_message_id.is_none().then_some(Holder::None))
+    }
+}
+
+/// Refuses a holder that is not there for the caller, or not theirs to attach to.
+pub fn may_attach(
+    c: &Conn<'_>,
+    project: ProjectId,
+    caller: &ActorOrKey,
+    holder: Holder,
+) -> Result<()> {
+    match holder {
+        Holder::None => Ok(()),
+        Holder::Entity(id) => {
+            let eyes = match caller {
+                ActorOrKey::User(user) => Eyes::User(*user),
+                ActorOrKey::Key { .. } => Eyes::Key,
+            };
+            let entity = visibility::find(c, project, id, eyes)?.ok_or(TARGET_NOT_FOUND)?;
+            if eyes.own(&entity) { Ok(()) } else { Err(UNAUTHORIZED.into()) }
+        }
+        // None of these exists yet.
+        Holder::Comment(_) | Holder::Space(_) | Holder::Event(_) => Err(TARGET_NOT_FOUND.into()),
+    }
+}
+
+/// Whether a user may see a file: as they may see what it is attached to. Keys see every file.
+pub fn may_see(c: &Conn<'_>, project: ProjectId, viewer: UserId, row: &FileRow) -> Result<bool> {
+    Ok(match Holder::of(row) {
+        Some(Holder::None) => true,
+        Some(Holder::Entity(id)) => visibility::find(c, project, id, Eyes::User(viewer))?.is_some(),
+        _ => row.user_id == Some(viewer),
+    })
+}

@@ -1,0 +1,41 @@
+//! Files that go: their rows in the caller's transaction, their bytes by a job of that same
+//! transaction. The address of a file is dead with its row.
+
+use db::Tx;
+
+use crate::error::Result;
+use crate::features::storage::store::{self, Deleted};
+use crate::features::storage::uploads::removal;
+use crate::ids::{EntityId, FileId, JobId, ProjectId, UserId};
+use crate::jobs;
+use crate::time::Timestamp;
+
+pub fn delete(tx: &Tx<'_>, project: ProjectId, ids: &[FileId], now: Timestamp) -> Result<()> {
+    remove_bytes(tx, project, store::delete(tx, project, ids)?, now)
+}
+
+/// Everything that is attached to an entity.
+pub fn delete_of_entity(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    entity: EntityId,
+    now: Timestamp,
+) -> Result<()> {
+    remove_bytes(tx, project, store::delete_of_entity(tx, project, entity)?, now)
+}
+
+/// Everything that a user has uploaded.
+pub fn delete_of_user(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestamp) -> Result<()> {
+    remove_bytes(tx, project, store::delete_of_user(tx, project, user)?, now)
+}
+
+fn remove_bytes(tx: &Tx<'_>, project: ProjectId, deleted: Deleted, now: Timestamp) -> Result<()> {
+    let Some((first, _)) = deleted.first() else {
+        return Ok(());
+    };
+    // A file is deleted once, so its id is a fresh one for the job; a transaction may run twice
+    // and draws nothing.
+    let job = JobId(first.0);
+    let payload = removal(deleted.iter().map(|(_, path)| path.as_str()))?;
+    jobs::store::insert(tx, project, job, &payload, now, now)
+}

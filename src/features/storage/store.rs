@@ -1,0 +1,125 @@
+//! All SQL about files.
+
+use db::{Conn, JsonText, Tx, args};
+
+use crate::error::Result;
+use crate::ids::{ChatMessageId, CommentId, EntityId, EventId, FileId, ProjectId, SpaceId, UserId};
+use crate::time::Timestamp;
+
+db::row! {
+    #[derive(Debug, Clone)]
+    pub struct FileRow {
+        pub id: FileId,
+        pub user_id: Option<UserId>,
+        pub entity_id: Option<EntityId>,
+        pub comment_id: Option<CommentId>,
+        pub chat_message_id: Option<ChatMessageId>,
+        pub space_id: Option<SpaceId>,
+        pub event_id: Option<EventId>,
+        pub path: String,
+        pub size: i64,
+        pub mime: String,
+        pub position: i64,
+        pub metadata: JsonText,
+        pub image: Option<JsonText>,
+        pub created_at: Timestamp,
+        pub updated_at: Timestamp,
+    }
+}
+
+/// `SELECT` of a whole row from `files`, followed by what selects it.
+macro_rules! select_file {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, user_id, entity_id, comment_id, chat_message_id, space_id, event_id, path,
+                size, mime, position, metadata, image, created_at, updated_at
+             FROM files WHERE project_id = $1 ",
+            $rest
+        )
+    };
+}
+
+db::statements! {
+    query FIND -> FileRow = select_file!("AND id = $2");
+    query FIND_FOR_UPDATE -> FileRow = select_file!("AND id = $2 {for_update}");
+    query FIND_ALL -> FileRow = select_file!("AND id {any}($2)");
+    query OF_ENTITIES -> FileRow =
+        select_file!("AND entity_id {any}($2) ORDER BY entity_id, position, id");
+    command INSERT =
+        "INSERT INTO files (project_id, id, user_id, entity_id, comment_id, chat_message_id,
+            space_id, event_id, path, size, mime, position, metadata, image, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
+    command DELETE -> (FileId, String) =
+        "DELETE FROM files WHERE project_id = $1 AND id {any}($2) RETURNING id, path";
+    command DELETE_OF_ENTITY -> (FileId, String) =
+        "DELETE FROM files WHERE project_id = $1 AND entity_id = $2 RETURNING id, path";
+    command DELETE_OF_USER -> (FileId, String) =
+        "DELETE FROM files WHERE project_id = $1 AND user_id = $2 RETURNING id, path";
+}
+
+pub fn find(c: &Conn<'_>, project: ProjectId, id: FileId) -> Result<Option<FileRow>> {
+    Ok(c.opt(&FIND, args![project, id])?)
+}
+
+pub fn find_for_update(tx: &Tx<'_>, project: ProjectId, id: FileId) -> Result<Option<FileRow>> {
+    Ok(tx.opt(&FIND_FOR_UPDATE, args![project, id])?)
+}
+
+/// Those of the ids that are there, in no particular order.
+pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[FileId]) -> Result<Vec<FileRow>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(c.all(&FIND_ALL, args![project, FileId::list(ids)])?)
+}
+
+/// By entity, then by position.
+pub fn of_entities(c: &Conn<'_>, project: ProjectId, ids: &[EntityId]) -> Result<Vec<FileRow>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(c.all(&OF_ENTITIES, args![project, EntityId::list(ids)])?)
+}
+
+pub fn insert(tx: &Tx<'_>, project: ProjectId, f: &FileRow) -> Result<()> {
+    tx.execute(
+        &INSERT,
+        args![
+            project,
+            f.id,
+            f.user_id,
+            f.entity_id,
+            f.comment_id,
+            f.chat_message_id,
+            f.space_id,
+            f.event_id,
+            &f.path,
+            f.size,
+            &f.mime,
+            f.position,
+            &f.metadata,
+            f.image.as_ref(),
+            f.created_at,
+            f.updated_at
+        ],
+    )?;
+    Ok(())
+}
+
+/// Ids and paths of what is gone, so that the bytes can follow.
+pub type Deleted = Vec<(FileId, String)>;
+
+pub fn delete(tx: &Tx<'_>, project: ProjectId, ids: &[FileId]) -> Result<Deleted> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(tx.all(&DELETE, args![project, FileId::list(ids)])?)
+}
+
+pub fn delete_of_entity(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<Deleted> {
+    Ok(tx.all(&DELETE_OF_ENTITY, args![project, id])?)
+}
+
+pub fn delete_of_user(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<Deleted> {
+    Ok(tx.all(&DELETE_OF_USER, args![project, id])?)
+}

@@ -1,0 +1,206 @@
+//! Avatar and banner: images that come with a sign-up or an update, and the file objects that
+//! stand beside a user. The same for both, but for the codes of their refusals.
+
+use db::{Conn, Tx};
+use serde_json::{Map, Value};
+
+use crate::app::App;
+use crate::error::{Fault, Result};
+use crate::features::storage::holders::Holder;
+use crate::features::storage::model::{File, show};
+use crate::features::storage::rules::PathParts;
+use crate::features::storage::signed::Links;
+use crate::features::storage::uploads::{self, Images, Prepared, UploadFaults, Wanted};
+use crate::features::storage::{removal, store};
+use crate::features::users::store::UserRow;
+use crate::http::input::{Input, InputDoc, body_value};
+use crate::http::multipart::{FileField, Form, Upload, Uploads};
+use crate::http::operation::Arrival;
+use crate::ids::{FileId, ProjectId, UserId};
+use crate::images::{MissingKey, Options};
+use crate::time::Timestamp;
+
+const AVATAR: &str = "avatarFile";
+const BANNER: &str = "bannerFile";
+
+/// The form of an operation that takes pictures beside the fields of a profile.
+pub const fn form(files: &'static [FileField]) -> Form {
+    Form {
+        json: &[
+            "location",
+            "metadata",
+            "secureMetadata",
+            "avatarFile.options",
+            "bannerFile.options",
+            "update",
+        ],
+        flags: &[],
+        cleared: &["name", "username", "birthdate"],
+        files,
+        only: false,
+    }
+}
+
+/// The two fields of such a form.
+pub const fn fields(too_large: Fault, invalid: Fault) -> [FileField; 2] {
+    let avatar =
+        FileField { name: AVATAR, most: 1, called: Some("Avatar"), too_large, too_many: invalid };
+    [avatar, FileField { name: BANNER, called: Some("Banner"), ..avatar }]
+}
+
+/// How a feature refuses pictures.
+#[derive(Debug, Clone, Copy)]
+pub struct PictureFaults {
+    pub missing_options: Fault,
+    pub uploads: UploadFaults,
+}
+
+/// The pictures of a form, with their options as they were sent.
+#[derive(Debug)]
+pub struct Pictures {
+    avatar: Option<Picture>,
+    banner: Option<Picture>,
+}
+
+#[derive(Debug)]
+struct Picture {
+    upload: Upload,
+    options: Value,
+}
+
+impl Input for Pictures {
+    fn extract(arrival: &Arrival) -> Result<Self> {
+        let (mut files, body) = (Uploads::extract(arrival)?, body_value(arrival)?);
+        let mut picture = |field: &str| {
+            let options = body.get(format!("{field}.options")).cloned().unwrap_or_default();
+            files.take_one(field).map(|upload| Picture { upload, options })
+        };
+        Ok(Pictures { avatar: picture(AVATAR), banner: picture(BANNER) })
+    }
+
+    fn describe(_: &mut InputDoc, _: &mut schemars::SchemaGenerator) {}
+}
+
+impl Pictures {
+    pub fn is_empty(&self) -> bool {
+        self.avatar.is_none() && self.banner.is_none()
+    }
+
+    /// Works on them and stores them for their user.
+    pub async fn prepare(
+        self,
+        app: &App,
+        project: ProjectId,
+        owner: UserId,
+        faults: &PictureFaults,
+        now: Timestamp,
+    ) -> Result<StoredPictures> {
+        let avatar = self.avatar.map(|one| one.wanted(owner, "avatars", faults)).transpose()?;
+        let banner = self.banner.map(|one| one.wanted(owner, "banners", faults)).transpose()?;
+        let mut stored = StoredPictures::default();
+        if let Some(wanted) = avatar {
+            stored.avatar = uploads::prepare(app, project, wanted, now).await?;
+        }
+        if let Some(wanted) = banner {
+            let banner = uploads::prepare(app, project, wanted, now).await;
+            stored.banner = uploads::settle(app, project, &stored.avatar, banner, now).await?;
+        }
+        Ok(stored)
+    }
+}
+
+impl Picture {
+    fn wanted(self, owner: UserId, folder: &str, faults: &PictureFaults) -> Result<Wanted> {
+        let missing = faults.missing_options;
+        let refused = || missing.about_upload(missing.message);
+        let options = self.options.as_object().filter(|options| options.contains_key("mode"));
+        let options = options.ok_or_else(refused)?;
+        let invalid = faults.uploads.invalid_options;
+        let under = match options.get("pathParts") {
+            None | Some(Value::Null) => PathParts::of(&[folder]),
+            Some(parts) => PathParts::parse(parts)
+                .ok_or_else(|| invalid.because("pathParts must be an array of strings"))?,
+        };
+        let options = Options::parse(options, MissingKey::NoVariants);
+        let options = options.map_err(|why| invalid.because(why))?;
+        Ok(Wanted {
+            holder: Holder::None,
+            owner: Some(owner),
+            images: Some(Images { uploads: vec![self.upload], options, under }),
+            files: None,
+            position: 0,
+            metadata: Map::new(),
+            faults: faults.uploads,
+        })
+    }
+}
+
+/// Pictures whose bytes are stored and whose rows are not.
+#[derive(Debug, Default, Clone)]
+pub struct StoredPictures {
+    avatar: Prepared,
+    banner: Prepared,
+}
+
+impl StoredPictures {
+    pub fn has_avatar(&self) -> bool {
+        !self.avatar.rows().is_empty()
+    }
+
+    /// Puts them on the profile in place of those that are there.
+    pub fn put_on(&self, user: &mut UserRow) {
+        if let Some(row) = self.avatar.rows().first() {
+            (user.avatar, user.avatar_path) = (None, Some(row.path.clone()));
+            user.avatar_file_id = Some(row.id);
+        }
+        if let Some(row) = self.banner.rows().first() {
+            user.banner_file_id = Some(row.id);
+        }
+    }
+
+    pub fn insert(&self, tx: &Tx<'_>, project: ProjectId) -> Result<()> {
+        uploads::insert(tx, project, &self.avatar)?;
+        uploads::insert(tx, project, &self.banner)
+    }
+
+    /// Hands on the outcome of the write; if it failed, the bytes go soon.
+    pub async fn settle<T>(
+        &self,
+        app: &App,
+        project: ProjectId,
+        outcome: Result<T>,
+        now: Timestamp,
+    ) -> Result<T> {
+        let outcome = uploads::settle(app, project, &self.avatar, outcome, now).await;
+        uploads::settle(app, project, &self.banner, outcome, now).await
+    }
+}
+
+/// Deletes the pictures that a profile shows no longer.
+pub fn remove_replaced(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    before: &UserRow,
+    after: &UserRow,
+    now: Timestamp,
+) -> Result<()> {
+    let shown = [after.avatar_file_id, after.banner_file_id];
+    let replaced: Vec<FileId> = [before.avatar_file_id, before.banner_file_id]
+        .into_iter()
+        .filter(|file| !shown.contains(file))
+        .flatten()
+        .collect();
+    removal::delete(tx, project, &replaced, now)
+}
+
+/// Avatar and banner of a user, as they are shown.
+pub fn load(c: &Conn<'_>, links: &Links, user: &UserRow) -> Result<[Option<File>; 2]> {
+    let wanted = [user.avatar_file_id, user.banner_file_id];
+    let ids: Vec<FileId> = wanted.into_iter().flatten().collect();
+    let rows = store::find_all(c, links.project, &ids)?;
+    let find = |id: Option<FileId>| {
+        let row = rows.iter().find(|row| Some(row.id) == id);
+        row.map(|row| show(links, row)).transpose()
+    };
+    Ok([find(wanted[0])?, find(wanted[1])?])
+}
