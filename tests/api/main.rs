@@ -14,6 +14,7 @@ mod cors;
 mod credentials;
 mod email_verification;
 mod entities;
+mod entity_files;
 mod external_users;
 mod files;
 mod identities;

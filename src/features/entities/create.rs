@@ -1,12 +1,13 @@
 //! Create Entity: anybody may, for themselves, for nobody, or with a key for any user.
 
-use db::{JsonText, Tx};
+use db::{Conn, JsonText, Tx};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::app::App;
 use crate::auth::caller::{OptionalViewer, may_act_for};
 use crate::error::Result;
+use crate::features::entities::attached::AttachedFiles;
 use crate::features::entities::model::Entity;
 use crate::features::entities::rules::{
     Attachments, Content, Keywords, Mentions, Metadata, OwnId, Place, Title, to_json,
@@ -15,10 +16,11 @@ use crate::features::entities::show::View;
 use crate::features::entities::store::{self, EntityRow};
 use crate::features::entities::terms::Terms;
 use crate::features::entities::{
-    INVALID_TIMESTAMP, SPACE_NOT_FOUND, UNAUTHORIZED, USER_NOT_FOUND, USER_REQUIRED, counts,
-    notices,
+    DUPLICATE_FOREIGN_ID, INVALID_TIMESTAMP, SPACE_NOT_FOUND, UNAUTHORIZED, USER_NOT_FOUND,
+    USER_REQUIRED, counts, notices,
 };
-use crate::features::projects::Project;
+use crate::features::projects::{Bundle, Project};
+use crate::features::storage::uploads::{self, Prepared};
 use crate::features::users::reputation;
 use crate::http::input::Body;
 use crate::http::operation::Call;
@@ -59,7 +61,7 @@ pub(super) struct NewEntity {
 
 pub(super) async fn create_entity(
     call: Call<OptionalViewer>,
-    Body(new): Body<NewEntity>,
+    (Body(new), attached): (Body<NewEntity>, AttachedFiles),
 ) -> Result<FoundOrCreated<Entity>> {
     let author = author(&call, &new)?;
     let (created_at, updated_at) = times(&new, call.now)?;
@@ -69,23 +71,61 @@ pub(super) async fn create_entity(
     }
     let id = EntityId(new_id(call.now, &call.app.random));
     let (row, terms) = new.into_row(id, author, created_at, updated_at, call.now);
-    let view = View::written(&call, call.caller.user());
     let (app, project, caller, now) =
         (call.app.clone(), call.project.clone(), call.caller, call.now);
+
+    let mut view = View::written(&call, caller.user());
+    let mut files = Prepared::default();
+    if !attached.is_empty() {
+        project.require(Bundle::FilesImages)?;
+        check(&call, &row).await?;
+        files = attached.prepare(&app, project.id, &row, now).await?;
+        view = view.with_files();
+    }
+    let rows = files.clone();
     let created = call.app.db.write(move |tx| {
-        if let (OptionalViewer::Key(kind), Some(user)) = (caller, row.user_id)
-            && !may_act_for(tx, &project, user, kind, now)?
-        {
-            return Err(USER_NOT_FOUND.into());
-        }
+        permit(tx, &project, caller, &row, now)?;
         add(tx, &app, &project, &row, &terms, now)?;
+        uploads::insert(tx, project.id, &rows)?;
         view.entity(tx, row.clone())
     });
-    let entity = created.await?;
+    let entity = uploads::settle(&call.app, call.project.id, &files, created.await, now).await?;
     Ok(match call.version {
         Version::V6 => FoundOrCreated::Found(entity),
         _ => FoundOrCreated::Created(entity),
     })
+}
+
+/// Refuses before any file is worked on what would be refused after it.
+async fn check(call: &Call<OptionalViewer>, row: &EntityRow) -> Result<()> {
+    let (project, caller, now) = (call.project.clone(), call.caller, call.now);
+    let row = row.clone();
+    let checked = call.app.db.read(move |c| {
+        permit(c, &project, caller, &row, now)?;
+        match &row.foreign_id {
+            Some(id) if store::find_by_foreign_id(c, project.id, id)?.is_some() => {
+                Err(DUPLICATE_FOREIGN_ID.with("field", "foreignId"))
+            }
+            _ => Ok(()),
+        }
+    });
+    checked.await
+}
+
+/// A key may name any user there is.
+fn permit(
+    c: &Conn<'_>,
+    project: &Project,
+    caller: OptionalViewer,
+    row: &EntityRow,
+    now: Timestamp,
+) -> Result<()> {
+    match (caller, row.user_id) {
+        (OptionalViewer::Key(kind), Some(user)) if !may_act_for(c, project, user, kind, now)? => {
+            Err(USER_NOT_FOUND.into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whom the entity is by. A user's token speaks for its user alone.

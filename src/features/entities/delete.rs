@@ -8,6 +8,7 @@ use crate::features::entities::{
 };
 use crate::features::projects::Deletion;
 use crate::features::reactions;
+use crate::features::storage::removal;
 use crate::features::users::reputation;
 use crate::http::input::Path;
 use crate::http::operation::Call;
@@ -35,6 +36,9 @@ pub(super) async fn delete_entity(
         if !deleted {
             return Err(DELETE_FAILED.into());
         }
+        if !(project.entity_deletion == Deletion::Soft && project.keeps_files_of_deleted) {
+            removal::delete_of_entity(tx, project.id, row.id, now)?;
+        }
         if row.is_listed {
             counts::remove(tx, project.id, &row)?;
         }
@@ -43,5 +47,7 @@ pub(super) async fn delete_entity(
         }
         Ok(())
     });
-    deleted.await.map(|()| NoContent)
+    deleted.await?;
+    call.app.job_added.notify_one();
+    Ok(NoContent)
 }

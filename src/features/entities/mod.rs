@@ -1,6 +1,7 @@
 //! Entities: what users publish. Reactions to them are in `features/reactions`, their files in
 //! `features/storage`.
 
+mod attached;
 pub mod counts;
 mod create;
 mod delete;
@@ -52,6 +53,11 @@ const SPACE_NOT_FOUND: Fault = Fault::new(404, "entity/space-not-found", "Space 
 const INVALID_TIMESTAMP: Fault = Fault::new(400, "entity/invalid-timestamp", "Invalid timestamp");
 const NOT_AUTHORIZED: Fault =
     Fault::new(403, "entity/not-authorized", "Not authorized to change this entity.");
+const FILE_TOO_LARGE: Fault =
+    Fault::new(413, "entity/file-too-large", "A file exceeds 50MB limit.");
+const TOO_MANY_FILES: Fault =
+    Fault::new(400, "entity/too-many-files", "At most 10 images and 10 files may be sent");
+const INVALID_IMAGE: Fault = Fault::new(422, "entity/invalid-image", "Not a valid image");
 const DELETE_FAILED: Fault =
     Fault::new(404, "entity/delete-failed", "Entity not found or already deleted.");
 const INVALID_PAGE: Fault = Fault::new(400, "entity/invalid-page", "Invalid page");
@@ -183,6 +189,7 @@ fn writes() -> Vec<Operation> {
             INVALID,
             create::create_entity,
         )
+        .takes_files(&attached::FORM)
         .rate(CREATE_RATE)
         .errors(&[
             USER_REQUIRED,
@@ -191,6 +198,7 @@ fn writes() -> Vec<Operation> {
             USER_NOT_FOUND,
             INVALID_TIMESTAMP,
             DUPLICATE_FOREIGN_ID,
+            INVALID_IMAGE,
         ]),
         Operation::new(
             patch.clone(),

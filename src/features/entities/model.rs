@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::features::entities::rules::Mention;
 use crate::features::entities::store::EntityRow;
 use crate::features::reactions::{ReactionCounts, ReactionType};
+use crate::features::storage::model::File;
 use crate::features::users::model::{Point, User, raw};
 use crate::ids::{EntityId, ProjectId, SpaceId, UserId, short_id};
 use crate::time::Timestamp;
@@ -37,6 +38,9 @@ pub struct Entity {
     pub mentions: Box<RawValue>,
     #[schemars(with = "Vec<Map<String, Value>>")]
     pub attachments: Box<RawValue>,
+    /// With `include=files`, and when it was created with files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<Vec<File>>,
     #[schemars(with = "Vec<String>")]
     pub keywords: Box<RawValue>,
     /// In the oldest version the ids of those who voted; later ones have `reactionCounts`.
@@ -103,6 +107,7 @@ impl Entity {
             content: row.content,
             mentions: raw(row.mentions.0)?,
             attachments: raw(row.attachments.0)?,
+            files: None,
             keywords: raw(row.keywords.0)?,
             upvotes: Vec::new(),
             downvotes: Vec::new(),

@@ -11,7 +11,9 @@ use crate::features::entities::model::{Entity, Grants};
 use crate::features::entities::store::EntityRow;
 use crate::features::projects::Project;
 use crate::features::reactions::{self, ReactionType};
+use crate::features::storage::model::{File, show};
 use crate::features::storage::signed::Links;
+use crate::features::storage::store as storage;
 use crate::features::users::model::User;
 use crate::features::users::reputation::{self, Bucket};
 use crate::features::users::store as users;
@@ -31,6 +33,7 @@ pub struct View {
     space: bool,
     saved: bool,
     grants: bool,
+    files: bool,
     bucket: Option<Bucket>,
     links: Links,
 }
@@ -47,6 +50,7 @@ impl View {
             space: include.has("space"),
             saved: include.has("saved"),
             grants: include.has("grants"),
+            files: include.has("files"),
             bucket: None,
             links: call.links(),
         }
@@ -55,6 +59,10 @@ impl View {
     /// As in replies to writes: with the author.
     pub fn written<A>(call: &Call<A>, viewer: Option<UserId>) -> Self {
         View { user: true, ..View::asked(call, viewer, &Include::default()) }
+    }
+
+    pub fn with_files(self) -> Self {
+        View { files: true, ..self }
     }
 
     pub fn without_saved(self) -> Self {
@@ -90,6 +98,9 @@ impl View {
             entity.space = self.space.then_some(None);
             entity.grants = self.grants.then(Grants::default);
         }
+        if self.files {
+            self.add_files(c, &ids, &mut entities)?;
+        }
         if self.version == Version::V6 {
             self.add_votes(c, &ids, &mut entities)?;
         }
@@ -112,6 +123,19 @@ impl View {
             Some(entity.user.as_mut()?.as_mut()?.points_in(bucket.of(entity.space_id)))
         });
         reputation::add_points(c, project, shown.collect())
+    }
+
+    fn add_files(&self, c: &Conn<'_>, ids: &[EntityId], entities: &mut [Entity]) -> Result<()> {
+        let mut files: HashMap<EntityId, Vec<File>> = HashMap::new();
+        for row in storage::of_entities(c, self.project.id, ids)? {
+            if let Some(entity) = row.entity_id {
+                files.entry(entity).or_default().push(show(&self.links, &row)?);
+            }
+        }
+        for entity in entities {
+            entity.files = Some(files.remove(&entity.id).unwrap_or_default());
+        }
+        Ok(())
     }
 
     /// The oldest version's lists of who voted.
