@@ -28,6 +28,7 @@ mod passwords;
 mod rate_limits;
 mod refresh;
 mod request_bodies;
+mod s3;
 mod service_key;
 mod sign_in;
 mod sign_out;

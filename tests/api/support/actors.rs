@@ -21,6 +21,15 @@ impl Client {
     pub(super) fn new() -> Self {
         Client(hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build_http())
     }
+
+    /// A request to somebody else's server, and its reply as text.
+    pub(super) async fn plain(&self, method: Method, uri: &str) -> (u16, String) {
+        let request = Request::builder().method(method).uri(uri).body(Full::default()).unwrap();
+        let response = self.0.request(request).await.unwrap();
+        let status = response.status().as_u16();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        (status, String::from_utf8_lossy(&body).into_owned())
+    }
 }
 
 /// Somebody with a credential, or none, speaking one version to one project.

@@ -3,6 +3,7 @@
 
 mod actors;
 mod app;
+mod bucket;
 mod contract;
 mod form;
 mod installation;
@@ -12,6 +13,7 @@ pub mod site;
 
 pub use actors::{Actor, User, local_part};
 pub use app::{TestApp, TestConfig, TestProject};
+pub use bucket::Bucket;
 pub use form::{Form, Part, png};
 pub use installation::{Installation, failure, mode, outcome};
 pub use parallel::{all_at_once, count};
