@@ -57,10 +57,11 @@ impl Change {
         let (project, now) = (self.project.id, self.now);
         let mut entity = self.target(tx)?;
         let before = store::put(tx, project, entity.id, self.actor, self.id, kind, now)?;
-        if before != Some(kind) {
-            self.count(tx, &mut entity, before, Some(kind))?;
-            notices::reacted(tx, self, &entity, kind, before, announce)?;
+        if before == Some(kind) {
+            return self.unchanged(tx, before);
         }
+        self.count(tx, &mut entity, before, Some(kind))?;
+        notices::reacted(tx, self, &entity, kind, before, announce)?;
         Ok(Changed { entity, before })
     }
 
@@ -68,10 +69,17 @@ impl Change {
     pub fn take(&self, tx: &Tx<'_>) -> Result<Changed> {
         let mut entity = self.target(tx)?;
         let before = store::take(tx, self.project.id, entity.id, self.actor)?;
-        if before.is_some() {
-            self.count(tx, &mut entity, before, None)?;
+        if before.is_none() {
+            return self.unchanged(tx, before);
         }
+        self.count(tx, &mut entity, before, None)?;
         Ok(Changed { entity, before })
+    }
+
+    /// Another request of the same user may have come first and been waited for: the counts are
+    /// read again, so that they tell of it as `before` does.
+    fn unchanged(&self, tx: &Tx<'_>, before: Option<ReactionType>) -> Result<Changed> {
+        Ok(Changed { entity: self.target(tx)?, before })
     }
 
     fn target(&self, tx: &Tx<'_>) -> Result<EntityRow> {
