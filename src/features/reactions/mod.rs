@@ -13,11 +13,13 @@ pub use kinds::{ReactionCounts, ReactionType};
 use http::Method;
 
 use crate::error::Fault;
-use crate::features::entities::{ACTS_AS, INVALID, NOT_FOUND};
+use crate::features::entities::{ACTS_AS, INVALID};
 use crate::features::projects::Bundle;
 use crate::http::limits::RateLimit;
 use crate::http::operation::{ActsAs, Operation};
 
+/// The same fault as that of a fetch, in the words that belong to these operations.
+const NOT_FOUND: Fault = Fault::new(404, "entity/not-found", "Entity not found.");
 const ALREADY_UPVOTED: Fault =
     Fault::new(409, "entity/already-upvoted", "User already upvoted entity.");
 const ALREADY_DOWNVOTED: Fault =
