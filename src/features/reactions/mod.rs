@@ -123,6 +123,7 @@ fn votes() -> Vec<Operation> {
             INVALID,
             react::remove_downvote,
         )
+        .rate(RateLimit::per_5_minutes(50).window_minutes(10))
         .acts_as(ACTS_AS)
         .errors(&[NOT_FOUND, NOT_DOWNVOTED]),
     ]
