@@ -43,7 +43,12 @@ async fn suspend_in(
     inserted.await.unwrap();
 }
 
-async fn suspend(app: &TestApp, user: &User<'_>, reason: Option<&str>, end: Option<Timestamp>) {
+pub(crate) async fn suspend(
+    app: &TestApp,
+    user: &User<'_>,
+    reason: Option<&str>,
+    end: Option<Timestamp>,
+) {
     suspend_in(app, app.project.id, user.id, reason, (app.now(), end)).await;
 }
 
