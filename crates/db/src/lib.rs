@@ -25,7 +25,7 @@ pub use conn::{Conn, Tx};
 pub use db::Db;
 pub use error::Error;
 pub use migrate::{Migration, MigrationState};
-pub use options::Options;
+pub use options::{Options, Watch};
 #[doc(hidden)]
 pub use row::column_name;
 pub use row::{Column, ColumnRef, Columns, JsonText, Row, WrongType};

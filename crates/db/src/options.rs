@@ -4,6 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Is told the name and the text of a statement.
+pub type Watch = Arc<dyn Fn(&'static str, &str) + Send + Sync>;
+
 /// How a database is opened.
 #[derive(Clone)]
 pub struct Options {
@@ -19,6 +22,8 @@ pub struct Options {
     pub durable: bool,
     /// Called when the writer died or its disk failed. Writing is over then: the process should end.
     pub on_fatal: Arc<dyn Fn(&str) + Send + Sync>,
+    /// Called for each statement that closures run, for tests that count or explain them.
+    pub on_statement: Option<Watch>,
 }
 
 impl Default for Options {
@@ -33,6 +38,7 @@ impl Default for Options {
                 eprintln!("fatal: {cause}");
                 std::process::exit(70);
             }),
+            on_statement: None,
         }
     }
 }

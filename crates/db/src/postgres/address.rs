@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio_postgres::Config;
 
-use crate::{Error, Options};
+use crate::{Error, Options, Watch};
 
 use super::tls::Tls;
 
@@ -22,6 +22,7 @@ pub(super) struct Address {
     pub(super) config: Config,
     pub(super) tls: Tls,
     pub(super) deadline: Duration,
+    pub(super) on_statement: Option<Watch>,
 }
 
 impl Address {
@@ -36,6 +37,7 @@ impl Address {
             config,
             tls: tls.map_err(Error::Unreachable)?,
             deadline: options.statement_deadline,
+            on_statement: options.on_statement.clone(),
         })
     }
 

@@ -17,7 +17,7 @@ use crate::conn::{Failed, Failure, Link, Sink};
 use crate::job::Job;
 use crate::sqlite::expect_arguments;
 use crate::statement::Text;
-use crate::{Columns, Engine, Error, Tx, Value};
+use crate::{Columns, Engine, Error, Tx, Value, Watch};
 
 use super::address::Address;
 use super::cache::Cache;
@@ -34,6 +34,7 @@ pub(crate) struct Session {
     /// Commands of the transaction whose outcome is not known yet.
     pending: RefCell<Vec<Pending>>,
     patience: Duration,
+    on_statement: Option<Watch>,
 }
 
 /// How one run of a job ended.
@@ -73,6 +74,7 @@ impl Session {
             begin: Cell::new(false),
             pending: RefCell::default(),
             patience: address.patience(),
+            on_statement: address.on_statement.clone(),
         };
         session
             .within(session.client.batch_execute(&address.settings()))
@@ -151,6 +153,9 @@ impl Session {
         args: &[Value<'_>],
         sink: Sink<'_>,
     ) -> Result<u64, Failed> {
+        if let Some(watch) = &self.on_statement {
+            watch(text.name, text.on(Engine::Postgres)?);
+        }
         let statement = self.prepared(text)?;
         expect_arguments(text.name, statement.params().len(), args.len())?;
         let pending = self.pending.take();

@@ -15,7 +15,7 @@ use rusqlite::types::{ToSql, ToSqlOutput, Value as Owned, ValueRef};
 use crate::conn::{Failed, Sink};
 use crate::row::Source;
 use crate::statement::Text;
-use crate::{ColumnRef, Columns, Engine, Error, Options, Value, stats};
+use crate::{ColumnRef, Columns, Engine, Error, Options, Value, Watch, stats};
 
 use super::{errors, functions};
 
@@ -43,6 +43,7 @@ pub(crate) struct Connection {
     limit: Duration,
     /// Microseconds after `epoch` at which the running statement is stopped.
     deadline: Arc<AtomicU64>,
+    on_statement: Option<Watch>,
 }
 
 impl Connection {
@@ -100,7 +101,13 @@ impl Connection {
             at != NEVER && micros(stats::now() - epoch) >= at
         };
         raw.progress_handler(STEPS, Some(over))?;
-        Ok(Connection { raw, epoch, limit: options.statement_deadline, deadline })
+        Ok(Connection {
+            raw,
+            epoch,
+            limit: options.statement_deadline,
+            deadline,
+            on_statement: options.on_statement.clone(),
+        })
     }
 
     pub(crate) fn raw(&self) -> &rusqlite::Connection {
@@ -123,6 +130,9 @@ impl Connection {
         sink: Sink<'_>,
     ) -> Result<u64, Failed> {
         let sql = text.on(Engine::Sqlite)?;
+        if let Some(watch) = &self.on_statement {
+            watch(text.name, sql);
+        }
         let failed = |error| errors::failed(&self.raw, text.name, error);
         let mut statement = self.raw.prepare_cached(sql).map_err(failed)?;
         text.check(Engine::Sqlite, statement.column_count(), statement.column_names())?;
