@@ -54,10 +54,8 @@ pub fn pair(name: &str, value: &Value) -> Option<Uuid> {
     let plain = match value {
         Value::Object(_) | Value::Array(_) => return None,
         Value::Number(number) => match number.as_f64() {
-            // `1` and `1.0` are one value.
-            Some(real) if number.is_f64() && real.fract() == 0.0 && real.abs() < 1e15 => {
-                format!("{real:.0}")
-            }
+            // `1` and `1.0` are one value, and so are `0` and `-0.0`: adding zero takes the sign off.
+            Some(real) if number.is_f64() && real.fract() == 0.0 => format!("{:.0}", real + 0.0),
             _ => number.to_string(),
         },
         other => other.to_string(),
@@ -105,6 +103,8 @@ mod tests {
     fn one_number_has_one_term_and_its_text_another() {
         let of = |value: Value| pair("n", &value).unwrap();
         assert_eq!(of(json!(1)), of(json!(1.0)));
+        assert_eq!(of(json!(0)), of(json!(-0.0)));
+        assert_eq!(of(json!(1_000_000_000_000_000_i64)), of(json!(1e15)));
         assert_ne!(of(json!(1)), of(json!("1")));
         assert_ne!(of(json!(true)), of(json!("true")));
         assert_ne!(of(json!(1.5)), of(json!(1)));
