@@ -223,7 +223,11 @@ impl Conditions {
         }
         self.needs_body = true;
         let key = self.bind(key.to_owned());
-        format!("({found} = 1 OR (e.is_wide AND (b.metadata -> CAST({key} AS TEXT)) IS NOT NULL))")
+        // Not by `->`, which the embedded engine gives a path: `$` would be the whole object.
+        format!(
+            "({found} = 1 OR (e.is_wide AND EXISTS
+                (SELECT 1 FROM json_each(b.metadata) AS j WHERE j.key = {key})))"
+        )
     }
 
     /// Within the radius. `apart` keeps the engine from beginning with the places.
