@@ -153,7 +153,7 @@ pub fn source(query: &Texts<'_>, version: Version) -> Filed<String> {
         Some("null") => Filed::Nowhere,
         // The oldest version shows what has no source unless one is named.
         None if version == Version::V6 => Filed::Nowhere,
-        Some("undefined") if version == Version::V6 => Filed::Nowhere,
+        Some("undefined" | "") if version == Version::V6 => Filed::Nowhere,
         None => Filed::Anywhere,
         Some(id) => Filed::In(id.to_owned()),
     }
@@ -183,6 +183,9 @@ fn sort(query: &Texts<'_>, version: Version) -> Result<(Sort, bool)> {
         "top" if version == Version::V6 && reaction.is_none() => Sort::Balance,
         "top" => Sort::Top(reaction.unwrap_or(ReactionType::Upvote)),
         "controversial" => Sort::Controversial,
+        other if version == Version::V6 && !other.starts_with("metadata.") => {
+            Sort::New(Direction::Desc)
+        }
         other => {
             let property = other.strip_prefix("metadata.").unwrap_or_default();
             let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
