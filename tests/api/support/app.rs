@@ -24,6 +24,7 @@ use townhall::time::Timestamp;
 use townhall::{jobs, server};
 
 use super::actors::{Actor, Client, User};
+use super::watched::Watched;
 
 /// Every test begins here: the first of August 2026, noon.
 pub const START: Timestamp = Timestamp::from_millis(1_785_585_600_000);
@@ -50,6 +51,7 @@ pub struct TestApp {
     settings: TestConfig,
     data_dir: PathBuf,
     database: Option<String>,
+    pub statements: Watched,
 }
 
 /// What a test changes before its server starts.
@@ -103,7 +105,9 @@ impl TestApp {
             password_cost: Cost::Least,
             resolver: Resolver::scripted(),
         };
-        let options = Options { pool: 8, durable: false, ..Options::default() };
+        let statements = Watched::default();
+        let watch = Options { on_statement: Some(statements.hook()), ..Options::default() };
+        let options = Options { pool: 8, durable: false, ..watch };
         let db = open(&url, options).await;
         let listener = TcpListener::bind(config.listen).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -122,6 +126,7 @@ impl TestApp {
             settings,
             data_dir,
             database,
+            statements,
         }
     }
 
