@@ -11,6 +11,10 @@ use super::picture::Picture;
 /// The largest EXIF block that every format can carry.
 const EXIF_BYTES: usize = 65_000;
 
+/// Pictures above this are written in haste: a photo of 12 megapixels takes half the time as WebP
+/// and a tenth as PNG, and a few hundredths more bytes.
+const LARGE: u64 = 4_000_000;
+
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 #[derive(Debug)]
@@ -37,7 +41,8 @@ impl<'a> Encoder<'a> {
     }
 
     fn webp(&self, picture: &Picture, stop: &impl Stop) -> Result<Vec<u8>> {
-        let mut config = EncoderConfig::new().quality(f32::from(self.quality));
+        let effort = if picture.extent().pixels() > LARGE { 2 } else { 4 };
+        let mut config = EncoderConfig::new().quality(f32::from(self.quality)).method(effort);
         if let Some(exif) = self.exif {
             config = config.exif(exif);
         }
@@ -53,7 +58,6 @@ impl<'a> Encoder<'a> {
         let extent = picture.extent();
         let mut file = Vec::new();
         let mut encoder = jpeg_encoder::Encoder::new(&mut file, self.quality);
-        encoder.set_optimized_huffman_tables(true);
         if let Some(exif) = self.exif {
             encoder.add_exif_metadata(exif)?;
         }
@@ -72,7 +76,11 @@ impl<'a> Encoder<'a> {
         };
         info.exif_metadata = self.exif.map(Into::into);
         let mut file = Vec::new();
-        let encoder = png::Encoder::with_info(&mut file, info)?;
+        let mut encoder = png::Encoder::with_info(&mut file, info)?;
+        encoder.set_compression(match extent.pixels() > LARGE {
+            true => png::Compression::Fast,
+            false => png::Compression::Balanced,
+        });
         let mut writer = encoder.write_header()?;
         writer.write_image_data(picture.data())?;
         writer.finish()?;

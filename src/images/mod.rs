@@ -3,10 +3,13 @@
 
 mod decode;
 mod encode;
+mod fields;
 mod options;
 mod picture;
 mod plan;
 mod process;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 

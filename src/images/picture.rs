@@ -130,7 +130,6 @@ impl Picture {
         &self,
         recipe: &Recipe,
         opaque: bool,
-        resizer: &mut Resizer,
     ) -> Result<Picture, Box<dyn Error + Send + Sync>> {
         let kind = if self.alpha { PixelType::U8x4 } else { PixelType::U8x3 };
         let source = ImageRef::new(self.extent.width, self.extent.height, &self.data, kind)?;
@@ -140,7 +139,8 @@ impl Picture {
             .resize_alg(ResizeAlg::Convolution(FilterType::Lanczos3))
             .crop(crop.left, crop.top, crop.width, crop.height)
             .use_alpha(false);
-        resizer.resize(&source, &mut resized, &options)?;
+        // One that is kept would keep what it worked in, which is as large as the picture.
+        Resizer::new().resize(&source, &mut resized, &options)?;
         if self.alpha {
             MulDiv::new().divide_alpha_inplace(&mut resized)?;
         }

@@ -2,7 +2,8 @@
 //! single pixel is decoded, so that what costs too much is refused for nothing.
 
 use super::Encoding;
-use super::options::{Fit, Options, Ratio, Size};
+use super::fields::Ratio;
+use super::options::{Fit, Options, Size};
 
 /// Largest source, and most pixels of all variants of one image together.
 pub(super) const MOST_PIXELS: u64 = 100_000_000;
@@ -121,7 +122,7 @@ fn boxed(size: Size, source: Extent) -> Extent {
     }
 }
 
-fn fitted(fit: Fit, source: Extent, wanted: Extent) -> Recipe {
+pub(super) fn fitted(fit: Fit, source: Extent, wanted: Extent) -> Recipe {
     let (width, height) = (f64::from(source.width), f64::from(source.height));
     let across = f64::from(wanted.width) / width;
     let down = f64::from(wanted.height) / height;

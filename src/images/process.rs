@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use fast_image_resize::Resizer;
 use tokio::sync::Semaphore;
 use webpx::{Stop, StopReason};
 
@@ -157,10 +156,9 @@ impl Job {
         let extent = original.extent();
         let written = writer.write("original", &original)?;
         let source = original.premultiplied()?;
-        let mut resizer = Resizer::new();
         let mut variants = Vec::with_capacity(self.recipes.len());
         for (at, (variant, recipe)) in self.options.variants.iter().zip(&self.recipes).enumerate() {
-            let picture = source.variant(recipe, self.encoding == Encoding::Jpeg, &mut resizer)?;
+            let picture = source.variant(recipe, self.encoding == Encoding::Jpeg)?;
             // Names are the caller's choice, and file systems have opinions about names.
             let output = writer.write(&format!("variant-{at}"), &picture)?;
             variants.push((variant.name.clone(), output));
@@ -197,5 +195,16 @@ impl Writer<'_> {
             size: encoded.len() as u64,
             encoding: self.encoding,
         })
+    }
+}
+
+#[cfg(test)]
+impl Processor {
+    pub(super) fn with_patience(self, patience: Duration) -> Self {
+        Processor { patience, ..self }
+    }
+
+    pub(super) fn places(&self) -> &Semaphore {
+        &self.places
     }
 }

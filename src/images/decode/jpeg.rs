@@ -41,8 +41,8 @@ pub(super) fn decode(file: &[u8]) -> Option<Picture> {
     decoder.decode_headers().ok()?;
     let info = decoder.info()?;
     let extent = Extent { width: info.width.into(), height: info.height.into() };
-    let scans = scans(file)?;
-    if scans > MOST_SCANS || scans * extent.pixels() > MOST_SCANNED {
+    let Scans { count, misread } = Scans::of(file)?;
+    if misread || count > MOST_SCANS || count * extent.pixels() > MOST_SCANNED {
         return None;
     }
     let mut picture = Picture::rgb(extent, decoder.decode().ok()?)?;
@@ -54,24 +54,55 @@ pub(super) fn decode(file: &[u8]) -> Option<Picture> {
     Some(picture)
 }
 
-/// How many scans the image has; what follows its end is not looked at.
-fn scans(file: &[u8]) -> Option<u64> {
-    let mut scans = 0;
-    let mut rest = file.get(2..)?;
-    loop {
-        // Between segments and within the data of a scan alike, a marker is 0xff with something
-        // other than 0x00 or another 0xff behind it.
-        let at = rest.iter().position(|byte| *byte == 0xff)?;
-        let marker = *rest.get(at + 1)?;
-        match marker {
-            0xff => rest = rest.get(at + 1..)?,
-            0x00 | 0x01 | 0xd0..=0xd8 => rest = rest.get(at + 2..)?,
-            0xd9 => return Some(scans),
-            _ => {
-                scans += u64::from(marker == 0xda);
-                let length = u16::from_be_bytes([*rest.get(at + 2)?, *rest.get(at + 3)?]);
-                rest = rest.get(at + 2 + usize::from(length)..)?;
+/// The scans of the image; what follows its end is not looked at.
+#[derive(Default)]
+struct Scans {
+    count: u64,
+    /// Whether they are of the one kind that zune-jpeg 0.5.15 turns into garbage without a word:
+    /// not progressive, one for each component, with fewer rows of some (its issue 422). To be
+    /// taken out with the release that mends it.
+    misread: bool,
+}
+
+impl Scans {
+    /// Nothing if the file is not made as it should be, or has no end.
+    fn of(file: &[u8]) -> Option<Scans> {
+        let mut scans = Scans::default();
+        let (mut components, mut fewer_rows) = (0, false);
+        let mut rest = file.get(2..)?;
+        loop {
+            // Between segments and within the data of a scan alike, a marker is 0xff with
+            // something other than 0x00 or another 0xff behind it.
+            let at = rest.iter().position(|byte| *byte == 0xff)?;
+            let marker = *rest.get(at + 1)?;
+            match marker {
+                0xff => {
+                    rest = rest.get(at + 1..)?;
+                    continue;
+                }
+                0x00 | 0x01 | 0xd0..=0xd8 => {
+                    rest = rest.get(at + 2..)?;
+                    continue;
+                }
+                0xd9 => return Some(scans),
+                _ => (),
             }
+            let segment = rest.get(at + 2..)?;
+            let length = usize::from(u16::from_be_bytes([*segment.first()?, *segment.get(1)?]));
+            let (segment, behind) = segment.split_at_checked(length)?;
+            match marker {
+                0xc0 | 0xc1 => {
+                    components = *segment.get(7)?;
+                    // Three bytes for each component, the second of them its sampling.
+                    fewer_rows = segment.iter().skip(9).step_by(3).any(|s| s & 0x0f > 1);
+                }
+                0xda => {
+                    scans.count += 1;
+                    scans.misread |= fewer_rows && *segment.get(2)? < components;
+                }
+                _ => (),
+            }
+            rest = behind;
         }
     }
 }

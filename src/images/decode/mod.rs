@@ -75,7 +75,7 @@ pub(super) struct Header {
     /// As stored, before it is turned.
     stored: Extent,
     pub orientation: Orientation,
-    /// Says that nothing is to be turned any more.
+    /// Begins as a TIFF file does, and says that nothing is to be turned any more.
     pub exif: Option<Vec<u8>>,
 }
 
@@ -96,10 +96,10 @@ impl Header {
         if stored.pixels() > MOST_PIXELS {
             return Err(format!("it has {width}x{height} pixels, more than 100 megapixels"));
         }
-        // In WebP the block sometimes comes with the prefix it has in JPEG.
-        let mut exif = exif.map(|block| match block.strip_prefix(b"Exif\0\0") {
-            Some(bare) => bare.to_vec(),
-            None => block,
+        let mut exif = exif.and_then(|block| {
+            // In WebP it sometimes comes with the prefix it has in JPEG.
+            let bare = block.strip_prefix(b"Exif\0\0").unwrap_or(&block);
+            matches!(Kind::of(bare), Some(Kind::Tiff)).then(|| bare.to_vec())
         });
         let tag = exif.as_mut().and_then(|exif| Orientation::remove_from_exif_chunk(exif));
         let orientation = orientation.or(tag).unwrap_or(Orientation::NoTransforms);
