@@ -8,8 +8,10 @@ use serde_json::{Value, json};
 use crate::app::World;
 use crate::cli::{Output, plain};
 use crate::config::{Config, is_writable};
+use crate::features::entities::counters as entities;
 use crate::features::notifications::counters as notifications;
 use crate::features::users::counters;
+use crate::ids::{EntityId, ProjectId, UserId};
 use crate::schema::MIGRATIONS;
 use crate::start;
 use crate::time::Timestamp;
@@ -102,26 +104,75 @@ fn clock(db: &Db, now: Timestamp) -> Result<String, String> {
     }
 }
 
+/// What does not agree with what it counts.
+struct Drift {
+    reputations: usize,
+    notified: Vec<(ProjectId, UserId)>,
+    reacted: Vec<(ProjectId, EntityId)>,
+    /// How many feeds of each project.
+    feeds: Vec<(ProjectId, usize)>,
+}
+
+impl Drift {
+    fn find(db: &Db) -> Result<Self, String> {
+        let reputations = block_on(db.read_slow(counters::reputation_drift))?;
+        let mut feeds = Vec::new();
+        for project in block_on(db.read_slow(entities::projects))? {
+            let wrong = block_on(db.read_slow(move |c| entities::drifted_feeds(c, project)))?;
+            feeds.extend(Some((project, wrong.len())).filter(|(_, wrong)| *wrong > 0));
+        }
+        Ok(Drift {
+            reputations: usize::try_from(reputations).unwrap_or(usize::MAX),
+            notified: block_on(db.read_slow(notifications::drifted))?,
+            reacted: block_on(db.read_slow(entities::miscounted))?,
+            feeds,
+        })
+    }
+
+    fn feeds(&self) -> usize {
+        self.feeds.iter().map(|(_, wrong)| wrong).sum()
+    }
+
+    fn total(&self) -> usize {
+        let lists = self.notified.len() + self.reacted.len() + self.feeds();
+        self.reputations.saturating_add(lists)
+    }
+
+    /// How many were repaired.
+    fn repair(self, db: &Db) -> Result<u64, String> {
+        let mut repaired = block_on(db.write(counters::repair_reputation))?;
+        for (project, user) in self.notified {
+            block_on(db.write(move |tx| notifications::repair(tx, project, user)))?;
+            repaired += 1;
+        }
+        for (project, entity) in self.reacted {
+            block_on(db.write(move |tx| entities::repair_reactions(tx, project, entity)))?;
+            repaired += 1;
+        }
+        for (project, _) in self.feeds {
+            repaired += block_on(db.write(move |tx| entities::repair_feeds(tx, project)))?;
+        }
+        Ok(repaired)
+    }
+}
+
 fn counters(db: &Db, fix: bool) -> Result<String, String> {
-    let reputations = block_on(db.read_slow(counters::reputation_drift))?;
-    let notified = block_on(db.read_slow(notifications::drifted))?;
-    if reputations == 0 && notified.is_empty() {
-        return Ok("all agree with what they count".to_owned());
+    let drift = Drift::find(db)?;
+    match drift.total() {
+        0 => Ok("all agree with what they count".to_owned()),
+        drifted if fix => {
+            let repaired = drift.repair(db)?;
+            Ok(format!("{drifted} had drifted, {repaired} were repaired"))
+        }
+        _ => Err(format!(
+            "{} users have a reputation that is not the sum of their buckets, \
+             {} wrong counts of notifications, {} of reactions, {} of feeds; repair with --fix",
+            drift.reputations,
+            drift.notified.len(),
+            drift.reacted.len(),
+            drift.feeds(),
+        )),
     }
-    if !fix {
-        let notified = notified.len();
-        return Err(format!(
-            "{reputations} users have a reputation that is not the sum of their buckets, \
-             {notified} wrong counts of notifications; repair with --fix"
-        ));
-    }
-    let mut repaired = block_on(db.write(counters::repair_reputation))?;
-    let drifted = usize::try_from(reputations).unwrap_or(usize::MAX).saturating_add(notified.len());
-    for (project, user) in notified {
-        block_on(db.write(move |tx| notifications::repair(tx, project, user)))?;
-        repaired += 1;
-    }
-    Ok(format!("{drifted} had drifted, {repaired} were repaired"))
 }
 
 fn block_on<T>(work: impl Future<Output = crate::error::Result<T>>) -> Result<T, String> {

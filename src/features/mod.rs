@@ -46,6 +46,7 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         auth::store::ALL,
         notifications::store::ALL,
         notifications::counters::ALL,
+        entities::counters::ALL,
         entities::counts::ALL,
         entities::scores::ALL,
         entities::store::ALL,

@@ -7,6 +7,7 @@ mod account_deletion;
 mod auth_limits;
 mod avatars;
 mod cli;
+mod cli_entities;
 mod cli_server;
 mod connections;
 mod conventions;

@@ -17,12 +17,14 @@ on_both_engines![
 ];
 
 /// What the operator runs by hand and may look at every row.
-const MAY_SCAN: [(&str, &str); 5] = [
+const MAY_SCAN: [(&str, &str); 7] = [
     ("projects::store::LIST", "lists every project"),
     ("users::counters::NEWEST", "the doctor asks once"),
     ("users::counters::REPUTATION_DRIFT", "the doctor recounts everybody"),
     ("users::counters::REPAIR_REPUTATION", "the doctor repairs everybody"),
     ("notifications::counters::DRIFTED", "the doctor recounts everybody"),
+    ("entities::counters::PROJECTS", "the doctor goes through every project"),
+    ("entities::counters::MISCOUNTED", "the doctor recounts everything"),
 ];
 
 /// Runs on a thread of its own: these calls block.

@@ -1,7 +1,7 @@
 //! How many listed entities each feed has, kept exact in the transaction that changes it. An
 //! entity always counts in the same shard, so a shard never goes below zero.
 
-use db::{Command, Conn, Tx, Value, args};
+use db::{Command, Conn, JsonText, Tx, Value, args};
 
 use crate::error::Result;
 use crate::features::entities::store::EntityRow;
@@ -71,23 +71,38 @@ pub fn replace(
     change(tx, project, after.id, gone.chain(come).collect())
 }
 
-/// The keys of every feed the entity is in while it is listed, without repeats.
-pub fn scopes(entity: &EntityRow) -> Result<Vec<String>> {
+fn scopes(entity: &EntityRow) -> Result<Vec<String>> {
+    let EntityRow { space_id, source_id, user_id, keywords, .. } = entity;
+    scopes_of(*space_id, source_id.clone(), *user_id, keywords)
+}
+
+/// The keys of every feed such an entity is in while it is listed, without repeats.
+pub(super) fn scopes_of(
+    space: Option<SpaceId>,
+    source: Option<String>,
+    author: Option<UserId>,
+    keywords: &JsonText,
+) -> Result<Vec<String>> {
     let keywords: Vec<String> =
-        serde_json::from_str(&entity.keywords.0).map_err(crate::error::Error::internal)?;
+        serde_json::from_str(&keywords.0).map_err(crate::error::Error::internal)?;
     let mut scopes = vec![Scope::Project];
-    scopes.push(entity.space_id.map_or(Scope::NoSpace, Scope::Space));
-    scopes.push(entity.source_id.clone().map_or(Scope::NoSource, Scope::Source));
-    if entity.space_id.is_none() && entity.source_id.is_none() {
+    scopes.push(space.map_or(Scope::NoSpace, Scope::Space));
+    if space.is_none() && source.is_none() {
         scopes.push(Scope::Loose);
     }
-    scopes.extend(entity.user_id.map(Scope::Author));
+    scopes.push(source.map_or(Scope::NoSource, Scope::Source));
+    scopes.extend(author.map(Scope::Author));
     scopes.extend(keywords.into_iter().map(Scope::Keyword));
     let mut keys: Vec<String> = scopes.iter().map(Scope::key).collect();
     // In one order for every writer, so that two of them never wait for each other.
     keys.sort_unstable();
     keys.dedup();
     Ok(keys)
+}
+
+/// Where an entity counts.
+pub(super) fn shard(entity: EntityId) -> i64 {
+    (entity.0.as_bytes()[15] % SHARDS).into()
 }
 
 fn change(
@@ -108,8 +123,7 @@ fn change(
          DO UPDATE SET total = entity_counts.total + excluded.total",
         rows.join(", ")
     );
-    let shard = entity.0.as_bytes()[15] % SHARDS;
-    let mut args = vec![project.into(), Value::Int(shard.into())];
+    let mut args = vec![project.into(), Value::Int(shard(entity))];
     for (scope, by) in changes {
         args.push(scope.into());
         args.push(by.into());

@@ -2,6 +2,7 @@
 //! `features/storage`.
 
 mod attached;
+pub mod counters;
 pub mod counts;
 mod create;
 mod delete;

@@ -1,0 +1,138 @@
+//! Stored counts of feeds and of reactions against what they count, for the operator's check-up.
+//! Both may be examined and repaired while a server is at work.
+
+use std::collections::BTreeMap;
+
+use db::{Conn, JsonText, Tx, args};
+
+use crate::error::Result;
+use crate::features::entities::{counts, store};
+use crate::features::reactions::{ReactionCounts, ReactionType};
+use crate::ids::{EntityId, ProjectId, SpaceId, UserId};
+
+db::row! {
+    /// A listed entity, or a stored count.
+    #[derive(Debug)]
+    pub struct FeedRow {
+        pub id: Option<EntityId>,
+        pub space_id: Option<SpaceId>,
+        pub source_id: Option<String>,
+        pub user_id: Option<UserId>,
+        pub keywords: Option<JsonText>,
+        pub scope: Option<String>,
+        pub shard: Option<i64>,
+        pub total: Option<i64>,
+    }
+}
+
+db::statements! {
+    query PROJECTS -> ProjectId, unscoped "the operator examines every project" =
+        "SELECT id FROM projects ORDER BY id";
+    /// Both sides in one statement, so that they are of one moment.
+    query FEEDS -> FeedRow =
+        "SELECT e.id, e.space_id, e.source_id, e.user_id, b.keywords, NULL AS scope, NULL AS shard,
+            NULL AS total
+         FROM entities e JOIN entity_bodies b ON b.project_id = e.project_id AND b.id = e.id
+         WHERE e.project_id = $1 AND e.is_listed
+         UNION ALL
+         SELECT NULL, NULL, NULL, NULL, NULL, c.scope, c.shard, c.total
+         FROM entity_counts c WHERE c.project_id = $1";
+    command HOLD =
+        "INSERT INTO entity_counts (project_id, scope, shard, total) VALUES ($1, $2, $3, 0)
+         ON CONFLICT (project_id, scope, shard) DO UPDATE SET total = entity_counts.total";
+    command SET =
+        "UPDATE entity_counts SET total = $4 WHERE project_id = $1 AND scope = $2 AND shard = $3";
+    query MISCOUNTED -> (ProjectId, EntityId), unscoped "the operator examines every project" =
+        "SELECT e.project_id, e.id FROM entities e LEFT JOIN
+            (SELECT project_id, target_id,
+                count(*) FILTER (WHERE reaction_type = 'upvote') AS upvotes,
+                count(*) FILTER (WHERE reaction_type = 'downvote') AS downvotes,
+                count(*) FILTER (WHERE reaction_type = 'like') AS likes,
+                count(*) FILTER (WHERE reaction_type = 'love') AS loves,
+                count(*) FILTER (WHERE reaction_type = 'wow') AS wows,
+                count(*) FILTER (WHERE reaction_type = 'sad') AS sads,
+                count(*) FILTER (WHERE reaction_type = 'angry') AS angries,
+                count(*) FILTER (WHERE reaction_type = 'funny') AS funnies
+             FROM reactions GROUP BY project_id, target_id) r
+            ON r.project_id = e.project_id AND r.target_id = e.id
+         WHERE e.deleted_at IS NULL AND (e.upvote_count <> COALESCE(r.upvotes, 0)
+            OR e.downvote_count <> COALESCE(r.downvotes, 0)
+            OR e.like_count <> COALESCE(r.likes, 0) OR e.love_count <> COALESCE(r.loves, 0)
+            OR e.wow_count <> COALESCE(r.wows, 0) OR e.sad_count <> COALESCE(r.sads, 0)
+            OR e.angry_count <> COALESCE(r.angries, 0) OR e.funny_count <> COALESCE(r.funnies, 0))";
+    query REACTIONS -> (ReactionType, i64) =
+        "SELECT reaction_type, count(*) FROM reactions WHERE project_id = $1 AND target_id = $2
+         GROUP BY reaction_type";
+}
+
+/// Scope and shard.
+type Key = (String, i64);
+
+pub fn projects(c: &Conn<'_>) -> Result<Vec<ProjectId>> {
+    Ok(c.all(&PROJECTS, args![])?)
+}
+
+/// The counts of feeds that are not what they should be.
+pub fn drifted_feeds(c: &Conn<'_>, project: ProjectId) -> Result<Vec<Key>> {
+    let feeds = feeds(c, project)?.into_iter();
+    Ok(feeds.filter(|(_, (stored, found))| stored != found).map(|(key, _)| key).collect())
+}
+
+/// How many were repaired. Whoever lists an entity changes its counts in the same transaction: so
+/// once a count is held, what is committed is all that it may speak of.
+pub fn repair_feeds(tx: &Tx<'_>, project: ProjectId) -> Result<u64> {
+    let wrong = drifted_feeds(tx, project)?;
+    for (scope, shard) in &wrong {
+        tx.execute(&HOLD, args![project, scope, *shard])?;
+    }
+    let feeds = feeds(tx, project)?;
+    for key in &wrong {
+        let found = feeds.get(key).map_or(0, |(_, found)| *found);
+        tx.execute(&SET, args![project, &key.0, key.1, found])?;
+    }
+    Ok(wrong.len() as u64)
+}
+
+/// Every count as it is stored and as it should be.
+fn feeds(c: &Conn<'_>, project: ProjectId) -> Result<BTreeMap<Key, (i64, i64)>> {
+    let mut feeds: BTreeMap<Key, (i64, i64)> = BTreeMap::new();
+    let mut unreadable = None;
+    c.each(&FEEDS, args![project], |row| match row {
+        FeedRow {
+            id: Some(id), space_id, source_id, user_id, keywords: Some(keywords), ..
+        } => match counts::scopes_of(space_id, source_id, user_id, &keywords) {
+            Ok(scopes) => {
+                for scope in scopes {
+                    feeds.entry((scope, counts::shard(id))).or_default().1 += 1;
+                }
+            }
+            Err(error) => unreadable = Some(error),
+        },
+        FeedRow { scope: Some(scope), shard: Some(shard), total: Some(total), .. } => {
+            feeds.entry((scope, shard)).or_default().0 = total;
+        }
+        _ => {}
+    })?;
+    unreadable.map_or(Ok(feeds), Err)
+}
+
+/// The entities whose counts of reactions are not what they should be.
+pub fn miscounted(c: &Conn<'_>) -> Result<Vec<(ProjectId, EntityId)>> {
+    Ok(c.all(&MISCOUNTED, args![])?)
+}
+
+/// Whoever reacts changes the entity in the same transaction: so once it is held, the reactions
+/// that are committed are all that it may count.
+pub fn repair_reactions(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<()> {
+    let Some(entity) = store::find_for_update(tx, project, id)? else { return Ok(()) };
+    let mut by = ReactionCounts::default();
+    for (kind, found) in tx.all(&REACTIONS, args![project, id])? {
+        *by.of_mut(kind) = found;
+    }
+    let stored = entity.reactions();
+    for kind in ReactionType::ALL.iter().copied() {
+        *by.of_mut(kind) -= stored.of(kind);
+    }
+    store::change_reactions(tx, project, id, by)?;
+    Ok(())
+}
