@@ -111,8 +111,8 @@ CREATE TABLE entity_bodies (
     FOREIGN KEY (project_id, id) REFERENCES entities (project_id, id) ON DELETE CASCADE
 ) {strict};
 
--- What an entity is found by: a digest for each keyword, each key of its metadata, and each key with
--- its plain value. Published entities only.
+-- What an entity is found by: a digest for each keyword, each key of its metadata, each key with its
+-- plain value, and each user it mentions. Of a draft the last alone.
 CREATE TABLE entity_terms (
     project_id {uuid} NOT NULL,
     term {uuid} NOT NULL,

@@ -103,6 +103,18 @@ impl Error {
             _ => self,
         }
     }
+
+    /// Turns the violation of a foreign key into the fault that it means here.
+    pub fn on_foreign_key(self, fault: impl Into<Error>) -> Self {
+        match &self {
+            Error::Internal(source)
+                if source.downcast_ref::<db::Error>() == Some(&db::Error::ForeignKey) =>
+            {
+                fault.into()
+            }
+            _ => self,
+        }
+    }
 }
 
 impl From<Fault> for Error {

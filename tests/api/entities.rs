@@ -1,86 +1,221 @@
-//! Entities: creating, fetching, changing, deleting.
+//! Entities: what everybody sees of one, and that projects are apart.
 
 use serde_json::{Value, json};
+use townhall::features::entities::counters;
+use townhall::features::projects::Bundle;
+use townhall::features::users;
+use townhall::ids::{SuspensionId, UserId, new_id};
 
-use crate::support::{TestApp, on_both_engines};
+use crate::support::{Actor, TestApp, all_at_once, keys, on_both_engines};
 
-on_both_engines![an_entity_is_created_fetched_changed_and_deleted, a_feed_shows_what_is_published];
+on_both_engines![
+    an_entity_shows_these_keys_and_no_others,
+    another_projects_entities_are_not_there,
+    without_the_bundle_there_are_no_entities,
+    nothing_is_saved_and_nothing_on_top_yet,
+    malformed_ids_and_bodies_are_refused,
+];
 
-async fn an_entity_is_created_fetched_changed_and_deleted(app: TestApp) {
-    let ada = app.user().await;
-    let new = json!({
-        "title": "Hello", "content": "World", "keywords": ["a", "b"], "foreignId": "f1",
-        "metadata": { "status": "draft", "n": 1 }, "location": { "latitude": 52.5, "longitude": 13.4 },
-    });
-    let created = ada.post("/entities", new).await.expect(201);
-    let id = created["id"].as_str().unwrap();
-    assert_eq!(created["user"]["id"], json!(ada.id));
-    assert_eq!(created["user"]["reputation"], 5);
-    assert_eq!(created["views"], 1);
-    assert_eq!(created["score"], 1.4);
-    assert_eq!(created["userReaction"], Value::Null);
+pub(crate) const UNKNOWN: &str = "01234567-89ab-4def-8123-456789abcdef";
 
-    let path = format!("/entities/{id}");
-    let fetched = app.anonymous().get(&path).await.expect(200);
-    assert_eq!(fetched["views"], 2);
-    assert!(fetched.get("user").is_none() && fetched.get("userReaction").is_none());
-    let short = format!(
-        "/entities/by-short-id?shortId={}&include=user",
-        created["shortId"].as_str().unwrap()
-    );
-    assert_eq!(app.anonymous().get(&short).await.expect(200)["views"], 3);
-    let foreign = app.anonymous().get("/entities/by-foreign-id?foreignId=f1").await.expect(200);
-    assert_eq!(foreign["id"], created["id"]);
-
-    let changed =
-        ada.patch(&path, json!({ "title": null, "keywords": ["b", "c"] })).await.expect(200);
-    assert_eq!((&changed["title"], &changed["keywords"]), (&Value::Null, &json!(["b", "c"])));
-    assert_eq!(ada.delete(&path).await.status, 204);
-    app.anonymous().get(&path).await.refused(404, "entity/not-found");
-    assert_eq!(app.anonymous().get("/entities").await.expect(200)["pagination"]["totalItems"], 0);
+/// A new entity, as its creation answers.
+pub(crate) async fn create(actor: &Actor<'_>, new: Value) -> Value {
+    actor.post("/entities", new).await.expect(201)
 }
 
-async fn a_feed_shows_what_is_published(app: TestApp) {
-    let ada = app.user().await;
-    for n in 1..=3 {
-        let new = json!({ "title": format!("Post {n}"), "keywords": [format!("k{n}"), "all"],
-            "metadata": { "n": n, "o": { "x": n } } });
-        ada.post("/entities", new).await.expect(201);
-        app.advance(std::time::Duration::from_secs(1));
-    }
-    ada.post("/entities", json!({ "title": "Draft", "isDraft": true })).await.expect(201);
-    let titles = async |query: &str| {
-        let page = app.anonymous().get(&format!("/entities?{query}")).await.expect(200);
-        let data = page["data"].as_array().unwrap().clone();
-        assert_eq!(page["pagination"]["totalItems"], data.len(), "{query}");
-        data.iter()
-            .map(|entity| entity["title"].as_str().unwrap()[5..].to_owned())
-            .collect::<Vec<_>>()
-            .join(" ")
+pub(crate) fn path(entity: &Value) -> String {
+    format!("/entities/{}", entity["id"].as_str().unwrap())
+}
+
+pub(crate) async fn feed_size(app: &TestApp, query: &str) -> Value {
+    let feed = app.anonymous().get(&format!("/entities?{query}")).await.expect(200);
+    assert_eq!(feed["pagination"]["totalItems"], feed["data"].as_array().unwrap().len());
+    feed["pagination"]["totalItems"].clone()
+}
+
+pub(crate) async fn reputation(app: &TestApp, user: UserId) -> Value {
+    app.service().get(&format!("/users/{user}")).await.expect(200)["reputation"].clone()
+}
+
+pub(crate) async fn suspend(app: &TestApp, user: UserId) {
+    let new = users::suspensions::NewSuspension {
+        id: SuspensionId(new_id(app.now(), &app.app.random)),
+        user,
+        reason: None,
+        end_date: None,
+        created_by: "test",
     };
-    for (query, expected) in [
-        ("", "3 2 1"),
-        ("sortBy=hot", "3 2 1"),
-        ("sortBy=top", "3 2 1"),
-        ("sortBy=controversial", "3 2 1"),
-        ("sortDir=ASC", "1 2 3"),
-        ("sourceId=null&spaceId=null", "3 2 1"),
-        ("keywordsFilters[includes]=all", "3 2 1"),
-        ("keywordsFilters[includes]=k2", "2"),
-        ("keywordsFilters[includes]=k2&sortBy=hot", "2"),
-        ("keywordsFilters[includes][]=k2&keywordsFilters[includes][]=all", "2"),
-        ("keywordsFilters[doesNotInclude]=k2", "3 1"),
-        ("metadataFilters[includes][n]=2", "2"),
-        ("metadataFilters=%7B%22includes%22:%7B%22o%22:%7B%22x%22:3%7D%7D%7D", "3"),
-        ("metadataFilters[doesNotInclude][n]=2", "3 1"),
-        ("metadataFilters[exists]=n&metadataFilters[doesNotExist]=z", "3 2 1"),
-        ("sortBy=metadata.n&sortDir=asc", "1 2 3"),
-        ("titleFilters[includes]=POST", "3 2 1"),
-        ("titleFilters[includes]=ost%201", "1"),
-        ("timeFrame=hour", "3 2 1"),
-        ("sourceId=x", ""),
-        ("spaceId=x", ""),
+    let (project, now) = (app.project.id, app.now());
+    let work = app.app.db.write(move |tx| users::suspensions::insert(tx, project, &new, now));
+    work.await.unwrap();
+}
+
+/// Every stored count agrees with what it counts.
+pub(crate) async fn counts_are_exact(app: &TestApp) {
+    let (ours, theirs) = (app.project.id, app.other.id);
+    let drift = app.app.db.read_slow(move |c| {
+        let feeds = (counters::drifted_feeds(c, ours)?, counters::drifted_feeds(c, theirs)?);
+        Ok((feeds, counters::miscounted(c)?, users::counters::reputation_drift(c)?))
+    });
+    let drift = drift.await.map_err(|error: townhall::error::Error| error.to_string()).unwrap();
+    assert_eq!(drift, ((vec![], vec![]), vec![], 0));
+}
+
+const ALWAYS: &str = "attachments content createdAt deletedAt downvotes foreignId id isDraft keywords \
+    location mentions metadata moderatedAt moderatedById moderatedByType moderationReason \
+    moderationStatus nsfw nsfwEffective projectId reactionCounts repliesCount score scoreUpdatedAt \
+    shortId sourceId spaceId title topComment updatedAt upvotes userId views";
+
+async fn an_entity_shows_these_keys_and_no_others(app: TestApp) {
+    let ada = app.user().await;
+    let made = ada.post("/entities", json!({})).await;
+    let entity = made.expect(201);
+    let (plain, user) = (app.anonymous(), (*ada).clone());
+    let include = "include=user,%20SPACE,saved,grants,topComment,bogus";
+    for (actor, query, further) in [
+        (&plain, "", ""),
+        (&user, "", "userReaction"),
+        (&app.service(), "", ""),
+        (&plain, include, "user space grants"),
+        (&user, include, "user space grants isSaved userReaction"),
+        (&plain.v7(), "", ""),
+        (&plain.v6(), "", "user sharesCount"),
+        (&user.v6(), "include=space", "user space sharesCount userReaction"),
     ] {
-        assert_eq!(titles(query).await, expected, "{query}");
+        let mut expected: Vec<&str> = ALWAYS.split(' ').chain(further.split(' ')).collect();
+        expected.retain(|key| !key.is_empty());
+        expected.sort_unstable();
+        let shown = actor.get(&format!("{}?{query}", path(&entity))).await.expect(200);
+        assert_eq!(keys(&shown), expected, "{actor:?} {query}");
+        assert_eq!(shown["topComment"], Value::Null);
+    }
+    let mut expected: Vec<&str> = ALWAYS.split(' ').chain(["user", "userReaction"]).collect();
+    expected.sort_unstable();
+    assert_eq!(made.keys(), expected);
+    let shown = user.get(&format!("{}?{include}", path(&entity))).await.expect(200);
+    assert_eq!((&shown["space"], &shown["isSaved"]), (&Value::Null, &json!(false)));
+    assert_eq!(shown["grants"], json!({ "total": 0, "count": 0, "viewerTotal": 0 }));
+    for secret in ["email", "secureMetadata", "isVerified", "isActive", "lastActive", "updatedAt"] {
+        assert!(shown["user"].get(secret).is_none(), "{secret}");
+    }
+}
+
+async fn another_projects_entities_are_not_there(app: TestApp) {
+    let (ada, stranger) = (app.user().await, app.stranger().await);
+    let marked = json!({ "title": "tenant-Q-canary", "foreignId": "tenant-Q-canary" });
+    let theirs = create(&stranger, marked).await;
+    let short = theirs["shortId"].as_str().unwrap();
+    let unknown = "/entities/by-short-id?shortId=mhvXdrZT4jP5T8vBxuvm75";
+    for actor in [app.anonymous(), (*ada).clone(), app.service(), app.master()] {
+        for (known, unknown) in [
+            (path(&theirs), format!("/entities/{UNKNOWN}")),
+            (format!("/entities/by-short-id?shortId={short}"), unknown.to_owned()),
+            (
+                "/entities/by-foreign-id?foreignId=tenant-Q-canary".to_owned(),
+                "/entities/by-foreign-id?foreignId=x".to_owned(),
+            ),
+        ] {
+            let (known, unknown) = (actor.get(&known).await, actor.get(&unknown).await);
+            known.refused(404, "entity/not-found");
+            assert_eq!((known.body, known.status), (unknown.body, unknown.status));
+        }
+        for list in ["/entities", "/entities?sortBy=hot", "/entities?titleFilters[includes]=canary"]
+        {
+            let reply = actor.get(list).await;
+            assert_eq!(reply.expect(200)["pagination"]["totalItems"], 0, "{list}");
+            assert!(!reply.text().contains("canary"));
+        }
+    }
+    let space = json!({ "spaceId": UNKNOWN });
+    ada.post("/entities", space).await.refused(404, "entity/space-not-found");
+    let fake = app.service().post("/entities", json!({ "userId": stranger.id })).await;
+    fake.refused(404, "entity/user-not-found");
+    // Its foreign id is free here; their token is no good at any of our doors.
+    create(&ada, json!({ "foreignId": "tenant-Q-canary" })).await;
+    let (bearer, id) = (app.bearer(&stranger.access_token), app.project.id);
+    for door in [format!("/v8/{id}"), format!("/api/v8/{id}"), format!("/{id}/api/v8")] {
+        let address = format!("{door}/entities/drafts");
+        bearer.raw(http::Method::GET, &address, "", "").await.says(403, "Forbidden");
+    }
+}
+
+async fn without_the_bundle_there_are_no_entities(app: TestApp) {
+    let bare = app.project_with(&[Bundle::Notifications]).await;
+    let key = app.bearer(&bare.service_key).in_project(bare.id);
+    let entity = format!("/entities/{UNKNOWN}");
+    let views = format!("{entity}/increment-views");
+    let publish = format!("{entity}/publish");
+    let replies = all_at_once([
+        key.send(http::Method::POST, "/entities", Some(json!({}))),
+        key.send(http::Method::GET, "/entities", None),
+        key.send(
+            http::Method::GET,
+            "/entities/by-foreign-id?foreignId=x&createIfNotFound=true",
+            None,
+        ),
+        key.send(http::Method::GET, "/entities/by-short-id?shortId=x", None),
+        key.send(http::Method::GET, "/entities/drafts", None),
+        key.send(http::Method::GET, "/entities/is-entity-saved", None),
+        key.send(http::Method::GET, &entity, None),
+        key.send(http::Method::PATCH, &entity, Some(json!({}))),
+        key.send(http::Method::PATCH, &publish, Some(json!({}))),
+        key.send(http::Method::PATCH, &views, Some(json!({}))),
+        key.send(http::Method::DELETE, &entity, None),
+    ]);
+    for reply in replies.await {
+        reply.refused(403, "database/tables-not-available");
+    }
+}
+
+async fn nothing_is_saved_and_nothing_on_top_yet(app: TestApp) {
+    let ada = app.user().await;
+    let entity = create(&ada, json!({})).await;
+    let id = entity["id"].as_str().unwrap();
+    let saved = |id: &str| format!("/entities/is-entity-saved?entityId={id}");
+    let nothing = json!({ "saved": false, "collections": [] });
+    assert_eq!(ada.get(&saved(id)).await.expect(200), nothing);
+    assert_eq!(ada.get(&saved(UNKNOWN)).await.expect(200), nothing);
+    for wrong in ["/entities/is-entity-saved", &saved("x")] {
+        ada.get(wrong).await.refused(400, "collection/invalid-entity-id");
+    }
+    let nobody = app.service().get(&saved(id)).await;
+    nobody.refused(400, "collection/missing-user-id");
+    let as_ada = app.service().get(&format!("{}&userId={}", saved(id), ada.id)).await;
+    assert_eq!(as_ada.expect(200), nothing);
+    app.anonymous().get(&saved(id)).await.says(401, "Unauthorized");
+
+    let draft = create(&ada, json!({ "isDraft": true })).await;
+    for path in [path(&entity), path(&draft), format!("/entities/{UNKNOWN}")] {
+        let reply = app.anonymous().get(&format!("{path}/top-comment")).await;
+        assert_eq!((reply.status, reply.text().as_str()), (200, "null"));
+    }
+}
+
+async fn malformed_ids_and_bodies_are_refused(app: TestApp) {
+    let ada = app.user().await;
+    let entity = path(&create(&ada, json!({})).await);
+    for wrong in ["/entities/x", "/entities/0", "/entities/x/top-comment"] {
+        ada.get(wrong).await.refused(400, "entity/invalid-params");
+    }
+    ada.patch("/entities/x", json!({})).await.refused(400, "entity/invalid-params");
+    ada.patch("/entities/x/publish", json!({})).await.refused(400, "entity/invalid-params");
+    ada.delete("/entities/x").await.refused(400, "entity/invalid-params");
+    let views = app.service().patch("/entities/x/increment-views", json!({})).await;
+    views.refused(400, "entity/invalid-params");
+    let deep = format!(
+        "{{\"metadata\":{}{}}}",
+        "{\"a\":".repeat(100_000),
+        "1".to_owned() + &"}".repeat(100_000)
+    );
+    let project = app.project.id;
+    for (method, address) in [
+        (http::Method::POST, format!("/v8/{project}/entities")),
+        (http::Method::PATCH, format!("/v8/{project}{entity}")),
+    ] {
+        for body in ["[]", "7", "{", &deep] {
+            let reply =
+                ada.raw(method.clone(), &address, "application/json", body.to_owned()).await;
+            reply.refused(400, "entity/invalid-body");
+        }
     }
 }

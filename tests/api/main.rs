@@ -63,6 +63,7 @@ mod upload_files;
 mod upload_images;
 mod upload_limits;
 mod url_metadata;
+mod user_content;
 mod user_lookup;
 mod user_updates;
 mod users;

@@ -24,7 +24,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    fn key(&self) -> String {
+    pub(super) fn key(&self) -> String {
         match self {
             Scope::Project => "project".to_owned(),
             Scope::Space(id) => format!("space:{id}"),

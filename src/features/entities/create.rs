@@ -185,8 +185,9 @@ impl NewEntity {
     ) -> (EntityRow, Terms) {
         let keywords = self.keywords.unwrap_or_default();
         let metadata = self.metadata.unwrap_or_default();
-        let terms = Terms::of(&keywords, &metadata);
+        let mentions = self.mentions.unwrap_or_default();
         let is_draft = self.is_draft == Some(true);
+        let terms = Terms::of(is_draft, &keywords, &metadata, &mentions);
         let row = EntityRow {
             foreign_id: self.foreign_id.and_then(OwnId::into_option),
             source_id: self.source_id.and_then(OwnId::into_option),
@@ -200,7 +201,7 @@ impl NewEntity {
             updated_at,
             title: self.title.and_then(Title::into_option),
             content: self.content.and_then(Content::into_option),
-            mentions: JsonText(to_json(&self.mentions.unwrap_or_default())),
+            mentions: JsonText(to_json(&mentions)),
             attachments: JsonText(to_json(&self.attachments.unwrap_or_default())),
             keywords: JsonText(to_json(&keywords)),
             metadata: JsonText(to_json(&metadata)),

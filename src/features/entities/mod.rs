@@ -8,6 +8,7 @@ mod create;
 mod delete;
 mod drafts;
 mod fetch;
+pub mod forget;
 pub mod list;
 pub mod model;
 pub mod notices;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::app::App;
 use crate::error::{Error, Result};
-use crate::features::entities::rules::{Mention, Mentions, to_json};
+use crate::features::entities::rules::{Mentions, to_json};
 use crate::features::entities::store::EntityRow;
 use crate::features::notifications::{self, Notification};
 use crate::features::projects::{Bundle, Project};
@@ -76,15 +76,7 @@ pub fn mentioned(
         return Ok(());
     };
     let mentions: Mentions = serde_json::from_str(&entity.mentions.0).map_err(Error::internal)?;
-    let mut recipients: Vec<UserId> = mentions
-        .as_slice()
-        .iter()
-        .filter_map(|mention| match mention {
-            Mention::User { id, .. } => id.parse().ok(),
-            Mention::Space { .. } => None,
-        })
-        .filter(|user| *user != author)
-        .collect();
+    let mut recipients: Vec<UserId> = mentions.users().filter(|user| *user != author).collect();
     recipients.sort_unstable();
     recipients.dedup();
     if recipients.is_empty() {

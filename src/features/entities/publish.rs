@@ -32,7 +32,7 @@ pub(super) async fn publish_entity(
             score_updated_at: now,
             ..draft
         };
-        let terms = terms::of_stored(&row.keywords.0, &row.metadata.0).map_err(Error::internal)?;
+        let terms = terms::of_stored(&row).map_err(Error::internal)?;
         store::publish(tx, project.id, &row, &terms)?;
         create::appear(tx, &app, &project, &row, now)?;
         view.entity(tx, row)

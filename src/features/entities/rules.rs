@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::features::users::rules::Location;
+use crate::ids::UserId;
 
 /// Text that is none when nothing but blanks is in it.
 macro_rules! texts {
@@ -110,6 +111,15 @@ pub enum Mention {
     },
 }
 
+impl Mention {
+    fn user(&self) -> Option<UserId> {
+        match self {
+            Mention::User { id, .. } => id.parse().ok(),
+            Mention::Space { .. } => None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "Vec<Map<String, Value>>")]
 #[schemars(inline, with = "Vec<Mention>", extend("maxItems" = Mentions::MOST))]
@@ -118,8 +128,20 @@ pub struct Mentions(Vec<Mention>);
 impl Mentions {
     const MOST: usize = 100;
 
-    pub fn as_slice(&self) -> &[Mention] {
+    #[cfg(test)]
+    fn as_slice(&self) -> &[Mention] {
         &self.0
+    }
+
+    /// The ids of the mentioned users, as far as they can be ids of users.
+    pub fn users(&self) -> impl Iterator<Item = UserId> + '_ {
+        self.0.iter().filter_map(Mention::user)
+    }
+
+    /// Without those of this user.
+    pub fn without(mut self, user: UserId) -> Self {
+        self.0.retain(|mention| mention.user() != Some(user));
+        self
     }
 }
 

@@ -4,9 +4,9 @@
 use db::{Command, Conn, JsonText, Tx, Value, args};
 
 use crate::error::Result;
-use crate::features::entities::DUPLICATE_FOREIGN_ID;
 use crate::features::entities::scoring::FIRST_SCORE;
 use crate::features::entities::terms::Terms;
+use crate::features::entities::{DUPLICATE_FOREIGN_ID, USER_NOT_FOUND};
 use crate::features::reactions::ReactionCounts;
 use crate::ids::{EntityId, ProjectId, SpaceId, UserId};
 use crate::time::Timestamp;
@@ -157,6 +157,34 @@ macro_rules! select_entity {
     };
 }
 
+/// How divided the voters are, from expressions for the votes up and down. None without votes.
+macro_rules! controversy {
+    ($up:literal, $down:literal) => {
+        concat!(
+            "CASE WHEN ",
+            $up,
+            " + ",
+            $down,
+            " > 0 THEN
+                log10(CAST(",
+            $up,
+            " + ",
+            $down,
+            " + 1 AS {real}))
+                * {least}(",
+            $up,
+            ", ",
+            $down,
+            ") / {greatest}(",
+            $up,
+            ", ",
+            $down,
+            ") END"
+        )
+    };
+}
+pub(crate) use controversy;
+
 db::statements! {
     query FIND -> EntityRow = select_entity!("AND e.id = $2");
     query FIND_FOR_UPDATE -> EntityRow = select_entity!("AND e.id = $2 {for_update}");
@@ -185,18 +213,15 @@ db::statements! {
         "UPDATE entities SET is_draft = FALSE, is_listed = TRUE, created_at = $3, updated_at = $3,
             score = $4, score_updated_at = $3
          WHERE project_id = $1 AND id = $2 AND is_draft";
-    command CHANGE_REACTIONS -> CountsRow =
+    command CHANGE_REACTIONS -> CountsRow = concat!(
         "UPDATE entities SET upvote_count = upvote_count + $3, downvote_count = downvote_count + $4,
             like_count = like_count + $5, love_count = love_count + $6, wow_count = wow_count + $7,
             sad_count = sad_count + $8, angry_count = angry_count + $9,
             funny_count = funny_count + $10,
-            controversy = CASE WHEN upvote_count + $3 + downvote_count + $4 > 0 THEN
-                log10(CAST(upvote_count + $3 + downvote_count + $4 + 1 AS {real}))
-                * {least}(upvote_count + $3, downvote_count + $4)
-                / {greatest}(upvote_count + $3, downvote_count + $4) END
+            controversy = ", controversy!("upvote_count + $3", "downvote_count + $4"), "
          WHERE project_id = $1 AND id = $2 AND deleted_at IS NULL
          RETURNING upvote_count, downvote_count, like_count, love_count, wow_count, sad_count,
-            angry_count, funny_count";
+            angry_count, funny_count");
     command ADD_VIEWS =
         "UPDATE entities SET views = views + $3
          WHERE project_id = $1 AND id = $2 AND deleted_at IS NULL";
@@ -256,13 +281,13 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> 
     );
     inserted.map_err(|error| {
         let duplicate = DUPLICATE_FOREIGN_ID.with("field", "foreignId");
-        crate::error::Error::from(error).on_unique("entities_foreign_id", duplicate)
+        crate::error::Error::from(error)
+            .on_unique("entities_foreign_id", duplicate)
+            // The author was deleted a moment ago.
+            .on_foreign_key(USER_NOT_FOUND)
     })?;
     tx.later(&INSERT_BODY, &body(project, e))?;
-    if !e.is_draft {
-        insert_terms(tx, project, e, terms)?;
-    }
-    Ok(())
+    insert_terms(tx, project, e, terms)
 }
 
 /// Writes what an update may change, terms included.
@@ -281,11 +306,7 @@ pub fn update(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> 
         ],
     )?;
     tx.later(&UPDATE_BODY, &body(project, e))?;
-    if !e.is_draft {
-        tx.later(&DELETE_TERMS, args![project, e.id])?;
-        insert_terms(tx, project, e, terms)?;
-    }
-    Ok(())
+    replace_terms(tx, project, e, terms)
 }
 
 fn body(project: ProjectId, e: &EntityRow) -> [Value<'_>; 8] {
@@ -305,9 +326,14 @@ fn body(project: ProjectId, e: &EntityRow) -> [Value<'_>; 8] {
 pub fn publish(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<bool> {
     let published = tx.execute(&PUBLISH, args![project, e.id, e.created_at, e.score])? > 0;
     if published {
-        insert_terms(tx, project, e, terms)?;
+        replace_terms(tx, project, e, terms)?;
     }
     Ok(published)
+}
+
+fn replace_terms(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<()> {
+    tx.later(&DELETE_TERMS, args![project, e.id])?;
+    insert_terms(tx, project, e, terms)
 }
 
 fn insert_terms(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<()> {

@@ -1,11 +1,14 @@
 //! Terms: what entities are found by. Each keyword, each key of the metadata, and each key with a
-//! plain value becomes a digest of fixed size, so that any of them can be looked up in one index.
+//! plain value becomes a digest of fixed size, so that any of them can be looked up in one index;
+//! so does each mentioned user, whose mentions go when they are deleted.
 
 use aws_lc_rs::digest;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::features::entities::rules::{Keywords, Metadata};
+use crate::features::entities::rules::{Keywords, Mentions, Metadata};
+use crate::features::entities::store::EntityRow;
+use crate::ids::UserId;
 
 /// Metadata with more keys than this is not kept as terms: the entity is "wide", and filters
 /// look into it.
@@ -19,11 +22,20 @@ pub struct Terms {
 }
 
 impl Terms {
-    pub fn of(keywords: &Keywords, metadata: &Metadata) -> Self {
+    /// A draft is found by nobody but those it mentions.
+    pub fn of(
+        is_draft: bool,
+        keywords: &Keywords,
+        metadata: &Metadata,
+        mentions: &Mentions,
+    ) -> Self {
         let metadata = metadata.as_map();
         let is_wide = metadata.len() > MOST_KEYS;
-        let mut terms: Vec<Uuid> = keywords.as_slice().iter().map(|word| keyword(word)).collect();
-        if !is_wide {
+        let mut terms: Vec<Uuid> = mentions.users().map(mention).collect();
+        if !is_draft {
+            terms.extend(keywords.as_slice().iter().map(|word| keyword(word)));
+        }
+        if !is_draft && !is_wide {
             terms.extend(metadata.keys().map(|name| key(name)));
             terms.extend(metadata.iter().filter_map(|(name, value)| pair(name, value)));
         }
@@ -34,14 +46,19 @@ impl Terms {
 }
 
 /// The terms of what is stored.
-pub fn of_stored(keywords: &str, metadata: &str) -> serde_json::Result<Terms> {
-    let keywords: Keywords = serde_json::from_str(keywords)?;
-    let metadata: Metadata = serde_json::from_str(metadata)?;
-    Ok(Terms::of(&keywords, &metadata))
+pub fn of_stored(row: &EntityRow) -> serde_json::Result<Terms> {
+    let keywords: Keywords = serde_json::from_str(&row.keywords.0)?;
+    let metadata: Metadata = serde_json::from_str(&row.metadata.0)?;
+    let mentions: Mentions = serde_json::from_str(&row.mentions.0)?;
+    Ok(Terms::of(row.is_draft, &keywords, &metadata, &mentions))
 }
 
 pub fn keyword(word: &str) -> Uuid {
     term(&["keyword", word])
+}
+
+pub fn mention(user: UserId) -> Uuid {
+    term(&["mention", &user.to_string()])
 }
 
 /// Presence of a key, whatever its value.
@@ -85,8 +102,22 @@ mod tests {
 
     use super::*;
 
+    const ADA: UserId = UserId(Uuid::from_u128(7));
+
+    /// Of an entity that mentions Ada, without the term for that.
     fn terms(keywords: Value, metadata: Value) -> Terms {
-        of_stored(&keywords.to_string(), &metadata.to_string()).unwrap()
+        let read = |is_draft: bool| {
+            let mentions = json!([{ "id": ADA, "username": "ada" }, { "id": "x", "username": "" }]);
+            let keywords: Keywords = serde_json::from_value(keywords.clone()).unwrap();
+            let metadata: Metadata = serde_json::from_value(metadata.clone()).unwrap();
+            let mentions: Mentions = serde_json::from_value(mentions).unwrap();
+            Terms::of(is_draft, &keywords, &metadata, &mentions)
+        };
+        let mut found = read(false);
+        assert_eq!(read(true), Terms { terms: vec![mention(ADA)], is_wide: found.is_wide });
+        assert!(found.terms.contains(&mention(ADA)));
+        found.terms.retain(|term| *term != mention(ADA));
+        found
     }
 
     #[test]

@@ -72,8 +72,7 @@ pub(super) async fn update_entity(
         update.clone().apply(&mut row);
         if row != found {
             row.updated_at = now;
-            let terms =
-                terms::of_stored(&row.keywords.0, &row.metadata.0).map_err(Error::internal)?;
+            let terms = terms::of_stored(&row).map_err(Error::internal)?;
             store::update(tx, project, &row, &terms)?;
             if row.is_listed {
                 counts::replace(tx, project, &found, &row)?;

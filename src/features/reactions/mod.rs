@@ -2,6 +2,7 @@
 //! its author.
 
 mod change;
+pub mod forget;
 mod kinds;
 mod list;
 mod notices;

@@ -2,7 +2,8 @@
 
 use db::{Conn, Tx, args};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::features::entities::USER_NOT_FOUND;
 use crate::features::reactions::ReactionType;
 use crate::http::page::Page;
 use crate::ids::{EntityId, ProjectId, ReactionId, UserId};
@@ -111,7 +112,9 @@ pub fn put(
     kind: ReactionType,
     now: Timestamp,
 ) -> Result<Option<ReactionType>> {
-    Ok(tx.one(&PUT, args![project, target, user, id, kind, now])?)
+    let put = tx.one(&PUT, args![project, target, user, id, kind, now]);
+    // The user was deleted a moment ago.
+    put.map_err(|error| Error::from(error).on_foreign_key(USER_NOT_FOUND))
 }
 
 /// Removes the user's reaction; the one there was.

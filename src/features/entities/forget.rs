@@ -1,0 +1,60 @@
+//! What becomes of entities when a user is deleted: those they wrote stay as empty shells of
+//! nobody, and those of others mention them no longer.
+
+use db::{JsonText, Tx, args};
+
+use crate::error::{Error, Result};
+use crate::features::entities::counts::Scope;
+use crate::features::entities::rules::{Mentions, to_json};
+use crate::features::entities::terms;
+use crate::ids::{EntityId, ProjectId, UserId};
+
+db::statements! {
+    query HOLD -> EntityId =
+        "SELECT id FROM entities WHERE project_id = $1 AND id IN
+            (SELECT e.id FROM entities e WHERE e.project_id = $1 AND e.user_id = $2
+             UNION SELECT r.target_id FROM reactions r WHERE r.project_id = $1 AND r.user_id = $2
+             UNION SELECT t.entity_id FROM entity_terms t WHERE t.project_id = $1 AND t.term = $3)
+         ORDER BY id {for_update}";
+    command EMPTY =
+        "UPDATE entity_bodies SET title = NULL, content = NULL, mentions = '[]', attachments = '[]'
+         WHERE project_id = $1 AND id IN
+            (SELECT e.id FROM entities e WHERE e.project_id = $1 AND e.user_id = $2)";
+    command DISOWN =
+        "UPDATE entities SET user_id = NULL, has_attachments = FALSE
+         WHERE project_id = $1 AND user_id = $2";
+    command FORGET_FEED = "DELETE FROM entity_counts WHERE project_id = $1 AND scope = $2";
+    query MENTIONING -> (EntityId, JsonText) =
+        "SELECT b.id, b.mentions FROM entity_terms t
+            JOIN entity_bodies b ON b.project_id = t.project_id AND b.id = t.entity_id
+         WHERE t.project_id = $1 AND t.term = $2";
+    command SET_MENTIONS =
+        "UPDATE entity_bodies SET mentions = $3 WHERE project_id = $1 AND id = $2";
+    command FORGET_TERM = "DELETE FROM entity_terms WHERE project_id = $1 AND term = $2";
+}
+
+/// Holds every entity that is about to change. To be called before the user is held: whoever
+/// reacts to an entity holds it first and then its author, whose reputation changes.
+pub fn hold(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
+    tx.all(&HOLD, args![project, user, terms::mention(user)])?;
+    Ok(())
+}
+
+/// Takes the user off everything that was written. What is counted by others stays counted.
+pub fn forget_author(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
+    tx.later(&EMPTY, args![project, user])?;
+    tx.later(&DISOWN, args![project, user])?;
+    tx.later(&FORGET_FEED, args![project, Scope::Author(user).key()])?;
+    forget_mentions(tx, project, user)
+}
+
+fn forget_mentions(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
+    let term = terms::mention(user);
+    for (id, mentions) in tx.all(&MENTIONING, args![project, term])? {
+        let mentions: Mentions = serde_json::from_str(&mentions.0).map_err(Error::internal)?;
+        let rest = JsonText(to_json(&mentions.without(user)));
+        tx.later(&SET_MENTIONS, args![project, id, &rest])?;
+    }
+    tx.later(&FORGET_TERM, args![project, term])?;
+    Ok(())
+}
