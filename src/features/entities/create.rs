@@ -74,7 +74,8 @@ pub(super) async fn create_entity(
     let (app, project, caller, now) =
         (call.app.clone(), call.project.clone(), call.caller, call.now);
 
-    let mut view = View::written(&call, caller.user());
+    // A key sees it as the user it names.
+    let mut view = View::written(&call, caller.user().or(author));
     let mut files = Prepared::default();
     if !attached.is_empty() {
         project.require(Bundle::FilesImages)?;

@@ -15,6 +15,9 @@ use crate::http::operation::{Arrival, Call};
 use crate::http::reply::Json;
 use crate::http::version::Version;
 
+/// More views than this at once are a mistake, and could not be added up for ever.
+const MOST: i64 = 1_000_000_000;
+
 /// A whole number from 1 on, in the query or else in the body.
 #[derive(Debug)]
 pub(super) struct Count(Result<i64>);
@@ -32,13 +35,13 @@ impl Input for Count {
             Version::V6 => INVALID_COUNT.into(),
             _ => INVALID_QUERY.because("Count must be a positive integer"),
         };
-        Ok(Count(number.filter(|number| *number >= 1).ok_or_else(wrong)))
+        Ok(Count(number.filter(|number| (1..=MOST).contains(number)).ok_or_else(wrong)))
     }
 
     fn describe(doc: &mut InputDoc, _: &mut SchemaGenerator) {
         doc.query.push(json_schema!({
             "type": "object",
-            "properties": { "count": { "type": "integer", "minimum": 1, "default": 1 } },
+            "properties": { "count": { "type": "integer", "minimum": 1, "maximum": MOST, "default": 1 } },
         }));
     }
 }
