@@ -10,7 +10,7 @@ use crate::auth::caller::Actor;
 use crate::error::Result;
 use crate::features::entities::store as entities;
 use crate::features::entities::store::EntityRow;
-use crate::features::entities::visibility::{self, Eyes};
+use crate::features::entities::visibility::Eyes;
 use crate::features::projects::Project;
 use crate::features::reactions::notices::{self, Announce};
 use crate::features::reactions::{NOT_FOUND, ReactionCounts, ReactionType, store};
@@ -57,11 +57,10 @@ impl Change {
         let (project, now) = (self.project.id, self.now);
         let mut entity = self.target(tx)?;
         let before = store::put(tx, project, entity.id, self.actor, self.id, kind, now)?;
-        if before == Some(kind) {
-            return self.unchanged(tx, before);
+        if before != Some(kind) {
+            self.count(tx, &mut entity, before, Some(kind))?;
+            notices::reacted(tx, self, &entity, kind, before, announce)?;
         }
-        self.count(tx, &mut entity, before, Some(kind))?;
-        notices::reacted(tx, self, &entity, kind, before, announce)?;
         Ok(Changed { entity, before })
     }
 
@@ -69,21 +68,18 @@ impl Change {
     pub fn take(&self, tx: &Tx<'_>) -> Result<Changed> {
         let mut entity = self.target(tx)?;
         let before = store::take(tx, self.project.id, entity.id, self.actor)?;
-        if before.is_none() {
-            return self.unchanged(tx, before);
+        if before.is_some() {
+            self.count(tx, &mut entity, before, None)?;
         }
-        self.count(tx, &mut entity, before, None)?;
         Ok(Changed { entity, before })
     }
 
-    /// Another request of the same user may have come first and been waited for: the counts are
-    /// read again, so that they tell of it as `before` does.
-    fn unchanged(&self, tx: &Tx<'_>, before: Option<ReactionType>) -> Result<Changed> {
-        Ok(Changed { entity: self.target(tx)?, before })
-    }
-
+    /// Held until the transaction ends. Whoever deletes an entity with its reactions holds it first
+    /// too: the other way round they would wait for each other. And its counts are those that all
+    /// earlier reactions have left.
     fn target(&self, tx: &Tx<'_>) -> Result<EntityRow> {
-        visibility::find(tx, self.project.id, self.entity, self.eyes)?.ok_or(NOT_FOUND.into())
+        let found = entities::find_for_update(tx, self.project.id, self.entity)?;
+        found.filter(|entity| self.eyes.see(entity)).ok_or(NOT_FOUND.into())
     }
 
     fn count(
@@ -101,7 +97,6 @@ impl Change {
             points += one * kind.points();
         }
         let counts = entities::change_reactions(tx, self.project.id, entity.id, by)?;
-        // Deleted in the meantime: then the reaction goes with this transaction.
         entity.set_reactions(counts.ok_or(NOT_FOUND)?);
         match entity.user_id {
             Some(author) => reputation::award(tx, &self.project, author, entity.space_id, points),
