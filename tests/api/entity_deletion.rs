@@ -61,11 +61,11 @@ async fn a_deleted_entity_is_at_no_door(app: TestApp) {
                 path(&entity),
                 format!("/entities/by-short-id?shortId={short}"),
                 "/entities/by-foreign-id?foreignId=f".to_owned(),
-                react.clone(),
             ] {
                 let reply = actor.get(&address).await;
                 assert_eq!((reply.status, &reply.body), (404, &unknown.body), "{address}");
             }
+            actor.get(&react).await.refused(404, "entity/not-found");
         }
         for reply in [
             bob.post(&react, json!({ "reactionType": "wow" })).await,

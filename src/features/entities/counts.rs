@@ -123,10 +123,28 @@ fn change(
          DO UPDATE SET total = entity_counts.total + excluded.total",
         rows.join(", ")
     );
-    let mut args = vec![project.into(), Value::Int(shard(entity))];
-    for (scope, by) in changes {
-        args.push(scope.into());
-        args.push(by.into());
+    let place = [project.into(), Value::Int(shard(entity))];
+    let mut args = place.to_vec();
+    for (scope, by) in &changes {
+        args.push(scope.as_str().into());
+        args.push((*by).into());
     }
-    Ok(tx.later(&Command::<()>::built("entities::counts::change", text), &args)?)
+    tx.later(&Command::<()>::built("entities::counts::change", text), &args)?;
+    let left = changes.iter().filter(|(_, by)| *by < 0).map(|(scope, _)| scope.as_str());
+    forget_empty(tx, place.to_vec(), left.map(Value::from).collect())
+}
+
+/// A feed that nothing is left in keeps no row: anybody can make up keywords.
+fn forget_empty<'a>(tx: &Tx<'_>, mut args: Vec<Value<'a>>, scopes: Vec<Value<'a>>) -> Result<()> {
+    if scopes.is_empty() {
+        return Ok(());
+    }
+    let places: Vec<String> = (3..3 + scopes.len()).map(|n| format!("${n}")).collect();
+    let text = format!(
+        "DELETE FROM entity_counts
+         WHERE project_id = $1 AND shard = $2 AND total = 0 AND scope IN ({})",
+        places.join(", ")
+    );
+    args.extend(scopes);
+    Ok(tx.later(&Command::<()>::built("entities::counts::forget_empty", text), &args)?)
 }

@@ -113,7 +113,7 @@ impl Entity {
             downvotes: Vec::new(),
             user_reaction: None,
             replies_count: row.replies_count,
-            shares_count: None,
+            shares_count: Some(row.shares_count),
             views: row.views,
             score: row.score,
             score_updated_at: row.score_updated_at,

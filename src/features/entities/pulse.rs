@@ -64,26 +64,28 @@ impl Pulse {
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A batch of any one project. Views come first: they must not be lost.
-    fn take(&self) -> Option<Batch> {
-        let mut gathered = self.lock();
-        let first = gathered.views.keys().next().or_else(|| gathered.stale.iter().next());
-        let project = first?.0;
-        let of_project = |key: &&Key| key.0 == project;
-        let viewed: Vec<Key> =
-            gathered.views.keys().filter(of_project).take(AT_ONCE).copied().collect();
-        let stale: Vec<Key> =
-            gathered.stale.iter().filter(of_project).take(AT_ONCE).copied().collect();
-        let mut views: Vec<(EntityId, i64)> =
-            viewed.iter().filter_map(|key| Some((key.1, gathered.views.remove(key)?))).collect();
-        for key in &stale {
-            gathered.stale.remove(key);
+    /// Everything, in batches of one project each.
+    fn take(&self) -> Vec<Batch> {
+        let Gathered { views, stale } = std::mem::take(&mut *self.lock());
+        let mut projects: HashMap<ProjectId, (Vec<(EntityId, i64)>, Vec<EntityId>)> =
+            HashMap::new();
+        for ((project, id), views) in views {
+            projects.entry(project).or_default().0.push((id, views));
         }
-        // In one order for every writer, so that two of them never wait for each other.
-        views.sort_unstable();
-        let mut stale: Vec<EntityId> = stale.into_iter().map(|(_, id)| id).collect();
-        stale.sort_unstable();
-        Some(Batch { project, views, stale })
+        for (project, id) in stale {
+            projects.entry(project).or_default().1.push(id);
+        }
+        let batches = projects.into_iter().flat_map(|(project, (views, stale))| {
+            let batch = move |views: &[_], stale: &[_]| Batch {
+                project,
+                views: views.to_vec(),
+                stale: stale.to_vec(),
+            };
+            let views: Vec<Batch> = views.chunks(AT_ONCE).map(|some| batch(some, &[])).collect();
+            let stale: Vec<Batch> = stale.chunks(AT_ONCE).map(|some| batch(&[], some)).collect();
+            views.into_iter().chain(stale)
+        });
+        batches.collect()
     }
 
     fn put_back(&self, batch: Batch) {
@@ -97,13 +99,17 @@ impl Pulse {
 
 /// Writes everything that has been gathered so far.
 pub async fn flush(app: &App) -> Result<()> {
-    while let Some(batch) = app.pulse.take() {
-        if let Err(error) = write(app, batch.clone()).await {
+    let mut outcome = Ok(());
+    for batch in app.pulse.take() {
+        // After a failure the rest waits for the next time.
+        if outcome.is_ok() {
+            outcome = write(app, batch.clone()).await;
+        }
+        if outcome.is_err() {
             app.pulse.put_back(batch);
-            return Err(error);
         }
     }
-    Ok(())
+    outcome
 }
 
 async fn write(app: &App, batch: Batch) -> Result<()> {

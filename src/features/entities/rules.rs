@@ -14,7 +14,7 @@ use crate::ids::UserId;
 macro_rules! texts {
     ($($(#[$doc:meta])* $name:ident at most $max:literal;)*) => {$(
         $(#[$doc])*
-        #[derive(Debug, Clone, Deserialize, JsonSchema)]
+        #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
         #[serde(try_from = "String")]
         #[schemars(inline, extend("maxLength" = $max))]
         pub struct $name(String);
@@ -77,7 +77,7 @@ impl TryFrom<Vec<String>> for Keywords {
 }
 
 /// Objects of any form; whatever else is among them is dropped.
-#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(from = "Vec<Value>")]
 #[schemars(inline, with = "Vec<Map<String, Value>>")]
 pub struct Attachments(Vec<Value>);
@@ -120,7 +120,7 @@ impl Mention {
     }
 }
 
-#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "Vec<Map<String, Value>>")]
 #[schemars(inline, with = "Vec<Mention>", extend("maxItems" = Mentions::MOST))]
 pub struct Mentions(Vec<Mention>);

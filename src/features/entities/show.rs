@@ -95,6 +95,7 @@ impl View {
             }
         }
         for entity in &mut entities {
+            entity.shares_count = entity.shares_count.filter(|_| self.version == Version::V6);
             entity.space = self.space.then_some(None);
             entity.grants = self.grants.then(Grants::default);
         }
@@ -147,7 +148,6 @@ impl View {
         }
         for entity in entities {
             (entity.upvotes, entity.downvotes) = votes.remove(&entity.id).unwrap_or_default();
-            entity.shares_count = Some(0);
         }
         Ok(())
     }

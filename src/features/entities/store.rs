@@ -227,7 +227,7 @@ db::statements! {
          WHERE project_id = $1 AND id = $2 AND deleted_at IS NULL";
     command DELETE = "DELETE FROM entities WHERE project_id = $1 AND id = $2 AND deleted_at IS NULL";
     command SOFT_DELETE =
-        "UPDATE entities SET deleted_at = $3, is_listed = FALSE
+        "UPDATE entities SET deleted_at = $3, is_listed = FALSE, is_wide = FALSE
          WHERE project_id = $1 AND id = $2 AND deleted_at IS NULL";
     command DELETE_TERMS = "DELETE FROM entity_terms WHERE project_id = $1 AND entity_id = $2";
 }

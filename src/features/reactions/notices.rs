@@ -10,8 +10,9 @@ use crate::features::entities::store::EntityRow;
 use crate::features::notifications;
 use crate::features::projects::Bundle;
 use crate::features::reactions::change::Change;
+use crate::features::reactions::store::ReactorRow;
 use crate::features::reactions::{ReactionType, store};
-use crate::features::users::store as users;
+use crate::features::users::store::{self as users, UserRow};
 
 /// What the author hears of a new reaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,14 +34,18 @@ pub(super) fn reacted(
 ) -> Result<()> {
     let Some(author) = entity.user_id else { return Ok(()) };
     let (project, now) = (&change.project, change.now);
-    if !project.has(Bundle::Notifications) {
+    if announce == Announce::Silently || !project.has(Bundle::Notifications) {
         return Ok(());
     }
     let mut told = Vec::new();
     let tell = |kind, metadata| about_entity(&change.app, now, author, kind, &metadata);
 
-    let is_news = before.is_none() && announce != Announce::Silently && author != change.actor;
-    if is_news && let Some(actor) = users::find(tx, project.id, change.actor)? {
+    // A change of type is silent, but a vote is always heard.
+    let is_news = before.is_none() || announce == Announce::Upvote;
+    if is_news
+        && author != change.actor
+        && let Some(actor) = users::find(tx, project.id, change.actor)?
+    {
         let mut metadata = subject(entity);
         initiator(&mut metadata, &actor);
         told.push(match announce {
@@ -88,7 +93,14 @@ fn latest(
     entity: &EntityRow,
     kind: Option<ReactionType>,
 ) -> Result<Value> {
-    let latest = store::latest(tx, change.project.id, entity.id, kind)?;
+    let mut latest = store::latest(tx, change.project.id, entity.id, kind)?;
+    // Whoever has just reacted comes first, also when they only changed their mind.
+    latest.retain(|user| user.id != change.actor);
+    if let Some(actor) = users::find(tx, change.project.id, change.actor)? {
+        let UserRow { id, name, username, avatar, .. } = actor;
+        latest.insert(0, ReactorRow { id, name, username, avatar });
+    }
+    latest.truncate(3);
     let users = latest.into_iter().map(|user| {
         json!({
             "id": user.id, "name": user.name, "username": user.username, "avatar": user.avatar,

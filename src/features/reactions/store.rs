@@ -87,7 +87,7 @@ db::statements! {
     query VOTES -> (EntityId, UserId, ReactionType) =
         "SELECT target_id, user_id, reaction_type FROM reactions
          WHERE project_id = $1 AND target_id {any}($2) AND reaction_type IN ('upvote', 'downvote')
-         ORDER BY created_at, id";
+         ORDER BY created_at, id LIMIT 10000";
     query NEWEST -> ReactionRow = list!("", "DESC");
     query OLDEST -> ReactionRow = list!("", "ASC");
     query NEWEST_OF_TYPE -> ReactionRow = list!("AND r.reaction_type = $5", "DESC");
@@ -146,7 +146,8 @@ pub fn of_user(
     Ok(c.all(&OF_USER, args![project, user, EntityId::list(targets)])?)
 }
 
-/// Who voted on any of the targets, the oldest vote first.
+/// Who voted on any of the targets, the oldest vote first. Only so many: a list of everybody has
+/// no bound, which is why later versions have none.
 pub fn votes(
     c: &Conn<'_>,
     project: ProjectId,

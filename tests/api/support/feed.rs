@@ -90,18 +90,16 @@ pub async fn seed_many(app: &TestApp, count: u32) {
             let mut keywords = vec!["many"];
             keywords.extend((n % 10 == 0).then_some("tenth"));
             keywords.extend((n == 1234).then_some("one"));
-            let keywords = json!(keywords).to_string();
-            let metadata = json!({ "n": n }).to_string();
-            let terms = terms::of_stored(&keywords, &metadata).unwrap();
             let row = EntityRow {
                 title: Some(format!("n{n}")),
-                keywords: JsonText(keywords),
-                metadata: JsonText(metadata),
+                keywords: JsonText(json!(keywords).to_string()),
+                metadata: JsonText(json!({ "n": n }).to_string()),
                 latitude: Some(f64::from(n) / 1000.0),
                 longitude: Some(0.0),
                 score: f64::from((n + 1) % 5),
                 ..EntityRow::blank(EntityId(new_id(at, &random)), at)
             };
+            let terms = terms::of_stored(&row).unwrap();
             let upvote = if n % 100 == 99 { i64::from(n) } else { 0 };
             (row, terms, ReactionCounts { upvote, ..ReactionCounts::default() })
         })

@@ -5,6 +5,7 @@ mod metadata_sort;
 pub mod request;
 pub mod search;
 mod sql;
+mod start;
 
 use http::HeaderValue;
 use schemars::SchemaGenerator;

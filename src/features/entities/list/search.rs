@@ -1,18 +1,17 @@
 //! Finding the entities of a page, and how many there are in all.
 //!
 //! A list walks the index of its order and stops at the end of the page, or, when a filter leaves
-//! only few entities, begins with those and sorts them. Which of the two is decided here, by
-//! counting up to a bound, because an engine plans a statement before it knows its arguments.
+//! only few entities, begins with those and sorts them; `start.rs` decides which.
 
 use db::{Conn, Query};
-use uuid::Uuid;
 
 use crate::error::Result;
 use crate::features::entities::counts::{self, Scope};
 use crate::features::entities::list::filters::Filters;
 use crate::features::entities::list::metadata_sort::Sorter;
 use crate::features::entities::list::request::{Filed, Nsfw, Sort};
-use crate::features::entities::list::sql::{Around, Conditions, Start, sole_term};
+use crate::features::entities::list::sql::Conditions;
+use crate::features::entities::list::start::{self, Start};
 use crate::features::entities::model::Entity;
 use crate::features::entities::show::View;
 use crate::features::entities::{store, terms};
@@ -21,8 +20,6 @@ use crate::http::page::{Page, Paged};
 use crate::ids::{EntityId, ProjectId, SpaceId, UserId};
 use crate::time::Timestamp;
 
-/// So many are sorted without a thought.
-const FEW: i64 = 2000;
 /// A page that begins further back is found off the async workers.
 const DEEP: i64 = 1000;
 
@@ -52,7 +49,10 @@ impl Search {
     /// Whether an index alone answers it, within a moment.
     pub fn is_quick(&self, page: Page) -> bool {
         let quick_sort = !matches!(self.sort, Sort::Metadata { .. } | Sort::Balance);
-        quick_sort && self.known_scope().is_some() && page.offset() < DEEP
+        // These two have no index of their own: they are picked out of the whole feed.
+        let scope = self.known_scope();
+        let scope = scope.filter(|scope| !matches!(scope, Scope::NoSource | Scope::NoSpace));
+        quick_sort && scope.is_some() && page.offset() < DEEP
     }
 
     /// The ids of the page, in order, and the size of the whole list.
@@ -62,16 +62,10 @@ impl Search {
             if page.offset() >= total {
                 return Ok((Vec::new(), total));
             }
-            let any_wide = false;
-            let start = match self.terms(any_wide).first() {
-                Some(term) if total < FEW => Start::FewOfTerm(*term),
-                Some(term) if matches!(self.sort, Sort::New(_)) => Start::Term(*term),
-                _ => Start::Feed,
-            };
-            return Ok((self.page(c, &start, any_wide, page)?, total));
+            let start = start::of_known_size(self, total);
+            return Ok((self.page(c, &start, false, page)?, total));
         }
-        let any_wide = self.filters.metadata != Default::default() && self.any_wide(c)?;
-        let start = self.start(c, any_wide)?;
+        let (start, any_wide) = start::choose(self, c)?;
         let conditions = self.conditions(&start, any_wide);
         let text = conditions.select("count(*)");
         let total =
@@ -112,59 +106,6 @@ impl Search {
             (Filed::Anywhere, Filed::Anywhere, None, [word]) => Some(Scope::Keyword(word.clone())),
             _ => None,
         }
-    }
-
-    /// Terms that every entity of the list has.
-    fn terms(&self, any_wide: bool) -> Vec<Uuid> {
-        let Filters { keywords, metadata, .. } = &self.filters;
-        let words = keywords.includes.iter().map(|word| terms::keyword(word));
-        let exact = metadata.includes.iter().filter_map(sole_term);
-        let exact = exact.chain(metadata.exists.iter().map(|key| terms::key(key)));
-        words.chain(exact.filter(|_| !any_wide)).collect()
-    }
-
-    /// Whether any metadata of the project is not kept as terms.
-    fn any_wide(&self, c: &Conn<'_>) -> Result<bool> {
-        let text = "SELECT count(*) FROM
-            (SELECT 1 FROM entities e WHERE e.project_id = $1 AND e.is_wide LIMIT 1) AS wide";
-        let query = Query::<i64>::built("entities::list::any_wide", text);
-        Ok(c.one(&query, db::args![self.project])? > 0)
-    }
-
-    /// The least of what the list can begin with.
-    fn start(&self, c: &Conn<'_>, any_wide: bool) -> Result<Start> {
-        let mut least = (FEW, Start::Feed);
-        let wanted = self.terms(any_wide);
-        let text = format!(
-            "SELECT count(*) FROM (SELECT 1 FROM entity_terms t
-                WHERE t.project_id = $1 AND t.term = $2 LIMIT {FEW}) AS few"
-        );
-        let few_of_term = Query::<i64>::built("entities::list::few_of_term", text);
-        for term in &wanted {
-            let count = c.one(&few_of_term, db::args![self.project, *term])?;
-            if count < least.0 {
-                least = (count, Start::FewOfTerm(*term));
-            }
-        }
-        // What was removed is not in the index of places.
-        if let Some(near) = self.filters.near.filter(|_| self.shows == Shows::Listed) {
-            let around = Around::new(&near);
-            let text = format!(
-                "SELECT count(*) FROM (SELECT 1 FROM entities e
-                    WHERE e.project_id = $1 AND e.is_listed AND e.latitude IS NOT NULL
-                        AND e.latitude BETWEEN $2 AND $3 LIMIT {FEW}) AS few"
-            );
-            let few_of_place = Query::<i64>::built("entities::list::few_of_place", text);
-            let args = db::args![self.project, around.south, around.north];
-            let count = c.one(&few_of_place, args)?;
-            if count < least.0 {
-                least = (count, Start::FewOfPlace(around));
-            }
-        }
-        Ok(match (least.1, wanted.first()) {
-            (Start::Feed, Some(term)) if matches!(self.sort, Sort::New(_)) => Start::Term(*term),
-            (start, _) => start,
-        })
     }
 
     fn conditions(&self, start: &Start, any_wide: bool) -> Conditions {
@@ -209,7 +150,7 @@ impl Search {
 
     fn filter(&self, to: &mut Conditions, start: &Start, any_wide: bool) {
         let Filters { keywords, title, content, has_attachments, near, metadata } = &self.filters;
-        let mut wanted = self.terms(any_wide);
+        let mut wanted = start::terms(&self.filters, any_wide);
         wanted.retain(|term| Some(*term) != start.term());
         for term in wanted {
             to.with_term(term);

@@ -6,34 +6,13 @@ use serde_json::Value as Json;
 use uuid::Uuid;
 
 use crate::features::entities::list::filters::{MetadataFilter, Near, Pair, TextFilter};
+use crate::features::entities::list::start::Start;
 use crate::features::entities::rules::to_json;
 use crate::features::entities::terms;
 use crate::ids::ProjectId;
 
 /// Metres of one degree of latitude.
 const DEGREE: f64 = 111_195.0;
-
-/// What a statement begins with.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Start {
-    /// The index of the order, or of the feed.
-    Feed,
-    /// The entities with a term, by their age.
-    Term(Uuid),
-    /// The few entities with a term.
-    FewOfTerm(Uuid),
-    /// The few entities about as far north as a place.
-    FewOfPlace(Around),
-}
-
-impl Start {
-    pub fn term(&self) -> Option<Uuid> {
-        match self {
-            Start::Term(term) | Start::FewOfTerm(term) => Some(*term),
-            Start::Feed | Start::FewOfPlace(_) => None,
-        }
-    }
-}
 
 /// A statement over entities `e`, their bodies `b` where needed, and what it starts with, `s`.
 #[derive(Debug, Clone)]
@@ -69,6 +48,16 @@ impl Conditions {
                 new.with = format!(
                     "WITH s AS MATERIALIZED (SELECT t.entity_id FROM entity_terms t
                         WHERE t.project_id = $1 AND t.term = {term}) "
+                );
+            }
+            Start::FewOfTermOrWide(term) => {
+                new.from = "s CROSS JOIN entities e";
+                let term = new.bind(*term);
+                new.with = format!(
+                    "WITH s AS MATERIALIZED (SELECT t.entity_id FROM entity_terms t
+                            WHERE t.project_id = $1 AND t.term = {term}
+                        UNION SELECT w.id FROM entities w
+                            WHERE w.project_id = $1 AND w.is_wide) "
                 );
             }
             Start::FewOfPlace(around) => {
