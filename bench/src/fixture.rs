@@ -1,5 +1,5 @@
-//! What every scenario finds in the database: one project with all bundles and many users, a few
-//! of them with a password. Written through the server's own stores, in large transactions.
+//! What every scenario finds in the database: one project with all bundles, many users, a few of
+//! them with a password, and many entities. Users are written through the server's own stores.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,11 @@ use townhall::error::Error;
 use townhall::features::projects::Bundle;
 use townhall::features::projects::admin::{self, NewProject, ProjectSecrets};
 use townhall::features::users::store::{self as users, UserRow};
-use townhall::ids::{ProjectId, UserId, new_id};
+use townhall::ids::{ProjectId, SessionId, UserId, new_id};
 use townhall::random::Random;
 use townhall::time::Timestamp;
 
+use crate::entities::Entities;
 use crate::server::SECRET;
 
 pub const PASSWORD: &str = "correct horse battery staple";
@@ -37,6 +38,17 @@ pub struct Fixture {
     pub tokens: Tokens,
     pub passwords: Arc<Passwords>,
     pub now: Timestamp,
+    pub entities: Entities,
+    /// Which page of a list is asked for.
+    pub page: u32,
+}
+
+/// How much is seeded, and what is asked of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Scale {
+    pub users: usize,
+    pub entities: usize,
+    pub page: u32,
 }
 
 #[derive(Debug, Clone)]
@@ -46,7 +58,8 @@ pub struct Signer {
 }
 
 impl Fixture {
-    pub async fn seed(db: &Db, count: usize) -> Result<Fixture, String> {
+    pub async fn seed(db: &Db, scale: Scale) -> Result<Fixture, String> {
+        let count = scale.users;
         let (clock, random) = (Clock::system(), Random::System);
         let now = clock.now();
         let project = create_project(db, now, &random).await?;
@@ -66,6 +79,7 @@ impl Fixture {
                 .write(move |tx| batch.iter().try_for_each(|row| users::insert(tx, project, row)));
             written.await.map_err(text)?;
         }
+        let entities = Entities::seed(db, project, scale.entities, now)?;
         db.execute_script("ANALYZE").map_err(|error| error.to_string())?;
         Ok(Fixture {
             project,
@@ -75,7 +89,14 @@ impl Fixture {
             tokens: Tokens::new(SECRET.as_bytes(), TOKEN_TTL, TOKEN_TTL),
             passwords: Arc::new(passwords),
             now,
+            entities,
+            page: scale.page,
         })
+    }
+
+    /// An access token of the user.
+    pub fn token(&self, user: UserId) -> String {
+        self.tokens.access(self.project, user, SessionId(user.0), self.now)
     }
 }
 

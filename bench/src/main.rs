@@ -5,6 +5,7 @@ mod ceiling;
 mod client;
 mod clock;
 mod dice;
+mod entities;
 mod fixture;
 mod load;
 mod report;
@@ -24,6 +25,7 @@ use clap::Parser;
 use clap::builder::PossibleValuesParser;
 
 use clock::Span;
+use fixture::Scale;
 use load::Pace;
 use report::Report;
 use run::Run;
@@ -56,6 +58,12 @@ struct Args {
     /// Users in the database.
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(16..=10_000_000))]
     users: u32,
+    /// Entities in the database.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    entities: u32,
+    /// Which page of 20 the lists ask for.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=500_000))]
+    page: u32,
     /// Threads of the load generator: half of the cores when not given.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=64))]
     threads: Option<u32>,
@@ -110,7 +118,11 @@ fn measure(args: Args) -> Result<u64, String> {
             duration: Duration::from_secs(args.duration),
         },
         repeat: args.repeat,
-        users: args.users as usize,
+        scale: Scale {
+            users: args.users as usize,
+            entities: args.entities as usize,
+            page: args.page,
+        },
     };
     let runtime = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
     let measured = runtime.block_on(async {
@@ -128,7 +140,9 @@ fn measure(args: Args) -> Result<u64, String> {
     let report = Report {
         cores,
         connections: run.connections,
-        users: run.users,
+        users: run.scale.users,
+        entities: run.scale.entities,
+        page: run.scale.page,
         seconds: run.span.duration.as_secs_f64(),
         measurements: measured?,
     };

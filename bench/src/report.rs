@@ -15,6 +15,9 @@ pub struct Report {
     pub cores: usize,
     pub connections: usize,
     pub users: usize,
+    pub entities: usize,
+    /// Of the lists.
+    pub page: u32,
     pub seconds: f64,
     pub measurements: Vec<Measurement>,
 }
@@ -162,11 +165,13 @@ impl Report {
         let mut out = String::new();
         let _ = writeln!(
             out,
-            "{} cores, {} connections, {} users, {} s each\n\n\
+            "{} cores, {} connections, {} users, {} entities, page {}, {} s each\n\n\
              {:<9} {:<26} {:>9} {:>8} {:>8} {:>8} {:>7} {:>8} {:>7} {:>8} {:>7} {:>7}  of ceilings",
             self.cores,
             self.connections,
             self.users,
+            self.entities,
+            self.page,
             self.seconds,
             "engine",
             "what",

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::ceiling;
 use crate::clock::{Span, Window};
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, Scale};
 use crate::load::{Load, Pace};
 use crate::report::{Kind, Measurement, Resources};
 use crate::scenario::{Bare, Scenario};
@@ -22,16 +22,17 @@ pub struct Run {
     pub pace: Pace,
     pub span: Span,
     pub repeat: u32,
-    pub users: usize,
+    pub scale: Scale,
 }
 
 impl Run {
     pub async fn on(&self, engine: Engine) -> Result<Vec<Measurement>, String> {
-        eprintln!("{}: writing {} users", engine.name(), self.users);
+        let Scale { users, entities, .. } = self.scale;
+        eprintln!("{}: writing {users} users and {entities} entities", engine.name());
         let store = tokio::task::spawn_blocking(move || Store::create(engine));
         let store = store.await.map_err(|error| error.to_string())??;
         let db = store.open()?;
-        let fixture = Fixture::seed(&db, self.users).await?;
+        let fixture = Fixture::seed(&db, self.scale).await?;
 
         // Before the server runs: a bare statement has the machine to itself.
         let mut bare = Vec::new();

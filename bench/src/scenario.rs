@@ -9,7 +9,9 @@ use db::Db;
 
 use crate::dice::Dice;
 use crate::fixture::Fixture;
-use crate::scenarios::{fetch_user, sign_in, token_check};
+use crate::scenarios::{
+    add_reaction, create_entity, feeds, fetch_entity, fetch_user, sign_in, token_check,
+};
 
 #[derive(Debug)]
 pub struct Scenario {
@@ -21,7 +23,18 @@ pub struct Scenario {
     pub bare: fn(&Fixture, &Db) -> Vec<Bare>,
 }
 
-pub const ALL: &[Scenario] = &[sign_in::SCENARIO, token_check::SCENARIO, fetch_user::SCENARIO];
+pub const ALL: &[Scenario] = &[
+    sign_in::SCENARIO,
+    token_check::SCENARIO,
+    fetch_user::SCENARIO,
+    fetch_entity::SCENARIO,
+    feeds::NEW,
+    feeds::HOT,
+    feeds::KEYWORD,
+    // Those that write come last, so that the lists are what was seeded.
+    create_entity::SCENARIO,
+    add_reaction::SCENARIO,
+];
 
 type Doing = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
 

@@ -1,5 +1,9 @@
 //! The scenarios, one file each.
 
+pub mod add_reaction;
+pub mod create_entity;
+pub mod feeds;
+pub mod fetch_entity;
 pub mod fetch_user;
 pub mod sign_in;
 pub mod token_check;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use db::Db;
 use townhall::features::oauth::store as identities;
 use townhall::features::users::{store as users, suspensions};
-use townhall::ids::{SessionId, UserId};
+use townhall::ids::UserId;
 
 use crate::fixture::{Fixture, text};
 use crate::scenario::{Bare, Scenario};
@@ -25,7 +25,7 @@ pub const SCENARIO: Scenario = Scenario {
 fn requests(fixture: &Fixture) -> Vec<Vec<u8>> {
     let project = fixture.project;
     let request = |user: &UserId| {
-        let token = fixture.tokens.access(project, *user, SessionId(user.0), fixture.now);
+        let token = fixture.token(*user);
         format!(
             "GET /v8/{project}/oauth/identities HTTP/1.1\r\nhost: localhost\r\n\
              authorization: Bearer {token}\r\n\r\n"

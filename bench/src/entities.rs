@@ -1,0 +1,207 @@
+//! Many entities, written by the database itself in a handful of statements: a million of them
+//! would take hours over HTTP. Bodies, terms and counts are what the server would have written.
+
+use std::fmt::Write as _;
+
+use db::Db;
+use townhall::features::entities::rules::{Keywords, Metadata};
+use townhall::features::entities::terms::{self, Terms};
+use townhall::ids::{EntityId, ProjectId};
+use townhall::time::Timestamp;
+use uuid::Uuid;
+
+/// On every entity.
+pub const COMMON: &str = "common";
+/// Each entity has one of so many others.
+const RARE: usize = 1000;
+const METADATA: &str = r#"{"status":"published"}"#;
+/// Of each entity, as long as a short post.
+const CONTENT: &str = "There is a bench under the old lime tree where people who do not know each \
+    other sit down, look at the fountain, and begin to talk about the weather; after a while they \
+    talk about something else. The town has thought of removing it twice and has found, twice, \
+    that nobody could say why.";
+/// Kept counts are spread over so many rows, by the last digit of the id.
+const SHARDS: usize = 16;
+/// Between one entity and the next.
+const STEP: i64 = 1000;
+
+#[derive(Debug, Clone, Copy)]
+pub struct Entities {
+    pub count: usize,
+    /// When the first of them was created; the last one was just now.
+    first: i64,
+}
+
+impl Entities {
+    pub fn seed(db: &Db, project: ProjectId, count: usize, now: Timestamp) -> Result<Self, String> {
+        let length = i64::try_from(count).map_err(|error| error.to_string())?;
+        let entities = Entities { count, first: now.millis() - length * STEP };
+        let words = Words::of(db.engine(), project, entities, now);
+        for script in [words.entities(), words.bodies(), words.terms()?, words.counts()] {
+            db.execute_script(&script).map_err(|error| error.to_string())?;
+        }
+        Ok(entities)
+    }
+
+    /// The id of the entity with this number: its time first, as the server would make it.
+    pub fn id(&self, number: usize) -> EntityId {
+        let created = u128::from((self.first + STEP * number as i64).unsigned_abs());
+        let number = number as u128;
+        let random = (number % 4096) << 64 | number;
+        EntityId(Uuid::from_u128(created << 80 | 4 << 76 | 8 << 60 | random))
+    }
+}
+
+/// What the engines spell differently.
+#[derive(Debug)]
+struct Words {
+    /// Said before anything else.
+    first: &'static str,
+    /// The numbers of all entities, as `rows (n)`.
+    rows: String,
+    project: String,
+    id: String,
+    created: String,
+    now: i64,
+    /// A user's id as text.
+    user_text: &'static str,
+    literal: fn(Uuid) -> String,
+}
+
+impl Words {
+    fn of(engine: db::Engine, project: ProjectId, entities: Entities, now: Timestamp) -> Self {
+        let Entities { count, first } = entities;
+        let created = format!("({first} + {STEP} * n)");
+        let rows = format!(
+            "WITH RECURSIVE rows (n) AS
+                (SELECT 0 UNION ALL SELECT n + 1 FROM rows WHERE n + 1 < {count})"
+        );
+        let sqlite = |id: Uuid| format!("x'{}'", id.simple());
+        let postgres = |id: Uuid| format!("'{id}'::uuid");
+        let (first, id, user_text, literal): (_, _, _, fn(Uuid) -> String) = match engine {
+            db::Engine::Sqlite => (
+                "",
+                format!("unhex(printf('%012x4%03x8%015x', {created}, n % 4096, n))"),
+                "lower(substr(hex(u.id), 1, 8) || '-' || substr(hex(u.id), 9, 4) || '-' ||
+                    substr(hex(u.id), 13, 4) || '-' || substr(hex(u.id), 17, 4) || '-' ||
+                    substr(hex(u.id), 21))",
+                sqlite,
+            ),
+            db::Engine::Postgres => (
+                // What references what is known to be right; checking it takes longer than writing.
+                "SET LOCAL session_replication_role = replica;",
+                format!(
+                    "(lpad(to_hex({created}), 12, '0') || '4' || lpad(to_hex(n % 4096), 3, '0')
+                        || '8' || lpad(to_hex(n), 15, '0'))::uuid"
+                ),
+                "u.id::text",
+                postgres,
+            ),
+        };
+        let project = literal(project.0);
+        Words { first, rows, project, id, created, now: now.millis(), user_text, literal }
+    }
+
+    fn insert(&self, table: &str, values: &str, from: &str) -> String {
+        let Words { first, rows, project, .. } = self;
+        format!("{first} INSERT INTO {table} {rows} SELECT {project}, {values} FROM rows {from};")
+    }
+
+    /// Users in their order, each with a number; entities go round them.
+    fn authors(&self) -> String {
+        let Words { project, .. } = self;
+        format!(
+            "JOIN (SELECT id, row_number() OVER (ORDER BY id) - 1 AS nr, count(*) OVER () AS all_users
+                FROM users WHERE project_id = {project}) u ON u.nr = n % u.all_users"
+        )
+    }
+
+    fn entities(&self) -> String {
+        let Words { id, created, now, .. } = self;
+        self.insert(
+            "entities (project_id, id, user_id, is_draft, is_listed, is_wide, nsfw, upvote_count,
+                downvote_count, like_count, love_count, wow_count, sad_count, angry_count,
+                funny_count, replies_count, shares_count, views, score, score_updated_at,
+                has_attachments, created_at, updated_at)",
+            &format!(
+                "{id}, u.id, FALSE, TRUE, FALSE, FALSE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
+                 (n * 7919 % 1000) / 100.0, {now}, FALSE, {created}, {created}"
+            ),
+            &self.authors(),
+        )
+    }
+
+    fn bodies(&self) -> String {
+        self.insert(
+            "entity_bodies (project_id, id, title, content, mentions, attachments, keywords,
+                metadata)",
+            &format!(
+                "{}, 'Post number ' || n || ' about the bench', '{CONTENT}', '[]', '[]',
+                 CAST('[\"{COMMON}\",\"rare' || (n % {RARE}) || '\"]' AS {{document}}), '{METADATA}'",
+                self.id
+            ),
+            "",
+        )
+    }
+
+    fn terms(&self) -> Result<String, String> {
+        let metadata: Metadata = serde_json::from_str(METADATA).map_err(|e| e.to_string())?;
+        let keywords = Keywords::try_from(vec![COMMON.to_owned()])?;
+        let of_all = Terms::of(&keywords, &metadata).terms.into_iter();
+        let of_all = of_all.map(|term| format!("(-1, {})", (self.literal)(term)));
+        let of_some = (0..RARE).map(|number| {
+            let term = terms::keyword(&format!("rare{number}"));
+            format!("({number}, {})", (self.literal)(term))
+        });
+        let values: Vec<String> = of_all.chain(of_some).collect();
+        let mut sql = format!(
+            "CREATE TABLE bench_terms (nr {{int}} NOT NULL, term {{uuid}} NOT NULL);
+             INSERT INTO bench_terms (nr, term) VALUES {};
+             CREATE INDEX bench_terms_nr ON bench_terms (nr);",
+            values.join(", ")
+        );
+        let insert = self.insert(
+            "entity_terms (project_id, term, created_at, entity_id)",
+            &format!("t.term, {}, {}", self.created, self.id),
+            &format!("JOIN bench_terms t ON t.nr IN (-1, n % {RARE})"),
+        );
+        let _ = writeln!(sql, "{insert} DROP TABLE bench_terms;");
+        Ok(sql)
+    }
+
+    fn counts(&self) -> String {
+        let table = "entity_counts (project_id, scope, shard, total)";
+        let mut sql = String::new();
+        for scope in ["project", "no-space", "no-source", "loose", &format!("keyword:{COMMON}")] {
+            sql += &self.insert(
+                table,
+                &format!("'{scope}', n % {SHARDS}, count(*)"),
+                &format!("GROUP BY n % {SHARDS}"),
+            );
+        }
+        sql += &self.insert(
+            table,
+            &format!("'keyword:rare' || (n % {RARE}), n % {SHARDS}, count(*)"),
+            &format!("GROUP BY n % {RARE}, n % {SHARDS}"),
+        );
+        sql += &self.insert(
+            table,
+            &format!("'author:' || {}, n % {SHARDS}, count(*)", self.user_text),
+            &format!("{} GROUP BY u.id, n % {SHARDS}", self.authors()),
+        );
+        sql
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_those_of_the_server() {
+        let entities = Entities { count: 2, first: 0x0123_4567_89ab };
+        let id = entities.id(0).to_string();
+        assert_eq!(id, "01234567-89ab-4000-8000-000000000000");
+        assert_eq!(entities.id(1).to_string(), "01234567-8d93-4001-8000-000000000001");
+    }
+}
