@@ -33,6 +33,7 @@ mod feed_metadata_sorts;
 mod feed_model;
 mod feed_paging;
 mod feed_places;
+mod feed_plans;
 mod feed_random;
 mod feed_refusals;
 mod feed_replies;

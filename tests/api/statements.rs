@@ -126,7 +126,7 @@ async fn no_statement_scans_a_large_table(app: TestApp) {
 }
 
 /// SQLite says `SCAN x`, with `USING …` when it walks an index; PostgreSQL `Seq Scan on x`.
-fn is_full_scan(line: &str) -> bool {
+pub fn is_full_scan(line: &str) -> bool {
     let walks = line.strip_prefix("SCAN ").is_some_and(|rest| {
         // A list of literals, a list as an argument, or the rows of a subquery are no table.
         let no_table = ["CONSTANT ROW", "rarray ", "("];
@@ -137,7 +137,7 @@ fn is_full_scan(line: &str) -> bool {
 
 /// Thousands of rows in every table, over many projects: enough that an engine prefers an index
 /// wherever there is one that helps.
-fn seed(engine: Engine) -> String {
+pub fn seed(engine: Engine) -> String {
     let uuid = |n: &str| match engine {
         Engine::Sqlite => format!("unhex(printf('%032x', {n}))"),
         Engine::Postgres => format!("lpad(to_hex({n}), 32, '0')::uuid"),

@@ -1,0 +1,194 @@
+//! How the engines find what lists ask for: always by an index, and feeds in the order of one. The
+//! statements are those that requests really ran, explained on thousands of rows.
+
+use std::collections::BTreeMap;
+
+use db::{Command, Engine, Query, args};
+use townhall::ids::{SpaceId, UserId};
+
+use crate::statements::{is_full_scan, seed};
+use crate::support::feed::{feed, page, seed_many};
+use crate::support::{TestApp, on_both_engines};
+
+on_both_engines![
+    everything_a_list_asks_for_is_found_by_an_index,
+    feeds_are_read_in_the_order_of_an_index,
+];
+
+const SPACE: &str = "018f0000-0000-4000-8000-000000000001";
+
+/// A few thousand entities: a third is by one author, as many in one space, as many from one
+/// source.
+async fn fill(app: &TestApp) -> UserId {
+    let ada = app.user().await.id;
+    seed_many(app, 2500).await;
+    let project = app.project.id;
+    let update = |column: &str, offset: u32| {
+        Command::<()>::built(
+            "test::file",
+            format!(
+                "UPDATE entities SET {column} = $2 WHERE project_id = $1 AND id IN
+                    (SELECT id FROM entities WHERE project_id = $1 ORDER BY created_at
+                     LIMIT 800 OFFSET {offset})"
+            ),
+        )
+    };
+    let count =
+        "INSERT INTO entity_counts (project_id, scope, shard, total) VALUES ($1, $2, 0, 800)";
+    let filed = app.app.db.write(move |tx| {
+        let space: SpaceId = SPACE.parse().unwrap();
+        tx.execute(&update("user_id", 0), args![project, ada])?;
+        tx.execute(&update("space_id", 800), args![project, space])?;
+        tx.execute(&update("source_id", 1600), args![project, "s"])?;
+        let count = Command::<()>::built("test::count", count);
+        for scope in [format!("author:{ada}"), format!("space:{SPACE}"), "source:s".to_owned()] {
+            tx.execute(&count, args![project, scope])?;
+        }
+        Ok::<_, db::Error>(())
+    });
+    filed.await.unwrap();
+    ada
+}
+
+async fn run(app: &TestApp, script: String) {
+    let db = app.app.db.clone();
+    let ran = tokio::task::spawn_blocking(move || db.execute_script(&script)).await;
+    ran.unwrap().unwrap();
+}
+
+/// The plan of each statement that a query runs, by its name and text.
+async fn plans(app: &TestApp, queries: &[String]) -> BTreeMap<(&'static str, String), Vec<String>> {
+    let mut plans = BTreeMap::new();
+    for query in queries {
+        let seen = app.statements.during(app.anonymous().get(&feed(query))).await;
+        for (name, text) in seen.into_iter().filter(|one| one.0.starts_with("entities::list")) {
+            plans.entry((name, text)).or_insert_with(Vec::new);
+        }
+    }
+    let db = app.app.db.clone();
+    let explained = tokio::task::spawn_blocking(move || {
+        for ((name, text), plan) in &mut plans {
+            let text = text.clone();
+            let explained = match *name {
+                "entities::list::by_metadata" => {
+                    db.explain(&Query::<(String, String, String)>::built(name, text))
+                }
+                _ => db.explain(&Query::<String>::built(name, text)),
+            };
+            *plan = explained.unwrap();
+        }
+        plans
+    });
+    explained.await.unwrap()
+}
+
+/// The few that a statement began with, and counts up to a bound, are no tables.
+fn scans(plan: &[String]) -> bool {
+    let no_tables = ["SCAN s", "SCAN few", "SCAN wide"];
+    plan.iter().any(|line| is_full_scan(line) && !no_tables.contains(&line.as_str()))
+}
+
+/// Whether all rows are sorted, and not only those that an index leaves equal.
+fn sorts(engine: Engine, plan: &[String]) -> bool {
+    plan.iter().any(|line| match engine {
+        Engine::Sqlite => line == "USE TEMP B-TREE FOR ORDER BY",
+        Engine::Postgres => {
+            line.trim_start().trim_start_matches("->").trim().starts_with("Sort  (")
+        }
+    })
+}
+
+async fn everything_a_list_asks_for_is_found_by_an_index(app: TestApp) {
+    let ada = fill(&app).await;
+    // Among many other projects, whose feeds have one entity each.
+    run(&app, seed(app.engine())).await;
+    run(&app, "ANALYZE".to_owned()).await;
+    let near = |latitude: &str| {
+        format!("locationFilters={{\"latitude\":{latitude},\"longitude\":0,\"radius\":1000}}")
+    };
+    let filters = [
+        String::new(),
+        "sourceId=s".to_owned(),
+        "sourceId=null".to_owned(),
+        "sourceId=null&spaceId=null".to_owned(),
+        format!("spaceId={SPACE}"),
+        format!("spaceId={SPACE}&sourceId=null"),
+        format!("userId={ada}"),
+        format!("userId={ada}&nsfwFilter=exclude"),
+        "timeFrame=day".to_owned(),
+        "nsfwFilter=only".to_owned(),
+        "keywordsFilters[includes]=many".to_owned(),
+        "keywordsFilters[includes]=one".to_owned(),
+        "keywordsFilters[includes][]=many&keywordsFilters[includes][]=tenth".to_owned(),
+        "keywordsFilters[doesNotInclude]=many".to_owned(),
+        "titleFilters[includes]=n1".to_owned(),
+        "contentFilters[hasContent]=false".to_owned(),
+        "attachmentsFilters[hasAttachments]=false".to_owned(),
+        "metadataFilters[includes][n]=7".to_owned(),
+        r#"metadataFilters={"includes":{"n":7}}"#.to_owned(),
+        r#"metadataFilters={"includes":{"n":[7]},"doesNotInclude":{"n":8}}"#.to_owned(),
+        r#"metadataFilters={"includesAny":[{"n":7},{"n":8}],"exists":["n"],"doesNotExist":["m"]}"#
+            .to_owned(),
+        near("1"),
+        near("1.5"),
+    ];
+    let sorts = [
+        "sortBy=createdAt",
+        "sortDir=asc",
+        "sortBy=hot",
+        "sortBy=top",
+        "sortBy=top&page=9",
+        "sortBy=top&sortByReaction=love",
+        "sortBy=controversial",
+        "sortBy=metadata.n",
+    ];
+    let queries: Vec<String> = filters
+        .iter()
+        .flat_map(|filter| sorts.map(|sort| format!("limit=100&{sort}&{filter}")))
+        .collect();
+    let plans = plans(&app, &queries).await;
+    assert!(plans.len() > filters.len() * 5, "{}", plans.len());
+    let wrong: Vec<String> = plans
+        .iter()
+        .filter(|(_, plan)| scans(plan))
+        .map(|((name, text), plan)| format!("{name}: {text}\n  {}", plan.join("\n  ")))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+async fn feeds_are_read_in_the_order_of_an_index(app: TestApp) {
+    let ada = fill(&app).await;
+    run(&app, "ANALYZE".to_owned()).await;
+    let feeds = [
+        "sortBy=createdAt".to_owned(),
+        "sortDir=asc".to_owned(),
+        "sortBy=hot".to_owned(),
+        "sortBy=top".to_owned(),
+        "sortBy=top&sortByReaction=downvote".to_owned(),
+        "sortBy=top&sortByReaction=like".to_owned(),
+        "sortBy=top&sortByReaction=love".to_owned(),
+        "sortBy=top&sortByReaction=wow".to_owned(),
+        "sortBy=top&sortByReaction=sad".to_owned(),
+        "sortBy=top&sortByReaction=angry".to_owned(),
+        "sortBy=top&sortByReaction=funny".to_owned(),
+        "sortBy=controversial".to_owned(),
+        "sourceId=null&spaceId=null".to_owned(),
+        "sourceId=null&spaceId=null&sortBy=hot".to_owned(),
+        "sourceId=s".to_owned(),
+        "sourceId=s&sortBy=hot".to_owned(),
+        format!("spaceId={SPACE}"),
+        format!("spaceId={SPACE}&sortBy=hot"),
+        format!("spaceId={SPACE}&sortBy=top"),
+        format!("spaceId={SPACE}&sortBy=controversial"),
+        format!("userId={ada}"),
+        "keywordsFilters[includes]=many".to_owned(),
+    ];
+    for query in feeds {
+        let query = format!("limit=10&{query}");
+        assert_ne!(page(&app.anonymous(), &query).await["data"], serde_json::json!([]), "{query}");
+        for ((name, text), plan) in plans(&app, &[query]).await {
+            let shown = plan.join("\n  ");
+            assert!(!sorts(app.engine(), &plan), "{name}: {text}\n  {shown}");
+        }
+    }
+}
