@@ -1,51 +1,73 @@
-//! What the server cannot exceed: the same server answering a constant, and the bare work of a
-//! scenario in this process, by as many tasks as the load has connections.
+//! What the server cannot exceed: the same server answering a constant, and for each scenario a
+//! bare handler, which runs nothing but its work and answers with the same bytes.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::task::JoinSet;
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
 
-use crate::clock::{Window, now};
 use crate::dice::Dice;
 use crate::load::{Load, Pace};
 use crate::scenario::Bare;
 use crate::server::get;
-use crate::tally::Tally;
 
-/// `GET /livez`, as fast as it goes.
-pub fn constant(address: SocketAddr, connections: usize, threads: usize) -> Load {
-    let requests = Arc::from([get("/livez")]);
+/// A `GET` as fast as it goes.
+pub fn load(address: SocketAddr, path: &str, connections: usize, threads: usize) -> Load {
+    let requests = Arc::from([get(path)]);
     Load { address, requests, expected_status: 200, connections, threads, pace: Pace::Closed }
 }
 
-pub async fn bare(work: &Bare, tasks: usize, window: Window) -> Result<Tally, String> {
-    let mut running = JoinSet::new();
-    for number in 0..tasks {
-        running.spawn(repeat(work.clone(), Dice::new(number as u64), window));
-    }
-    let mut total = Tally::new()?;
-    while let Some(tally) = running.join_next().await {
-        total.add(tally.map_err(|error| error.to_string())??)?;
-    }
-    Ok(total)
+/// A server in this process that does one piece of work for each request, whatever it asks.
+#[derive(Debug)]
+pub struct BareHandler {
+    pub address: SocketAddr,
+    serving: JoinHandle<()>,
 }
 
-async fn repeat(work: Bare, mut dice: Dice, window: Window) -> Result<Tally, String> {
-    let mut tally = Tally::new()?;
-    let mut begun = now();
-    while begun < window.to {
-        let done = work.once(&mut dice).await;
-        let ended = now();
-        if window.holds(ended) {
-            match done {
-                Ok(()) => tally.answered(ended - begun),
-                Err(why) => tally.failed(why),
+impl BareHandler {
+    pub async fn start(work: Bare) -> Result<Self, String> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.map_err(|error| error.to_string())?;
+        let address = listener.local_addr().map_err(|error| error.to_string())?;
+        let serving = tokio::spawn(async move {
+            let mut connections = 0;
+            while let Ok((stream, _)) = listener.accept().await {
+                connections += 1;
+                tokio::spawn(serve(stream, work.clone(), connections));
             }
-        }
-        // Reads of SQLite never wait, so without this one task would keep its thread to the end.
-        tokio::task::consume_budget().await;
-        begun = now();
+        });
+        Ok(BareHandler { address, serving })
     }
-    Ok(tally)
+}
+
+impl Drop for BareHandler {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+async fn serve(stream: TcpStream, work: Bare, number: u64) {
+    let _ = stream.set_nodelay(true);
+    let dice = Mutex::new(Dice::new(number));
+    let service = service_fn(|_| {
+        let doing = work.once(&mut dice.lock().unwrap_or_else(PoisonError::into_inner));
+        async move {
+            let (status, body) = match doing.await {
+                Ok(body) => (StatusCode::OK, body),
+                Err(why) => (StatusCode::INTERNAL_SERVER_ERROR, why.into_bytes()),
+            };
+            let mut response = Response::new(Full::new(Bytes::from(body)));
+            *response.status_mut() = status;
+            Ok::<_, Infallible>(response)
+        }
+    });
+    // An error is the end of the connection, which the load counts.
+    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use db::Db;
-use townhall::features::entities::rules::{Keywords, Metadata};
+use townhall::features::entities::rules::{Keywords, Mentions, Metadata};
 use townhall::features::entities::terms::{self, Terms};
 use townhall::ids::{EntityId, ProjectId};
 use townhall::time::Timestamp;
@@ -147,7 +147,7 @@ impl Words {
     fn terms(&self) -> Result<String, String> {
         let metadata: Metadata = serde_json::from_str(METADATA).map_err(|e| e.to_string())?;
         let keywords = Keywords::try_from(vec![COMMON.to_owned()])?;
-        let of_all = Terms::of(&keywords, &metadata).terms.into_iter();
+        let of_all = Terms::of(false, &keywords, &metadata, &Mentions::default()).terms.into_iter();
         let of_all = of_all.map(|term| format!("(-1, {})", (self.literal)(term)));
         let of_some = (0..RARE).map(|number| {
             let term = terms::keyword(&format!("rare{number}"));

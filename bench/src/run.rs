@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::ceiling;
+use crate::ceiling::{self, BareHandler};
 use crate::clock::{Span, Window};
 use crate::fixture::{Fixture, Scale};
 use crate::load::{Load, Pace};
@@ -48,8 +48,9 @@ impl Run {
 
         let server = Server::start(&self.program, &store).await?;
         eprintln!("{}: constant answer", engine.name());
-        let constant = ceiling::constant(server.address, self.connections, self.threads);
-        let constant = self.load(engine, &server, "constant", Kind::Constant, &constant).await?;
+        let constant = ceiling::load(server.address, "/livez", self.connections, self.threads);
+        let pid = Some(server.pid());
+        let constant = self.load(engine, pid, "constant", Kind::Constant, &constant).await?;
         let mut measurements = vec![constant.clone()];
         for (scenario, ceilings) in self.scenarios.iter().zip(bare) {
             eprintln!("{}: {}", engine.name(), scenario.name);
@@ -62,7 +63,7 @@ impl Run {
                 pace: self.pace,
             };
             let kind = if self.pace == Pace::Closed { Kind::Closed } else { Kind::Open };
-            let measured = self.load(engine, &server, scenario.name, kind, &load).await?;
+            let measured = self.load(engine, pid, scenario.name, kind, &load).await?;
             measurements.push(measured.under([&constant].into_iter().chain(&ceilings)));
             measurements.extend(ceilings);
         }
@@ -71,22 +72,15 @@ impl Run {
     }
 
     async fn bare(&self, engine: Engine, work: &Bare) -> Result<Measurement, String> {
-        let mut best = None;
-        for _ in 0..self.repeat {
-            let window = Window::opening_now(self.span);
-            let (tally, resources) =
-                tokio::join!(ceiling::bare(work, self.connections, window), watch(None, window));
-            let measured =
-                Measurement::new(engine.name(), work.name, Kind::Bare, &tally?, window, resources);
-            best = Some(measured.or_better(best));
-        }
-        best.ok_or_else(|| "nothing was measured".to_owned())
+        let handler = BareHandler::start(work.clone()).await?;
+        let load = ceiling::load(handler.address, "/", self.connections, self.threads);
+        self.load(engine, None, work.name, Kind::Bare, &load).await
     }
 
     async fn load(
         &self,
         engine: Engine,
-        server: &Server,
+        server: Option<u32>,
         name: &str,
         kind: Kind,
         load: &Load,
@@ -97,7 +91,7 @@ impl Run {
             let running = load.clone();
             let (tally, resources) = tokio::join!(
                 tokio::task::spawn_blocking(move || running.run(window)),
-                watch(Some(server.pid()), window),
+                watch(server, window),
             );
             let tally = tally.map_err(|error| error.to_string())??;
             let measured = Measurement::new(engine.name(), name, kind, &tally, window, resources);

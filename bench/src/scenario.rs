@@ -11,6 +11,7 @@ use crate::dice::Dice;
 use crate::fixture::Fixture;
 use crate::scenarios::{
     add_reaction, create_entity, feeds, fetch_entity, fetch_user, sign_in, token_check,
+    upload_image,
 };
 
 #[derive(Debug)]
@@ -34,11 +35,12 @@ pub const ALL: &[Scenario] = &[
     // Those that write come last, so that the lists are what was seeded.
     create_entity::SCENARIO,
     add_reaction::SCENARIO,
+    upload_image::SCENARIO,
 ];
 
-type Doing = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
+type Doing = Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>>;
 
-/// Work done in this process, without a server around it.
+/// The least work that answers a request, and the bytes of that answer.
 #[derive(Clone)]
 pub struct Bare {
     pub name: &'static str,
@@ -48,7 +50,7 @@ pub struct Bare {
 impl Bare {
     pub fn new<F>(name: &'static str, work: impl Fn(&mut Dice) -> F + Send + Sync + 'static) -> Self
     where
-        F: Future<Output = Result<(), String>> + Send + 'static,
+        F: Future<Output = Result<Vec<u8>, String>> + Send + 'static,
     {
         Bare { name, work: Arc::new(move |dice| Box::pin(work(dice))) }
     }

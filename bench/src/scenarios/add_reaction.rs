@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use db::Db;
+use townhall::features::entities::model::Entity;
+use townhall::features::entities::store::EntityRow;
 use townhall::features::reactions::{ReactionType, store as reactions};
 use townhall::ids::{ReactionId, UserId, new_id};
 use townhall::random::Random;
@@ -53,7 +55,10 @@ fn bare(fixture: &Fixture, db: &Db) -> Vec<Bare> {
         let id = ReactionId(new_id(now, &Random::System));
         async move {
             let put = db.write(move |tx| reactions::put(tx, project, entity, user, id, kind, now));
-            put.await.map(drop).map_err(text)
+            put.await.map_err(text)?;
+            let row = EntityRow::blank(entity, now);
+            let answer = Entity::new(project, row).map_err(text)?;
+            serde_json::to_vec(&answer).map_err(|error| error.to_string())
         }
     });
     vec![write]

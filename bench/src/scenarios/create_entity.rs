@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use db::{Db, JsonText};
+use townhall::features::entities::model::Entity;
 use townhall::features::entities::store::{self as entities, EntityRow};
 use townhall::features::entities::{counts, terms};
 use townhall::ids::{EntityId, UserId, new_id};
@@ -54,12 +55,14 @@ fn bare(fixture: &Fixture, db: &Db) -> Vec<Bare> {
             ..EntityRow::blank(EntityId(new_id(now, &Random::System)), Timestamp::from_millis(0))
         };
         async move {
-            let terms = terms::of_stored(KEYWORDS, METADATA).map_err(|error| error.to_string())?;
+            let terms = terms::of_stored(&row).map_err(|error| error.to_string())?;
+            let answer = Entity::new(project, row.clone()).map_err(text)?;
             let written = db.write(move |tx| {
                 entities::insert(tx, project, &row, &terms)?;
                 counts::add(tx, project, &row)
             });
-            written.await.map_err(text)
+            written.await.map_err(text)?;
+            serde_json::to_vec(&answer).map_err(|error| error.to_string())
         }
     });
     vec![write]

@@ -35,7 +35,7 @@ fn bare(fixture: &Fixture, db: &Db) -> Vec<Bare> {
             let found = db.read(move |c| entities::find(c, project, id)).await.map_err(text)?;
             let row = found.ok_or_else(|| "no such entity".to_owned())?;
             let entity = Entity::new(project, row).map_err(text)?;
-            serde_json::to_vec(&entity).map(drop).map_err(|error| error.to_string())
+            serde_json::to_vec(&entity).map_err(|error| error.to_string())
         }
     });
     vec![find]

@@ -1,6 +1,10 @@
 //! Fetch User by its id, anonymously: the plainest read there is, over all users at random.
 
+use std::time::Duration;
+
 use db::Db;
+use townhall::features::storage::signed::Signer;
+use townhall::features::users::model::User;
 use townhall::features::users::store as users;
 
 use crate::fixture::{Fixture, text};
@@ -22,11 +26,15 @@ fn requests(fixture: &Fixture) -> Vec<Vec<u8>> {
 
 fn bare(fixture: &Fixture, db: &Db) -> Vec<Bare> {
     let (db, project, ids) = (db.clone(), fixture.project, fixture.users.clone());
-    let find = Bare::new("statement", move |dice| {
-        let (db, id) = (db.clone(), ids[dice.draw(ids.len())]);
+    let day = Duration::from_hours(24);
+    let links = Signer::new(b"secret", "http://localhost", day).links(project, fixture.now);
+    let find = Bare::new("statement and bytes", move |dice| {
+        let (db, id, links) = (db.clone(), ids[dice.draw(ids.len())], links.clone());
         async move {
             let found = db.read(move |c| users::find(c, project, id)).await.map_err(text)?;
-            found.map(drop).ok_or_else(|| "no such user".to_owned())
+            let row = found.ok_or_else(|| "no such user".to_owned())?;
+            let user = User::public(&links, &row).map_err(text)?;
+            serde_json::to_vec(&user).map_err(|error| error.to_string())
         }
     });
     vec![find]

@@ -7,3 +7,4 @@ pub mod fetch_entity;
 pub mod fetch_user;
 pub mod sign_in;
 pub mod token_check;
+pub mod upload_image;

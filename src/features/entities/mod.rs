@@ -14,6 +14,7 @@ pub mod model;
 pub mod notices;
 mod publish;
 pub mod pulse;
+mod row;
 pub mod rules;
 mod saved;
 pub mod scores;

@@ -1,0 +1,122 @@
+//! An entity as it is stored: the narrow row and its body together.
+
+use db::JsonText;
+
+use crate::features::entities::scoring::FIRST_SCORE;
+use crate::features::reactions::ReactionCounts;
+use crate::ids::{EntityId, SpaceId, UserId};
+use crate::time::Timestamp;
+
+db::row! {
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct EntityRow {
+        pub id: EntityId,
+        pub foreign_id: Option<String>,
+        pub source_id: Option<String>,
+        pub space_id: Option<SpaceId>,
+        pub user_id: Option<UserId>,
+        pub is_draft: bool,
+        pub is_listed: bool,
+        pub nsfw: bool,
+        pub upvote_count: i64,
+        pub downvote_count: i64,
+        pub like_count: i64,
+        pub love_count: i64,
+        pub wow_count: i64,
+        pub sad_count: i64,
+        pub angry_count: i64,
+        pub funny_count: i64,
+        pub replies_count: i64,
+        pub shares_count: i64,
+        pub views: i64,
+        pub score: f64,
+        pub score_updated_at: Timestamp,
+        pub latitude: Option<f64>,
+        pub longitude: Option<f64>,
+        pub moderation_status: Option<String>,
+        pub moderated_at: Option<Timestamp>,
+        pub moderated_by_id: Option<UserId>,
+        pub moderated_by_type: Option<String>,
+        pub moderation_reason: Option<String>,
+        pub created_at: Timestamp,
+        pub updated_at: Timestamp,
+        pub title: Option<String>,
+        pub content: Option<String>,
+        pub mentions: JsonText,
+        pub attachments: JsonText,
+        pub keywords: JsonText,
+        pub metadata: JsonText,
+    }
+}
+
+impl EntityRow {
+    /// A published entity of nobody, with nothing in it.
+    pub fn blank(id: EntityId, now: Timestamp) -> Self {
+        EntityRow {
+            id,
+            foreign_id: None,
+            source_id: None,
+            space_id: None,
+            user_id: None,
+            is_draft: false,
+            is_listed: true,
+            nsfw: false,
+            upvote_count: 0,
+            downvote_count: 0,
+            like_count: 0,
+            love_count: 0,
+            wow_count: 0,
+            sad_count: 0,
+            angry_count: 0,
+            funny_count: 0,
+            replies_count: 0,
+            shares_count: 0,
+            views: 1,
+            score: FIRST_SCORE,
+            score_updated_at: now,
+            latitude: None,
+            longitude: None,
+            moderation_status: None,
+            moderated_at: None,
+            moderated_by_id: None,
+            moderated_by_type: None,
+            moderation_reason: None,
+            created_at: now,
+            updated_at: now,
+            title: None,
+            content: None,
+            mentions: JsonText("[]".to_owned()),
+            attachments: JsonText("[]".to_owned()),
+            keywords: JsonText("[]".to_owned()),
+            metadata: JsonText("{}".to_owned()),
+        }
+    }
+
+    pub fn reactions(&self) -> ReactionCounts {
+        ReactionCounts {
+            upvote: self.upvote_count,
+            downvote: self.downvote_count,
+            like: self.like_count,
+            love: self.love_count,
+            wow: self.wow_count,
+            sad: self.sad_count,
+            angry: self.angry_count,
+            funny: self.funny_count,
+        }
+    }
+
+    pub fn set_reactions(&mut self, counts: ReactionCounts) {
+        self.upvote_count = counts.upvote;
+        self.downvote_count = counts.downvote;
+        self.like_count = counts.like;
+        self.love_count = counts.love;
+        self.wow_count = counts.wow;
+        self.sad_count = counts.sad;
+        self.angry_count = counts.angry;
+        self.funny_count = counts.funny;
+    }
+
+    pub(super) fn has_attachments(&self) -> bool {
+        self.attachments.0 != "[]"
+    }
+}
