@@ -15,6 +15,10 @@ const EXIF_BYTES: usize = 65_000;
 /// and a tenth as PNG, and a few hundredths more bytes.
 const LARGE: u64 = 4_000_000;
 
+/// Compressing the alpha channel of WebP takes more memory than all else together, so that of the
+/// very largest is written as it is, at a byte for each pixel.
+const LARGEST_ALPHA: u64 = 50_000_000;
+
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 #[derive(Debug)]
@@ -41,8 +45,11 @@ impl<'a> Encoder<'a> {
     }
 
     fn webp(&self, picture: &Picture, stop: &impl Stop) -> Result<Vec<u8>> {
-        let effort = if picture.extent().pixels() > LARGE { 2 } else { 4 };
-        let mut config = EncoderConfig::new().quality(f32::from(self.quality)).method(effort);
+        let pixels = picture.extent().pixels();
+        let mut config = EncoderConfig::new()
+            .quality(f32::from(self.quality))
+            .method(if pixels > LARGE { 2 } else { 4 })
+            .alpha_compression(pixels <= LARGEST_ALPHA);
         if let Some(exif) = self.exif {
             config = config.exif(exif);
         }
