@@ -221,8 +221,21 @@ pub(super) fn add(
     terms: &Terms,
     now: Timestamp,
 ) -> Result<()> {
+    if row.is_draft {
+        return store::insert(tx, project.id, row, terms);
+    }
+    reward(tx, project, row)?;
     store::insert(tx, project.id, row, terms)?;
-    if row.is_draft { Ok(()) } else { appear(tx, app, project, row, now) }
+    appear(tx, app, project, row, now)
+}
+
+/// What the author earns by publishing. Comes before all that names the author: two who had named
+/// them already would wait for each other behind whoever deletes the author.
+pub(super) fn reward(tx: &Tx<'_>, project: &Project, row: &EntityRow) -> Result<()> {
+    match row.user_id {
+        Some(author) => reputation::award(tx, project, author, row.space_id, POINTS),
+        None => Ok(()),
+    }
 }
 
 /// What follows from an entity being published, at its creation or later.
@@ -234,8 +247,5 @@ pub(super) fn appear(
     now: Timestamp,
 ) -> Result<()> {
     counts::add(tx, project.id, row)?;
-    if let Some(author) = row.user_id {
-        reputation::award(tx, project, author, row.space_id, POINTS)?;
-    }
     notices::mentioned(tx, app, project, row, now)
 }

@@ -39,11 +39,11 @@ pub(super) async fn delete_entity(
         if !(project.entity_deletion == Deletion::Soft && project.keeps_files_of_deleted) {
             removal::delete_of_entity(tx, project.id, row.id, now)?;
         }
-        if row.is_listed {
-            counts::remove(tx, project.id, &row)?;
-        }
         if let Some(author) = row.user_id.filter(|_| !row.is_draft) {
             reputation::award(tx, &project, author, row.space_id, -create::POINTS)?;
+        }
+        if row.is_listed {
+            counts::remove(tx, project.id, &row)?;
         }
         Ok(())
     });

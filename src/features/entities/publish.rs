@@ -34,6 +34,7 @@ pub(super) async fn publish_entity(
         };
         let terms = terms::of_stored(&row).map_err(Error::internal)?;
         store::publish(tx, project.id, &row, &terms)?;
+        create::reward(tx, &project, &row)?;
         create::appear(tx, &app, &project, &row, now)?;
         view.entity(tx, row)
     });
