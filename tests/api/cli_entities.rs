@@ -110,6 +110,11 @@ fn the_doctor_recounts_feeds_and_reactions(town: Installation) {
     assert!(detail(&report).contains("4 of reactions, 3 of feeds"), "{}", detail(&report));
     assert_eq!(detail(&town.json(&["doctor", "--fix"])), "7 had drifted, 7 were repaired");
     assert_eq!(town.json(&["doctor"])["status"], "pass");
+    let left = town.db().execute_script(
+        "INSERT INTO entity_counts (project_id, scope, shard, total)
+            SELECT id, 'source:ghost', 3, 0 FROM projects",
+    );
+    assert!(left.is_ok(), "an empty feed keeps no row: {left:?}");
     let list = |query: &str| {
         let address = format!("/v8/{project}/entities?{query}");
         let (status, reply) = server.request("GET", &address, key, "");

@@ -42,6 +42,7 @@ db::statements! {
          ON CONFLICT (project_id, scope, shard) DO UPDATE SET total = entity_counts.total";
     command SET =
         "UPDATE entity_counts SET total = $4 WHERE project_id = $1 AND scope = $2 AND shard = $3";
+    command FORGET_EMPTY = "DELETE FROM entity_counts WHERE project_id = $1 AND total = 0";
     query MISCOUNTED -> (ProjectId, EntityId), unscoped "the operator examines every project" =
         "SELECT e.project_id, e.id FROM entities e LEFT JOIN
             (SELECT project_id, target_id,
@@ -90,6 +91,7 @@ pub fn repair_feeds(tx: &Tx<'_>, project: ProjectId) -> Result<u64> {
         let found = feeds.get(key).map_or(0, |(_, found)| *found);
         tx.execute(&SET, args![project, &key.0, key.1, found])?;
     }
+    tx.execute(&FORGET_EMPTY, args![project])?;
     Ok(wrong.len() as u64)
 }
 
