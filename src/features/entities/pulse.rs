@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::error::Result;
 use crate::features::entities::model::Entity;
 use crate::features::entities::scores;
-use crate::features::entities::scoring::is_stale;
+use crate::features::entities::scoring::{Standing, is_stale};
 use crate::ids::{EntityId, ProjectId};
 use crate::time::Timestamp;
 
@@ -40,6 +40,24 @@ struct Batch {
     stale: Vec<EntityId>,
 }
 
+impl Batch {
+    /// In parts that one transaction each can take; views first, since scores follow from them. In
+    /// one order for every writer, so that two of them never wait for each other.
+    fn split(self) -> Vec<Batch> {
+        let Batch { project, mut views, mut stale } = self;
+        views.sort_unstable();
+        stale.sort_unstable();
+        let views = views.chunks(AT_ONCE).map(|views| (views, &[][..]));
+        let parts = views.chain(stale.chunks(AT_ONCE).map(|stale| (&[][..], stale)));
+        let batch = |(views, stale): (&[_], &[_])| Batch {
+            project,
+            views: views.to_vec(),
+            stale: stale.to_vec(),
+        };
+        parts.map(batch).collect()
+    }
+}
+
 impl Pulse {
     /// Counts a view; how many are not yet written.
     pub fn view(&self, project: ProjectId, entity: EntityId) -> i64 {
@@ -67,25 +85,15 @@ impl Pulse {
     /// Everything, in batches of one project each.
     fn take(&self) -> Vec<Batch> {
         let Gathered { views, stale } = std::mem::take(&mut *self.lock());
-        let mut projects: HashMap<ProjectId, (Vec<(EntityId, i64)>, Vec<EntityId>)> =
-            HashMap::new();
+        let mut projects: HashMap<ProjectId, Batch> = HashMap::new();
+        let batch = |project| Batch { project, views: Vec::new(), stale: Vec::new() };
         for ((project, id), views) in views {
-            projects.entry(project).or_default().0.push((id, views));
+            projects.entry(project).or_insert_with(|| batch(project)).views.push((id, views));
         }
         for (project, id) in stale {
-            projects.entry(project).or_default().1.push(id);
+            projects.entry(project).or_insert_with(|| batch(project)).stale.push(id);
         }
-        let batches = projects.into_iter().flat_map(|(project, (views, stale))| {
-            let batch = move |views: &[_], stale: &[_]| Batch {
-                project,
-                views: views.to_vec(),
-                stale: stale.to_vec(),
-            };
-            let views: Vec<Batch> = views.chunks(AT_ONCE).map(|some| batch(some, &[])).collect();
-            let stale: Vec<Batch> = stale.chunks(AT_ONCE).map(|some| batch(&[], some)).collect();
-            views.into_iter().chain(stale)
-        });
-        batches.collect()
+        projects.into_values().flat_map(Batch::split).collect()
     }
 
     fn put_back(&self, batch: Batch) {
@@ -121,10 +129,11 @@ async fn write(app: &App, batch: Batch) -> Result<()> {
     let written = app.db.write(move |tx| {
         scores::add_views(tx, project.id, &batch.views)?;
         let standings = scores::standings(tx, project.id, &batch.stale)?;
-        let scored = standings
-            .into_iter()
-            .map(|(id, standing)| (id, standing.score(now, project.score_hours)));
-        scores::set_scores(tx, project.id, &scored.collect::<Vec<_>>(), now)
+        let score =
+            |(id, standing): (EntityId, Standing)| (id, standing.score(now, project.score_hours));
+        let mut scored: Vec<(EntityId, f64)> = standings.into_iter().map(score).collect();
+        scored.sort_unstable_by_key(|(id, _)| *id);
+        scores::set_scores(tx, project.id, &scored, now)
     });
     written.await
 }
