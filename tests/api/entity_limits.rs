@@ -34,7 +34,7 @@ async fn deletion_is_limited(app: TestApp) {
     let on = |config: &mut TestConfig| config.set("TOWNHALL_RATE_LIMITS", "on");
     let app = app.restart_with(on).await;
     let ada = app.user().await;
-    for _ in 0..10 {
+    for _ in 0..50 {
         ada.delete(&format!("/entities/{UNKNOWN}")).await.refused(404, "entity/not-found");
     }
     let text = "Too many attempts, please try again shortly";

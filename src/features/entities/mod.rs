@@ -221,7 +221,6 @@ fn writes() -> Vec<Operation> {
             INVALID,
             delete::delete_entity,
         )
-        .rate(RateLimit::per_5_minutes(10))
         .errors(&[NOT_FOUND, NOT_AUTHORIZED, DELETE_FAILED]),
         Operation::new(
             patch.clone(),
