@@ -35,6 +35,8 @@ pub struct View {
     grants: bool,
     files: bool,
     bucket: Option<Bucket>,
+    /// The viewer's reaction, where it is known already.
+    own: Option<Option<ReactionType>>,
     links: Links,
 }
 
@@ -52,6 +54,7 @@ impl View {
             grants: include.has("grants"),
             files: include.has("files"),
             bucket: None,
+            own: None,
             links: call.links(),
         }
     }
@@ -59,6 +62,11 @@ impl View {
     /// As in replies to writes: with the author.
     pub fn written<A>(call: &Call<A>, viewer: Option<UserId>) -> Self {
         View { user: true, ..View::asked(call, viewer, &Include::default()) }
+    }
+
+    /// The reply to a reaction knows it and need not read it back.
+    pub fn with_own(self, reaction: Option<ReactionType>) -> Self {
+        View { own: Some(reaction), ..self }
     }
 
     pub fn with_files(self) -> Self {
@@ -87,10 +95,14 @@ impl View {
             self.add_authors(c, &mut entities)?;
         }
         if let Some(viewer) = self.viewer {
-            let own = reactions::store::of_user(c, project, viewer, &ids)?;
-            let own: HashMap<EntityId, ReactionType> = own.into_iter().collect();
+            let stored = match self.own {
+                Some(_) => Vec::new(),
+                None => reactions::store::of_user(c, project, viewer, &ids)?,
+            };
+            let stored: HashMap<EntityId, ReactionType> = stored.into_iter().collect();
             for entity in &mut entities {
-                entity.user_reaction = Some(own.get(&entity.id).copied());
+                let own = self.own.unwrap_or_else(|| stored.get(&entity.id).copied());
+                entity.user_reaction = Some(own);
                 entity.is_saved = self.saved.then_some(false);
             }
         }

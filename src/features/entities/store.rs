@@ -11,20 +11,6 @@ use crate::features::reactions::ReactionCounts;
 use crate::ids::{EntityId, ProjectId};
 use crate::time::Timestamp;
 
-db::row! {
-    #[derive(Debug)]
-    pub struct CountsRow {
-        pub upvote_count: i64,
-        pub downvote_count: i64,
-        pub like_count: i64,
-        pub love_count: i64,
-        pub wow_count: i64,
-        pub sad_count: i64,
-        pub angry_count: i64,
-        pub funny_count: i64,
-    }
-}
-
 /// `SELECT` of a whole entity, followed by what selects it. Deleted ones are never found.
 macro_rules! select_entity {
     ($rest:literal) => {
@@ -98,16 +84,14 @@ db::statements! {
     command PUBLISH =
         "UPDATE entities SET is_draft = FALSE, is_listed = TRUE, created_at = $3, updated_at = $3,
             score = $4, score_updated_at = $3
-         WHERE project_id = $1 AND id = $2 AND is_draft";
-    command CHANGE_REACTIONS -> CountsRow = concat!(
+         WHERE project_id = $1 AND id = $2";
+    command CHANGE_REACTIONS = concat!(
         "UPDATE entities SET upvote_count = upvote_count + $3, downvote_count = downvote_count + $4,
             like_count = like_count + $5, love_count = love_count + $6, wow_count = wow_count + $7,
             sad_count = sad_count + $8, angry_count = angry_count + $9,
             funny_count = funny_count + $10,
             controversy = ", controversy!("upvote_count + $3", "downvote_count + $4"), "
-         WHERE project_id = $1 AND id = $2 AND deleted_at IS NULL
-         RETURNING upvote_count, downvote_count, like_count, love_count, wow_count, sad_count,
-            angry_count, funny_count");
+         WHERE project_id = $1 AND id = $2");
     command ADD_VIEWS =
         "UPDATE entities SET views = views + $3
          WHERE project_id = $1 AND id = $2 AND deleted_at IS NULL";
@@ -208,13 +192,10 @@ fn body(project: ProjectId, e: &EntityRow) -> [Value<'_>; 8] {
     ]
 }
 
-/// Turns a draft into a published entity; false if it is no draft (any more).
-pub fn publish(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<bool> {
-    let published = tx.execute(&PUBLISH, args![project, e.id, e.created_at, e.score])? > 0;
-    if published {
-        replace_terms(tx, project, e, terms)?;
-    }
-    Ok(published)
+/// Turns a draft, which the caller holds, into a published entity.
+pub fn publish(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<()> {
+    tx.later(&PUBLISH, args![project, e.id, e.created_at, e.score])?;
+    replace_terms(tx, project, e, terms)
 }
 
 fn replace_terms(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<()> {
@@ -240,38 +221,16 @@ fn insert_terms(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -
     Ok(tx.later(&insert, &args)?)
 }
 
-/// Adds to (or takes from) each count; what they are then, or none if there is no such entity.
+/// Adds to (or takes from) each count.
 pub fn change_reactions(
     tx: &Tx<'_>,
     project: ProjectId,
     id: EntityId,
     by: ReactionCounts,
-) -> Result<Option<ReactionCounts>> {
-    let row = tx.opt(
-        &CHANGE_REACTIONS,
-        args![
-            project,
-            id,
-            by.upvote,
-            by.downvote,
-            by.like,
-            by.love,
-            by.wow,
-            by.sad,
-            by.angry,
-            by.funny
-        ],
-    )?;
-    Ok(row.map(|row| ReactionCounts {
-        upvote: row.upvote_count,
-        downvote: row.downvote_count,
-        like: row.like_count,
-        love: row.love_count,
-        wow: row.wow_count,
-        sad: row.sad_count,
-        angry: row.angry_count,
-        funny: row.funny_count,
-    }))
+) -> Result<()> {
+    let ReactionCounts { upvote, downvote, like, love, wow, sad, angry, funny } = by;
+    let args = args![project, id, upvote, downvote, like, love, wow, sad, angry, funny];
+    Ok(tx.later(&CHANGE_REACTIONS, args)?)
 }
 
 /// False if there is no such entity.

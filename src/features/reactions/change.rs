@@ -89,15 +89,17 @@ impl Change {
         before: Option<ReactionType>,
         after: Option<ReactionType>,
     ) -> Result<()> {
-        let mut by = ReactionCounts::default();
+        let (mut counts, mut by) = (entity.reactions(), ReactionCounts::default());
         let mut points = 0;
         for (kind, one) in [(before, -1), (after, 1)] {
             let Some(kind) = kind else { continue };
             *by.of_mut(kind) += one;
+            *counts.of_mut(kind) += one;
             points += one * kind.points();
         }
-        let counts = entities::change_reactions(tx, self.project.id, entity.id, by)?;
-        entity.set_reactions(counts.ok_or(NOT_FOUND)?);
+        entities::change_reactions(tx, self.project.id, entity.id, by)?;
+        // The entity is held: nobody else has changed them meanwhile.
+        entity.set_reactions(counts);
         match entity.user_id {
             Some(author) => reputation::award(tx, &self.project, author, entity.space_id, points),
             None => Ok(()),

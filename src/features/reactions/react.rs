@@ -79,7 +79,7 @@ async fn put(
         let Changed { entity, before } = change.put(tx, kind, announce)?;
         match again {
             Some(fault) if before == Some(kind) => Err(fault.into()),
-            _ => view.entity(tx, entity),
+            _ => view.clone().with_own(Some(kind)).entity(tx, entity),
         }
     });
     shown.await.map(Json)
@@ -97,7 +97,7 @@ async fn take(
         let Changed { entity, before } = change.take(tx)?;
         match only {
             Some((kind, fault)) if before != Some(kind) => Err(fault.into()),
-            _ => view.entity(tx, entity),
+            _ => view.clone().with_own(None).entity(tx, entity),
         }
     });
     shown.await.map(Json)

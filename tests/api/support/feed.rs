@@ -66,9 +66,11 @@ pub async fn post(app: &TestApp, actor: &Actor<'_>, new: Value) -> EntityId {
 /// As if so many had reacted.
 pub async fn react(app: &TestApp, entity: EntityId, counts: ReactionCounts) {
     let project = app.project.id;
-    let changed =
-        app.app.db.write(move |tx| store::change_reactions(tx, project, entity, counts)).await;
-    assert_eq!(changed.unwrap(), Some(counts));
+    let changed = app.app.db.write(move |tx| {
+        store::change_reactions(tx, project, entity, counts)?;
+        store::find(tx, project, entity)
+    });
+    assert_eq!(changed.await.unwrap().unwrap().reactions(), counts);
 }
 
 pub async fn set_score(app: &TestApp, entity: EntityId, score: f64) {

@@ -72,6 +72,12 @@ pub struct MetadataFilter {
     pub does_not_exist: Vec<String>,
 }
 
+impl MetadataFilter {
+    pub fn is_empty(&self) -> bool {
+        *self == MetadataFilter::default()
+    }
+}
+
 impl Filters {
     pub fn parse(query: &str) -> Result<Self, Fault> {
         Ok(Filters {

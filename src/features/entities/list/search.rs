@@ -85,12 +85,13 @@ impl Search {
 
     /// The feed that this is, if its size is kept.
     fn known_scope(&self) -> Option<Scope> {
-        let mut rest = self.filters.clone();
-        let keywords = std::mem::take(&mut rest.keywords);
+        let Filters { keywords, title, content, has_attachments, near, metadata } = &self.filters;
         let is_filtered = self.since.is_some()
             || self.shows != Shows::Listed
             || self.nsfw != Nsfw::All
-            || rest != Filters::default()
+            || !(title.is_empty() && content.is_empty() && metadata.is_empty())
+            || has_attachments.is_some()
+            || near.is_some()
             || !keywords.excludes.is_empty();
         if is_filtered {
             return None;

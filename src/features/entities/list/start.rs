@@ -50,10 +50,7 @@ pub fn of_known_size(search: &Search, total: i64) -> Start {
 
 /// The least that the list can begin with, and whether any metadata has to be looked into.
 pub fn choose(search: &Search, c: &Conn<'_>) -> Result<(Start, bool)> {
-    let wide = match search.filters.metadata == Default::default() {
-        true => 0,
-        false => count_wide(search, c)?,
-    };
+    let wide = if search.filters.metadata.is_empty() { 0 } else { count_wide(search, c)? };
     let any_wide = wide > 0;
     let mut least = (FEW, Start::Feed);
     let mut offer = |count: i64, start: Start| {
