@@ -111,8 +111,9 @@ impl Words {
     fn authors(&self) -> String {
         let Words { project, .. } = self;
         format!(
-            "JOIN (SELECT id, row_number() OVER (ORDER BY id) - 1 AS nr, count(*) OVER () AS all_users
-                FROM users WHERE project_id = {project}) u ON u.nr = n % u.all_users"
+            "JOIN (SELECT id, row_number() OVER (ORDER BY id) - 1 AS nr
+                FROM users WHERE project_id = {project}) u
+             ON u.nr = n % (SELECT count(*) FROM users WHERE project_id = {project})"
         )
     }
 

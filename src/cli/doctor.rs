@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 use crate::app::World;
 use crate::cli::{Output, plain};
 use crate::config::{Config, is_writable};
+use crate::features::comments::counters as comments;
 use crate::features::entities::counters as entities;
 use crate::features::notifications::counters as notifications;
 use crate::features::users::counters;
-use crate::ids::{EntityId, ProjectId, UserId};
+use crate::ids::{CommentId, EntityId, ProjectId, UserId};
 use crate::schema::MIGRATIONS;
 use crate::start;
 use crate::time::Timestamp;
@@ -109,6 +110,10 @@ struct Drift {
     reputations: usize,
     notified: Vec<(ProjectId, UserId)>,
     reacted: Vec<(ProjectId, EntityId)>,
+    reacted_comments: Vec<(ProjectId, CommentId)>,
+    /// Entities and comments with a wrong number of answers.
+    answered: Vec<(ProjectId, EntityId)>,
+    answered_comments: Vec<(ProjectId, CommentId)>,
     /// How many feeds of each project.
     feeds: Vec<(ProjectId, usize)>,
 }
@@ -125,6 +130,9 @@ impl Drift {
             reputations: usize::try_from(reputations).unwrap_or(usize::MAX),
             notified: block_on(db.read_slow(notifications::drifted))?,
             reacted: block_on(db.read_slow(entities::miscounted))?,
+            reacted_comments: block_on(db.read_slow(comments::miscounted_reactions))?,
+            answered: block_on(db.read_slow(comments::miscounted_entities))?,
+            answered_comments: block_on(db.read_slow(comments::miscounted_comments))?,
             feeds,
         })
     }
@@ -133,8 +141,16 @@ impl Drift {
         self.feeds.iter().map(|(_, wrong)| wrong).sum()
     }
 
+    fn reactions(&self) -> usize {
+        self.reacted.len() + self.reacted_comments.len()
+    }
+
+    fn answers(&self) -> usize {
+        self.answered.len() + self.answered_comments.len()
+    }
+
     fn total(&self) -> usize {
-        let lists = self.notified.len() + self.reacted.len() + self.feeds();
+        let lists = self.notified.len() + self.reactions() + self.answers() + self.feeds();
         self.reputations.saturating_add(lists)
     }
 
@@ -147,6 +163,18 @@ impl Drift {
         }
         for (project, entity) in self.reacted {
             block_on(db.write(move |tx| entities::repair_reactions(tx, project, entity)))?;
+            repaired += 1;
+        }
+        for (project, comment) in self.reacted_comments {
+            block_on(db.write(move |tx| comments::repair_reactions(tx, project, comment)))?;
+            repaired += 1;
+        }
+        for (project, entity) in self.answered {
+            block_on(db.write(move |tx| comments::repair_entity(tx, project, entity)))?;
+            repaired += 1;
+        }
+        for (project, comment) in self.answered_comments {
+            block_on(db.write(move |tx| comments::repair_comment(tx, project, comment)))?;
             repaired += 1;
         }
         for (project, _) in self.feeds {
@@ -166,10 +194,12 @@ fn counters(db: &Db, fix: bool) -> Result<String, String> {
         }
         _ => Err(format!(
             "{} users have a reputation that is not the sum of their buckets, \
-             {} wrong counts of notifications, {} of reactions, {} of feeds; repair with --fix",
+             {} wrong counts of notifications, {} of reactions, {} of comments, {} of feeds; \
+             repair with --fix",
             drift.reputations,
             drift.notified.len(),
-            drift.reacted.len(),
+            drift.reactions(),
+            drift.answers(),
             drift.feeds(),
         )),
     }

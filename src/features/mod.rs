@@ -2,6 +2,7 @@
 //! operations; `store.rs` holds all its SQL, `rules.rs` what is decided without a database.
 
 pub mod auth;
+pub mod comments;
 pub mod crypto;
 pub mod entities;
 pub mod notifications;
@@ -24,6 +25,7 @@ pub fn operations() -> &'static [Operation] {
             auth::operations(),
             crypto::operations(),
             entities::operations(),
+            comments::operations(),
             reactions::operations(),
             oauth::operations(),
             users::operations(),
@@ -46,6 +48,12 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         auth::store::ALL,
         notifications::store::ALL,
         notifications::counters::ALL,
+        comments::counters::ALL,
+        comments::forget::ALL,
+        comments::list::search::ALL,
+        comments::marking::ALL,
+        comments::removal::ALL,
+        comments::store::ALL,
         entities::counters::ALL,
         entities::counts::ALL,
         entities::forget::ALL,

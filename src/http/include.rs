@@ -14,6 +14,22 @@ impl Include {
     pub fn has(&self, name: &str) -> bool {
         self.0.iter().any(|included| included.eq_ignore_ascii_case(name))
     }
+
+    /// Nothing but this name, if it is among them.
+    pub fn only(&self, name: &str) -> Include {
+        Include(self.has(name).then(|| name.to_owned()).into_iter().collect())
+    }
+
+    /// With this name beside them.
+    pub fn and(&self, name: &str) -> Include {
+        Include(self.0.iter().cloned().chain([name.to_owned()]).collect())
+    }
+
+    /// The first name that is none of these, for resources that refuse what they do not know.
+    pub fn unknown(&self, known: &[&str]) -> Option<&str> {
+        let is_known = |name: &str| known.iter().any(|known| known.eq_ignore_ascii_case(name));
+        self.0.iter().map(String::as_str).find(|name| !name.is_empty() && !is_known(name))
+    }
 }
 
 impl From<String> for Include {
@@ -46,5 +62,9 @@ mod tests {
         assert!(include.has("files"));
         assert!(include.has("topcomment"));
         assert!(!include.has("user"));
+        assert!(include.only("files").has("files"));
+        assert!(!include.only("files").has("topComment"));
+        assert_eq!(include.unknown(&["files", "TOPCOMMENT"]), Some("bogus"));
+        assert_eq!(Include::from(",user,".to_owned()).unknown(&["user"]), None);
     }
 }

@@ -147,6 +147,27 @@ impl<T: Serialize + JsonSchema + Send + 'static> Reply for Json<T> {
     }
 }
 
+/// Another reply, and whether it was asked for by an old name.
+#[derive(Debug)]
+pub struct MaybeDeprecated<T> {
+    pub reply: T,
+    pub is_deprecated: bool,
+}
+
+impl<T: Reply> Reply for MaybeDeprecated<T> {
+    fn into_response(self) -> Result<Response> {
+        let mut response = self.reply.into_response()?;
+        if self.is_deprecated {
+            response.headers_mut().insert("deprecation", HeaderValue::from_static("true"));
+        }
+        Ok(response)
+    }
+
+    fn describe(generator: &mut SchemaGenerator) -> Vec<ReplyDoc> {
+        T::describe(generator)
+    }
+}
+
 /// 201 with the created thing.
 #[derive(Debug)]
 pub struct Created<T>(pub T);

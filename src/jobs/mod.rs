@@ -12,8 +12,10 @@ use crate::app::App;
 use crate::error::{Error, Result};
 use crate::features::auth::mails::{self, Verification};
 use crate::features::auth::verify_email::{Mode, TokenFormat};
+use crate::features::comments::marking::{self, Marking};
+use crate::features::comments::removal;
 use crate::features::storage::uploads;
-use crate::ids::{JobId, ProjectId, UserId, new_id};
+use crate::ids::{EntityId, JobId, ProjectId, UserId, new_id};
 use crate::time::Timestamp;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -38,6 +40,12 @@ pub(crate) enum Job {
     RemoveFiles {
         directories: Vec<String>,
     },
+    /// The answers below a deleted comment, as far as they are not marked yet.
+    MarkAnswers(Marking),
+    /// The comments of a deleted entity.
+    RemoveComments {
+        entity: EntityId,
+    },
 }
 
 impl Job {
@@ -53,6 +61,8 @@ impl Job {
             }
             Job::DeletionCode { user } => mails::deletion_code(app, project, user).await,
             Job::RemoveFiles { directories } => uploads::remove(app, project, &directories).await,
+            Job::MarkAnswers(marking) => marking::finish(app, project, marking).await,
+            Job::RemoveComments { entity } => removal::run(app, project, entity).await,
         }
     }
 }

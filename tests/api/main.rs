@@ -9,6 +9,7 @@ mod avatars;
 mod cli;
 mod cli_entities;
 mod cli_server;
+mod comments;
 mod connections;
 mod conventions;
 mod cors;

@@ -22,6 +22,8 @@ const TOKENS: &[(&str, &str, &str)] = &[
     ("any", "IN rarray", "= ANY"),
     ("contains", "instr", "strpos"),
     ("for_update", "", "FOR UPDATE"),
+    // Of a join only the rows of the table named `c`.
+    ("for_update_of_c", "", "FOR UPDATE OF c"),
     // Keeps a row from being deleted; others may do the same.
     ("for_key_share", "", "FOR KEY SHARE"),
     ("skip_locked", "", "FOR UPDATE SKIP LOCKED"),

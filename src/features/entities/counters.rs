@@ -131,10 +131,5 @@ pub fn repair_reactions(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result
     for (kind, found) in tx.all(&REACTIONS, args![project, id])? {
         *by.of_mut(kind) = found;
     }
-    let stored = entity.reactions();
-    for kind in ReactionType::ALL.iter().copied() {
-        *by.of_mut(kind) -= stored.of(kind);
-    }
-    store::change_reactions(tx, project, id, by)?;
-    Ok(())
+    store::change_reactions(tx, project, id, by.less(entity.reactions()))
 }

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::features::entities::attached::AttachedFiles;
 use crate::features::entities::model::Entity;
 use crate::features::entities::rules::{
-    Attachments, Content, Keywords, Mentions, Metadata, OwnId, Place, Title, to_json,
+    Attachments, Content, Keywords, Mentions, Metadata, OwnId, Place, Title, times, to_json,
 };
 use crate::features::entities::show::View;
 use crate::features::entities::store::{self, EntityRow};
@@ -64,7 +64,8 @@ pub(super) async fn create_entity(
     (Body(new), attached): (Body<NewEntity>, AttachedFiles),
 ) -> Result<FoundOrCreated<Entity>> {
     let author = author(&call, &new)?;
-    let (created_at, updated_at) = times(&new, call.now)?;
+    let given = times(new.created_at.as_deref(), new.updated_at.as_deref(), INVALID_TIMESTAMP)?;
+    let (created_at, updated_at) = given.unwrap_or((call.now, call.now));
     // No space exists yet that could be named.
     if new.space_id.is_some() {
         return Err(SPACE_NOT_FOUND.into());
@@ -149,30 +150,6 @@ fn author(call: &Call<OptionalViewer>, new: &NewEntity) -> Result<Option<UserId>
         return Err(USER_REQUIRED.into());
     }
     Ok(author.filter(|_| new.exclude_user_id != Some(true)))
-}
-
-fn times(new: &NewEntity, now: Timestamp) -> Result<(Timestamp, Timestamp)> {
-    let read = |text: &Option<String>, name: &str| {
-        let parse = |text: &String| {
-            Timestamp::parse(text).ok_or_else(|| {
-                INVALID_TIMESTAMP.because(format!("{name} must be an ISO 8601 date."))
-            })
-        };
-        text.as_ref().map(parse).transpose()
-    };
-    let created = read(&new.created_at, "createdAt")?;
-    let updated = read(&new.updated_at, "updatedAt")?;
-    match (created, updated) {
-        (None, None) => Ok((now, now)),
-        (Some(created), None) => Ok((created, created)),
-        (Some(created), Some(updated)) if updated >= created => Ok((created, updated)),
-        (Some(_), Some(_)) => {
-            Err(INVALID_TIMESTAMP.because("updatedAt must be the same or after createdAt."))
-        }
-        (None, Some(_)) => {
-            Err(INVALID_TIMESTAMP.because("Cannot set updatedAt without also setting createdAt."))
-        }
-    }
 }
 
 impl NewEntity {

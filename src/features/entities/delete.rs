@@ -7,9 +7,9 @@ use crate::features::entities::{
     DELETE_FAILED, EntityPath, NOT_AUTHORIZED, NOT_FOUND, counts, create, store,
 };
 use crate::features::projects::Deletion;
-use crate::features::reactions;
 use crate::features::storage::removal;
 use crate::features::users::reputation;
+use crate::features::{comments, reactions};
 use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::NoContent;
@@ -29,7 +29,8 @@ pub(super) async fn delete_entity(
         let deleted = match project.entity_deletion {
             Deletion::Soft => store::soft_delete(tx, project.id, row.id, now)?,
             Deletion::Hard => {
-                reactions::store::delete_of_target(tx, project.id, row.id)?;
+                reactions::store::delete_of_targets(tx, project.id, vec![row.id.0])?;
+                comments::removal::enqueue(tx, project.id, row.id, now)?;
                 store::delete(tx, project.id, row.id)?
             }
         };

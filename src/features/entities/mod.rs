@@ -21,6 +21,7 @@ pub mod scores;
 pub mod scoring;
 pub mod show;
 pub mod store;
+mod target;
 pub mod terms;
 mod update;
 mod views;
@@ -161,7 +162,7 @@ fn reads() -> Vec<Operation> {
         )
         .errors(&[NOT_FOUND]),
         Operation::new(
-            get.clone(),
+            get,
             "/entities/{entityId}",
             "Fetch Entity",
             "entity",
@@ -169,14 +170,6 @@ fn reads() -> Vec<Operation> {
             fetch::by_id,
         )
         .errors(&[NOT_FOUND]),
-        Operation::new(
-            get,
-            "/entities/{entityId}/top-comment",
-            "Fetch Top Comment",
-            "entity",
-            INVALID,
-            saved::fetch_top_comment,
-        ),
     ];
     operations.into_iter().map(|one| one.rate(RateLimit::per_5_minutes(1000))).collect()
 }

@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::error::Result;
+use crate::features::comments::model::TopComment;
 use crate::features::entities::rules::Mention;
 use crate::features::entities::store::EntityRow;
 use crate::features::reactions::{ReactionCounts, ReactionType};
@@ -62,7 +63,8 @@ pub struct Entity {
     pub metadata: Box<RawValue>,
     pub nsfw: bool,
     pub nsfw_effective: bool,
-    pub top_comment: Option<()>,
+    /// With `include=topComment`.
+    pub top_comment: Option<TopComment>,
     /// With `include=saved` and a viewer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_saved: Option<bool>,

@@ -1,7 +1,7 @@
 //! What notifications say about an entity and about who caused them: a snapshot, which later
 //! edits do not change.
 
-use db::Tx;
+use db::{JsonText, Tx};
 use serde_json::{Map, Value, json};
 
 use crate::app::App;
@@ -14,7 +14,7 @@ use crate::features::users::store::{self as users, UserRow};
 use crate::ids::{NotificationId, UserId, new_id, short_id};
 use crate::time::Timestamp;
 
-const OPEN_ENTITY: &str = "open-entity";
+pub const OPEN_ENTITY: &str = "open-entity";
 /// Characters of a text that are quoted.
 const QUOTED: usize = 200;
 /// More metadata than this is not copied into every notification about an entity.
@@ -22,20 +22,25 @@ const MOST_METADATA: usize = 16 * 1024;
 
 /// The entity a notification is about.
 pub fn subject(entity: &EntityRow) -> Map<String, Value> {
-    let content = entity.content.as_deref().unwrap_or_default();
-    let metadata = Some(&entity.metadata.0).filter(|text| text.len() <= MOST_METADATA);
-    let metadata = metadata.and_then(|text| serde_json::from_str(text).ok());
     let mut keys = Map::new();
     keys.insert("entityId".to_owned(), json!(entity.id));
     keys.insert("entityShortId".to_owned(), short_id(entity.id.0).into());
     keys.insert("entityForeignId".to_owned(), entity.foreign_id.clone().into());
     keys.insert("entityTitle".to_owned(), entity.title.clone().into());
-    keys.insert(
-        "entityContent".to_owned(),
-        content.chars().take(QUOTED).collect::<String>().into(),
-    );
-    keys.insert("entityMetadata".to_owned(), metadata.unwrap_or(Value::Null));
+    keys.insert("entityContent".to_owned(), quoted(entity.content.as_deref()));
+    keys.insert("entityMetadata".to_owned(), small_metadata(&entity.metadata));
     keys
+}
+
+/// The beginning of a text; nothing at all is an empty one.
+pub fn quoted(text: Option<&str>) -> Value {
+    text.unwrap_or_default().chars().take(QUOTED).collect::<String>().into()
+}
+
+/// Null if it is too large to be copied.
+pub fn small_metadata(metadata: &JsonText) -> Value {
+    let small = Some(&metadata.0).filter(|text| text.len() <= MOST_METADATA);
+    small.and_then(|text| serde_json::from_str(text).ok()).unwrap_or(Value::Null)
 }
 
 /// Whoever caused a notification.

@@ -7,8 +7,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::error::Fault;
 use crate::features::users::rules::Location;
 use crate::ids::UserId;
+use crate::time::Timestamp;
 
 /// Text that is none when nothing but blanks is in it.
 macro_rules! texts {
@@ -220,6 +222,33 @@ impl TryFrom<Map<String, Value>> for Metadata {
             Ok(metadata)
         } else {
             Err("must be at most 1 MiB of JSON")
+        }
+    }
+}
+
+/// When something was created and last changed, as a key may say it: the second time not without
+/// the first, and not before it.
+pub fn times(
+    created: Option<&str>,
+    updated: Option<&str>,
+    invalid: Fault,
+) -> crate::error::Result<Option<(Timestamp, Timestamp)>> {
+    let read = |text: Option<&str>, name: &str| {
+        let parse = |text: &str| {
+            Timestamp::parse(text)
+                .ok_or_else(|| invalid.because(format!("{name} must be an ISO 8601 date.")))
+        };
+        text.map(parse).transpose()
+    };
+    match (read(created, "createdAt")?, read(updated, "updatedAt")?) {
+        (None, None) => Ok(None),
+        (Some(created), None) => Ok(Some((created, created))),
+        (Some(created), Some(updated)) if updated >= created => Ok(Some((created, updated))),
+        (Some(_), Some(_)) => {
+            Err(invalid.because("updatedAt must be the same or after createdAt."))
+        }
+        (None, Some(_)) => {
+            Err(invalid.because("Cannot set updatedAt without also setting createdAt."))
         }
     }
 }

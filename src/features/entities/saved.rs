@@ -1,14 +1,12 @@
-//! Is Entity Saved, Fetch Top Comment: what other features know about an entity. There are no
-//! collections and no comments yet, so nothing is saved and nothing on top.
+//! Is Entity Saved. There are no collections yet, so nothing is.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::auth::caller::{Actor, Anyone};
+use crate::auth::caller::Actor;
 use crate::error::Result;
-use crate::features::entities::EntityPath;
 use crate::features::projects::Bundle;
-use crate::http::input::{Path, Query};
+use crate::http::input::Query;
 use crate::http::operation::Call;
 use crate::http::reply::Json;
 use crate::ids::EntityId;
@@ -39,11 +37,4 @@ pub(super) async fn is_entity_saved(
 ) -> Result<Json<Saved>> {
     call.project.require(Bundle::Collections)?;
     Ok(Json(Saved { saved: false, collections: Vec::new() }))
-}
-
-pub(super) async fn fetch_top_comment(
-    _: Call<Anyone>,
-    Path(_): Path<EntityPath>,
-) -> Result<Json<Option<()>>> {
-    Ok(Json(None))
 }

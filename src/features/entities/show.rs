@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use db::Conn;
+use uuid::Uuid;
 
 use crate::error::Result;
+use crate::features::comments;
 use crate::features::entities::model::{Entity, Grants};
 use crate::features::entities::store::EntityRow;
 use crate::features::projects::Project;
@@ -31,6 +33,7 @@ pub struct View {
     version: Version,
     user: bool,
     space: bool,
+    top_comment: bool,
     saved: bool,
     grants: bool,
     files: bool,
@@ -50,6 +53,7 @@ impl View {
             // The oldest version knows no `include` and always shows the author.
             user: include.has("user") || call.version == Version::V6,
             space: include.has("space"),
+            top_comment: include.has("topComment"),
             saved: include.has("saved"),
             grants: include.has("grants"),
             files: include.has("files"),
@@ -73,8 +77,9 @@ impl View {
         View { files: true, ..self }
     }
 
+    /// As drafts are shown: nobody has saved or answered them.
     pub fn without_saved(self) -> Self {
-        View { saved: false, ..self }
+        View { saved: false, top_comment: false, ..self }
     }
 
     pub fn with_points(self, bucket: Option<Bucket>) -> Self {
@@ -96,12 +101,11 @@ impl View {
         }
         if let Some(viewer) = self.viewer {
             let stored = match self.own {
-                Some(_) => Vec::new(),
-                None => reactions::store::of_user(c, project, viewer, &ids)?,
+                Some(_) => HashMap::new(),
+                None => reactions::store::of_user(c, project, viewer, uuids(&ids))?,
             };
-            let stored: HashMap<EntityId, ReactionType> = stored.into_iter().collect();
             for entity in &mut entities {
-                let own = self.own.unwrap_or_else(|| stored.get(&entity.id).copied());
+                let own = self.own.unwrap_or_else(|| stored.get(&entity.id.0).copied());
                 entity.user_reaction = Some(own);
                 entity.is_saved = self.saved.then_some(false);
             }
@@ -111,11 +115,20 @@ impl View {
             entity.space = self.space.then_some(None);
             entity.grants = self.grants.then(Grants::default);
         }
+        if self.top_comment {
+            let mut top = comments::top_comments(c, &self.project, &self.links, &ids)?;
+            for entity in &mut entities {
+                entity.top_comment = top.remove(&entity.id);
+            }
+        }
         if self.files {
             self.add_files(c, &ids, &mut entities)?;
         }
         if self.version == Version::V6 {
-            self.add_votes(c, &ids, &mut entities)?;
+            let mut votes = reactions::store::votes(c, project, uuids(&ids))?;
+            for entity in &mut entities {
+                (entity.upvotes, entity.downvotes) = votes.remove(&entity.id.0).unwrap_or_default();
+            }
         }
         Ok(entities)
     }
@@ -150,17 +163,8 @@ impl View {
         }
         Ok(())
     }
+}
 
-    /// The oldest version's lists of who voted.
-    fn add_votes(&self, c: &Conn<'_>, ids: &[EntityId], entities: &mut [Entity]) -> Result<()> {
-        let mut votes: HashMap<EntityId, (Vec<UserId>, Vec<UserId>)> = HashMap::new();
-        for (target, user, kind) in reactions::store::votes(c, self.project.id, ids)? {
-            let (up, down) = votes.entry(target).or_default();
-            if kind == ReactionType::Upvote { up.push(user) } else { down.push(user) }
-        }
-        for entity in entities {
-            (entity.upvotes, entity.downvotes) = votes.remove(&entity.id).unwrap_or_default();
-        }
-        Ok(())
-    }
+fn uuids(ids: &[EntityId]) -> Vec<Uuid> {
+    ids.iter().map(|id| id.0).collect()
 }

@@ -60,6 +60,8 @@ pub(crate) use controversy;
 db::statements! {
     query FIND -> EntityRow = select_entity!("AND e.id = $2");
     query FIND_FOR_UPDATE -> EntityRow = select_entity!("AND e.id = $2 {for_update}");
+    query HOLD -> EntityId =
+        "SELECT id FROM entities WHERE project_id = $1 AND id = $2 {for_update}";
     query FIND_ALL -> EntityRow = select_entity!("AND e.id {any}($2)");
     query FIND_BY_FOREIGN_ID -> EntityRow = select_entity!("AND e.foreign_id = $2");
     command INSERT =
@@ -109,6 +111,12 @@ pub fn find(c: &Conn<'_>, project: ProjectId, id: EntityId) -> Result<Option<Ent
 /// Held until the transaction ends, so that what is decided about it stays true.
 pub fn find_for_update(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<Option<EntityRow>> {
     Ok(tx.opt(&FIND_FOR_UPDATE, args![project, id])?)
+}
+
+/// Holds the entity until the transaction ends, for whoever need not look at it.
+pub fn hold(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<()> {
+    tx.opt(&HOLD, args![project, id])?;
+    Ok(())
 }
 
 pub fn find_by_foreign_id(c: &Conn<'_>, project: ProjectId, id: &str) -> Result<Option<EntityRow>> {

@@ -3,7 +3,7 @@
 
 use db::Conn;
 
-use crate::auth::caller::{Actor, OptionalViewer, UserOrKey, Via};
+use crate::auth::caller::{Actor, ActorOrKey, OptionalViewer, UserOrKey, Via};
 use crate::error::Result;
 use crate::features::entities::store::{self, EntityRow};
 use crate::ids::{EntityId, ProjectId, UserId};
@@ -40,6 +40,15 @@ impl From<&Actor> for Eyes {
         match actor.via {
             Via::Session(_) => Eyes::User(actor.user),
             Via::Key(_) => Eyes::Key,
+        }
+    }
+}
+
+impl From<ActorOrKey> for Eyes {
+    fn from(caller: ActorOrKey) -> Self {
+        match caller {
+            ActorOrKey::User(user) => Eyes::User(user),
+            ActorOrKey::Key { .. } => Eyes::Key,
         }
     }
 }

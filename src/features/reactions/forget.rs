@@ -4,28 +4,50 @@
 use db::{Tx, args};
 
 use crate::error::Result;
+use crate::features::comments::store::comment_controversy;
 use crate::features::entities::store::controversy;
 use crate::ids::{ProjectId, UserId};
 
+/// Takes the user's reactions out of the counts of a table; the rest is what it computes from them.
+macro_rules! uncount {
+    ($table:literal, $($rest:expr),+) => {
+        concat!(
+            "UPDATE ", $table, " SET
+                upvote_count = upvote_count - CASE r.reaction_type WHEN 'upvote' THEN 1 ELSE 0 END,
+                downvote_count =
+                    downvote_count - CASE r.reaction_type WHEN 'downvote' THEN 1 ELSE 0 END,
+                like_count = like_count - CASE r.reaction_type WHEN 'like' THEN 1 ELSE 0 END,
+                love_count = love_count - CASE r.reaction_type WHEN 'love' THEN 1 ELSE 0 END,
+                wow_count = wow_count - CASE r.reaction_type WHEN 'wow' THEN 1 ELSE 0 END,
+                sad_count = sad_count - CASE r.reaction_type WHEN 'sad' THEN 1 ELSE 0 END,
+                angry_count = angry_count - CASE r.reaction_type WHEN 'angry' THEN 1 ELSE 0 END,
+                funny_count = funny_count - CASE r.reaction_type WHEN 'funny' THEN 1 ELSE 0 END,
+                ",
+            $($rest,)+
+            " FROM reactions r
+             WHERE ", $table, ".project_id = $1 AND ", $table, ".id = r.target_id
+                AND r.project_id = $1 AND r.user_id = $2"
+        )
+    };
+}
+
 db::statements! {
-    command UNCOUNT = concat!(
-        "UPDATE entities SET
-            upvote_count = upvote_count - CASE r.reaction_type WHEN 'upvote' THEN 1 ELSE 0 END,
-            downvote_count = downvote_count - CASE r.reaction_type WHEN 'downvote' THEN 1 ELSE 0 END,
-            like_count = like_count - CASE r.reaction_type WHEN 'like' THEN 1 ELSE 0 END,
-            love_count = love_count - CASE r.reaction_type WHEN 'love' THEN 1 ELSE 0 END,
-            wow_count = wow_count - CASE r.reaction_type WHEN 'wow' THEN 1 ELSE 0 END,
-            sad_count = sad_count - CASE r.reaction_type WHEN 'sad' THEN 1 ELSE 0 END,
-            angry_count = angry_count - CASE r.reaction_type WHEN 'angry' THEN 1 ELSE 0 END,
-            funny_count = funny_count - CASE r.reaction_type WHEN 'funny' THEN 1 ELSE 0 END,
-            controversy = ",
+    command UNCOUNT = uncount!(
+        "entities",
+        "controversy = ",
         controversy!(
             "(upvote_count - CASE r.reaction_type WHEN 'upvote' THEN 1 ELSE 0 END)",
             "(downvote_count - CASE r.reaction_type WHEN 'downvote' THEN 1 ELSE 0 END)"
-        ),
-        " FROM reactions r
-         WHERE entities.project_id = $1 AND entities.id = r.target_id
-            AND r.project_id = $1 AND r.user_id = $2"
+        )
+    );
+    command UNCOUNT_ON_COMMENTS = uncount!(
+        "comments",
+        "balance = balance - CASE r.reaction_type WHEN 'upvote' THEN 1 WHEN 'downvote' THEN -1
+            ELSE 0 END, controversy = ",
+        comment_controversy!(
+            "(upvote_count - CASE r.reaction_type WHEN 'upvote' THEN 1 ELSE 0 END)",
+            "(downvote_count - CASE r.reaction_type WHEN 'downvote' THEN 1 ELSE 0 END)"
+        )
     );
     command DELETE = "DELETE FROM reactions WHERE project_id = $1 AND user_id = $2";
 }
@@ -34,6 +56,7 @@ db::statements! {
 /// added in between.
 pub fn forget_user(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
     tx.later(&UNCOUNT, args![project, user])?;
+    tx.later(&UNCOUNT_ON_COMMENTS, args![project, user])?;
     tx.later(&DELETE, args![project, user])?;
     Ok(())
 }

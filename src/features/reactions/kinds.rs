@@ -80,6 +80,14 @@ impl ReactionType {
 }
 
 impl ReactionCounts {
+    /// What must be added to the others to come to these.
+    pub fn less(mut self, others: ReactionCounts) -> Self {
+        for kind in ReactionType::ALL.iter().copied() {
+            *self.of_mut(kind) -= others.of(kind);
+        }
+        self
+    }
+
     /// Those that speak for the target.
     pub const fn liked(&self) -> i64 {
         self.upvote + self.like + self.love + self.wow + self.funny

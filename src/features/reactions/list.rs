@@ -1,21 +1,21 @@
-//! Fetch Entity Reactions, Get User Reaction.
+//! Who reacted to a target, and how the caller did.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::{Actor, OptionalViewer};
 use crate::error::Result;
-use crate::features::entities::visibility::{self, Eyes};
-use crate::features::entities::{EntityPath, INVALID_QUERY};
+use crate::features::entities::visibility::Eyes;
 use crate::features::reactions::store::ReactionRow;
-use crate::features::reactions::{NOT_FOUND, ReactionType, store};
+use crate::features::reactions::target::{Target, TargetId, TargetType};
+use crate::features::reactions::{ReactionType, store};
 use crate::features::storage::signed::Links;
 use crate::features::users::reputation::{self, ReputationQuery};
 use crate::http::input::{Direction, Paging, Path, Query};
 use crate::http::operation::Call;
 use crate::http::page::LimitPaged;
 use crate::http::reply::Json;
-use crate::ids::{EntityId, ProjectId, ReactionId, UserId};
+use crate::ids::{ProjectId, ReactionId, UserId};
 use crate::time::Timestamp;
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -24,18 +24,12 @@ pub(super) struct Reaction {
     id: ReactionId,
     project_id: ProjectId,
     target_type: TargetType,
-    target_id: EntityId,
+    target_id: TargetId,
     user_id: UserId,
     reaction_type: ReactionType,
     user: Reactor,
     created_at: Timestamp,
     updated_at: Timestamp,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum TargetType {
-    Entity,
 }
 
 /// As much of a user as a list of reactions shows.
@@ -53,11 +47,11 @@ struct Reactor {
 }
 
 impl Reaction {
-    fn new(links: &Links, target_id: EntityId, row: ReactionRow) -> Self {
+    fn new(links: &Links, target_id: TargetId, row: ReactionRow) -> Self {
         Reaction {
             id: row.id,
             project_id: links.project,
-            target_type: TargetType::Entity,
+            target_type: target_id.kind(),
             target_id,
             user_id: row.user_id,
             reaction_type: row.reaction_type,
@@ -86,24 +80,25 @@ pub(super) struct ReactionsQuery {
 }
 
 /// The total is the target's own count, which is exact.
-pub(super) async fn fetch_reactions(
+pub(super) async fn fetch_reactions<T: Target>(
     call: Call<OptionalViewer>,
-    (Path(path), Paging(page), Query(query)): (Path<EntityPath>, Paging, Query<ReactionsQuery>),
+    (Path(path), Paging(page), Query(query)): (Path<T::Path>, Paging, Query<ReactionsQuery>),
 ) -> Result<Json<LimitPaged<Reaction>>> {
     let (project, eyes) = (call.project.id, Eyes::from(call.caller));
-    let links = call.links();
-    let bucket = query.reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
+    T::require(&call.project)?;
+    let (links, id) = (call.links(), T::named(&path));
+    let bucket = query.reputation.bucket_or_context(&call.project, T::FAULTS.invalid_query)?;
     let kind = query.reaction_type;
     let oldest_first = query.sort_dir == Direction::Asc;
     let found = call.app.db.read(move |c| {
-        let target = visibility::find(c, project, path.entity_id, eyes)?.ok_or(NOT_FOUND)?;
+        let target = T::find(c, project, id, eyes)?.ok_or(T::FAULTS.not_found)?;
         let counts = target.reactions();
         let total = kind.map_or(counts.total(), |kind| counts.of(kind));
-        let rows = store::list(c, project, target.id, kind, oldest_first, page)?;
+        let rows = store::list(c, project, id, kind, oldest_first, page)?;
         let mut reactions: Vec<Reaction> =
-            rows.into_iter().map(|row| Reaction::new(&links, target.id, row)).collect();
+            rows.into_iter().map(|row| Reaction::new(&links, id, row)).collect();
         if let Some(bucket) = bucket {
-            let bucket = bucket.of(target.space_id);
+            let bucket = bucket.of(target.space());
             let shown = reactions
                 .iter_mut()
                 .map(|reaction| (reaction.user_id, bucket, &mut reaction.user.space_reputation));
@@ -120,15 +115,16 @@ pub(super) struct OwnReaction {
     reaction_type: Option<ReactionType>,
 }
 
-pub(super) async fn own_reaction(
+pub(super) async fn own_reaction<T: Target>(
     call: Call<Actor>,
-    Path(path): Path<EntityPath>,
+    Path(path): Path<T::Path>,
 ) -> Result<Json<OwnReaction>> {
+    T::require(&call.project)?;
     let (project, user) = (call.project.id, call.caller.user);
-    let eyes = Eyes::from(&call.caller);
+    let (eyes, id) = (Eyes::from(&call.caller), T::named(&path));
     let found = call.app.db.read(move |c| {
-        let target = visibility::find(c, project, path.entity_id, eyes)?.ok_or(NOT_FOUND)?;
-        let reaction_type = store::find(c, project, target.id, user)?;
+        T::find(c, project, id, eyes)?.ok_or(T::FAULTS.not_found)?;
+        let reaction_type = store::find(c, project, id, user)?;
         Ok(OwnReaction { reaction_type })
     });
     found.await.map(Json)

@@ -1,5 +1,5 @@
-//! Reactions to entities: one for each user and target, counted on the target, worth points to
-//! its author.
+//! Reactions to entities and comments: one for each user and target, counted on the target, worth
+//! points to its author.
 
 mod change;
 pub mod forget;
@@ -8,128 +8,161 @@ mod list;
 mod notices;
 mod react;
 pub mod store;
+pub mod target;
 
 pub use kinds::{ReactionCounts, ReactionType};
 
 use http::Method;
 
 use crate::error::Fault;
-use crate::features::entities::{ACTS_AS, INVALID};
+use crate::features::comments::store::CommentRow;
+use crate::features::entities::store::EntityRow;
 use crate::features::projects::Bundle;
+use crate::features::{comments, entities};
+use crate::http::input::Invalid;
 use crate::http::limits::RateLimit;
 use crate::http::operation::{ActsAs, Operation};
 
-/// The same fault as that of a fetch, in the words that belong to these operations.
-const NOT_FOUND: Fault = Fault::new(404, "entity/not-found", "Entity not found.");
+use target::Target;
+
 const UNAUTHORIZED: Fault =
     Fault::new(403, "entity/unauthorized", "A user may react in their own name only.");
-const ALREADY_UPVOTED: Fault =
-    Fault::new(409, "entity/already-upvoted", "User already upvoted entity.");
-const ALREADY_DOWNVOTED: Fault =
-    Fault::new(409, "entity/already-downvoted", "User already downvoted entity.");
-const NOT_UPVOTED: Fault = Fault::new(409, "entity/not-upvoted", "User has not upvoted entity.");
-const NOT_DOWNVOTED: Fault =
-    Fault::new(409, "entity/not-downvoted", "User has not downvoted entity.");
 
-/// A user's token reacts for its user alone.
-const IN_OWN_NAME: ActsAs = ActsAs { other: Some(UNAUTHORIZED), ..ACTS_AS };
-
-pub fn operations() -> Vec<Operation> {
-    let operations = [reactions(), votes()].into_iter().flatten();
-    operations.map(|operation| operation.bundle(Bundle::Entities)).collect()
+/// An address and a name for each operation on one kind of target, and what they share.
+struct Doors {
+    feature: &'static str,
+    bundle: Bundle,
+    invalid: Invalid,
+    acts_as: ActsAs,
+    /// How often one may react.
+    rate: RateLimit,
+    reactions: &'static str,
+    own: &'static str,
+    upvote: &'static str,
+    remove_upvote: &'static str,
+    downvote: &'static str,
+    remove_downvote: &'static str,
+    names: [&'static str; 8],
 }
 
-fn reactions() -> Vec<Operation> {
-    let path = "/entities/{entityId}/reactions";
+const OF_ENTITIES: Doors = Doors {
+    feature: "entity",
+    bundle: Bundle::Entities,
+    invalid: entities::INVALID,
+    // A user's token reacts for its user alone.
+    acts_as: ActsAs { other: Some(UNAUTHORIZED), ..entities::ACTS_AS },
+    rate: RateLimit::per_5_minutes(100),
+    reactions: "/entities/{entityId}/reactions",
+    own: "/entities/{entityId}/reactions/me",
+    upvote: "/entities/{entityId}/upvote",
+    remove_upvote: "/entities/{entityId}/remove-upvote",
+    downvote: "/entities/{entityId}/downvote",
+    remove_downvote: "/entities/{entityId}/remove-downvote",
+    names: [
+        "Add Entity Reaction",
+        "Remove Entity Reaction",
+        "Fetch Entity Reactions",
+        "Get User Reaction",
+        "Upvote Entity",
+        "Remove Entity Upvote",
+        "Downvote Entity",
+        "Remove Entity Downvote",
+    ],
+};
+
+const OF_COMMENTS: Doors = Doors {
+    feature: "comment",
+    bundle: Bundle::Comments,
+    invalid: comments::INVALID,
+    acts_as: comments::ACTS_AS,
+    rate: RateLimit::per_5_minutes(50),
+    reactions: "/comments/{commentId}/reactions",
+    own: "/comments/{commentId}/reactions/me",
+    upvote: "/comments/{commentId}/upvote",
+    remove_upvote: "/comments/{commentId}/remove-upvote",
+    downvote: "/comments/{commentId}/downvote",
+    remove_downvote: "/comments/{commentId}/remove-downvote",
+    names: [
+        "Add Comment Reaction",
+        "Remove Comment Reaction",
+        "Fetch Comment Reactions",
+        "Get My Comment Reaction",
+        "Upvote Comment",
+        "Remove Comment Upvote",
+        "Downvote Comment",
+        "Remove Comment Downvote",
+    ],
+};
+
+pub fn operations() -> Vec<Operation> {
+    let entities = reactions_to::<EntityRow>(&OF_ENTITIES);
+    let comments = reactions_to::<CommentRow>(&OF_COMMENTS);
+    entities.into_iter().chain(comments).collect()
+}
+
+fn reactions_to<T: Target>(doors: &Doors) -> Vec<Operation> {
+    let operations = [reactions::<T>(doors), votes::<T>(doors)].into_iter().flatten();
+    operations.map(|operation| operation.bundle(doors.bundle)).collect()
+}
+
+fn reactions<T: Target>(doors: &Doors) -> Vec<Operation> {
+    let Doors { feature, invalid, acts_as, rate, reactions, own, names, .. } = *doors;
+    let [add, remove, list, mine, ..] = names;
+    let errors = const { &[T::FAULTS.not_found] };
     vec![
-        Operation::new(
-            Method::POST,
-            path,
-            "Add Entity Reaction",
-            "entity",
-            INVALID,
-            react::add_reaction,
-        )
-        .rate(RateLimit::per_5_minutes(100))
-        .acts_as(IN_OWN_NAME)
-        .errors(&[NOT_FOUND]),
+        Operation::new(Method::POST, reactions, add, feature, invalid, react::add_reaction::<T>)
+            .rate(rate)
+            .acts_as(acts_as)
+            .errors(errors),
         Operation::new(
             Method::DELETE,
-            path,
-            "Remove Entity Reaction",
-            "entity",
-            INVALID,
-            react::remove_reaction,
+            reactions,
+            remove,
+            feature,
+            invalid,
+            react::remove_reaction::<T>,
         )
-        .acts_as(IN_OWN_NAME)
-        .errors(&[NOT_FOUND]),
-        Operation::new(
-            Method::GET,
-            path,
-            "Fetch Entity Reactions",
-            "entity",
-            INVALID,
-            list::fetch_reactions,
-        )
-        .errors(&[NOT_FOUND]),
-        Operation::new(
-            Method::GET,
-            "/entities/{entityId}/reactions/me",
-            "Get User Reaction",
-            "entity",
-            INVALID,
-            list::own_reaction,
-        )
-        .acts_as(ActsAs { other: None, ..ACTS_AS })
-        .errors(&[NOT_FOUND]),
+        .acts_as(acts_as)
+        .errors(errors),
+        Operation::new(Method::GET, reactions, list, feature, invalid, list::fetch_reactions::<T>)
+            .errors(errors),
+        Operation::new(Method::GET, own, mine, feature, invalid, list::own_reaction::<T>)
+            .acts_as(ActsAs { other: None, ..acts_as })
+            .errors(errors),
     ]
 }
 
 /// The older way to react: a vote for or against.
-fn votes() -> Vec<Operation> {
+fn votes<T: Target>(doors: &Doors) -> Vec<Operation> {
+    let Doors { feature, invalid, acts_as, rate, names, .. } = *doors;
+    let Doors { upvote, remove_upvote, downvote, remove_downvote, .. } = *doors;
+    let [_, _, _, _, up, no_up, down, no_down] = names;
     let patch = Method::PATCH;
-    vec![
+    let operations = vec![
+        Operation::new(patch.clone(), upvote, up, feature, invalid, react::upvote::<T>)
+            .rate(rate)
+            .errors(const { &[T::FAULTS.not_found, T::FAULTS.already_upvoted] }),
         Operation::new(
             patch.clone(),
-            "/entities/{entityId}/upvote",
-            "Upvote Entity",
-            "entity",
-            INVALID,
-            react::upvote,
+            remove_upvote,
+            no_up,
+            feature,
+            invalid,
+            react::remove_upvote::<T>,
         )
-        .rate(RateLimit::per_5_minutes(100))
-        .acts_as(IN_OWN_NAME)
-        .errors(&[NOT_FOUND, ALREADY_UPVOTED]),
-        Operation::new(
-            patch.clone(),
-            "/entities/{entityId}/remove-upvote",
-            "Remove Entity Upvote",
-            "entity",
-            INVALID,
-            react::remove_upvote,
-        )
-        .acts_as(IN_OWN_NAME)
-        .errors(&[NOT_FOUND, NOT_UPVOTED]),
-        Operation::new(
-            patch.clone(),
-            "/entities/{entityId}/downvote",
-            "Downvote Entity",
-            "entity",
-            INVALID,
-            react::downvote,
-        )
-        .rate(RateLimit::per_5_minutes(100))
-        .acts_as(IN_OWN_NAME)
-        .errors(&[NOT_FOUND, ALREADY_DOWNVOTED]),
+        .errors(const { &[T::FAULTS.not_found, T::FAULTS.not_upvoted] }),
+        Operation::new(patch.clone(), downvote, down, feature, invalid, react::downvote::<T>)
+            .rate(rate)
+            .errors(const { &[T::FAULTS.not_found, T::FAULTS.already_downvoted] }),
         Operation::new(
             patch,
-            "/entities/{entityId}/remove-downvote",
-            "Remove Entity Downvote",
-            "entity",
-            INVALID,
-            react::remove_downvote,
+            remove_downvote,
+            no_down,
+            feature,
+            invalid,
+            react::remove_downvote::<T>,
         )
-        .acts_as(IN_OWN_NAME)
-        .errors(&[NOT_FOUND, NOT_DOWNVOTED]),
-    ]
+        .errors(const { &[T::FAULTS.not_found, T::FAULTS.not_downvoted] }),
+    ];
+    operations.into_iter().map(|operation| operation.acts_as(acts_as)).collect()
 }

@@ -2,17 +2,19 @@
 //! of reactions was reached, which is told once ever.
 
 use db::Tx;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::error::Result;
-use crate::features::entities::notices::{about_entity, initiator, subject};
-use crate::features::entities::store::EntityRow;
-use crate::features::notifications;
+use crate::features::entities::notices::initiator;
+use crate::features::entities::rules::to_json;
+use crate::features::notifications::{self, Notification};
 use crate::features::projects::Bundle;
 use crate::features::reactions::change::Change;
 use crate::features::reactions::store::ReactorRow;
+use crate::features::reactions::target::{Target, TargetId};
 use crate::features::reactions::{ReactionType, store};
 use crate::features::users::store::{self as users, UserRow};
+use crate::ids::{NotificationId, new_id};
 
 /// What the author hears of a new reaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,21 +26,28 @@ pub enum Announce {
 }
 
 /// After a reaction has come or changed, with the target's counts as they are now.
-pub(super) fn reacted(
+pub(super) fn reacted<T: Target>(
     tx: &Tx<'_>,
-    change: &Change,
-    entity: &EntityRow,
+    change: &Change<T>,
+    target: &T,
     kind: ReactionType,
     before: Option<ReactionType>,
     announce: Announce,
 ) -> Result<()> {
-    let Some(author) = entity.user_id else { return Ok(()) };
+    let Some(author) = target.author() else { return Ok(()) };
     let (project, now) = (&change.project, change.now);
     if announce == Announce::Silently || !project.has(Bundle::Notifications) {
         return Ok(());
     }
     let mut told = Vec::new();
-    let tell = |kind, metadata| about_entity(&change.app, now, author, kind, &metadata);
+    let tell = |kind, metadata: Map<String, Value>| Notification {
+        id: NotificationId(new_id(now, &change.app.random)),
+        user: author,
+        kind,
+        action: T::NOTICES.action,
+        metadata: to_json(&metadata).into(),
+    };
+    let subject = || target.subject(tx, project.id);
 
     // A change of type is silent, but a vote is always heard.
     let is_news = before.is_none() || announce == Announce::Upvote;
@@ -46,34 +55,34 @@ pub(super) fn reacted(
         && author != change.actor
         && let Some(actor) = users::find(tx, project.id, change.actor)?
     {
-        let mut metadata = subject(entity);
+        let mut metadata = subject()?;
         initiator(&mut metadata, &actor);
         told.push(match announce {
-            Announce::Upvote => tell("entity-upvote", metadata),
+            Announce::Upvote => tell(T::NOTICES.upvote, metadata),
             _ => {
                 metadata.insert("reactionType".to_owned(), json!(kind));
-                tell("entity-reaction", metadata)
+                tell(T::NOTICES.reaction, metadata)
             }
         });
     }
 
-    let counts = entity.reactions();
+    let (id, counts) = (target.id(), target.reactions());
     let specific = counts.of(kind);
-    if is_milestone(specific) && store::reach(tx, project.id, entity.id, kind.name(), specific)? {
-        let mut metadata = subject(entity);
+    if is_milestone(specific) && store::reach(tx, project.id, id, kind.name(), specific)? {
+        let mut metadata = subject()?;
         metadata.insert("reactionType".to_owned(), json!(kind));
         metadata.insert("milestoneCount".to_owned(), specific.into());
-        metadata.insert("lastThreeUsers".to_owned(), latest(tx, change, entity, Some(kind))?);
-        told.push(tell("entity-reaction-milestone-specific", metadata));
+        metadata.insert("lastThreeUsers".to_owned(), latest(tx, change, id, Some(kind))?);
+        told.push(tell(T::NOTICES.milestone_specific, metadata));
     }
     let total = counts.total();
     let grew = before.is_none();
-    if grew && is_milestone(total) && store::reach(tx, project.id, entity.id, "total", total)? {
-        let mut metadata = subject(entity);
+    if grew && is_milestone(total) && store::reach(tx, project.id, id, "total", total)? {
+        let mut metadata = subject()?;
         metadata.insert("milestoneCount".to_owned(), total.into());
         metadata.insert("reactionCounts".to_owned(), json!(counts));
-        metadata.insert("lastThreeUsers".to_owned(), latest(tx, change, entity, None)?);
-        told.push(tell("entity-reaction-milestone-total", metadata));
+        metadata.insert("lastThreeUsers".to_owned(), latest(tx, change, id, None)?);
+        told.push(tell(T::NOTICES.milestone_total, metadata));
     }
     if told.is_empty() { Ok(()) } else { notifications::add(tx, project.id, now, &told) }
 }
@@ -87,13 +96,13 @@ fn is_milestone(count: i64) -> bool {
     count == power || count == power * 5
 }
 
-fn latest(
+fn latest<T: Target>(
     tx: &Tx<'_>,
-    change: &Change,
-    entity: &EntityRow,
+    change: &Change<T>,
+    target: TargetId,
     kind: Option<ReactionType>,
 ) -> Result<Value> {
-    let mut latest = store::latest(tx, change.project.id, entity.id, kind)?;
+    let mut latest = store::latest(tx, change.project.id, target, kind)?;
     // Whoever has just reacted comes first, also when they only changed their mind.
     latest.retain(|user| user.id != change.actor);
     if let Some(actor) = users::find(tx, change.project.id, change.actor)? {

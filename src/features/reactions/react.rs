@@ -1,18 +1,14 @@
-//! Add Entity Reaction, Remove Entity Reaction, and the four votes that came before them.
+//! Adding and removing a reaction, and the four votes that came before them.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::auth::caller::Actor;
 use crate::error::{Fault, Result};
-use crate::features::entities::EntityPath;
-use crate::features::entities::model::Entity;
-use crate::features::entities::show::View;
+use crate::features::reactions::ReactionType;
 use crate::features::reactions::change::{Change, Changed};
 use crate::features::reactions::notices::Announce;
-use crate::features::reactions::{
-    ALREADY_DOWNVOTED, ALREADY_UPVOTED, NOT_DOWNVOTED, NOT_UPVOTED, ReactionType,
-};
+use crate::features::reactions::target::Target;
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::reply::Json;
@@ -23,81 +19,79 @@ pub(super) struct NewReaction {
     reaction_type: ReactionType,
 }
 
-pub(super) async fn add_reaction(
+type Answer<T> = Result<Json<<T as Target>::Shown>>;
+
+pub(super) async fn add_reaction<T: Target>(
     call: Call<Actor>,
-    (Path(path), Body(new)): (Path<EntityPath>, Body<NewReaction>),
-) -> Result<Json<Entity>> {
-    put(call, path, new.reaction_type, Announce::Reaction, None).await
+    (Path(path), Body(new)): (Path<T::Path>, Body<NewReaction>),
+) -> Answer<T> {
+    put::<T>(call, path, new.reaction_type, Announce::Reaction, None).await
 }
 
-pub(super) async fn remove_reaction(
+pub(super) async fn remove_reaction<T: Target>(
     call: Call<Actor>,
-    Path(path): Path<EntityPath>,
-) -> Result<Json<Entity>> {
-    take(call, path, None).await
+    Path(path): Path<T::Path>,
+) -> Answer<T> {
+    take::<T>(call, path, None).await
 }
 
-pub(super) async fn upvote(
-    call: Call<Actor>,
-    Path(path): Path<EntityPath>,
-) -> Result<Json<Entity>> {
-    put(call, path, ReactionType::Upvote, Announce::Upvote, Some(ALREADY_UPVOTED)).await
+pub(super) async fn upvote<T: Target>(call: Call<Actor>, Path(path): Path<T::Path>) -> Answer<T> {
+    let again = Some(T::FAULTS.already_upvoted);
+    put::<T>(call, path, ReactionType::Upvote, Announce::Upvote, again).await
 }
 
-pub(super) async fn downvote(
-    call: Call<Actor>,
-    Path(path): Path<EntityPath>,
-) -> Result<Json<Entity>> {
-    put(call, path, ReactionType::Downvote, Announce::Silently, Some(ALREADY_DOWNVOTED)).await
+pub(super) async fn downvote<T: Target>(call: Call<Actor>, Path(path): Path<T::Path>) -> Answer<T> {
+    let again = Some(T::FAULTS.already_downvoted);
+    put::<T>(call, path, ReactionType::Downvote, Announce::Silently, again).await
 }
 
-pub(super) async fn remove_upvote(
+pub(super) async fn remove_upvote<T: Target>(
     call: Call<Actor>,
-    Path(path): Path<EntityPath>,
-) -> Result<Json<Entity>> {
-    take(call, path, Some((ReactionType::Upvote, NOT_UPVOTED))).await
+    Path(path): Path<T::Path>,
+) -> Answer<T> {
+    take::<T>(call, path, Some((ReactionType::Upvote, T::FAULTS.not_upvoted))).await
 }
 
-pub(super) async fn remove_downvote(
+pub(super) async fn remove_downvote<T: Target>(
     call: Call<Actor>,
-    Path(path): Path<EntityPath>,
-) -> Result<Json<Entity>> {
-    take(call, path, Some((ReactionType::Downvote, NOT_DOWNVOTED))).await
+    Path(path): Path<T::Path>,
+) -> Answer<T> {
+    take::<T>(call, path, Some((ReactionType::Downvote, T::FAULTS.not_downvoted))).await
 }
 
 /// `again`: what a vote is told that has been cast before.
-async fn put(
+async fn put<T: Target>(
     call: Call<Actor>,
-    path: EntityPath,
+    path: T::Path,
     kind: ReactionType,
     announce: Announce,
     again: Option<Fault>,
-) -> Result<Json<Entity>> {
-    let change = Change::new(&call, path.entity_id);
-    let view = View::written(&call, Some(call.caller.user));
+) -> Answer<T> {
+    T::require(&call.project)?;
+    let (change, view) = (Change::<T>::new(&call, &path), T::view(&call));
     let shown = call.app.db.write(move |tx| {
-        let Changed { entity, before } = change.put(tx, kind, announce)?;
+        let Changed { target, before } = change.put(tx, kind, announce)?;
         match again {
             Some(fault) if before == Some(kind) => Err(fault.into()),
-            _ => view.clone().with_own(Some(kind)).entity(tx, entity),
+            _ => target.show(&view, tx, Some(kind)),
         }
     });
     shown.await.map(Json)
 }
 
 /// `only`: the vote that is to be taken back, and what is said when it was not cast.
-async fn take(
+async fn take<T: Target>(
     call: Call<Actor>,
-    path: EntityPath,
+    path: T::Path,
     only: Option<(ReactionType, Fault)>,
-) -> Result<Json<Entity>> {
-    let change = Change::new(&call, path.entity_id);
-    let view = View::written(&call, Some(call.caller.user));
+) -> Answer<T> {
+    T::require(&call.project)?;
+    let (change, view) = (Change::<T>::new(&call, &path), T::view(&call));
     let shown = call.app.db.write(move |tx| {
-        let Changed { entity, before } = change.take(tx)?;
+        let Changed { target, before } = change.take(tx)?;
         match only {
             Some((kind, fault)) if before != Some(kind) => Err(fault.into()),
-            _ => view.clone().with_own(None).entity(tx, entity),
+            _ => target.show(&view, tx, None),
         }
     });
     shown.await.map(Json)

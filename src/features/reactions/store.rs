@@ -1,12 +1,16 @@
 //! All SQL about reactions and the milestones they reach.
 
+use std::collections::HashMap;
+
 use db::{Conn, Tx, args};
+use uuid::Uuid;
 
 use crate::error::{Error, Result};
 use crate::features::entities::USER_NOT_FOUND;
 use crate::features::reactions::ReactionType;
+use crate::features::reactions::target::TargetId;
 use crate::http::page::Page;
-use crate::ids::{EntityId, ProjectId, ReactionId, UserId};
+use crate::ids::{ProjectId, ReactionId, UserId};
 use crate::time::Timestamp;
 
 db::row! {
@@ -69,7 +73,7 @@ db::statements! {
     command PUT -> Option<ReactionType> =
         "INSERT INTO reactions (project_id, target_id, user_id, id, target_type, reaction_type,
             created_at, updated_at)
-         VALUES ($1, $2, $3, $4, 'entity', $5, $6, $6)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $7)
          ON CONFLICT (project_id, target_id, user_id) DO UPDATE SET
             previous_type = reactions.reaction_type, reaction_type = excluded.reaction_type,
             updated_at = CASE WHEN reactions.reaction_type = excluded.reaction_type
@@ -81,10 +85,10 @@ db::statements! {
     query FIND -> ReactionType =
         "SELECT reaction_type FROM reactions
          WHERE project_id = $1 AND target_id = $2 AND user_id = $3";
-    query OF_USER -> (EntityId, ReactionType) =
+    query OF_USER -> (Uuid, ReactionType) =
         "SELECT target_id, reaction_type FROM reactions
          WHERE project_id = $1 AND user_id = $2 AND target_id {any}($3)";
-    query VOTES -> (EntityId, UserId, ReactionType) =
+    query VOTES -> (Uuid, UserId, ReactionType) =
         "SELECT target_id, user_id, reaction_type FROM reactions
          WHERE project_id = $1 AND target_id {any}($2) AND reaction_type IN ('upvote', 'downvote')
          ORDER BY created_at, id LIMIT 10000";
@@ -97,22 +101,23 @@ db::statements! {
     command REACH =
         "INSERT INTO reaction_milestones (project_id, target_id, kind, threshold)
          VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
-    command DELETE_OF_TARGET = "DELETE FROM reactions WHERE project_id = $1 AND target_id = $2";
+    command DELETE_OF_TARGETS =
+        "DELETE FROM reactions WHERE project_id = $1 AND target_id {any}($2)";
     command DELETE_MILESTONES =
-        "DELETE FROM reaction_milestones WHERE project_id = $1 AND target_id = $2";
+        "DELETE FROM reaction_milestones WHERE project_id = $1 AND target_id {any}($2)";
 }
 
 /// Sets the user's reaction; the one it replaces, if there was one.
 pub fn put(
     tx: &Tx<'_>,
     project: ProjectId,
-    target: EntityId,
+    target: TargetId,
     user: UserId,
     id: ReactionId,
     kind: ReactionType,
     now: Timestamp,
 ) -> Result<Option<ReactionType>> {
-    let put = tx.one(&PUT, args![project, target, user, id, kind, now]);
+    let put = tx.one(&PUT, args![project, target, user, id, target.kind().name(), kind, now]);
     // The user was deleted a moment ago.
     put.map_err(|error| Error::from(error).on_foreign_key(USER_NOT_FOUND))
 }
@@ -121,7 +126,7 @@ pub fn put(
 pub fn take(
     tx: &Tx<'_>,
     project: ProjectId,
-    target: EntityId,
+    target: TargetId,
     user: UserId,
 ) -> Result<Option<ReactionType>> {
     Ok(tx.opt(&TAKE, args![project, target, user])?)
@@ -130,7 +135,7 @@ pub fn take(
 pub fn find(
     c: &Conn<'_>,
     project: ProjectId,
-    target: EntityId,
+    target: TargetId,
     user: UserId,
 ) -> Result<Option<ReactionType>> {
     Ok(c.opt(&FIND, args![project, target, user])?)
@@ -141,25 +146,29 @@ pub fn of_user(
     c: &Conn<'_>,
     project: ProjectId,
     user: UserId,
-    targets: &[EntityId],
-) -> Result<Vec<(EntityId, ReactionType)>> {
-    Ok(c.all(&OF_USER, args![project, user, EntityId::list(targets)])?)
+    targets: Vec<Uuid>,
+) -> Result<HashMap<Uuid, ReactionType>> {
+    Ok(c.all(&OF_USER, args![project, user, targets])?.into_iter().collect())
 }
+
+/// Who voted up, and who down.
+pub type Votes = (Vec<UserId>, Vec<UserId>);
 
 /// Who voted on any of the targets, the oldest vote first. Only so many: a list of everybody has
 /// no bound, which is why later versions have none.
-pub fn votes(
-    c: &Conn<'_>,
-    project: ProjectId,
-    targets: &[EntityId],
-) -> Result<Vec<(EntityId, UserId, ReactionType)>> {
-    Ok(c.all(&VOTES, args![project, EntityId::list(targets)])?)
+pub fn votes(c: &Conn<'_>, project: ProjectId, targets: Vec<Uuid>) -> Result<HashMap<Uuid, Votes>> {
+    let mut votes: HashMap<Uuid, Votes> = HashMap::new();
+    for (target, user, kind) in c.all(&VOTES, args![project, targets])? {
+        let (up, down) = votes.entry(target).or_default();
+        if kind == ReactionType::Upvote { up.push(user) } else { down.push(user) }
+    }
+    Ok(votes)
 }
 
 pub fn list(
     c: &Conn<'_>,
     project: ProjectId,
-    target: EntityId,
+    target: TargetId,
     kind: Option<ReactionType>,
     oldest_first: bool,
     page: Page,
@@ -178,7 +187,7 @@ pub fn list(
 pub fn latest(
     c: &Conn<'_>,
     project: ProjectId,
-    target: EntityId,
+    target: TargetId,
     kind: Option<ReactionType>,
 ) -> Result<Vec<ReactorRow>> {
     Ok(match kind {
@@ -191,15 +200,14 @@ pub fn latest(
 pub fn reach(
     tx: &Tx<'_>,
     project: ProjectId,
-    target: EntityId,
+    target: TargetId,
     kind: &str,
     threshold: i64,
 ) -> Result<bool> {
     Ok(tx.execute(&REACH, args![project, target, kind, threshold])? > 0)
 }
 
-pub fn delete_of_target(tx: &Tx<'_>, project: ProjectId, target: EntityId) -> Result<()> {
-    tx.execute(&DELETE_OF_TARGET, args![project, target])?;
-    tx.execute(&DELETE_MILESTONES, args![project, target])?;
-    Ok(())
+pub fn delete_of_targets(tx: &Tx<'_>, project: ProjectId, targets: Vec<Uuid>) -> Result<()> {
+    tx.later(&DELETE_OF_TARGETS, args![project, targets.clone()])?;
+    Ok(tx.later(&DELETE_MILESTONES, args![project, targets])?)
 }

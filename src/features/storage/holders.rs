@@ -5,6 +5,7 @@ use db::Conn;
 
 use crate::auth::caller::ActorOrKey;
 use crate::error::Result;
+use crate::features::comments;
 use crate::features::entities::visibility::{self, Eyes};
 use crate::features::storage::store::FileRow;
 use crate::features::storage::{INVALID_BODY, TARGET_NOT_FOUND, UNAUTHORIZED};
@@ -70,18 +71,21 @@ pub fn may_attach(
     caller: &ActorOrKey,
     holder: Holder,
 ) -> Result<()> {
+    let eyes = Eyes::from(*caller);
     match holder {
         Holder::None => Ok(()),
         Holder::Entity(id) => {
-            let eyes = match caller {
-                ActorOrKey::User(user) => Eyes::User(*user),
-                ActorOrKey::Key { .. } => Eyes::Key,
-            };
             let entity = visibility::find(c, project, id, eyes)?.ok_or(TARGET_NOT_FOUND)?;
             if eyes.own(&entity) { Ok(()) } else { Err(UNAUTHORIZED.into()) }
         }
+        Holder::Comment(id) => {
+            let found = comments::store::find(c, project, id)?;
+            let there = found.filter(|row| row.user_deleted_at.is_none() && row.is_seen_by(eyes));
+            let comment = there.ok_or(TARGET_NOT_FOUND)?;
+            if eyes == Eyes::Key || comment.is_by(eyes) { Ok(()) } else { Err(UNAUTHORIZED.into()) }
+        }
         // None of these exists yet.
-        Holder::Comment(_) | Holder::Space(_) | Holder::Event(_) => Err(TARGET_NOT_FOUND.into()),
+        Holder::Space(_) | Holder::Event(_) => Err(TARGET_NOT_FOUND.into()),
     }
 }
 
@@ -90,6 +94,10 @@ pub fn may_see(c: &Conn<'_>, project: ProjectId, viewer: UserId, row: &FileRow) 
     Ok(match Holder::of(row) {
         Some(Holder::None) => true,
         Some(Holder::Entity(id)) => visibility::find(c, project, id, Eyes::User(viewer))?.is_some(),
+        Some(Holder::Comment(id)) => comments::store::find(c, project, id)?.is_some_and(|row| {
+            let eyes = Eyes::User(viewer);
+            row.is_seen_by(eyes) && (row.is_live() || row.is_by(eyes))
+        }),
         _ => row.user_id == Some(viewer),
     })
 }

@@ -6,7 +6,7 @@ use db::Tx;
 use crate::error::Result;
 use crate::features::storage::store::{self, Deleted};
 use crate::features::storage::uploads::removal;
-use crate::ids::{EntityId, FileId, JobId, ProjectId, UserId};
+use crate::ids::{CommentId, EntityId, FileId, JobId, ProjectId, UserId};
 use crate::jobs;
 use crate::time::Timestamp;
 
@@ -22,6 +22,16 @@ pub fn delete_of_entity(
     now: Timestamp,
 ) -> Result<()> {
     remove_bytes(tx, project, store::delete_of_entity(tx, project, entity)?, now)
+}
+
+/// Everything that is attached to any of the comments.
+pub fn delete_of_comments(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    comments: &[CommentId],
+    now: Timestamp,
+) -> Result<()> {
+    remove_bytes(tx, project, store::delete_of_comments(tx, project, comments)?, now)
 }
 
 /// Everything that a user has uploaded.

@@ -53,6 +53,8 @@ db::statements! {
         "DELETE FROM files WHERE project_id = $1 AND id {any}($2) RETURNING id, path";
     command DELETE_OF_ENTITY -> (FileId, String) =
         "DELETE FROM files WHERE project_id = $1 AND entity_id = $2 RETURNING id, path";
+    command DELETE_OF_COMMENTS -> (FileId, String) =
+        "DELETE FROM files WHERE project_id = $1 AND comment_id {any}($2) RETURNING id, path";
     command DELETE_OF_USER -> (FileId, String) =
         "DELETE FROM files WHERE project_id = $1 AND user_id = $2 RETURNING id, path";
 }
@@ -118,6 +120,10 @@ pub fn delete(tx: &Tx<'_>, project: ProjectId, ids: &[FileId]) -> Result<Deleted
 
 pub fn delete_of_entity(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<Deleted> {
     Ok(tx.all(&DELETE_OF_ENTITY, args![project, id])?)
+}
+
+pub fn delete_of_comments(tx: &Tx<'_>, project: ProjectId, ids: &[CommentId]) -> Result<Deleted> {
+    Ok(tx.all(&DELETE_OF_COMMENTS, args![project, CommentId::list(ids)])?)
 }
 
 pub fn delete_of_user(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<Deleted> {

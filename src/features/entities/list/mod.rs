@@ -7,9 +7,6 @@ pub mod search;
 mod sql;
 mod start;
 
-use http::HeaderValue;
-use schemars::SchemaGenerator;
-
 use crate::auth::caller::OptionalViewer;
 use crate::error::Result;
 use crate::features::entities::model::Entity;
@@ -19,32 +16,11 @@ use crate::features::users::reputation::ReputationQuery;
 use crate::http::input::{Paging, Query};
 use crate::http::operation::Call;
 use crate::http::page::Paged;
-use crate::http::reply::{Json, Reply, ReplyDoc, Response};
+use crate::http::reply::{Json, MaybeDeprecated};
 use crate::http::version::Version;
 
 use request::ListRequest;
 use search::{Search, Shows};
-
-/// A page, and whether it was asked for by an old name.
-#[derive(Debug)]
-pub(super) struct Feed {
-    page: Paged<Entity>,
-    is_deprecated: bool,
-}
-
-impl Reply for Feed {
-    fn into_response(self) -> Result<Response> {
-        let mut response = Json(self.page).into_response()?;
-        if self.is_deprecated {
-            response.headers_mut().insert("deprecation", HeaderValue::from_static("true"));
-        }
-        Ok(response)
-    }
-
-    fn describe(generator: &mut SchemaGenerator) -> Vec<ReplyDoc> {
-        Json::<Paged<Entity>>::describe(generator)
-    }
-}
 
 pub(super) async fn fetch_many(
     call: Call<OptionalViewer>,
@@ -53,7 +29,7 @@ pub(super) async fn fetch_many(
         ListRequest,
         Query<ReputationQuery>,
     ),
-) -> Result<Feed> {
+) -> Result<MaybeDeprecated<Json<Paged<Entity>>>> {
     let bucket = reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
     let is_deprecated = request.is_deprecated;
     // With a key and `followedOnly` the named user is who looks, not whom to look for.
@@ -67,7 +43,7 @@ pub(super) async fn fetch_many(
     }
     let follows_nobody = request.followed_only && viewer.is_some();
     let Some(space) = request.space.filter(|_| !follows_nobody) else {
-        return Ok(Feed { page: page.of(Vec::new(), 0), is_deprecated });
+        return Ok(MaybeDeprecated { reply: Json(page.of(Vec::new(), 0)), is_deprecated });
     };
     let is_own = author.is_some() && author == viewer;
     let search = Search {
@@ -88,5 +64,5 @@ pub(super) async fn fetch_many(
     for entity in &page.data {
         call.app.pulse.look(entity, call.now);
     }
-    Ok(Feed { page, is_deprecated })
+    Ok(MaybeDeprecated { reply: Json(page), is_deprecated })
 }

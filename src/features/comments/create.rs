@@ -1,0 +1,145 @@
+//! Create Comment: a user, or a key for any user, answers an entity or another comment.
+
+use db::{JsonText, Tx};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::auth::caller::ActorOrKey;
+use crate::error::Result;
+use crate::features::comments::model::Comment;
+use crate::features::comments::notices::{self, News};
+use crate::features::comments::rules::Gif;
+use crate::features::comments::show::View;
+use crate::features::comments::store::{self, CommentRow, Counted};
+use crate::features::comments::{
+    ENTITY_NOT_FOUND, INVALID_PARENT, INVALID_TIMESTAMP, MISSING_CONTENT, MISSING_ENTITY_ID,
+    MISSING_USER_ID, PARENT_NOT_FOUND, POINTS, REFERENCED_NOT_FOUND, row,
+};
+use crate::features::entities;
+use crate::features::entities::rules::{
+    Attachments, Content, Mentions, Metadata, OwnId, times, to_json,
+};
+use crate::features::entities::store::EntityRow;
+use crate::features::entities::visibility::Eyes;
+use crate::features::users::reputation;
+use crate::http::input::Body;
+use crate::http::operation::Call;
+use crate::http::reply::Created;
+use crate::ids::{CommentId, EntityId, ProjectId, UserId, new_id};
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct NewComment {
+    entity_id: Option<EntityId>,
+    /// Content, a gif or attachments: at least one of them.
+    content: Option<Content>,
+    gif: Option<Gif>,
+    attachments: Option<Attachments>,
+    /// The comment it answers.
+    parent_id: Option<CommentId>,
+    /// A comment it quotes.
+    referenced_comment_id: Option<CommentId>,
+    foreign_id: Option<OwnId>,
+    mentions: Option<Mentions>,
+    metadata: Option<Metadata>,
+    /// With a key only.
+    created_at: Option<String>,
+    /// With a key only, and not without `createdAt`.
+    updated_at: Option<String>,
+}
+
+pub(super) async fn create_comment(
+    call: Call<ActorOrKey>,
+    Body(new): Body<NewComment>,
+) -> Result<Created<Comment>> {
+    let entity = new.entity_id.ok_or(MISSING_ENTITY_ID)?;
+    let mentions = new.mentions.unwrap_or_default();
+    let mut mentioned: Vec<UserId> = mentions.users().collect();
+    mentioned.sort_unstable();
+    mentioned.dedup();
+    let attachments = new.attachments.unwrap_or_default();
+    let blank = CommentRow {
+        foreign_id: new.foreign_id.and_then(OwnId::into_option),
+        parent_id: new.parent_id,
+        referenced_id: new.referenced_comment_id,
+        content: new.content.and_then(Content::into_option),
+        gif: new.gif.map(|gif| JsonText(to_json(&gif))),
+        mentions: JsonText(to_json(&mentions)),
+        attachments: JsonText(to_json(&attachments)),
+        metadata: JsonText(to_json(&new.metadata.unwrap_or_default())),
+        ..row::blank(CommentId(new_id(call.now, &call.app.random)), entity, call.now)
+    };
+    if blank.content.is_none() && blank.gif.is_none() && attachments.is_empty() {
+        return Err(MISSING_CONTENT.into());
+    }
+    let (app, project, now) = (call.app.clone(), call.project.clone(), call.now);
+    let (caller, created, updated) = (call.caller, new.created_at, new.updated_at);
+    let eyes = Eyes::from(caller);
+    let view = View::written(&call, eyes, caller.user());
+    let created = call.app.db.write(move |tx| {
+        let entity = hold_entity(tx, project.id, entity, eyes)?;
+        let author = caller.user().ok_or(MISSING_USER_ID)?;
+        let (created_at, updated_at) = match caller {
+            ActorOrKey::User(_) => (now, now),
+            ActorOrKey::Key { .. } => {
+                let given = times(created.as_deref(), updated.as_deref(), INVALID_TIMESTAMP)?;
+                given.unwrap_or((now, now))
+            }
+        };
+        let parent = answered(tx, project.id, &blank, eyes)?;
+        let row = CommentRow {
+            user_id: Some(author),
+            space_id: entity.space_id,
+            created_at,
+            updated_at,
+            parent_deleted_at: parent.as_ref().and_then(|parent| parent.parent_deleted_at),
+            entity_is_listed: entity.is_listed,
+            entity_user_id: entity.user_id,
+            ..blank.clone()
+        };
+        reputation::award(tx, &project, author, row.space_id, POINTS)?;
+        store::insert(tx, project.id, &row, &mentioned)?;
+        let live = i64::from(row.is_counted());
+        store::count(tx, project.id, &row, Counted { live, direct: 1, listed: 1 })?;
+        let news =
+            News { entity: &entity, comment: &row, parent: parent.as_ref(), mentioned: &mentioned };
+        notices::commented(tx, &app, &project, news, now)?;
+        view.clone().with_own(None).comment(tx, row)
+    });
+    created.await.map(Created)
+}
+
+/// The entity to comment on. Held, and before any of its comments: all who change what it counts
+/// take this order.
+fn hold_entity(tx: &Tx<'_>, project: ProjectId, id: EntityId, eyes: Eyes) -> Result<EntityRow> {
+    let found = entities::store::find_for_update(tx, project, id)?;
+    // One that a moderator has removed takes no more comments, whoever writes them.
+    let open = found.filter(|entity| entity.is_listed || (entity.is_draft && eyes.see(entity)));
+    open.ok_or(ENTITY_NOT_FOUND.into())
+}
+
+/// The comment that is answered, held; and the quoted one must be there too.
+fn answered(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    new: &CommentRow,
+    eyes: Eyes,
+) -> Result<Option<CommentRow>> {
+    let parent = match new.parent_id {
+        Some(id) => {
+            let found = store::find_for_update(tx, project, id)?;
+            let live = found.filter(|row| row.is_live() && row.is_seen_by(eyes));
+            let parent = live.ok_or(PARENT_NOT_FOUND)?;
+            if parent.entity_id != new.entity_id {
+                return Err(INVALID_PARENT.into());
+            }
+            Some(parent)
+        }
+        None => None,
+    };
+    if let Some(id) = new.referenced_id {
+        let found = store::find(tx, project, id)?;
+        found.filter(|row| row.is_live() && row.is_seen_by(eyes)).ok_or(REFERENCED_NOT_FOUND)?;
+    }
+    Ok(parent)
+}

@@ -1,0 +1,79 @@
+//! Delete Comment: out of sight in the oldest version, later a placeholder. Answers stay and are
+//! marked, all the way down.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::auth::caller::UserOrKey;
+use crate::auth::keys::KeyKind;
+use crate::error::Result;
+use crate::features::comments::marking::{self, Marking};
+use crate::features::comments::store::{self, Counted};
+use crate::features::comments::{
+    ALREADY_DELETED, CommentPath, MISSING_COMMENT_ID, NOT_AUTHORIZED, NOT_FOUND, POINTS,
+};
+use crate::features::entities;
+use crate::features::entities::visibility::Eyes;
+use crate::features::storage::removal;
+use crate::features::users::reputation;
+use crate::http::input::Path;
+use crate::http::operation::Call;
+use crate::http::reply::NoContent;
+use crate::http::version::Version;
+use crate::ids::{JobId, new_id};
+
+/// There may be no id at all where there should be one.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct NoPath {}
+
+pub(super) async fn delete_nothing(_: Call<UserOrKey>, Path(_): Path<NoPath>) -> Result<NoContent> {
+    Err(MISSING_COMMENT_ID.into())
+}
+
+pub(super) async fn delete_comment(
+    call: Call<UserOrKey>,
+    Path(path): Path<CommentPath>,
+) -> Result<NoContent> {
+    let id = path.comment_id;
+    let eyes = Eyes::from(&call.caller);
+    let is_v6 = call.version == Version::V6;
+    let may_as_key = match call.caller {
+        UserOrKey::Key(kind) => !is_v6 || kind == KeyKind::Master,
+        UserOrKey::User(_) => false,
+    };
+    let (project, now) = (call.project.clone(), call.now);
+    let job = JobId(new_id(now, &call.app.random));
+    let deleted = call.app.db.write(move |tx| {
+        // The entity first, as whoever comments does: their counts change together.
+        let entity = store::entity_of(tx, project.id, id)?.ok_or(NOT_FOUND)?;
+        entities::store::hold(tx, project.id, entity)?;
+        let found = store::find_for_update(tx, project.id, id)?;
+        let row = found.filter(|row| row.is_seen_by(eyes)).ok_or(NOT_FOUND)?;
+        if !may_as_key && !row.is_by(eyes) {
+            return Err(NOT_AUTHORIZED.into());
+        }
+        if row.user_deleted_at.is_some() {
+            let gone = if is_v6 { NOT_FOUND } else { ALREADY_DELETED };
+            return Err(gone.into());
+        }
+        if is_v6 {
+            store::hide(tx, project.id, id, now)?;
+        } else {
+            store::empty(tx, project.id, id, now)?;
+        }
+        removal::delete_of_comments(tx, project.id, &[id], now)?;
+        let listed = if is_v6 { -1 } else { 0 };
+        let live = -i64::from(row.is_counted());
+        store::count(tx, project.id, &row, Counted { live, direct: -1, listed })?;
+        if let Some(author) = row.user_id {
+            reputation::award(tx, &project, author, row.space_id, -POINTS)?;
+        }
+        marking::mark_or_enqueue(tx, project.id, Marking { comment: id, entity, at: now }, job)
+    });
+    let left = deleted.await?;
+    call.app.job_added.notify_one();
+    if let Some(marking) = left {
+        marking::finish(&call.app, call.project.id, marking).await?;
+    }
+    Ok(NoContent)
+}

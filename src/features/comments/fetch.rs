@@ -1,0 +1,108 @@
+//! Fetch Comment by id and by foreign id.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::auth::caller::OptionalViewer;
+use crate::error::Result;
+use crate::features::comments::model::Comment;
+use crate::features::comments::show::View;
+use crate::features::comments::store::{self, CommentRow};
+use crate::features::comments::{CommentPath, INVALID_QUERY, NOT_FOUND, check_include};
+use crate::features::entities::rules::OwnId;
+use crate::features::entities::visibility::Eyes;
+use crate::features::users::reputation::ReputationQuery;
+use crate::http::include::Include;
+use crate::http::input::{Path, Query};
+use crate::http::operation::Call;
+use crate::http::reply::Json;
+use crate::http::version::Version;
+
+/// Of several comments with one foreign id, so many are looked at for one that may be seen.
+const LOOKED_AT: i64 = 20;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct FetchQuery {
+    #[serde(default)]
+    include: Include,
+    /// The older name of `include=parent`: anything but nothing.
+    #[serde(default)]
+    with_parent: String,
+    #[serde(flatten)]
+    reputation: ReputationQuery,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ForeignIdQuery {
+    foreign_id: OwnId,
+    #[serde(flatten)]
+    fetch: FetchQuery,
+}
+
+/// Under a key of its own, unlike other single reads.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Found {
+    comment: Comment,
+    /// In the oldest version only: what it answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_comment: Option<Option<Comment>>,
+}
+
+pub(super) async fn by_id(
+    call: Call<OptionalViewer>,
+    (Path(path), Query(query)): (Path<CommentPath>, Query<FetchQuery>),
+) -> Result<Json<Found>> {
+    let project = call.project.id;
+    find(&call, query, move |c, view| {
+        let found = store::find(c, project, path.comment_id)?;
+        Ok(found.filter(|row| view.may_see(row)))
+    })
+    .await
+}
+
+/// The oldest that may be seen; one whose author deleted it only if there is no other.
+pub(super) async fn by_foreign_id(
+    call: Call<OptionalViewer>,
+    Query(query): Query<ForeignIdQuery>,
+) -> Result<Json<Found>> {
+    let foreign_id = query.foreign_id.into_option();
+    let foreign_id =
+        foreign_id.ok_or_else(|| INVALID_QUERY.because("foreignId: must not be empty"))?;
+    let project = call.project.id;
+    find(&call, query.fetch, move |c, view| {
+        let rows = store::find_by_foreign_id(c, project, &foreign_id, LOOKED_AT)?;
+        let mut rows: Vec<CommentRow> = rows.into_iter().filter(|row| view.may_see(row)).collect();
+        let at = rows.iter().position(|row| row.user_deleted_at.is_none()).unwrap_or(0);
+        Ok((at < rows.len()).then(|| rows.swap_remove(at)))
+    })
+    .await
+}
+
+async fn find(
+    call: &Call<OptionalViewer>,
+    query: FetchQuery,
+    row: impl Fn(&db::Conn<'_>, &View) -> Result<Option<CommentRow>> + Send + Sync + 'static,
+) -> Result<Json<Found>> {
+    check_include(&query.include)?;
+    let bucket = query.reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
+    let (viewer, version) = (call.caller, call.version);
+    let view = View::asked(call, Eyes::from(viewer), viewer.user(), &query.include);
+    let view = view.with_points(bucket);
+    let is_v6 = version == Version::V6;
+    let with_parent = query.include.has("parent") || (is_v6 && !query.with_parent.is_empty());
+    let found = call.app.db.read(move |c| {
+        let row = row(c, &view)?.ok_or(NOT_FOUND)?;
+        let mut comment =
+            if with_parent { view.with_parent(c, row)? } else { view.comment(c, row)? };
+        let mut parent_comment = None;
+        if is_v6 {
+            let parent = comment.parent_comment.take().flatten();
+            parent_comment = Some(parent.map(|parent| *parent));
+        }
+        Ok(Found { comment, parent_comment })
+    });
+    found.await.map(Json)
+}

@@ -1,0 +1,50 @@
+//! What becomes of comments when a user is deleted: those they wrote stay as empty shells of
+//! nobody, and those of others mention them no longer.
+
+use db::{JsonText, Tx, args};
+
+use crate::error::{Error, Result};
+use crate::features::entities::rules::{Mentions, to_json};
+use crate::ids::{CommentId, ProjectId, UserId};
+
+db::statements! {
+    query HOLD -> CommentId =
+        "SELECT id FROM comments WHERE project_id = $1 AND id IN
+            (SELECT c.id FROM comments c WHERE c.project_id = $1 AND c.user_id = $2
+             UNION SELECT r.target_id FROM reactions r WHERE r.project_id = $1 AND r.user_id = $2
+             UNION SELECT m.comment_id FROM comment_mentions m
+                WHERE m.project_id = $1 AND m.user_id = $2)
+         ORDER BY id {for_update}";
+    command EMPTY =
+        "UPDATE comment_bodies SET content = NULL, gif = NULL, mentions = '[]', attachments = '[]'
+         WHERE project_id = $1 AND id IN
+            (SELECT c.id FROM comments c WHERE c.project_id = $1 AND c.user_id = $2)";
+    command DISOWN = "UPDATE comments SET user_id = NULL WHERE project_id = $1 AND user_id = $2";
+    query MENTIONING -> (CommentId, JsonText) =
+        "SELECT b.id, b.mentions FROM comment_mentions m
+            JOIN comment_bodies b ON b.project_id = m.project_id AND b.id = m.comment_id
+         WHERE m.project_id = $1 AND m.user_id = $2";
+    command SET_MENTIONS =
+        "UPDATE comment_bodies SET mentions = $3 WHERE project_id = $1 AND id = $2";
+    command FORGET_MENTIONS =
+        "DELETE FROM comment_mentions WHERE project_id = $1 AND user_id = $2";
+}
+
+/// Holds every comment that is about to change: after the entities and before the user, as whoever
+/// reacts does.
+pub fn hold(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
+    tx.all(&HOLD, args![project, user])?;
+    Ok(())
+}
+
+/// Takes the user off everything that was written. What is counted stays counted.
+pub fn forget_author(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
+    tx.later(&EMPTY, args![project, user])?;
+    tx.later(&DISOWN, args![project, user])?;
+    for (id, mentions) in tx.all(&MENTIONING, args![project, user])? {
+        let mentions: Mentions = serde_json::from_str(&mentions.0).map_err(Error::internal)?;
+        let rest = JsonText(to_json(&mentions.without(user)));
+        tx.later(&SET_MENTIONS, args![project, id, &rest])?;
+    }
+    Ok(tx.later(&FORGET_MENTIONS, args![project, user])?)
+}

@@ -1,0 +1,151 @@
+//! Fetch Many Comments: of an entity, below one comment, of an author, or of the whole project.
+
+pub mod search;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::auth::caller::OptionalViewer;
+use crate::error::Result;
+use crate::features::comments::model::Comment;
+use crate::features::comments::show::View;
+use crate::features::comments::{INVALID_QUERY, check_include};
+use crate::features::entities::visibility::Eyes;
+use crate::features::users::reputation::ReputationQuery;
+use crate::http::include::Include;
+use crate::http::input::{Direction, Flag, Paging, Query};
+use crate::http::operation::Call;
+use crate::http::page::Paged;
+use crate::http::reply::{Json, MaybeDeprecated};
+use crate::http::version::Version;
+use crate::ids::{CommentId, EntityId, UserId};
+
+use search::{Search, Sort};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ListQuery {
+    entity_id: Option<EntityId>,
+    parent_id: Option<Parent>,
+    user_id: Option<UserId>,
+    /// The entity's; looked at only when the entity is included.
+    source_id: Option<String>,
+    #[serde(default)]
+    #[expect(dead_code, reason = "read for its form: nobody can block anybody yet")]
+    blocked_filter: BlockedFilter,
+    #[serde(default)]
+    sort_by: SortBy,
+    /// For `createdAt` only.
+    #[serde(default)]
+    sort_dir: Direction,
+    #[serde(default)]
+    include: Include,
+    /// The older name of `include=entity`.
+    #[serde(default)]
+    include_entity: Flag,
+}
+
+/// A comment id, or `none` for what answers the entity itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) enum Parent {
+    None,
+    Comment(CommentId),
+}
+
+impl TryFrom<String> for Parent {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        match text.as_str() {
+            "none" | "null" => Ok(Parent::None),
+            id => id.parse().map(Parent::Comment).map_err(|_| "must be a UUID or none"),
+        }
+    }
+}
+
+impl JsonSchema for Parent {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Parent".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "description": "A comment id, or `none`." })
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum BlockedFilter {
+    #[default]
+    Exclude,
+    IncludeOutboundBlocked,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum SortBy {
+    #[default]
+    CreatedAt,
+    Top,
+    Controversial,
+    New,
+    Old,
+}
+
+impl ListQuery {
+    fn sort(&self) -> Sort {
+        match (self.sort_by, self.sort_dir) {
+            (SortBy::New, _) | (SortBy::CreatedAt, Direction::Desc) => Sort::Newest,
+            (SortBy::Old, _) | (SortBy::CreatedAt, Direction::Asc) => Sort::Oldest,
+            (SortBy::Top, _) => Sort::Top,
+            (SortBy::Controversial, _) => Sort::Controversial,
+        }
+    }
+}
+
+pub(super) async fn fetch_many(
+    call: Call<OptionalViewer>,
+    (Paging(page), Query(query), Query(reputation)): (
+        Paging<10, 100>,
+        Query<ListQuery>,
+        Query<ReputationQuery>,
+    ),
+) -> Result<MaybeDeprecated<Json<Paged<Comment>>>> {
+    check_include(&query.include)?;
+    let bucket = reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
+    let include =
+        if query.include_entity.0 { query.include.and("entity") } else { query.include.clone() };
+    let eyes = Eyes::from(call.caller);
+    let mut view = View::asked(&call, eyes, call.caller.user(), &include).with_points(bucket);
+    let is_own = match eyes {
+        Eyes::Key => true,
+        Eyes::User(user) => query.user_id == Some(user),
+        Eyes::Nobody => false,
+    };
+    if is_own && query.user_id.is_some() {
+        view = view.with_deleted();
+    }
+    let with_entity = include.has("entity") || include.has("space");
+    let search = Search {
+        project: call.project.id,
+        sort: query.sort(),
+        entity: query.entity_id,
+        parent: query.parent_id,
+        source: query.source_id.clone().filter(|_| with_entity),
+        author: query.user_id,
+        only_live: query.user_id.is_some() && !is_own,
+        without_deleted: call.version == Version::V6,
+    };
+    let is_quick = search.is_quick(page);
+    let list = move |c: &db::Conn<'_>| search.show(c, page, &view);
+    let db = &call.app.db;
+    let page = if is_quick { db.read(list).await? } else { db.read_slow(list).await? };
+    let is_deprecated =
+        call.version == Version::V8 && matches!(query.sort_by, SortBy::New | SortBy::Old);
+    Ok(MaybeDeprecated { reply: Json(page), is_deprecated })
+}

@@ -1,0 +1,195 @@
+//! Comments: what users say about an entity, and to each other below it. Reactions to them are in
+//! `features/reactions`.
+
+pub mod counters;
+mod create;
+mod delete;
+mod fetch;
+pub mod forget;
+pub mod list;
+pub mod marking;
+pub mod model;
+mod notices;
+pub mod removal;
+mod row;
+mod rules;
+pub mod show;
+pub mod store;
+mod target;
+mod top;
+mod update;
+
+pub use top::top_comments;
+
+use http::Method;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::error::{Fault, Result};
+use crate::features::projects::Bundle;
+use crate::features::users;
+use crate::http::include::Include;
+use crate::http::input::Invalid;
+use crate::http::limits::RateLimit;
+use crate::http::operation::{ActsAs, Operation};
+use crate::ids::CommentId;
+
+pub const NOT_FOUND: Fault = Fault::new(404, "comment/not-found", "Comment not found");
+pub const INVALID_QUERY: Fault = Fault::new(400, "comment/invalid-query", "Invalid query");
+const INVALID_BODY: Fault = Fault::new(400, "comment/invalid-body", "Invalid body");
+const INVALID_PARAMS: Fault = Fault::new(400, "comment/invalid-params", "Invalid comment id");
+const MISSING_COMMENT_ID: Fault =
+    Fault::new(400, "comment/missing-comment-id", "Missing comment ID");
+const MISSING_ENTITY_ID: Fault = Fault::new(400, "comment/missing-entity-id", "Missing entity ID");
+const MISSING_USER_ID: Fault = Fault::new(400, "comment/missing-user-id", "Missing user ID");
+const MISSING_CONTENT: Fault =
+    Fault::new(400, "comment/missing-content", "Content, a gif or attachments are required");
+const INVALID_TIMESTAMP: Fault = Fault::new(400, "comment/invalid-timestamp", "Invalid timestamp");
+const INVALID_PARENT: Fault =
+    Fault::new(400, "comment/invalid-parent", "The parent belongs to another entity");
+const ENTITY_NOT_FOUND: Fault = Fault::new(404, "comment/entity-not-found", "Entity not found");
+const PARENT_NOT_FOUND: Fault =
+    Fault::new(404, "comment/parent-not-found", "Parent comment not found");
+const REFERENCED_NOT_FOUND: Fault =
+    Fault::new(404, "comment/referenced-comment-not-found", "Referenced comment not found");
+const FORBIDDEN: Fault =
+    Fault::new(403, "comment/forbidden", "Not authorized to update this comment");
+const NOT_AUTHORIZED: Fault =
+    Fault::new(403, "comment/not-authorized", "Not authorized to delete this comment");
+const ALREADY_DELETED: Fault =
+    Fault::new(404, "comment/already-deleted", "Comment was deleted already");
+
+pub const INVALID: Invalid =
+    Invalid { params: INVALID_PARAMS, query: INVALID_QUERY, ..Invalid::all(INVALID_BODY) };
+
+/// A key acts as the user it names; whom a token names does not matter.
+pub const ACTS_AS: ActsAs = ActsAs {
+    parameter: "userId",
+    missing: MISSING_USER_ID,
+    unknown: users::NOT_FOUND,
+    other: None,
+};
+
+/// What an author earns by a comment, and gives back by deleting it.
+const POINTS: i64 = 2;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CommentPath {
+    pub comment_id: CommentId,
+}
+
+/// Unlike elsewhere, a name that is not known is refused.
+fn check_include(include: &Include) -> Result<()> {
+    match include.unknown(&["user", "entity", "space", "parent", "grants"]) {
+        Some(name) => Err(INVALID_QUERY.because(format!("include: {name} is not known"))),
+        None => Ok(()),
+    }
+}
+
+pub fn operations() -> Vec<Operation> {
+    let mut operations = reads();
+    operations.extend(writes());
+    let mut operations: Vec<Operation> =
+        operations.into_iter().map(|one| one.bundle(Bundle::Comments)).collect();
+    operations.push(
+        Operation::new(
+            Method::GET,
+            "/entities/{entityId}/top-comment",
+            "Fetch Top Comment",
+            "entity",
+            crate::features::entities::INVALID,
+            top::fetch_top_comment,
+        )
+        .bundle(Bundle::Entities)
+        .rate(RateLimit::per_5_minutes(1000)),
+    );
+    operations
+}
+
+fn reads() -> Vec<Operation> {
+    let (get, feature) = (Method::GET, "comment");
+    vec![
+        Operation::new(
+            get.clone(),
+            "/comments",
+            "Fetch Many Comments",
+            feature,
+            INVALID,
+            list::fetch_many,
+        ),
+        Operation::new(
+            get.clone(),
+            "/comments/by-foreign-id",
+            "Fetch Comment by Foreign ID",
+            feature,
+            INVALID,
+            fetch::by_foreign_id,
+        )
+        .errors(&[NOT_FOUND]),
+        Operation::new(
+            get,
+            "/comments/{commentId}",
+            "Fetch Comment",
+            feature,
+            INVALID,
+            fetch::by_id,
+        )
+        .errors(&[NOT_FOUND]),
+    ]
+}
+
+fn writes() -> Vec<Operation> {
+    let (post, patch, delete) = (Method::POST, Method::PATCH, Method::DELETE);
+    let feature = "comment";
+    // An id that is none is as good as no id.
+    let no_id = Invalid { params: MISSING_COMMENT_ID, ..INVALID };
+    vec![
+        Operation::new(
+            post,
+            "/comments",
+            "Create Comment",
+            feature,
+            INVALID,
+            create::create_comment,
+        )
+        .rate(RateLimit::per_5_minutes(100))
+        .acts_as(ACTS_AS)
+        .errors(&[
+            MISSING_ENTITY_ID,
+            MISSING_CONTENT,
+            MISSING_USER_ID,
+            INVALID_TIMESTAMP,
+            INVALID_PARENT,
+            ENTITY_NOT_FOUND,
+            PARENT_NOT_FOUND,
+            REFERENCED_NOT_FOUND,
+        ]),
+        Operation::new(
+            patch,
+            "/comments/{commentId}",
+            "Update Comment",
+            feature,
+            INVALID,
+            update::update_comment,
+        )
+        .errors(&[FORBIDDEN, NOT_FOUND]),
+        Operation::new(
+            delete.clone(),
+            "/comments/{commentId}",
+            "Delete Comment",
+            feature,
+            no_id,
+            delete::delete_comment,
+        )
+        .errors(&[NOT_AUTHORIZED, NOT_FOUND, ALREADY_DELETED]),
+        Operation::new(
+            delete,
+            "/comments",
+            "Delete Comment without an ID",
+            feature,
+            no_id,
+            delete::delete_nothing,
+        ),
+    ]
+}

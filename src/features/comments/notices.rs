@@ -1,0 +1,89 @@
+//! What a comment tells others: the author of what it answers, and everybody it mentions; each of
+//! them once, by whatever concerns them most.
+
+use db::Tx;
+use serde_json::{Map, Value, json};
+
+use crate::app::App;
+use crate::error::Result;
+use crate::features::comments::store::CommentRow;
+use crate::features::entities::notices::{initiator, quoted, small_metadata, subject};
+use crate::features::entities::rules::to_json;
+use crate::features::entities::store::EntityRow;
+use crate::features::notifications::{self, Notification};
+use crate::features::projects::{Bundle, Project};
+use crate::features::users::store as users;
+use crate::ids::{NotificationId, UserId, new_id};
+use crate::time::Timestamp;
+
+pub const OPEN_COMMENT: &str = "open-comment";
+
+/// The comment a notification is about, beside its entity.
+pub fn about(keys: &mut Map<String, Value>, comment: &CommentRow) {
+    keys.insert("commentId".to_owned(), json!(comment.id));
+    keys.insert("commentForeignId".to_owned(), comment.foreign_id.clone().into());
+    keys.insert("commentContent".to_owned(), quoted(comment.content.as_deref()));
+    keys.insert("commentMetadata".to_owned(), small_metadata(&comment.metadata));
+}
+
+/// A comment that was just created.
+#[derive(Debug, Clone, Copy)]
+pub struct News<'a> {
+    pub entity: &'a EntityRow,
+    pub comment: &'a CommentRow,
+    pub parent: Option<&'a CommentRow>,
+    pub mentioned: &'a [UserId],
+}
+
+pub fn commented(
+    tx: &Tx<'_>,
+    app: &App,
+    project: &Project,
+    news: News<'_>,
+    now: Timestamp,
+) -> Result<()> {
+    let Some(author) = news.comment.user_id.filter(|_| project.has(Bundle::Notifications)) else {
+        return Ok(());
+    };
+    let recipients = recipients(author, news);
+    if recipients.is_empty() {
+        return Ok(());
+    }
+    let Some(author) = users::find(tx, project.id, author)? else { return Ok(()) };
+    let told = recipients.into_iter().map(|(user, kind)| {
+        let mut keys = subject(news.entity);
+        about(&mut keys, news.comment);
+        if let Some(parent) = news.parent.filter(|_| kind == REPLY) {
+            about(&mut keys, parent);
+            keys.insert("replyId".to_owned(), json!(news.comment.id));
+            keys.insert("replyContent".to_owned(), quoted(news.comment.content.as_deref()));
+        }
+        initiator(&mut keys, &author);
+        Notification {
+            id: NotificationId(new_id(now, &app.random)),
+            user,
+            kind,
+            action: OPEN_COMMENT,
+            metadata: to_json(&keys).into(),
+        }
+    });
+    notifications::add(tx, project.id, now, &told.collect::<Vec<_>>())
+}
+
+const REPLY: &str = "comment-reply";
+
+/// Whom the comment concerns, most of all first; nobody twice, and not its author.
+fn recipients(author: UserId, news: News<'_>) -> Vec<(UserId, &'static str)> {
+    let answered = match news.parent {
+        Some(parent) => parent.user_id.map(|user| (user, REPLY)),
+        None => news.entity.user_id.map(|user| (user, "entity-comment")),
+    };
+    let mentioned = news.mentioned.iter().map(|user| (*user, "comment-mention"));
+    let mut recipients: Vec<(UserId, &'static str)> = Vec::new();
+    for (user, kind) in answered.into_iter().chain(mentioned) {
+        if user != author && recipients.iter().all(|(told, _)| *told != user) {
+            recipients.push((user, kind));
+        }
+    }
+    recipients
+}

@@ -1,0 +1,143 @@
+//! A comment as it is stored: the narrow row and its body together, and what decides who sees it.
+
+use db::JsonText;
+
+use crate::features::entities::visibility::Eyes;
+use crate::features::reactions::ReactionCounts;
+use crate::ids::{CommentId, EntityId, SpaceId, UserId};
+use crate::time::Timestamp;
+
+/// What a moderator has taken away.
+pub const REMOVED: &str = "removed";
+
+db::row! {
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct CommentRow {
+        pub id: CommentId,
+        pub foreign_id: Option<String>,
+        pub entity_id: EntityId,
+        pub space_id: Option<SpaceId>,
+        pub user_id: Option<UserId>,
+        pub parent_id: Option<CommentId>,
+        pub referenced_id: Option<CommentId>,
+        pub upvote_count: i64,
+        pub downvote_count: i64,
+        pub like_count: i64,
+        pub love_count: i64,
+        pub wow_count: i64,
+        pub sad_count: i64,
+        pub angry_count: i64,
+        pub funny_count: i64,
+        pub replies_count: i64,
+        pub moderation_status: Option<String>,
+        pub moderated_at: Option<Timestamp>,
+        pub moderated_by_id: Option<UserId>,
+        pub moderated_by_type: Option<String>,
+        pub moderation_reason: Option<String>,
+        pub created_at: Timestamp,
+        pub updated_at: Timestamp,
+        pub parent_deleted_at: Option<Timestamp>,
+        pub user_deleted_at: Option<Timestamp>,
+        pub content: Option<String>,
+        pub gif: Option<JsonText>,
+        pub mentions: JsonText,
+        pub attachments: JsonText,
+        pub metadata: JsonText,
+        pub entity_is_listed: bool,
+        pub entity_user_id: Option<UserId>,
+    }
+}
+
+impl CommentRow {
+    pub fn reactions(&self) -> ReactionCounts {
+        ReactionCounts {
+            upvote: self.upvote_count,
+            downvote: self.downvote_count,
+            like: self.like_count,
+            love: self.love_count,
+            wow: self.wow_count,
+            sad: self.sad_count,
+            angry: self.angry_count,
+            funny: self.funny_count,
+        }
+    }
+
+    pub fn set_reactions(&mut self, counts: ReactionCounts) {
+        let ReactionCounts { upvote, downvote, like, love, wow, sad, angry, funny } = counts;
+        (self.upvote_count, self.downvote_count) = (upvote, downvote);
+        (self.like_count, self.love_count) = (like, love);
+        (self.wow_count, self.sad_count) = (wow, sad);
+        (self.angry_count, self.funny_count) = (angry, funny);
+    }
+
+    pub fn is_removed(&self) -> bool {
+        self.moderation_status.as_deref() == Some(REMOVED)
+    }
+
+    /// Neither deleted by its author nor removed by a moderator: it can be answered and reacted to.
+    pub fn is_live(&self) -> bool {
+        self.user_deleted_at.is_none() && !self.is_removed()
+    }
+
+    /// Counts among the answers to the entity.
+    pub fn is_counted(&self) -> bool {
+        self.user_deleted_at.is_none() && self.parent_deleted_at.is_none()
+    }
+
+    pub fn is_by(&self, eyes: Eyes) -> bool {
+        matches!(eyes, Eyes::User(user) if self.user_id == Some(user))
+    }
+
+    /// Whether it is there at all for these eyes: as its entity is.
+    pub fn is_seen_by(&self, eyes: Eyes) -> bool {
+        is_open(eyes, self.entity_is_listed, self.entity_user_id)
+    }
+}
+
+/// Whether the comments of an entity are there for these eyes: of one that is listed for everybody,
+/// of a draft or a removed one for whom it belongs to.
+pub fn is_open(eyes: Eyes, is_listed: bool, author: Option<UserId>) -> bool {
+    match eyes {
+        Eyes::Key => true,
+        Eyes::User(user) => is_listed || author == Some(user),
+        Eyes::Nobody => is_listed,
+    }
+}
+
+/// A comment of nobody, with nothing in it.
+pub fn blank(id: CommentId, entity: EntityId, now: Timestamp) -> CommentRow {
+    CommentRow {
+        id,
+        foreign_id: None,
+        entity_id: entity,
+        space_id: None,
+        user_id: None,
+        parent_id: None,
+        referenced_id: None,
+        upvote_count: 0,
+        downvote_count: 0,
+        like_count: 0,
+        love_count: 0,
+        wow_count: 0,
+        sad_count: 0,
+        angry_count: 0,
+        funny_count: 0,
+        replies_count: 0,
+        moderation_status: None,
+        moderated_at: None,
+        moderated_by_id: None,
+        moderated_by_type: None,
+        moderation_reason: None,
+        created_at: now,
+        updated_at: now,
+        parent_deleted_at: None,
+        user_deleted_at: None,
+        content: None,
+        gif: None,
+        mentions: JsonText("[]".to_owned()),
+        attachments: JsonText("[]".to_owned()),
+        metadata: JsonText("{}".to_owned()),
+        entity_is_listed: true,
+        entity_user_id: None,
+    }
+}

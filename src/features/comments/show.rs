@@ -1,0 +1,203 @@
+//! From rows to what a caller sees of them: a constant number of statements, however many rows
+//! and whatever is included. What is gone for whoever looks is shown as a placeholder.
+
+use std::collections::HashMap;
+
+use db::Conn;
+use uuid::Uuid;
+
+use crate::error::{Error, Result};
+use crate::features::comments::model::Comment;
+use crate::features::comments::store::{self, CommentRow};
+use crate::features::entities;
+use crate::features::entities::model::Grants;
+use crate::features::entities::visibility::Eyes;
+use crate::features::reactions::{self, ReactionType};
+use crate::features::storage::signed::Links;
+use crate::features::users::model::User;
+use crate::features::users::reputation::{self, Bucket};
+use crate::features::users::store as users;
+use crate::http::include::Include;
+use crate::http::operation::Call;
+use crate::http::version::Version;
+use crate::ids::{EntityId, ProjectId, UserId};
+
+/// What of comments is shown, and to whom.
+#[derive(Debug, Clone)]
+pub struct View {
+    project: ProjectId,
+    pub eyes: Eyes,
+    /// Who looks; a key and an anonymous caller are nobody.
+    viewer: Option<UserId>,
+    version: Version,
+    user: bool,
+    grants: bool,
+    /// How the entity is shown, if it is.
+    entity: Option<entities::show::View>,
+    bucket: Option<Bucket>,
+    /// The viewer's reaction, where it is known already.
+    own: Option<Option<ReactionType>>,
+    /// Authors see their names on what they deleted.
+    shows_deleted: bool,
+    links: Links,
+}
+
+impl View {
+    /// As asked for by `include`.
+    pub fn asked<A>(call: &Call<A>, eyes: Eyes, viewer: Option<UserId>, include: &Include) -> Self {
+        let with_entity = include.has("entity") || include.has("space");
+        View {
+            project: call.project.id,
+            eyes,
+            viewer,
+            version: call.version,
+            // The oldest version knows no `include` and always shows the author.
+            user: include.has("user") || call.version == Version::V6,
+            grants: include.has("grants"),
+            entity: with_entity
+                .then(|| entities::show::View::asked(call, viewer, &include.only("space"))),
+            bucket: None,
+            own: None,
+            shows_deleted: false,
+            links: call.links(),
+        }
+    }
+
+    /// As in replies to writes: with the author.
+    pub fn written<A>(call: &Call<A>, eyes: Eyes, viewer: Option<UserId>) -> Self {
+        View { user: true, ..View::asked(call, eyes, viewer, &Include::default()) }
+    }
+
+    pub fn with_own(self, reaction: Option<ReactionType>) -> Self {
+        View { own: Some(reaction), ..self }
+    }
+
+    pub fn with_points(self, bucket: Option<Bucket>) -> Self {
+        View { bucket, ..self }
+    }
+
+    /// For a list of the author's own.
+    pub fn with_deleted(self) -> Self {
+        View { shows_deleted: true, ..self }
+    }
+
+    pub fn with_user(self) -> Self {
+        View { user: true, ..self }
+    }
+
+    pub fn comment(&self, c: &Conn<'_>, row: CommentRow) -> Result<Comment> {
+        let mut comments = self.comments(c, vec![row])?;
+        comments.pop().ok_or_else(|| Error::internal("the comment was not shown"))
+    }
+
+    /// With the comment it answers, which is null where there is none or none to be seen.
+    pub fn with_parent(&self, c: &Conn<'_>, row: CommentRow) -> Result<Comment> {
+        let parent = row.parent_id.map(|id| store::find(c, self.project, id)).transpose()?;
+        // Both at once: what they share is read once.
+        let mut rows = vec![row];
+        rows.extend(parent.flatten().filter(|parent| self.may_see(parent)));
+        let mut shown = self.comments(c, rows)?.into_iter();
+        let mut comment =
+            shown.next().ok_or_else(|| Error::internal("the comment was not shown"))?;
+        comment.parent_comment = Some(shown.next().map(Box::new));
+        Ok(comment)
+    }
+
+    /// Whether it is there for whoever looks.
+    pub fn may_see(&self, row: &CommentRow) -> bool {
+        // The oldest version has no placeholders of what an author deleted.
+        let is_there = self.version != Version::V6 || row.user_deleted_at.is_none();
+        is_there && row.is_seen_by(self.eyes)
+    }
+
+    pub fn comments(&self, c: &Conn<'_>, rows: Vec<CommentRow>) -> Result<Vec<Comment>> {
+        let project = self.project;
+        let ids: Vec<Uuid> = rows.iter().map(|row| row.id.0).collect();
+        let mut comments = rows
+            .into_iter()
+            .map(|row| {
+                let is_placeholder = self.hides(&row);
+                let mut comment = Comment::new(project, row)?;
+                if is_placeholder {
+                    comment.strip();
+                }
+                Ok(comment)
+            })
+            .collect::<Result<Vec<_>>>()?;
+        if self.user {
+            self.add_authors(c, &mut comments)?;
+        }
+        if let Some(viewer) = self.viewer {
+            let stored = match self.own {
+                Some(_) => HashMap::new(),
+                None => reactions::store::of_user(c, project, viewer, ids.clone())?,
+            };
+            for comment in &mut comments {
+                let own = self.own.unwrap_or_else(|| stored.get(&comment.id.0).copied());
+                comment.user_reaction = Some(own);
+            }
+        }
+        for comment in &mut comments {
+            comment.grants = self.grants.then(Grants::default);
+        }
+        if let Some(view) = &self.entity {
+            add_entities(c, project, view, &mut comments)?;
+        }
+        if self.version == Version::V6 {
+            let mut votes = reactions::store::votes(c, project, ids)?;
+            for comment in &mut comments {
+                (comment.upvotes, comment.downvotes) =
+                    votes.remove(&comment.id.0).unwrap_or_default();
+            }
+        }
+        Ok(comments)
+    }
+
+    /// Whether only a placeholder is shown.
+    fn hides(&self, row: &CommentRow) -> bool {
+        let is_own = self.eyes == Eyes::Key || row.is_by(self.eyes);
+        match (row.user_deleted_at, row.is_removed()) {
+            (Some(_), _) => !(is_own && self.shows_deleted),
+            (None, true) => !is_own,
+            (None, false) => false,
+        }
+    }
+
+    fn add_authors(&self, c: &Conn<'_>, comments: &mut [Comment]) -> Result<()> {
+        let mut ids: Vec<UserId> = comments.iter().filter_map(|comment| comment.user_id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let authors = users::find_all(c, self.project, &ids)?;
+        let authors: HashMap<UserId, _> = authors.iter().map(|row| (row.id, row)).collect();
+        for comment in comments.iter_mut() {
+            let author = comment.user_id.and_then(|id| authors.get(&id));
+            comment.user = Some(author.map(|row| User::public(&self.links, row)).transpose()?);
+        }
+        let Some(bucket) = self.bucket else { return Ok(()) };
+        let shown = comments.iter_mut().filter_map(|comment| {
+            Some(comment.user.as_mut()?.as_mut()?.points_in(bucket.of(comment.space_id)))
+        });
+        reputation::add_points(c, self.project, shown.collect())
+    }
+}
+
+fn add_entities(
+    c: &Conn<'_>,
+    project: ProjectId,
+    view: &entities::show::View,
+    comments: &mut [Comment],
+) -> Result<()> {
+    let mut ids: Vec<EntityId> = comments.iter().map(|comment| comment.entity_id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let rows = entities::store::find_all(c, project, &ids)?;
+    let row_of = |comment: &Comment| rows.iter().find(|row| row.id == comment.entity_id).cloned();
+    // An entity is shown once for each of its comments on the page.
+    let shown = view.entities(c, comments.iter().filter_map(row_of).collect())?;
+    let mut shown = shown.into_iter().peekable();
+    for comment in comments {
+        let entity = shown.next_if(|entity| entity.id == comment.entity_id);
+        comment.entity = Some(entity.map(Box::new));
+    }
+    Ok(())
+}

@@ -1,0 +1,234 @@
+//! The SQL about comments and their bodies. Lists are in `list/`, what a deletion does to the
+//! answers in `marking.rs`.
+
+use db::{Conn, Tx, args};
+
+use crate::error::{Error, Result};
+pub use crate::features::comments::row::CommentRow;
+use crate::features::reactions::ReactionCounts;
+use crate::features::users;
+use crate::ids::{CommentId, EntityId, ProjectId, UserId};
+use crate::time::Timestamp;
+
+/// `SELECT` of a whole comment, followed by what selects it. Deleted ones are never found, nor are
+/// those of a deleted entity.
+macro_rules! select_comment {
+    ($rest:literal) => {
+        concat!(
+            "SELECT c.id, c.foreign_id, c.entity_id, c.space_id, c.user_id, c.parent_id,
+                c.referenced_id, c.upvote_count, c.downvote_count, c.like_count, c.love_count,
+                c.wow_count, c.sad_count, c.angry_count, c.funny_count, c.replies_count,
+                c.moderation_status, c.moderated_at, c.moderated_by_id, c.moderated_by_type,
+                c.moderation_reason, c.created_at, c.updated_at, c.parent_deleted_at,
+                c.user_deleted_at, b.content, b.gif, b.mentions, b.attachments, b.metadata,
+                e.is_listed AS entity_is_listed, e.user_id AS entity_user_id
+             FROM comments c
+                JOIN comment_bodies b ON b.project_id = c.project_id AND b.id = c.id
+                JOIN entities e ON e.project_id = c.project_id AND e.id = c.entity_id
+             WHERE c.project_id = $1 AND c.deleted_at IS NULL AND e.deleted_at IS NULL ",
+            $rest
+        )
+    };
+}
+
+/// As for entities, but below zero without votes: these sort last on both engines.
+macro_rules! comment_controversy {
+    ($up:literal, $down:literal) => {
+        concat!("COALESCE(", crate::features::entities::store::controversy!($up, $down), ", -1)")
+    };
+}
+pub(crate) use comment_controversy;
+
+db::statements! {
+    query FIND -> CommentRow = select_comment!("AND c.id = $2");
+    /// The entity is not held: whoever needs it holds it first.
+    query FIND_FOR_UPDATE -> CommentRow = select_comment!("AND c.id = $2 {for_update_of_c}");
+    query FIND_ALL -> CommentRow = select_comment!("AND c.id {any}($2)");
+    query FIND_BY_FOREIGN_ID -> CommentRow =
+        select_comment!("AND c.foreign_id = $2 ORDER BY c.created_at, c.id LIMIT $3");
+    query ENTITY_OF -> EntityId =
+        "SELECT entity_id FROM comments WHERE project_id = $1 AND id = $2 AND deleted_at IS NULL";
+    command INSERT =
+        "INSERT INTO comments (project_id, id, foreign_id, entity_id, space_id, user_id, parent_id,
+            thread_id, referenced_id, upvote_count, downvote_count, like_count, love_count,
+            wow_count, sad_count, angry_count, funny_count, balance, controversy, replies_count,
+            answers_count, created_at, updated_at, parent_deleted_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, 0, 0, $10, $11,
+            $12)";
+    command INSERT_BODY =
+        "INSERT INTO comment_bodies (project_id, id, content, gif, mentions, attachments, metadata)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)";
+    command INSERT_MENTION =
+        "INSERT INTO comment_mentions (project_id, user_id, comment_id) VALUES ($1, $2, $3)
+         ON CONFLICT DO NOTHING";
+    command COUNT_ON_ENTITY =
+        "UPDATE entities SET replies_count = replies_count + $3,
+            comments_count = comments_count + $4, top_comments_count = top_comments_count + $5
+         WHERE project_id = $1 AND id = $2";
+    command COUNT_ON_PARENT =
+        "UPDATE comments SET replies_count = replies_count + $3, answers_count = answers_count + $4
+         WHERE project_id = $1 AND id = $2";
+    command UPDATE =
+        "UPDATE comments SET updated_at = $3 WHERE project_id = $1 AND id = $2";
+    command UPDATE_BODY =
+        "UPDATE comment_bodies SET content = $3, metadata = $4 WHERE project_id = $1 AND id = $2";
+    command HIDE = "UPDATE comments SET deleted_at = $3 WHERE project_id = $1 AND id = $2";
+    command EMPTY = "UPDATE comments SET user_deleted_at = $3 WHERE project_id = $1 AND id = $2";
+    command EMPTY_BODY =
+        "UPDATE comment_bodies SET content = NULL, gif = NULL, mentions = '[]', attachments = '[]'
+         WHERE project_id = $1 AND id = $2";
+    command FORGET_MENTIONS =
+        "DELETE FROM comment_mentions WHERE project_id = $1 AND comment_id = $2";
+    command CHANGE_REACTIONS = concat!(
+        "UPDATE comments SET upvote_count = upvote_count + $3, downvote_count = downvote_count + $4,
+            like_count = like_count + $5, love_count = love_count + $6, wow_count = wow_count + $7,
+            sad_count = sad_count + $8, angry_count = angry_count + $9,
+            funny_count = funny_count + $10, balance = balance + $3 - $4,
+            controversy = ", comment_controversy!("upvote_count + $3", "downvote_count + $4"), "
+         WHERE project_id = $1 AND id = $2");
+    /// The best of each entity: most upvotes, then the oldest.
+    query BEST -> CommentRow = select_comment!("AND c.id IN
+        (SELECT (SELECT t.id FROM comments t
+                 WHERE t.project_id = $1 AND t.entity_id = o.id AND t.deleted_at IS NULL
+                    AND t.user_deleted_at IS NULL AND t.parent_deleted_at IS NULL
+                    AND (t.moderation_status IS NULL OR t.moderation_status <> 'removed')
+                 ORDER BY t.upvote_count DESC, t.created_at, t.id LIMIT 1)
+         FROM entities o WHERE o.project_id = $1 AND o.id {any}($2))");
+}
+
+pub fn find(c: &Conn<'_>, project: ProjectId, id: CommentId) -> Result<Option<CommentRow>> {
+    Ok(c.opt(&FIND, args![project, id])?)
+}
+
+/// Held until the transaction ends.
+pub fn find_for_update(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: CommentId,
+) -> Result<Option<CommentRow>> {
+    Ok(tx.opt(&FIND_FOR_UPDATE, args![project, id])?)
+}
+
+/// Those of the ids that are there, in the order of the ids.
+pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[CommentId]) -> Result<Vec<CommentRow>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut rows = c.all(&FIND_ALL, args![project, CommentId::list(ids)])?;
+    rows.sort_by_cached_key(|row| ids.iter().position(|id| *id == row.id));
+    Ok(rows)
+}
+
+/// The oldest first, and not more than these.
+pub fn find_by_foreign_id(
+    c: &Conn<'_>,
+    project: ProjectId,
+    foreign_id: &str,
+    limit: i64,
+) -> Result<Vec<CommentRow>> {
+    Ok(c.all(&FIND_BY_FOREIGN_ID, args![project, foreign_id, limit])?)
+}
+
+/// The entity that the comment is about, which never changes.
+pub fn entity_of(c: &Conn<'_>, project: ProjectId, id: CommentId) -> Result<Option<EntityId>> {
+    Ok(c.opt(&ENTITY_OF, args![project, id])?)
+}
+
+/// The comment on top of each of the entities, where there is one.
+pub fn best(c: &Conn<'_>, project: ProjectId, entities: &[EntityId]) -> Result<Vec<CommentRow>> {
+    if entities.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(c.all(&BEST, args![project, EntityId::list(entities)])?)
+}
+
+pub fn insert(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    row: &CommentRow,
+    mentioned: &[UserId],
+) -> Result<()> {
+    let thread = row.parent_id.map_or(row.entity_id.0, |parent| parent.0);
+    let inserted = tx.execute(
+        &INSERT,
+        args![
+            project,
+            row.id,
+            &row.foreign_id,
+            row.entity_id,
+            row.space_id,
+            row.user_id,
+            row.parent_id,
+            thread,
+            row.referenced_id,
+            row.created_at,
+            row.updated_at,
+            row.parent_deleted_at
+        ],
+    );
+    // The author was deleted a moment ago.
+    inserted.map_err(|error| Error::from(error).on_foreign_key(users::NOT_FOUND))?;
+    let (content, gif) = (&row.content, row.gif.as_ref());
+    let (mentions, attachments) = (&row.mentions, &row.attachments);
+    let body = args![project, row.id, content, gif, mentions, attachments, &row.metadata];
+    tx.later(&INSERT_BODY, body)?;
+    for user in mentioned {
+        tx.later(&INSERT_MENTION, args![project, *user, row.id])?;
+    }
+    Ok(())
+}
+
+/// How a comment that came or went changes the counts above it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counted {
+    /// Live answers of the entity, at every depth.
+    pub live: i64,
+    /// Live answers of the parent.
+    pub direct: i64,
+    /// Entries of the lists it is in.
+    pub listed: i64,
+}
+
+pub fn count(tx: &Tx<'_>, project: ProjectId, row: &CommentRow, by: Counted) -> Result<()> {
+    let Counted { live, direct, listed } = by;
+    let top = if row.parent_id.is_none() { listed } else { 0 };
+    tx.later(&COUNT_ON_ENTITY, args![project, row.entity_id, live, listed, top])?;
+    match row.parent_id {
+        Some(parent) => Ok(tx.later(&COUNT_ON_PARENT, args![project, parent, direct, listed])?),
+        None => Ok(()),
+    }
+}
+
+/// Takes so many live answers off an entity.
+pub fn uncount_live(tx: &Tx<'_>, project: ProjectId, entity: EntityId, by: i64) -> Result<()> {
+    Ok(tx.later(&COUNT_ON_ENTITY, args![project, entity, -by, 0, 0])?)
+}
+
+pub fn update(tx: &Tx<'_>, project: ProjectId, row: &CommentRow) -> Result<()> {
+    tx.later(&UPDATE, args![project, row.id, row.updated_at])?;
+    Ok(tx.later(&UPDATE_BODY, args![project, row.id, &row.content, &row.metadata])?)
+}
+
+/// Out of sight for good.
+pub fn hide(tx: &Tx<'_>, project: ProjectId, id: CommentId, now: Timestamp) -> Result<()> {
+    Ok(tx.later(&HIDE, args![project, id, now])?)
+}
+
+/// A placeholder stays, with nothing in it.
+pub fn empty(tx: &Tx<'_>, project: ProjectId, id: CommentId, now: Timestamp) -> Result<()> {
+    tx.later(&EMPTY, args![project, id, now])?;
+    tx.later(&EMPTY_BODY, args![project, id])?;
+    Ok(tx.later(&FORGET_MENTIONS, args![project, id])?)
+}
+
+/// Adds to (or takes from) each count.
+pub fn change_reactions(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: CommentId,
+    by: ReactionCounts,
+) -> Result<()> {
+    let ReactionCounts { upvote, downvote, like, love, wow, sad, angry, funny } = by;
+    let args = args![project, id, upvote, downvote, like, love, wow, sad, angry, funny];
+    Ok(tx.later(&CHANGE_REACTIONS, args)?)
+}

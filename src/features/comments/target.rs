@@ -1,0 +1,109 @@
+//! A comment as something to react to.
+
+use db::{Conn, Tx};
+use serde_json::{Map, Value};
+
+use crate::auth::caller::Actor;
+use crate::error::{Fault, Result};
+use crate::features::comments::model::Comment;
+use crate::features::comments::show::View;
+use crate::features::comments::store::{self, CommentRow};
+use crate::features::comments::{CommentPath, INVALID_QUERY, NOT_FOUND, notices};
+use crate::features::entities;
+use crate::features::entities::visibility::Eyes;
+use crate::features::projects::{Bundle, Project};
+use crate::features::reactions::target::{Faults, NoticeTypes, Target, TargetId};
+use crate::features::reactions::{ReactionCounts, ReactionType};
+use crate::http::operation::Call;
+use crate::ids::{CommentId, ProjectId, SpaceId, UserId};
+
+fn comment_id(id: TargetId) -> CommentId {
+    CommentId(id.uuid())
+}
+
+impl Target for CommentRow {
+    type Path = CommentPath;
+    type View = View;
+    type Shown = Comment;
+
+    const FAULTS: Faults = Faults {
+        not_found: NOT_FOUND,
+        invalid_query: INVALID_QUERY,
+        already_upvoted: Fault::new(
+            409,
+            "comment/already-upvoted",
+            "User already upvoted comment.",
+        ),
+        already_downvoted: Fault::new(
+            409,
+            "comment/already-downvoted",
+            "User already downvoted comment.",
+        ),
+        not_upvoted: Fault::new(409, "comment/not-upvoted", "User has not upvoted comment."),
+        not_downvoted: Fault::new(409, "comment/not-downvoted", "User has not downvoted comment."),
+    };
+    const NOTICES: NoticeTypes = NoticeTypes {
+        action: notices::OPEN_COMMENT,
+        upvote: "comment-upvote",
+        reaction: "comment-reaction",
+        milestone_specific: "comment-reaction-milestone-specific",
+        milestone_total: "comment-reaction-milestone-total",
+    };
+
+    fn require(project: &Project) -> Result<()> {
+        project.require(Bundle::Reactions)
+    }
+
+    fn named(path: &CommentPath) -> TargetId {
+        TargetId::Comment(path.comment_id)
+    }
+
+    fn hold(tx: &Tx<'_>, project: ProjectId, id: TargetId, eyes: Eyes) -> Result<Option<Self>> {
+        let held = store::find_for_update(tx, project, comment_id(id))?;
+        Ok(held.filter(|row| row.is_live() && row.is_seen_by(eyes)))
+    }
+
+    /// A placeholder still tells who reacted.
+    fn find(c: &Conn<'_>, project: ProjectId, id: TargetId, eyes: Eyes) -> Result<Option<Self>> {
+        Ok(store::find(c, project, comment_id(id))?.filter(|row| row.is_seen_by(eyes)))
+    }
+
+    fn id(&self) -> TargetId {
+        TargetId::Comment(self.id)
+    }
+
+    fn author(&self) -> Option<UserId> {
+        self.user_id
+    }
+
+    fn space(&self) -> Option<SpaceId> {
+        self.space_id
+    }
+
+    fn reactions(&self) -> ReactionCounts {
+        self.reactions()
+    }
+
+    fn set_reactions(&mut self, counts: ReactionCounts) {
+        self.set_reactions(counts);
+    }
+
+    fn change_reactions(&self, tx: &Tx<'_>, project: ProjectId, by: ReactionCounts) -> Result<()> {
+        store::change_reactions(tx, project, self.id, by)
+    }
+
+    fn subject(&self, c: &Conn<'_>, project: ProjectId) -> Result<Map<String, Value>> {
+        let entity = entities::store::find(c, project, self.entity_id)?;
+        let mut keys = entity.as_ref().map(entities::notices::subject).unwrap_or_default();
+        notices::about(&mut keys, self);
+        Ok(keys)
+    }
+
+    fn view(call: &Call<Actor>) -> View {
+        View::written(call, Eyes::from(&call.caller), Some(call.caller.user))
+    }
+
+    fn show(self, view: &View, c: &Conn<'_>, own: Option<ReactionType>) -> Result<Comment> {
+        view.clone().with_own(own).comment(c, self)
+    }
+}

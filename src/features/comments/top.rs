@@ -1,0 +1,69 @@
+//! Fetch Top Comment, and the comment on top of each entity of a list.
+
+use std::collections::HashMap;
+
+use db::Conn;
+
+use crate::auth::caller::OptionalViewer;
+use crate::error::Result;
+use crate::features::comments::model::{Comment, TopComment};
+use crate::features::comments::show::View;
+use crate::features::comments::store;
+use crate::features::entities::EntityPath;
+use crate::features::entities::visibility::Eyes;
+use crate::features::projects::{Bundle, Project};
+use crate::features::storage::signed::Links;
+use crate::features::users::model::User;
+use crate::features::users::store as users;
+use crate::http::include::Include;
+use crate::http::input::Path;
+use crate::http::operation::Call;
+use crate::http::reply::Json;
+use crate::ids::{EntityId, UserId};
+
+pub(super) async fn fetch_top_comment(
+    call: Call<OptionalViewer>,
+    Path(path): Path<EntityPath>,
+) -> Result<Json<Option<Comment>>> {
+    if !call.project.has(Bundle::Comments) {
+        return Ok(Json(None));
+    }
+    let (project, viewer) = (call.project.id, call.caller);
+    let view = View::asked(&call, Eyes::from(viewer), viewer.user(), &Include::default());
+    let view = view.with_user();
+    let found = call.app.db.read(move |c| {
+        let best = store::best(c, project, &[path.entity_id])?.pop();
+        let seen = best.filter(|row| view.may_see(row));
+        seen.map(|row| view.comment(c, row)).transpose()
+    });
+    found.await.map(Json)
+}
+
+/// What the entities show of the comment on top of each, where there is one.
+pub fn top_comments(
+    c: &Conn<'_>,
+    project: &Project,
+    links: &Links,
+    entities: &[EntityId],
+) -> Result<HashMap<EntityId, TopComment>> {
+    if !project.has(Bundle::Comments) {
+        return Ok(HashMap::new());
+    }
+    let rows = store::best(c, project.id, entities)?;
+    let authors: Vec<UserId> = rows.iter().filter_map(|row| row.user_id).collect();
+    let authors = users::find_all(c, project.id, &authors)?;
+    let authors: HashMap<UserId, _> = authors.iter().map(|row| (row.id, row)).collect();
+    let top = |row: store::CommentRow| {
+        let author = row.user_id.and_then(|id| authors.get(&id));
+        let user = author.map(|row| User::public(links, row)).transpose()?;
+        let top = TopComment {
+            id: row.id,
+            user,
+            upvotes_count: row.upvote_count,
+            content: row.content,
+            created_at: row.created_at,
+        };
+        Ok((row.entity_id, top))
+    };
+    rows.into_iter().map(top).collect()
+}

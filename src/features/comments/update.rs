@@ -1,0 +1,54 @@
+//! Update Comment: its author or a key changes the text and the metadata, nothing else.
+
+use db::JsonText;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::auth::caller::UserOrKey;
+use crate::error::Result;
+use crate::features::comments::model::Comment;
+use crate::features::comments::show::View;
+use crate::features::comments::{CommentPath, FORBIDDEN, INVALID_BODY, NOT_FOUND, store};
+use crate::features::entities::rules::{Content, Metadata, to_json};
+use crate::features::entities::visibility::Eyes;
+use crate::http::input::{Body, Path};
+use crate::http::operation::Call;
+use crate::http::reply::Json;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct CommentUpdate {
+    content: Option<Content>,
+    /// Replaces the whole object.
+    metadata: Option<Metadata>,
+}
+
+pub(super) async fn update_comment(
+    call: Call<UserOrKey>,
+    (Path(path), Body(update)): (Path<CommentPath>, Body<CommentUpdate>),
+) -> Result<Json<Comment>> {
+    if update.content.is_none() && update.metadata.is_none() {
+        return Err(INVALID_BODY.because("content or metadata is required"));
+    }
+    let content = match update.content.map(Content::into_option) {
+        Some(None) => return Err(INVALID_BODY.because("content: must not be empty")),
+        content => content.flatten(),
+    };
+    let metadata = update.metadata.map(|metadata| JsonText(to_json(&metadata)));
+    let eyes = Eyes::from(&call.caller);
+    let view = View::written(&call, eyes, call.caller.user());
+    let (project, now) = (call.project.id, call.now);
+    let updated = call.app.db.write(move |tx| {
+        let found = store::find_for_update(tx, project, path.comment_id)?;
+        let there = found.filter(|row| row.user_deleted_at.is_none() && row.is_seen_by(eyes));
+        let mut row = there.ok_or(NOT_FOUND)?;
+        if eyes != Eyes::Key && !row.is_by(eyes) {
+            return Err(FORBIDDEN.into());
+        }
+        row.content = content.clone().or(row.content);
+        row.metadata = metadata.clone().unwrap_or(row.metadata);
+        row.updated_at = now;
+        store::update(tx, project, &row)?;
+        view.comment(tx, row)
+    });
+    updated.await.map(Json)
+}

@@ -1,0 +1,101 @@
+//! An entity as something to react to.
+
+use db::{Conn, Tx};
+use serde_json::{Map, Value};
+
+use crate::auth::caller::Actor;
+use crate::error::{Fault, Result};
+use crate::features::entities::model::Entity;
+use crate::features::entities::show::View;
+use crate::features::entities::store::EntityRow;
+use crate::features::entities::visibility::{self, Eyes};
+use crate::features::entities::{EntityPath, INVALID_QUERY, notices, store};
+use crate::features::projects::Project;
+use crate::features::reactions::target::{Faults, NoticeTypes, Target, TargetId};
+use crate::features::reactions::{ReactionCounts, ReactionType};
+use crate::http::operation::Call;
+use crate::ids::{EntityId, ProjectId, SpaceId, UserId};
+
+fn entity_id(id: TargetId) -> EntityId {
+    EntityId(id.uuid())
+}
+
+impl Target for EntityRow {
+    type Path = EntityPath;
+    type View = View;
+    type Shown = Entity;
+
+    const FAULTS: Faults = Faults {
+        // The same fault as that of a fetch, in the words that belong to these operations.
+        not_found: Fault::new(404, "entity/not-found", "Entity not found."),
+        invalid_query: INVALID_QUERY,
+        already_upvoted: Fault::new(409, "entity/already-upvoted", "User already upvoted entity."),
+        already_downvoted: Fault::new(
+            409,
+            "entity/already-downvoted",
+            "User already downvoted entity.",
+        ),
+        not_upvoted: Fault::new(409, "entity/not-upvoted", "User has not upvoted entity."),
+        not_downvoted: Fault::new(409, "entity/not-downvoted", "User has not downvoted entity."),
+    };
+    const NOTICES: NoticeTypes = NoticeTypes {
+        action: notices::OPEN_ENTITY,
+        upvote: "entity-upvote",
+        reaction: "entity-reaction",
+        milestone_specific: "entity-reaction-milestone-specific",
+        milestone_total: "entity-reaction-milestone-total",
+    };
+
+    fn require(_: &Project) -> Result<()> {
+        Ok(())
+    }
+
+    fn named(path: &EntityPath) -> TargetId {
+        TargetId::Entity(path.entity_id)
+    }
+
+    fn hold(tx: &Tx<'_>, project: ProjectId, id: TargetId, eyes: Eyes) -> Result<Option<Self>> {
+        let held = store::find_for_update(tx, project, entity_id(id))?;
+        Ok(held.filter(|entity| eyes.see(entity)))
+    }
+
+    fn find(c: &Conn<'_>, project: ProjectId, id: TargetId, eyes: Eyes) -> Result<Option<Self>> {
+        visibility::find(c, project, entity_id(id), eyes)
+    }
+
+    fn id(&self) -> TargetId {
+        TargetId::Entity(self.id)
+    }
+
+    fn author(&self) -> Option<UserId> {
+        self.user_id
+    }
+
+    fn space(&self) -> Option<SpaceId> {
+        self.space_id
+    }
+
+    fn reactions(&self) -> ReactionCounts {
+        self.reactions()
+    }
+
+    fn set_reactions(&mut self, counts: ReactionCounts) {
+        self.set_reactions(counts);
+    }
+
+    fn change_reactions(&self, tx: &Tx<'_>, project: ProjectId, by: ReactionCounts) -> Result<()> {
+        store::change_reactions(tx, project, self.id, by)
+    }
+
+    fn subject(&self, _: &Conn<'_>, _: ProjectId) -> Result<Map<String, Value>> {
+        Ok(notices::subject(self))
+    }
+
+    fn view(call: &Call<Actor>) -> View {
+        View::written(call, Some(call.caller.user))
+    }
+
+    fn show(self, view: &View, c: &Conn<'_>, own: Option<ReactionType>) -> Result<Entity> {
+        view.clone().with_own(own).entity(c, self)
+    }
+}

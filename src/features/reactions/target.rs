@@ -1,0 +1,136 @@
+//! What can be reacted to. Entities and comments each say how they are found, counted and shown;
+//! everything else about a reaction is the same for both.
+
+use db::{Conn, Tx};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::auth::caller::Actor;
+use crate::error::{Fault, Result};
+use crate::features::entities::visibility::Eyes;
+use crate::features::projects::Project;
+use crate::features::reactions::{ReactionCounts, ReactionType};
+use crate::http::operation::Call;
+use crate::ids::{CommentId, EntityId, ProjectId, SpaceId, UserId};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TargetId {
+    Entity(EntityId),
+    Comment(CommentId),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TargetType {
+    Entity,
+    Comment,
+}
+
+impl TargetType {
+    pub const fn name(self) -> &'static str {
+        match self {
+            TargetType::Entity => "entity",
+            TargetType::Comment => "comment",
+        }
+    }
+}
+
+impl TargetId {
+    pub const fn kind(self) -> TargetType {
+        match self {
+            TargetId::Entity(_) => TargetType::Entity,
+            TargetId::Comment(_) => TargetType::Comment,
+        }
+    }
+
+    pub const fn uuid(self) -> Uuid {
+        match self {
+            TargetId::Entity(id) => id.0,
+            TargetId::Comment(id) => id.0,
+        }
+    }
+}
+
+impl From<TargetId> for db::Value<'_> {
+    fn from(id: TargetId) -> Self {
+        db::Value::Uuid(id.uuid())
+    }
+}
+
+impl Serialize for TargetId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.uuid().serialize(serializer)
+    }
+}
+
+impl JsonSchema for TargetId {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "TargetId".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        EntityId::json_schema(generator)
+    }
+}
+
+/// What callers are told, in the words of the target.
+#[derive(Debug, Clone, Copy)]
+pub struct Faults {
+    pub not_found: Fault,
+    pub invalid_query: Fault,
+    pub already_upvoted: Fault,
+    pub already_downvoted: Fault,
+    pub not_upvoted: Fault,
+    pub not_downvoted: Fault,
+}
+
+/// The types of notifications that the target's author gets, and where they lead.
+#[derive(Debug, Clone, Copy)]
+pub struct NoticeTypes {
+    pub action: &'static str,
+    pub upvote: &'static str,
+    pub reaction: &'static str,
+    pub milestone_specific: &'static str,
+    pub milestone_total: &'static str,
+}
+
+pub trait Target: Sized + Send + 'static {
+    type Path: DeserializeOwned + JsonSchema + Send + 'static;
+    /// How it is shown to whoever reacts.
+    type View: Clone + Send + Sync + 'static;
+    type Shown: Serialize + JsonSchema + Send + 'static;
+
+    const FAULTS: Faults;
+    const NOTICES: NoticeTypes;
+
+    /// The bundles it needs beside the one its operations name.
+    fn require(project: &Project) -> Result<()>;
+    fn named(path: &Self::Path) -> TargetId;
+    /// What may be reacted to, held until the transaction ends.
+    fn hold(tx: &Tx<'_>, project: ProjectId, id: TargetId, eyes: Eyes) -> Result<Option<Self>>;
+    /// What may be looked at.
+    fn find(c: &Conn<'_>, project: ProjectId, id: TargetId, eyes: Eyes) -> Result<Option<Self>>;
+    fn id(&self) -> TargetId;
+    fn author(&self) -> Option<UserId>;
+    fn space(&self) -> Option<SpaceId>;
+    fn reactions(&self) -> ReactionCounts;
+    fn set_reactions(&mut self, counts: ReactionCounts);
+    fn change_reactions(&self, tx: &Tx<'_>, project: ProjectId, by: ReactionCounts) -> Result<()>;
+    /// What notifications say about it.
+    fn subject(&self, c: &Conn<'_>, project: ProjectId) -> Result<Map<String, Value>>;
+    fn view(call: &Call<Actor>) -> Self::View;
+    /// `own`: the reaction that whoever looks has now.
+    fn show(
+        self,
+        view: &Self::View,
+        c: &Conn<'_>,
+        own: Option<ReactionType>,
+    ) -> Result<Self::Shown>;
+}
