@@ -91,6 +91,9 @@ typed_ids! {
     ChatMessageId;
     EventId;
     ReactionId;
+    ReportId;
+    /// What one user said in a report.
+    ReportEntryId;
     /// One sign-in on one device: the family of refresh tokens that follow from it.
     SessionId;
     RefreshTokenId;

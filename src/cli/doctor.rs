@@ -11,8 +11,9 @@ use crate::config::{Config, is_writable};
 use crate::features::comments::counters as comments;
 use crate::features::entities::counters as entities;
 use crate::features::notifications::counters as notifications;
+use crate::features::reports::counters as reports;
 use crate::features::users::counters;
-use crate::ids::{CommentId, EntityId, ProjectId, UserId};
+use crate::ids::{CommentId, EntityId, ProjectId, ReportId, UserId};
 use crate::schema::MIGRATIONS;
 use crate::start;
 use crate::time::Timestamp;
@@ -114,6 +115,7 @@ struct Drift {
     /// Entities and comments with a wrong number of answers.
     answered: Vec<(ProjectId, EntityId)>,
     answered_comments: Vec<(ProjectId, CommentId)>,
+    reported: Vec<(ProjectId, ReportId)>,
     /// How many feeds of each project.
     feeds: Vec<(ProjectId, usize)>,
 }
@@ -133,6 +135,7 @@ impl Drift {
             reacted_comments: block_on(db.read_slow(comments::miscounted_reactions))?,
             answered: block_on(db.read_slow(comments::miscounted_entities))?,
             answered_comments: block_on(db.read_slow(comments::miscounted_comments))?,
+            reported: block_on(db.read_slow(reports::drifted))?,
             feeds,
         })
     }
@@ -150,8 +153,8 @@ impl Drift {
     }
 
     fn total(&self) -> usize {
-        let lists = self.notified.len() + self.reactions() + self.answers() + self.feeds();
-        self.reputations.saturating_add(lists)
+        let on_content = self.reactions() + self.answers() + self.reported.len();
+        self.reputations.saturating_add(self.notified.len() + on_content + self.feeds())
     }
 
     /// How many were repaired.
@@ -177,6 +180,10 @@ impl Drift {
             block_on(db.write(move |tx| comments::repair_comment(tx, project, comment)))?;
             repaired += 1;
         }
+        for (project, report) in self.reported {
+            block_on(db.write(move |tx| reports::repair(tx, project, report)))?;
+            repaired += 1;
+        }
         for (project, _) in self.feeds {
             repaired += block_on(db.write(move |tx| entities::repair_feeds(tx, project)))?;
         }
@@ -194,12 +201,13 @@ fn counters(db: &Db, fix: bool) -> Result<String, String> {
         }
         _ => Err(format!(
             "{} users have a reputation that is not the sum of their buckets, \
-             {} wrong counts of notifications, {} of reactions, {} of comments, {} of feeds; \
-             repair with --fix",
+             {} wrong counts of notifications, {} of reactions, {} of comments, {} of reports, \
+             {} of feeds; repair with --fix",
             drift.reputations,
             drift.notified.len(),
             drift.reactions(),
             drift.answers(),
+            drift.reported.len(),
             drift.feeds(),
         )),
     }

@@ -9,6 +9,7 @@ pub mod notifications;
 pub mod oauth;
 pub mod projects;
 pub mod reactions;
+pub mod reports;
 pub mod server;
 pub mod storage;
 pub mod users;
@@ -27,6 +28,7 @@ pub fn operations() -> &'static [Operation] {
             entities::operations(),
             comments::operations(),
             reactions::operations(),
+            reports::operations(),
             oauth::operations(),
             users::operations(),
             notifications::operations(),
@@ -52,11 +54,13 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         comments::forget::ALL,
         comments::list::search::ALL,
         comments::marking::ALL,
+        comments::moderation::ALL,
         comments::removal::ALL,
         comments::store::ALL,
         entities::counters::ALL,
         entities::counts::ALL,
         entities::forget::ALL,
+        entities::moderation::ALL,
         entities::scores::ALL,
         entities::store::ALL,
         oauth::store::ALL,
@@ -64,6 +68,9 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         storage::store::ALL,
         reactions::forget::ALL,
         reactions::store::ALL,
+        reports::counters::ALL,
+        reports::forget::ALL,
+        reports::store::ALL,
         users::store::ALL,
         users::suspensions::ALL,
         users::counters::ALL,

@@ -107,7 +107,11 @@ fn the_doctor_recounts_feeds_and_reactions(town: Installation) {
     let drifted = town.run(&["doctor", "--json"]);
     assert_eq!(drifted.code, 1);
     let report: Value = serde_json::from_str(&drifted.stdout).unwrap();
-    assert!(detail(&report).contains("4 of reactions, 0 of comments, 3 of feeds"), "{}", detail(&report));
+    assert!(
+        detail(&report).contains("4 of reactions, 0 of comments, 0 of reports, 3 of feeds"),
+        "{}",
+        detail(&report)
+    );
     assert_eq!(detail(&town.json(&["doctor", "--fix"])), "7 had drifted, 7 were repaired");
     assert_eq!(town.json(&["doctor"])["status"], "pass");
     let left = town.db().execute_script(

@@ -43,7 +43,7 @@ pub(super) async fn delete_comment(
     };
     let (project, now) = (call.project.clone(), call.now);
     let job = JobId(new_id(now, &call.app.random));
-    let deleted = call.app.db.write(move |tx| {
+    let deleted = call.app.db.write(move |tx| -> Result<()> {
         // The entity first, as whoever comments does: their counts change together.
         let entity = store::entity_of(tx, project.id, id)?.ok_or(NOT_FOUND)?;
         entities::store::hold(tx, project.id, entity)?;
@@ -68,12 +68,10 @@ pub(super) async fn delete_comment(
         if let Some(author) = row.user_id {
             reputation::award(tx, &project, author, row.space_id, -POINTS)?;
         }
-        marking::mark_or_enqueue(tx, project.id, Marking { comment: id, entity, at: now }, job)
+        let marking = Marking { comment: id, entity, at: now };
+        marking::mark_or_enqueue(tx, project.id, marking, job).map(drop)
     });
-    let left = deleted.await?;
+    deleted.await?;
     call.app.job_added.notify_one();
-    if let Some(marking) = left {
-        marking::finish(&call.app, call.project.id, marking).await?;
-    }
     Ok(NoContent)
 }

@@ -25,16 +25,11 @@ pub struct Marking {
 }
 
 db::statements! {
-    /// Everything below a comment, and whether it is marked already. What is below one that is out
-    /// of sight was marked with it.
-    query BELOW -> (CommentId, bool) =
-        "WITH RECURSIVE below (id, is_marked) AS
-            (SELECT a.id, a.parent_deleted_at IS NOT NULL FROM comments a
-             WHERE a.project_id = $1 AND a.thread_id = $2 AND a.deleted_at IS NULL
-             UNION ALL
-             SELECT a.id, a.parent_deleted_at IS NOT NULL FROM below JOIN comments a
-             ON a.project_id = $1 AND a.thread_id = below.id AND a.deleted_at IS NULL)
-         SELECT id, is_marked FROM below LIMIT $3";
+    /// The answers to any of these, and whether they are marked already. What is below one that is
+    /// out of sight was marked with it.
+    query ANSWERS -> (CommentId, bool) =
+        "SELECT id, parent_deleted_at IS NOT NULL FROM comments
+         WHERE project_id = $1 AND thread_id {any}($2) AND deleted_at IS NULL";
     /// Tells of each whether it counted until now.
     command MARK -> bool =
         "UPDATE comments SET parent_deleted_at = $3
@@ -42,34 +37,32 @@ db::statements! {
          RETURNING user_deleted_at IS NULL";
 }
 
-/// Marks a few answers at once. More than a few are left to a job: then what it has to do is
-/// returned, so that the caller may begin with it.
+/// Marks a few answers at once. More than a few are left to a job: true.
 pub fn mark_or_enqueue(
     tx: &Tx<'_>,
     project: ProjectId,
     marking: Marking,
     job: JobId,
-) -> Result<Option<Marking>> {
-    let below = below(tx, project, marking.comment, AT_ONCE + 1)?;
-    if below.len() <= AT_ONCE {
-        mark(tx, project, marking, &unmarked(below))?;
-        return Ok(None);
+) -> Result<bool> {
+    if let Some(unmarked) = unmarked(tx, project, marking.comment, FEW)? {
+        mark(tx, project, marking, &unmarked)?;
+        return Ok(false);
     }
     let payload = serde_json::to_string(&Job::MarkAnswers(marking)).map_err(Error::internal)?;
     jobs::store::insert(tx, project, job, &payload, marking.at, marking.at)?;
-    Ok(Some(marking))
+    Ok(true)
 }
 
 /// Marks all that is left. Whoever answers meanwhile finds the answered comment marked and is marked
 /// too, or not yet, and is found by the next look.
 pub async fn finish(app: &App, project: ProjectId, marking: Marking) -> Result<()> {
     loop {
-        let look = app.db.read_slow(move |c| below(c, project, marking.comment, usize::MAX));
-        let unmarked = unmarked(look.await?);
-        if unmarked.is_empty() {
+        let look = app.db.read_slow(move |c| unmarked(c, project, marking.comment, ALL_THERE_ARE));
+        let left = look.await?.unwrap_or_default();
+        if left.is_empty() {
             return Ok(());
         }
-        for some in unmarked.chunks(AT_ONCE) {
+        for some in left.chunks(AT_ONCE) {
             let some = some.to_vec();
             let marked = app.db.write(move |tx| {
                 entities::store::hold(tx, project, marking.entity)?;
@@ -80,18 +73,41 @@ pub async fn finish(app: &App, project: ProjectId, marking: Marking) -> Result<(
     }
 }
 
-fn below(
+/// How far to look.
+#[derive(Debug, Clone, Copy)]
+struct Extent {
+    answers: usize,
+    levels: usize,
+}
+
+const FEW: Extent = Extent { answers: AT_ONCE, levels: 50 };
+const ALL_THERE_ARE: Extent = Extent { answers: usize::MAX, levels: usize::MAX };
+
+/// What is below a comment and not marked yet; none if more than that is below it. Level by level:
+/// a recursive statement is planned as if threads were flat, and takes hours for a deep one.
+fn unmarked(
     c: &Conn<'_>,
     project: ProjectId,
     comment: CommentId,
-    limit: usize,
-) -> Result<Vec<(CommentId, bool)>> {
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    Ok(c.all(&BELOW, args![project, comment, limit])?)
-}
-
-fn unmarked(below: Vec<(CommentId, bool)>) -> Vec<CommentId> {
-    below.into_iter().filter(|(_, is_marked)| !is_marked).map(|(id, _)| id).collect()
+    extent: Extent,
+) -> Result<Option<Vec<CommentId>>> {
+    let (mut unmarked, mut seen, mut level) = (Vec::new(), 0, vec![comment]);
+    for _ in 0..extent.levels {
+        let mut next = Vec::new();
+        for some in level.chunks(AT_ONCE) {
+            next.extend(c.all(&ANSWERS, args![project, CommentId::list(some)])?);
+        }
+        seen += next.len();
+        if next.is_empty() {
+            return Ok(Some(unmarked));
+        }
+        if seen > extent.answers {
+            return Ok(None);
+        }
+        unmarked.extend(next.iter().filter(|(_, is_marked)| !is_marked).map(|(id, _)| *id));
+        level = next.into_iter().map(|(id, _)| id).collect();
+    }
+    Ok(None)
 }
 
 /// While the entity is held, whose count goes down with them.

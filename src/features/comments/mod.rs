@@ -9,6 +9,7 @@ pub mod forget;
 pub mod list;
 pub mod marking;
 pub mod model;
+pub mod moderation;
 mod notices;
 pub mod removal;
 mod row;

@@ -99,7 +99,7 @@ impl Comment {
             grants: None,
             parent_deleted_at: row.parent_deleted_at,
             user_deleted_at: row.user_deleted_at,
-            deleted_at: None,
+            deleted_at: row.deleted_at,
             moderation_status: row.moderation_status,
             moderated_at: row.moderated_at,
             moderated_by_id: row.moderated_by_id,

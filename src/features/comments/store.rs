@@ -10,22 +10,28 @@ use crate::features::users;
 use crate::ids::{CommentId, EntityId, ProjectId, UserId};
 use crate::time::Timestamp;
 
-/// `SELECT` of a whole comment, followed by what selects it. Deleted ones are never found, nor are
-/// those of a deleted entity.
+/// `SELECT` of a whole comment, followed by what selects it. Deleted ones are not found unless
+/// asked for, nor are those of a deleted entity.
 macro_rules! select_comment {
     ($rest:literal) => {
+        select_comment!(
+            even deleted,
+            concat!("AND c.deleted_at IS NULL AND e.deleted_at IS NULL ", $rest)
+        )
+    };
+    (even deleted, $rest:expr) => {
         concat!(
             "SELECT c.id, c.foreign_id, c.entity_id, c.space_id, c.user_id, c.parent_id,
                 c.referenced_id, c.upvote_count, c.downvote_count, c.like_count, c.love_count,
                 c.wow_count, c.sad_count, c.angry_count, c.funny_count, c.replies_count,
                 c.moderation_status, c.moderated_at, c.moderated_by_id, c.moderated_by_type,
                 c.moderation_reason, c.created_at, c.updated_at, c.parent_deleted_at,
-                c.user_deleted_at, b.content, b.gif, b.mentions, b.attachments, b.metadata,
+                c.user_deleted_at, c.deleted_at, b.content, b.gif, b.mentions, b.attachments, b.metadata,
                 e.is_listed AS entity_is_listed, e.user_id AS entity_user_id
              FROM comments c
                 JOIN comment_bodies b ON b.project_id = c.project_id AND b.id = c.id
                 JOIN entities e ON e.project_id = c.project_id AND e.id = c.entity_id
-             WHERE c.project_id = $1 AND c.deleted_at IS NULL AND e.deleted_at IS NULL ",
+             WHERE c.project_id = $1 ",
             $rest
         )
     };
@@ -44,6 +50,7 @@ db::statements! {
     /// The entity is not held: whoever needs it holds it first.
     query FIND_FOR_UPDATE -> CommentRow = select_comment!("AND c.id = $2 {for_update_of_c}");
     query FIND_ALL -> CommentRow = select_comment!("AND c.id {any}($2)");
+    query FIND_ALL_EVER -> CommentRow = select_comment!(even deleted, "AND c.id {any}($2)");
     query FIND_BY_FOREIGN_ID -> CommentRow =
         select_comment!("AND c.foreign_id = $2 ORDER BY c.created_at, c.id LIMIT $3");
     query ENTITY_OF -> EntityId =
@@ -117,6 +124,18 @@ pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[CommentId]) -> Result<V
     let mut rows = c.all(&FIND_ALL, args![project, CommentId::list(ids)])?;
     rows.sort_by_cached_key(|row| ids.iter().position(|id| *id == row.id));
     Ok(rows)
+}
+
+/// Also those that are deleted but kept, in no particular order.
+pub fn find_all_ever(
+    c: &Conn<'_>,
+    project: ProjectId,
+    ids: &[CommentId],
+) -> Result<Vec<CommentRow>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(c.all(&FIND_ALL_EVER, args![project, CommentId::list(ids)])?)
 }
 
 /// The oldest first, and not more than these.

@@ -11,6 +11,7 @@ mod fetch;
 pub mod forget;
 pub mod list;
 pub mod model;
+pub mod moderation;
 pub mod notices;
 mod publish;
 pub mod pulse;

@@ -134,7 +134,7 @@ impl Entity {
             moderation_reason: row.moderation_reason,
             created_at: row.created_at,
             updated_at: row.updated_at,
-            deleted_at: None,
+            deleted_at: row.deleted_at,
         })
     }
 }

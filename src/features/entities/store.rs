@@ -11,19 +11,23 @@ use crate::features::reactions::ReactionCounts;
 use crate::ids::{EntityId, ProjectId};
 use crate::time::Timestamp;
 
-/// `SELECT` of a whole entity, followed by what selects it. Deleted ones are never found.
+/// `SELECT` of a whole entity, followed by what selects it. Deleted ones are not found unless
+/// asked for.
 macro_rules! select_entity {
     ($rest:literal) => {
+        select_entity!(even deleted, concat!("AND e.deleted_at IS NULL ", $rest))
+    };
+    (even deleted, $rest:expr) => {
         concat!(
             "SELECT e.id, e.foreign_id, e.source_id, e.space_id, e.user_id, e.is_draft, e.is_listed,
                 e.nsfw, e.upvote_count, e.downvote_count, e.like_count, e.love_count, e.wow_count,
                 e.sad_count, e.angry_count, e.funny_count, e.replies_count, e.shares_count, e.views,
                 e.score, e.score_updated_at, e.latitude, e.longitude, e.moderation_status,
                 e.moderated_at, e.moderated_by_id, e.moderated_by_type, e.moderation_reason,
-                e.created_at, e.updated_at, b.title, b.content, b.mentions, b.attachments, b.keywords,
-                b.metadata
+                e.created_at, e.updated_at, e.deleted_at, b.title, b.content, b.mentions, b.attachments,
+                b.keywords, b.metadata
              FROM entities e JOIN entity_bodies b ON b.project_id = e.project_id AND b.id = e.id
-             WHERE e.project_id = $1 AND e.deleted_at IS NULL ",
+             WHERE e.project_id = $1 ",
             $rest
         )
     };
@@ -63,6 +67,7 @@ db::statements! {
     query HOLD -> EntityId =
         "SELECT id FROM entities WHERE project_id = $1 AND id = $2 {for_update}";
     query FIND_ALL -> EntityRow = select_entity!("AND e.id {any}($2)");
+    query FIND_ALL_EVER -> EntityRow = select_entity!(even deleted, "AND e.id {any}($2)");
     query FIND_BY_FOREIGN_ID -> EntityRow = select_entity!("AND e.foreign_id = $2");
     command INSERT =
         "INSERT INTO entities (project_id, id, foreign_id, source_id, space_id, user_id, is_draft,
@@ -131,6 +136,14 @@ pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[EntityId]) -> Result<Ve
     let mut rows = c.all(&FIND_ALL, args![project, EntityId::list(ids)])?;
     rows.sort_by_cached_key(|row| ids.iter().position(|id| *id == row.id));
     Ok(rows)
+}
+
+/// Also those that are deleted but kept, in no particular order.
+pub fn find_all_ever(c: &Conn<'_>, project: ProjectId, ids: &[EntityId]) -> Result<Vec<EntityRow>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(c.all(&FIND_ALL_EVER, args![project, EntityId::list(ids)])?)
 }
 
 pub fn insert(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<()> {

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::features::storage::removal;
 use crate::features::users::fetch::UserPath;
 use crate::features::users::{NOT_FOUND, store};
-use crate::features::{comments, entities, reactions};
+use crate::features::{comments, entities, reactions, reports};
 use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::NoContent;
@@ -29,6 +29,7 @@ pub(super) async fn delete_user(
 pub(crate) fn erase(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestamp) -> Result<bool> {
     entities::forget::hold(tx, project, user)?;
     comments::forget::hold(tx, project, user)?;
+    reports::forget::hold(tx, project, user)?;
     // Once the user is held, nothing new can be theirs.
     if store::find_for_update(tx, project, user)?.is_none() {
         return Ok(false);
@@ -36,6 +37,7 @@ pub(crate) fn erase(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestam
     entities::forget::forget_author(tx, project, user)?;
     comments::forget::forget_author(tx, project, user)?;
     reactions::forget::forget_user(tx, project, user)?;
+    reports::forget::forget_reporter(tx, project, user)?;
     removal::delete_of_user(tx, project, user, now)?;
     store::delete(tx, project, user)
 }

@@ -1,0 +1,26 @@
+//! What a moderator decides about a comment. A removed one is a placeholder for everybody but its
+//! author.
+
+use db::{Tx, args};
+
+use crate::error::Result;
+use crate::features::entities::moderation::Decision;
+use crate::ids::{CommentId, ProjectId};
+
+db::statements! {
+    command MODERATE =
+        "UPDATE comments SET moderation_status = $3, moderated_at = $4, moderated_by_id = $5,
+            moderated_by_type = $6, moderation_reason = $7
+         WHERE project_id = $1 AND id = $2";
+}
+
+pub fn moderate(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: CommentId,
+    decision: &Decision<'_>,
+) -> Result<()> {
+    let Decision { verdict, by, reason, at } = *decision;
+    let by_type = decision.by_type();
+    Ok(tx.later(&MODERATE, args![project, id, verdict.name(), at, by, by_type, reason])?)
+}

@@ -1,0 +1,70 @@
+//! What a moderator decides about an entity. A removed one is out of the feeds; it stays where it
+//! is for its author.
+
+use db::{Tx, args};
+
+use crate::error::Result;
+use crate::features::entities::counts;
+use crate::features::entities::store::EntityRow;
+use crate::ids::{ProjectId, UserId};
+use crate::time::Timestamp;
+
+/// Taken away, or found to be in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Removed,
+    Approved,
+}
+
+impl Verdict {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Removed => "removed",
+            Verdict::Approved => "approved",
+        }
+    }
+}
+
+/// Who decided what, when and why.
+#[derive(Debug, Clone)]
+pub struct Decision<'a> {
+    pub verdict: Verdict,
+    /// Nobody if the project itself decided, with a key.
+    pub by: Option<UserId>,
+    pub reason: Option<&'a str>,
+    pub at: Timestamp,
+}
+
+impl Decision<'_> {
+    pub const fn by_type(&self) -> &'static str {
+        if self.by.is_some() { "user" } else { "client" }
+    }
+}
+
+db::statements! {
+    command MODERATE =
+        "UPDATE entities SET moderation_status = $3, moderated_at = $4, moderated_by_id = $5,
+            moderated_by_type = $6, moderation_reason = $7, is_listed = $8
+         WHERE project_id = $1 AND id = $2";
+}
+
+/// Of an entity that the caller holds.
+pub fn moderate(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    entity: &EntityRow,
+    decision: &Decision<'_>,
+) -> Result<()> {
+    let Decision { verdict, by, reason, at } = *decision;
+    let is_listed = verdict == Verdict::Approved && !entity.is_draft;
+    let by_type = decision.by_type();
+    tx.later(
+        &MODERATE,
+        args![project, entity.id, verdict.name(), at, by, by_type, reason, is_listed],
+    )?;
+    match (entity.is_listed, is_listed) {
+        (true, false) => counts::remove(tx, project, entity),
+        (false, true) => counts::add(tx, project, entity),
+        _ => Ok(()),
+    }
+}

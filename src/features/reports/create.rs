@@ -1,0 +1,109 @@
+//! Create Report: a user points out content that should not be there.
+
+use db::Tx;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::auth::caller::Actor;
+use crate::error::Result;
+use crate::features::comments::store as comments;
+use crate::features::entities::visibility::{self, Eyes};
+use crate::features::reports::model::{Reason, TargetType};
+use crate::features::reports::store::{self, Added, NewReport};
+use crate::features::reports::{INVALID_BODY, SELF_REPORT, TARGET_NOT_FOUND};
+use crate::http::input::Body;
+use crate::http::operation::Call;
+use crate::http::reply::FoundOrCreated;
+use crate::ids::{
+    CommentId, EntityId, ProjectId, ReportEntryId, ReportId, SpaceId, UserId, new_id,
+};
+
+const LONGEST_DETAILS: usize = 10_000;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ReportRequest {
+    /// An entity, a comment or a message.
+    target_id: EntityId,
+    target_type: TargetType,
+    reason: Reason,
+    details: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Reported {
+    message: &'static str,
+    code: &'static str,
+}
+
+pub(super) async fn create_report(
+    call: Call<Actor>,
+    Body(request): Body<ReportRequest>,
+) -> Result<FoundOrCreated<Reported>> {
+    let details = request.details.filter(|text| !text.trim().is_empty());
+    if details.as_ref().is_some_and(|text| text.chars().count() > LONGEST_DETAILS) {
+        return Err(INVALID_BODY.because("details: must have at most 10000 characters"));
+    }
+    let new = NewReport {
+        report: ReportId(new_id(call.now, &call.app.random)),
+        entry: ReportEntryId(new_id(call.now, &call.app.random)),
+        target_type: request.target_type,
+        target: request.target_id.0,
+        reporter: call.caller.user,
+        reason: request.reason,
+        details,
+    };
+    let (project, now) = (call.project.id, call.now);
+    let added = call.app.db.write(move |tx| {
+        let kind = new.target_type;
+        let target = find(tx, project, kind, new.target, new.reporter)?
+            .ok_or_else(|| TARGET_NOT_FOUND.because(format!("{} not found", kind.name())))?;
+        if target.author == Some(new.reporter) {
+            let why = format!("You cannot report your own {}.", kind.name());
+            return Err(SELF_REPORT.because(why));
+        }
+        store::add(tx, project, &new, target.space, now)
+    });
+    Ok(match added.await? {
+        Added::Opened => FoundOrCreated::Created(Reported {
+            message: "Report created successfully.",
+            code: "report/created",
+        }),
+        Added::Joined => FoundOrCreated::Found(Reported {
+            message: "Report added to the open one.",
+            code: "report/updated",
+        }),
+        Added::Repeated => FoundOrCreated::Found(Reported {
+            message: "You have already reported this.",
+            code: "report/already-reported",
+        }),
+    })
+}
+
+struct Reportable {
+    author: Option<UserId>,
+    space: Option<SpaceId>,
+}
+
+/// What is there for the reporter; also what a moderator has removed.
+fn find(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    kind: TargetType,
+    id: Uuid,
+    reporter: UserId,
+) -> Result<Option<Reportable>> {
+    let eyes = Eyes::User(reporter);
+    Ok(match kind {
+        TargetType::Entity => visibility::find(tx, project, EntityId(id), eyes)?
+            .map(|row| Reportable { author: row.user_id, space: row.space_id }),
+        TargetType::Comment => {
+            let found = comments::find(tx, project, CommentId(id))?;
+            let there = found.filter(|row| row.user_deleted_at.is_none() && row.is_seen_by(eyes));
+            there.map(|row| Reportable { author: row.user_id, space: row.space_id })
+        }
+        // There are no messages yet.
+        TargetType::Message => None,
+    })
+}

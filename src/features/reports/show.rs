@@ -1,0 +1,79 @@
+//! From rows to reports with who made them and what they are about: a constant number of
+//! statements, however many reports.
+
+use std::collections::HashMap;
+
+use db::Conn;
+use uuid::Uuid;
+
+use crate::error::Result;
+use crate::features::comments::store as comments;
+use crate::features::entities::store as entities;
+use crate::features::entities::visibility::Eyes;
+use crate::features::reports::model::{Report, Target, TargetType, UserReport};
+use crate::features::reports::store::{self, ReportRow};
+use crate::features::users::reputation::Bucket;
+use crate::features::{comments as comment, entities as entity};
+use crate::http::operation::Call;
+use crate::ids::{CommentId, EntityId, ProjectId, ReportId};
+
+/// How the targets are shown: with their authors, and nothing taken out.
+#[derive(Debug, Clone)]
+pub struct View {
+    project: ProjectId,
+    entities: entity::show::View,
+    comments: comment::show::View,
+}
+
+impl View {
+    pub fn new<A>(call: &Call<A>, bucket: Option<Bucket>) -> Self {
+        View {
+            project: call.project.id,
+            entities: entity::show::View::written(call, None).with_points(bucket),
+            comments: comment::show::View::written(call, Eyes::Key, None)
+                .with_points(bucket)
+                .with_deleted(),
+        }
+    }
+
+    pub fn reports(&self, c: &Conn<'_>, rows: Vec<ReportRow>) -> Result<Vec<Report>> {
+        let ids: Vec<ReportId> = rows.iter().map(|row| row.id).collect();
+        let mut entries: HashMap<ReportId, Vec<UserReport>> = HashMap::new();
+        for entry in store::entries(c, self.project, &ids)? {
+            entries.entry(entry.report_id).or_default().push(entry.into());
+        }
+        let mut targets = self.targets(c, &rows)?;
+        let show = |row: ReportRow| {
+            let mut report = Report::new(self.project, row);
+            report.user_reports = entries.remove(&report.id).unwrap_or_default();
+            let of_target = targets.get_mut(&report.target_id);
+            report.target = of_target.and_then(Vec::pop);
+            report
+        };
+        Ok(rows.into_iter().map(show).collect())
+    }
+
+    /// One for each report about it.
+    fn targets(&self, c: &Conn<'_>, rows: &[ReportRow]) -> Result<HashMap<Uuid, Vec<Target>>> {
+        let of_type = |kind: TargetType| {
+            let of_type = rows.iter().filter(move |row| row.target_type == kind);
+            of_type.map(|row| row.target_id)
+        };
+        let entity_ids: Vec<EntityId> = of_type(TargetType::Entity).map(EntityId).collect();
+        let comment_ids: Vec<CommentId> = of_type(TargetType::Comment).map(CommentId).collect();
+        let found = entities::find_all_ever(c, self.project, &entity_ids)?;
+        let row_of = |id: &EntityId| found.iter().find(|row| row.id == *id).cloned();
+        let shown = self.entities.entities(c, entity_ids.iter().filter_map(row_of).collect())?;
+        let mut targets: HashMap<Uuid, Vec<Target>> = HashMap::new();
+        for entity in shown {
+            targets.entry(entity.id.0).or_default().push(Target::Entity(Box::new(entity)));
+        }
+        let found = comments::find_all_ever(c, self.project, &comment_ids)?;
+        let row_of = |id: &CommentId| found.iter().find(|row| row.id == *id).cloned();
+        let shown = self.comments.comments(c, comment_ids.iter().filter_map(row_of).collect())?;
+        for comment in shown {
+            targets.entry(comment.id.0).or_default().push(Target::Comment(Box::new(comment)));
+        }
+        Ok(targets)
+    }
+}
