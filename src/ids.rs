@@ -94,6 +94,9 @@ typed_ids! {
     ReportId;
     /// What one user said in a report.
     ReportEntryId;
+    CollectionId;
+    /// One entity in one collection.
+    CollectionEntityId;
     /// One sign-in on one device: the family of refresh tokens that follow from it.
     SessionId;
     RefreshTokenId;

@@ -8,12 +8,13 @@ use serde_json::{Value, json};
 use crate::app::World;
 use crate::cli::{Output, plain};
 use crate::config::{Config, is_writable};
+use crate::features::collections::counters as collections;
 use crate::features::comments::counters as comments;
 use crate::features::entities::counters as entities;
 use crate::features::notifications::counters as notifications;
 use crate::features::reports::counters as reports;
 use crate::features::users::counters;
-use crate::ids::{CommentId, EntityId, ProjectId, ReportId, UserId};
+use crate::ids::{CollectionId, CommentId, EntityId, ProjectId, ReportId, UserId};
 use crate::schema::MIGRATIONS;
 use crate::start;
 use crate::time::Timestamp;
@@ -116,6 +117,7 @@ struct Drift {
     answered: Vec<(ProjectId, EntityId)>,
     answered_comments: Vec<(ProjectId, CommentId)>,
     reported: Vec<(ProjectId, ReportId)>,
+    saved: Vec<(ProjectId, CollectionId)>,
     /// How many feeds of each project.
     feeds: Vec<(ProjectId, usize)>,
 }
@@ -136,6 +138,7 @@ impl Drift {
             answered: block_on(db.read_slow(comments::miscounted_entities))?,
             answered_comments: block_on(db.read_slow(comments::miscounted_comments))?,
             reported: block_on(db.read_slow(reports::drifted))?,
+            saved: block_on(db.read_slow(collections::drifted))?,
             feeds,
         })
     }
@@ -154,7 +157,8 @@ impl Drift {
 
     fn total(&self) -> usize {
         let on_content = self.reactions() + self.answers() + self.reported.len();
-        self.reputations.saturating_add(self.notified.len() + on_content + self.feeds())
+        let listed = self.notified.len() + self.saved.len() + self.feeds();
+        self.reputations.saturating_add(on_content + listed)
     }
 
     /// How many were repaired.
@@ -184,6 +188,10 @@ impl Drift {
             block_on(db.write(move |tx| reports::repair(tx, project, report)))?;
             repaired += 1;
         }
+        for (project, collection) in self.saved {
+            block_on(db.write(move |tx| collections::repair(tx, project, collection)))?;
+            repaired += 1;
+        }
         for (project, _) in self.feeds {
             repaired += block_on(db.write(move |tx| entities::repair_feeds(tx, project)))?;
         }
@@ -202,13 +210,14 @@ fn counters(db: &Db, fix: bool) -> Result<String, String> {
         _ => Err(format!(
             "{} users have a reputation that is not the sum of their buckets, \
              {} wrong counts of notifications, {} of reactions, {} of comments, {} of reports, \
-             {} of feeds; repair with --fix",
+             {} of feeds, {} of collections; repair with --fix",
             drift.reputations,
             drift.notified.len(),
             drift.reactions(),
             drift.answers(),
             drift.reported.len(),
             drift.feeds(),
+            drift.saved.len(),
         )),
     }
 }

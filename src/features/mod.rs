@@ -2,6 +2,7 @@
 //! operations; `store.rs` holds all its SQL, `rules.rs` what is decided without a database.
 
 pub mod auth;
+pub mod collections;
 pub mod comments;
 pub mod crypto;
 pub mod entities;
@@ -29,6 +30,7 @@ pub fn operations() -> &'static [Operation] {
             comments::operations(),
             reactions::operations(),
             reports::operations(),
+            collections::operations(),
             oauth::operations(),
             users::operations(),
             notifications::operations(),
@@ -48,6 +50,10 @@ pub fn operations() -> &'static [Operation] {
 pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
     [
         auth::store::ALL,
+        collections::counters::ALL,
+        collections::forget::ALL,
+        collections::links::ALL,
+        collections::store::ALL,
         notifications::store::ALL,
         notifications::counters::ALL,
         comments::counters::ALL,

@@ -108,7 +108,8 @@ fn the_doctor_recounts_feeds_and_reactions(town: Installation) {
     assert_eq!(drifted.code, 1);
     let report: Value = serde_json::from_str(&drifted.stdout).unwrap();
     assert!(
-        detail(&report).contains("4 of reactions, 0 of comments, 0 of reports, 3 of feeds"),
+        detail(&report)
+            .contains("4 of reactions, 0 of comments, 0 of reports, 3 of feeds, 0 of collections"),
         "{}",
         detail(&report)
     );

@@ -12,7 +12,7 @@ on_both_engines![
     an_entity_shows_these_keys_and_no_others,
     another_projects_entities_are_not_there,
     without_the_bundle_there_are_no_entities,
-    nothing_is_saved_and_nothing_on_top_yet,
+    nothing_is_on_top_yet,
     malformed_ids_and_bodies_are_refused,
 ];
 
@@ -167,23 +167,9 @@ async fn without_the_bundle_there_are_no_entities(app: TestApp) {
     }
 }
 
-async fn nothing_is_saved_and_nothing_on_top_yet(app: TestApp) {
+async fn nothing_is_on_top_yet(app: TestApp) {
     let ada = app.user().await;
     let entity = create(&ada, json!({})).await;
-    let id = entity["id"].as_str().unwrap();
-    let saved = |id: &str| format!("/entities/is-entity-saved?entityId={id}");
-    let nothing = json!({ "saved": false, "collections": [] });
-    assert_eq!(ada.get(&saved(id)).await.expect(200), nothing);
-    assert_eq!(ada.get(&saved(UNKNOWN)).await.expect(200), nothing);
-    for wrong in ["/entities/is-entity-saved", &saved("x")] {
-        ada.get(wrong).await.refused(400, "collection/invalid-entity-id");
-    }
-    let nobody = app.service().get(&saved(id)).await;
-    nobody.refused(400, "collection/missing-user-id");
-    let as_ada = app.service().get(&format!("{}&userId={}", saved(id), ada.id)).await;
-    assert_eq!(as_ada.expect(200), nothing);
-    app.anonymous().get(&saved(id)).await.says(401, "Unauthorized");
-
     let draft = create(&ada, json!({ "isDraft": true })).await;
     for path in [path(&entity), path(&draft), format!("/entities/{UNKNOWN}")] {
         let reply = app.anonymous().get(&format!("{path}/top-comment")).await;

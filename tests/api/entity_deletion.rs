@@ -18,7 +18,7 @@ on_both_engines![
     reactions_and_deletion_at_once_leave_nothing_behind,
 ];
 
-async fn delete_softly(app: &TestApp) {
+pub(crate) async fn delete_softly(app: &TestApp) {
     let settings = projects::Settings {
         entity_deletion: "soft",
         keeps_files_of_deleted: false,

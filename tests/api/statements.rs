@@ -17,12 +17,13 @@ on_both_engines![
 ];
 
 /// What the operator runs by hand and may look at every row.
-const MAY_SCAN: [(&str, &str); 11] = [
+const MAY_SCAN: [(&str, &str); 12] = [
     ("projects::store::LIST", "lists every project"),
     ("users::counters::NEWEST", "the doctor asks once"),
     ("users::counters::REPUTATION_DRIFT", "the doctor recounts everybody"),
     ("users::counters::REPAIR_REPUTATION", "the doctor repairs everybody"),
     ("notifications::counters::DRIFTED", "the doctor recounts everybody"),
+    ("collections::counters::DRIFTED", "the doctor recounts everything"),
     ("entities::counters::PROJECTS", "the doctor goes through every project"),
     ("entities::counters::MISCOUNTED", "the doctor recounts everything"),
     ("reports::counters::DRIFTED", "the doctor recounts everything"),
@@ -273,6 +274,15 @@ pub fn seed(engine: Engine) -> String {
         ),
         ("reaction_milestones (project_id, target_id, kind, threshold)", 19_999, {
             format!("{project}, {id}, 'total', n")
+        }),
+        (
+            "collections (project_id, id, user_id, parent_id, is_root, name, depth, entity_count,
+                created_at, updated_at)",
+            19_999,
+            format!("{project}, {id}, {id}, {id}, TRUE, 'n' || n, 0, 1, n, n"),
+        ),
+        ("collection_entities (project_id, collection_id, entity_id, id, user_id, created_at)", 19_999, {
+            format!("{project}, {id}, {id}, {id}, {id}, n")
         }),
         ("jobs (project_id, id, payload, attempts, run_at, created_at)", 19_999, {
             format!("{project}, {id}, '{{}}', 0, n, n")

@@ -121,7 +121,7 @@ impl Comment {
 }
 
 /// As much of a comment as an entity shows of the one on top.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TopComment {
     pub id: CommentId,

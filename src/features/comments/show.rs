@@ -191,13 +191,10 @@ fn add_entities(
     ids.sort_unstable();
     ids.dedup();
     let rows = entities::store::find_all(c, project, &ids)?;
-    let row_of = |comment: &Comment| rows.iter().find(|row| row.id == comment.entity_id).cloned();
-    // An entity is shown once for each of its comments on the page.
-    let shown = view.entities(c, comments.iter().filter_map(row_of).collect())?;
-    let mut shown = shown.into_iter().peekable();
+    let shown = view.entities(c, rows)?;
     for comment in comments {
-        let entity = shown.next_if(|entity| entity.id == comment.entity_id);
-        comment.entity = Some(entity.map(Box::new));
+        let entity = shown.iter().find(|entity| entity.id == comment.entity_id);
+        comment.entity = Some(entity.cloned().map(Box::new));
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use crate::features::entities::{
 use crate::features::projects::Deletion;
 use crate::features::storage::removal;
 use crate::features::users::reputation;
-use crate::features::{comments, reactions};
+use crate::features::{collections, comments, reactions};
 use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::NoContent;
@@ -26,6 +26,7 @@ pub(super) async fn delete_entity(
         if !eyes.own(&row) {
             return Err(NOT_AUTHORIZED.because("Not authorized to delete this entity."));
         }
+        collections::forget::forget_entity(tx, project.id, row.id)?;
         let deleted = match project.entity_deletion {
             Deletion::Soft => store::soft_delete(tx, project.id, row.id, now)?,
             Deletion::Hard => {

@@ -17,7 +17,6 @@ mod publish;
 pub mod pulse;
 mod row;
 pub mod rules;
-mod saved;
 pub mod scores;
 pub mod scoring;
 pub mod show;
@@ -35,7 +34,6 @@ use serde::Deserialize;
 use crate::auth::caller::ELEVATED_AUTH_REQUIRED;
 use crate::error::Fault;
 use crate::features::projects::Bundle;
-use crate::features::users;
 use crate::http::input::Invalid;
 use crate::http::limits::RateLimit;
 use crate::http::operation::{ActsAs, Operation};
@@ -68,9 +66,6 @@ const DELETE_FAILED: Fault =
 const INVALID_PAGE: Fault = Fault::new(400, "entity/invalid-page", "Invalid page");
 const INVALID_LIMIT: Fault = Fault::new(400, "entity/invalid-limit", "Invalid limit");
 const INVALID_COUNT: Fault = Fault::new(400, "entity/invalid-count", "Invalid views count");
-const SAVED_INVALID: Fault = Fault::new(400, "collection/invalid-entity-id", "Invalid entity id");
-const SAVED_MISSING_USER: Fault =
-    Fault::new(400, "collection/missing-user-id", "A key must name the user in userId");
 
 pub const INVALID: Invalid = Invalid {
     params: INVALID_PARAMS,
@@ -115,7 +110,7 @@ fn lists() -> Vec<Operation> {
         )
         .errors(&[USER_REQUIRED]),
         Operation::new(
-            get.clone(),
+            get,
             "/entities/drafts",
             "Fetch Drafts",
             "entity",
@@ -123,21 +118,6 @@ fn lists() -> Vec<Operation> {
             drafts::fetch_drafts,
         )
         .acts_as(ActsAs { other: None, ..ACTS_AS }),
-        Operation::new(
-            get,
-            "/entities/is-entity-saved",
-            "Is Entity Saved",
-            "collection",
-            Invalid::all(SAVED_INVALID),
-            saved::is_entity_saved,
-        )
-        .rate(RateLimit::per_5_minutes(250))
-        .acts_as(ActsAs {
-            missing: SAVED_MISSING_USER,
-            unknown: users::NOT_FOUND,
-            other: None,
-            ..ACTS_AS
-        }),
     ]
 }
 

@@ -17,7 +17,7 @@ use crate::time::Timestamp;
 
 /// Keys whose doc says so are there only when asked for, or only when there is somebody to ask
 /// for them: the outer `Option` is the key, an inner one its null.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Entity {
     pub id: EntityId,
@@ -83,7 +83,7 @@ pub struct Entity {
 }
 
 /// Reputation that users have granted for an entity.
-#[derive(Debug, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Grants {
     pub total: i64,

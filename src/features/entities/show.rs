@@ -1,17 +1,18 @@
 //! From rows to what a caller sees of them: a constant number of statements, however many rows
 //! and whatever is included.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use db::Conn;
 use uuid::Uuid;
 
 use crate::error::Result;
+use crate::features::collections::links;
 use crate::features::comments;
 use crate::features::entities::model::{Entity, Grants};
 use crate::features::entities::store::EntityRow;
-use crate::features::projects::Project;
+use crate::features::projects::{Bundle, Project};
 use crate::features::reactions::{self, ReactionType};
 use crate::features::storage::model::{File, show};
 use crate::features::storage::signed::Links;
@@ -24,6 +25,14 @@ use crate::http::operation::Call;
 use crate::http::version::Version;
 use crate::ids::{EntityId, UserId};
 
+/// Whether it is told that the viewer has saved an entity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Saved {
+    Untold,
+    Asked,
+    All,
+}
+
 /// What of entities is shown, and to whom.
 #[derive(Debug, Clone)]
 pub struct View {
@@ -34,7 +43,7 @@ pub struct View {
     user: bool,
     space: bool,
     top_comment: bool,
-    saved: bool,
+    saved: Saved,
     grants: bool,
     files: bool,
     bucket: Option<Bucket>,
@@ -54,7 +63,7 @@ impl View {
             user: include.has("user") || call.version == Version::V6,
             space: include.has("space"),
             top_comment: include.has("topComment"),
-            saved: include.has("saved"),
+            saved: if include.has("saved") { Saved::Asked } else { Saved::Untold },
             grants: include.has("grants"),
             files: include.has("files"),
             bucket: None,
@@ -79,7 +88,12 @@ impl View {
 
     /// As drafts are shown: nobody has saved or answered them.
     pub fn without_saved(self) -> Self {
-        View { saved: false, top_comment: false, ..self }
+        View { saved: Saved::Untold, top_comment: false, ..self }
+    }
+
+    /// For what is found where the viewer has saved it.
+    pub fn all_saved(self) -> Self {
+        View { saved: Saved::All, ..self }
     }
 
     pub fn with_points(self, bucket: Option<Bucket>) -> Self {
@@ -107,8 +121,8 @@ impl View {
             for entity in &mut entities {
                 let own = self.own.unwrap_or_else(|| stored.get(&entity.id.0).copied());
                 entity.user_reaction = Some(own);
-                entity.is_saved = self.saved.then_some(false);
             }
+            self.add_saved(c, viewer, &ids, &mut entities)?;
         }
         for entity in &mut entities {
             entity.shares_count = entity.shares_count.filter(|_| self.version == Version::V6);
@@ -149,6 +163,25 @@ impl View {
             Some(entity.user.as_mut()?.as_mut()?.points_in(bucket.of(entity.space_id)))
         });
         reputation::add_points(c, project, shown.collect())
+    }
+
+    fn add_saved(
+        &self,
+        c: &Conn<'_>,
+        viewer: UserId,
+        ids: &[EntityId],
+        entities: &mut [Entity],
+    ) -> Result<()> {
+        let has_collections = self.project.has(Bundle::Collections);
+        let saved = match self.saved {
+            Saved::Untold => return Ok(()),
+            Saved::Asked if has_collections => links::saved(c, self.project.id, viewer, ids)?,
+            Saved::Asked | Saved::All => HashSet::new(),
+        };
+        for entity in entities {
+            entity.is_saved = Some(self.saved == Saved::All || saved.contains(&entity.id));
+        }
+        Ok(())
     }
 
     fn add_files(&self, c: &Conn<'_>, ids: &[EntityId], entities: &mut [Entity]) -> Result<()> {

@@ -1,6 +1,8 @@
 //! The SQL about entities, their bodies and terms; counts of feeds are in `counts.rs`, the lists'
 //! own statements are built in `list/`.
 
+use std::collections::HashMap;
+
 use db::{Command, Conn, Tx, Value, args};
 
 use crate::error::Result;
@@ -66,6 +68,7 @@ db::statements! {
     query FIND_FOR_UPDATE -> EntityRow = select_entity!("AND e.id = $2 {for_update}");
     query HOLD -> EntityId =
         "SELECT id FROM entities WHERE project_id = $1 AND id = $2 {for_update}";
+    query KEEP -> EntityRow = select_entity!("AND e.id = $2 {for_key_share}");
     query FIND_ALL -> EntityRow = select_entity!("AND e.id {any}($2)");
     query FIND_ALL_EVER -> EntityRow = select_entity!(even deleted, "AND e.id {any}($2)");
     query FIND_BY_FOREIGN_ID -> EntityRow = select_entity!("AND e.foreign_id = $2");
@@ -124,6 +127,11 @@ pub fn hold(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<()> {
     Ok(())
 }
 
+/// Kept from being deleted until the transaction ends; others may keep it as well.
+pub fn keep(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<Option<EntityRow>> {
+    Ok(tx.opt(&KEEP, args![project, id])?)
+}
+
 pub fn find_by_foreign_id(c: &Conn<'_>, project: ProjectId, id: &str) -> Result<Option<EntityRow>> {
     Ok(c.opt(&FIND_BY_FOREIGN_ID, args![project, id])?)
 }
@@ -134,7 +142,8 @@ pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[EntityId]) -> Result<Ve
         return Ok(Vec::new());
     }
     let mut rows = c.all(&FIND_ALL, args![project, EntityId::list(ids)])?;
-    rows.sort_by_cached_key(|row| ids.iter().position(|id| *id == row.id));
+    let places: HashMap<EntityId, usize> = ids.iter().copied().zip(0..).collect();
+    rows.sort_by_key(|row| places.get(&row.id).copied());
     Ok(rows)
 }
 

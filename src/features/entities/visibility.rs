@@ -1,7 +1,7 @@
 //! Who may see an entity. One rule, asked by every door that leads to one: fetches, reactions,
 //! files, and whatever else hangs on an entity. What may not be seen is not there.
 
-use db::Conn;
+use db::{Conn, Tx};
 
 use crate::auth::caller::{Actor, ActorOrKey, OptionalViewer, UserOrKey, Via};
 use crate::error::Result;
@@ -77,4 +77,14 @@ pub fn find(
     eyes: Eyes,
 ) -> Result<Option<EntityRow>> {
     Ok(store::find(c, project, id)?.filter(|entity| eyes.see(entity)))
+}
+
+/// The same, kept from being deleted until the transaction ends.
+pub fn keep(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: EntityId,
+    eyes: Eyes,
+) -> Result<Option<EntityRow>> {
+    Ok(store::keep(tx, project, id)?.filter(|entity| eyes.see(entity)))
 }

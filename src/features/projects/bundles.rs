@@ -91,7 +91,7 @@ impl Bundle {
             Bundle::Workspaces => &["Workspaces"],
             Bundle::Events => &["Events"],
             Bundle::Chat => &["Conversations"],
-            Bundle::Collections => &["Collections"],
+            Bundle::Collections => &["Collections", "CollectionEntities"],
             Bundle::Moderation => &["Reports", "Suspensions"],
             Bundle::Notifications => &["AppNotifications"],
             Bundle::Push => &["PushProviderConfigs", "PushDevices", "NotificationPreferences"],

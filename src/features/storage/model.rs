@@ -15,7 +15,7 @@ use crate::ids::{ChatMessageId, CommentId, EntityId, EventId, FileId, ProjectId,
 use crate::images::{Encoding, Options, Output, Processed};
 use crate::time::Timestamp;
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct File {
     pub id: FileId,
@@ -42,7 +42,7 @@ pub struct File {
     pub updated_at: Timestamp,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileImage {
     pub file_id: FileId,
@@ -60,13 +60,13 @@ pub struct FileImage {
 }
 
 /// An image is stored when all of it has been made, and refused otherwise.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ProcessingStatus {
     Completed,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Variant {
     /// Below the project, as it is stored.

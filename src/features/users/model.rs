@@ -14,7 +14,7 @@ use crate::ids::{FileId, ProjectId, SpaceId, UserId};
 use crate::time::Timestamp;
 
 /// A user as everybody sees them.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct User {
     pub id: UserId,
@@ -44,13 +44,13 @@ pub struct User {
 }
 
 /// A place as GeoJSON.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Point {
     r#type: PointType,
     coordinates: [f64; 2],
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 enum PointType {
     Point,
 }

@@ -1,0 +1,279 @@
+//! Collections: a user's own tree of places to keep entities in. Nobody else sees them: to others,
+//! and in other projects, they are not there.
+
+mod contents;
+pub mod counters;
+pub mod forget;
+pub mod links;
+mod lists;
+mod model;
+mod root;
+pub mod rules;
+mod save;
+mod saved;
+pub mod store;
+mod tree;
+
+use http::Method;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::error::Fault;
+use crate::features::projects::Bundle;
+use crate::features::{entities, users};
+use crate::http::input::Invalid;
+use crate::http::limits::RateLimit;
+use crate::http::operation::{ActsAs, Operation};
+use crate::ids::CollectionId;
+
+const NOT_FOUND: Fault = Fault::new(404, "collection/not-found", "Collection not found");
+const INVALID_PARENT: Fault =
+    Fault::new(400, "collection/invalid-parent", "Invalid parent collection");
+const NAME_TAKEN: Fault =
+    Fault::new(409, "collection/name-taken", "There is a collection of this name already");
+const MISSING_USER_ID: Fault =
+    Fault::new(400, "collection/missing-user-id", "A key must name the user in userId");
+const INVALID_PARAMS: Fault =
+    Fault::new(400, "collection/invalid-params", "Invalid path parameters");
+const INVALID_QUERY: Fault = Fault::new(400, "collection/invalid-query", "Invalid query");
+const INVALID_BODY: Fault = Fault::new(400, "collection/invalid-body", "Invalid body");
+const INVALID_ENTITY_ID: Fault =
+    Fault::new(400, "collection/invalid-entity-id", "Invalid entity id");
+
+const LIST_NOT_FOUND: Fault = Fault::new(404, "list/not-found", "List not found");
+const LIST_INVALID_PARENT: Fault =
+    Fault::new(400, "list/invalid-parent", "Invalid parent list ID for sub-list");
+const LIST_NAME_TAKEN: Fault =
+    Fault::new(409, "list/name-taken", "There is a list of this name already");
+const LIST_MISSING_DATA: Fault = Fault::new(400, "list/missing-data", "Missing data");
+const LIST_MISSING_USER: Fault = Fault::new(400, "list/missing-data", "Missing userId");
+const LIST_MISSING_PARAMS: Fault = Fault::new(400, "list/missing-params", "Missing list ID");
+const LIST_MISSING_PARAMETERS: Fault =
+    Fault::new(400, "list/missing-parameters", "Missing required parameters in request body");
+const LIST_BLANK_NAME: Fault = Fault::new(400, "list/blank-name", "Cannot set the name to blank");
+const LIST_INVALID_ID: Fault = Fault::new(400, "list/invalid-id", "Missing list ID");
+const LIST_INVALID_ENTITY_ID: Fault =
+    Fault::new(400, "list/invalid-entity-id", "Missing or invalid entityId in query");
+const LIST_ENTITY_EXISTS: Fault =
+    Fault::new(409, "list/entity-exists", "Entity already exists in the list");
+const LIST_ENTITY_NOT_FOUND: Fault =
+    Fault::new(409, "list/entity-not-found", "Entity does not exist in the list");
+
+const INVALID: Invalid =
+    Invalid { params: INVALID_PARAMS, query: INVALID_QUERY, ..Invalid::all(INVALID_BODY) };
+
+/// What the same mistake is called about a collection, and about a list.
+#[derive(Debug, Clone, Copy)]
+struct Faults {
+    not_found: Fault,
+    invalid_parent: Fault,
+    name_taken: Fault,
+}
+
+const FAULTS: Faults =
+    Faults { not_found: NOT_FOUND, invalid_parent: INVALID_PARENT, name_taken: NAME_TAKEN };
+const LIST_FAULTS: Faults = Faults {
+    not_found: LIST_NOT_FOUND,
+    invalid_parent: LIST_INVALID_PARENT,
+    name_taken: LIST_NAME_TAKEN,
+};
+
+/// A key acts as the user it names; whom a token names does not matter.
+const ACTS_AS: ActsAs = ActsAs {
+    parameter: "userId",
+    missing: MISSING_USER_ID,
+    unknown: users::NOT_FOUND,
+    other: None,
+};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CollectionPath {
+    collection_id: CollectionId,
+}
+
+pub fn operations() -> Vec<Operation> {
+    let collections = [trees(), contents()].into_iter().flatten();
+    let collections = collections.map(|one| one.acts_as(ACTS_AS));
+    let lists = lists()
+        .into_iter()
+        .map(|one| one.acts_as(ActsAs { missing: LIST_MISSING_USER, ..ACTS_AS }));
+    collections.chain(lists).map(|one| one.bundle(Bundle::Collections)).collect()
+}
+
+fn trees() -> Vec<Operation> {
+    let (get, feature) = (Method::GET, "collection");
+    let below = "/collections/{collectionId}/sub-collections";
+    let one = "/collections/{collectionId}";
+    vec![
+        Operation::new(
+            get.clone(),
+            "/collections/root",
+            "Fetch Root Collection",
+            feature,
+            INVALID,
+            root::fetch_root,
+        ),
+        Operation::new(
+            get,
+            below,
+            "Fetch Sub-Collections",
+            feature,
+            INVALID,
+            tree::fetch_sub_collections,
+        ),
+        Operation::new(
+            Method::POST,
+            below,
+            "Create Sub-Collection",
+            feature,
+            INVALID,
+            tree::create_sub_collection,
+        )
+        .errors(&[INVALID_PARENT, NAME_TAKEN]),
+        Operation::new(
+            Method::PATCH,
+            one,
+            "Rename Collection",
+            feature,
+            INVALID,
+            tree::rename_collection,
+        )
+        .errors(&[NOT_FOUND, NAME_TAKEN]),
+        Operation::new(
+            Method::DELETE,
+            one,
+            "Delete Collection",
+            feature,
+            INVALID,
+            tree::delete_collection,
+        )
+        .errors(&[NOT_FOUND]),
+    ]
+}
+
+fn contents() -> Vec<Operation> {
+    let (get, feature) = (Method::GET, "collection");
+    let inside = "/collections/{collectionId}/entities";
+    vec![
+        Operation::new(
+            get.clone(),
+            inside,
+            "Fetch Collection Entities",
+            feature,
+            INVALID,
+            contents::fetch_entities,
+        )
+        .errors(&[NOT_FOUND]),
+        Operation::new(
+            Method::POST,
+            inside,
+            "Add Entity to Collection",
+            feature,
+            INVALID,
+            save::add_entity,
+        )
+        .errors(&[NOT_FOUND, entities::NOT_FOUND]),
+        Operation::new(
+            Method::DELETE,
+            "/collections/{collectionId}/entities/{entityId}",
+            "Remove Entity from Collection",
+            feature,
+            INVALID,
+            save::remove_entity,
+        )
+        .errors(&[NOT_FOUND]),
+        Operation::new(
+            get.clone(),
+            "/entities/is-entity-saved",
+            "Is Entity Saved",
+            feature,
+            Invalid::all(INVALID_ENTITY_ID),
+            saved::is_entity_saved,
+        )
+        .rate(SAVED_RATE),
+        Operation::new(
+            get,
+            "/collections/is-entity-saved",
+            "Is Entity Saved in Collections",
+            feature,
+            INVALID,
+            saved::is_entity_saved,
+        )
+        .rate(SAVED_RATE),
+    ]
+}
+
+const SAVED_RATE: RateLimit = RateLimit::per_5_minutes(250);
+
+/// The same as the oldest version has it, with names and faults of its own.
+fn lists() -> Vec<Operation> {
+    let (get, patch, feature) = (Method::GET, Method::PATCH, "list");
+    let (one, below) = ("/lists/{listId}", "/lists/{listId}/sub-lists");
+    let missing_data = Invalid::all(LIST_MISSING_DATA);
+    vec![
+        Operation::new(
+            get.clone(),
+            "/lists/root",
+            "Fetch Root List",
+            feature,
+            missing_data,
+            lists::fetch_root,
+        ),
+        Operation::new(
+            get.clone(),
+            below,
+            "Fetch Sub-Lists",
+            feature,
+            Invalid::all(LIST_MISSING_PARAMS),
+            lists::fetch_sub_lists,
+        ),
+        Operation::new(
+            Method::POST,
+            below,
+            "Create Sub-List",
+            feature,
+            Invalid { params: LIST_INVALID_PARENT, ..Invalid::all(LIST_MISSING_PARAMETERS) },
+            lists::create_sub_list,
+        )
+        .errors(&[LIST_INVALID_PARENT, LIST_NAME_TAKEN]),
+        Operation::new(
+            patch.clone(),
+            "/lists/{listId}/add-entity",
+            "Add Entity to List",
+            feature,
+            missing_data,
+            lists::add_entity,
+        )
+        .errors(&[LIST_NOT_FOUND, entities::NOT_FOUND, LIST_ENTITY_EXISTS]),
+        Operation::new(
+            patch.clone(),
+            "/lists/{listId}/remove-entity",
+            "Remove Entity from List",
+            feature,
+            missing_data,
+            lists::remove_entity,
+        )
+        .errors(&[LIST_NOT_FOUND, LIST_ENTITY_NOT_FOUND]),
+        Operation::new(patch, one, "Update List", feature, missing_data, lists::update_list)
+            .errors(&[LIST_NOT_FOUND, LIST_BLANK_NAME, LIST_NAME_TAKEN]),
+        Operation::new(
+            Method::DELETE,
+            one,
+            "Delete List",
+            feature,
+            Invalid::all(LIST_INVALID_ID),
+            lists::delete_list,
+        )
+        .errors(&[LIST_NOT_FOUND]),
+        Operation::new(
+            get,
+            "/lists/is-entity-saved",
+            "Is Entity Saved in Lists",
+            feature,
+            Invalid::all(LIST_INVALID_ENTITY_ID),
+            lists::is_entity_saved,
+        )
+        .rate(SAVED_RATE),
+    ]
+}

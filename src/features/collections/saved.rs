@@ -1,0 +1,50 @@
+//! Is Entity Saved: in which of the user's collections an entity is.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::auth::caller::Actor;
+use crate::error::Result;
+use crate::features::collections::links;
+use crate::http::input::Query;
+use crate::http::operation::Call;
+use crate::http::reply::Json;
+use crate::ids::{CollectionId, EntityId};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SavedQuery {
+    pub entity_id: EntityId,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Saved {
+    saved: bool,
+    /// By name.
+    collections: Vec<Holder>,
+}
+
+/// A collection that holds the entity.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Holder {
+    id: CollectionId,
+    name: String,
+}
+
+pub(super) async fn is_entity_saved(
+    call: Call<Actor>,
+    Query(query): Query<SavedQuery>,
+) -> Result<Json<Saved>> {
+    let holders = holders(&call, query.entity_id).await?;
+    let saved = !holders.is_empty();
+    let collections = holders.into_iter().map(|(id, name)| Holder { id, name }).collect();
+    Ok(Json(Saved { saved, collections }))
+}
+
+pub(super) async fn holders(
+    call: &Call<Actor>,
+    entity: EntityId,
+) -> Result<Vec<(CollectionId, String)>> {
+    let (project, user) = (call.project.id, call.caller.user);
+    call.app.db.read(move |c| links::holders(c, project, entity, user)).await
+}
