@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use townhall::features::projects::Bundle;
 
-use crate::collection_contents::{contents, entry, inside, listed, posted};
+use crate::collection_contents::{contents, entry, inside, listed, posted, save_everything};
 use crate::collections::{counts_are_exact, create, id, path, root, rows, save};
 use crate::entities::{UNKNOWN, create as post_entity};
 use crate::entity_deletion::delete_softly;
@@ -160,15 +160,8 @@ async fn contents_by_the_time_of_saving_are_read_off_an_index(app: TestApp) {
     let ada = app.user().await;
     let top = root(&ada).await;
     crate::support::feed::seed_many(&app, 2500).await;
-    let fill = format!(
-        "INSERT INTO collection_entities (project_id, collection_id, entity_id, id, user_id, created_at)
-         SELECT e.project_id, c.id, e.id, e.id, c.user_id, e.created_at
-         FROM entities e JOIN collections c ON c.project_id = e.project_id;
-         UPDATE collections SET entity_count = 2500;
-         {};
-         ANALYZE",
-        seed(app.engine())
-    );
+    save_everything(&app).await;
+    let fill = format!("{}; ANALYZE", seed(app.engine()));
     let db = app.app.db.clone();
     let plans = tokio::task::spawn_blocking(move || {
         db.execute_script(&fill).unwrap();

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::collection_contents::posted;
+use crate::collection_contents::{posted, save_everything};
 use crate::collections::{counts_are_exact, create, id, root, rows, save};
 use crate::entities::{UNKNOWN, create as post_entity};
+use crate::support::feed::seed_many;
 use crate::support::{Actor, TestApp, keys, on_both_engines};
 
 on_both_engines![
@@ -18,6 +19,7 @@ on_both_engines![
     wrong_names_and_parents_are_refused,
     a_list_tells_whether_an_entity_is_saved,
     sub_lists_cost_as_many_statements_as_one,
+    a_reply_shows_the_first_thousand_entities,
 ];
 
 async fn fetch_root(actor: &Actor<'_>) -> Value {
@@ -233,4 +235,15 @@ async fn sub_lists_cost_as_many_statements_as_one(app: TestApp) {
         counts.push(app.statements.during(v6.get(&below)).await.len());
     }
     assert!(counts.iter().all(|count| *count == counts[0]), "{counts:?}");
+}
+
+async fn a_reply_shows_the_first_thousand_entities(app: TestApp) {
+    let ada = app.user().await;
+    root(&ada).await;
+    seed_many(&app, 1100).await;
+    save_everything(&app).await;
+    let list = fetch_root(&ada.v6()).await;
+    let (ids, titles) = (list["entityIds"].as_array().unwrap(), titles(&list));
+    assert_eq!((ids.len(), titles.len()), (1100, 1000));
+    assert_eq!((titles[0], titles[999]), ("n0", "n999"));
 }
