@@ -22,7 +22,7 @@ use crate::server::get;
 /// A `GET` as fast as it goes.
 pub fn load(address: SocketAddr, path: &str, connections: usize, threads: usize) -> Load {
     let requests = Arc::from([get(path)]);
-    Load { address, requests, expected_status: 200, connections, threads, pace: Pace::Closed }
+    Load { address, requests, expected_status: &[200], connections, threads, pace: Pace::Closed }
 }
 
 /// A server in this process that does one piece of work for each request, whatever it asks.

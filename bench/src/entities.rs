@@ -43,6 +43,24 @@ impl Entities {
         Ok(entities)
     }
 
+    /// Comments of many authors on the first entity, with votes; numbered like the entities.
+    pub fn seed_comments(
+        &self,
+        db: &Db,
+        project: ProjectId,
+        count: usize,
+        now: Timestamp,
+    ) -> Result<Self, String> {
+        let length = i64::try_from(count).map_err(|error| error.to_string())?;
+        // Half a step beside the entities, so that no id is used twice.
+        let comments = Entities { count, first: now.millis() - length * STEP + STEP / 2 };
+        let words = Words::of(db.engine(), project, comments, now);
+        for script in words.comments(self.id(0), length) {
+            db.execute_script(&script).map_err(|error| error.to_string())?;
+        }
+        Ok(comments)
+    }
+
     /// The id of the entity with this number: its time first, as the server would make it.
     pub fn id(&self, number: usize) -> EntityId {
         let created = u128::from((self.first + STEP * number as i64).unsigned_abs());
@@ -168,6 +186,31 @@ impl Words {
         );
         let _ = writeln!(sql, "{insert} DROP TABLE bench_terms;");
         Ok(sql)
+    }
+
+    fn comments(&self, entity: EntityId, count: i64) -> [String; 3] {
+        let Words { id, created, project, .. } = self;
+        let entity = (self.literal)(entity.0);
+        let comments = self.insert(
+            "comments (project_id, id, entity_id, user_id, thread_id, upvote_count, downvote_count,
+                like_count, love_count, wow_count, sad_count, angry_count, funny_count, balance,
+                controversy, replies_count, answers_count, created_at, updated_at)",
+            &format!(
+                "{id}, {entity}, u.id, {entity}, n * 7919 % 1000, 0, 0, 0, 0, 0, 0, 0,
+                 n * 7919 % 1000, 0, 0, 0, {created}, {created}"
+            ),
+            &self.authors(),
+        );
+        let bodies = self.insert(
+            "comment_bodies (project_id, id, content, mentions, attachments, metadata)",
+            &format!("{id}, 'Comment number ' || n, '[]', '[]', '{{}}'"),
+            "",
+        );
+        let count = format!(
+            "UPDATE entities SET replies_count = {count}, comments_count = {count},
+                top_comments_count = {count} WHERE project_id = {project} AND id = {entity};"
+        );
+        [comments, bodies, count]
     }
 
     fn counts(&self) -> String {

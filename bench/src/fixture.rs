@@ -1,5 +1,5 @@
 //! What every scenario finds in the database: one project with all bundles, many users, a few of
-//! them with a password, and many entities. Users are written through the server's own stores.
+//! them with a password, many entities, and many comments on the first of them. Users are written through the server's own stores.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,6 +39,8 @@ pub struct Fixture {
     pub passwords: Arc<Passwords>,
     pub now: Timestamp,
     pub entities: Entities,
+    /// Those of the first entity.
+    pub comments: Entities,
     /// Which page of a list is asked for.
     pub page: u32,
 }
@@ -48,6 +50,7 @@ pub struct Fixture {
 pub struct Scale {
     pub users: usize,
     pub entities: usize,
+    pub comments: usize,
     pub page: u32,
 }
 
@@ -80,6 +83,7 @@ impl Fixture {
             written.await.map_err(text)?;
         }
         let entities = Entities::seed(db, project, scale.entities, now)?;
+        let comments = entities.seed_comments(db, project, scale.comments, now)?;
         db.execute_script("ANALYZE").map_err(|error| error.to_string())?;
         Ok(Fixture {
             project,
@@ -90,6 +94,7 @@ impl Fixture {
             passwords: Arc::new(passwords),
             now,
             entities,
+            comments,
             page: scale.page,
         })
     }

@@ -31,7 +31,7 @@ pub struct Load {
     pub address: SocketAddr,
     /// Whole requests; each time one of them is drawn.
     pub requests: Arc<[Vec<u8>]>,
-    pub expected_status: u16,
+    pub expected_status: &'static [u16],
     pub connections: usize,
     pub threads: usize,
     pub pace: Pace,
@@ -163,7 +163,7 @@ impl Asking {
     fn count(&self, answer: &io::Result<u16>, latency: Duration) {
         let mut tally = lock(&self.tally);
         match answer {
-            Ok(status) if *status == self.load.expected_status => tally.answered(latency),
+            Ok(status) if self.load.expected_status.contains(status) => tally.answered(latency),
             Ok(status) => tally.failed(format!("status {status}")),
             Err(error) => tally.failed(error.to_string()),
         }
@@ -257,7 +257,7 @@ mod tests {
         let load = Load {
             address,
             requests: vec![b"ping".to_vec()].into(),
-            expected_status: 200,
+            expected_status: &[200],
             connections: 1,
             threads: 1,
             pace,

@@ -61,6 +61,9 @@ struct Args {
     /// Entities in the database.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     entities: u32,
+    /// Comments on the first entity.
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    comments: u32,
     /// Which page of 20 the lists ask for.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=500_000))]
     page: u32,
@@ -121,6 +124,7 @@ fn measure(args: Args) -> Result<u64, String> {
         scale: Scale {
             users: args.users as usize,
             entities: args.entities as usize,
+            comments: args.comments as usize,
             page: args.page,
         },
     };
@@ -142,6 +146,7 @@ fn measure(args: Args) -> Result<u64, String> {
         connections: run.connections,
         users: run.scale.users,
         entities: run.scale.entities,
+        comments: run.scale.comments,
         page: run.scale.page,
         seconds: run.span.duration.as_secs_f64(),
         measurements: measured?,

@@ -27,8 +27,9 @@ pub struct Run {
 
 impl Run {
     pub async fn on(&self, engine: Engine) -> Result<Vec<Measurement>, String> {
-        let Scale { users, entities, .. } = self.scale;
-        eprintln!("{}: writing {users} users and {entities} entities", engine.name());
+        let Scale { users, entities, comments, .. } = self.scale;
+        let name = engine.name();
+        eprintln!("{name}: writing {users} users, {entities} entities, {comments} comments");
         let store = tokio::task::spawn_blocking(move || Store::create(engine));
         let store = store.await.map_err(|error| error.to_string())??;
         let db = store.open()?;

@@ -10,15 +10,16 @@ use db::Db;
 use crate::dice::Dice;
 use crate::fixture::Fixture;
 use crate::scenarios::{
-    add_reaction, create_entity, feeds, fetch_entity, fetch_user, sign_in, token_check,
-    upload_image,
+    add_reaction, comments, create_comment, create_entity, feeds, fetch_entity, fetch_user, report,
+    sign_in, token_check, upload_image,
 };
 
 #[derive(Debug)]
 pub struct Scenario {
     pub name: &'static str,
     pub about: &'static str,
-    pub expected_status: u16,
+    /// Any of these.
+    pub expected_status: &'static [u16],
     /// Whole requests, of which the load draws.
     pub requests: fn(&Fixture) -> Vec<Vec<u8>>,
     pub bare: fn(&Fixture, &Db) -> Vec<Bare>,
@@ -32,9 +33,15 @@ pub const ALL: &[Scenario] = &[
     feeds::NEW,
     feeds::HOT,
     feeds::KEYWORD,
+    comments::NEW,
+    comments::OLD,
+    comments::TOP,
     // Those that write come last, so that the lists are what was seeded.
     create_entity::SCENARIO,
-    add_reaction::SCENARIO,
+    add_reaction::TO_ENTITIES,
+    create_comment::SCENARIO,
+    add_reaction::TO_COMMENTS,
+    report::SCENARIO,
     upload_image::SCENARIO,
 ];
 

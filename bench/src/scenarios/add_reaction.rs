@@ -1,15 +1,22 @@
-//! Add Entity Reaction: users at random react to entities at random, seldom twice to the same.
+//! Reactions: users at random react to entities or comments at random, seldom twice to the same.
 
 use std::sync::Arc;
 
 use db::Db;
+use townhall::error::Error;
+use townhall::features::comments::blank;
+use townhall::features::comments::model::Comment;
 use townhall::features::entities::model::Entity;
 use townhall::features::entities::store::EntityRow;
+use townhall::features::reactions::target::TargetId;
 use townhall::features::reactions::{ReactionType, store as reactions};
-use townhall::ids::{ReactionId, UserId, new_id};
+use townhall::ids::{CommentId, EntityId, ProjectId, ReactionId, UserId, new_id};
 use townhall::random::Random;
+use townhall::time::Timestamp;
+use uuid::Uuid;
 
 use crate::dice::Dice;
+use crate::entities::Entities;
 use crate::fixture::{Fixture, text};
 use crate::scenario::{Bare, Scenario};
 use crate::server::send;
@@ -19,22 +26,45 @@ const REACTORS: usize = 10_000;
 /// So many different requests.
 const DRAWN: usize = 100_000;
 
-pub const SCENARIO: Scenario = Scenario {
+pub const TO_ENTITIES: Scenario = Scenario {
     name: "add-reaction",
     about: "POST /entities/:id/reactions, any of 10,000 users to any of the entities",
-    expected_status: 200,
-    requests,
-    bare,
+    expected_status: &[200],
+    requests: |fixture| requests(fixture, "entities", fixture.entities),
+    bare: |fixture, db| bare(fixture, db, fixture.entities, of_entity),
 };
 
-fn requests(fixture: &Fixture) -> Vec<Vec<u8>> {
-    let (project, all) = (fixture.project, fixture.entities);
+pub const TO_COMMENTS: Scenario = Scenario {
+    name: "react-comment",
+    about: "POST /comments/:id/reactions, any of 10,000 users to any comment of one entity",
+    expected_status: &[200],
+    requests: |fixture| requests(fixture, "comments", fixture.comments),
+    bare: |fixture, db| bare(fixture, db, fixture.comments, of_comment),
+};
+
+/// The target with this id, and its bytes.
+type Shown = (TargetId, townhall::error::Result<Vec<u8>>);
+
+fn of_entity(project: ProjectId, id: Uuid, now: Timestamp) -> Shown {
+    let shown = Entity::new(project, EntityRow::blank(EntityId(id), now));
+    let bytes = shown.and_then(|one| serde_json::to_vec(&one).map_err(Error::internal));
+    (TargetId::Entity(EntityId(id)), bytes)
+}
+
+fn of_comment(project: ProjectId, id: Uuid, now: Timestamp) -> Shown {
+    let shown = Comment::new(project, blank(CommentId(id), EntityId(id), now));
+    let bytes = shown.and_then(|one| serde_json::to_vec(&one).map_err(Error::internal));
+    (TargetId::Comment(CommentId(id)), bytes)
+}
+
+fn requests(fixture: &Fixture, noun: &str, all: Entities) -> Vec<Vec<u8>> {
+    let project = fixture.project;
     let reactors = fixture.users.iter().take(REACTORS);
     let tokens: Vec<String> = reactors.map(|user| fixture.token(*user)).collect();
     let mut dice = Dice::new(2);
     let mut request = || {
-        let entity = all.id(dice.draw(all.count));
-        let path = format!("/v8/{project}/entities/{entity}/reactions");
+        let target = all.id(dice.draw(all.count));
+        let path = format!("/v8/{project}/{noun}/{target}/reactions");
         let body = format!(r#"{{"reactionType":"{}"}}"#, kind(&mut dice).name());
         send("POST", &path, &tokens[dice.draw(tokens.len())], &body)
     };
@@ -46,19 +76,23 @@ fn kind(dice: &mut Dice) -> ReactionType {
 }
 
 /// The reaction alone; no counts, no reputation, no notification.
-fn bare(fixture: &Fixture, db: &Db) -> Vec<Bare> {
-    let (db, project, now, all) = (db.clone(), fixture.project, fixture.now, fixture.entities);
+fn bare(
+    fixture: &Fixture,
+    db: &Db,
+    all: Entities,
+    show: fn(ProjectId, Uuid, Timestamp) -> Shown,
+) -> Vec<Bare> {
+    let (db, project, now) = (db.clone(), fixture.project, fixture.now);
     let reactors: Arc<[UserId]> = fixture.users.iter().copied().take(REACTORS).collect();
     let write = Bare::new("put", move |dice| {
         let (db, user) = (db.clone(), reactors[dice.draw(reactors.len())]);
-        let (entity, kind) = (all.id(dice.draw(all.count)), kind(dice));
+        let (target, kind) = (all.id(dice.draw(all.count)), kind(dice));
         let id = ReactionId(new_id(now, &Random::System));
         async move {
-            let put = db.write(move |tx| reactions::put(tx, project, entity, user, id, kind, now));
+            let (target, shown) = show(project, target.0, now);
+            let put = db.write(move |tx| reactions::put(tx, project, target, user, id, kind, now));
             put.await.map_err(text)?;
-            let row = EntityRow::blank(entity, now);
-            let answer = Entity::new(project, row).map_err(text)?;
-            serde_json::to_vec(&answer).map_err(|error| error.to_string())
+            shown.map_err(text)
         }
     });
     vec![write]

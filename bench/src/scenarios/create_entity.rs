@@ -24,7 +24,7 @@ const METADATA: &str = r#"{"status":"published","colour":"green"}"#;
 pub const SCENARIO: Scenario = Scenario {
     name: "create-entity",
     about: "POST /entities with the access token of one of 10,000 users",
-    expected_status: 201,
+    expected_status: &[201],
     requests,
     bare,
 };

@@ -19,7 +19,7 @@ const LIMIT: u32 = 20;
 pub const NEW: Scenario = Scenario {
     name: "feed-new",
     about: "GET /entities?limit=20, one page of the newest",
-    expected_status: 200,
+    expected_status: &[200],
     requests: |fixture| requests(fixture, "sortBy=createdAt"),
     bare: |fixture, db| bare(fixture, db, NEWEST),
 };
@@ -27,7 +27,7 @@ pub const NEW: Scenario = Scenario {
 pub const HOT: Scenario = Scenario {
     name: "feed-hot",
     about: "GET /entities?sortBy=hot&limit=20, one page of the hottest",
-    expected_status: 200,
+    expected_status: &[200],
     requests: |fixture| requests(fixture, "sortBy=hot"),
     bare: |fixture, db| bare(fixture, db, HOTTEST),
 };
@@ -35,7 +35,7 @@ pub const HOT: Scenario = Scenario {
 pub const KEYWORD: Scenario = Scenario {
     name: "feed-keyword",
     about: "GET /entities?keywordsFilters[includes]=…&limit=20, a keyword that all have",
-    expected_status: 200,
+    expected_status: &[200],
     requests: |fixture| {
         let filter = percent_encode("keywordsFilters[includes]");
         requests(fixture, &format!("{filter}={COMMON}"))

@@ -15,7 +15,7 @@ const DRAWN: usize = 100_000;
 pub const SCENARIO: Scenario = Scenario {
     name: "fetch-entity",
     about: "GET /entities/:id, any of the entities",
-    expected_status: 200,
+    expected_status: &[200],
     requests,
     bare,
 };

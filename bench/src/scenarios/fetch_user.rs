@@ -14,7 +14,7 @@ use crate::server::get;
 pub const SCENARIO: Scenario = Scenario {
     name: "fetch-user",
     about: "GET /users/:id, any of the users",
-    expected_status: 200,
+    expected_status: &[200],
     requests,
     bare,
 };

@@ -1,10 +1,13 @@
 //! The scenarios, one file each.
 
 pub mod add_reaction;
+pub mod comments;
+pub mod create_comment;
 pub mod create_entity;
 pub mod feeds;
 pub mod fetch_entity;
 pub mod fetch_user;
+pub mod report;
 pub mod sign_in;
 pub mod token_check;
 pub mod upload_image;

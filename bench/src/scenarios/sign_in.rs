@@ -14,7 +14,7 @@ use crate::scenario::{Bare, Scenario};
 pub const SCENARIO: Scenario = Scenario {
     name: "sign-in",
     about: "POST /auth/sign-in as one of 16 users with a password",
-    expected_status: 200,
+    expected_status: &[200],
     requests,
     bare,
 };

@@ -17,7 +17,7 @@ const SESSIONS: usize = 10_000;
 pub const SCENARIO: Scenario = Scenario {
     name: "token-check",
     about: "GET /oauth/identities with the access token of one of 10,000 users",
-    expected_status: 200,
+    expected_status: &[200],
     requests,
     bare,
 };

@@ -20,7 +20,7 @@ const UPLOADERS: usize = 100;
 pub const SCENARIO: Scenario = Scenario {
     name: "upload-image",
     about: "POST /storage/images, a picture of 1 MB with one variant",
-    expected_status: 201,
+    expected_status: &[201],
     requests,
     bare,
 };

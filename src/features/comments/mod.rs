@@ -20,6 +20,7 @@ mod target;
 mod top;
 mod update;
 
+pub use row::blank;
 pub use top::top_comments;
 
 use http::Method;
