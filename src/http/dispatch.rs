@@ -187,7 +187,7 @@ async fn answer(
         seen.standing = limit(app, operation, Some(project.id), client)?;
     }
     operation.credential.check(presented, operation.key_refusal)?;
-    if let Some(bundle) = operation.bundle {
+    for bundle in [operation.bundle, operation.further_bundle].into_iter().flatten() {
         project.require(bundle)?;
     }
 

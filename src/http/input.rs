@@ -129,19 +129,38 @@ impl<const DEFAULT: u32, const MAX: u32> Input for Paging<DEFAULT, MAX> {
     }
 
     fn describe(doc: &mut InputDoc, _: &mut SchemaGenerator) {
-        doc.query.push(json_schema!({
-            "type": "object",
-            "properties": {
-                "page": { "type": "integer", "minimum": 1, "default": 1 },
-                "limit": {
-                    "type": "integer",
-                    "minimum": 1,
-                    "default": DEFAULT,
-                    "description": format!("More than {MAX} counts as {MAX}."),
-                },
-            },
-        }));
+        describe_paging(doc, DEFAULT, MAX);
     }
+}
+
+/// The same for the lists that refuse nothing: what is no page or limit counts as none.
+#[derive(Debug)]
+pub struct LenientPaging<const DEFAULT: u32 = 20, const MAX: u32 = 100>(pub Page);
+
+impl<const DEFAULT: u32, const MAX: u32> Input for LenientPaging<DEFAULT, MAX> {
+    fn extract(arrival: &Arrival) -> Result<Self> {
+        let size = PageSize { default: DEFAULT, max: MAX };
+        Ok(LenientPaging(Page::or_default(&arrival.query, size)))
+    }
+
+    fn describe(doc: &mut InputDoc, _: &mut SchemaGenerator) {
+        describe_paging(doc, DEFAULT, MAX);
+    }
+}
+
+fn describe_paging(doc: &mut InputDoc, default: u32, max: u32) {
+    doc.query.push(json_schema!({
+        "type": "object",
+        "properties": {
+            "page": { "type": "integer", "minimum": 1, "default": 1 },
+            "limit": {
+                "type": "integer",
+                "minimum": 1,
+                "default": default,
+                "description": format!("More than {max} counts as {max}."),
+            },
+        },
+    }));
 }
 
 /// A JSON body, whatever its type is called; a form is read by the same types, as strings.

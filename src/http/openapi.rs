@@ -166,6 +166,9 @@ fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     if let Some(bundle) = operation.bundle {
         described["x-bundle"] = bundle.name().into();
     }
+    if let Some(bundle) = operation.further_bundle {
+        described["x-further-bundle"] = bundle.name().into();
+    }
     described
 }
 

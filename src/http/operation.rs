@@ -36,6 +36,8 @@ pub struct Operation {
     pub feature: &'static str,
     pub credential: Credential,
     pub bundle: Option<Bundle>,
+    /// One more that it cannot do without.
+    pub further_bundle: Option<Bundle>,
     /// None for health checks, which must not run into a limit.
     pub rate: Option<RateLimit>,
     /// Whether a suspended user may do this.
@@ -183,6 +185,7 @@ impl Operation {
             feature,
             credential: A::CREDENTIAL,
             bundle: None,
+            further_bundle: None,
             rate: Some(RateLimit::per_5_minutes(if reads { 100 } else { 50 })),
             open_to_suspended: reads,
             acts_as: None,
@@ -222,6 +225,7 @@ impl Operation {
             feature: "server",
             credential: Credential::Ignored,
             bundle: None,
+            further_bundle: None,
             rate: None,
             open_to_suspended: true,
             acts_as: None,
@@ -245,6 +249,10 @@ impl Operation {
 
     pub fn bundle(self, bundle: Bundle) -> Self {
         Operation { bundle: Some(bundle), ..self }
+    }
+
+    pub fn also_needs(self, bundle: Bundle) -> Self {
+        Operation { further_bundle: Some(bundle), ..self }
     }
 
     pub fn open_to_suspended(self) -> Self {

@@ -33,6 +33,16 @@ impl Page {
         Ok(Page { page: number("page", 1)?, limit: number("limit", size.default)?.min(size.max) })
     }
 
+    /// The same, but what is no whole number from 1 on counts as if it were not there.
+    pub fn or_default(query: &Value, size: PageSize) -> Page {
+        let number = |key: &str, default: u32| {
+            let number = query.get(key).and_then(Value::as_str).and_then(|text| text.parse().ok());
+            let number = number.filter(|number: &u64| *number > 0);
+            number.map_or(default, |number| u32::try_from(number).unwrap_or(u32::MAX))
+        };
+        Page { page: number("page", 1), limit: number("limit", size.default).min(size.max) }
+    }
+
     pub fn offset(self) -> i64 {
         i64::from(self.page - 1) * i64::from(self.limit)
     }
@@ -110,6 +120,16 @@ mod tests {
         assert_eq!(page("limit=x"), Err("limit"));
         assert_eq!(page("limit=-1"), Err("limit"));
         assert_eq!(page("page=1.5"), Err("page"));
+    }
+
+    #[test]
+    fn lists_that_refuse_nothing_fall_back_to_defaults() {
+        let size = PageSize { default: 20, max: 100 };
+        let page = |query: &str| Page::or_default(&pairs(query), size);
+        assert_eq!(page("page=3&limit=500"), Page { page: 3, limit: 100 });
+        for wrong in ["", "page=0&limit=0", "page=x&limit=-1", "page=1.5&limit="] {
+            assert_eq!(page(wrong), Page { page: 1, limit: 20 }, "{wrong}");
+        }
     }
 
     #[test]

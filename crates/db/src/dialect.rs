@@ -24,6 +24,8 @@ const TOKENS: &[(&str, &str, &str)] = &[
     ("for_update", "", "FOR UPDATE"),
     // Of a join only the rows of the table named `c`.
     ("for_update_of_c", "", "FOR UPDATE OF c"),
+    // Holds a row, but not from those who only refer to it.
+    ("for_no_key_update", "", "FOR NO KEY UPDATE"),
     // Keeps a row from being deleted; others may do the same.
     ("for_key_share", "", "FOR KEY SHARE"),
     ("skip_locked", "", "FOR UPDATE SKIP LOCKED"),
