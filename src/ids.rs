@@ -104,6 +104,9 @@ typed_ids! {
     SuspensionId;
     VerificationId;
     NotificationId;
+    BlockId;
+    FollowId;
+    ConnectionId;
     JobId;
 }
 

@@ -10,7 +10,9 @@ use crate::cli::{Output, plain};
 use crate::config::{Config, is_writable};
 use crate::features::collections::counters as collections;
 use crate::features::comments::counters as comments;
+use crate::features::connections::counters as connections;
 use crate::features::entities::counters as entities;
+use crate::features::follows::counters as follows;
 use crate::features::notifications::counters as notifications;
 use crate::features::reports::counters as reports;
 use crate::features::users::counters;
@@ -118,6 +120,8 @@ struct Drift {
     answered_comments: Vec<(ProjectId, CommentId)>,
     reported: Vec<(ProjectId, ReportId)>,
     saved: Vec<(ProjectId, CollectionId)>,
+    followed: Vec<(ProjectId, UserId)>,
+    connected: Vec<(ProjectId, UserId)>,
     /// How many feeds of each project.
     feeds: Vec<(ProjectId, usize)>,
 }
@@ -139,6 +143,8 @@ impl Drift {
             answered_comments: block_on(db.read_slow(comments::miscounted_comments))?,
             reported: block_on(db.read_slow(reports::drifted))?,
             saved: block_on(db.read_slow(collections::drifted))?,
+            followed: block_on(db.read_slow(follows::drifted))?,
+            connected: block_on(db.read_slow(connections::drifted))?,
             feeds,
         })
     }
@@ -157,8 +163,9 @@ impl Drift {
 
     fn total(&self) -> usize {
         let on_content = self.reactions() + self.answers() + self.reported.len();
-        let listed = self.notified.len() + self.saved.len() + self.feeds();
-        self.reputations.saturating_add(on_content + listed)
+        let of_users = self.notified.len() + self.followed.len() + self.connected.len();
+        let listed = self.saved.len() + self.feeds();
+        self.reputations.saturating_add(on_content + of_users + listed)
     }
 
     /// How many were repaired.
@@ -192,6 +199,14 @@ impl Drift {
             block_on(db.write(move |tx| collections::repair(tx, project, collection)))?;
             repaired += 1;
         }
+        for (project, user) in self.followed {
+            block_on(db.write(move |tx| follows::repair(tx, project, user)))?;
+            repaired += 1;
+        }
+        for (project, user) in self.connected {
+            block_on(db.write(move |tx| connections::repair(tx, project, user)))?;
+            repaired += 1;
+        }
         for (project, _) in self.feeds {
             repaired += block_on(db.write(move |tx| entities::repair_feeds(tx, project)))?;
         }
@@ -210,7 +225,7 @@ fn counters(db: &Db, fix: bool) -> Result<String, String> {
         _ => Err(format!(
             "{} users have a reputation that is not the sum of their buckets, \
              {} wrong counts of notifications, {} of reactions, {} of comments, {} of reports, \
-             {} of feeds, {} of collections; repair with --fix",
+             {} of feeds, {} of collections, {} of follows, {} of connections; repair with --fix",
             drift.reputations,
             drift.notified.len(),
             drift.reactions(),
@@ -218,6 +233,8 @@ fn counters(db: &Db, fix: bool) -> Result<String, String> {
             drift.reported.len(),
             drift.feeds(),
             drift.saved.len(),
+            drift.followed.len(),
+            drift.connected.len(),
         )),
     }
 }

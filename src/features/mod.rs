@@ -2,10 +2,13 @@
 //! operations; `store.rs` holds all its SQL, `rules.rs` what is decided without a database.
 
 pub mod auth;
+pub mod blocks;
 pub mod collections;
 pub mod comments;
+pub mod connections;
 pub mod crypto;
 pub mod entities;
+pub mod follows;
 pub mod notifications;
 pub mod oauth;
 pub mod projects;
@@ -33,6 +36,9 @@ pub fn operations() -> &'static [Operation] {
             collections::operations(),
             oauth::operations(),
             users::operations(),
+            follows::operations(),
+            connections::operations(),
+            blocks::operations(),
             notifications::operations(),
             utils::operations(),
             projects::operations(),
@@ -50,6 +56,11 @@ pub fn operations() -> &'static [Operation] {
 pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
     [
         auth::store::ALL,
+        blocks::store::ALL,
+        connections::counters::ALL,
+        connections::store::ALL,
+        follows::counters::ALL,
+        follows::store::ALL,
         collections::counters::ALL,
         collections::forget::ALL,
         collections::links::ALL,
@@ -77,6 +88,7 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         reports::counters::ALL,
         reports::forget::ALL,
         reports::store::ALL,
+        users::pairs::ALL,
         users::store::ALL,
         users::suspensions::ALL,
         users::counters::ALL,

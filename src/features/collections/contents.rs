@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use crate::auth::caller::Actor;
 use crate::error::Result;
+use crate::features::blocks::filter;
 use crate::features::collections::links::{self, SortBy};
 use crate::features::collections::{CollectionPath, NOT_FOUND, store};
 use crate::features::entities::model::Entity;
@@ -40,11 +41,12 @@ pub(super) async fn fetch_entities(
     // Counting looks at everything that is saved, so it is done off the async workers.
     let list = move |c: &Conn<'_>| -> Result<Paged<Entity>> {
         store::find(c, project, user, id)?.ok_or(NOT_FOUND)?;
-        let total = links::count_shown(c, project, id, user)?;
+        let hidden = filter::hidden(c, &view.project, Some(user))?;
+        let total = links::count_shown(c, project, id, user, &hidden)?;
         if page.offset() >= total {
             return Ok(page.of(Vec::new(), total));
         }
-        let ids = links::page(c, project, id, user, sort, page)?;
+        let ids = links::page(c, project, id, user, sort, page, &hidden)?;
         let rows = entities::find_all(c, project, &ids)?;
         Ok(page.of(view.entities(c, rows)?, total))
     };

@@ -4,11 +4,12 @@
 
 use std::collections::HashSet;
 
-use db::{Conn, Query, Tx, args};
+use db::{AnyStatement as _, Conn, Query, Tx, args};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::error::Result;
+use crate::features::blocks::filter::Hidden;
 use crate::http::input::Direction;
 use crate::http::page::Page;
 use crate::ids::{CollectionEntityId, CollectionId, EntityId, ProjectId, UserId};
@@ -28,18 +29,19 @@ pub enum SortBy {
 
 /// What `$3` sees of the collection `$2`; `rules::is_shown` in SQL. The order of a CROSS JOIN is kept
 /// by the embedded engine.
-macro_rules! shown {
-    ($columns:literal $(, $rest:literal)*) => {
-        concat!(
-            "SELECT ",
-            $columns,
-            " FROM collection_entities l CROSS JOIN entities e
+macro_rules! from_shown {
+    () => {
+        " FROM collection_entities l CROSS JOIN entities e
              WHERE l.project_id = $1 AND l.collection_id = $2
                 AND e.project_id = $1 AND e.id = l.entity_id
                 AND (e.is_listed OR (e.is_draft AND e.user_id = $3 AND e.deleted_at IS NULL
-                    AND COALESCE(e.moderation_status, '') <> 'removed')) ",
-            $($rest),*
-        )
+                    AND COALESCE(e.moderation_status, '') <> 'removed')) "
+    };
+}
+
+macro_rules! shown {
+    ($columns:literal $(, $rest:literal)*) => {
+        concat!("SELECT ", $columns, from_shown!(), $($rest),*)
     };
 }
 
@@ -77,13 +79,20 @@ db::statements! {
          WHERE project_id = $1 AND collection_id = $2 AND entity_id = $3";
 }
 
+/// `hidden`: whom the owner does not meet.
 pub fn count_shown(
     c: &Conn<'_>,
     project: ProjectId,
     collection: CollectionId,
     owner: UserId,
+    hidden: &Hidden,
 ) -> Result<i64> {
-    Ok(c.one(&COUNT_SHOWN, args![project, collection, owner])?)
+    let args = args![project, collection, owner];
+    if hidden.is_nobody() {
+        return Ok(c.one(&COUNT_SHOWN, args)?);
+    }
+    let text = format!("SELECT count(*){}AND {}", from_shown!(), hidden.leaves("e.user_id", "$3"));
+    Ok(c.one(&Query::<i64>::built("collections::links::count", text), args)?)
 }
 
 /// The ids of a page of what is shown, in order.
@@ -94,6 +103,7 @@ pub fn page(
     owner: UserId,
     sort: (SortBy, Direction),
     page: Page,
+    hidden: &Hidden,
 ) -> Result<Vec<EntityId>> {
     let query: &Query<EntityId> = match sort {
         (SortBy::New, Direction::Desc) => &NEWEST,
@@ -105,7 +115,13 @@ pub fn page(
         (SortBy::Added, Direction::Desc) => &LAST_ADDED,
         (SortBy::Added, Direction::Asc) => &FIRST_ADDED,
     };
-    Ok(c.all(query, args![project, collection, owner, page.limit, page.offset()])?)
+    let args = args![project, collection, owner, page.limit, page.offset()];
+    if hidden.is_nobody() {
+        return Ok(c.all(query, args)?);
+    }
+    let (shown, order) = query.text().split_once("ORDER BY").unwrap_or_default();
+    let text = format!("{shown} AND {} ORDER BY{order}", hidden.leaves("e.user_id", "$3"));
+    Ok(c.all(&Query::<EntityId>::built("collections::links::page", text), args)?)
 }
 
 /// What is saved in any of the collections, in the order of saving; only so much.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::Actor;
 use crate::error::{Error, Result};
+use crate::features::blocks::filter;
 use crate::features::collections::model::Collection;
 use crate::features::collections::rules::{Name, is_shown};
 use crate::features::collections::save::{self, EntityToSave};
@@ -25,7 +26,7 @@ use crate::http::include::Include;
 use crate::http::input::{Body, Path, Query};
 use crate::http::operation::Call;
 use crate::http::reply::{Created, Json, NoContent};
-use crate::ids::{CollectionId, EntityId};
+use crate::ids::{CollectionId, EntityId, UserId};
 
 /// So many ids, and so many of the entities, go into one reply, those that were saved first: a reply
 /// without any bound could be made as large as the server's memory.
@@ -175,7 +176,12 @@ fn find(
     ids.sort_unstable();
     ids.dedup();
     let mut rows = entities::find_all(c, view.project.id, &ids)?;
-    rows.retain(|row| view.viewer.is_some_and(|owner| is_shown(row, owner)));
+    let authors: Vec<UserId> = rows.iter().filter_map(|row| row.user_id).collect();
+    let hidden = filter::among(c, &view.project, view.viewer, &authors)?;
+    rows.retain(|row| {
+        let is_met = row.user_id.is_none_or(|author| !hidden.contains(&author));
+        is_met && view.viewer.is_some_and(|owner| is_shown(row, owner))
+    });
     let shown = view.entities(c, rows)?;
     Ok(shown.into_iter().map(|entity| (entity.id, entity)).collect())
 }

@@ -81,11 +81,12 @@ pub(super) async fn save(
     entity: EntityId,
     faults: Faults,
 ) -> Result<Changed> {
-    let (project, user, now) = (call.project.id, call.caller.user, call.now);
+    let (of, user, now) = (call.project.clone(), call.caller.user, call.now);
+    let project = of.id;
     let id = CollectionEntityId(new_id(now, &call.app.random));
     let saved = call.app.db.write(move |tx| {
         // Entities come before collections: whoever deletes one holds them in that order.
-        let kept = visibility::keep(tx, project, entity, Eyes::User(user))?;
+        let kept = visibility::keep(tx, &of, entity, Eyes::User(user))?;
         let mut collection = store::hold(tx, project, user, collection)?.ok_or(faults.not_found)?;
         let entity = kept.ok_or(entities::NOT_FOUND)?.id;
         let link = Link { id, user, collection: collection.id, entity };

@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use crate::auth::caller::ActorOrKey;
 use crate::error::Result;
+use crate::features::blocks::filter;
 use crate::features::comments::model::Comment;
 use crate::features::comments::notices::{self, News};
 use crate::features::comments::rules::Gif;
@@ -13,7 +14,7 @@ use crate::features::comments::show::View;
 use crate::features::comments::store::{self, CommentRow, Counted};
 use crate::features::comments::{
     ENTITY_NOT_FOUND, INVALID_PARENT, INVALID_TIMESTAMP, MISSING_CONTENT, MISSING_ENTITY_ID,
-    MISSING_USER_ID, PARENT_NOT_FOUND, POINTS, REFERENCED_NOT_FOUND, row,
+    MISSING_USER_ID, PARENT_NOT_FOUND, POINTS, REFERENCED_NOT_FOUND, row, visibility,
 };
 use crate::features::entities;
 use crate::features::entities::rules::{
@@ -21,11 +22,12 @@ use crate::features::entities::rules::{
 };
 use crate::features::entities::store::EntityRow;
 use crate::features::entities::visibility::Eyes;
+use crate::features::projects::Project;
 use crate::features::users::reputation;
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::Created;
-use crate::ids::{CommentId, EntityId, ProjectId, UserId, new_id};
+use crate::ids::{CommentId, EntityId, UserId, new_id};
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -64,7 +66,6 @@ pub(super) async fn create_comment(
         referenced_id: new.referenced_comment_id,
         content: new.content.and_then(Content::into_option),
         gif: new.gif.map(|gif| JsonText(to_json(&gif))),
-        mentions: JsonText(to_json(&mentions)),
         attachments: JsonText(to_json(&attachments)),
         metadata: JsonText(to_json(&new.metadata.unwrap_or_default())),
         ..row::blank(CommentId(new_id(call.now, &call.app.random)), entity, call.now)
@@ -77,7 +78,7 @@ pub(super) async fn create_comment(
     let eyes = Eyes::from(caller);
     let view = View::written(&call, eyes, caller.user());
     let created = call.app.db.write(move |tx| {
-        let entity = hold_entity(tx, project.id, entity, eyes)?;
+        let entity = hold_entity(tx, &project, entity, eyes)?;
         let author = caller.user().ok_or(MISSING_USER_ID)?;
         let (created_at, updated_at) = match caller {
             ActorOrKey::User(_) => (now, now),
@@ -86,8 +87,10 @@ pub(super) async fn create_comment(
                 given.unwrap_or((now, now))
             }
         };
-        let parent = answered(tx, project.id, &blank, eyes)?;
+        let parent = answered(tx, &project, &blank, eyes)?;
+        let (mentions, mentioned) = met(tx, &project, author, &mentions, &mentioned)?;
         let row = CommentRow {
+            mentions,
             user_id: Some(author),
             space_id: entity.space_id,
             created_at,
@@ -111,35 +114,43 @@ pub(super) async fn create_comment(
 
 /// The entity to comment on. Held, and before any of its comments: all who change what it counts
 /// take this order.
-fn hold_entity(tx: &Tx<'_>, project: ProjectId, id: EntityId, eyes: Eyes) -> Result<EntityRow> {
-    let found = entities::store::find_for_update(tx, project, id)?;
+fn hold_entity(tx: &Tx<'_>, project: &Project, id: EntityId, eyes: Eyes) -> Result<EntityRow> {
+    let found = entities::store::find_for_update(tx, project.id, id)?;
     // One that a moderator has removed takes no more comments, whoever writes them.
-    let open = found.filter(|entity| entity.is_listed || (entity.is_draft && eyes.see(entity)));
-    open.ok_or(ENTITY_NOT_FOUND.into())
+    let open = found.filter(|entity| entity.is_listed || entity.is_draft);
+    entities::visibility::seen(tx, project, open, eyes)?.ok_or(ENTITY_NOT_FOUND.into())
+}
+
+/// Without the mentions of those with a block between them and the author.
+fn met(
+    tx: &Tx<'_>,
+    project: &Project,
+    author: UserId,
+    mentions: &Mentions,
+    mentioned: &[UserId],
+) -> Result<(JsonText, Vec<UserId>)> {
+    let hidden = filter::among(tx, project, Some(author), mentioned)?;
+    let met = mentioned.iter().copied().filter(|user| !hidden.contains(user)).collect();
+    let mentions = hidden.into_iter().fold(mentions.clone(), Mentions::without);
+    Ok((JsonText(to_json(&mentions)), met))
 }
 
 /// The comment that is answered, held; and the quoted one must be there too.
 fn answered(
     tx: &Tx<'_>,
-    project: ProjectId,
+    project: &Project,
     new: &CommentRow,
     eyes: Eyes,
 ) -> Result<Option<CommentRow>> {
-    let parent = match new.parent_id {
-        Some(id) => {
-            let found = store::find_for_update(tx, project, id)?;
-            let live = found.filter(|row| row.is_live() && row.is_seen_by(eyes));
-            let parent = live.ok_or(PARENT_NOT_FOUND)?;
-            if parent.entity_id != new.entity_id {
-                return Err(INVALID_PARENT.into());
-            }
-            Some(parent)
-        }
-        None => None,
-    };
     if let Some(id) = new.referenced_id {
-        let found = store::find(tx, project, id)?;
-        found.filter(|row| row.is_live() && row.is_seen_by(eyes)).ok_or(REFERENCED_NOT_FOUND)?;
+        let found = store::find(tx, project.id, id)?.filter(CommentRow::is_live);
+        visibility::seen(tx, project, found, eyes)?.ok_or(REFERENCED_NOT_FOUND)?;
     }
-    Ok(parent)
+    let Some(id) = new.parent_id else { return Ok(None) };
+    let found = store::find_for_update(tx, project.id, id)?.filter(CommentRow::is_live);
+    let parent = visibility::seen(tx, project, found, eyes)?.ok_or(PARENT_NOT_FOUND)?;
+    if parent.entity_id != new.entity_id {
+        return Err(INVALID_PARENT.into());
+    }
+    Ok(Some(parent))
 }

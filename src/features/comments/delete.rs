@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::features::comments::marking::{self, Marking};
 use crate::features::comments::store::{self, Counted};
 use crate::features::comments::{
-    ALREADY_DELETED, CommentPath, MISSING_COMMENT_ID, NOT_AUTHORIZED, NOT_FOUND, POINTS,
+    ALREADY_DELETED, CommentPath, MISSING_COMMENT_ID, NOT_AUTHORIZED, NOT_FOUND, POINTS, visibility,
 };
 use crate::features::entities;
 use crate::features::entities::visibility::Eyes;
@@ -48,7 +48,7 @@ pub(super) async fn delete_comment(
         let entity = store::entity_of(tx, project.id, id)?.ok_or(NOT_FOUND)?;
         entities::store::hold(tx, project.id, entity)?;
         let found = store::find_for_update(tx, project.id, id)?;
-        let row = found.filter(|row| row.is_seen_by(eyes)).ok_or(NOT_FOUND)?;
+        let row = visibility::seen(tx, &project, found, eyes)?.ok_or(NOT_FOUND)?;
         if !may_as_key && !row.is_by(eyes) {
             return Err(NOT_AUTHORIZED.into());
         }

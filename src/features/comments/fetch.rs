@@ -56,11 +56,7 @@ pub(super) async fn by_id(
     (Path(path), Query(query)): (Path<CommentPath>, Query<FetchQuery>),
 ) -> Result<Json<Found>> {
     let project = call.project.id;
-    find(&call, query, move |c, view| {
-        let found = store::find(c, project, path.comment_id)?;
-        Ok(found.filter(|row| view.may_see(row)))
-    })
-    .await
+    find(&call, query, move |c, view| view.seen(c, store::find(c, project, path.comment_id)?)).await
 }
 
 /// The oldest that may be seen; one whose author deleted it only if there is no other.
@@ -74,9 +70,14 @@ pub(super) async fn by_foreign_id(
     let project = call.project.id;
     find(&call, query.fetch, move |c, view| {
         let rows = store::find_by_foreign_id(c, project, &foreign_id, LOOKED_AT)?;
-        let mut rows: Vec<CommentRow> = rows.into_iter().filter(|row| view.may_see(row)).collect();
-        let at = rows.iter().position(|row| row.user_deleted_at.is_none()).unwrap_or(0);
-        Ok((at < rows.len()).then(|| rows.swap_remove(at)))
+        let mut placeholder = None;
+        for row in rows {
+            match view.seen(c, Some(row))? {
+                Some(row) if row.user_deleted_at.is_none() => return Ok(Some(row)),
+                seen => placeholder = placeholder.or(seen),
+            }
+        }
+        Ok(placeholder)
     })
     .await
 }

@@ -19,6 +19,7 @@ pub mod store;
 mod target;
 mod top;
 mod update;
+pub mod visibility;
 
 pub use row::blank;
 pub use top::top_comments;

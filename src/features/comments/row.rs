@@ -88,21 +88,6 @@ impl CommentRow {
     pub fn is_by(&self, eyes: Eyes) -> bool {
         matches!(eyes, Eyes::User(user) if self.user_id == Some(user))
     }
-
-    /// Whether it is there at all for these eyes: as its entity is.
-    pub fn is_seen_by(&self, eyes: Eyes) -> bool {
-        is_open(eyes, self.entity_is_listed, self.entity_user_id)
-    }
-}
-
-/// Whether the comments of an entity are there for these eyes: of one that is listed for everybody,
-/// of a draft or a removed one for whom it belongs to.
-pub fn is_open(eyes: Eyes, is_listed: bool, author: Option<UserId>) -> bool {
-    match eyes {
-        Eyes::Key => true,
-        Eyes::User(user) => is_listed || author == Some(user),
-        Eyes::Nobody => is_listed,
-    }
 }
 
 /// A comment of nobody, with nothing in it.

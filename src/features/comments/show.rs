@@ -2,6 +2,7 @@
 //! and whatever is included. What is gone for whoever looks is shown as a placeholder.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use db::Conn;
 use uuid::Uuid;
@@ -9,9 +10,11 @@ use uuid::Uuid;
 use crate::error::{Error, Result};
 use crate::features::comments::model::Comment;
 use crate::features::comments::store::{self, CommentRow};
+use crate::features::comments::visibility;
 use crate::features::entities;
 use crate::features::entities::model::Grants;
 use crate::features::entities::visibility::Eyes;
+use crate::features::projects::Project;
 use crate::features::reactions::{self, ReactionType};
 use crate::features::storage::signed::Links;
 use crate::features::users::model::User;
@@ -25,7 +28,7 @@ use crate::ids::{EntityId, ProjectId, UserId};
 /// What of comments is shown, and to whom.
 #[derive(Debug, Clone)]
 pub struct View {
-    project: ProjectId,
+    pub project: Arc<Project>,
     pub eyes: Eyes,
     /// Who looks; a key and an anonymous caller are nobody.
     viewer: Option<UserId>,
@@ -47,7 +50,7 @@ impl View {
     pub fn asked<A>(call: &Call<A>, eyes: Eyes, viewer: Option<UserId>, include: &Include) -> Self {
         let with_entity = include.has("entity") || include.has("space");
         View {
-            project: call.project.id,
+            project: call.project.clone(),
             eyes,
             viewer,
             version: call.version,
@@ -92,10 +95,10 @@ impl View {
 
     /// With the comment it answers, which is null where there is none or none to be seen.
     pub fn with_parent(&self, c: &Conn<'_>, row: CommentRow) -> Result<Comment> {
-        let parent = row.parent_id.map(|id| store::find(c, self.project, id)).transpose()?;
+        let parent = row.parent_id.map(|id| store::find(c, self.project.id, id)).transpose()?;
         // Both at once: what they share is read once.
         let mut rows = vec![row];
-        rows.extend(parent.flatten().filter(|parent| self.may_see(parent)));
+        rows.extend(self.seen(c, parent.flatten())?);
         let mut shown = self.comments(c, rows)?.into_iter();
         let mut comment =
             shown.next().ok_or_else(|| Error::internal("the comment was not shown"))?;
@@ -103,15 +106,16 @@ impl View {
         Ok(comment)
     }
 
-    /// Whether it is there for whoever looks.
-    pub fn may_see(&self, row: &CommentRow) -> bool {
+    /// What was found, if it is there for whoever looks.
+    pub fn seen(&self, c: &Conn<'_>, found: Option<CommentRow>) -> Result<Option<CommentRow>> {
         // The oldest version has no placeholders of what an author deleted.
-        let is_there = self.version != Version::V6 || row.user_deleted_at.is_none();
-        is_there && row.is_seen_by(self.eyes)
+        let is_there =
+            |row: &CommentRow| self.version != Version::V6 || row.user_deleted_at.is_none();
+        visibility::seen(c, &self.project, found.filter(is_there), self.eyes)
     }
 
     pub fn comments(&self, c: &Conn<'_>, rows: Vec<CommentRow>) -> Result<Vec<Comment>> {
-        let project = self.project;
+        let project = self.project.id;
         let ids: Vec<Uuid> = rows.iter().map(|row| row.id.0).collect();
         let mut comments = rows
             .into_iter()
@@ -144,7 +148,7 @@ impl View {
             add_entities(c, project, view, &mut comments)?;
         }
         if self.version == Version::V6 {
-            let mut votes = reactions::store::votes(c, project, ids)?;
+            let mut votes = reactions::hidden::votes(c, &self.project, self.viewer, ids)?;
             for comment in &mut comments {
                 (comment.upvotes, comment.downvotes) =
                     votes.remove(&comment.id.0).unwrap_or_default();
@@ -155,7 +159,7 @@ impl View {
 
     /// Whether only a placeholder is shown.
     fn hides(&self, row: &CommentRow) -> bool {
-        let is_own = self.eyes == Eyes::Key || row.is_by(self.eyes);
+        let is_own = self.eyes.is_key() || row.is_by(self.eyes);
         match (row.user_deleted_at, row.is_removed()) {
             (Some(_), _) => !(is_own && self.shows_deleted),
             (None, true) => !is_own,
@@ -167,7 +171,7 @@ impl View {
         let mut ids: Vec<UserId> = comments.iter().filter_map(|comment| comment.user_id).collect();
         ids.sort_unstable();
         ids.dedup();
-        let authors = users::find_all(c, self.project, &ids)?;
+        let authors = users::find_all(c, self.project.id, &ids)?;
         let authors: HashMap<UserId, _> = authors.iter().map(|row| (row.id, row)).collect();
         for comment in comments.iter_mut() {
             let author = comment.user_id.and_then(|id| authors.get(&id));
@@ -177,7 +181,7 @@ impl View {
         let shown = comments.iter_mut().filter_map(|comment| {
             Some(comment.user.as_mut()?.as_mut()?.points_in(bucket.of(comment.space_id)))
         });
-        reputation::add_points(c, self.project, shown.collect())
+        reputation::add_points(c, self.project.id, shown.collect())
     }
 }
 

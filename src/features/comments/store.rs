@@ -1,9 +1,10 @@
 //! The SQL about comments and their bodies. Lists are in `list/`, what a deletion does to the
 //! answers in `marking.rs`.
 
-use db::{Conn, Tx, args};
+use db::{Conn, Query, Tx, args};
 
 use crate::error::{Error, Result};
+use crate::features::blocks::filter::Hidden;
 pub use crate::features::comments::row::CommentRow;
 use crate::features::reactions::ReactionCounts;
 use crate::features::users;
@@ -13,7 +14,7 @@ use crate::time::Timestamp;
 /// `SELECT` of a whole comment, followed by what selects it. Deleted ones are not found unless
 /// asked for, nor are those of a deleted entity.
 macro_rules! select_comment {
-    ($rest:literal) => {
+    ($rest:expr) => {
         select_comment!(
             even deleted,
             concat!("AND c.deleted_at IS NULL AND e.deleted_at IS NULL ", $rest)
@@ -44,6 +45,22 @@ macro_rules! comment_controversy {
     };
 }
 pub(crate) use comment_controversy;
+
+/// The best of each entity: most upvotes, then the oldest; of those that a further condition leaves.
+macro_rules! best {
+    ($further:literal) => {
+        concat!(
+            "AND c.id IN
+                (SELECT (SELECT t.id FROM comments t
+                         WHERE t.project_id = $1 AND t.entity_id = o.id AND t.deleted_at IS NULL
+                            AND t.user_deleted_at IS NULL AND t.parent_deleted_at IS NULL
+                            AND (t.moderation_status IS NULL OR t.moderation_status <> 'removed') ",
+            $further,
+            " ORDER BY t.upvote_count DESC, t.created_at, t.id LIMIT 1)
+                 FROM entities o WHERE o.project_id = $1 AND o.id {any}($2))"
+        )
+    };
+}
 
 db::statements! {
     query FIND -> CommentRow = select_comment!("AND c.id = $2");
@@ -93,14 +110,7 @@ db::statements! {
             funny_count = funny_count + $10, balance = balance + $3 - $4,
             controversy = ", comment_controversy!("upvote_count + $3", "downvote_count + $4"), "
          WHERE project_id = $1 AND id = $2");
-    /// The best of each entity: most upvotes, then the oldest.
-    query BEST -> CommentRow = select_comment!("AND c.id IN
-        (SELECT (SELECT t.id FROM comments t
-                 WHERE t.project_id = $1 AND t.entity_id = o.id AND t.deleted_at IS NULL
-                    AND t.user_deleted_at IS NULL AND t.parent_deleted_at IS NULL
-                    AND (t.moderation_status IS NULL OR t.moderation_status <> 'removed')
-                 ORDER BY t.upvote_count DESC, t.created_at, t.id LIMIT 1)
-         FROM entities o WHERE o.project_id = $1 AND o.id {any}($2))");
+    query BEST -> CommentRow = select_comment!(best!(""));
 }
 
 pub fn find(c: &Conn<'_>, project: ProjectId, id: CommentId) -> Result<Option<CommentRow>> {
@@ -153,12 +163,23 @@ pub fn entity_of(c: &Conn<'_>, project: ProjectId, id: CommentId) -> Result<Opti
     Ok(c.opt(&ENTITY_OF, args![project, id])?)
 }
 
-/// The comment on top of each of the entities, where there is one.
-pub fn best(c: &Conn<'_>, project: ProjectId, entities: &[EntityId]) -> Result<Vec<CommentRow>> {
+/// The comment on top of each of the entities, where there is one, by somebody whom the viewer meets.
+pub fn best(
+    c: &Conn<'_>,
+    project: ProjectId,
+    entities: &[EntityId],
+    hidden: &Hidden,
+) -> Result<Vec<CommentRow>> {
     if entities.is_empty() {
         return Ok(Vec::new());
     }
-    Ok(c.all(&BEST, args![project, EntityId::list(entities)])?)
+    let Some(viewer) = hidden.viewer() else {
+        return Ok(c.all(&BEST, args![project, EntityId::list(entities)])?);
+    };
+    let met = format!("AND {}", hidden.leaves("t.user_id", "$3"));
+    let text = select_comment!(best!("AND met")).replace("AND met", &met);
+    let best = Query::<CommentRow>::built("comments::best", text);
+    Ok(c.all(&best, args![project, EntityId::list(entities), viewer])?)
 }
 
 pub fn insert(

@@ -8,7 +8,7 @@ use crate::error::{Fault, Result};
 use crate::features::comments::model::Comment;
 use crate::features::comments::show::View;
 use crate::features::comments::store::{self, CommentRow};
-use crate::features::comments::{CommentPath, INVALID_QUERY, NOT_FOUND, notices};
+use crate::features::comments::{CommentPath, INVALID_QUERY, NOT_FOUND, notices, visibility};
 use crate::features::entities;
 use crate::features::entities::visibility::Eyes;
 use crate::features::projects::{Bundle, Project};
@@ -58,14 +58,14 @@ impl Target for CommentRow {
         TargetId::Comment(path.comment_id)
     }
 
-    fn hold(tx: &Tx<'_>, project: ProjectId, id: TargetId, eyes: Eyes) -> Result<Option<Self>> {
-        let held = store::find_for_update(tx, project, comment_id(id))?;
-        Ok(held.filter(|row| row.is_live() && row.is_seen_by(eyes)))
+    fn hold(tx: &Tx<'_>, project: &Project, id: TargetId, eyes: Eyes) -> Result<Option<Self>> {
+        let held = store::find_for_update(tx, project.id, comment_id(id))?;
+        visibility::seen(tx, project, held.filter(CommentRow::is_live), eyes)
     }
 
     /// A placeholder still tells who reacted.
-    fn find(c: &Conn<'_>, project: ProjectId, id: TargetId, eyes: Eyes) -> Result<Option<Self>> {
-        Ok(store::find(c, project, comment_id(id))?.filter(|row| row.is_seen_by(eyes)))
+    fn find(c: &Conn<'_>, project: &Project, id: TargetId, eyes: Eyes) -> Result<Option<Self>> {
+        visibility::find(c, project, comment_id(id), eyes)
     }
 
     fn id(&self) -> TargetId {

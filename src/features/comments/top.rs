@@ -6,6 +6,7 @@ use db::Conn;
 
 use crate::auth::caller::OptionalViewer;
 use crate::error::Result;
+use crate::features::blocks::filter;
 use crate::features::comments::model::{Comment, TopComment};
 use crate::features::comments::show::View;
 use crate::features::comments::store;
@@ -28,13 +29,13 @@ pub(super) async fn fetch_top_comment(
     if !call.project.has(Bundle::Comments) {
         return Ok(Json(None));
     }
-    let (project, viewer) = (call.project.id, call.caller);
+    let (project, viewer) = (call.project.clone(), call.caller);
     let view = View::asked(&call, Eyes::from(viewer), viewer.user(), &Include::default());
     let view = view.with_user();
     let found = call.app.db.read(move |c| {
-        let best = store::best(c, project, &[path.entity_id])?.pop();
-        let seen = best.filter(|row| view.may_see(row));
-        seen.map(|row| view.comment(c, row)).transpose()
+        let hidden = filter::hidden(c, &project, viewer.user())?;
+        let best = store::best(c, project.id, &[path.entity_id], &hidden)?.pop();
+        view.seen(c, best)?.map(|row| view.comment(c, row)).transpose()
     });
     found.await.map(Json)
 }
@@ -44,12 +45,14 @@ pub fn top_comments(
     c: &Conn<'_>,
     project: &Project,
     links: &Links,
+    viewer: Option<UserId>,
     entities: &[EntityId],
 ) -> Result<HashMap<EntityId, TopComment>> {
     if !project.has(Bundle::Comments) {
         return Ok(HashMap::new());
     }
-    let rows = store::best(c, project.id, entities)?;
+    let hidden = filter::hidden(c, project, viewer)?;
+    let rows = store::best(c, project.id, entities, &hidden)?;
     let authors: Vec<UserId> = rows.iter().filter_map(|row| row.user_id).collect();
     let authors = users::find_all(c, project.id, &authors)?;
     let authors: HashMap<UserId, _> = authors.iter().map(|row| (row.id, row)).collect();

@@ -8,7 +8,9 @@ use crate::auth::caller::UserOrKey;
 use crate::error::Result;
 use crate::features::comments::model::Comment;
 use crate::features::comments::show::View;
-use crate::features::comments::{CommentPath, FORBIDDEN, INVALID_BODY, NOT_FOUND, store};
+use crate::features::comments::{
+    CommentPath, FORBIDDEN, INVALID_BODY, NOT_FOUND, store, visibility,
+};
 use crate::features::entities::rules::{Content, Metadata, to_json};
 use crate::features::entities::visibility::Eyes;
 use crate::http::input::{Body, Path};
@@ -36,18 +38,18 @@ pub(super) async fn update_comment(
     let metadata = update.metadata.map(|metadata| JsonText(to_json(&metadata)));
     let eyes = Eyes::from(&call.caller);
     let view = View::written(&call, eyes, call.caller.user());
-    let (project, now) = (call.project.id, call.now);
+    let (project, now) = (call.project.clone(), call.now);
     let updated = call.app.db.write(move |tx| {
-        let found = store::find_for_update(tx, project, path.comment_id)?;
-        let there = found.filter(|row| row.user_deleted_at.is_none() && row.is_seen_by(eyes));
-        let mut row = there.ok_or(NOT_FOUND)?;
-        if eyes != Eyes::Key && !row.is_by(eyes) {
+        let found = store::find_for_update(tx, project.id, path.comment_id)?;
+        let there = found.filter(|row| row.user_deleted_at.is_none());
+        let mut row = visibility::seen(tx, &project, there, eyes)?.ok_or(NOT_FOUND)?;
+        if !eyes.is_key() && !row.is_by(eyes) {
             return Err(FORBIDDEN.into());
         }
         row.content = content.clone().or(row.content);
         row.metadata = metadata.clone().unwrap_or(row.metadata);
         row.updated_at = now;
-        store::update(tx, project, &row)?;
+        store::update(tx, project.id, &row)?;
         view.comment(tx, row)
     });
     updated.await.map(Json)

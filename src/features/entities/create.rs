@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::app::App;
 use crate::auth::caller::{OptionalViewer, may_act_for};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::features::entities::attached::AttachedFiles;
 use crate::features::entities::model::Entity;
 use crate::features::entities::rules::{
@@ -17,7 +17,7 @@ use crate::features::entities::store::{self, EntityRow};
 use crate::features::entities::terms::Terms;
 use crate::features::entities::{
     DUPLICATE_FOREIGN_ID, INVALID_TIMESTAMP, SPACE_NOT_FOUND, UNAUTHORIZED, USER_NOT_FOUND,
-    USER_REQUIRED, counts, notices,
+    USER_REQUIRED, counts, mentions, notices, terms,
 };
 use crate::features::projects::{Bundle, Project};
 use crate::features::storage::uploads::{self, Prepared};
@@ -87,9 +87,13 @@ pub(super) async fn create_entity(
     let rows = files.clone();
     let created = call.app.db.write(move |tx| {
         permit(tx, &project, caller, &row, now)?;
+        let (mut row, mut terms) = (row.clone(), terms.clone());
+        if mentions::meet(tx, &project, &mut row, None)? {
+            terms = terms::of_stored(&row).map_err(Error::internal)?;
+        }
         add(tx, &app, &project, &row, &terms, now)?;
         uploads::insert(tx, project.id, &rows)?;
-        view.entity(tx, row.clone())
+        view.entity(tx, row)
     });
     let entity = uploads::settle(&call.app, call.project.id, &files, created.await, now).await?;
     Ok(match call.version {
@@ -134,9 +138,9 @@ fn permit(
 fn author(call: &Call<OptionalViewer>, new: &NewEntity) -> Result<Option<UserId>> {
     let named = new.user_id.as_deref();
     let author = match call.caller {
-        OptionalViewer::Key(_) => named
-            .map(|name| name.parse().map_err(|_| crate::error::Error::from(USER_NOT_FOUND)))
-            .transpose()?,
+        OptionalViewer::Key(_) => {
+            named.map(|name| name.parse().map_err(|_| Error::from(USER_NOT_FOUND))).transpose()?
+        }
         caller => {
             let viewer = caller.user();
             let is_other = named.is_some_and(|name| name.parse().ok() != viewer);

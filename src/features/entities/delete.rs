@@ -2,7 +2,7 @@
 
 use crate::auth::caller::UserOrKey;
 use crate::error::Result;
-use crate::features::entities::visibility::Eyes;
+use crate::features::entities::visibility::{self, Eyes};
 use crate::features::entities::{
     DELETE_FAILED, EntityPath, NOT_AUTHORIZED, NOT_FOUND, counts, create, store,
 };
@@ -22,7 +22,7 @@ pub(super) async fn delete_entity(
     let (project, now) = (call.project.clone(), call.now);
     let deleted = call.app.db.write(move |tx| {
         let found = store::find_for_update(tx, project.id, path.entity_id)?;
-        let row = found.filter(|row| eyes.see(row)).ok_or(NOT_FOUND)?;
+        let row = visibility::seen(tx, &project, found, eyes)?.ok_or(NOT_FOUND)?;
         if !eyes.own(&row) {
             return Err(NOT_AUTHORIZED.because("Not authorized to delete this entity."));
         }

@@ -4,6 +4,7 @@ use schemars::{SchemaGenerator, json_schema};
 
 use crate::auth::caller::Actor;
 use crate::error::Result;
+use crate::features::blocks::filter::Hidden;
 use crate::features::entities::list::filters::Filters;
 use crate::features::entities::list::request::{Filed, Nsfw, Sort, Texts, source, space};
 use crate::features::entities::list::search::{Search, Shows};
@@ -62,6 +63,8 @@ pub(super) async fn fetch_drafts(
         source: request.source,
         space,
         author: Some(user),
+        followed_by: None,
+        hidden: Hidden::default(),
         nsfw: Nsfw::All,
         filters: Filters::default(),
     };

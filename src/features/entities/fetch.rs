@@ -11,7 +11,7 @@ use crate::features::entities::rules::OwnId;
 use crate::features::entities::show::View;
 use crate::features::entities::store::{self, EntityRow};
 use crate::features::entities::terms::Terms;
-use crate::features::entities::visibility::Eyes;
+use crate::features::entities::visibility::{self, Eyes};
 use crate::features::entities::{
     CREATE_RATE, DUPLICATE_FOREIGN_ID, EntityPath, INVALID_QUERY, NOT_FOUND, create,
 };
@@ -125,9 +125,9 @@ async fn find(
     view: View,
     find: impl Fn(&Conn<'_>) -> Result<Option<EntityRow>> + Send + 'static,
 ) -> Result<Option<Entity>> {
-    let eyes = Eyes::from(call.caller);
+    let (project, eyes) = (call.project.clone(), Eyes::from(call.caller));
     let found = call.app.db.read(move |c| {
-        let row = find(c)?.filter(|row| eyes.see(row));
+        let row = visibility::seen(c, &project, find(c)?, eyes)?;
         row.map(|row| view.entity(c, row)).transpose()
     });
     found.await

@@ -10,6 +10,7 @@ mod drafts;
 mod fetch;
 pub mod forget;
 pub mod list;
+mod mentions;
 pub mod model;
 pub mod moderation;
 pub mod notices;

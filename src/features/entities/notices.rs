@@ -5,8 +5,10 @@ use db::{JsonText, Tx};
 use serde_json::{Map, Value, json};
 
 use crate::app::App;
-use crate::error::{Error, Result};
-use crate::features::entities::rules::{Mentions, to_json};
+use crate::error::Result;
+use crate::features::blocks::filter;
+use crate::features::entities::mentions;
+use crate::features::entities::rules::to_json;
 use crate::features::entities::store::EntityRow;
 use crate::features::notifications::{self, Notification};
 use crate::features::projects::{Bundle, Project};
@@ -80,10 +82,9 @@ pub fn mentioned(
     let Some(author) = entity.user_id.filter(|_| project.has(Bundle::Notifications)) else {
         return Ok(());
     };
-    let mentions: Mentions = serde_json::from_str(&entity.mentions.0).map_err(Error::internal)?;
-    let mut recipients: Vec<UserId> = mentions.users().filter(|user| *user != author).collect();
-    recipients.sort_unstable();
-    recipients.dedup();
+    let mut recipients = mentions::users(entity)?;
+    let hidden = filter::among(tx, project, Some(author), &recipients)?;
+    recipients.retain(|user| *user != author && !hidden.contains(user));
     if recipients.is_empty() {
         return Ok(());
     }

@@ -130,7 +130,7 @@ impl View {
             entity.grants = self.grants.then(Grants::default);
         }
         if self.top_comment {
-            let mut top = comments::top_comments(c, &self.project, &self.links, &ids)?;
+            let mut top = comments::top_comments(c, &self.project, &self.links, self.viewer, &ids)?;
             for entity in &mut entities {
                 entity.top_comment = top.remove(&entity.id);
             }
@@ -139,7 +139,7 @@ impl View {
             self.add_files(c, &ids, &mut entities)?;
         }
         if self.version == Version::V6 {
-            let mut votes = reactions::store::votes(c, project, uuids(&ids))?;
+            let mut votes = reactions::hidden::votes(c, &self.project, self.viewer, uuids(&ids))?;
             for entity in &mut entities {
                 (entity.upvotes, entity.downvotes) = votes.remove(&entity.id.0).unwrap_or_default();
             }

@@ -54,12 +54,12 @@ impl Target for EntityRow {
         TargetId::Entity(path.entity_id)
     }
 
-    fn hold(tx: &Tx<'_>, project: ProjectId, id: TargetId, eyes: Eyes) -> Result<Option<Self>> {
-        let held = store::find_for_update(tx, project, entity_id(id))?;
-        Ok(held.filter(|entity| eyes.see(entity)))
+    fn hold(tx: &Tx<'_>, project: &Project, id: TargetId, eyes: Eyes) -> Result<Option<Self>> {
+        let held = store::find_for_update(tx, project.id, entity_id(id))?;
+        visibility::seen(tx, project, held, eyes)
     }
 
-    fn find(c: &Conn<'_>, project: ProjectId, id: TargetId, eyes: Eyes) -> Result<Option<Self>> {
+    fn find(c: &Conn<'_>, project: &Project, id: TargetId, eyes: Eyes) -> Result<Option<Self>> {
         visibility::find(c, project, entity_id(id), eyes)
     }
 

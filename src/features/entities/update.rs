@@ -12,8 +12,10 @@ use crate::features::entities::rules::{
 };
 use crate::features::entities::show::View;
 use crate::features::entities::store::EntityRow;
-use crate::features::entities::visibility::Eyes;
-use crate::features::entities::{EntityPath, NOT_AUTHORIZED, NOT_FOUND, counts, store, terms};
+use crate::features::entities::visibility::{self, Eyes};
+use crate::features::entities::{
+    EntityPath, NOT_AUTHORIZED, NOT_FOUND, counts, mentions, store, terms,
+};
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::patch::Patch;
@@ -61,15 +63,16 @@ pub(super) async fn update_entity(
 ) -> Result<Json<Entity>> {
     let eyes = Eyes::from(&call.caller);
     let view = View::written(&call, call.caller.user());
-    let (project, now) = (call.project.id, call.now);
+    let (of, project, now) = (call.project.clone(), call.project.id, call.now);
     let updated = call.app.db.write(move |tx| {
         let found = store::find_for_update(tx, project, path.entity_id)?;
-        let found = found.filter(|row| eyes.see(row)).ok_or(NOT_FOUND)?;
+        let found = visibility::seen(tx, &of, found, eyes)?.ok_or(NOT_FOUND)?;
         if !eyes.own(&found) {
             return Err(NOT_AUTHORIZED.because("Not authorized to update this entity."));
         }
         let mut row = found.clone();
         update.clone().apply(&mut row);
+        mentions::meet(tx, &of, &mut row, Some(&found))?;
         if update != EntityUpdate::default() {
             row.updated_at = now;
             let terms = terms::of_stored(&row).map_err(Error::internal)?;

@@ -57,10 +57,10 @@ pub(super) async fn increment_views(
     };
     let eyes = Eyes::from(call.caller);
     let view = View::written(&call, call.caller.user());
-    let project = call.project.id;
+    let project = call.project.clone();
     let shown = call.app.db.write(move |tx| {
-        let mut row = visibility::find(tx, project, path.entity_id, eyes)?.ok_or(NOT_FOUND)?;
-        if !store::add_views(tx, project, row.id, count)? {
+        let mut row = visibility::find(tx, &project, path.entity_id, eyes)?.ok_or(NOT_FOUND)?;
+        if !store::add_views(tx, project.id, row.id, count)? {
             return Err(NOT_FOUND.into());
         }
         row.views += count;

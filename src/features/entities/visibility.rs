@@ -1,17 +1,22 @@
 //! Who may see an entity. One rule, asked by every door that leads to one: fetches, reactions,
-//! files, and whatever else hangs on an entity. What may not be seen is not there.
+//! files, and whatever else hangs on an entity. What may not be seen is not there: the drafts of
+//! others, and what somebody has written with a block between them and who looks.
 
 use db::{Conn, Tx};
 
 use crate::auth::caller::{Actor, ActorOrKey, OptionalViewer, UserOrKey, Via};
 use crate::error::Result;
+use crate::features::blocks::filter;
 use crate::features::entities::store::{self, EntityRow};
-use crate::ids::{EntityId, ProjectId, UserId};
+use crate::features::projects::Project;
+use crate::ids::{EntityId, UserId};
 
 /// As whom somebody looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Eyes {
     Key,
+    /// A key in the name of a user: what is done is theirs, and so are their blocks.
+    KeyAs(UserId),
     User(UserId),
     Nobody,
 }
@@ -39,7 +44,7 @@ impl From<&Actor> for Eyes {
     fn from(actor: &Actor) -> Self {
         match actor.via {
             Via::Session(_) => Eyes::User(actor.user),
-            Via::Key(_) => Eyes::Key,
+            Via::Key(_) => Eyes::KeyAs(actor.user),
         }
     }
 }
@@ -48,7 +53,8 @@ impl From<ActorOrKey> for Eyes {
     fn from(caller: ActorOrKey) -> Self {
         match caller {
             ActorOrKey::User(user) => Eyes::User(user),
-            ActorOrKey::Key { .. } => Eyes::Key,
+            ActorOrKey::Key { user: Some(user) } => Eyes::KeyAs(user),
+            ActorOrKey::Key { user: None } => Eyes::Key,
         }
     }
 }
@@ -57,7 +63,7 @@ impl Eyes {
     /// Whether the entity is theirs to change: its author's, and a key's.
     pub fn own(self, entity: &EntityRow) -> bool {
         match self {
-            Eyes::Key => true,
+            Eyes::Key | Eyes::KeyAs(_) => true,
             Eyes::User(user) => entity.user_id == Some(user),
             Eyes::Nobody => false,
         }
@@ -67,24 +73,46 @@ impl Eyes {
     pub fn see(self, entity: &EntityRow) -> bool {
         !entity.is_draft || self.own(entity)
     }
+
+    pub fn is_key(self) -> bool {
+        matches!(self, Eyes::Key | Eyes::KeyAs(_))
+    }
+
+    /// The user whose blocks count.
+    pub fn viewer(self) -> Option<UserId> {
+        match self {
+            Eyes::User(user) | Eyes::KeyAs(user) => Some(user),
+            Eyes::Key | Eyes::Nobody => None,
+        }
+    }
 }
 
 /// The entity, if it is there for these eyes.
 pub fn find(
     c: &Conn<'_>,
-    project: ProjectId,
+    project: &Project,
     id: EntityId,
     eyes: Eyes,
 ) -> Result<Option<EntityRow>> {
-    Ok(store::find(c, project, id)?.filter(|entity| eyes.see(entity)))
+    seen(c, project, store::find(c, project.id, id)?, eyes)
+}
+
+/// What was found, if it is there for these eyes.
+pub fn seen(
+    c: &Conn<'_>,
+    project: &Project,
+    found: Option<EntityRow>,
+    eyes: Eyes,
+) -> Result<Option<EntityRow>> {
+    let Some(entity) = found.filter(|entity| eyes.see(entity)) else { return Ok(None) };
+    let is_hidden = match entity.user_id {
+        Some(author) => filter::hides(c, project, eyes.viewer(), author)?,
+        None => false,
+    };
+    Ok((!is_hidden).then_some(entity))
 }
 
 /// The same, kept from being deleted until the transaction ends.
-pub fn keep(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    id: EntityId,
-    eyes: Eyes,
-) -> Result<Option<EntityRow>> {
-    Ok(store::keep(tx, project, id)?.filter(|entity| eyes.see(entity)))
+pub fn keep(tx: &Tx<'_>, project: &Project, id: EntityId, eyes: Eyes) -> Result<Option<EntityRow>> {
+    seen(tx, project, store::keep(tx, project.id, id)?, eyes)
 }

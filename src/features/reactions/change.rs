@@ -80,7 +80,7 @@ impl<T: Target> Change<T> {
     /// too: the other way round they would wait for each other. And its counts are those that all
     /// earlier reactions have left.
     fn hold(&self, tx: &Tx<'_>) -> Result<T> {
-        let held = T::hold(tx, self.project.id, self.target, self.eyes)?;
+        let held = T::hold(tx, &self.project, self.target, self.eyes)?;
         held.ok_or(T::FAULTS.not_found.into())
     }
 

@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::{Actor, OptionalViewer};
 use crate::error::Result;
+use crate::features::blocks::filter;
 use crate::features::entities::visibility::Eyes;
 use crate::features::reactions::store::ReactionRow;
 use crate::features::reactions::target::{Target, TargetId, TargetType};
-use crate::features::reactions::{ReactionType, store};
+use crate::features::reactions::{ReactionType, hidden, store};
 use crate::features::storage::signed::Links;
 use crate::features::users::reputation::{self, ReputationQuery};
 use crate::http::input::{Direction, Paging, Path, Query};
@@ -79,22 +80,28 @@ pub(super) struct ReactionsQuery {
     reputation: ReputationQuery,
 }
 
-/// The total is the target's own count, which is exact.
+/// The total is the target's own count, which is exact, less those whom the viewer does not meet.
 pub(super) async fn fetch_reactions<T: Target>(
     call: Call<OptionalViewer>,
     (Path(path), Paging(page), Query(query)): (Path<T::Path>, Paging, Query<ReactionsQuery>),
 ) -> Result<Json<LimitPaged<Reaction>>> {
     let (project, eyes) = (call.project.id, Eyes::from(call.caller));
     T::require(&call.project)?;
+    let (of, viewer) = (call.project.clone(), call.caller.user());
     let (links, id) = (call.links(), T::named(&path));
     let bucket = query.reputation.bucket_or_context(&call.project, T::FAULTS.invalid_query)?;
     let kind = query.reaction_type;
     let oldest_first = query.sort_dir == Direction::Asc;
     let found = call.app.db.read(move |c| {
-        let target = T::find(c, project, id, eyes)?.ok_or(T::FAULTS.not_found)?;
+        let target = T::find(c, &of, id, eyes)?.ok_or(T::FAULTS.not_found)?;
         let counts = target.reactions();
-        let total = kind.map_or(counts.total(), |kind| counts.of(kind));
-        let rows = store::list(c, project, id, kind, oldest_first, page)?;
+        let hidden = filter::hidden(c, &of, viewer)?;
+        let total = kind.map_or(counts.total(), |kind| counts.of(kind))
+            - hidden::count(c, project, id, kind, &hidden)?;
+        let rows = match hidden.is_nobody() {
+            true => store::list(c, project, id, kind, oldest_first, page)?,
+            false => hidden::list(c, project, id, kind, oldest_first, page, &hidden)?,
+        };
         let mut reactions: Vec<Reaction> =
             rows.into_iter().map(|row| Reaction::new(&links, id, row)).collect();
         if let Some(bucket) = bucket {
@@ -120,11 +127,11 @@ pub(super) async fn own_reaction<T: Target>(
     Path(path): Path<T::Path>,
 ) -> Result<Json<OwnReaction>> {
     T::require(&call.project)?;
-    let (project, user) = (call.project.id, call.caller.user);
+    let (project, user) = (call.project.clone(), call.caller.user);
     let (eyes, id) = (Eyes::from(&call.caller), T::named(&path));
     let found = call.app.db.read(move |c| {
-        T::find(c, project, id, eyes)?.ok_or(T::FAULTS.not_found)?;
-        let reaction_type = store::find(c, project, id, user)?;
+        T::find(c, &project, id, eyes)?.ok_or(T::FAULTS.not_found)?;
+        let reaction_type = store::find(c, project.id, id, user)?;
         Ok(OwnReaction { reaction_type })
     });
     found.await.map(Json)

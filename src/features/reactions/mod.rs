@@ -3,6 +3,7 @@
 
 mod change;
 pub mod forget;
+pub mod hidden;
 mod kinds;
 mod list;
 mod notices;

@@ -5,16 +5,17 @@ use db::Tx;
 use serde_json::{Map, Value, json};
 
 use crate::error::Result;
+use crate::features::blocks::filter;
 use crate::features::entities::notices::initiator;
 use crate::features::entities::rules::to_json;
 use crate::features::notifications::{self, Notification};
 use crate::features::projects::Bundle;
 use crate::features::reactions::change::Change;
 use crate::features::reactions::store::ReactorRow;
-use crate::features::reactions::target::{Target, TargetId};
+use crate::features::reactions::target::Target;
 use crate::features::reactions::{ReactionType, store};
 use crate::features::users::store::{self as users, UserRow};
-use crate::ids::{NotificationId, new_id};
+use crate::ids::{NotificationId, UserId, new_id};
 
 /// What the author hears of a new reaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +73,8 @@ pub(super) fn reacted<T: Target>(
         let mut metadata = subject()?;
         metadata.insert("reactionType".to_owned(), json!(kind));
         metadata.insert("milestoneCount".to_owned(), specific.into());
-        metadata.insert("lastThreeUsers".to_owned(), latest(tx, change, id, Some(kind))?);
+        metadata
+            .insert("lastThreeUsers".to_owned(), latest(tx, change, target, author, Some(kind))?);
         told.push(tell(T::NOTICES.milestone_specific, metadata));
     }
     let total = counts.total();
@@ -81,7 +83,7 @@ pub(super) fn reacted<T: Target>(
         let mut metadata = subject()?;
         metadata.insert("milestoneCount".to_owned(), total.into());
         metadata.insert("reactionCounts".to_owned(), json!(counts));
-        metadata.insert("lastThreeUsers".to_owned(), latest(tx, change, id, None)?);
+        metadata.insert("lastThreeUsers".to_owned(), latest(tx, change, target, author, None)?);
         told.push(tell(T::NOTICES.milestone_total, metadata));
     }
     if told.is_empty() { Ok(()) } else { notifications::add(tx, project.id, now, &told) }
@@ -99,12 +101,17 @@ fn is_milestone(count: i64) -> bool {
 fn latest<T: Target>(
     tx: &Tx<'_>,
     change: &Change<T>,
-    target: TargetId,
+    target: &T,
+    author: UserId,
     kind: Option<ReactionType>,
 ) -> Result<Value> {
-    let mut latest = store::latest(tx, change.project.id, target, kind)?;
+    let mut latest = store::latest(tx, change.project.id, target.id(), kind)?;
     // Whoever has just reacted comes first, also when they only changed their mind.
     latest.retain(|user| user.id != change.actor);
+    // Nor is the author told of somebody with a block between them.
+    let ids: Vec<UserId> = latest.iter().map(|user| user.id).collect();
+    let hidden = filter::among(tx, &change.project, Some(author), &ids)?;
+    latest.retain(|user| !hidden.contains(&user.id));
     if let Some(actor) = users::find(tx, change.project.id, change.actor)? {
         let UserRow { id, name, username, avatar, .. } = actor;
         latest.insert(0, ReactorRow { id, name, username, avatar });

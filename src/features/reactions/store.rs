@@ -151,18 +151,14 @@ pub fn of_user(
     Ok(c.all(&OF_USER, args![project, user, targets])?.into_iter().collect())
 }
 
-/// Who voted up, and who down.
-pub type Votes = (Vec<UserId>, Vec<UserId>);
-
 /// Who voted on any of the targets, the oldest vote first. Only so many: a list of everybody has
 /// no bound, which is why later versions have none.
-pub fn votes(c: &Conn<'_>, project: ProjectId, targets: Vec<Uuid>) -> Result<HashMap<Uuid, Votes>> {
-    let mut votes: HashMap<Uuid, Votes> = HashMap::new();
-    for (target, user, kind) in c.all(&VOTES, args![project, targets])? {
-        let (up, down) = votes.entry(target).or_default();
-        if kind == ReactionType::Upvote { up.push(user) } else { down.push(user) }
-    }
-    Ok(votes)
+pub fn votes(
+    c: &Conn<'_>,
+    project: ProjectId,
+    targets: Vec<Uuid>,
+) -> Result<Vec<(Uuid, UserId, ReactionType)>> {
+    Ok(c.all(&VOTES, args![project, targets])?)
 }
 
 pub fn list(

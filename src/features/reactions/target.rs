@@ -114,9 +114,9 @@ pub trait Target: Sized + Send + 'static {
     fn require(project: &Project) -> Result<()>;
     fn named(path: &Self::Path) -> TargetId;
     /// What may be reacted to, held until the transaction ends.
-    fn hold(tx: &Tx<'_>, project: ProjectId, id: TargetId, eyes: Eyes) -> Result<Option<Self>>;
+    fn hold(tx: &Tx<'_>, project: &Project, id: TargetId, eyes: Eyes) -> Result<Option<Self>>;
     /// What may be looked at.
-    fn find(c: &Conn<'_>, project: ProjectId, id: TargetId, eyes: Eyes) -> Result<Option<Self>>;
+    fn find(c: &Conn<'_>, project: &Project, id: TargetId, eyes: Eyes) -> Result<Option<Self>>;
     fn id(&self) -> TargetId;
     fn author(&self) -> Option<UserId>;
     fn space(&self) -> Option<SpaceId>;

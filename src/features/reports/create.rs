@@ -8,7 +8,9 @@ use uuid::Uuid;
 use crate::auth::caller::Actor;
 use crate::error::Result;
 use crate::features::comments::store as comments;
-use crate::features::entities::visibility::{self, Eyes};
+use crate::features::comments::visibility::is_open;
+use crate::features::entities::store as entities;
+use crate::features::entities::visibility::Eyes;
 use crate::features::reports::model::{Reason, TargetType};
 use crate::features::reports::store::{self, Added, NewReport};
 use crate::features::reports::{INVALID_BODY, SELF_REPORT, TARGET_NOT_FOUND};
@@ -86,7 +88,7 @@ struct Reportable {
     space: Option<SpaceId>,
 }
 
-/// What is there for the reporter; also what a moderator has removed.
+/// What is there for the reporter; also what a moderator has removed, and behind a block.
 fn find(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -96,11 +98,15 @@ fn find(
 ) -> Result<Option<Reportable>> {
     let eyes = Eyes::User(reporter);
     Ok(match kind {
-        TargetType::Entity => visibility::find(tx, project, EntityId(id), eyes)?
+        TargetType::Entity => entities::find(tx, project, EntityId(id))?
+            .filter(|row| eyes.see(row))
             .map(|row| Reportable { author: row.user_id, space: row.space_id }),
         TargetType::Comment => {
             let found = comments::find(tx, project, CommentId(id))?;
-            let there = found.filter(|row| row.user_deleted_at.is_none() && row.is_seen_by(eyes));
+            let there = found.filter(|row| {
+                let is_open = is_open(eyes, row.entity_is_listed, row.entity_user_id);
+                row.user_deleted_at.is_none() && is_open
+            });
             there.map(|row| Reportable { author: row.user_id, space: row.space_id })
         }
         // There are no messages yet.

@@ -28,14 +28,15 @@ pub(super) async fn delete_file(
     call: Call<UserOrKey>,
     Path(path): Path<FilePath>,
 ) -> Result<Json<DeletedFile>> {
-    let (project, now, caller) = (call.project.id, call.now, call.caller);
+    let (of, project, now) = (call.project.clone(), call.project.id, call.now);
+    let caller = call.caller;
     let deleted = call.app.db.write(move |tx| {
         let row = store::find_for_update(tx, project, path.file_id)?.ok_or(FILE_NOT_FOUND)?;
         if let UserOrKey::User(user) = caller
             && row.user_id != Some(user)
         {
             // What they may not see is not there for them.
-            let sees = holders::may_see(tx, project, user, &row)?;
+            let sees = holders::may_see(tx, &of, user, &row)?;
             return Err(Error::from(if sees { UNAUTHORIZED } else { FILE_NOT_FOUND }));
         }
         if let Some(owner) = row.user_id {

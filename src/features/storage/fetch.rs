@@ -30,13 +30,13 @@ pub(super) async fn fetch_file(
     call: Call<UserOrKey>,
     Path(path): Path<FilePath>,
 ) -> Result<Json<FetchedFile>> {
-    let (project, links) = (call.project.id, call.links());
+    let (project, links) = (call.project.clone(), call.links());
     let caller = call.caller;
     let file = call.app.db.read(move |c| {
-        let row = store::find(c, project, path.file_id)?.ok_or(FILE_NOT_FOUND)?;
+        let row = store::find(c, project.id, path.file_id)?.ok_or(FILE_NOT_FOUND)?;
         let visible = match caller {
             UserOrKey::Key(_) => true,
-            UserOrKey::User(user) => holders::may_see(c, project, user, &row)?,
+            UserOrKey::User(user) => holders::may_see(c, &project, user, &row)?,
         };
         if !visible {
             return Err(FILE_NOT_FOUND.into());

@@ -7,9 +7,10 @@ use crate::auth::caller::ActorOrKey;
 use crate::error::Result;
 use crate::features::comments;
 use crate::features::entities::visibility::{self, Eyes};
+use crate::features::projects::Project;
 use crate::features::storage::store::FileRow;
 use crate::features::storage::{INVALID_BODY, TARGET_NOT_FOUND, UNAUTHORIZED};
-use crate::ids::{CommentId, EntityId, EventId, ProjectId, SpaceId, UserId};
+use crate::ids::{CommentId, EntityId, EventId, SpaceId, UserId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holder {
@@ -67,7 +68,7 @@ impl Holder {
 /// Refuses a holder that is not there for the caller, or not theirs to attach to.
 pub fn may_attach(
     c: &Conn<'_>,
-    project: ProjectId,
+    project: &Project,
     caller: &ActorOrKey,
     holder: Holder,
 ) -> Result<()> {
@@ -79,10 +80,10 @@ pub fn may_attach(
             if eyes.own(&entity) { Ok(()) } else { Err(UNAUTHORIZED.into()) }
         }
         Holder::Comment(id) => {
-            let found = comments::store::find(c, project, id)?;
-            let there = found.filter(|row| row.user_deleted_at.is_none() && row.is_seen_by(eyes));
+            let found = comments::visibility::find(c, project, id, eyes)?;
+            let there = found.filter(|row| row.user_deleted_at.is_none());
             let comment = there.ok_or(TARGET_NOT_FOUND)?;
-            if eyes == Eyes::Key || comment.is_by(eyes) { Ok(()) } else { Err(UNAUTHORIZED.into()) }
+            if eyes.is_key() || comment.is_by(eyes) { Ok(()) } else { Err(UNAUTHORIZED.into()) }
         }
         // None of these exists yet.
         Holder::Space(_) | Holder::Event(_) => Err(TARGET_NOT_FOUND.into()),
@@ -90,14 +91,15 @@ pub fn may_attach(
 }
 
 /// Whether a user may see a file: as they may see what it is attached to. Keys see every file.
-pub fn may_see(c: &Conn<'_>, project: ProjectId, viewer: UserId, row: &FileRow) -> Result<bool> {
+pub fn may_see(c: &Conn<'_>, project: &Project, viewer: UserId, row: &FileRow) -> Result<bool> {
     Ok(match Holder::of(row) {
         Some(Holder::None) => true,
         Some(Holder::Entity(id)) => visibility::find(c, project, id, Eyes::User(viewer))?.is_some(),
-        Some(Holder::Comment(id)) => comments::store::find(c, project, id)?.is_some_and(|row| {
+        Some(Holder::Comment(id)) => {
             let eyes = Eyes::User(viewer);
-            row.is_seen_by(eyes) && (row.is_live() || row.is_by(eyes))
-        }),
+            let found = comments::visibility::find(c, project, id, eyes)?;
+            found.is_some_and(|row| row.is_live() || row.is_by(eyes))
+        }
         _ => row.user_id == Some(viewer),
     })
 }

@@ -82,7 +82,8 @@ pub(super) async fn upload_file(
         return Err(INVALID_BODY.because("metadata must be at most 1 MiB of JSON"));
     }
     let (caller, holder) = (call.caller, new.attached.holder()?);
-    app.db.read(move |c| holders::may_attach(c, project, &caller, holder)).await?;
+    let of = call.project.clone();
+    app.db.read(move |c| holders::may_attach(c, &of, &caller, holder)).await?;
 
     let wanted = Wanted {
         holder,
@@ -94,10 +95,10 @@ pub(super) async fn upload_file(
         faults: FAULTS,
     };
     let prepared = uploads::prepare(app, project, wanted, now).await?;
-    let rows = prepared.clone();
+    let (rows, of) = (prepared.clone(), call.project.clone());
     let written = app.db.write(move |tx| {
         // Again, now that nothing can change any more.
-        holders::may_attach(tx, project, &caller, holder)?;
+        holders::may_attach(tx, &of, &caller, holder)?;
         uploads::insert(tx, project, &rows)
     });
     uploads::settle(app, project, &prepared, written.await, now).await?;

@@ -96,7 +96,8 @@ pub(super) async fn upload_image(
         None => PathParts::of(&["images"]),
     };
     let (caller, holder) = (call.caller, new.attached.holder()?);
-    app.db.read(move |c| holders::may_attach(c, project, &caller, holder)).await?;
+    let of = call.project.clone();
+    app.db.read(move |c| holders::may_attach(c, &of, &caller, holder)).await?;
 
     let started = app.clock.uptime();
     let wanted = Wanted {
@@ -110,10 +111,10 @@ pub(super) async fn upload_image(
     };
     let prepared = uploads::prepare(app, project, wanted, now).await?;
     let took = app.clock.uptime().saturating_sub(started);
-    let rows = prepared.clone();
+    let (rows, of) = (prepared.clone(), call.project.clone());
     let written = app.db.write(move |tx| {
         // Again, now that nothing can change any more.
-        holders::may_attach(tx, project, &caller, holder)?;
+        holders::may_attach(tx, &of, &caller, holder)?;
         uploads::insert(tx, project, &rows)
     });
     uploads::settle(app, project, &prepared, written.await, now).await?;

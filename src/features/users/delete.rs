@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::features::storage::removal;
 use crate::features::users::fetch::UserPath;
 use crate::features::users::{NOT_FOUND, store};
-use crate::features::{collections, comments, entities, reactions, reports};
+use crate::features::{collections, comments, connections, entities, follows, reactions, reports};
 use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::NoContent;
@@ -39,6 +39,8 @@ pub(crate) fn erase(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestam
     reactions::forget::forget_user(tx, project, user)?;
     reports::forget::forget_reporter(tx, project, user)?;
     collections::forget::forget_user(tx, project, user)?;
+    follows::store::forget_user(tx, project, user)?;
+    connections::store::forget_user(tx, project, user)?;
     removal::delete_of_user(tx, project, user, now)?;
     store::delete(tx, project, user)
 }

@@ -1,4 +1,6 @@
-//! Fetch User, Fetch User by Username.
+//! Fetch User, Fetch User by Username. Whom the owner of a profile has blocked does not find it.
+
+use std::sync::Arc;
 
 use db::Conn;
 use schemars::JsonSchema;
@@ -6,6 +8,8 @@ use serde::Deserialize;
 
 use crate::auth::caller::OptionalViewer;
 use crate::error::Result;
+use crate::features::blocks::filter;
+use crate::features::projects::Project;
 use crate::features::storage::signed::Links;
 use crate::features::users::model::{FetchedUser, User};
 use crate::features::users::reputation::{ReputationQuery, add_points};
@@ -19,8 +23,8 @@ use crate::ids::{ProjectId, SpaceId, UserId};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct UserPath {
-    pub(super) user_id: UserId,
+pub(crate) struct UserPath {
+    pub(crate) user_id: UserId,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -72,6 +76,8 @@ pub(super) async fn fetch_by_username(
 #[derive(Debug, Clone)]
 pub(super) struct Shown {
     pub(super) project: ProjectId,
+    of: Arc<Project>,
+    viewer: Option<UserId>,
     links: Links,
     bucket: Option<SpaceId>,
     files: bool,
@@ -86,6 +92,8 @@ impl Shown {
     ) -> Result<Self> {
         Ok(Shown {
             project: call.project.id,
+            of: call.project.clone(),
+            viewer: call.caller.user(),
             links: call.links(),
             bucket: reputation.bucket(&call.project, INVALID_QUERY)?,
             files: include.has("files"),
@@ -94,6 +102,9 @@ impl Shown {
     }
 
     pub(super) fn user(&self, c: &Conn<'_>, row: &UserRow) -> Result<FetchedUser> {
+        if filter::is_shut_out(c, &self.of, self.viewer, row.id)? {
+            return Err(NOT_FOUND.into());
+        }
         let mut user = User::public(&self.links, row)?;
         if let Some(bucket) = self.bucket {
             add_points(c, self.project, vec![user.points_in(bucket)])?;

@@ -6,13 +6,18 @@ pub mod counters;
 pub(crate) mod delete;
 mod fetch;
 pub mod model;
+pub mod notices;
+pub mod pairs;
 pub mod pictures;
+pub mod related;
 pub mod reputation;
 pub mod rules;
 pub mod store;
 mod suggestions;
 pub mod suspensions;
 mod update;
+
+pub(crate) use fetch::UserPath;
 
 use http::Method;
 

@@ -1,8 +1,9 @@
 //! The SQL about users and their reputation buckets; suspensions and counters have files of their own.
 
-use db::{Conn, JsonText, Tx, args};
+use db::{AnyStatement as _, Conn, JsonText, Query, Tx, args};
 
 use crate::error::{Error, Result};
+use crate::features::blocks::filter::Hidden;
 use crate::features::users::{DUPLICATE_EMAIL, DUPLICATE_USER_FIELD, DUPLICATE_USERNAME};
 use crate::ids::{FileId, ProjectId, SpaceId, UserId};
 use crate::time::Timestamp;
@@ -166,15 +167,40 @@ pub fn find_by_username(c: &Conn<'_>, project: ProjectId, name: &str) -> Result<
 }
 
 /// Users whose name begins with `part`, then those that hold it elsewhere; each in order.
-pub fn suggest(c: &Conn<'_>, project: ProjectId, part: &str, limit: usize) -> Result<Vec<UserRow>> {
+pub fn suggest(
+    c: &Conn<'_>,
+    project: ProjectId,
+    part: &str,
+    limit: usize,
+    hidden: &Hidden,
+) -> Result<Vec<UserRow>> {
     let count = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
     let end = format!("{part}\u{10FFFF}");
-    let mut found = c.all(&SUGGEST_BY_PREFIX, args![project, part, end, count(limit)])?;
+    let by_prefix = args![project, part, end, count(limit)];
+    let mut found = match hidden.viewer() {
+        None => c.all(&SUGGEST_BY_PREFIX, by_prefix)?,
+        Some(viewer) => {
+            let query = without(&SUGGEST_BY_PREFIX, hidden, "$5");
+            c.all(&query, &[by_prefix, args![viewer]].concat())?
+        }
+    };
     if found.len() < limit {
-        let rest = count(limit - found.len());
-        found.extend(c.all(&SUGGEST_BY_PART, args![project, part, rest])?);
+        let by_part = args![project, part, count(limit - found.len())];
+        found.extend(match hidden.viewer() {
+            None => c.all(&SUGGEST_BY_PART, by_part)?,
+            Some(viewer) => {
+                let query = without(&SUGGEST_BY_PART, hidden, "$4");
+                c.all(&query, &[by_part, args![viewer]].concat())?
+            }
+        });
     }
     Ok(found)
+}
+
+/// The same query, but for nobody whom the viewer does not meet.
+fn without(query: &Query<UserRow>, hidden: &Hidden, viewer: &str) -> Query<UserRow> {
+    let met = format!(" AND {} ORDER BY ", hidden.leaves("users.id", viewer));
+    Query::built("users::store::suggest_met", query.text().replacen(" ORDER BY ", &met, 1))
 }
 
 /// The ids that follow one another after `after`, for what goes through every user.

@@ -1,10 +1,12 @@
-//! Fetch User Suggestions: whose username holds what a person has typed so far.
+//! Fetch User Suggestions: whose username holds what a person has typed so far. Nobody is suggested
+//! to somebody with a block between them.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::auth::caller::OptionalViewer;
 use crate::error::Result;
+use crate::features::blocks::filter;
 use crate::features::users::model::User;
 use crate::features::users::reputation::{ReputationQuery, add_points};
 use crate::features::users::{INVALID_QUERY, store};
@@ -31,11 +33,12 @@ pub(super) async fn fetch_suggestions(
         return Err(INVALID_QUERY.because("query must have 1 to 256 bytes"));
     }
     let bucket = query.reputation.bucket(&call.project, INVALID_QUERY)?;
-    let project = call.project.id;
+    let (of, project, viewer) = (call.project.clone(), call.project.id, call.caller.user());
     let links = call.links();
     let part = query.query.to_lowercase();
     let users = call.app.db.read_slow(move |c| {
-        let rows = store::suggest(c, project, &part, MOST)?;
+        let hidden = filter::hidden(c, &of, viewer)?;
+        let rows = store::suggest(c, project, &part, MOST, &hidden)?;
         let users = rows.iter().map(|row| User::public(&links, row));
         let mut users = users.collect::<Result<Vec<_>>>()?;
         if let Some(bucket) = bucket {

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use crate::auth::caller::OptionalViewer;
 use crate::error::Result;
+use crate::features::blocks::filter;
 use crate::features::comments::model::Comment;
 use crate::features::comments::show::View;
 use crate::features::comments::{INVALID_QUERY, check_include};
@@ -31,7 +32,6 @@ pub(super) struct ListQuery {
     /// The entity's; looked at only when the entity is included.
     source_id: Option<String>,
     #[serde(default)]
-    #[expect(dead_code, reason = "read for its form: nobody can block anybody yet")]
     blocked_filter: BlockedFilter,
     #[serde(default)]
     sort_by: SortBy,
@@ -123,7 +123,7 @@ pub(super) async fn fetch_many(
     let eyes = Eyes::from(call.caller);
     let mut view = View::asked(&call, eyes, call.caller.user(), &include).with_points(bucket);
     let is_own = match eyes {
-        Eyes::Key => true,
+        Eyes::Key | Eyes::KeyAs(_) => true,
         Eyes::User(user) => query.user_id == Some(user),
         Eyes::Nobody => false,
     };
@@ -142,7 +142,12 @@ pub(super) async fn fetch_many(
         without_deleted: call.version == Version::V6,
     };
     let is_quick = search.is_quick(page);
-    let list = move |c: &db::Conn<'_>| search.show(c, page, &view);
+    let shows_blocked = query.blocked_filter == BlockedFilter::IncludeOutboundBlocked;
+    let list = move |c: &db::Conn<'_>| {
+        let hidden = filter::hidden(c, &view.project, view.eyes.viewer())?;
+        let hidden = if shows_blocked { hidden.but_blocked() } else { hidden };
+        search.show(c, page, &view, hidden)
+    };
     let db = &call.app.db;
     let page = if is_quick { db.read(list).await? } else { db.read_slow(list).await? };
     let is_deprecated =

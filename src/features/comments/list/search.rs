@@ -5,11 +5,12 @@
 use db::{Conn, Query, Value, args};
 
 use crate::error::Result;
+use crate::features::blocks::filter::{self, Hidden};
 use crate::features::comments::list::Parent;
 use crate::features::comments::model::Comment;
-use crate::features::comments::row::is_open;
 use crate::features::comments::show::View;
 use crate::features::comments::store;
+use crate::features::comments::visibility::is_open;
 use crate::http::page::{Page, Paged};
 use crate::ids::{CommentId, EntityId, ProjectId, UserId};
 
@@ -103,8 +104,13 @@ impl Conditions {
         };
         format!(
             "SELECT {columns} FROM {from} WHERE c.project_id = $1 AND c.deleted_at IS NULL{join}{}",
-            self.texts.iter().map(|text| format!(" AND {text}")).collect::<String>()
+            self.and()
         )
+    }
+
+    /// Every condition, each after an `AND`.
+    fn and(&self) -> String {
+        self.texts.iter().map(|text| format!(" AND {text}")).collect()
     }
 }
 
@@ -119,7 +125,13 @@ impl Search {
         has_place && self.author.is_none() && self.source.is_none()
     }
 
-    pub fn show(&self, c: &Conn<'_>, page: Page, view: &View) -> Result<Paged<Comment>> {
+    pub fn show(
+        &self,
+        c: &Conn<'_>,
+        page: Page,
+        view: &View,
+        hidden: Hidden,
+    ) -> Result<Paged<Comment>> {
         let place = match (self.parent, self.entity) {
             (Some(Parent::Comment(id)), _) => Some(c.opt(&COMMENT, args![self.project, id])?),
             (_, Some(id)) => Some(c.opt(&ENTITY, args![self.project, id])?),
@@ -132,14 +144,16 @@ impl Search {
         // What cannot be seen has no comments.
         let place = match place {
             Some(found) => match found.filter(is_there) {
-                Some(place) => Some(place),
-                None => return Ok(page.of(Vec::new(), 0)),
+                Some(place) if self.is_met(c, view, &place, &hidden)? => Some(place),
+                _ => return Ok(page.of(Vec::new(), 0)),
             },
             None => None,
         };
-        let conditions = self.conditions(place.is_some());
+        let conditions = self.conditions(place.is_some(), &hidden);
         let total = match &place {
-            Some(place) if self.knows_total() => self.known_total(c, place)?,
+            Some(place) if self.knows_total() => {
+                self.known_total(c, place)? - self.hidden_in(c, &hidden)?
+            }
             _ => {
                 let count =
                     Query::<i64>::built("comments::list::count", conditions.select("count(*)"));
@@ -149,6 +163,16 @@ impl Search {
         let ids = self.page(c, conditions, page)?;
         let rows = store::find_all(c, self.project, &ids)?;
         Ok(page.of(view.comments(c, rows)?, total))
+    }
+
+    /// Whether there is no block between whoever looks and the author of the entity.
+    fn is_met(&self, c: &Conn<'_>, view: &View, place: &PlaceRow, hidden: &Hidden) -> Result<bool> {
+        match place.user_id {
+            Some(author) if !hidden.is_nobody() => {
+                Ok(!filter::hides(c, &view.project, hidden.viewer(), author)?)
+            }
+            _ => Ok(true),
+        }
     }
 
     fn page(&self, c: &Conn<'_>, mut conditions: Conditions, page: Page) -> Result<Vec<CommentId>> {
@@ -163,7 +187,7 @@ impl Search {
         Ok(c.all(&Query::<CommentId>::built("comments::list::page", text), &conditions.args)?)
     }
 
-    fn conditions(&self, has_place: bool) -> Conditions {
+    fn conditions(&self, has_place: bool, hidden: &Hidden) -> Conditions {
         let mut conditions = Conditions {
             texts: Vec::new(),
             args: vec![self.project.into()],
@@ -192,7 +216,31 @@ impl Search {
             let not_removed = "(c.moderation_status IS NULL OR c.moderation_status <> 'removed')";
             conditions.texts.push(not_removed.to_owned());
         }
+        if let Some(viewer) = hidden.viewer() {
+            conditions.args.push(viewer.into());
+            let place = format!("${}", conditions.args.len());
+            conditions.texts.push(hidden.leaves("c.user_id", &place));
+            if !has_place {
+                conditions.texts.push(hidden.leaves("e.user_id", &place));
+            }
+        }
         conditions
+    }
+
+    /// How many entries of a list are by those whom whoever looks does not meet: looked up user by
+    /// user.
+    fn hidden_in(&self, c: &Conn<'_>, hidden: &Hidden) -> Result<i64> {
+        let Some(viewer) = hidden.viewer() else { return Ok(0) };
+        let mut all = self.conditions(true, &Hidden::default());
+        all.args.push(viewer.into());
+        let hidden = hidden.users(&format!("${}", all.args.len()));
+        let text = format!(
+            "WITH s AS MATERIALIZED ({hidden})
+             SELECT count(*) FROM s CROSS JOIN comments c
+             WHERE c.project_id = $1 AND c.user_id = s.user_id AND c.deleted_at IS NULL{}",
+            all.and(),
+        );
+        Ok(c.one(&Query::<i64>::built("comments::list::hidden", text), &all.args)?)
     }
 
     fn known_total(&self, c: &Conn<'_>, place: &PlaceRow) -> Result<i64> {

@@ -7,15 +7,19 @@ pub mod search;
 mod sql;
 mod start;
 
+use db::Conn;
+
 use crate::auth::caller::OptionalViewer;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::features::blocks::filter::{self, Hidden};
 use crate::features::entities::model::Entity;
 use crate::features::entities::show::View;
 use crate::features::entities::{INVALID_QUERY, USER_REQUIRED};
+use crate::features::projects::Bundle;
 use crate::features::users::reputation::ReputationQuery;
 use crate::http::input::{Paging, Query};
 use crate::http::operation::Call;
-use crate::http::page::Paged;
+use crate::http::page::{Page, Paged};
 use crate::http::reply::{Json, MaybeDeprecated};
 use crate::http::version::Version;
 
@@ -41,7 +45,9 @@ pub(super) async fn fetch_many(
     if request.followed_only && viewer.is_none() && call.version != Version::V6 {
         return Err(USER_REQUIRED.into());
     }
-    let follows_nobody = request.followed_only && viewer.is_some();
+    let followed_by = viewer.filter(|_| request.followed_only);
+    // Without the bundle nobody follows anybody.
+    let follows_nobody = followed_by.is_some() && !call.project.has(Bundle::Follows);
     let Some(space) = request.space.filter(|_| !follows_nobody) else {
         return Ok(MaybeDeprecated { reply: Json(page.of(Vec::new(), 0)), is_deprecated });
     };
@@ -54,15 +60,45 @@ pub(super) async fn fetch_many(
         source: request.source,
         space,
         author,
+        followed_by,
+        hidden: Hidden::default(),
         nsfw: request.nsfw,
         filters: request.filters,
     };
-    let is_quick = search.is_quick(page);
-    let list = move |c: &db::Conn<'_>| search.show(c, page, &view);
-    let db = &call.app.db;
-    let page = if is_quick { db.read(list).await? } else { db.read_slow(list).await? };
+    let page = find(&call, search, page, view, request.shows_blocked).await?;
     for entity in &page.data {
         call.app.pulse.look(entity, call.now);
     }
     Ok(MaybeDeprecated { reply: Json(page), is_deprecated })
+}
+
+/// The page as the viewer may see it. What is quickly found is found at once, unless there is
+/// somebody whom the viewer does not meet: then all that they wrote is counted.
+async fn find<A>(
+    call: &Call<A>,
+    search: Search,
+    page: Page,
+    view: View,
+    shows_blocked: bool,
+) -> Result<Paged<Entity>> {
+    let db = &call.app.db;
+    let hidden = move |c: &Conn<'_>, view: &View| {
+        let hidden = filter::hidden(c, &view.project, view.viewer)?;
+        Ok::<_, Error>(if shows_blocked { hidden.but_blocked() } else { hidden })
+    };
+    if search.is_quick(page) {
+        let (search, view) = (search.clone(), view.clone());
+        let quick = db.read(move |c| match hidden(c, &view)?.is_nobody() {
+            true => search.show(c, page, &view).map(Some),
+            false => Ok(None),
+        });
+        if let Some(page) = quick.await? {
+            return Ok(page);
+        }
+    }
+    let found = db.read_slow(move |c| {
+        let search = Search { hidden: hidden(c, &view)?, ..search.clone() };
+        search.show(c, page, &view)
+    });
+    found.await
 }

@@ -58,6 +58,8 @@ pub struct ListRequest {
     pub space: Option<Filed<SpaceId>>,
     pub user: Option<UserId>,
     pub followed_only: bool,
+    /// Shows what those have written whom the viewer has blocked.
+    pub shows_blocked: bool,
     pub nsfw: Nsfw,
     pub filters: Filters,
     pub include: Include,
@@ -69,8 +71,6 @@ impl Input for ListRequest {
         let version = arrival.version;
         let (sort, is_deprecated) = sort(&query, version)?;
         let filters = Filters::parse(&arrival.query_text);
-        // Known values only, though nobody can be blocked yet.
-        query.one_of("blockedFilter", &[("exclude", ()), ("include-outbound-blocked", ())])?;
         Ok(ListRequest {
             sort,
             is_deprecated,
@@ -92,6 +92,10 @@ impl Input for ListRequest {
             },
             followed_only: query.one_of("followedOnly", &[("true", true), ("false", false)])?
                 == Some(true),
+            shows_blocked: query.one_of(
+                "blockedFilter",
+                &[("exclude", false), ("include-outbound-blocked", true)],
+            )? == Some(true),
             nsfw: query
                 .one_of(
                     "nsfwFilter",

@@ -6,6 +6,7 @@
 use db::{Conn, Query};
 
 use crate::error::Result;
+use crate::features::blocks::filter::Hidden;
 use crate::features::entities::counts::{self, Scope};
 use crate::features::entities::list::filters::Filters;
 use crate::features::entities::list::metadata_sort::Sorter;
@@ -32,6 +33,10 @@ pub struct Search {
     pub source: Filed<String>,
     pub space: Filed<SpaceId>,
     pub author: Option<UserId>,
+    /// Only authors whom this user follows.
+    pub followed_by: Option<UserId>,
+    /// Authors whom the viewer does not meet.
+    pub hidden: Hidden,
     pub nsfw: Nsfw,
     pub filters: Filters,
 }
@@ -58,7 +63,7 @@ impl Search {
     /// The ids of the page, in order, and the size of the whole list.
     pub fn run(&self, c: &Conn<'_>, page: Page) -> Result<(Vec<EntityId>, i64)> {
         if let Some(scope) = self.known_scope() {
-            let total = counts::total(c, self.project, &scope)?;
+            let total = counts::total(c, self.project, &scope)? - self.count_hidden(c)?;
             if page.offset() >= total {
                 return Ok((Vec::new(), total));
             }
@@ -66,14 +71,30 @@ impl Search {
             return Ok((self.page(c, &start, false, page)?, total));
         }
         let (start, any_wide) = start::choose(self, c)?;
-        let conditions = self.conditions(&start, any_wide);
-        let text = conditions.select("count(*)");
-        let total =
-            c.one(&Query::<i64>::built("entities::list::count", text), conditions.args())?;
+        // However the page is found: the followed are fewer than all there are.
+        let counted = match self.followed_by {
+            Some(user) => self.count(c, &Start::Followed(user), any_wide),
+            None => self.count(c, &start, any_wide),
+        };
+        let total = counted?;
         if page.offset() >= total {
             return Ok((Vec::new(), total));
         }
         Ok((self.page(c, &start, any_wide, page)?, total))
+    }
+
+    fn count(&self, c: &Conn<'_>, start: &Start, any_wide: bool) -> Result<i64> {
+        let conditions = self.conditions(start, any_wide);
+        let text = conditions.select("count(*)");
+        Ok(c.one(&Query::<i64>::built("entities::list::count", text), conditions.args())?)
+    }
+
+    /// How much of a feed is by authors whom the viewer does not meet.
+    fn count_hidden(&self, c: &Conn<'_>) -> Result<i64> {
+        match self.hidden.is_nobody() {
+            true => Ok(0),
+            false => self.count(c, &Start::Hidden(self.hidden), false),
+        }
     }
 
     /// The page as it is shown.
@@ -87,6 +108,7 @@ impl Search {
     fn known_scope(&self) -> Option<Scope> {
         let Filters { keywords, title, content, has_attachments, near, metadata } = &self.filters;
         let is_filtered = self.since.is_some()
+            || self.followed_by.is_some()
             || self.shows != Shows::Listed
             || self.nsfw != Nsfw::All
             || !(title.is_empty() && content.is_empty() && metadata.is_empty())
@@ -135,6 +157,12 @@ impl Search {
         if let Some(author) = self.author {
             let author = to.bind(author);
             to.add(format!("e.user_id = {author}"));
+        }
+        if let Some(user) = self.followed_by.filter(|_| !matches!(start, Start::Followed(_))) {
+            to.followed_by(user);
+        }
+        if !matches!(start, Start::Hidden(_)) {
+            to.without(&self.hidden);
         }
         if let Some(since) = self.since {
             let since = to.bind(since);

@@ -5,11 +5,12 @@ use db::Value;
 use serde_json::Value as Json;
 use uuid::Uuid;
 
+use crate::features::blocks::filter::Hidden;
 use crate::features::entities::list::filters::{MetadataFilter, Near, Pair, TextFilter};
 use crate::features::entities::list::start::Start;
 use crate::features::entities::rules::to_json;
 use crate::features::entities::terms;
-use crate::ids::ProjectId;
+use crate::ids::{ProjectId, UserId};
 
 /// Metres of one degree of latitude.
 const DEGREE: f64 = 111_195.0;
@@ -37,6 +38,19 @@ impl Conditions {
         // The order of a CROSS JOIN is kept by the embedded engine.
         match start {
             Start::Feed => return new,
+            Start::Followed(user) => {
+                let user = new.bind(*user);
+                let followed = format!(
+                    "SELECT f.followed_id AS user_id FROM follows f
+                     WHERE f.project_id = $1 AND f.follower_id = {user}"
+                );
+                return new.by(&followed);
+            }
+            Start::Hidden(hidden) => {
+                let viewer = hidden.viewer().map_or(Value::Null, Value::from);
+                let viewer = new.bind(viewer);
+                return new.by(&hidden.users(&viewer));
+            }
             Start::Term(term) => {
                 new.from = "entity_terms s CROSS JOIN entities e";
                 let term = new.bind(*term);
@@ -72,6 +86,14 @@ impl Conditions {
         }
         new.add("e.id = s.entity_id");
         new
+    }
+
+    /// Begins with the authors that a query finds.
+    fn by(mut self, authors: &str) -> Self {
+        self.from = "s CROSS JOIN entities e";
+        self.with = format!("WITH s AS MATERIALIZED ({authors}) ");
+        self.add("e.user_id = s.user_id");
+        self
     }
 
     pub fn select(&self, columns: &str) -> String {
@@ -114,6 +136,23 @@ impl Conditions {
     pub fn without_term(&mut self, term: Uuid) {
         let found = self.has_term(term);
         self.add(format!("{found} IS NULL"));
+    }
+
+    /// By somebody whom the user follows. Asked row by row, as terms are.
+    pub fn followed_by(&mut self, user: UserId) {
+        let user = self.bind(user);
+        self.add(format!(
+            "(SELECT 1 FROM follows f WHERE f.project_id = $1 AND f.follower_id = {user}
+                AND f.followed_id = e.user_id) = 1"
+        ));
+    }
+
+    /// By nobody who is hidden from the viewer.
+    pub fn without(&mut self, hidden: &Hidden) {
+        if let Some(viewer) = hidden.viewer() {
+            let viewer = self.bind(viewer);
+            self.add(hidden.leaves("e.user_id", &viewer));
+        }
     }
 
     pub fn text_filter(&mut self, column: &str, filter: &TextFilter) {

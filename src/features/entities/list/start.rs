@@ -5,11 +5,13 @@ use db::{Conn, Query, args};
 use uuid::Uuid;
 
 use crate::error::Result;
+use crate::features::blocks::filter::Hidden;
 use crate::features::entities::list::filters::Filters;
 use crate::features::entities::list::request::Sort;
 use crate::features::entities::list::search::{Search, Shows};
 use crate::features::entities::list::sql::{Around, sole_term};
 use crate::features::entities::terms;
+use crate::ids::UserId;
 
 /// So many are sorted without a thought.
 const FEW: i64 = 2000;
@@ -27,6 +29,10 @@ pub enum Start {
     FewOfTermOrWide(Uuid),
     /// The few entities about as far north as a place.
     FewOfPlace(Around),
+    /// The entities by whomever a user follows.
+    Followed(UserId),
+    /// The entities by whomever a viewer does not meet.
+    Hidden(Hidden),
 }
 
 impl Start {
@@ -34,7 +40,11 @@ impl Start {
     pub fn term(&self) -> Option<Uuid> {
         match self {
             Start::Term(term) | Start::FewOfTerm(term) => Some(*term),
-            Start::Feed | Start::FewOfTermOrWide(_) | Start::FewOfPlace(_) => None,
+            Start::Feed
+            | Start::FewOfTermOrWide(_)
+            | Start::FewOfPlace(_)
+            | Start::Followed(_)
+            | Start::Hidden(_) => None,
         }
     }
 }
@@ -64,6 +74,9 @@ pub fn choose(search: &Search, c: &Conn<'_>) -> Result<(Start, bool)> {
     }
     for term in of_metadata(&search.filters).filter(|_| any_wide) {
         offer(count_term(search, c, term)? + wide, Start::FewOfTermOrWide(term));
+    }
+    if let Some(user) = search.followed_by {
+        offer(count_followed(search, c, user)?, Start::Followed(user));
     }
     // What was removed is not in the index of places.
     if let Some(near) = search.filters.near.filter(|_| search.shows == Shows::Listed) {
@@ -105,6 +118,16 @@ fn count_wide(search: &Search, c: &Conn<'_>) -> Result<i64> {
     );
     let query = Query::<i64>::built("entities::list::count_wide", text);
     Ok(c.one(&query, args![search.project])?)
+}
+
+fn count_followed(search: &Search, c: &Conn<'_>, user: UserId) -> Result<i64> {
+    let text = format!(
+        "SELECT count(*) FROM (SELECT 1 FROM follows f CROSS JOIN entities e
+            WHERE f.project_id = $1 AND f.follower_id = $2
+                AND e.project_id = $1 AND e.user_id = f.followed_id LIMIT {FEW}) AS few"
+    );
+    let query = Query::<i64>::built("entities::list::count_followed", text);
+    Ok(c.one(&query, args![search.project, user])?)
 }
 
 fn count_place(search: &Search, c: &Conn<'_>, around: &Around) -> Result<i64> {

@@ -1,0 +1,67 @@
+//! Blocks: a user wants nothing to do with another. It ends what is between the two, and from then on
+//! each looks to the other as if they were not there; `filter.rs` is where everybody asks about it.
+
+mod block;
+pub mod filter;
+mod list;
+pub mod store;
+
+use http::Method;
+
+use crate::error::Fault;
+use crate::features::projects::Bundle;
+use crate::http::input::Invalid;
+use crate::http::operation::{ActsAs, Operation};
+
+const INVALID_USER_ID: Fault = Fault::new(400, "block/invalid-user-id", "Invalid user id");
+const MISSING_USER_ID: Fault =
+    Fault::new(400, "block/missing-user-id", "A key must name the user it acts as");
+const USER_NOT_FOUND: Fault = Fault::new(404, "block/user-not-found", "User not found");
+const SELF_BLOCK: Fault = Fault::new(400, "block/self-block", "A user cannot block themselves");
+const SELF_CHECK: Fault =
+    Fault::new(400, "block/self-check", "Cannot check block status with yourself");
+
+const INVALID: Invalid = Invalid::all(INVALID_USER_ID);
+
+/// The target is the `userId` of the path.
+const ACTS_ON: ActsAs = ActsAs {
+    parameter: "actingUserId",
+    missing: MISSING_USER_ID,
+    unknown: USER_NOT_FOUND,
+    other: None,
+};
+const ACTS_AS: ActsAs = ActsAs { parameter: "userId", ..ACTS_ON };
+
+pub fn operations() -> Vec<Operation> {
+    let path = "/users/{userId}/block";
+    let operations = vec![
+        Operation::new(Method::POST, path, "Block User", "block", INVALID, block::block_user)
+            .open_to_suspended()
+            .acts_as(ACTS_ON)
+            .errors(&[SELF_BLOCK, USER_NOT_FOUND]),
+        Operation::new(Method::DELETE, path, "Unblock User", "block", INVALID, block::unblock_user)
+            .open_to_suspended()
+            .acts_as(ACTS_ON),
+        Operation::new(
+            Method::GET,
+            path,
+            "Get Block Status",
+            "block",
+            INVALID,
+            block::block_status,
+        )
+        .acts_as(ACTS_ON)
+        .errors(&[SELF_CHECK]),
+        Operation::new(
+            Method::GET,
+            "/blocks",
+            "Fetch Blocked Users",
+            "block",
+            INVALID,
+            list::fetch_blocked,
+        )
+        .acts_as(ACTS_AS),
+    ];
+    let all = operations.into_iter();
+    all.map(|one| one.bundle(Bundle::Moderation).no_store()).collect()
+}

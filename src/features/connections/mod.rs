@@ -1,0 +1,248 @@
+//! Connections: two users agree to know each other. One asks, the other accepts or declines, either
+//! may end it; there is one connection for each pair at most.
+
+mod answer;
+pub mod counters;
+mod list;
+mod remove;
+mod request;
+pub mod rules;
+mod status;
+pub mod store;
+
+use db::Tx;
+use http::Method;
+use serde_json::{Map, json};
+
+use crate::app::App;
+use crate::error::{Fault, Result};
+use crate::features::notifications;
+use crate::features::projects::{Bundle, Project};
+use crate::features::users::notices::about_user;
+use crate::features::users::store as users;
+use crate::http::input::Invalid;
+use crate::http::limits::RateLimit;
+use crate::http::operation::{ActsAs, Operation};
+use crate::ids::{ConnectionId, ProjectId, UserId};
+use crate::time::Timestamp;
+
+const INVALID_RECEIVER_ID: Fault =
+    Fault::new(400, "connection/invalid-receiver-id", "Invalid receiver id");
+const INVALID_USER_ID: Fault = Fault::new(400, "connection/invalid-user-id", "Invalid user id");
+const INVALID_CONNECTION_ID: Fault =
+    Fault::new(400, "connection/invalid-connection-id", "Invalid connection id");
+const INVALID_BODY: Fault = Fault::new(400, "connection/invalid-body", "Invalid body");
+const INVALID_QUERY: Fault = Fault::new(400, "connection/invalid-query", "Invalid query");
+const OF_USER_INVALID_ID: Fault = Fault::new(400, "user/invalid-user-id", "Invalid user id");
+const OF_USER_INVALID_QUERY: Fault = Fault::new(400, "user/invalid-query", "Invalid query");
+const MISSING_USER_ID: Fault =
+    Fault::new(400, "connection/missing-user-id", "A key must name the user it acts as");
+const SELF_REQUEST: Fault = Fault::new(
+    400,
+    "connection/self-request",
+    "A user cannot send a connection request to themselves.",
+);
+const SELF_CHECK: Fault =
+    Fault::new(400, "connection/self-check", "Cannot check connection status with yourself");
+const SELF_DISCONNECT: Fault =
+    Fault::new(400, "connection/self-disconnect", "Cannot disconnect from yourself");
+const USER_NOT_FOUND: Fault = Fault::new(
+    404,
+    "connection/user-not-found",
+    "One or both users involved in the connection do not exist.",
+);
+const NOT_FOUND: Fault = Fault::new(404, "connection/not-found", "Connection not found.");
+const UNAUTHORIZED: Fault =
+    Fault::new(403, "connection/unauthorized", "This connection is not theirs to change.");
+const REQUEST_PENDING: Fault = Fault::new(
+    409,
+    "connection/request-pending",
+    "A connection request is already pending between these users.",
+);
+const ALREADY_CONNECTED: Fault =
+    Fault::new(409, "connection/already-connected", "Users are already connected.");
+const REQUEST_DECLINED: Fault = Fault::new(
+    409,
+    "connection/request-declined",
+    "Connection request was declined. Only the receiver can initiate a new request.",
+);
+
+/// The target is the `userId` of the path.
+const ACTS_ON: ActsAs = ActsAs {
+    parameter: "actingUserId",
+    missing: MISSING_USER_ID,
+    unknown: USER_NOT_FOUND,
+    other: None,
+};
+const ACTS_AS: ActsAs = ActsAs { parameter: "userId", ..ACTS_ON };
+
+/// Ends whatever is between two users who are held.
+pub fn sever(tx: &Tx<'_>, project: ProjectId, one: UserId, other: UserId) -> Result<()> {
+    match store::find_pair(tx, project, one, other)? {
+        Some(row) => store::delete(tx, project, &row),
+        None => Ok(()),
+    }
+}
+
+/// Tells one of the two what the other did.
+#[expect(clippy::too_many_arguments, reason = "a notification says as much")]
+fn tell(
+    tx: &Tx<'_>,
+    app: &App,
+    project: &Project,
+    user: UserId,
+    kind: &'static str,
+    by: UserId,
+    connection: ConnectionId,
+    now: Timestamp,
+) -> Result<()> {
+    if !project.has(Bundle::Notifications) {
+        return Ok(());
+    }
+    let Some(by) = users::find(tx, project.id, by)? else { return Ok(()) };
+    let metadata = Map::from_iter([("connectionId".to_owned(), json!(connection))]);
+    let told = about_user(app, now, user, kind, &by, metadata);
+    notifications::add(tx, project.id, now, &[told])
+}
+
+pub fn operations() -> Vec<Operation> {
+    let operations = [with_users(), by_id(), own()].into_iter().flatten();
+    operations.map(|operation| operation.bundle(Bundle::Connections)).collect()
+}
+
+fn with_users() -> Vec<Operation> {
+    let path = "/users/{userId}/connection";
+    let (get, invalid) = (Method::GET, Invalid::all(INVALID_USER_ID));
+    let receiver = Invalid { params: INVALID_RECEIVER_ID, ..Invalid::all(INVALID_BODY) };
+    let of_user = Invalid { query: OF_USER_INVALID_QUERY, ..Invalid::all(OF_USER_INVALID_ID) };
+    vec![
+        Operation::new(
+            Method::POST,
+            path,
+            "Request Connection",
+            "connection",
+            receiver,
+            request::request_connection,
+        )
+        .acts_as(ACTS_ON)
+        .errors(&[
+            SELF_REQUEST,
+            USER_NOT_FOUND,
+            REQUEST_PENDING,
+            ALREADY_CONNECTED,
+            REQUEST_DECLINED,
+        ]),
+        Operation::new(
+            get.clone(),
+            path,
+            "Get Connection Status",
+            "connection",
+            invalid,
+            status::connection_status,
+        )
+        .acts_as(ACTS_ON)
+        .errors(&[SELF_CHECK]),
+        Operation::new(
+            Method::DELETE,
+            path,
+            "Remove Connection by User Id",
+            "connection",
+            invalid,
+            remove::remove_by_user,
+        )
+        .acts_as(ACTS_ON)
+        .errors(&[SELF_DISCONNECT, NOT_FOUND]),
+        Operation::new(
+            get.clone(),
+            "/users/{userId}/connections",
+            "Get Connections of a User",
+            "connection",
+            of_user,
+            list::connections_of,
+        ),
+        Operation::new(
+            get,
+            "/users/{userId}/connections-count",
+            "Get Connections Count of a User",
+            "connection",
+            of_user,
+            list::count_of,
+        ),
+    ]
+}
+
+fn by_id() -> Vec<Operation> {
+    let invalid = Invalid::all(INVALID_CONNECTION_ID);
+    let operations = vec![
+        Operation::new(
+            Method::PATCH,
+            "/connections/{connectionId}/accept",
+            "Accept Connection",
+            "connection",
+            invalid,
+            answer::accept,
+        ),
+        Operation::new(
+            Method::PATCH,
+            "/connections/{connectionId}/decline",
+            "Decline Connection",
+            "connection",
+            invalid,
+            answer::decline,
+        ),
+        Operation::new(
+            Method::DELETE,
+            "/connections/{connectionId}",
+            "Remove Connection",
+            "connection",
+            invalid,
+            remove::remove,
+        ),
+    ];
+    let all = operations.into_iter();
+    all.map(|one| {
+        one.acts_as(ACTS_AS).rate(RateLimit::per_5_minutes(50)).errors(&[NOT_FOUND, UNAUTHORIZED])
+    })
+    .collect()
+}
+
+/// These need the bundle of blocks too, as the reference has it: they leave out who is blocked.
+fn own() -> Vec<Operation> {
+    let (get, invalid) = (Method::GET, Invalid::all(INVALID_QUERY));
+    let operations = vec![
+        Operation::new(
+            get.clone(),
+            "/connections",
+            "Fetch Connections",
+            "connection",
+            invalid,
+            list::connections,
+        ),
+        Operation::new(
+            get.clone(),
+            "/connections/count",
+            "Fetch Connections Count",
+            "connection",
+            invalid,
+            list::count_own,
+        ),
+        Operation::new(
+            get.clone(),
+            "/connections/pending/sent",
+            "Fetch Sent Pending Connections",
+            "connection",
+            invalid,
+            list::sent,
+        ),
+        Operation::new(
+            get,
+            "/connections/pending/received",
+            "Fetch Received Pending Connections",
+            "connection",
+            invalid,
+            list::received,
+        ),
+    ];
+    let all = operations.into_iter();
+    all.map(|one| one.also_needs(Bundle::Moderation).acts_as(ACTS_AS).no_store()).collect()
+}

@@ -1,0 +1,79 @@
+//! Request Connection: one user asks another. There is one connection for each pair, whoever asked:
+//! a request that crosses another waits for the pair and then finds it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::auth::caller::Actor;
+use crate::error::Result;
+use crate::features::blocks::filter;
+use crate::features::connections::rules::{Message, Status};
+use crate::features::connections::store::{self, ConnectionRow};
+use crate::features::connections::{
+    ALREADY_CONNECTED, REQUEST_DECLINED, REQUEST_PENDING, SELF_REQUEST, USER_NOT_FOUND, tell,
+};
+use crate::features::users::{UserPath, pairs};
+use crate::http::input::{Body, Path};
+use crate::http::operation::Call;
+use crate::http::reply::Created;
+use crate::ids::{ConnectionId, new_id};
+use crate::time::Timestamp;
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct RequestBody {
+    message: Option<Message>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Requested {
+    id: ConnectionId,
+    status: Status,
+    created_at: Timestamp,
+}
+
+pub(super) async fn request_connection(
+    call: Call<Actor>,
+    (Path(path), Body(body)): (Path<UserPath>, Body<RequestBody>),
+) -> Result<Created<Requested>> {
+    let (app, project, now) = (call.app.clone(), call.project.clone(), call.now);
+    let (actor, receiver) = (call.caller.user, path.user_id);
+    if actor == receiver {
+        return Err(SELF_REQUEST.into());
+    }
+    let row = ConnectionRow {
+        id: ConnectionId(new_id(now, &app.random)),
+        low_id: actor.min(receiver),
+        high_id: actor.max(receiver),
+        requester_id: actor,
+        status: Status::Pending,
+        message: body.message.and_then(Message::into_option),
+        responded_at: None,
+        created_at: now,
+    };
+    let requested = Requested { id: row.id, status: row.status, created_at: now };
+    let written = call.app.db.write(move |tx| {
+        // A block and no such user are answered alike.
+        if !pairs::hold(tx, project.id, actor, receiver)?
+            || filter::hides(tx, &project, Some(actor), receiver)?
+        {
+            return Err(USER_NOT_FOUND.into());
+        }
+        if let Some(old) = store::find_pair(tx, project.id, actor, receiver)? {
+            match old.status {
+                Status::Pending => return Err(REQUEST_PENDING.into()),
+                Status::Accepted => return Err(ALREADY_CONNECTED.into()),
+                Status::Declined if old.requester_id == actor => {
+                    return Err(REQUEST_DECLINED.into());
+                }
+                // Whoever declined may ask in turn.
+                Status::Declined => store::delete(tx, project.id, &old)?,
+            }
+        }
+        store::insert(tx, project.id, &row)?;
+        tell(tx, &app, &project, receiver, "connection-request", actor, row.id, now)
+    });
+    written.await?;
+    Ok(Created(requested))
+}

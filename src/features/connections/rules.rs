@@ -1,0 +1,106 @@
+//! What a connection can be, who may change it, and what it counts as. Touches no database.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    Pending,
+    Accepted,
+    Declined,
+}
+
+impl Status {
+    const ALL: [Status; 3] = [Status::Pending, Status::Accepted, Status::Declined];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Status::Pending => "pending",
+            Status::Accepted => "accepted",
+            Status::Declined => "declined",
+        }
+    }
+
+    /// What `by` more of such connections change for the requester and for the receiver. One that was
+    /// declined is in nobody's list.
+    pub fn counted(self, by: i64) -> Option<(Counts, Counts)> {
+        let none = Counts::default();
+        match self {
+            Status::Pending => Some((Counts { sent: by, ..none }, Counts { received: by, ..none })),
+            Status::Accepted => {
+                Some((Counts { connected: by, ..none }, Counts { connected: by, ..none }))
+            }
+            Status::Declined => None,
+        }
+    }
+}
+
+impl db::Column for Status {
+    fn from_column(value: db::ColumnRef<'_>) -> Result<Self, db::WrongType> {
+        let wrong = db::WrongType { expected: "the status of a connection" };
+        match value {
+            db::ColumnRef::Text(name) => {
+                Status::ALL.into_iter().find(|status| status.name() == name).ok_or(wrong)
+            }
+            _ => Err(wrong),
+        }
+    }
+}
+
+impl From<Status> for db::Value<'_> {
+    fn from(status: Status) -> Self {
+        status.name().into()
+    }
+}
+
+db::row! {
+    /// How long the lists of a user are.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub struct Counts {
+        pub connected: i64,
+        pub sent: i64,
+        pub received: i64,
+    }
+}
+
+/// A few words to whoever is asked: without space around them, at most 1000 characters.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline, extend("maxLength" = Message::LONGEST))]
+pub struct Message(String);
+
+impl Message {
+    const LONGEST: usize = 1000;
+
+    /// None where nothing was said.
+    pub fn into_option(self) -> Option<String> {
+        Some(self.0).filter(|text| !text.is_empty())
+    }
+}
+
+impl TryFrom<String> for Message {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let text = text.trim();
+        match text.chars().count() > Message::LONGEST {
+            true => Err("must have at most 1000 characters"),
+            false => Ok(Message(text.to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_trimmed_and_blank_is_none() {
+        let message = |text: &str| Message::try_from(text.to_owned()).map(Message::into_option);
+        assert_eq!(message("  hi \n"), Ok(Some("hi".to_owned())));
+        assert_eq!(message(" \t "), Ok(None));
+        assert!(message(&"é".repeat(1000)).is_ok());
+        assert!(message(&"é".repeat(1001)).is_err());
+    }
+}

@@ -1,0 +1,105 @@
+//! Get Connection Status: what is between two users, from the side of the one who asks.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::auth::caller::Actor;
+use crate::error::{Error, Result};
+use crate::features::blocks::filter;
+use crate::features::connections::rules::Status;
+use crate::features::connections::store::ConnectionRow;
+use crate::features::connections::{SELF_CHECK, store};
+use crate::features::users::UserPath;
+use crate::http::input::Path;
+use crate::http::operation::Call;
+use crate::http::reply::Json;
+use crate::ids::{ConnectionId, UserId};
+use crate::time::Timestamp;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Standing {
+    None,
+    Pending,
+    Connected,
+    Declined,
+}
+
+/// Who asked, from the side of one of the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Way {
+    Sent,
+    Received,
+}
+
+/// Which keys there are depends on the status.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ConnectionStatus {
+    status: Standing,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    r#type: Option<Way>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    connection_id: Option<ConnectionId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    connected_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requested_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    responded_at: Option<Timestamp>,
+}
+
+impl ConnectionStatus {
+    fn new(found: Option<ConnectionRow>, actor: UserId) -> Self {
+        let mut shown = ConnectionStatus {
+            status: Standing::None,
+            r#type: None,
+            connection_id: None,
+            created_at: None,
+            connected_at: None,
+            requested_at: None,
+            responded_at: None,
+        };
+        let Some(row) = found else { return shown };
+        shown.connection_id = Some(row.id);
+        let way = if row.requester_id == actor { Way::Sent } else { Way::Received };
+        match row.status {
+            Status::Pending => {
+                shown.status = Standing::Pending;
+                shown.r#type = Some(way);
+                shown.created_at = Some(row.created_at);
+            }
+            Status::Accepted => {
+                shown.status = Standing::Connected;
+                shown.connected_at = row.responded_at;
+                shown.requested_at = Some(row.created_at);
+            }
+            Status::Declined => {
+                shown.status = Standing::Declined;
+                shown.r#type = Some(way);
+                shown.responded_at = row.responded_at;
+            }
+        }
+        shown
+    }
+}
+
+pub(super) async fn connection_status(
+    call: Call<Actor>,
+    Path(path): Path<UserPath>,
+) -> Result<Json<ConnectionStatus>> {
+    let (project, actor, other) = (call.project.clone(), call.caller.user, path.user_id);
+    if actor == other {
+        return Err(SELF_CHECK.into());
+    }
+    let found = call.app.db.read(move |c| {
+        let found = store::find_pair(c, project.id, actor, other)?;
+        // Made while the project knew no blocks.
+        let is_hidden = found.is_some() && filter::hides(c, &project, Some(actor), other)?;
+        Ok::<_, Error>(found.filter(|_| !is_hidden))
+    });
+    Ok(Json(ConnectionStatus::new(found.await?, actor)))
+}

@@ -1,0 +1,48 @@
+//! Whom an entity mentions. A new mention of somebody with a block between them and the author is
+//! dropped, as if there were no such user; what was mentioned before stays.
+
+use db::{Conn, JsonText};
+
+use crate::error::{Error, Result};
+use crate::features::blocks::filter;
+use crate::features::entities::rules::{Mentions, to_json};
+use crate::features::entities::store::EntityRow;
+use crate::features::projects::Project;
+use crate::ids::UserId;
+
+/// Takes off the mentions that the author may not make; whether there were any.
+pub fn meet(
+    c: &Conn<'_>,
+    project: &Project,
+    row: &mut EntityRow,
+    before: Option<&EntityRow>,
+) -> Result<bool> {
+    let mut mentioned = users(row)?;
+    let old = before.map(users).transpose()?.unwrap_or_default();
+    mentioned.retain(|user| !old.contains(user));
+    let hidden = filter::among(c, project, row.user_id, &mentioned)?;
+    if hidden.is_empty() {
+        return Ok(false);
+    }
+    let mut mentions = read(row)?;
+    for user in hidden {
+        mentions = mentions.without(user);
+    }
+    row.mentions = JsonText(to_json(&mentions));
+    Ok(true)
+}
+
+/// Everybody an entity mentions, each once.
+pub fn users(row: &EntityRow) -> Result<Vec<UserId>> {
+    if row.mentions.0 == "[]" {
+        return Ok(Vec::new());
+    }
+    let mut users: Vec<UserId> = read(row)?.users().collect();
+    users.sort_unstable();
+    users.dedup();
+    Ok(users)
+}
+
+fn read(row: &EntityRow) -> Result<Mentions> {
+    serde_json::from_str(&row.mentions.0).map_err(Error::internal)
+}

@@ -1,0 +1,32 @@
+//! What a user is told that another did to them, and not to something they made.
+
+use serde_json::{Map, Value};
+
+use crate::app::App;
+use crate::features::entities::notices::initiator;
+use crate::features::entities::rules::to_json;
+use crate::features::notifications::Notification;
+use crate::features::users::store::UserRow;
+use crate::ids::{NotificationId, UserId, new_id};
+use crate::time::Timestamp;
+
+const OPEN_PROFILE: &str = "open-profile";
+
+/// A notification that leads to the profile of whoever caused it.
+pub fn about_user(
+    app: &App,
+    now: Timestamp,
+    user: UserId,
+    kind: &'static str,
+    by: &UserRow,
+    mut metadata: Map<String, Value>,
+) -> Notification<'static> {
+    initiator(&mut metadata, by);
+    Notification {
+        id: NotificationId(new_id(now, &app.random)),
+        user,
+        kind,
+        action: OPEN_PROFILE,
+        metadata: to_json(&metadata).into(),
+    }
+}

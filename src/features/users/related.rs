@@ -1,0 +1,172 @@
+//! Lists of the users to whom one user has a relation: followers, connections. Each is kept in the
+//! order of an index and its length is known; a search narrows it, and a viewer does not meet in it
+//! whoever is hidden from them.
+
+use std::collections::HashMap;
+
+use db::{Conn, Query, Value, args};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use uuid::Uuid;
+
+use crate::error::{Fault, Result};
+use crate::features::blocks::filter::Hidden;
+use crate::features::storage::signed::Links;
+use crate::features::users::model::User;
+use crate::features::users::store;
+use crate::http::page::Page;
+use crate::ids::{ProjectId, UserId};
+use crate::time::Timestamp;
+
+/// Longer patterns only cost time.
+const LONGEST_QUERY: usize = 256;
+/// A page that begins further back is found off the async workers.
+const DEEP: i64 = 1000;
+
+/// Where a list is kept: a table `r` with `created_at`.
+#[derive(Debug, Clone, Copy)]
+pub struct Relation {
+    pub table: &'static str,
+    /// The column of the relation's id.
+    pub id: &'static str,
+    /// What makes a row belong to the user, who is `$2`.
+    pub of: &'static str,
+    /// The column of the other user.
+    pub other: &'static str,
+}
+
+db::row! {
+    #[derive(Debug, Clone, Copy)]
+    pub struct RelatedRow {
+        pub id: Uuid,
+        pub other_id: UserId,
+        pub created_at: Timestamp,
+    }
+}
+
+/// What a person types to find somebody in a list.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UserSearch {
+    /// Part of a username or a name, in whatever case.
+    query: Option<String>,
+    /// `username` or `name`: where alone to look.
+    search_fields: Option<String>,
+}
+
+/// The same, read.
+#[derive(Debug, Clone)]
+pub struct Sought {
+    part: String,
+    columns: &'static [&'static str],
+}
+
+impl UserSearch {
+    /// Nothing is sought with an empty query.
+    pub fn sought(self, invalid: Fault) -> Result<Option<Sought>> {
+        let Some(part) = self.query.filter(|part| !part.is_empty()) else { return Ok(None) };
+        if part.len() > LONGEST_QUERY {
+            return Err(invalid.because("query must have at most 256 bytes"));
+        }
+        let columns: &[&str] = match self.search_fields.as_deref() {
+            Some("username") => &["u.username"],
+            Some("name") => &["u.name"],
+            _ => &["u.username", "u.name"],
+        };
+        Ok(Some(Sought { part, columns }))
+    }
+}
+
+/// One list of one user, as a viewer meets it.
+#[derive(Debug, Clone)]
+pub struct List {
+    pub project: ProjectId,
+    pub user: UserId,
+    pub relation: Relation,
+    pub sought: Option<Sought>,
+}
+
+impl List {
+    /// Whether an index alone answers it, within a moment.
+    pub fn is_quick(&self, page: Page) -> bool {
+        self.sought.is_none() && page.offset() < DEEP
+    }
+
+    /// A page, newest first, and how many there are. `kept` is the length of the whole list.
+    pub fn page(
+        &self,
+        c: &Conn<'_>,
+        kept: i64,
+        hidden: &Hidden,
+        page: Page,
+    ) -> Result<(Vec<RelatedRow>, i64)> {
+        let total = match &self.sought {
+            Some(_) => self.count_sought(c, hidden)?,
+            None => self.total(c, kept, hidden)?,
+        };
+        if page.offset() >= total {
+            return Ok((Vec::new(), total));
+        }
+        let Relation { id, other, .. } = self.relation;
+        let (text, args) =
+            self.select(&format!("{id} AS id, {other} AS other_id, r.created_at"), hidden);
+        let text = format!(
+            "{text} ORDER BY r.created_at DESC, {id} DESC LIMIT {} OFFSET {}",
+            page.limit,
+            page.offset()
+        );
+        Ok((c.all(&Query::built("users::related::page", text), &args)?, total))
+    }
+
+    /// How many there are for whom nobody is sought.
+    pub fn total(&self, c: &Conn<'_>, kept: i64, hidden: &Hidden) -> Result<i64> {
+        let Some(viewer) = hidden.viewer() else { return Ok(kept) };
+        let Relation { table, of, other, .. } = self.relation;
+        let text = format!(
+            "WITH s AS MATERIALIZED ({})
+             SELECT count(*) FROM s CROSS JOIN {table} r
+             WHERE r.project_id = $1 AND {of} AND {other} = s.user_id",
+            hidden.users("$3")
+        );
+        let query = Query::<i64>::built("users::related::count_hidden", text);
+        Ok(kept - c.one(&query, args![self.project, self.user, viewer])?)
+    }
+
+    fn count_sought(&self, c: &Conn<'_>, hidden: &Hidden) -> Result<i64> {
+        let (text, args) = self.select("count(*)", hidden);
+        Ok(c.one(&Query::<i64>::built("users::related::count", text), &args)?)
+    }
+
+    fn select(&self, columns: &str, hidden: &Hidden) -> (String, Vec<Value<'_>>) {
+        let Relation { table, of, other, .. } = self.relation;
+        let mut args: Vec<Value<'_>> = vec![self.project.into(), self.user.into()];
+        let mut conditions = format!("r.project_id = $1 AND {of}");
+        if let Some(viewer) = hidden.viewer() {
+            args.push(viewer.into());
+            let met = hidden.leaves(other, &format!("${}", args.len()));
+            conditions = format!("{conditions} AND {met}");
+        }
+        if let Some(Sought { part, columns: fields }) = &self.sought {
+            args.push(part.as_str().into());
+            let place = args.len();
+            let holds = |field: &&str| {
+                format!("{{contains}}(fold({field}), fold(CAST(${place} AS TEXT))) > 0")
+            };
+            let fields: Vec<String> = fields.iter().map(holds).collect();
+            // Asked row by row, in the order of the list: a page ends where it is full.
+            conditions = format!(
+                "{conditions} AND (SELECT 1 FROM users u WHERE u.project_id = r.project_id
+                    AND u.id = {other} AND ({})) = 1",
+                fields.join(" OR ")
+            );
+        }
+        (format!("SELECT {columns} FROM {table} r WHERE {conditions}"), args)
+    }
+}
+
+/// The users of a page as everybody sees them.
+pub fn shown(c: &Conn<'_>, links: &Links, rows: &[RelatedRow]) -> Result<HashMap<UserId, User>> {
+    let ids: Vec<UserId> = rows.iter().map(|row| row.other_id).collect();
+    let found = store::find_all(c, links.project, &ids)?;
+    found.iter().map(|row| Ok((row.id, User::public(links, row)?))).collect()
+}
