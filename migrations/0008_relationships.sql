@@ -25,8 +25,8 @@ CREATE TABLE follows (
     FOREIGN KEY (project_id, followed_id) REFERENCES users (project_id, id) ON DELETE CASCADE
 ) {strict};
 CREATE UNIQUE INDEX follows_pair ON follows (project_id, follower_id, followed_id);
-CREATE INDEX follows_following ON follows (project_id, follower_id, created_at DESC, id DESC, followed_id);
-CREATE INDEX follows_followers ON follows (project_id, followed_id, created_at DESC, id DESC, follower_id);
+CREATE INDEX follows_following ON follows (project_id, follower_id, created_at DESC, id DESC);
+CREATE INDEX follows_followers ON follows (project_id, followed_id, created_at DESC, id DESC);
 
 -- Changed together with what they count. A user of no follow has no row.
 CREATE TABLE follow_counts (
@@ -69,7 +69,7 @@ CREATE TABLE connection_sides (
     FOREIGN KEY (project_id, connection_id) REFERENCES connections (project_id, id) ON DELETE CASCADE
 ) {clustered};
 CREATE INDEX connection_sides_list
-    ON connection_sides (project_id, user_id, kind, created_at DESC, connection_id DESC, other_id);
+    ON connection_sides (project_id, user_id, kind, created_at DESC, connection_id DESC);
 CREATE INDEX connection_sides_connection ON connection_sides (project_id, connection_id);
 
 -- How long each of those lists is. Changed together with them.
@@ -82,3 +82,18 @@ CREATE TABLE connection_counts (
     PRIMARY KEY (project_id, user_id),
     FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
 ) {clustered};
+
+-- Every three letters that follow each other in a username or a name, in lower case: how users are
+-- found by a part of it. Whoever deletes a user deletes theirs by hand.
+CREATE TABLE user_grams (
+    project_id {uuid} NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    gram {text} NOT NULL,
+    user_id {uuid} NOT NULL,
+    PRIMARY KEY (project_id, gram, user_id)
+) {clustered};
+INSERT INTO user_grams (project_id, gram, user_id)
+WITH RECURSIVE grams (project_id, user_id, rest) AS
+    (SELECT project_id, id, fold(username) FROM users WHERE length(username) >= 3
+     UNION ALL SELECT project_id, id, fold(name) FROM users WHERE length(name) >= 3
+     UNION ALL SELECT project_id, user_id, substr(rest, 2) FROM grams WHERE length(rest) > 3)
+SELECT DISTINCT project_id, substr(rest, 1, 3), user_id FROM grams WHERE length(rest) >= 3;

@@ -16,6 +16,7 @@ use townhall::ids::{ProjectId, SessionId, UserId, new_id};
 use townhall::random::Random;
 use townhall::time::Timestamp;
 
+use crate::connections;
 use crate::entities::Entities;
 use crate::server::SECRET;
 
@@ -81,6 +82,9 @@ impl Fixture {
             let written = db
                 .write(move |tx| batch.iter().try_for_each(|row| users::insert(tx, project, row)));
             written.await.map_err(text)?;
+        }
+        if let Some(first) = rows.first() {
+            connections::seed(db, project, first.id)?;
         }
         let entities = Entities::seed(db, project, scale.entities, now)?;
         let comments = entities.seed_comments(db, project, scale.comments, now)?;

@@ -4,6 +4,7 @@
 mod ceiling;
 mod client;
 mod clock;
+mod connections;
 mod dice;
 mod entities;
 mod fixture;

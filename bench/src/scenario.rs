@@ -10,8 +10,8 @@ use db::Db;
 use crate::dice::Dice;
 use crate::fixture::Fixture;
 use crate::scenarios::{
-    add_reaction, comments, create_comment, create_entity, feeds, fetch_entity, fetch_user, report,
-    sign_in, token_check, upload_image,
+    add_reaction, comments, connections, create_comment, create_entity, feeds, fetch_entity, fetch_user,
+    report, sign_in, token_check, upload_image,
 };
 
 #[derive(Debug)]
@@ -36,6 +36,8 @@ pub const ALL: &[Scenario] = &[
     comments::NEW,
     comments::OLD,
     comments::TOP,
+    connections::LIST,
+    connections::SEARCH,
     // Those that write come last, so that the lists are what was seeded.
     create_entity::SCENARIO,
     add_reaction::TO_ENTITIES,

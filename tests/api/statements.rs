@@ -313,6 +313,7 @@ pub fn seed(engine: Engine) -> String {
         ("connection_counts (project_id, user_id, connected, sent, received)", 19_999, {
             format!("{project}, {id}, 1, 0, 0")
         }),
+        ("user_grams (project_id, gram, user_id)", 19_999, format!("{project}, 'g' || n, {id}")),
         ("jobs (project_id, id, payload, attempts, run_at, created_at)", 19_999, {
             format!("{project}, {id}, '{{}}', 0, n, n")
         }),

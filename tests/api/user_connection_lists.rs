@@ -15,6 +15,7 @@ on_both_engines![
     pending_ones_are_listed_on_both_sides,
     a_search_looks_into_usernames_and_names_in_any_case,
     a_search_among_very_many_is_exact,
+    grams_are_those_that_the_migration_finds_and_go_with_the_user,
     points_are_shown_on_the_lists_of_users,
     what_a_list_refuses,
     a_page_costs_the_same_however_long_it_is,
@@ -155,6 +156,21 @@ async fn a_search_among_very_many_is_exact(app: TestApp) {
         let page = ada.get(&format!("/connections?{query}&limit=5")).await.expect(200);
         assert_eq!(page["pagination"]["totalItems"], total, "{query}");
     }
+    // Begun with the few whose names may hold it, or walked: never the whole list for a rare name.
+    let walked =
+        |seen: &[(&str, String)]| seen.iter().all(|(_, text)| !text.contains("FROM s CROSS JOIN"));
+    let seen = app.statements.during(ada.get("/connections?query=m2499")).await;
+    assert!(!walked(&seen), "{seen:?}");
+    let seen = app.statements.during(ada.get("/connections?query=person")).await;
+    assert!(walked(&seen), "{seen:?}");
+    let seen = app.statements.during(ada.get("/connections?query=24")).await;
+    assert!(walked(&seen), "{seen:?}");
+    let renamed = app.service().get("/users/by-username?username=m7").await.expect(200);
+    let renamed = format!("/users/{}", renamed["id"].as_str().unwrap());
+    app.service().patch(&renamed, json!({ "name": "Ωmega Prime" })).await.expect(200);
+    assert_eq!(names(&ada, "/connections?query=%CF%89MEGA").await, ["m7"]);
+    app.service().patch(&renamed, json!({ "name": "Person 7" })).await.expect(200);
+    assert!(names(&ada, "/connections?query=%CF%89MEGA").await.is_empty());
     let page = ada.get("/connections?query=person%20249&limit=3&page=2").await.expect(200);
     let shown: Vec<&str> = page["data"]
         .as_array()
@@ -163,6 +179,31 @@ async fn a_search_among_very_many_is_exact(app: TestApp) {
         .map(|one| one["connectedUser"]["name"].as_str().unwrap())
         .collect();
     assert_eq!(shown, ["Person 2496", "Person 2495", "Person 2494"]);
+}
+
+async fn grams_are_those_that_the_migration_finds_and_go_with_the_user(app: TestApp) {
+    let named = [("zoe_1", "Émile Øst"), ("bert", "bertbert"), ("ab", "ΑΘΗΝΑ"), ("xyz", "é")];
+    let ids = people(&app, &named).await;
+    let grams = async || {
+        let all = db::Query::<(String, UserId)>::built(
+            "test::grams",
+            "SELECT gram, user_id FROM user_grams ORDER BY gram, user_id",
+        );
+        app.app.db.read(move |c| c.all(&all, db::args![])).await.unwrap()
+    };
+    let kept = grams().await;
+    assert_eq!(kept.len(), 18, "{kept:?}");
+    let script = include_str!("../../migrations/0008_relationships.sql");
+    let script = script.split_once("INSERT INTO user_grams").unwrap().1;
+    let script = format!("DELETE FROM user_grams; INSERT INTO user_grams {script}");
+    let db = app.app.db.clone();
+    let filled = tokio::task::spawn_blocking(move || db.execute_script(&script)).await;
+    filled.unwrap().unwrap();
+    assert_eq!(grams().await, kept);
+    for id in ids {
+        app.service().delete(&format!("/users/{id}")).await.expect(204);
+    }
+    assert!(grams().await.is_empty());
 }
 
 async fn points_are_shown_on_the_lists_of_users(app: TestApp) {

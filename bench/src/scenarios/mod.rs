@@ -2,6 +2,7 @@
 
 pub mod add_reaction;
 pub mod comments;
+pub mod connections;
 pub mod create_comment;
 pub mod create_entity;
 pub mod feeds;

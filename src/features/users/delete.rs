@@ -7,7 +7,7 @@ use crate::auth::caller::KeyHolder;
 use crate::error::Result;
 use crate::features::storage::removal;
 use crate::features::users::fetch::UserPath;
-use crate::features::users::{NOT_FOUND, store};
+use crate::features::users::{NOT_FOUND, grams, store};
 use crate::features::{collections, comments, connections, entities, follows, reactions, reports};
 use crate::http::input::Path;
 use crate::http::operation::Call;
@@ -31,9 +31,7 @@ pub(crate) fn erase(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestam
     comments::forget::hold(tx, project, user)?;
     reports::forget::hold(tx, project, user)?;
     // Once the user is held, nothing new can be theirs.
-    if store::find_for_update(tx, project, user)?.is_none() {
-        return Ok(false);
-    }
+    let Some(row) = store::find_for_update(tx, project, user)? else { return Ok(false) };
     entities::forget::forget_author(tx, project, user)?;
     comments::forget::forget_author(tx, project, user)?;
     reactions::forget::forget_user(tx, project, user)?;
@@ -42,5 +40,6 @@ pub(crate) fn erase(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestam
     follows::store::forget_user(tx, project, user)?;
     connections::store::forget_user(tx, project, user)?;
     removal::delete_of_user(tx, project, user, now)?;
+    grams::forget(tx, project, &row)?;
     store::delete(tx, project, user)
 }

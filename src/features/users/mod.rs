@@ -5,6 +5,7 @@ mod check_username;
 pub mod counters;
 pub(crate) mod delete;
 mod fetch;
+pub mod grams;
 pub mod model;
 pub mod notices;
 pub mod pairs;

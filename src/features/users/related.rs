@@ -1,6 +1,7 @@
 //! Lists of the users to whom one user has a relation: followers, connections. Each is kept in the
 //! order of an index and its length is known; a search narrows it, and a viewer does not meet in it
-//! whoever is hidden from them.
+//! whoever is hidden from them. A search walks a short list; in a long one it begins with the users
+//! whose names may hold what is sought, unless those are as many.
 
 use std::collections::HashMap;
 
@@ -13,7 +14,7 @@ use crate::error::{Fault, Result};
 use crate::features::blocks::filter::Hidden;
 use crate::features::storage::signed::Links;
 use crate::features::users::model::User;
-use crate::features::users::store;
+use crate::features::users::{grams, store};
 use crate::http::page::Page;
 use crate::ids::{ProjectId, UserId};
 use crate::time::Timestamp;
@@ -54,9 +55,14 @@ pub struct UserSearch {
     search_fields: Option<String>,
 }
 
+/// Usernames are stored in lower case.
+const USERNAME: &str = "u.username";
+const NAME: &str = "fold(u.name)";
+
 /// The same, read.
 #[derive(Debug, Clone)]
 pub struct Sought {
+    /// In lower case.
     part: String,
     columns: &'static [&'static str],
 }
@@ -69,11 +75,11 @@ impl UserSearch {
             return Err(invalid.because("query must have at most 256 bytes"));
         }
         let columns: &[&str] = match self.search_fields.as_deref() {
-            Some("username") => &["u.username"],
-            Some("name") => &["u.name"],
-            _ => &["u.username", "u.name"],
+            Some("username") => &[USERNAME],
+            Some("name") => &[NAME],
+            _ => &[USERNAME, NAME],
         };
-        Ok(Some(Sought { part, columns }))
+        Ok(Some(Sought { part: part.to_lowercase(), columns }))
     }
 }
 
@@ -100,16 +106,23 @@ impl List {
         hidden: &Hidden,
         page: Page,
     ) -> Result<(Vec<RelatedRow>, i64)> {
+        let gram = match &self.sought {
+            Some(sought) if kept > grams::FEW => grams::rarest(c, self.project, &sought.part)?,
+            _ => None,
+        };
         let total = match &self.sought {
-            Some(_) => self.count_sought(c, hidden)?,
+            Some(_) => self.count_sought(c, hidden, gram.as_deref())?,
             None => self.total(c, kept, hidden)?,
         };
         if page.offset() >= total {
             return Ok((Vec::new(), total));
         }
         let Relation { id, other, .. } = self.relation;
-        let (text, args) =
-            self.select(&format!("{id} AS id, {other} AS other_id, r.created_at"), hidden);
+        let (text, args) = self.select(
+            &format!("{id} AS id, {other} AS other_id, r.created_at"),
+            hidden,
+            gram.as_deref(),
+        );
         let text = format!(
             "{text} ORDER BY r.created_at DESC, {id} DESC LIMIT {} OFFSET {}",
             page.limit,
@@ -132,14 +145,20 @@ impl List {
         Ok(kept - c.one(&query, args![self.project, self.user, viewer])?)
     }
 
-    fn count_sought(&self, c: &Conn<'_>, hidden: &Hidden) -> Result<i64> {
-        let (text, args) = self.select("count(*)", hidden);
+    fn count_sought(&self, c: &Conn<'_>, hidden: &Hidden, gram: Option<&str>) -> Result<i64> {
+        let (text, args) = self.select("count(*)", hidden, gram);
         Ok(c.one(&Query::<i64>::built("users::related::count", text), &args)?)
     }
 
-    fn select(&self, columns: &str, hidden: &Hidden) -> (String, Vec<Value<'_>>) {
+    /// `gram`: what the list begins with, if it does.
+    fn select<'a>(
+        &'a self,
+        columns: &str,
+        hidden: &Hidden,
+        gram: Option<&'a str>,
+    ) -> (String, Vec<Value<'a>>) {
         let Relation { table, of, other, .. } = self.relation;
-        let mut args: Vec<Value<'_>> = vec![self.project.into(), self.user.into()];
+        let mut args: Vec<Value<'a>> = vec![self.project.into(), self.user.into()];
         let mut conditions = format!("r.project_id = $1 AND {of}");
         if let Some(viewer) = hidden.viewer() {
             args.push(viewer.into());
@@ -149,9 +168,7 @@ impl List {
         if let Some(Sought { part, columns: fields }) = &self.sought {
             args.push(part.as_str().into());
             let place = args.len();
-            let holds = |field: &&str| {
-                format!("{{contains}}(fold({field}), fold(CAST(${place} AS TEXT))) > 0")
-            };
+            let holds = |field: &&str| format!("{{contains}}({field}, CAST(${place} AS TEXT)) > 0");
             let fields: Vec<String> = fields.iter().map(holds).collect();
             // Asked row by row, in the order of the list: a page ends where it is full.
             conditions = format!(
@@ -160,7 +177,17 @@ impl List {
                 fields.join(" OR ")
             );
         }
-        (format!("SELECT {columns} FROM {table} r WHERE {conditions}"), args)
+        let Some(gram) = gram else {
+            return (format!("SELECT {columns} FROM {table} r WHERE {conditions}"), args);
+        };
+        args.push(gram.into());
+        let text = format!(
+            "WITH s AS MATERIALIZED (SELECT g.user_id FROM user_grams g
+                WHERE g.project_id = $1 AND g.gram = ${})
+             SELECT {columns} FROM s CROSS JOIN {table} r WHERE {conditions} AND {other} = s.user_id",
+            args.len()
+        );
+        (text, args)
     }
 }
 

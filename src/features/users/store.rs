@@ -4,7 +4,7 @@ use db::{AnyStatement as _, Conn, JsonText, Query, Tx, args};
 
 use crate::error::{Error, Result};
 use crate::features::blocks::filter::Hidden;
-use crate::features::users::{DUPLICATE_EMAIL, DUPLICATE_USER_FIELD, DUPLICATE_USERNAME};
+use crate::features::users::{DUPLICATE_EMAIL, DUPLICATE_USER_FIELD, DUPLICATE_USERNAME, grams};
 use crate::ids::{FileId, ProjectId, SpaceId, UserId};
 use crate::time::Timestamp;
 
@@ -97,6 +97,8 @@ db::statements! {
         select_user!("AND username IS NOT NULL AND {contains}(username, $2) > 1 ORDER BY username LIMIT $3");
     query IDS_AFTER -> UserId =
         "SELECT id FROM users WHERE project_id = $1 AND id > $2 ORDER BY id LIMIT $3";
+    query NAMES -> (Option<String>, Option<String>) =
+        "SELECT username, name FROM users WHERE project_id = $1 AND id = $2";
     query HAS_PASSWORD -> bool =
         "SELECT password_hash IS NOT NULL FROM users WHERE project_id = $1 AND id = $2";
     query USERNAME_TAKEN -> i64 = "SELECT count(*) FROM users WHERE project_id = $1 AND username = $2";
@@ -253,11 +255,13 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, u: &UserRow) -> Result<()> {
             u.updated_at
         ],
     );
-    inserted.map(|_| ()).map_err(duplicate)
+    inserted.map_err(duplicate)?;
+    grams::insert(tx, project, u)
 }
 
 /// Writes what a profile update or an external sign-in may change.
 pub fn update_profile(tx: &Tx<'_>, project: ProjectId, u: &UserRow) -> Result<()> {
+    let before = tx.opt(&NAMES, args![project, u.id])?;
     let updated = tx.execute(
         &UPDATE_PROFILE,
         args![
@@ -280,7 +284,8 @@ pub fn update_profile(tx: &Tx<'_>, project: ProjectId, u: &UserRow) -> Result<()
             u.updated_at
         ],
     );
-    updated.map(|_| ()).map_err(duplicate)
+    updated.map_err(duplicate)?;
+    before.map_or(Ok(()), |before| grams::replace(tx, project, u, before))
 }
 
 /// Takes a file that goes off the profile of its owner.

@@ -7,6 +7,8 @@ pub mod search;
 mod sql;
 mod start;
 
+use std::sync::Arc;
+
 use db::Conn;
 
 use crate::auth::caller::OptionalViewer;
@@ -86,10 +88,11 @@ async fn find<A>(
         let hidden = filter::hidden(c, &view.project, view.viewer)?;
         Ok::<_, Error>(if shows_blocked { hidden.but_blocked() } else { hidden })
     };
-    if search.is_quick(page) {
-        let (search, view) = (search.clone(), view.clone());
-        let quick = db.read(move |c| match hidden(c, &view)?.is_nobody() {
-            true => search.show(c, page, &view).map(Some),
+    let asked = Arc::new((search, view));
+    if asked.0.is_quick(page) {
+        let asked = asked.clone();
+        let quick = db.read(move |c| match hidden(c, &asked.1)?.is_nobody() {
+            true => asked.0.show(c, page, &asked.1).map(Some),
             false => Ok(None),
         });
         if let Some(page) = quick.await? {
@@ -97,8 +100,11 @@ async fn find<A>(
         }
     }
     let found = db.read_slow(move |c| {
-        let search = Search { hidden: hidden(c, &view)?, ..search.clone() };
-        search.show(c, page, &view)
+        let (search, view) = &*asked;
+        match hidden(c, view)? {
+            hidden if hidden.is_nobody() => search.show(c, page, view),
+            hidden => Search { hidden, ..search.clone() }.show(c, page, view),
+        }
     });
     found.await
 }

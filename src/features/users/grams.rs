@@ -1,0 +1,123 @@
+//! What users are found by in the middle of a name: every three letters that follow each other in their
+//! username or their name, in lower case. Kept in the transaction that writes the names.
+
+use db::{Command, Conn, Query, Tx, Value, args};
+
+use crate::error::Result;
+use crate::features::users::store::UserRow;
+use crate::ids::{ProjectId, UserId};
+
+/// So many users are looked at without a thought.
+pub const FEW: i64 = 2000;
+const LENGTH: usize = 3;
+/// Of a long text only some are tried: the first that are found by few will do.
+const MOST_TRIED: usize = 8;
+
+/// The grams of a text, sorted and without repeats.
+pub fn of(text: &str) -> Vec<String> {
+    let letters: Vec<char> = text.to_lowercase().chars().collect();
+    let mut grams: Vec<String> =
+        letters.windows(LENGTH).map(|letters| letters.iter().collect()).collect();
+    grams.sort_unstable();
+    grams.dedup();
+    grams
+}
+
+fn of_names(username: Option<&str>, name: Option<&str>) -> Vec<String> {
+    let mut grams: Vec<String> = [username, name].into_iter().flatten().flat_map(of).collect();
+    grams.sort_unstable();
+    grams.dedup();
+    grams
+}
+
+/// A gram of the part that few users have: whoever holds the part is one of them.
+pub fn rarest(c: &Conn<'_>, project: ProjectId, part: &str) -> Result<Option<String>> {
+    let text = format!(
+        "SELECT count(*) FROM (SELECT 1 FROM user_grams g
+            WHERE g.project_id = $1 AND g.gram = $2 LIMIT {FEW}) AS few"
+    );
+    let count_few = Query::<i64>::built("users::grams::count_few", text);
+    let mut rarest = (FEW, None);
+    for gram in of(part).into_iter().take(MOST_TRIED) {
+        let count = c.one(&count_few, args![project, &gram])?;
+        if count < rarest.0 {
+            rarest = (count, Some(gram));
+        }
+    }
+    Ok(rarest.1)
+}
+
+/// For a user who was not there before.
+pub fn insert(tx: &Tx<'_>, project: ProjectId, user: &UserRow) -> Result<()> {
+    add(tx, project, user.id, &of_names(user.username.as_deref(), user.name.as_deref()))
+}
+
+/// For a user who had these names before.
+pub fn replace(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    user: &UserRow,
+    (username, name): (Option<String>, Option<String>),
+) -> Result<()> {
+    if (&username, &name) == (&user.username, &user.name) {
+        return Ok(());
+    }
+    let old = of_names(username.as_deref(), name.as_deref());
+    let new = of_names(user.username.as_deref(), user.name.as_deref());
+    let (gone, come): (Vec<String>, Vec<String>) = (
+        old.iter().filter(|gram| !new.contains(gram)).cloned().collect(),
+        new.iter().filter(|gram| !old.contains(gram)).cloned().collect(),
+    );
+    take(tx, project, user.id, &gone)?;
+    add(tx, project, user.id, &come)
+}
+
+/// For a user who goes.
+pub fn forget(tx: &Tx<'_>, project: ProjectId, user: &UserRow) -> Result<()> {
+    take(tx, project, user.id, &of_names(user.username.as_deref(), user.name.as_deref()))
+}
+
+fn add(tx: &Tx<'_>, project: ProjectId, user: UserId, grams: &[String]) -> Result<()> {
+    if grams.is_empty() {
+        return Ok(());
+    }
+    let rows: Vec<String> = (3..3 + grams.len()).map(|n| format!("($1, ${n}, $2)")).collect();
+    let text = format!(
+        "INSERT INTO user_grams (project_id, gram, user_id) VALUES {} ON CONFLICT DO NOTHING",
+        rows.join(", ")
+    );
+    let insert = Command::<()>::built("users::grams::add", text);
+    Ok(tx.later(&insert, &arguments(project, user, grams))?)
+}
+
+fn take(tx: &Tx<'_>, project: ProjectId, user: UserId, grams: &[String]) -> Result<()> {
+    if grams.is_empty() {
+        return Ok(());
+    }
+    let places: Vec<String> = (3..3 + grams.len()).map(|n| format!("${n}")).collect();
+    let text = format!(
+        "DELETE FROM user_grams WHERE project_id = $1 AND user_id = $2 AND gram IN ({})",
+        places.join(", ")
+    );
+    let delete = Command::<()>::built("users::grams::take", text);
+    Ok(tx.later(&delete, &arguments(project, user, grams))?)
+}
+
+fn arguments(project: ProjectId, user: UserId, grams: &[String]) -> Vec<Value<'_>> {
+    let mut arguments: Vec<Value<'_>> = vec![project.into(), user.into()];
+    arguments.extend(grams.iter().map(Value::from));
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grams_are_three_letters_in_lower_case() {
+        assert_eq!(of("Ámélie"), ["lie", "mél", "ámé", "éli"]);
+        assert_eq!(of("aaaa"), ["aaa"]);
+        assert!(of("ab").is_empty());
+        assert_eq!(of_names(Some("anna"), Some("Anna B")), ["a b", "ann", "na ", "nna"]);
+    }
+}
