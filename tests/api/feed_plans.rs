@@ -50,7 +50,7 @@ async fn fill(app: &TestApp) -> UserId {
     ada
 }
 
-async fn run(app: &TestApp, script: String) {
+pub(crate) async fn run(app: &TestApp, script: String) {
     let db = app.app.db.clone();
     let ran = tokio::task::spawn_blocking(move || db.execute_script(&script)).await;
     ran.unwrap().unwrap();
@@ -83,13 +83,13 @@ async fn plans(app: &TestApp, queries: &[String]) -> BTreeMap<(&'static str, Str
 }
 
 /// The few that a statement began with, and counts up to a bound, are no tables.
-fn scans(plan: &[String]) -> bool {
+pub(crate) fn scans(plan: &[String]) -> bool {
     let no_tables = ["SCAN s", "SCAN few", "SCAN wide"];
     plan.iter().any(|line| is_full_scan(line) && !no_tables.contains(&line.as_str()))
 }
 
 /// Whether all rows are sorted, and not only those that an index leaves equal.
-fn sorts(engine: Engine, plan: &[String]) -> bool {
+pub(crate) fn sorts(engine: Engine, plan: &[String]) -> bool {
     plan.iter().any(|line| match engine {
         Engine::Sqlite => line == "USE TEMP B-TREE FOR ORDER BY",
         Engine::Postgres => {

@@ -73,6 +73,7 @@ mod reaction_races;
 mod reaction_votes;
 mod reactions;
 mod refresh;
+mod relation_plans;
 mod relation_races;
 mod report_handling;
 mod reports;
