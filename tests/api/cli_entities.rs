@@ -1,10 +1,14 @@
-//! The command line about entities: a project's settings, and the counts that the doctor recounts.
+//! The command line about what a project holds: its settings, and the counts that the doctor recounts.
 
 use serde_json::{Value, json};
 
 use crate::support::{Installation, installed_on_both_engines};
 
-installed_on_both_engines![settings_change_one_by_one, the_doctor_recounts_feeds_and_reactions,];
+installed_on_both_engines![
+    settings_change_one_by_one,
+    the_doctor_recounts_feeds_and_reactions,
+    the_doctor_recounts_follows_and_connections,
+];
 
 fn create(town: &Installation) -> String {
     let made = town.json(&["project", "create", "--name", "Forum"]);
@@ -135,4 +139,31 @@ fn the_doctor_recounts_feeds_and_reactions(town: Installation) {
         let counts = &entity["reactionCounts"];
         assert_eq!((&counts["like"], &counts["upvote"]), (&json!(1), &json!(0)));
     }
+}
+
+fn the_doctor_recounts_follows_and_connections(town: Installation) {
+    let made = town.json(&["project", "create", "--name", "Forum"]);
+    let (project, key) =
+        (made["projectId"].as_str().unwrap(), made["serviceKey"].as_str().unwrap());
+    let server = town.serve();
+    let post = |path: &str, body: Value| {
+        let address = format!("/v8/{project}{path}");
+        let (status, reply) = server.request("POST", &address, key, &body.to_string());
+        assert_eq!(status, 201, "{reply}");
+        serde_json::from_str::<Value>(&reply).unwrap()
+    };
+    let [one, other] = ["one", "other"].map(|name| {
+        let user = json!({ "email": format!("{name}@example.com"), "password": "correct horse" });
+        post("/auth/sign-up", user)["user"]["id"].as_str().unwrap().to_owned()
+    });
+    post(&format!("/users/{other}/follow"), json!({ "actingUserId": one }));
+    post(&format!("/users/{other}/connection"), json!({ "actingUserId": one }));
+    assert_eq!(town.json(&["doctor"])["status"], "pass");
+    let spoil = "UPDATE follow_counts SET followers = 9; DELETE FROM connection_counts";
+    town.db().execute_script(spoil).unwrap();
+    let drifted = town.run(&["doctor", "--json"]);
+    let report: Value = serde_json::from_str(&drifted.stdout).unwrap();
+    assert!(detail(&report).contains("2 of follows, 2 of connections"), "{}", detail(&report));
+    assert_eq!(detail(&town.json(&["doctor", "--fix"])), "4 had drifted, 4 were repaired");
+    assert_eq!(town.json(&["doctor"])["status"], "pass");
 }
