@@ -10,8 +10,8 @@ use db::Db;
 use crate::dice::Dice;
 use crate::fixture::Fixture;
 use crate::scenarios::{
-    add_reaction, comments, connections, create_comment, create_entity, feeds, fetch_entity, fetch_user,
-    report, sign_in, token_check, upload_image,
+    add_reaction, comments, connections, create_comment, create_entity, feeds, fetch_entity,
+    fetch_user, report, sign_in, token_check, upload_image,
 };
 
 #[derive(Debug)]

@@ -234,11 +234,11 @@ impl Access for ActorOrKey {
     }
 }
 
-/// The user that the request names in its query or its body.
+/// The user that the request names in its body, else in its query.
 fn named_user(arrival: &Arrival, parameter: &str) -> Option<String> {
     let text = |value: &Value| value.as_str().map(ToOwned::to_owned);
-    let in_query = arrival.query.get(parameter).and_then(text);
-    in_query.or_else(|| text(body_value(arrival).ok()?.get(parameter)?))
+    let in_body = body_value(arrival).ok().and_then(|body| body.get(parameter)).and_then(text);
+    in_body.or_else(|| arrival.query.get(parameter).and_then(text))
 }
 
 /// The holder of a service or master key.

@@ -57,6 +57,8 @@ impl Page {
     }
 
     pub fn of<T>(self, data: Vec<T>, total_items: i64) -> Paged<T> {
+        // A total less what is hidden may be of two moments.
+        let total_items = total_items.max(0);
         let total_pages = (total_items + i64::from(self.limit) - 1) / i64::from(self.limit);
         let pagination = Pagination {
             page: self.page,

@@ -9,6 +9,7 @@ use townhall::http::openapi;
 use townhall::ids::UserId;
 
 use crate::blocks::block;
+use crate::comments::{comment, path, reply};
 use crate::notifications::{UNKNOWN, in_every_version};
 use crate::reaction_notices::told;
 use crate::reactions::{publish, react, reactions};
@@ -21,6 +22,7 @@ on_both_engines![
     feeds_leave_out_the_other_and_count_without_them,
     whom_one_blocked_can_be_shown_again,
     reactors_are_left_out_of_lists_and_totals,
+    comments_of_the_other_are_not_there,
     neither_mentions_the_other_any_more,
     a_key_in_the_name_of_a_user_meets_their_blocks,
     without_moderation_blocks_are_inert,
@@ -34,8 +36,11 @@ struct Town<'a> {
     bob: User<'a>,
     cleo: User<'a>,
     dan: User<'a>,
-    /// What the third wrote and both reacted to.
+    /// What the third wrote and both reacted to, and said about it.
     entity: String,
+    comment: Value,
+    /// A collection of each of the two, in which they have saved what the other wrote.
+    collections: [String; 2],
 }
 
 impl<'a> Town<'a> {
@@ -43,8 +48,15 @@ impl<'a> Town<'a> {
         let (ada, bob) = (app.user().await, app.user().await);
         let (cleo, dan) = (app.user().await, app.user().await);
         let entity = publish(&cleo).await;
+        let comment = comment(&cleo, &entity, "c").await;
+        let mut written = Vec::new();
         for user in [&ada, &bob] {
-            user.post("/entities", json!({ "title": "t", "keywords": ["k"] })).await.expect(201);
+            let new = json!({ "title": "t", "keywords": ["k"] });
+            written.push(user.post("/entities", new).await.expect(201)["id"].take());
+            crate::comments::comment(user, &entity, "x").await;
+            reply(user, &comment, "y").await;
+            let body = json!({ "reactionType": "upvote" });
+            user.post(&format!("{}/reactions", path(&comment)), body).await.expect(200);
             user.post("/entities", json!({ "title": "d", "isDraft": true })).await.expect(201);
             react(user, &entity, "upvote").await;
             follow(user, cleo.id).await;
@@ -57,8 +69,17 @@ impl<'a> Town<'a> {
         ask(&bob, dan.id).await;
         follow(&ada, bob.id).await;
         follow(&bob, ada.id).await;
+        let mut collections = Vec::new();
+        for (user, saved) in [(&ada, &written[1]), (&bob, &written[0])] {
+            let root = user.get("/collections/root").await.expect(200)["id"].take();
+            let inside = format!("/collections/{}", root.as_str().unwrap());
+            let body = json!({ "entityId": saved });
+            user.post(&format!("{inside}/entities"), body).await.expect(200);
+            collections.push(inside);
+        }
         block(&ada, &bob).await;
-        Town { app, ada, bob, cleo, dan, entity }
+        let collections = collections.try_into().unwrap();
+        Town { app, ada, bob, cleo, dan, entity, comment, collections }
     }
 }
 
@@ -72,7 +93,9 @@ async fn ask(user: &Actor<'_>, other: UserId) -> String {
 }
 
 /// Every list of the API, and the addresses under which it is asked for. A new list belongs in here.
-fn addresses(town: &Town<'_>, path: &str) -> Option<Vec<String>> {
+fn addresses(town: &Town<'_>, viewer: &User<'_>, path: &str) -> Option<Vec<String>> {
+    let own = &town.collections[usize::from(viewer.id == town.bob.id)];
+    let entity = crate::comments::id_of(&town.entity);
     let (cleo, dan) = (town.cleo.id, town.dan.id);
     let of_users = |end: &str| vec![format!("/users/{cleo}/{end}"), format!("/users/{dan}/{end}")];
     Some(match path {
@@ -101,8 +124,34 @@ fn addresses(town: &Town<'_>, path: &str) -> Option<Vec<String>> {
         | "/connections"
         | "/connections/pending/sent"
         | "/connections/pending/received" => vec![path.to_owned()],
-        // Their own, or of nobody.
-        "/blocks" | "/app-notifications" => Vec::new(),
+        "/comments" => [
+            String::new(),
+            format!("?entityId={entity}&include=user,entity"),
+            format!("?entityId={entity}&sortBy=top"),
+            format!("?entityId={entity}&parentId=none&sortBy=controversial"),
+            format!("?parentId={}", town.comment["id"].as_str().unwrap()),
+            format!("?userId={}", town.cleo.id),
+            format!("?userId={}", town.bob.id),
+            format!("?userId={}", town.ada.id),
+        ]
+        .into_iter()
+        .filter(|query| *query != format!("?userId={}", viewer.id))
+        .map(|query| format!("/comments{query}"))
+        .collect(),
+        "/comments/{commentId}/reactions" => {
+            let list = format!("{}/reactions", self::path(&town.comment));
+            vec![list.clone(), format!("{list}?reactionType=upvote&sortDir=asc")]
+        }
+        "/collections/{collectionId}/entities" => ["", "?sortBy=added", "?sortBy=hot&sortDir=asc"]
+            .map(|query| format!("{own}/entities{query}"))
+            .to_vec(),
+        "/collections/{collectionId}/sub-collections" => vec![format!("{own}/sub-collections")],
+        "/lists/{listId}/sub-lists" => {
+            vec![format!("{}/sub-lists", own.replace("/collections/", "/lists/"))]
+        }
+        "/reports/moderated" => vec![path.to_owned()],
+        // Their own, of nobody, or for keys alone.
+        "/blocks" | "/app-notifications" | "/reports" => Vec::new(),
         _ => return None,
     })
 }
@@ -127,10 +176,11 @@ async fn no_list_shows_one_to_the_other(app: TestApp) {
     let operations = list_operations();
     assert!(operations.len() >= 14, "{operations:?}");
     for operation in &operations {
-        let addresses = addresses(&town, operation);
-        let addresses = addresses.unwrap_or_else(|| panic!("{operation} is a list: add it here"));
-        for address in addresses {
-            for (viewer, other) in [(&town.ada, &town.bob), (&town.bob, &town.ada)] {
+        for (viewer, other) in [(&town.ada, &town.bob), (&town.bob, &town.ada)] {
+            let addresses = addresses(&town, viewer, operation);
+            let addresses =
+                addresses.unwrap_or_else(|| panic!("{operation} is a list: add it here"));
+            for address in addresses {
                 for actor in in_every_version(viewer) {
                     let reply = actor.get(&address).await;
                     let body = reply.expect(200);
@@ -312,6 +362,80 @@ async fn reactors_are_left_out_of_lists_and_totals(app: TestApp) {
         let shown = user.v6().get(&town.entity).await.expect(200);
         assert_eq!(shown["upvotes"].as_array().unwrap().len(), voters);
     }
+}
+
+async fn comments_of_the_other_are_not_there(app: TestApp) {
+    let (ada, bob, cleo) = (app.user().await, app.user().await, app.user().await);
+    let entity = publish(&cleo).await;
+    let (of_ada, of_bob) = (publish(&ada).await, publish(&bob).await);
+    let mine = crate::comments::comment(&ada, &entity, "a").await;
+    let theirs = crate::comments::comment(&bob, &entity, "b").await;
+    let below = reply(&cleo, &mine, "c").await;
+    block(&ada, &bob).await;
+    for (one, hidden, own_entity, other_entity) in
+        [(&ada, &theirs, &of_ada, &of_bob), (&bob, &mine, &of_bob, &of_ada)]
+    {
+        let unknown = format!("/comments/{UNKNOWN}");
+        for end in ["", "/reactions", "/reactions/me"] {
+            let reply = one.get(&format!("{}{end}", path(hidden))).await;
+            same(&reply, &one.get(&format!("{unknown}{end}")).await, end);
+        }
+        let react = json!({ "reactionType": "like" });
+        let reply = one.post(&format!("{}/reactions", path(hidden)), react.clone()).await;
+        same(&reply, &one.post(&format!("{unknown}/reactions"), react).await, "react");
+        let on = |entity: &str, parent: &Value, quoted: &Value| {
+            json!({
+                "entityId": crate::comments::id_of(entity), "content": "x", "parentId": parent,
+                "referencedCommentId": quoted,
+            })
+        };
+        let null = Value::Null;
+        for (new, code) in [
+            (on(other_entity, &null, &null), "comment/entity-not-found"),
+            (on(&entity, &hidden["id"], &null), "comment/parent-not-found"),
+            (on(own_entity, &null, &hidden["id"]), "comment/referenced-comment-not-found"),
+        ] {
+            one.post("/comments", new).await.refused(404, code);
+        }
+        let of_other = format!("/comments?entityId={}", crate::comments::id_of(other_entity));
+        assert_eq!(one.get(&of_other).await.expect(200)["pagination"]["totalItems"], 0);
+    }
+    // What answers them is there, but not what it answers.
+    let shown = bob.get(&format!("{}?include=parent", path(&below))).await.expect(200);
+    assert_eq!(shown["comment"]["parentComment"], Value::Null);
+    // On top is somebody whom the viewer meets.
+    let up = json!({ "reactionType": "upvote" });
+    cleo.post(&format!("{}/reactions", path(&theirs)), up).await.expect(200);
+    let top = async |actor: &Actor<'_>| {
+        let top = actor.get(&format!("{entity}/top-comment")).await.expect(200);
+        let shown = actor.get(&format!("{entity}?include=topComment")).await.expect(200);
+        assert_eq!(shown["topComment"]["id"], top["id"]);
+        top["id"].clone()
+    };
+    assert_eq!(top(&cleo).await, theirs["id"]);
+    assert_eq!(top(&ada).await, mine["id"]);
+    // Whom one blocked can be shown again, but not the other way round.
+    let again = format!(
+        "/comments?entityId={}&blockedFilter=include-outbound-blocked",
+        crate::comments::id_of(&entity)
+    );
+    assert_eq!(ada.get(&again).await.expect(200)["pagination"]["totalItems"], 3);
+    assert_eq!(bob.get(&again).await.expect(200)["pagination"]["totalItems"], 2);
+    // Blocks do not keep anybody from reporting.
+    let report = json!({ "targetType": "comment", "targetId": mine["id"], "reason": "spam" });
+    bob.post("/reports", report).await.expect(201);
+    // Mentions are dropped without a word.
+    let mention = json!({
+        "entityId": crate::comments::id_of(&entity), "content": "x",
+        "mentions": [{ "id": bob.id, "username": "bob" }, { "id": cleo.id, "username": "cleo" }],
+    });
+    let said = ada.post("/comments", mention).await.expect(201);
+    assert_eq!(said["mentions"].as_array().unwrap().len(), 1);
+    // What the other wrote can neither be saved nor is it found where it was saved.
+    let root = ada.get("/collections/root").await.expect(200);
+    let inside = format!("/collections/{}/entities", root["id"].as_str().unwrap());
+    let save = json!({ "entityId": crate::comments::id_of(&of_bob) });
+    ada.post(&inside, save).await.refused(404, "entity/not-found");
 }
 
 async fn neither_mentions_the_other_any_more(app: TestApp) {

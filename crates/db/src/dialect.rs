@@ -22,8 +22,8 @@ const TOKENS: &[(&str, &str, &str)] = &[
     ("any", "IN rarray", "= ANY"),
     ("contains", "instr", "strpos"),
     ("for_update", "", "FOR UPDATE"),
-    // Of a join only the rows of the table named `c`.
-    ("for_update_of_c", "", "FOR UPDATE OF c"),
+    // Of a join only the rows of the tables named `c` and `b`.
+    ("for_update_of_c_b", "", "FOR UPDATE OF c, b"),
     // Holds a row, but not from those who only refer to it.
     ("for_no_key_update", "", "FOR NO KEY UPDATE"),
     // Keeps a row from being deleted; others may do the same.

@@ -47,6 +47,15 @@ impl Hidden {
         self.viewer
     }
 
+    /// Whether this user is one of them.
+    pub fn holds(&self, c: &Conn<'_>, project: &Project, other: UserId) -> Result<bool> {
+        match self.viewer {
+            Some(viewer) if self.blocked => hides(c, project, Some(viewer), other),
+            Some(viewer) => is_shut_out(c, project, Some(viewer), other),
+            None => Ok(false),
+        }
+    }
+
     /// The condition that the user in a column is not hidden; a row of nobody never is. `viewer` is
     /// the place of the argument, `$1` that of the project. Asked row by row: as a join an engine
     /// might begin with it.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::auth::caller::Actor;
 use crate::error::Result;
 use crate::features::collections::links;
+use crate::features::entities::visibility::{self, Eyes};
 use crate::http::input::Query;
 use crate::http::operation::Call;
 use crate::http::reply::Json;
@@ -45,6 +46,13 @@ pub(super) async fn holders(
     call: &Call<Actor>,
     entity: EntityId,
 ) -> Result<Vec<(CollectionId, String)>> {
-    let (project, user) = (call.project.id, call.caller.user);
-    call.app.db.read(move |c| links::holders(c, project, entity, user)).await
+    let (project, user) = (call.project.clone(), call.caller.user);
+    let found = call.app.db.read(move |c| {
+        // What is not there for the user is not saved either.
+        match visibility::find(c, &project, entity, Eyes::User(user))? {
+            Some(_) => links::holders(c, project.id, entity, user),
+            None => Ok(Vec::new()),
+        }
+    });
+    found.await
 }

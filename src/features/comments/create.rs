@@ -97,6 +97,7 @@ pub(super) async fn create_comment(
             updated_at,
             parent_deleted_at: parent.as_ref().and_then(|parent| parent.parent_deleted_at),
             entity_is_listed: entity.is_listed,
+            entity_is_draft: entity.is_draft,
             entity_user_id: entity.user_id,
             ..blank.clone()
         };

@@ -45,8 +45,10 @@ pub(super) async fn delete_comment(
     let job = JobId(new_id(now, &call.app.random));
     let deleted = call.app.db.write(move |tx| -> Result<()> {
         // The entity first, as whoever comments does: their counts change together.
-        let entity = store::entity_of(tx, project.id, id)?.ok_or(NOT_FOUND)?;
+        let (entity, parent) = store::place(tx, project.id, id)?.ok_or(NOT_FOUND)?;
         entities::store::hold(tx, project.id, entity)?;
+        // Then the parent, which counts it and is older.
+        store::hold(tx, project.id, parent.as_slice())?;
         let found = store::find_for_update(tx, project.id, id)?;
         let row = visibility::seen(tx, &project, found, eyes)?.ok_or(NOT_FOUND)?;
         if !may_as_key && !row.is_by(eyes) {
@@ -65,11 +67,13 @@ pub(super) async fn delete_comment(
         let listed = if is_v6 { -1 } else { 0 };
         let live = -i64::from(row.is_counted());
         store::count(tx, project.id, &row, Counted { live, direct: -1, listed })?;
-        if let Some(author) = row.user_id {
-            reputation::award(tx, &project, author, row.space_id, -POINTS)?;
-        }
         let marking = Marking { comment: id, entity, at: now };
-        marking::mark_or_enqueue(tx, project.id, marking, job).map(drop)
+        marking::mark_or_enqueue(tx, project.id, marking, job)?;
+        // The author last: whoever reacts to an answer holds it before its author.
+        match row.user_id {
+            Some(author) => reputation::award(tx, &project, author, row.space_id, -POINTS),
+            None => Ok(()),
+        }
     });
     deleted.await?;
     call.app.job_added.notify_one();

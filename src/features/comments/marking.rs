@@ -34,7 +34,7 @@ db::statements! {
     command MARK -> bool =
         "UPDATE comments SET parent_deleted_at = $3
          WHERE project_id = $1 AND id {any}($2) AND parent_deleted_at IS NULL
-         RETURNING user_deleted_at IS NULL";
+         RETURNING user_deleted_at IS NULL AND deleted_at IS NULL";
 }
 
 /// Marks a few answers at once. More than a few are left to a job: true.
@@ -115,6 +115,7 @@ fn mark(tx: &Tx<'_>, project: ProjectId, marking: Marking, ids: &[CommentId]) ->
     if ids.is_empty() {
         return Ok(());
     }
+    store::hold(tx, project, ids)?;
     let marked = tx.all(&MARK, args![project, CommentId::list(ids), marking.at])?;
     let counted = marked.into_iter().filter(|counted| *counted).count();
     let counted = i64::try_from(counted).map_err(Error::internal)?;

@@ -5,6 +5,7 @@ use db::{Tx, args};
 
 use crate::app::App;
 use crate::error::{Error, Result};
+use crate::features::comments::store as comments;
 use crate::features::reactions;
 use crate::features::storage::removal;
 use crate::ids::{CommentId, EntityId, JobId, ProjectId};
@@ -39,6 +40,8 @@ pub async fn run(app: &App, project: ProjectId, entity: EntityId) -> Result<()> 
     loop {
         let removed = app.db.write(move |tx| {
             let some = tx.all(&SOME, args![project, entity, AT_ONCE])?;
+            // Whoever reacts holds the comment: none of them leaves a reaction behind.
+            comments::hold(tx, project, &some)?;
             removal::delete_of_comments(tx, project, &some, now)?;
             let targets = some.iter().map(|id| id.0).collect();
             reactions::store::delete_of_targets(tx, project, targets)?;

@@ -45,6 +45,7 @@ db::row! {
         pub attachments: JsonText,
         pub metadata: JsonText,
         pub entity_is_listed: bool,
+        pub entity_is_draft: bool,
         pub entity_user_id: Option<UserId>,
     }
 }
@@ -125,6 +126,7 @@ pub fn blank(id: CommentId, entity: EntityId, now: Timestamp) -> CommentRow {
         attachments: JsonText("[]".to_owned()),
         metadata: JsonText("{}".to_owned()),
         entity_is_listed: true,
+        entity_is_draft: false,
         entity_user_id: None,
     }
 }

@@ -28,7 +28,8 @@ macro_rules! select_comment {
                 c.moderation_status, c.moderated_at, c.moderated_by_id, c.moderated_by_type,
                 c.moderation_reason, c.created_at, c.updated_at, c.parent_deleted_at,
                 c.user_deleted_at, c.deleted_at, b.content, b.gif, b.mentions, b.attachments, b.metadata,
-                e.is_listed AS entity_is_listed, e.user_id AS entity_user_id
+                e.is_listed AS entity_is_listed, e.is_draft AS entity_is_draft,
+                e.user_id AS entity_user_id
              FROM comments c
                 JOIN comment_bodies b ON b.project_id = c.project_id AND b.id = c.id
                 JOIN entities e ON e.project_id = c.project_id AND e.id = c.entity_id
@@ -64,14 +65,18 @@ macro_rules! best {
 
 db::statements! {
     query FIND -> CommentRow = select_comment!("AND c.id = $2");
-    /// The entity is not held: whoever needs it holds it first.
-    query FIND_FOR_UPDATE -> CommentRow = select_comment!("AND c.id = $2 {for_update_of_c}");
+    /// With its body, which is else read as it was before the wait. The entity is not held: whoever
+    /// needs it holds it first.
+    query FIND_FOR_UPDATE -> CommentRow = select_comment!("AND c.id = $2 {for_update_of_c_b}");
     query FIND_ALL -> CommentRow = select_comment!("AND c.id {any}($2)");
     query FIND_ALL_EVER -> CommentRow = select_comment!(even deleted, "AND c.id {any}($2)");
     query FIND_BY_FOREIGN_ID -> CommentRow =
         select_comment!("AND c.foreign_id = $2 ORDER BY c.created_at, c.id LIMIT $3");
-    query ENTITY_OF -> EntityId =
-        "SELECT entity_id FROM comments WHERE project_id = $1 AND id = $2 AND deleted_at IS NULL";
+    query PLACE -> (EntityId, Option<CommentId>) =
+        "SELECT entity_id, parent_id FROM comments
+         WHERE project_id = $1 AND id = $2 AND deleted_at IS NULL";
+    query HOLD -> CommentId =
+        "SELECT id FROM comments WHERE project_id = $1 AND id {any}($2) ORDER BY id {for_update}";
     command INSERT =
         "INSERT INTO comments (project_id, id, foreign_id, entity_id, space_id, user_id, parent_id,
             thread_id, referenced_id, upvote_count, downvote_count, like_count, love_count,
@@ -158,9 +163,19 @@ pub fn find_by_foreign_id(
     Ok(c.all(&FIND_BY_FOREIGN_ID, args![project, foreign_id, limit])?)
 }
 
-/// The entity that the comment is about, which never changes.
-pub fn entity_of(c: &Conn<'_>, project: ProjectId, id: CommentId) -> Result<Option<EntityId>> {
-    Ok(c.opt(&ENTITY_OF, args![project, id])?)
+/// What the comment is about and what it answers, which never change.
+pub fn place(
+    c: &Conn<'_>,
+    project: ProjectId,
+    id: CommentId,
+) -> Result<Option<(EntityId, Option<CommentId>)>> {
+    Ok(c.opt(&PLACE, args![project, id])?)
+}
+
+/// Holds comments until the transaction ends, in the order of their ids.
+pub fn hold(tx: &Tx<'_>, project: ProjectId, ids: &[CommentId]) -> Result<()> {
+    tx.all(&HOLD, args![project, CommentId::list(ids)])?;
+    Ok(())
 }
 
 /// The comment on top of each of the entities, where there is one, by somebody whom the viewer meets.

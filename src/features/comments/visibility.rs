@@ -1,5 +1,6 @@
-//! Who may see a comment. One rule, asked by every door that leads to one: it is there as its entity
-//! is, unless there is a block between its author, or the entity's, and whoever looks.
+//! Who may see a comment. One rule, asked by every door that leads to one: it is there unless it is
+//! about a draft of somebody else, or there is a block between its author, or the entity's, and
+//! whoever looks. For its own author it is always there. Lists ask for more: see [`is_open`].
 
 use db::Conn;
 
@@ -10,14 +11,19 @@ use crate::features::entities::visibility::Eyes;
 use crate::features::projects::Project;
 use crate::ids::{CommentId, UserId};
 
-/// Whether the comments of an entity are there for these eyes: of one that is listed for everybody,
-/// of a draft or a removed one for whom it belongs to.
+/// Whether the comments of an entity are listed for these eyes: of one that is listed itself for
+/// everybody, of a draft or a removed one for whom it belongs to.
 pub fn is_open(eyes: Eyes, is_listed: bool, author: Option<UserId>) -> bool {
     match eyes {
         Eyes::Key | Eyes::KeyAs(_) => true,
         Eyes::User(user) => is_listed || author == Some(user),
         Eyes::Nobody => is_listed,
     }
+}
+
+/// Whether it may be met at all, blocks aside: not below a draft of somebody else.
+pub fn is_reachable(row: &CommentRow, eyes: Eyes) -> bool {
+    row.is_by(eyes) || is_open(eyes, !row.entity_is_draft, row.entity_user_id)
 }
 
 /// The comment, if it is there for these eyes.
@@ -37,8 +43,10 @@ pub fn seen(
     found: Option<CommentRow>,
     eyes: Eyes,
 ) -> Result<Option<CommentRow>> {
-    let found = found.filter(|row| is_open(eyes, row.entity_is_listed, row.entity_user_id));
-    let Some(row) = found else { return Ok(None) };
+    let Some(row) = found.filter(|row| is_reachable(row, eyes)) else { return Ok(None) };
+    if row.is_by(eyes) {
+        return Ok(Some(row));
+    }
     let authors: Vec<UserId> = [row.user_id, row.entity_user_id].into_iter().flatten().collect();
     let is_hidden = !filter::among(c, project, eyes.viewer(), &authors)?.is_empty();
     Ok((!is_hidden).then_some(row))

@@ -72,7 +72,8 @@ db::statements! {
                 received = connection_counts.received + excluded.received";
     query HOLD_COUNTS -> UserId =
         "SELECT user_id FROM connection_counts WHERE project_id = $1 AND user_id IN
-            (SELECT other_id FROM connection_sides WHERE project_id = $1 AND user_id = $2)
+            (SELECT other_id FROM connection_sides WHERE project_id = $1 AND user_id = $2
+             UNION SELECT u.id FROM users u WHERE u.project_id = $1 AND u.id = $2)
          ORDER BY user_id {for_update}";
     /// What the user has sent the other has received, and the other way round.
     command UNCOUNT =

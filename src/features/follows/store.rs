@@ -48,7 +48,8 @@ db::statements! {
     query HOLD_COUNTS -> UserId =
         "SELECT user_id FROM follow_counts WHERE project_id = $1 AND user_id IN
             (SELECT followed_id FROM follows WHERE project_id = $1 AND follower_id = $2
-             UNION SELECT follower_id FROM follows WHERE project_id = $1 AND followed_id = $2)
+             UNION SELECT follower_id FROM follows WHERE project_id = $1 AND followed_id = $2
+             UNION SELECT u.id FROM users u WHERE u.project_id = $1 AND u.id = $2)
          ORDER BY user_id {for_update}";
     command UNCOUNT_FOLLOWER =
         "UPDATE follow_counts SET followers = followers - 1 WHERE project_id = $1 AND user_id IN

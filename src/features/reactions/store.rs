@@ -70,6 +70,7 @@ macro_rules! latest {
 }
 
 db::statements! {
+    /// On a comment a change of mind counts as a new reaction, on an entity it keeps its age.
     command PUT -> Option<ReactionType> =
         "INSERT INTO reactions (project_id, target_id, user_id, id, target_type, reaction_type,
             created_at, updated_at)
@@ -77,7 +78,10 @@ db::statements! {
          ON CONFLICT (project_id, target_id, user_id) DO UPDATE SET
             previous_type = reactions.reaction_type, reaction_type = excluded.reaction_type,
             updated_at = CASE WHEN reactions.reaction_type = excluded.reaction_type
-                THEN reactions.updated_at ELSE excluded.updated_at END
+                THEN reactions.updated_at ELSE excluded.updated_at END,
+            created_at = CASE WHEN reactions.reaction_type = excluded.reaction_type
+                    OR reactions.target_type = 'entity'
+                THEN reactions.created_at ELSE excluded.created_at END
          RETURNING previous_type";
     command TAKE -> ReactionType =
         "DELETE FROM reactions WHERE project_id = $1 AND target_id = $2 AND user_id = $3

@@ -5,15 +5,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::auth::caller::Actor;
+use crate::auth::caller::ActorOrKey;
 use crate::error::Result;
 use crate::features::comments::store as comments;
-use crate::features::comments::visibility::is_open;
+use crate::features::comments::visibility::is_reachable;
 use crate::features::entities::store as entities;
 use crate::features::entities::visibility::Eyes;
 use crate::features::reports::model::{Reason, TargetType};
 use crate::features::reports::store::{self, Added, NewReport};
-use crate::features::reports::{INVALID_BODY, SELF_REPORT, TARGET_NOT_FOUND};
+use crate::features::reports::{INVALID_BODY, MISSING_USER_ID, SELF_REPORT, TARGET_NOT_FOUND};
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::FoundOrCreated;
@@ -40,19 +40,20 @@ pub(super) struct Reported {
 }
 
 pub(super) async fn create_report(
-    call: Call<Actor>,
+    call: Call<ActorOrKey>,
     Body(request): Body<ReportRequest>,
 ) -> Result<FoundOrCreated<Reported>> {
     let details = request.details.filter(|text| !text.trim().is_empty());
     if details.as_ref().is_some_and(|text| text.chars().count() > LONGEST_DETAILS) {
         return Err(INVALID_BODY.because("details: must have at most 10000 characters"));
     }
+    let reporter = call.caller.user().ok_or(MISSING_USER_ID)?;
     let new = NewReport {
         report: ReportId(new_id(call.now, &call.app.random)),
         entry: ReportEntryId(new_id(call.now, &call.app.random)),
         target_type: request.target_type,
         target: request.target_id.0,
-        reporter: call.caller.user,
+        reporter,
         reason: request.reason,
         details,
     };
@@ -103,10 +104,8 @@ fn find(
             .map(|row| Reportable { author: row.user_id, space: row.space_id }),
         TargetType::Comment => {
             let found = comments::find(tx, project, CommentId(id))?;
-            let there = found.filter(|row| {
-                let is_open = is_open(eyes, row.entity_is_listed, row.entity_user_id);
-                row.user_deleted_at.is_none() && is_open
-            });
+            let there =
+                found.filter(|row| row.user_deleted_at.is_none() && is_reachable(row, eyes));
             there.map(|row| Reportable { author: row.user_id, space: row.space_id })
         }
         // There are no messages yet.

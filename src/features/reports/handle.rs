@@ -116,13 +116,14 @@ pub(super) async fn handle_report(
         if !store::resolve(tx, project, report.id, &resolution)? {
             return Err(ALREADY_HANDLED.into());
         }
-        if let Some(content) = content {
-            content.remove(tx, project, &handling, now)?;
-        }
+        // The user before the counts of feeds, as all who hold both do.
         if has(Action::SuspendUser) {
             suspend(tx, project, &handling, suspension, now)?;
         }
-        Ok(())
+        match content {
+            Some(content) => content.remove(tx, project, &handling, now),
+            None => Ok(()),
+        }
     });
     handled.await?;
     Ok(Json(Handled { message: "Report handled successfully.", code: "report/handled" }))

@@ -71,7 +71,7 @@ pub fn operations() -> Vec<Operation> {
         )
         .rate(RateLimit::per_5_minutes(25))
         .acts_as(ACTS_AS)
-        .errors(&[TARGET_NOT_FOUND, SELF_REPORT]),
+        .errors(&[MISSING_USER_ID, TARGET_NOT_FOUND, SELF_REPORT]),
         Operation::new(
             get.clone(),
             "/reports",

@@ -2,11 +2,14 @@
 
 pub mod search;
 
+use std::sync::Arc;
+
+use db::Conn;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::auth::caller::OptionalViewer;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::features::blocks::filter;
 use crate::features::comments::model::Comment;
 use crate::features::comments::show::View;
@@ -143,13 +146,28 @@ pub(super) async fn fetch_many(
     };
     let is_quick = search.is_quick(page);
     let shows_blocked = query.blocked_filter == BlockedFilter::IncludeOutboundBlocked;
-    let list = move |c: &db::Conn<'_>| {
+    let hidden = move |c: &Conn<'_>, view: &View| {
         let hidden = filter::hidden(c, &view.project, view.eyes.viewer())?;
-        let hidden = if shows_blocked { hidden.but_blocked() } else { hidden };
-        search.show(c, page, &view, hidden)
+        Ok::<_, Error>(if shows_blocked { hidden.but_blocked() } else { hidden })
     };
-    let db = &call.app.db;
-    let page = if is_quick { db.read(list).await? } else { db.read_slow(list).await? };
+    let (search, view) = (Arc::new(search), Arc::new(view));
+    let mut found = None;
+    if is_quick {
+        let (search, view) = (search.clone(), view.clone());
+        let quick = call.app.db.read(move |c| {
+            let hidden = hidden(c, &view)?;
+            // Who does not meet everybody is counted for one by one.
+            hidden.is_nobody().then(|| search.show(c, page, &view, hidden)).transpose()
+        });
+        found = quick.await?;
+    }
+    let page = match found {
+        Some(page) => page,
+        None => {
+            let slow = move |c: &Conn<'_>| search.show(c, page, &view, hidden(c, &view)?);
+            call.app.db.read_slow(slow).await?
+        }
+    };
     let is_deprecated =
         call.version == Version::V8 && matches!(query.sort_by, SortBy::New | SortBy::Old);
     Ok(MaybeDeprecated { reply: Json(page), is_deprecated })

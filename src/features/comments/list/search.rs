@@ -5,7 +5,7 @@
 use db::{Conn, Query, Value, args};
 
 use crate::error::Result;
-use crate::features::blocks::filter::{self, Hidden};
+use crate::features::blocks::filter::Hidden;
 use crate::features::comments::list::Parent;
 use crate::features::comments::model::Comment;
 use crate::features::comments::show::View;
@@ -43,6 +43,7 @@ db::row! {
         entity_id: EntityId,
         is_listed: bool,
         user_id: Option<UserId>,
+        answered_id: Option<UserId>,
         all: i64,
         top: i64,
     }
@@ -50,11 +51,11 @@ db::row! {
 
 db::statements! {
     query ENTITY -> PlaceRow =
-        "SELECT e.id AS entity_id, e.is_listed, e.user_id, e.comments_count AS \"all\",
+        "SELECT e.id AS entity_id, e.is_listed, e.user_id, NULL AS answered_id, e.comments_count AS \"all\",
             e.top_comments_count AS top
          FROM entities e WHERE e.project_id = $1 AND e.id = $2 AND e.deleted_at IS NULL";
     query COMMENT -> PlaceRow =
-        "SELECT e.id AS entity_id, e.is_listed, e.user_id, p.answers_count AS \"all\",
+        "SELECT e.id AS entity_id, e.is_listed, e.user_id, p.user_id AS answered_id, p.answers_count AS \"all\",
             p.answers_count AS top
          FROM comments p JOIN entities e ON e.project_id = p.project_id AND e.id = p.entity_id
          WHERE p.project_id = $1 AND p.id = $2 AND e.deleted_at IS NULL";
@@ -165,14 +166,14 @@ impl Search {
         Ok(page.of(view.comments(c, rows)?, total))
     }
 
-    /// Whether there is no block between whoever looks and the author of the entity.
+    /// Whether those who wrote the entity, and the comment whose answers are listed, are met.
     fn is_met(&self, c: &Conn<'_>, view: &View, place: &PlaceRow, hidden: &Hidden) -> Result<bool> {
-        match place.user_id {
-            Some(author) if !hidden.is_nobody() => {
-                Ok(!filter::hides(c, &view.project, hidden.viewer(), author)?)
+        for author in [place.user_id, place.answered_id].into_iter().flatten() {
+            if hidden.holds(c, &view.project, author)? {
+                return Ok(false);
             }
-            _ => Ok(true),
         }
+        Ok(true)
     }
 
     fn page(&self, c: &Conn<'_>, mut conditions: Conditions, page: Page) -> Result<Vec<CommentId>> {
