@@ -421,6 +421,21 @@ async fn comments_of_the_other_are_not_there(app: TestApp) {
     );
     assert_eq!(ada.get(&again).await.expect(200)["pagination"]["totalItems"], 3);
     assert_eq!(bob.get(&again).await.expect(200)["pagination"]["totalItems"], 2);
+    // Also on what they wrote, whoever else has blocked the viewer.
+    let on_other = format!(
+        "/comments?entityId={}&blockedFilter=include-outbound-blocked",
+        crate::comments::id_of(&of_bob)
+    );
+    crate::comments::comment(&cleo, &of_bob, "d").await;
+    let dan = app.user().await;
+    for _ in 0..2 {
+        assert_eq!(ada.get(&on_other).await.expect(200)["pagination"]["totalItems"], 1);
+        dan.post(&format!("/users/{}/block", ada.id), json!({})).await;
+    }
+    // Below a comment of the other there is nothing to be seen.
+    let below = format!("/comments?parentId={}", mine["id"].as_str().unwrap());
+    assert_eq!(bob.get(&below).await.expect(200)["pagination"]["totalItems"], 0);
+    assert_eq!(ada.get(&below).await.expect(200)["pagination"]["totalItems"], 1);
     // Blocks do not keep anybody from reporting.
     let report = json!({ "targetType": "comment", "targetId": mine["id"], "reason": "spam" });
     bob.post("/reports", report).await.expect(201);

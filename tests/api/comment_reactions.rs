@@ -15,6 +15,7 @@ on_both_engines![
     reactions_are_listed_with_their_users,
     keys_react_for_users,
     counts_are_exact_when_many_switch,
+    a_change_of_mind_is_a_new_reaction,
 ];
 
 fn reactions(comment: &Value) -> String {
@@ -195,4 +196,20 @@ async fn counts_are_exact_when_many_switch(app: TestApp) {
     assert_eq!(shown["comment"]["reactionCounts"], expected);
     assert_eq!(page["pagination"]["total"], 12);
     assert_eq!(reputation(&app, &ada).await, points);
+}
+
+async fn a_change_of_mind_is_a_new_reaction(app: TestApp) {
+    let (ada, bob) = (app.user().await, app.user().await);
+    let said = comment(&ada, &publish(&ada).await, "x").await;
+    react(&ada, &said, "like").await;
+    app.advance(std::time::Duration::from_secs(1));
+    react(&bob, &said, "like").await;
+    app.advance(std::time::Duration::from_secs(1));
+    react(&ada, &said, "wow").await;
+    let page = app.anonymous().get(&reactions(&said)).await.expect(200);
+    assert_eq!(page["data"][0]["userId"], json!(ada.id));
+    assert_eq!(page["data"][0]["createdAt"], json!(app.now()));
+    app.advance(std::time::Duration::from_secs(1));
+    react(&ada, &said, "wow").await;
+    assert_eq!(app.anonymous().get(&reactions(&said)).await.expect(200), page);
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use townhall::features::projects::Bundle;
 
 use crate::reactions::{publish, reputation, user_of};
-use crate::support::{Actor, TestApp, keys, on_both_engines};
+use crate::support::{Actor, TestApp, all_at_once, keys, on_both_engines};
 
 on_both_engines![
     a_comment_answers_an_entity,
@@ -21,6 +21,9 @@ on_both_engines![
     unknown_includes_are_refused,
     an_author_changes_text_and_metadata,
     an_update_says_what_is_wrong,
+    updates_of_text_and_metadata_do_not_undo_each_other,
+    own_comments_stay_within_reach,
+    a_suspended_user_says_nothing,
     authors_earn_two_points,
     the_comment_on_top_has_most_upvotes,
     without_the_bundle_there_are_no_comments,
@@ -389,6 +392,55 @@ async fn an_update_says_what_is_wrong(app: TestApp) {
     assert_eq!(read(&bob, &said).await["content"], "Old");
     ada.delete(&path(&said)).await.expect(204);
     ada.patch(&path(&said), new).await.refused(404, "comment/not-found");
+}
+
+async fn updates_of_text_and_metadata_do_not_undo_each_other(app: TestApp) {
+    let ada = app.user().await;
+    let said = comment(&ada, &publish(&ada).await, "Old").await;
+    let address = path(&said);
+    for n in 0..6 {
+        let changes = [json!({ "content": format!("{n}") }), json!({ "metadata": { "n": n } })];
+        all_at_once(changes.into_iter().map(|change| ada.patch(&address, change))).await;
+        let shown = read(&ada, &said).await;
+        assert_eq!(shown["content"], n.to_string());
+        assert_eq!(shown["metadata"], json!({ "n": n }));
+    }
+}
+
+async fn own_comments_stay_within_reach(app: TestApp) {
+    let (ada, bob) = (app.user().await, app.user().await);
+    let entity = publish(&ada).await;
+    let (said, other) = (comment(&bob, &entity, "x").await, comment(&bob, &entity, "y").await);
+    let report = json!({ "targetType": "entity", "targetId": id_of(&entity), "reason": "spam" });
+    bob.post("/reports", report).await.expect(201);
+    let reports = app.service().get("/reports").await.expect(200);
+    let handle = format!("/reports/{}", reports["data"][0]["id"].as_str().unwrap());
+    let removed = json!({ "actions": ["remove-content"], "summary": "x" });
+    app.service().patch(&handle, removed).await.expect(200);
+    // Removed with its entity from every list, but not out of its author's hands.
+    let listed = bob.get(&format!("/comments?entityId={}", id_of(&entity))).await.expect(200);
+    assert_eq!(listed["pagination"]["totalItems"], 0);
+    bob.patch(&path(&said), json!({ "content": "z" })).await.expect(200);
+    bob.delete(&path(&said)).await.expect(204);
+    // Nor does a block by the author of the entity take it away.
+    ada.post(&format!("/users/{}/block", bob.id), json!({})).await.expect(201);
+    bob.delete(&path(&other)).await.expect(204);
+}
+
+async fn a_suspended_user_says_nothing(app: TestApp) {
+    let (ada, bob) = (app.user().await, app.user().await);
+    let entity = publish(&ada).await;
+    let said = comment(&bob, &entity, "x").await;
+    app.suspend(bob.id).await;
+    let new = json!({ "entityId": id_of(&entity), "content": "x" });
+    bob.post("/comments", new).await.refused(403, "user/suspended");
+    bob.patch(&path(&said), json!({ "content": "y" })).await.refused(403, "user/suspended");
+    bob.delete(&path(&said)).await.refused(403, "user/suspended");
+    let react = json!({ "reactionType": "like" });
+    bob.post(&format!("{}/reactions", path(&said)), react).await.refused(403, "user/suspended");
+    let report = json!({ "targetType": "entity", "targetId": id_of(&entity), "reason": "spam" });
+    bob.post("/reports", report).await.refused(403, "user/suspended");
+    bob.get(&path(&said)).await.expect(200);
 }
 
 async fn authors_earn_two_points(app: TestApp) {
