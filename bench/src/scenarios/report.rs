@@ -33,10 +33,15 @@ fn requests(fixture: &Fixture) -> Vec<Vec<u8>> {
     let reporters = fixture.users.iter().take(REPORTERS);
     let tokens: Vec<String> = reporters.map(|user| fixture.token(*user)).collect();
     let mut dice = Dice::new(4);
+    let authors = fixture.users.len();
     let mut request = || {
-        let entity = all.id(dice.draw(all.count));
+        let (number, reporter) = (dice.draw(all.count), dice.draw(tokens.len()));
+        // Nobody reports what is theirs: entities go round the users.
+        let reporter = if number % authors == reporter { 0 } else { reporter };
+        let number = if number % authors == reporter { number + 1 } else { number };
+        let entity = all.id(number % all.count);
         let body = format!(r#"{{"targetType":"entity","targetId":"{entity}","reason":"spam"}}"#);
-        send("POST", &path, &tokens[dice.draw(tokens.len())], &body)
+        send("POST", &path, &tokens[reporter], &body)
     };
     (0..DRAWN).map(|_| request()).collect()
 }

@@ -41,11 +41,12 @@ impl Address {
         })
     }
 
-    /// The first words of a connection. Not start-up options: poolers in between refuse those.
+    /// The first words of a connection. Not start-up options: poolers in between refuse those. No
+    /// statement here runs long enough to be worth compiling, and a wrong estimate is enough for it.
     pub(super) fn settings(&self) -> String {
         format!(
             "SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {};
-             SET default_transaction_isolation = 'read committed'",
+             SET default_transaction_isolation = 'read committed'; SET jit = off",
             self.deadline.as_millis().max(1),
             IDLE_IN_TRANSACTION.as_millis()
         )
