@@ -170,24 +170,27 @@ impl List {
             let place = args.len();
             let holds = |field: &&str| format!("{{contains}}({field}, CAST(${place} AS TEXT)) > 0");
             let fields: Vec<String> = fields.iter().map(holds).collect();
+            let fields = fields.join(" OR ");
+            if let Some(gram) = gram {
+                // The few who may be meant are looked at before anybody's list is.
+                args.push(gram.into());
+                let text = format!(
+                    "WITH s AS MATERIALIZED (SELECT g.user_id FROM user_grams g
+                        JOIN users u ON u.project_id = g.project_id AND u.id = g.user_id
+                        WHERE g.project_id = $1 AND g.gram = ${} AND ({fields}))
+                     SELECT {columns} FROM s CROSS JOIN {table} r
+                     WHERE {conditions} AND {other} = s.user_id",
+                    args.len()
+                );
+                return (text, args);
+            }
             // Asked row by row, in the order of the list: a page ends where it is full.
             conditions = format!(
                 "{conditions} AND (SELECT 1 FROM users u WHERE u.project_id = r.project_id
-                    AND u.id = {other} AND ({})) = 1",
-                fields.join(" OR ")
+                    AND u.id = {other} AND ({fields})) = 1"
             );
         }
-        let Some(gram) = gram else {
-            return (format!("SELECT {columns} FROM {table} r WHERE {conditions}"), args);
-        };
-        args.push(gram.into());
-        let text = format!(
-            "WITH s AS MATERIALIZED (SELECT g.user_id FROM user_grams g
-                WHERE g.project_id = $1 AND g.gram = ${})
-             SELECT {columns} FROM s CROSS JOIN {table} r WHERE {conditions} AND {other} = s.user_id",
-            args.len()
-        );
-        (text, args)
+        (format!("SELECT {columns} FROM {table} r WHERE {conditions}"), args)
     }
 }
 
