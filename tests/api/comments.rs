@@ -25,6 +25,7 @@ on_both_engines![
     own_comments_stay_within_reach,
     a_suspended_user_says_nothing,
     authors_earn_two_points,
+    sixty_four_comments_at_once_are_all_counted,
     the_comment_on_top_has_most_upvotes,
     without_the_bundle_there_are_no_comments,
 ];
@@ -453,6 +454,36 @@ async fn authors_earn_two_points(app: TestApp) {
     assert_eq!(reputation(&app, &bob).await, 2);
     ada.delete(&entity).await.expect(204);
     assert_eq!(reputation(&app, &bob).await, 2, "what was earned on a deleted entity stays");
+}
+
+async fn sixty_four_comments_at_once_are_all_counted(app: TestApp) {
+    let ada = app.user().await;
+    let entity = publish(&ada).await;
+    let root = comment(&ada, &entity, "root").await;
+    let mut users = Vec::new();
+    for _ in 0..8 {
+        users.push(app.user().await);
+    }
+    all_at_once((0..64).map(|n| {
+        let (user, entity, root) = (&users[n % 8], &entity, &root);
+        async move {
+            match n % 2 {
+                0 => comment(user, entity, "x").await,
+                _ => reply(user, root, "x").await,
+            }
+        }
+    }))
+    .await;
+    assert_eq!(replies_of(&app, &entity).await, 65);
+    assert_eq!(read(&ada, &root).await["repliesCount"], 32);
+    for (query, total) in [("", 65), ("&parentId=none", 33)] {
+        let listed = format!("/comments?entityId={}{query}", id_of(&entity));
+        assert_eq!(ada.get(&listed).await.expect(200)["pagination"]["totalItems"], total);
+    }
+    for user in &users {
+        assert_eq!(reputation(&app, user).await, 16);
+    }
+    assert_eq!(ada.get("/app-notifications/count").await.expect(200), 64);
 }
 
 async fn the_comment_on_top_has_most_upvotes(app: TestApp) {

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 
 use db::{Db, Query};
 use serde_json::json;
+use townhall::features::comments::store::CommentRow;
 use townhall::features::reactions::store::ReactionRow;
 use townhall::features::users::store::UserRow;
 
 use crate::blocks::block;
+use crate::comments::comment;
 use crate::feed_plans::{run, scans, sorts};
 use crate::reactions::{publish, react, reactions};
 use crate::relation_races::connect_with_many;
@@ -20,6 +22,7 @@ on_both_engines![lists_of_users_and_lists_without_the_hidden_are_found_by_an_ind
 
 fn explain(db: &Db, name: &'static str, text: String) -> Vec<String> {
     let explained = match name {
+        "comments::best" => db.explain(&Query::<CommentRow>::built(name, text)),
         "users::related::page" => db.explain(&Query::<(String, String, String)>::built(name, text)),
         "reactions::hidden::list" => db.explain(&Query::<ReactionRow>::built(name, text)),
         "users::store::suggest_met" => db.explain(&Query::<UserRow>::built(name, text)),
@@ -57,7 +60,27 @@ async fn lists_of_users_and_lists_without_the_hidden_are_found_by_an_index(app: 
     }
     addresses.push(feed("blockedFilter=include-outbound-blocked"));
 
+    let said = comment(&cleo, &entity, "x").await;
+    let id = crate::comments::id_of(&entity);
+    for query in ["", "sortBy=top", "sortBy=controversial", "parentId=none", "sortDir=asc"] {
+        addresses.push(format!("/comments?entityId={id}&{query}"));
+    }
+    addresses.push(format!("/comments?parentId={}", said["id"].as_str().unwrap()));
+    addresses.push(format!("{entity}/top-comment"));
+    for viewer in [&ada, &bob] {
+        let root = viewer.get("/collections/root").await.expect(200);
+        let inside = format!("/collections/{}/entities", root["id"].as_str().unwrap());
+        viewer.post(&inside, json!({ "entityId": id })).await.expect(200);
+        for sort in ["new", "top", "hot", "added"] {
+            addresses.push(format!("{inside}?sortBy={sort}"));
+            addresses.push(format!("{inside}?sortBy={sort}&sortDir=asc"));
+        }
+    }
+
     let built = [
+        "comments::list",
+        "comments::best",
+        "collections::links",
         "users::related",
         "users::grams",
         "users::store::suggest_met",

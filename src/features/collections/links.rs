@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use db::{AnyStatement as _, Conn, Query, Tx, args};
+use db::{Conn, Query, Tx, args};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -29,38 +29,13 @@ pub enum SortBy {
 
 /// What `$3` sees of the collection `$2`; `rules::is_shown` in SQL. The order of a CROSS JOIN is kept
 /// by the embedded engine.
-macro_rules! from_shown {
-    () => {
-        " FROM collection_entities l CROSS JOIN entities e
-             WHERE l.project_id = $1 AND l.collection_id = $2
-                AND e.project_id = $1 AND e.id = l.entity_id
-                AND (e.is_listed OR (e.is_draft AND e.user_id = $3 AND e.deleted_at IS NULL
-                    AND COALESCE(e.moderation_status, '') <> 'removed')) "
-    };
-}
-
-macro_rules! shown {
-    ($columns:literal $(, $rest:literal)*) => {
-        concat!("SELECT ", $columns, from_shown!(), $($rest),*)
-    };
-}
-
-macro_rules! page {
-    ($order:literal) => {
-        shown!("e.id", "ORDER BY ", $order, " LIMIT $4 OFFSET $5")
-    };
-}
+const SHOWN: &str = "FROM collection_entities l CROSS JOIN entities e
+    WHERE l.project_id = $1 AND l.collection_id = $2
+        AND e.project_id = $1 AND e.id = l.entity_id
+        AND (e.is_listed OR (e.is_draft AND e.user_id = $3 AND e.deleted_at IS NULL
+            AND COALESCE(e.moderation_status, '') <> 'removed'))";
 
 db::statements! {
-    query COUNT_SHOWN -> i64 = shown!("count(*)");
-    query NEWEST -> EntityId = page!("e.created_at DESC, e.id DESC");
-    query OLDEST -> EntityId = page!("e.created_at ASC, e.id DESC");
-    query MOST_UPVOTED -> EntityId = page!("e.upvote_count DESC, e.created_at DESC, e.id DESC");
-    query LEAST_UPVOTED -> EntityId = page!("e.upvote_count ASC, e.created_at DESC, e.id DESC");
-    query HOTTEST -> EntityId = page!("e.score DESC, e.created_at DESC, e.id DESC");
-    query COLDEST -> EntityId = page!("e.score ASC, e.created_at DESC, e.id DESC");
-    query LAST_ADDED -> EntityId = page!("l.created_at DESC, l.id DESC");
-    query FIRST_ADDED -> EntityId = page!("l.created_at ASC, l.id ASC");
     query IN_ORDER -> (CollectionId, EntityId) =
         "SELECT collection_id, entity_id FROM collection_entities
          WHERE project_id = $1 AND collection_id {any}($2) ORDER BY created_at, id LIMIT $3";
@@ -79,7 +54,27 @@ db::statements! {
          WHERE project_id = $1 AND collection_id = $2 AND entity_id = $3";
 }
 
-/// `hidden`: whom the owner does not meet.
+impl SortBy {
+    const fn order(self, direction: Direction) -> &'static str {
+        match (self, direction) {
+            (SortBy::New, Direction::Desc) => "e.created_at DESC, e.id DESC",
+            (SortBy::New, Direction::Asc) => "e.created_at ASC, e.id DESC",
+            (SortBy::Top, Direction::Desc) => "e.upvote_count DESC, e.created_at DESC, e.id DESC",
+            (SortBy::Top, Direction::Asc) => "e.upvote_count ASC, e.created_at DESC, e.id DESC",
+            (SortBy::Hot, Direction::Desc) => "e.score DESC, e.created_at DESC, e.id DESC",
+            (SortBy::Hot, Direction::Asc) => "e.score ASC, e.created_at DESC, e.id DESC",
+            (SortBy::Added, Direction::Desc) => "l.created_at DESC, l.id DESC",
+            (SortBy::Added, Direction::Asc) => "l.created_at ASC, l.id ASC",
+        }
+    }
+}
+
+/// What is shown of a collection, without those whom its owner does not meet.
+fn shown(columns: &str, hidden: &Hidden) -> String {
+    let met = hidden.leaves("e.user_id", "$3");
+    format!("SELECT {columns} {SHOWN} AND {met}")
+}
+
 pub fn count_shown(
     c: &Conn<'_>,
     project: ProjectId,
@@ -87,12 +82,8 @@ pub fn count_shown(
     owner: UserId,
     hidden: &Hidden,
 ) -> Result<i64> {
-    let args = args![project, collection, owner];
-    if hidden.is_nobody() {
-        return Ok(c.one(&COUNT_SHOWN, args)?);
-    }
-    let text = format!("SELECT count(*){}AND {}", from_shown!(), hidden.leaves("e.user_id", "$3"));
-    Ok(c.one(&Query::<i64>::built("collections::links::count", text), args)?)
+    let count = Query::<i64>::built("collections::links::count", shown("count(*)", hidden));
+    Ok(c.one(&count, args![project, collection, owner])?)
 }
 
 /// The ids of a page of what is shown, in order.
@@ -101,27 +92,14 @@ pub fn page(
     project: ProjectId,
     collection: CollectionId,
     owner: UserId,
-    sort: (SortBy, Direction),
+    (sort, direction): (SortBy, Direction),
     page: Page,
     hidden: &Hidden,
 ) -> Result<Vec<EntityId>> {
-    let query: &Query<EntityId> = match sort {
-        (SortBy::New, Direction::Desc) => &NEWEST,
-        (SortBy::New, Direction::Asc) => &OLDEST,
-        (SortBy::Top, Direction::Desc) => &MOST_UPVOTED,
-        (SortBy::Top, Direction::Asc) => &LEAST_UPVOTED,
-        (SortBy::Hot, Direction::Desc) => &HOTTEST,
-        (SortBy::Hot, Direction::Asc) => &COLDEST,
-        (SortBy::Added, Direction::Desc) => &LAST_ADDED,
-        (SortBy::Added, Direction::Asc) => &FIRST_ADDED,
-    };
-    let args = args![project, collection, owner, page.limit, page.offset()];
-    if hidden.is_nobody() {
-        return Ok(c.all(query, args)?);
-    }
-    let (shown, order) = query.text().split_once("ORDER BY").unwrap_or_default();
-    let text = format!("{shown} AND {} ORDER BY{order}", hidden.leaves("e.user_id", "$3"));
-    Ok(c.all(&Query::<EntityId>::built("collections::links::page", text), args)?)
+    let (shown, order) = (shown("e.id", hidden), sort.order(direction));
+    let text = format!("{shown} ORDER BY {order} LIMIT $4 OFFSET $5");
+    let query = Query::<EntityId>::built("collections::links::page", text);
+    Ok(c.all(&query, args![project, collection, owner, page.limit, page.offset()])?)
 }
 
 /// What is saved in any of the collections, in the order of saving; only so much.

@@ -5,7 +5,8 @@ use db::{Conn, Tx, args};
 
 use crate::error::Result;
 use crate::features::comments::store;
-use crate::features::reactions::{ReactionCounts, ReactionType};
+use crate::features::reactions::target::TargetId;
+use crate::features::reactions::{self, miscounted_reactions};
 use crate::ids::{CommentId, EntityId, ProjectId};
 
 db::statements! {
@@ -28,23 +29,7 @@ db::statements! {
          WHERE p.deleted_at IS NULL AND (p.replies_count <> COALESCE(a.live, 0)
             OR p.answers_count <> COALESCE(a.listed, 0))";
     query MISCOUNTED_REACTIONS -> (ProjectId, CommentId), unscoped "the operator examines every project" =
-        "SELECT c.project_id, c.id FROM comments c LEFT JOIN
-            (SELECT project_id, target_id,
-                count(*) FILTER (WHERE reaction_type = 'upvote') AS upvotes,
-                count(*) FILTER (WHERE reaction_type = 'downvote') AS downvotes,
-                count(*) FILTER (WHERE reaction_type = 'like') AS likes,
-                count(*) FILTER (WHERE reaction_type = 'love') AS loves,
-                count(*) FILTER (WHERE reaction_type = 'wow') AS wows,
-                count(*) FILTER (WHERE reaction_type = 'sad') AS sads,
-                count(*) FILTER (WHERE reaction_type = 'angry') AS angries,
-                count(*) FILTER (WHERE reaction_type = 'funny') AS funnies
-             FROM reactions GROUP BY project_id, target_id) r
-            ON r.project_id = c.project_id AND r.target_id = c.id
-         WHERE c.deleted_at IS NULL AND (c.upvote_count <> COALESCE(r.upvotes, 0)
-            OR c.downvote_count <> COALESCE(r.downvotes, 0)
-            OR c.like_count <> COALESCE(r.likes, 0) OR c.love_count <> COALESCE(r.loves, 0)
-            OR c.wow_count <> COALESCE(r.wows, 0) OR c.sad_count <> COALESCE(r.sads, 0)
-            OR c.angry_count <> COALESCE(r.angries, 0) OR c.funny_count <> COALESCE(r.funnies, 0))";
+        miscounted_reactions!("comments");
     command RECOUNT_ENTITY =
         "UPDATE entities SET
             replies_count = (SELECT count(*) FROM comments c WHERE c.project_id = $1
@@ -62,9 +47,6 @@ db::statements! {
             answers_count = (SELECT count(*) FROM comments c WHERE c.project_id = $1
                 AND c.thread_id = $2 AND c.deleted_at IS NULL)
          WHERE project_id = $1 AND id = $2";
-    query REACTIONS -> (ReactionType, i64) =
-        "SELECT reaction_type, count(*) FROM reactions WHERE project_id = $1 AND target_id = $2
-         GROUP BY reaction_type";
 }
 
 pub fn miscounted_entities(c: &Conn<'_>) -> Result<Vec<(ProjectId, EntityId)>> {
@@ -97,9 +79,6 @@ pub fn repair_comment(tx: &Tx<'_>, project: ProjectId, id: CommentId) -> Result<
 /// Whoever reacts holds the comment.
 pub fn repair_reactions(tx: &Tx<'_>, project: ProjectId, id: CommentId) -> Result<()> {
     let Some(comment) = store::find_for_update(tx, project, id)? else { return Ok(()) };
-    let mut by = ReactionCounts::default();
-    for (kind, found) in tx.all(&REACTIONS, args![project, id])? {
-        *by.of_mut(kind) = found;
-    }
-    store::change_reactions(tx, project, id, by.less(comment.reactions()))
+    let found = reactions::store::counts(tx, project, TargetId::Comment(id))?;
+    store::change_reactions(tx, project, id, found.less(comment.reactions()))
 }

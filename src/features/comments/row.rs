@@ -3,7 +3,7 @@
 use db::JsonText;
 
 use crate::features::entities::visibility::Eyes;
-use crate::features::reactions::ReactionCounts;
+use crate::features::reactions::row_counts_reactions;
 use crate::ids::{CommentId, EntityId, SpaceId, UserId};
 use crate::time::Timestamp;
 
@@ -50,28 +50,9 @@ db::row! {
     }
 }
 
+row_counts_reactions!(CommentRow);
+
 impl CommentRow {
-    pub fn reactions(&self) -> ReactionCounts {
-        ReactionCounts {
-            upvote: self.upvote_count,
-            downvote: self.downvote_count,
-            like: self.like_count,
-            love: self.love_count,
-            wow: self.wow_count,
-            sad: self.sad_count,
-            angry: self.angry_count,
-            funny: self.funny_count,
-        }
-    }
-
-    pub fn set_reactions(&mut self, counts: ReactionCounts) {
-        let ReactionCounts { upvote, downvote, like, love, wow, sad, angry, funny } = counts;
-        (self.upvote_count, self.downvote_count) = (upvote, downvote);
-        (self.like_count, self.love_count) = (like, love);
-        (self.wow_count, self.sad_count) = (wow, sad);
-        (self.angry_count, self.funny_count) = (angry, funny);
-    }
-
     pub fn is_removed(&self) -> bool {
         self.moderation_status.as_deref() == Some(REMOVED)
     }

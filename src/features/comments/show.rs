@@ -17,9 +17,8 @@ use crate::features::entities::visibility::Eyes;
 use crate::features::projects::Project;
 use crate::features::reactions::{self, ReactionType};
 use crate::features::storage::signed::Links;
-use crate::features::users::model::User;
+use crate::features::users::model;
 use crate::features::users::reputation::{self, Bucket};
-use crate::features::users::store as users;
 use crate::http::include::Include;
 use crate::http::operation::Call;
 use crate::http::version::Version;
@@ -168,14 +167,10 @@ impl View {
     }
 
     fn add_authors(&self, c: &Conn<'_>, comments: &mut [Comment]) -> Result<()> {
-        let mut ids: Vec<UserId> = comments.iter().filter_map(|comment| comment.user_id).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        let authors = users::find_all(c, self.project.id, &ids)?;
-        let authors: HashMap<UserId, _> = authors.iter().map(|row| (row.id, row)).collect();
+        let ids = comments.iter().filter_map(|comment| comment.user_id).collect();
+        let authors = model::shown(c, &self.links, ids)?;
         for comment in comments.iter_mut() {
-            let author = comment.user_id.and_then(|id| authors.get(&id));
-            comment.user = Some(author.map(|row| User::public(&self.links, row)).transpose()?);
+            comment.user = Some(comment.user_id.and_then(|id| authors.get(&id).cloned()));
         }
         let Some(bucket) = self.bucket else { return Ok(()) };
         let shown = comments.iter_mut().filter_map(|comment| {

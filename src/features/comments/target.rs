@@ -11,7 +11,7 @@ use crate::features::comments::store::{self, CommentRow};
 use crate::features::comments::{CommentPath, INVALID_QUERY, NOT_FOUND, notices, visibility};
 use crate::features::entities;
 use crate::features::entities::visibility::Eyes;
-use crate::features::projects::{Bundle, Project};
+use crate::features::projects::Project;
 use crate::features::reactions::target::{Faults, NoticeTypes, Target, TargetId};
 use crate::features::reactions::{ReactionCounts, ReactionType};
 use crate::http::operation::Call;
@@ -49,10 +49,6 @@ impl Target for CommentRow {
         milestone_specific: "comment-reaction-milestone-specific",
         milestone_total: "comment-reaction-milestone-total",
     };
-
-    fn require(project: &Project) -> Result<()> {
-        project.require(Bundle::Reactions)
-    }
 
     fn named(path: &CommentPath) -> TargetId {
         TargetId::Comment(path.comment_id)

@@ -14,8 +14,7 @@ use crate::features::entities::EntityPath;
 use crate::features::entities::visibility::Eyes;
 use crate::features::projects::{Bundle, Project};
 use crate::features::storage::signed::Links;
-use crate::features::users::model::User;
-use crate::features::users::store as users;
+use crate::features::users::model;
 use crate::http::include::Include;
 use crate::http::input::Path;
 use crate::http::operation::Call;
@@ -53,12 +52,9 @@ pub fn top_comments(
     }
     let hidden = filter::hidden(c, project, viewer)?;
     let rows = store::best(c, project.id, entities, &hidden)?;
-    let authors: Vec<UserId> = rows.iter().filter_map(|row| row.user_id).collect();
-    let authors = users::find_all(c, project.id, &authors)?;
-    let authors: HashMap<UserId, _> = authors.iter().map(|row| (row.id, row)).collect();
+    let authors = model::shown(c, links, rows.iter().filter_map(|row| row.user_id).collect())?;
     let top = |row: store::CommentRow| {
-        let author = row.user_id.and_then(|id| authors.get(&id));
-        let user = author.map(|row| User::public(links, row)).transpose()?;
+        let user = row.user_id.and_then(|id| authors.get(&id).cloned());
         let top = TopComment {
             id: row.id,
             user,
@@ -66,7 +62,7 @@ pub fn top_comments(
             content: row.content,
             created_at: row.created_at,
         };
-        Ok((row.entity_id, top))
+        (row.entity_id, top)
     };
-    rows.into_iter().map(top).collect()
+    Ok(rows.into_iter().map(top).collect())
 }

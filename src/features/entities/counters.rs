@@ -7,7 +7,8 @@ use db::{Conn, JsonText, Tx, args};
 
 use crate::error::Result;
 use crate::features::entities::{counts, store};
-use crate::features::reactions::{ReactionCounts, ReactionType};
+use crate::features::reactions::target::TargetId;
+use crate::features::reactions::{self, miscounted_reactions};
 use crate::ids::{EntityId, ProjectId, SpaceId, UserId};
 
 db::row! {
@@ -44,26 +45,7 @@ db::statements! {
         "UPDATE entity_counts SET total = $4 WHERE project_id = $1 AND scope = $2 AND shard = $3";
     command FORGET_EMPTY = "DELETE FROM entity_counts WHERE project_id = $1 AND total = 0";
     query MISCOUNTED -> (ProjectId, EntityId), unscoped "the operator examines every project" =
-        "SELECT e.project_id, e.id FROM entities e LEFT JOIN
-            (SELECT project_id, target_id,
-                count(*) FILTER (WHERE reaction_type = 'upvote') AS upvotes,
-                count(*) FILTER (WHERE reaction_type = 'downvote') AS downvotes,
-                count(*) FILTER (WHERE reaction_type = 'like') AS likes,
-                count(*) FILTER (WHERE reaction_type = 'love') AS loves,
-                count(*) FILTER (WHERE reaction_type = 'wow') AS wows,
-                count(*) FILTER (WHERE reaction_type = 'sad') AS sads,
-                count(*) FILTER (WHERE reaction_type = 'angry') AS angries,
-                count(*) FILTER (WHERE reaction_type = 'funny') AS funnies
-             FROM reactions GROUP BY project_id, target_id) r
-            ON r.project_id = e.project_id AND r.target_id = e.id
-         WHERE e.deleted_at IS NULL AND (e.upvote_count <> COALESCE(r.upvotes, 0)
-            OR e.downvote_count <> COALESCE(r.downvotes, 0)
-            OR e.like_count <> COALESCE(r.likes, 0) OR e.love_count <> COALESCE(r.loves, 0)
-            OR e.wow_count <> COALESCE(r.wows, 0) OR e.sad_count <> COALESCE(r.sads, 0)
-            OR e.angry_count <> COALESCE(r.angries, 0) OR e.funny_count <> COALESCE(r.funnies, 0))";
-    query REACTIONS -> (ReactionType, i64) =
-        "SELECT reaction_type, count(*) FROM reactions WHERE project_id = $1 AND target_id = $2
-         GROUP BY reaction_type";
+        miscounted_reactions!("entities");
 }
 
 /// Scope and shard.
@@ -127,9 +109,6 @@ pub fn miscounted(c: &Conn<'_>) -> Result<Vec<(ProjectId, EntityId)>> {
 /// that are committed are all that it may count.
 pub fn repair_reactions(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<()> {
     let Some(entity) = store::find_for_update(tx, project, id)? else { return Ok(()) };
-    let mut by = ReactionCounts::default();
-    for (kind, found) in tx.all(&REACTIONS, args![project, id])? {
-        *by.of_mut(kind) = found;
-    }
-    store::change_reactions(tx, project, id, by.less(entity.reactions()))
+    let found = reactions::store::counts(tx, project, TargetId::Entity(id))?;
+    store::change_reactions(tx, project, id, found.less(entity.reactions()))
 }

@@ -3,7 +3,7 @@
 use db::JsonText;
 
 use crate::features::entities::scoring::FIRST_SCORE;
-use crate::features::reactions::ReactionCounts;
+use crate::features::reactions::row_counts_reactions;
 use crate::ids::{EntityId, SpaceId, UserId};
 use crate::time::Timestamp;
 
@@ -50,6 +50,8 @@ db::row! {
     }
 }
 
+row_counts_reactions!(EntityRow);
+
 impl EntityRow {
     /// A published entity of nobody, with nothing in it.
     pub fn blank(id: EntityId, now: Timestamp) -> Self {
@@ -92,30 +94,6 @@ impl EntityRow {
             keywords: JsonText("[]".to_owned()),
             metadata: JsonText("{}".to_owned()),
         }
-    }
-
-    pub fn reactions(&self) -> ReactionCounts {
-        ReactionCounts {
-            upvote: self.upvote_count,
-            downvote: self.downvote_count,
-            like: self.like_count,
-            love: self.love_count,
-            wow: self.wow_count,
-            sad: self.sad_count,
-            angry: self.angry_count,
-            funny: self.funny_count,
-        }
-    }
-
-    pub fn set_reactions(&mut self, counts: ReactionCounts) {
-        self.upvote_count = counts.upvote;
-        self.downvote_count = counts.downvote;
-        self.like_count = counts.like;
-        self.love_count = counts.love;
-        self.wow_count = counts.wow;
-        self.sad_count = counts.sad;
-        self.angry_count = counts.angry;
-        self.funny_count = counts.funny;
     }
 
     pub(super) fn has_attachments(&self) -> bool {

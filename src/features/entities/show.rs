@@ -17,9 +17,8 @@ use crate::features::reactions::{self, ReactionType};
 use crate::features::storage::model::{File, show};
 use crate::features::storage::signed::Links;
 use crate::features::storage::store as storage;
-use crate::features::users::model::User;
+use crate::features::users::model;
 use crate::features::users::reputation::{self, Bucket};
-use crate::features::users::store as users;
 use crate::http::include::Include;
 use crate::http::operation::Call;
 use crate::http::version::Version;
@@ -149,14 +148,10 @@ impl View {
 
     fn add_authors(&self, c: &Conn<'_>, entities: &mut [Entity]) -> Result<()> {
         let project = self.project.id;
-        let mut ids: Vec<UserId> = entities.iter().filter_map(|entity| entity.user_id).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        let authors = users::find_all(c, project, &ids)?;
-        let authors: HashMap<UserId, _> = authors.iter().map(|row| (row.id, row)).collect();
+        let ids = entities.iter().filter_map(|entity| entity.user_id).collect();
+        let authors = model::shown(c, &self.links, ids)?;
         for entity in entities.iter_mut() {
-            let author = entity.user_id.and_then(|id| authors.get(&id));
-            entity.user = Some(author.map(|row| User::public(&self.links, row)).transpose()?);
+            entity.user = Some(entity.user_id.and_then(|id| authors.get(&id).cloned()));
         }
         let Some(bucket) = self.bucket else { return Ok(()) };
         let shown = entities.iter_mut().filter_map(|entity| {

@@ -46,10 +46,6 @@ impl Target for EntityRow {
         milestone_total: "entity-reaction-milestone-total",
     };
 
-    fn require(_: &Project) -> Result<()> {
-        Ok(())
-    }
-
     fn named(path: &EntityPath) -> TargetId {
         TargetId::Entity(path.entity_id)
     }

@@ -86,7 +86,6 @@ pub(super) async fn fetch_reactions<T: Target>(
     (Path(path), Paging(page), Query(query)): (Path<T::Path>, Paging, Query<ReactionsQuery>),
 ) -> Result<Json<LimitPaged<Reaction>>> {
     let (project, eyes) = (call.project.id, Eyes::from(call.caller));
-    T::require(&call.project)?;
     let (of, viewer) = (call.project.clone(), call.caller.user());
     let (links, id) = (call.links(), T::named(&path));
     let bucket = query.reputation.bucket_or_context(&call.project, T::FAULTS.invalid_query)?;
@@ -126,7 +125,6 @@ pub(super) async fn own_reaction<T: Target>(
     call: Call<Actor>,
     Path(path): Path<T::Path>,
 ) -> Result<Json<OwnReaction>> {
-    T::require(&call.project)?;
     let (project, user) = (call.project.clone(), call.caller.user);
     let (eyes, id) = (Eyes::from(&call.caller), T::named(&path));
     let found = call.app.db.read(move |c| {

@@ -12,6 +12,7 @@ pub mod store;
 pub mod target;
 
 pub use kinds::{ReactionCounts, ReactionType};
+pub(crate) use kinds::{miscounted_reactions, row_counts_reactions};
 
 use http::Method;
 
@@ -97,7 +98,8 @@ const OF_COMMENTS: Doors = Doors {
 
 pub fn operations() -> Vec<Operation> {
     let entities = reactions_to::<EntityRow>(&OF_ENTITIES);
-    let comments = reactions_to::<CommentRow>(&OF_COMMENTS);
+    let comments = reactions_to::<CommentRow>(&OF_COMMENTS).into_iter();
+    let comments = comments.map(|operation| operation.also_needs(Bundle::Reactions));
     entities.into_iter().chain(comments).collect()
 }
 

@@ -67,7 +67,6 @@ async fn put<T: Target>(
     announce: Announce,
     again: Option<Fault>,
 ) -> Answer<T> {
-    T::require(&call.project)?;
     let (change, view) = (Change::<T>::new(&call, &path), T::view(&call));
     let shown = call.app.db.write(move |tx| {
         let Changed { target, before } = change.put(tx, kind, announce)?;
@@ -85,7 +84,6 @@ async fn take<T: Target>(
     path: T::Path,
     only: Option<(ReactionType, Fault)>,
 ) -> Answer<T> {
-    T::require(&call.project)?;
     let (change, view) = (Change::<T>::new(&call, &path), T::view(&call));
     let shown = call.app.db.write(move |tx| {
         let Changed { target, before } = change.take(tx)?;

@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use crate::error::{Error, Result};
 use crate::features::entities::USER_NOT_FOUND;
-use crate::features::reactions::ReactionType;
 use crate::features::reactions::target::TargetId;
+use crate::features::reactions::{ReactionCounts, ReactionType};
 use crate::http::page::Page;
 use crate::ids::{ProjectId, ReactionId, UserId};
 use crate::time::Timestamp;
@@ -89,6 +89,9 @@ db::statements! {
     query FIND -> ReactionType =
         "SELECT reaction_type FROM reactions
          WHERE project_id = $1 AND target_id = $2 AND user_id = $3";
+    query COUNTS -> (ReactionType, i64) =
+        "SELECT reaction_type, count(*) FROM reactions WHERE project_id = $1 AND target_id = $2
+         GROUP BY reaction_type";
     query OF_USER -> (Uuid, ReactionType) =
         "SELECT target_id, reaction_type FROM reactions
          WHERE project_id = $1 AND user_id = $2 AND target_id {any}($3)";
@@ -143,6 +146,15 @@ pub fn find(
     user: UserId,
 ) -> Result<Option<ReactionType>> {
     Ok(c.opt(&FIND, args![project, target, user])?)
+}
+
+/// How many of each there are, counted.
+pub fn counts(c: &Conn<'_>, project: ProjectId, target: TargetId) -> Result<ReactionCounts> {
+    let mut counts = ReactionCounts::default();
+    for (kind, found) in c.all(&COUNTS, args![project, target])? {
+        *counts.of_mut(kind) = found;
+    }
+    Ok(counts)
 }
 
 /// The user's reactions to any of the targets.

@@ -110,8 +110,6 @@ pub trait Target: Sized + Send + 'static {
     const FAULTS: Faults;
     const NOTICES: NoticeTypes;
 
-    /// The bundles it needs beside the one its operations name.
-    fn require(project: &Project) -> Result<()>;
     fn named(path: &Self::Path) -> TargetId;
     /// What may be reacted to, held until the transaction ends.
     fn hold(tx: &Tx<'_>, project: &Project, id: TargetId, eyes: Eyes) -> Result<Option<Self>>;

@@ -1,5 +1,8 @@
 //! Users as the API shows them: to everybody, to themselves, and to the holder of a key.
 
+use std::collections::HashMap;
+
+use db::Conn;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -8,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::features::storage::model::File;
 use crate::features::storage::signed::Links;
 use crate::features::users::reputation;
-use crate::features::users::store::UserRow;
+use crate::features::users::store::{self, UserRow};
 use crate::features::users::suspensions::Suspension;
 use crate::ids::{FileId, ProjectId, SpaceId, UserId};
 use crate::time::Timestamp;
@@ -41,6 +44,14 @@ pub struct User {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub space_reputation: Option<i64>,
     pub created_at: Timestamp,
+}
+
+/// Users as everybody sees them, those of the ids that are there.
+pub fn shown(c: &Conn<'_>, links: &Links, mut ids: Vec<UserId>) -> Result<HashMap<UserId, User>> {
+    ids.sort_unstable();
+    ids.dedup();
+    let found = store::find_all(c, links.project, &ids)?;
+    found.iter().map(|row| Ok((row.id, User::public(links, row)?))).collect()
 }
 
 /// A place as GeoJSON.

@@ -14,7 +14,7 @@ use crate::error::{Fault, Result};
 use crate::features::blocks::filter::Hidden;
 use crate::features::storage::signed::Links;
 use crate::features::users::model::User;
-use crate::features::users::{grams, store};
+use crate::features::users::{grams, model};
 use crate::http::page::Page;
 use crate::ids::{ProjectId, UserId};
 use crate::time::Timestamp;
@@ -196,7 +196,5 @@ impl List {
 
 /// The users of a page as everybody sees them.
 pub fn shown(c: &Conn<'_>, links: &Links, rows: &[RelatedRow]) -> Result<HashMap<UserId, User>> {
-    let ids: Vec<UserId> = rows.iter().map(|row| row.other_id).collect();
-    let found = store::find_all(c, links.project, &ids)?;
-    found.iter().map(|row| Ok((row.id, User::public(links, row)?))).collect()
+    model::shown(c, links, rows.iter().map(|row| row.other_id).collect())
 }
