@@ -86,6 +86,10 @@ typed_ids! {
     /// A file of the storage feature, as users name one for an avatar or banner.
     FileId;
     SpaceId;
+    /// One user's membership in one space.
+    MemberId;
+    SpaceBanId;
+    SpaceRuleId;
     EntityId;
     CommentId;
     ChatMessageId;

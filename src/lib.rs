@@ -16,6 +16,7 @@ pub mod jobs;
 pub mod logs;
 pub mod mail;
 pub mod metrics;
+mod names;
 pub mod outbound;
 pub mod random;
 pub mod schema;

@@ -24,4 +24,5 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration::shared(6, "reports", include_str!("../migrations/0006_reports.sql")),
     Migration::shared(7, "collections", include_str!("../migrations/0007_collections.sql")),
     Migration::shared(8, "relationships", include_str!("../migrations/0008_relationships.sql")),
+    Migration::shared(9, "spaces", include_str!("../migrations/0009_spaces.sql")),
 ];

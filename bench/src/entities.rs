@@ -144,7 +144,7 @@ impl Words {
                 has_attachments, created_at, updated_at)",
             &format!(
                 "{id}, u.id, FALSE, TRUE, FALSE, FALSE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
-                 (n * 7919 % 1000) / 100.0, {now}, FALSE, {created}, {created}"
+                 (n % 1000 * 7919 % 1000) / 100.0, {now}, FALSE, {created}, {created}"
             ),
             &self.authors(),
         )
@@ -196,8 +196,8 @@ impl Words {
                 like_count, love_count, wow_count, sad_count, angry_count, funny_count, balance,
                 controversy, replies_count, answers_count, created_at, updated_at)",
             &format!(
-                "{id}, {entity}, u.id, {entity}, n * 7919 % 1000, 0, 0, 0, 0, 0, 0, 0,
-                 n * 7919 % 1000, 0, 0, 0, {created}, {created}"
+                "{id}, {entity}, u.id, {entity}, n % 1000 * 7919 % 1000, 0, 0, 0, 0, 0, 0, 0,
+                 n % 1000 * 7919 % 1000, 0, 0, 0, {created}, {created}"
             ),
             &self.authors(),
         );

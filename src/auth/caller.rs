@@ -12,7 +12,7 @@ use crate::error::{Error, Fault, Result};
 use crate::features::projects::{Bundle, Project};
 use crate::features::users::suspensions;
 use crate::http::input::body_value;
-use crate::http::operation::Arrival;
+use crate::http::operation::{Arrival, Operation};
 use crate::ids::{SessionId, UserId};
 use crate::time::Timestamp;
 
@@ -34,13 +34,14 @@ pub enum Credential {
 
 impl Credential {
     /// The check that needs nothing but the credential itself.
-    pub fn check(self, presented: Presented, key_refusal: Option<Fault>) -> Result<()> {
+    pub fn check(self, presented: Presented, operation: &Operation) -> Result<()> {
         use Credential::{Ignored, Key, Optional, User};
+        let refused = |fault: Option<Fault>| Err(fault.map_or(Error::NoCredential, Error::from));
         match (self, presented) {
             (Ignored | Optional, _) => Ok(()),
-            (_, Presented::Nothing) => Err(Error::NoCredential),
+            (_, Presented::Nothing) => refused(operation.nobody),
             (_, Presented::Unusable) => Err(Error::BadCredential),
-            (User, Presented::Key(_)) => Err(key_refusal.map_or(Error::NoCredential, Error::from)),
+            (User, Presented::Key(_)) => refused(operation.key_refusal),
             (Key, Presented::User { .. }) => Err(ELEVATED_AUTH_REQUIRED.into()),
             _ => Ok(()),
         }

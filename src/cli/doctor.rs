@@ -15,8 +15,9 @@ use crate::features::entities::counters as entities;
 use crate::features::follows::counters as follows;
 use crate::features::notifications::counters as notifications;
 use crate::features::reports::counters as reports;
+use crate::features::spaces::counters as spaces;
 use crate::features::users::counters;
-use crate::ids::{CollectionId, CommentId, EntityId, ProjectId, ReportId, UserId};
+use crate::ids::{CollectionId, CommentId, EntityId, ProjectId, ReportId, SpaceId, UserId};
 use crate::schema::MIGRATIONS;
 use crate::start;
 use crate::time::Timestamp;
@@ -122,6 +123,8 @@ struct Drift {
     saved: Vec<(ProjectId, CollectionId)>,
     followed: Vec<(ProjectId, UserId)>,
     connected: Vec<(ProjectId, UserId)>,
+    /// Spaces with a wrong number of members or children.
+    joined: Vec<(ProjectId, SpaceId)>,
     /// How many feeds of each project.
     feeds: Vec<(ProjectId, usize)>,
 }
@@ -145,6 +148,7 @@ impl Drift {
             saved: block_on(db.read_slow(collections::drifted))?,
             followed: block_on(db.read_slow(follows::drifted))?,
             connected: block_on(db.read_slow(connections::drifted))?,
+            joined: block_on(db.read_slow(spaces::miscounted))?,
             feeds,
         })
     }
@@ -164,7 +168,7 @@ impl Drift {
     fn total(&self) -> usize {
         let on_content = self.reactions() + self.answers() + self.reported.len();
         let of_users = self.notified.len() + self.followed.len() + self.connected.len();
-        let listed = self.saved.len() + self.feeds();
+        let listed = self.saved.len() + self.joined.len() + self.feeds();
         self.reputations.saturating_add(on_content + of_users + listed)
     }
 
@@ -207,6 +211,10 @@ impl Drift {
             block_on(db.write(move |tx| connections::repair(tx, project, user)))?;
             repaired += 1;
         }
+        for (project, space) in self.joined {
+            block_on(db.write(move |tx| spaces::repair(tx, project, space)))?;
+            repaired += 1;
+        }
         for (project, _) in self.feeds {
             repaired += block_on(db.write(move |tx| entities::repair_feeds(tx, project)))?;
         }
@@ -225,7 +233,8 @@ fn counters(db: &Db, fix: bool) -> Result<String, String> {
         _ => Err(format!(
             "{} users have a reputation that is not the sum of their buckets, \
              {} wrong counts of notifications, {} of reactions, {} of comments, {} of reports, \
-             {} of feeds, {} of collections, {} of follows, {} of connections; repair with --fix",
+             {} of feeds, {} of collections, {} of follows, {} of connections, {} of spaces; \
+             repair with --fix",
             drift.reputations,
             drift.notified.len(),
             drift.reactions(),
@@ -235,6 +244,7 @@ fn counters(db: &Db, fix: bool) -> Result<String, String> {
             drift.saved.len(),
             drift.followed.len(),
             drift.connected.len(),
+            drift.joined.len(),
         )),
     }
 }

@@ -59,7 +59,7 @@ pub(super) enum ProjectCommand {
         #[arg(long)]
         set: ProjectState,
     },
-    /// Set how entities are deleted and how fast they age; what is not named stays
+    /// Set how entities and spaces are deleted, and how fast entities age; what is not named stays
     Settings {
         #[arg(value_parser = project_id)]
         id: ProjectId,
@@ -72,6 +72,9 @@ pub(super) enum ProjectCommand {
         /// The hours in which an entity's freshness falls to about a third
         #[arg(long, value_name = "HOURS", value_parser = parse_hours)]
         score_hours: Option<f64>,
+        /// Whether users may delete the spaces they created
+        #[arg(long, value_name = "BOOL")]
+        delete_spaces: Option<bool>,
     },
     /// Make a new key pair for external sign-in; the previous public key stays valid
     RotateJwtKey {
@@ -103,7 +106,13 @@ pub(super) fn run(command: ProjectCommand, admin: Admin) -> CommandResult {
             found(admin.write(move |tx| store::set_state(tx, id, set.name(), now))?)?;
             show(&admin, id)
         }
-        ProjectCommand::Settings { id, entity_deletion, keep_files_of_deleted, score_hours } => {
+        ProjectCommand::Settings {
+            id,
+            entity_deletion,
+            keep_files_of_deleted,
+            score_hours,
+            delete_spaces,
+        } => {
             let now = admin.world.clock.now();
             admin.write(move |tx| {
                 let project = registry::load(tx, id)?.ok_or(NOT_FOUND)?;
@@ -112,6 +121,7 @@ pub(super) fn run(command: ProjectCommand, admin: Admin) -> CommandResult {
                     keeps_files_of_deleted: keep_files_of_deleted
                         .unwrap_or(project.keeps_files_of_deleted),
                     score_hours: score_hours.unwrap_or(project.score_hours),
+                    deletes_spaces: delete_spaces.unwrap_or(project.deletes_spaces),
                 };
                 store::set_settings(tx, id, settings, now)
             })?;
@@ -188,13 +198,15 @@ fn show(admin: &Admin, id: ProjectId) -> CommandResult {
     let text = format!(
         "project                {id}\nname                   {}\nstate                  {}\n\
          bundles                {}\norigins                {origins}\nentity deletion        {}\n\
-         keep files of deleted  {}\nscore hours            {}\ncreated                {}\n",
+         keep files of deleted  {}\nscore hours            {}\ndelete spaces          {}\n\
+         created                {}\n",
         project.name,
         project.state.name(),
         names(&project.bundles).join(", "),
         project.entity_deletion.name(),
         project.keeps_files_of_deleted,
         project.score_hours,
+        project.deletes_spaces,
         project.created_at,
     );
     let json = json!({
@@ -206,6 +218,7 @@ fn show(admin: &Admin, id: ProjectId) -> CommandResult {
         "entityDeletion": project.entity_deletion.name(),
         "keepFilesOfDeleted": project.keeps_files_of_deleted,
         "scoreHours": project.score_hours,
+        "deleteSpaces": project.deletes_spaces,
         "createdAt": project.created_at,
     });
     Ok(Output::new(text, json))

@@ -15,6 +15,7 @@ pub mod projects;
 pub mod reactions;
 pub mod reports;
 pub mod server;
+pub mod spaces;
 pub mod storage;
 pub mod users;
 pub mod utils;
@@ -34,6 +35,7 @@ pub fn operations() -> &'static [Operation] {
             reactions::operations(),
             reports::operations(),
             collections::operations(),
+            spaces::operations(),
             oauth::operations(),
             users::operations(),
             follows::operations(),
@@ -78,6 +80,7 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         entities::counts::ALL,
         entities::forget::ALL,
         entities::moderation::ALL,
+        entities::removal::ALL,
         entities::scores::ALL,
         entities::store::ALL,
         oauth::store::ALL,
@@ -88,6 +91,14 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         reports::counters::ALL,
         reports::forget::ALL,
         reports::store::ALL,
+        spaces::access::ALL,
+        spaces::counters::ALL,
+        spaces::delete::ALL,
+        spaces::forget::ALL,
+        spaces::list::mutual::ALL,
+        spaces::members::store::ALL,
+        spaces::rulebook::ALL,
+        spaces::store::ALL,
         users::pairs::ALL,
         users::store::ALL,
         users::suspensions::ALL,

@@ -186,7 +186,7 @@ async fn answer(
         network = Some(client::bucket(client));
         seen.standing = limit(app, operation, Some(project.id), client)?;
     }
-    operation.credential.check(presented, operation.key_refusal)?;
+    operation.credential.check(presented, operation)?;
     for bundle in [operation.bundle, operation.further_bundle].into_iter().flatten() {
         project.require(bundle)?;
     }

@@ -66,6 +66,7 @@ pub fn faults(operation: &Operation) -> Vec<Fault> {
     }
     faults.extend(GENERAL_FAULTS);
     faults.push(BUSY);
+    faults.extend(operation.nobody);
     faults.extend(operation.key_refusal);
     if let Some(acts_as) = operation.acts_as {
         faults.extend([acts_as.missing, acts_as.unknown]);

@@ -45,6 +45,8 @@ pub struct Operation {
     pub acts_as: Option<ActsAs>,
     /// What a token is told whose user is gone.
     pub user_gone: Fault,
+    /// What is told to a caller without a credential; without it, what all operations say.
+    pub nobody: Option<Fault>,
     /// What a key is told where only a user will do.
     pub key_refusal: Option<Fault>,
     pub invalid: Invalid,
@@ -190,6 +192,7 @@ impl Operation {
             open_to_suspended: reads,
             acts_as: None,
             user_gone: NO_USER_FOUND,
+            nobody: None,
             key_refusal: None,
             invalid,
             errors: &[],
@@ -230,6 +233,7 @@ impl Operation {
             open_to_suspended: true,
             acts_as: None,
             user_gone: NO_USER_FOUND,
+            nobody: None,
             key_refusal: None,
             invalid: Invalid::all(crate::http::dispatch::INVALID_JSON),
             errors: &[],
@@ -265,6 +269,10 @@ impl Operation {
 
     pub fn user_gone(self, fault: Fault) -> Self {
         Operation { user_gone: fault, ..self }
+    }
+
+    pub fn nobody(self, fault: Fault) -> Self {
+        Operation { nobody: Some(fault), ..self }
     }
 
     pub fn key_refusal(self, fault: Fault) -> Self {

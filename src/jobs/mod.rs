@@ -14,8 +14,9 @@ use crate::features::auth::mails::{self, Verification};
 use crate::features::auth::verify_email::{Mode, TokenFormat};
 use crate::features::comments::marking::{self, Marking};
 use crate::features::comments::removal;
+use crate::features::spaces;
 use crate::features::storage::uploads;
-use crate::ids::{EntityId, JobId, ProjectId, UserId, new_id};
+use crate::ids::{EntityId, JobId, ProjectId, SpaceId, UserId, new_id};
 use crate::time::Timestamp;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -46,6 +47,10 @@ pub(crate) enum Job {
     RemoveComments {
         entity: EntityId,
     },
+    /// The deleted spaces at and below this one, with all that is in them.
+    RemoveSpaces {
+        root: SpaceId,
+    },
 }
 
 impl Job {
@@ -63,6 +68,7 @@ impl Job {
             Job::RemoveFiles { directories } => uploads::remove(app, project, &directories).await,
             Job::MarkAnswers(marking) => marking::finish(app, project, marking).await,
             Job::RemoveComments { entity } => removal::run(app, project, entity).await,
+            Job::RemoveSpaces { root } => spaces::delete::run(app, project, root).await,
         }
     }
 }

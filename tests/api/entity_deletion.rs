@@ -23,6 +23,7 @@ pub(crate) async fn delete_softly(app: &TestApp) {
         entity_deletion: "soft",
         keeps_files_of_deleted: false,
         score_hours: 120.0,
+        deletes_spaces: true,
     };
     let (project, now) = (app.project.id, app.now());
     let set = app.app.db.write(move |tx| projects::set_settings(tx, project, settings, now));

@@ -153,6 +153,7 @@ async fn scores_follow_reactions_views_and_the_projects_pace(app: TestApp) {
         entity_deletion: "hard",
         keeps_files_of_deleted: false,
         score_hours: 12.0,
+        deletes_spaces: true,
     };
     let (project, now) = (app.project.id, app.now());
     let set = app.app.db.write(move |tx| projects::set_settings(tx, project, settings, now));

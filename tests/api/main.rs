@@ -84,6 +84,7 @@ mod sign_in;
 mod sign_out;
 mod sign_up;
 mod signed_urls;
+mod spaces;
 mod statements;
 mod support;
 mod suspensions;

@@ -202,6 +202,7 @@ async fn a_hidden_entity_takes_no_reactions(app: TestApp) {
         entity_deletion: "soft",
         keeps_files_of_deleted: false,
         score_hours: 120.0,
+        deletes_spaces: true,
     };
     let set = app.app.db.write(move |tx| projects::set_settings(tx, id, settings, now));
     assert!(set.await.unwrap());

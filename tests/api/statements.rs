@@ -17,7 +17,7 @@ on_both_engines![
 ];
 
 /// What the operator runs by hand and may look at every row.
-const MAY_SCAN: [(&str, &str); 14] = [
+const MAY_SCAN: [(&str, &str); 15] = [
     ("projects::store::LIST", "lists every project"),
     ("users::counters::NEWEST", "the doctor asks once"),
     ("users::counters::REPUTATION_DRIFT", "the doctor recounts everybody"),
@@ -28,6 +28,7 @@ const MAY_SCAN: [(&str, &str); 14] = [
     ("connections::counters::DRIFTED", "the doctor recounts everybody"),
     ("entities::counters::PROJECTS", "the doctor goes through every project"),
     ("entities::counters::MISCOUNTED", "the doctor recounts everything"),
+    ("spaces::counters::MISCOUNTED", "the doctor recounts everything"),
     ("reports::counters::DRIFTED", "the doctor recounts everything"),
     ("comments::counters::MISCOUNTED_ENTITIES", "the doctor recounts everything"),
     ("comments::counters::MISCOUNTED_COMMENTS", "the doctor recounts everything"),
@@ -205,6 +206,37 @@ pub fn seed(engine: Engine) -> String {
             19_999,
             format!("{project}, {id}, {id}, n, 'test', n, n"),
         ),
+        (
+            "spaces (project_id, id, slug, name, name_key, user_id, reading_permission,
+                posting_permission, visibility, is_open, nsfw, nsfw_effective, requires_approval,
+                parent_id, depth, metadata, members_count, children_count, created_at, updated_at,
+                deleted_at)",
+            19_999,
+            format!(
+                "{project}, {id}, 's' || n, 'n' || n, 'n' || n, {id}, 'anyone', 'members', 'public',
+                 n % 10 > 2, FALSE, FALSE, TRUE, {other}, 0, '{{}}', 1, 0, n, n,
+                 CASE n % 10 WHEN 0 THEN n END"
+            ),
+        ),
+        ("space_lines (project_id, ancestor_id, space_id)", 19_999, {
+            format!("{project}, {id}, {id}")
+        }),
+        (
+            "space_members (project_id, space_id, user_id, id, role, rank, status, joined_at,
+                created_at)",
+            19_999,
+            format!("{project}, {id}, {id}, {id}, 'admin', 0, 'active', n, n"),
+        ),
+        (
+            "space_bans (project_id, space_id, user_id, id, created_at, updated_at)",
+            19_999,
+            format!("{project}, {id}, {id}, {id}, n, n"),
+        ),
+        (
+            "space_rules (project_id, id, space_id, title, position, created_at, updated_at)",
+            19_999,
+            format!("{project}, {id}, {id}, 't', 0, n, n"),
+        ),
         ("reputation_buckets (project_id, user_id, space_id, points)", 19_999, {
             format!("{project}, {id}, {id}, 1")
         }),
@@ -242,8 +274,8 @@ pub fn seed(engine: Engine) -> String {
         ("entity_terms (project_id, term, created_at, entity_id)", 19_999, {
             format!("{project}, {id}, n, {id}")
         }),
-        ("entity_counts (project_id, scope, shard, total)", 19_999, {
-            format!("{project}, 'source:' || n, 0, 1")
+        ("entity_counts (project_id, scope, shard, total, within, space_id)", 19_999, {
+            format!("{project}, 'in:' || n, 0, 1, 'source:' || n, {id}")
         }),
         (
             "comments (project_id, id, foreign_id, entity_id, user_id, parent_id, thread_id,
@@ -262,10 +294,10 @@ pub fn seed(engine: Engine) -> String {
             format!("{project}, {id}, 't' || n, '[]', '[]', '{{}}'"),
         ),
         (
-            "reports (project_id, id, target_type, target_id, status, reporter_count, created_at,
-                updated_at)",
+            "reports (project_id, id, space_id, target_type, target_id, status, reporter_count,
+                created_at, updated_at)",
             19_999,
-            format!("{project}, {id}, 'entity', {id}, 'open', 1, n, n"),
+            format!("{project}, {id}, {id}, 'entity', {id}, 'open', 1, n, n"),
         ),
         ("report_entries (project_id, report_id, user_id, id, reason, created_at)", 19_999, {
             format!("{project}, {id}, {id}, {id}, 'spam', n")

@@ -157,6 +157,7 @@ async fn deleted_and_hidden_entities_do_not_hold_their_author(app: TestApp) {
         entity_deletion: "soft",
         keeps_files_of_deleted: false,
         score_hours: 120.0,
+        deletes_spaces: true,
     };
     let (project, now) = (app.project.id, app.now());
     let set = app.app.db.write(move |tx| {

@@ -8,7 +8,7 @@ use crate::auth::caller::Anyone;
 use crate::error::Result;
 use crate::features::auth::PICTURES;
 use crate::features::auth::session::{self, SignedIn, TokenSeed};
-use crate::features::users::pictures::Pictures;
+use crate::features::users::pictures::{Pictures, Portrayed};
 use crate::features::users::rules::{
     Avatar, Bio, Email, Location, Metadata, Name, Password, Username,
 };
@@ -55,7 +55,8 @@ pub(super) async fn sign_up(
         ..UserRow::new(UserId(new_id(now, &app.random)), now)
     };
     let seed = TokenSeed::draw(&app.tokens, &app.random, now);
-    let pictures = pictures.prepare(&app, project.id, user.id, &PICTURES, now).await?;
+    let of = Portrayed::User(user.id);
+    let pictures = pictures.prepare(&app, project.id, of, &PICTURES, now).await?;
     pictures.put_on(&mut user);
     let (links, stored) = (call.links(), pictures.clone());
     let created = app.db.write(move |tx| {

@@ -10,6 +10,8 @@ use serde::Deserialize;
 
 use crate::error::Result;
 use crate::features::blocks::filter::Hidden;
+use crate::features::entities::visibility::Eyes;
+use crate::features::spaces::access::Reader;
 use crate::http::input::Direction;
 use crate::http::page::Page;
 use crate::ids::{CollectionEntityId, CollectionId, EntityId, ProjectId, UserId};
@@ -69,10 +71,13 @@ impl SortBy {
     }
 }
 
-/// What is shown of a collection, without those whom its owner does not meet.
-fn shown(columns: &str, hidden: &Hidden) -> String {
+/// What is shown of a collection, without those whom its owner does not meet and what they may not
+/// read.
+fn shown(columns: &str, owner: UserId, hidden: &Hidden) -> String {
     let met = hidden.leaves("e.user_id", "$3");
-    format!("SELECT {columns} {SHOWN} AND {met}")
+    let reads = Reader::from(Eyes::User(owner)).reads("e.space_id", "$3");
+    let own = Reader::AUTHOR.reads("e.space_id", "$3");
+    format!("SELECT {columns} {SHOWN} AND {met} AND ({reads} OR (e.user_id = $3 AND {own}))")
 }
 
 pub fn count_shown(
@@ -82,7 +87,7 @@ pub fn count_shown(
     owner: UserId,
     hidden: &Hidden,
 ) -> Result<i64> {
-    let count = Query::<i64>::built("collections::links::count", shown("count(*)", hidden));
+    let count = Query::<i64>::built("collections::links::count", shown("count(*)", owner, hidden));
     Ok(c.one(&count, args![project, collection, owner])?)
 }
 
@@ -96,7 +101,7 @@ pub fn page(
     page: Page,
     hidden: &Hidden,
 ) -> Result<Vec<EntityId>> {
-    let (shown, order) = (shown("e.id", hidden), sort.order(direction));
+    let (shown, order) = (shown("e.id", owner, hidden), sort.order(direction));
     let text = format!("{shown} ORDER BY {order} LIMIT $4 OFFSET $5");
     let query = Query::<EntityId>::built("collections::links::page", text);
     Ok(c.all(&query, args![project, collection, owner, page.limit, page.offset()])?)

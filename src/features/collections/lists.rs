@@ -22,6 +22,8 @@ use crate::features::collections::{
 use crate::features::entities::model::Entity;
 use crate::features::entities::show::View;
 use crate::features::entities::store as entities;
+use crate::features::entities::visibility::Eyes;
+use crate::features::spaces::access;
 use crate::http::include::Include;
 use crate::http::input::{Body, Path, Query};
 use crate::http::operation::Call;
@@ -178,9 +180,14 @@ fn find(
     let mut rows = entities::find_all(c, view.project.id, &ids)?;
     let authors: Vec<UserId> = rows.iter().filter_map(|row| row.user_id).collect();
     let hidden = filter::among(c, &view.project, view.viewer, &authors)?;
+    let eyes = view.viewer.map_or(Eyes::Nobody, Eyes::User);
+    let spaces = rows.iter().filter_map(|row| row.space_id).collect();
+    let readable = access::readable(c, view.project.id, spaces, eyes)?;
     rows.retain(|row| {
         let is_met = row.user_id.is_none_or(|author| !hidden.contains(&author));
-        is_met && view.viewer.is_some_and(|owner| is_shown(row, owner))
+        let is_read = row.user_id.is_some() && row.user_id == view.viewer
+            || row.space_id.is_none_or(|space| readable.contains(&space));
+        is_met && is_read && view.viewer.is_some_and(|owner| is_shown(row, owner))
     });
     let shown = view.entities(c, rows)?;
     Ok(shown.into_iter().map(|entity| (entity.id, entity)).collect())

@@ -72,8 +72,6 @@ db::statements! {
     query HOLD_CHILDREN -> CollectionId =
         "SELECT id FROM collections WHERE project_id = $1 AND parent_id {any}($2)
          ORDER BY id {for_update}";
-    query KEEP_USER -> UserId =
-        "SELECT id FROM users WHERE project_id = $1 AND id = $2 {for_key_share}";
     command INSERT = insert!("");
     command INSERT_ROOT = insert!(" ON CONFLICT DO NOTHING");
     command RENAME =
@@ -112,7 +110,7 @@ pub fn keep(
     user: UserId,
     id: CollectionId,
 ) -> Result<Option<CollectionRow>> {
-    tx.opt(&KEEP_USER, args![project, user])?;
+    users::store::keep(tx, project, user)?;
     Ok(tx.opt(&KEEP, args![project, user, id])?)
 }
 

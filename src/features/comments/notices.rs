@@ -12,6 +12,7 @@ use crate::features::entities::rules::to_json;
 use crate::features::entities::store::EntityRow;
 use crate::features::notifications::{self, Notification};
 use crate::features::projects::{Bundle, Project};
+use crate::features::spaces::access;
 use crate::features::users::store as users;
 use crate::ids::{NotificationId, UserId, new_id};
 use crate::time::Timestamp;
@@ -45,13 +46,17 @@ pub fn commented(
     let Some(author) = news.comment.user_id.filter(|_| project.has(Bundle::Notifications)) else {
         return Ok(());
     };
-    let recipients = recipients(author, news);
+    let mut recipients = recipients(author, news);
+    let users: Vec<UserId> = recipients.iter().map(|(user, _)| *user).collect();
+    let shut_out = access::shut_out(tx, project.id, news.entity.space_id, &users)?;
+    recipients.retain(|(user, _)| !shut_out.contains(user));
     if recipients.is_empty() {
         return Ok(());
     }
     let Some(author) = users::find(tx, project.id, author)? else { return Ok(()) };
+    let subject = subject(tx, project.id, news.entity)?;
     let told = recipients.into_iter().map(|(user, kind)| {
-        let mut keys = subject(news.entity);
+        let mut keys = subject.clone();
         about(&mut keys, news.comment);
         if let Some(parent) = news.parent.filter(|_| kind == REPLY) {
             about(&mut keys, parent);

@@ -90,7 +90,8 @@ impl Target for CommentRow {
 
     fn subject(&self, c: &Conn<'_>, project: ProjectId) -> Result<Map<String, Value>> {
         let entity = entities::store::find(c, project, self.entity_id)?;
-        let mut keys = entity.as_ref().map(entities::notices::subject).unwrap_or_default();
+        let about = |entity| entities::notices::subject(c, project, entity);
+        let mut keys = entity.as_ref().map(about).transpose()?.unwrap_or_default();
         notices::about(&mut keys, self);
         Ok(keys)
     }

@@ -1,6 +1,7 @@
 //! Who may see a comment. One rule, asked by every door that leads to one: it is there unless it is
-//! about a draft of somebody else, or there is a block between its author, or the entity's, and
-//! whoever looks. For its own author it is always there. Lists ask for more: see [`is_open`].
+//! about a draft of somebody else, or in a space that is closed to whoever looks, or there is a block
+//! between its author, or the entity's, and them. For its own author it is always there. Lists ask
+//! for more: see [`is_open`].
 
 use db::Conn;
 
@@ -9,6 +10,7 @@ use crate::features::blocks::filter;
 use crate::features::comments::store::{self, CommentRow};
 use crate::features::entities::visibility::Eyes;
 use crate::features::projects::Project;
+use crate::features::spaces::access;
 use crate::ids::{CommentId, UserId};
 
 /// Whether the comments of an entity are listed for these eyes: of one that is listed itself for
@@ -44,6 +46,9 @@ pub fn seen(
     eyes: Eyes,
 ) -> Result<Option<CommentRow>> {
     let Some(row) = found.filter(|row| is_reachable(row, eyes)) else { return Ok(None) };
+    if !access::may_read(c, project.id, row.space_id, row.user_id, eyes)? {
+        return Ok(None);
+    }
     if row.is_by(eyes) {
         return Ok(Some(row));
     }

@@ -18,12 +18,12 @@ use crate::features::storage::signed::Links;
 use crate::features::users::UserPath;
 use crate::features::users::model::User;
 use crate::features::users::related::{self, List, RelatedRow, Relation, Sought, UserSearch};
-use crate::features::users::reputation::{self, ReputationQuery};
+use crate::features::users::reputation::{self, ReputationQuery, Sum};
 use crate::http::input::{LenientPaging, Path, Query};
 use crate::http::operation::Call;
 use crate::http::page::{Page, Paged};
 use crate::http::reply::Json;
-use crate::ids::{ConnectionId, SpaceId, UserId};
+use crate::ids::{ConnectionId, UserId};
 use crate::time::Timestamp;
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -145,7 +145,7 @@ async fn connected<A>(
     viewer: Option<UserId>,
     page: Page,
     sought: Option<Sought>,
-    bucket: Option<SpaceId>,
+    bucket: Option<Sum>,
 ) -> Result<Json<Paged<Connection>>> {
     let listed = list(call, user, viewer, Kind::Connected, page, sought, bucket, |row, user| {
         let connected_at = row.responded_at.unwrap_or(row.created_at);
@@ -184,7 +184,7 @@ async fn list<A, T: Send + 'static>(
     kind: Kind,
     page: Page,
     sought: Option<Sought>,
-    bucket: Option<SpaceId>,
+    bucket: Option<Sum>,
     show: impl Fn(ConnectionRow, User) -> T + Send + Sync + 'static,
 ) -> Result<Paged<T>> {
     let (of, project, links) = (call.project.clone(), call.project.id, call.links());
@@ -209,7 +209,7 @@ fn entries(
     c: &Conn<'_>,
     links: &Links,
     rows: &[RelatedRow],
-    bucket: Option<SpaceId>,
+    bucket: Option<Sum>,
 ) -> Result<Vec<(ConnectionRow, User)>> {
     let ids: Vec<ConnectionId> = rows.iter().map(|row| ConnectionId(row.id)).collect();
     let found = store::find_all(c, links.project, &ids)?;

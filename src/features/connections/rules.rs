@@ -1,27 +1,19 @@
 //! What a connection can be, who may change it, and what it counts as. Touches no database.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    Pending,
-    Accepted,
-    Declined,
+use crate::names::names;
+
+names! {
+    Status {
+        Pending "pending",
+        Accepted "accepted",
+        Declined "declined",
+    }
 }
 
 impl Status {
-    const ALL: [Status; 3] = [Status::Pending, Status::Accepted, Status::Declined];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Status::Pending => "pending",
-            Status::Accepted => "accepted",
-            Status::Declined => "declined",
-        }
-    }
-
     /// What `by` more of such connections change for the requester and for the receiver. One that was
     /// declined is in nobody's list.
     pub fn counted(self, by: i64) -> Option<(Counts, Counts)> {
@@ -33,24 +25,6 @@ impl Status {
             }
             Status::Declined => None,
         }
-    }
-}
-
-impl db::Column for Status {
-    fn from_column(value: db::ColumnRef<'_>) -> Result<Self, db::WrongType> {
-        let wrong = db::WrongType { expected: "the status of a connection" };
-        match value {
-            db::ColumnRef::Text(name) => {
-                Status::ALL.into_iter().find(|status| status.name() == name).ok_or(wrong)
-            }
-            _ => Err(wrong),
-        }
-    }
-}
-
-impl From<Status> for db::Value<'_> {
-    fn from(status: Status) -> Self {
-        status.name().into()
     }
 }
 

@@ -39,7 +39,8 @@ db::statements! {
          SELECT NULL, NULL, NULL, NULL, NULL, c.scope, c.shard, c.total
          FROM entity_counts c WHERE c.project_id = $1";
     command HOLD =
-        "INSERT INTO entity_counts (project_id, scope, shard, total) VALUES ($1, $2, $3, 0)
+        "INSERT INTO entity_counts (project_id, scope, shard, total, within, space_id)
+         VALUES ($1, $2, $3, 0, $4, $5)
          ON CONFLICT (project_id, scope, shard) DO UPDATE SET total = entity_counts.total";
     command SET =
         "UPDATE entity_counts SET total = $4 WHERE project_id = $1 AND scope = $2 AND shard = $3";
@@ -51,6 +52,14 @@ db::statements! {
 /// Scope and shard.
 type Key = (String, i64);
 
+/// A count as it is stored and as it should be.
+#[derive(Debug, Default)]
+struct Compared {
+    part: counts::Part,
+    stored: i64,
+    found: i64,
+}
+
 pub fn projects(c: &Conn<'_>) -> Result<Vec<ProjectId>> {
     Ok(c.all(&PROJECTS, args![])?)
 }
@@ -58,42 +67,45 @@ pub fn projects(c: &Conn<'_>) -> Result<Vec<ProjectId>> {
 /// The counts of feeds that are not what they should be.
 pub fn drifted_feeds(c: &Conn<'_>, project: ProjectId) -> Result<Vec<Key>> {
     let feeds = feeds(c, project)?.into_iter();
-    Ok(feeds.filter(|(_, (stored, found))| stored != found).map(|(key, _)| key).collect())
+    Ok(feeds.filter(|(_, one)| one.stored != one.found).map(|(key, _)| key).collect())
 }
 
 /// How many were repaired. Whoever lists an entity changes its counts in the same transaction: so
 /// once a count is held, what is committed is all that it may speak of.
 pub fn repair_feeds(tx: &Tx<'_>, project: ProjectId) -> Result<u64> {
-    let wrong = drifted_feeds(tx, project)?;
-    for (scope, shard) in &wrong {
-        tx.execute(&HOLD, args![project, scope, *shard])?;
+    let mut wrong = feeds(tx, project)?;
+    wrong.retain(|_, one| one.stored != one.found);
+    for ((scope, shard), one) in &wrong {
+        let (within, space) = one.part.clone().unzip();
+        tx.execute(&HOLD, args![project, scope, *shard, &within, space])?;
     }
     let feeds = feeds(tx, project)?;
-    for key in &wrong {
-        let found = feeds.get(key).map_or(0, |(_, found)| *found);
+    for key in wrong.keys() {
+        let found = feeds.get(key).map_or(0, |one| one.found);
         tx.execute(&SET, args![project, &key.0, key.1, found])?;
     }
     tx.execute(&FORGET_EMPTY, args![project])?;
     Ok(wrong.len() as u64)
 }
 
-/// Every count as it is stored and as it should be.
-fn feeds(c: &Conn<'_>, project: ProjectId) -> Result<BTreeMap<Key, (i64, i64)>> {
-    let mut feeds: BTreeMap<Key, (i64, i64)> = BTreeMap::new();
+/// Every count of a project.
+fn feeds(c: &Conn<'_>, project: ProjectId) -> Result<BTreeMap<Key, Compared>> {
+    let mut feeds: BTreeMap<Key, Compared> = BTreeMap::new();
     let mut unreadable = None;
     c.each(&FEEDS, args![project], |row| match row {
         FeedRow {
             id: Some(id), space_id, source_id, user_id, keywords: Some(keywords), ..
-        } => match counts::scopes_of(space_id, source_id, user_id, &keywords) {
-            Ok(scopes) => {
-                for scope in scopes {
-                    feeds.entry((scope, counts::shard(id))).or_default().1 += 1;
+        } => match counts::counted_in(space_id, source_id, user_id, &keywords) {
+            Ok(counted) => {
+                for (scope, part) in counted {
+                    let one = feeds.entry((scope, counts::shard(id))).or_default();
+                    (one.part, one.found) = (part, one.found + 1);
                 }
             }
             Err(error) => unreadable = Some(error),
         },
         FeedRow { scope: Some(scope), shard: Some(shard), total: Some(total), .. } => {
-            feeds.entry((scope, shard)).or_default().0 = total;
+            feeds.entry((scope, shard)).or_default().stored = total;
         }
         _ => {}
     })?;

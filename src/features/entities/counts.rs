@@ -1,10 +1,14 @@
-//! How many listed entities each feed has, kept exact in the transaction that changes it. An
-//! entity always counts in the same shard, so a shard never goes below zero.
+//! How many listed entities each feed has, and how many of them in each space, kept exact in the
+//! transaction that changes it. An entity always counts in the same shard, so a shard never goes
+//! below zero.
 
-use db::{Command, Conn, JsonText, Tx, Value, args};
+use std::collections::BTreeMap;
+
+use db::{Command, Conn, JsonText, Query, Tx, Value, args};
 
 use crate::error::Result;
 use crate::features::entities::store::EntityRow;
+use crate::features::spaces::access::Reader;
 use crate::ids::{EntityId, ProjectId, SpaceId, UserId};
 
 const SHARDS: u8 = 16;
@@ -38,24 +42,57 @@ impl Scope {
     }
 }
 
+/// Of which feed, and in which space, a count tells a part; of one that tells a whole nothing.
+pub(super) type Part = Option<(String, SpaceId)>;
+
+/// Counts by their names.
+pub(super) type Counted = BTreeMap<String, Part>;
+
 db::statements! {
     query TOTAL -> i64 =
         "SELECT CAST(COALESCE(sum(total), 0) AS {int}) FROM entity_counts
          WHERE project_id = $1 AND scope = $2";
 }
 
+/// How long the feed is for somebody who may read everything in it: one space, or none.
 pub fn total(c: &Conn<'_>, project: ProjectId, scope: &Scope) -> Result<i64> {
     Ok(c.one(&TOTAL, args![project, scope.key()])?)
 }
 
+/// How long the feed is without what the reader may not read.
+pub fn readable(c: &Conn<'_>, project: ProjectId, scope: &Scope, reader: Reader) -> Result<i64> {
+    let parts = match scope {
+        Scope::Space(_) | Scope::NoSpace | Scope::Loose => return total(c, project, scope),
+        // Of the whole project there are many parts, and seldom any that may not be read.
+        Scope::Project => format!(
+            "({}) u CROSS JOIN entity_counts k
+             WHERE k.project_id = $1 AND k.within = $2 AND k.space_id = u.space_id",
+            reader.unreadable("$3")
+        ),
+        Scope::Source(_) | Scope::NoSource | Scope::Author(_) | Scope::Keyword(_) => format!(
+            "entity_counts k
+             WHERE k.project_id = $1 AND k.within = $2 AND k.space_id IS NOT NULL AND NOT {}",
+            reader.reads("k.space_id", "$3")
+        ),
+    };
+    let text = format!(
+        "SELECT CAST((SELECT COALESCE(sum(c.total), 0) FROM entity_counts c
+                WHERE c.project_id = $1 AND c.scope = $2)
+            - (SELECT COALESCE(sum(k.total), 0) FROM {parts}) AS {{int}})"
+    );
+    let mut args = vec![project.into(), scope.key().into()];
+    args.extend(reader.member().map(Value::from));
+    Ok(c.one(&Query::<i64>::built("entities::counts::readable", text), &args)?)
+}
+
 /// Counts an entity in every feed it has just appeared in.
 pub fn add(tx: &Tx<'_>, project: ProjectId, entity: &EntityRow) -> Result<()> {
-    change(tx, project, entity.id, scopes(entity)?.into_iter().map(|scope| (scope, 1)).collect())
+    change(tx, project, entity.id, Counted::new(), counted(entity)?)
 }
 
 /// Takes an entity out of every feed it was in.
 pub fn remove(tx: &Tx<'_>, project: ProjectId, entity: &EntityRow) -> Result<()> {
-    change(tx, project, entity.id, scopes(entity)?.into_iter().map(|scope| (scope, -1)).collect())
+    change(tx, project, entity.id, counted(entity)?, Counted::new())
 }
 
 /// Moves a listed entity between feeds after it has changed.
@@ -65,39 +102,49 @@ pub fn replace(
     before: &EntityRow,
     after: &EntityRow,
 ) -> Result<()> {
-    let (old, new) = (scopes(before)?, scopes(after)?);
-    let gone = old.iter().filter(|scope| !new.contains(scope)).map(|scope| (scope.clone(), -1));
-    let come = new.iter().filter(|scope| !old.contains(scope)).map(|scope| (scope.clone(), 1));
-    change(tx, project, after.id, gone.chain(come).collect())
+    let (mut gone, mut come) = (counted(before)?, counted(after)?);
+    gone.retain(|scope, _| come.remove(scope).is_none());
+    change(tx, project, after.id, gone, come)
 }
 
-fn scopes(entity: &EntityRow) -> Result<Vec<String>> {
+fn counted(entity: &EntityRow) -> Result<Counted> {
     let EntityRow { space_id, source_id, user_id, keywords, .. } = entity;
-    scopes_of(*space_id, source_id.clone(), *user_id, keywords)
+    counted_in(*space_id, source_id.clone(), *user_id, keywords)
 }
 
-/// The keys of every feed such an entity is in while it is listed, without repeats.
-pub(super) fn scopes_of(
+/// Every feed such an entity is in while it is listed, and its part in its space.
+pub(super) fn counted_in(
     space: Option<SpaceId>,
     source: Option<String>,
     author: Option<UserId>,
     keywords: &JsonText,
-) -> Result<Vec<String>> {
+) -> Result<Counted> {
     let keywords: Vec<String> =
         serde_json::from_str(&keywords.0).map_err(crate::error::Error::internal)?;
-    let mut scopes = vec![Scope::Project];
-    scopes.push(space.map_or(Scope::NoSpace, Scope::Space));
-    if space.is_none() && source.is_none() {
-        scopes.push(Scope::Loose);
-    }
-    scopes.push(source.map_or(Scope::NoSource, Scope::Source));
+    let is_loose = space.is_none() && source.is_none();
+    let mut scopes = vec![source.map_or(Scope::NoSource, Scope::Source)];
     scopes.extend(author.map(Scope::Author));
     scopes.extend(keywords.into_iter().map(Scope::Keyword));
-    let mut keys: Vec<String> = scopes.iter().map(Scope::key).collect();
-    // In one order for every writer, so that two of them never wait for each other.
-    keys.sort_unstable();
-    keys.dedup();
-    Ok(keys)
+    let mut counted = Counted::new();
+    match space {
+        Some(space) => {
+            for scope in &scopes {
+                let whole = scope.key();
+                counted.insert(format!("in:{space}:{whole}"), Some((whole, space)));
+            }
+            let whole = Scope::Project.key();
+            counted.insert(Scope::Space(space).key(), Some((whole, space)));
+        }
+        None => {
+            counted.insert(Scope::NoSpace.key(), None);
+        }
+    }
+    scopes.push(Scope::Project);
+    if is_loose {
+        scopes.push(Scope::Loose);
+    }
+    counted.extend(scopes.iter().map(|scope| (scope.key(), None)));
+    Ok(counted)
 }
 
 /// Where an entity counts.
@@ -105,33 +152,46 @@ pub(super) fn shard(entity: EntityId) -> i64 {
     (entity.0.as_bytes()[15] % SHARDS).into()
 }
 
+/// All in one order for every writer, so that two of them never wait for each other.
 fn change(
     tx: &Tx<'_>,
     project: ProjectId,
     entity: EntityId,
-    mut changes: Vec<(String, i64)>,
+    gone: Counted,
+    come: Counted,
 ) -> Result<()> {
+    let left: Vec<String> = gone.keys().cloned().collect();
+    let changes: BTreeMap<String, (Part, i64)> = gone
+        .into_iter()
+        .map(|(scope, part)| (scope, (part, -1)))
+        .chain(come.into_iter().map(|(scope, part)| (scope, (part, 1))))
+        .collect();
     if changes.is_empty() {
         return Ok(());
     }
-    changes.sort_unstable();
-    let row = |n: usize| format!("($1, ${}, $2, ${})", 3 + 2 * n, 4 + 2 * n);
+    let place = |n: usize| 3 + 4 * n;
+    let row = |n: usize| {
+        let [scope, total, within, space] = [place(n), place(n) + 1, place(n) + 2, place(n) + 3];
+        format!("($1, ${scope}, $2, ${total}, ${within}, ${space})")
+    };
     let rows: Vec<String> = (0..changes.len()).map(row).collect();
     let text = format!(
-        "INSERT INTO entity_counts (project_id, scope, shard, total) VALUES {}
+        "INSERT INTO entity_counts (project_id, scope, shard, total, within, space_id) VALUES {}
          ON CONFLICT (project_id, scope, shard)
          DO UPDATE SET total = entity_counts.total + excluded.total",
         rows.join(", ")
     );
-    let place = [project.into(), Value::Int(shard(entity))];
-    let mut args = place.to_vec();
-    for (scope, by) in &changes {
-        args.push(scope.as_str().into());
-        args.push((*by).into());
+    let entity = [project.into(), Value::Int(shard(entity))];
+    let mut args = entity.to_vec();
+    for (scope, (part, by)) in &changes {
+        args.extend([scope.as_str().into(), (*by).into()]);
+        match part {
+            Some((within, space)) => args.extend([within.as_str().into(), (*space).into()]),
+            None => args.extend([Value::Null, Value::Null]),
+        }
     }
     tx.later(&Command::<()>::built("entities::counts::change", text), &args)?;
-    let left = changes.iter().filter(|(_, by)| *by < 0).map(|(scope, _)| scope.as_str());
-    forget_empty(tx, place.to_vec(), left.map(Value::from).collect())
+    forget_empty(tx, entity.to_vec(), left.iter().map(|scope| scope.as_str().into()).collect())
 }
 
 /// A feed that nothing is left in keeps no row: anybody can make up keywords.

@@ -15,18 +15,20 @@ use crate::features::entities::rules::{
 use crate::features::entities::show::View;
 use crate::features::entities::store::{self, EntityRow};
 use crate::features::entities::terms::Terms;
+use crate::features::entities::visibility::Eyes;
 use crate::features::entities::{
     DUPLICATE_FOREIGN_ID, INVALID_TIMESTAMP, SPACE_NOT_FOUND, UNAUTHORIZED, USER_NOT_FOUND,
     USER_REQUIRED, counts, mentions, notices, terms,
 };
 use crate::features::projects::{Bundle, Project};
+use crate::features::spaces::access;
 use crate::features::storage::uploads::{self, Prepared};
 use crate::features::users::reputation;
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::FoundOrCreated;
 use crate::http::version::Version;
-use crate::ids::{EntityId, UserId, new_id};
+use crate::ids::{EntityId, SpaceId, UserId, new_id};
 use crate::time::Timestamp;
 
 /// What an author earns by publishing, and gives back by deleting.
@@ -66,12 +68,13 @@ pub(super) async fn create_entity(
     let author = author(&call, &new)?;
     let given = times(new.created_at.as_deref(), new.updated_at.as_deref(), INVALID_TIMESTAMP)?;
     let (created_at, updated_at) = given.unwrap_or((call.now, call.now));
-    // No space exists yet that could be named.
-    if new.space_id.is_some() {
-        return Err(SPACE_NOT_FOUND.into());
-    }
+    let space: Option<SpaceId> = match &new.space_id {
+        Some(name) => Some(name.parse().map_err(|_| Error::from(SPACE_NOT_FOUND))?),
+        None => None,
+    };
     let id = EntityId(new_id(call.now, &call.app.random));
-    let (row, terms) = new.into_row(id, author, created_at, updated_at, call.now);
+    let (mut row, terms) = new.into_row(id, author, created_at, updated_at, call.now);
+    row.space_id = space;
     let (app, project, caller, now) =
         (call.app.clone(), call.project.clone(), call.caller, call.now);
 
@@ -87,6 +90,7 @@ pub(super) async fn create_entity(
     let rows = files.clone();
     let created = call.app.db.write(move |tx| {
         permit(tx, &project, caller, &row, now)?;
+        admit(tx, &project, caller.into(), &row)?;
         let (mut row, mut terms) = (row.clone(), terms.clone());
         if mentions::meet(tx, &project, &mut row, None)? {
             terms = terms::of_stored(&row).map_err(Error::internal)?;
@@ -116,6 +120,16 @@ async fn check(call: &Call<OptionalViewer>, row: &EntityRow) -> Result<()> {
         }
     });
     checked.await
+}
+
+/// The space, if it is named, must be there and let the caller publish.
+pub(super) fn admit(tx: &Tx<'_>, project: &Project, eyes: Eyes, row: &EntityRow) -> Result<()> {
+    match row.space_id {
+        Some(space) if access::admit(tx, project, space, eyes)?.is_none() => {
+            Err(SPACE_NOT_FOUND.into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A key may name any user there is.

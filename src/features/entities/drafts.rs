@@ -10,6 +10,7 @@ use crate::features::entities::list::request::{Filed, Nsfw, Sort, Texts, source,
 use crate::features::entities::list::search::{Search, Shows};
 use crate::features::entities::model::Entity;
 use crate::features::entities::show::View;
+use crate::features::spaces::access::Reader;
 use crate::http::include::Include;
 use crate::http::input::{Input, InputDoc, Paging};
 use crate::http::operation::{Arrival, Call};
@@ -65,6 +66,7 @@ pub(super) async fn fetch_drafts(
         author: Some(user),
         followed_by: None,
         hidden: Hidden::default(),
+        reader: Reader::AUTHOR,
         nsfw: Nsfw::All,
         filters: Filters::default(),
     };

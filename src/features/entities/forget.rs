@@ -24,6 +24,8 @@ db::statements! {
         "UPDATE entities SET user_id = NULL, has_attachments = FALSE
          WHERE project_id = $1 AND user_id = $2";
     command FORGET_FEED = "DELETE FROM entity_counts WHERE project_id = $1 AND scope = $2";
+    command FORGET_PARTS =
+        "DELETE FROM entity_counts WHERE project_id = $1 AND within = $2 AND space_id IS NOT NULL";
     query MENTIONING -> (EntityId, JsonText) =
         "SELECT b.id, b.mentions FROM entity_terms t
             JOIN entity_bodies b ON b.project_id = t.project_id AND b.id = t.entity_id
@@ -44,7 +46,9 @@ pub fn hold(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
 pub fn forget_author(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
     tx.later(&EMPTY, args![project, user])?;
     tx.later(&DISOWN, args![project, user])?;
-    tx.later(&FORGET_FEED, args![project, Scope::Author(user).key()])?;
+    let feed = Scope::Author(user).key();
+    tx.later(&FORGET_FEED, args![project, &feed])?;
+    tx.later(&FORGET_PARTS, args![project, &feed])?;
     forget_mentions(tx, project, user)
 }
 

@@ -16,6 +16,7 @@ pub mod moderation;
 pub mod notices;
 mod publish;
 pub mod pulse;
+pub mod removal;
 mod row;
 pub mod rules;
 pub mod scores;
@@ -35,6 +36,7 @@ use serde::Deserialize;
 use crate::auth::caller::ELEVATED_AUTH_REQUIRED;
 use crate::error::Fault;
 use crate::features::projects::Bundle;
+use crate::features::spaces;
 use crate::http::input::Invalid;
 use crate::http::limits::RateLimit;
 use crate::http::operation::{ActsAs, Operation};
@@ -173,6 +175,8 @@ fn writes() -> Vec<Operation> {
             USER_REQUIRED,
             UNAUTHORIZED,
             SPACE_NOT_FOUND,
+            spaces::BANNED,
+            spaces::POSTING_NOT_ALLOWED,
             USER_NOT_FOUND,
             INVALID_TIMESTAMP,
             DUPLICATE_FOREIGN_ID,
@@ -205,7 +209,7 @@ fn writes() -> Vec<Operation> {
             INVALID,
             publish::publish_entity,
         )
-        .errors(&[NOT_FOUND]),
+        .errors(&[NOT_FOUND, SPACE_NOT_FOUND, spaces::BANNED, spaces::POSTING_NOT_ALLOWED]),
         Operation::new(
             patch,
             "/entities/{entityId}/increment-views",

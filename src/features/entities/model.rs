@@ -10,6 +10,7 @@ use crate::features::comments::model::TopComment;
 use crate::features::entities::rules::Mention;
 use crate::features::entities::store::EntityRow;
 use crate::features::reactions::{ReactionCounts, ReactionType};
+use crate::features::spaces::model::Space;
 use crate::features::storage::model::File;
 use crate::features::users::model::{Point, User, raw};
 use crate::ids::{EntityId, ProjectId, SpaceId, UserId, short_id};
@@ -28,7 +29,7 @@ pub struct Entity {
     pub space_id: Option<SpaceId>,
     /// With `include=space`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub space: Option<Option<()>>,
+    pub space: Option<Option<Box<Space>>>,
     pub user_id: Option<UserId>,
     /// With `include=user`, and in replies to writes.
     #[serde(skip_serializing_if = "Option::is_none")]

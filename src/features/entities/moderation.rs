@@ -6,7 +6,7 @@ use db::{Tx, args};
 use crate::error::Result;
 use crate::features::entities::counts;
 use crate::features::entities::store::EntityRow;
-use crate::ids::{ProjectId, UserId};
+use crate::ids::{EntityId, ProjectId, UserId};
 use crate::time::Timestamp;
 
 /// Taken away, or found to be in order.
@@ -46,6 +46,12 @@ db::statements! {
         "UPDATE entities SET moderation_status = $3, moderated_at = $4, moderated_by_id = $5,
             moderated_by_type = $6, moderation_reason = $7, is_listed = $8
          WHERE project_id = $1 AND id = $2";
+    command SET_NSFW = "UPDATE entities SET nsfw = $3 WHERE project_id = $1 AND id = $2";
+}
+
+/// The entity's own flag and nothing else.
+pub fn set_nsfw(tx: &Tx<'_>, project: ProjectId, id: EntityId, nsfw: bool) -> Result<()> {
+    Ok(tx.later(&SET_NSFW, args![project, id, nsfw])?)
 }
 
 /// Of an entity that the caller holds.

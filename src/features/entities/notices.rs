@@ -1,7 +1,7 @@
 //! What notifications say about an entity and about who caused them: a snapshot, which later
 //! edits do not change.
 
-use db::{JsonText, Tx};
+use db::{Conn, JsonText, Tx};
 use serde_json::{Map, Value, json};
 
 use crate::app::App;
@@ -12,8 +12,9 @@ use crate::features::entities::rules::to_json;
 use crate::features::entities::store::EntityRow;
 use crate::features::notifications::{self, Notification};
 use crate::features::projects::{Bundle, Project};
+use crate::features::spaces::{access, store as spaces};
 use crate::features::users::store::{self as users, UserRow};
-use crate::ids::{NotificationId, UserId, new_id, short_id};
+use crate::ids::{NotificationId, ProjectId, UserId, new_id, short_id};
 use crate::time::Timestamp;
 
 pub const OPEN_ENTITY: &str = "open-entity";
@@ -22,16 +23,22 @@ const QUOTED: usize = 200;
 /// More metadata than this is not copied into every notification about an entity.
 const MOST_METADATA: usize = 16 * 1024;
 
-/// The entity a notification is about.
-pub fn subject(entity: &EntityRow) -> Map<String, Value> {
+/// The entity a notification is about, and its space.
+pub fn subject(c: &Conn<'_>, project: ProjectId, entity: &EntityRow) -> Result<Map<String, Value>> {
     let mut keys = Map::new();
+    if let Some(space) = entity.space_id {
+        let slug = spaces::find(c, project, space)?.and_then(|space| space.slug);
+        keys.insert("spaceId".to_owned(), json!(space));
+        keys.insert("spaceShortId".to_owned(), short_id(space.0).into());
+        keys.insert("spaceSlug".to_owned(), slug.into());
+    }
     keys.insert("entityId".to_owned(), json!(entity.id));
     keys.insert("entityShortId".to_owned(), short_id(entity.id.0).into());
     keys.insert("entityForeignId".to_owned(), entity.foreign_id.clone().into());
     keys.insert("entityTitle".to_owned(), entity.title.clone().into());
     keys.insert("entityContent".to_owned(), quoted(entity.content.as_deref()));
     keys.insert("entityMetadata".to_owned(), small_metadata(&entity.metadata));
-    keys
+    Ok(keys)
 }
 
 /// The beginning of a text; nothing at all is an empty one.
@@ -84,12 +91,13 @@ pub fn mentioned(
     };
     let mut recipients = mentions::users(entity)?;
     let hidden = filter::among(tx, project, Some(author), &recipients)?;
-    recipients.retain(|user| *user != author && !hidden.contains(user));
+    let shut_out = access::shut_out(tx, project.id, entity.space_id, &recipients)?;
+    recipients.retain(|user| *user != author && !hidden.contains(user) && !shut_out.contains(user));
     if recipients.is_empty() {
         return Ok(());
     }
     let Some(author) = users::find(tx, project.id, author)? else { return Ok(()) };
-    let mut metadata = subject(entity);
+    let mut metadata = subject(tx, project.id, entity)?;
     initiator(&mut metadata, &author);
     let told = recipients
         .into_iter()

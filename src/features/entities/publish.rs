@@ -23,6 +23,7 @@ pub(super) async fn publish_entity(
         let no_draft = || NOT_FOUND.because("Draft entity not found");
         let found = store::find_for_update(tx, project.id, path.entity_id)?;
         let draft = found.filter(|row| row.is_draft && eyes.see(row)).ok_or_else(no_draft)?;
+        create::admit(tx, &project, eyes, &draft)?;
         let row = EntityRow {
             is_draft: false,
             is_listed: true,

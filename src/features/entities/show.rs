@@ -14,6 +14,8 @@ use crate::features::entities::model::{Entity, Grants};
 use crate::features::entities::store::EntityRow;
 use crate::features::projects::{Bundle, Project};
 use crate::features::reactions::{self, ReactionType};
+use crate::features::spaces;
+use crate::features::spaces::show::View as SpaceView;
 use crate::features::storage::model::{File, show};
 use crate::features::storage::signed::Links;
 use crate::features::storage::store as storage;
@@ -22,7 +24,7 @@ use crate::features::users::reputation::{self, Bucket};
 use crate::http::include::Include;
 use crate::http::operation::Call;
 use crate::http::version::Version;
-use crate::ids::{EntityId, UserId};
+use crate::ids::{EntityId, SpaceId, UserId};
 
 /// Whether it is told that the viewer has saved an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,9 +127,9 @@ impl View {
         }
         for entity in &mut entities {
             entity.shares_count = entity.shares_count.filter(|_| self.version == Version::V6);
-            entity.space = self.space.then_some(None);
             entity.grants = self.grants.then(Grants::default);
         }
+        self.add_spaces(c, &mut entities)?;
         if self.top_comment {
             let mut top = comments::top_comments(c, &self.project, &self.links, self.viewer, &ids)?;
             for entity in &mut entities {
@@ -158,6 +160,36 @@ impl View {
             Some(entity.user.as_mut()?.as_mut()?.points_in(bucket.of(entity.space_id)))
         });
         reputation::add_points(c, project, shown.collect())
+    }
+
+    /// The space of each if asked for, and what it makes of the entity's own flag.
+    fn add_spaces(&self, c: &Conn<'_>, entities: &mut [Entity]) -> Result<()> {
+        let project = &self.project;
+        let mut ids: Vec<SpaceId> = entities.iter().filter_map(|entity| entity.space_id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        if !project.has(Bundle::Spaces) {
+            ids.clear();
+        }
+        let rows = spaces::store::find_all(c, project.id, &ids)?;
+        let nsfw: HashSet<SpaceId> =
+            rows.iter().filter(|row| row.nsfw_effective).map(|row| row.id).collect();
+        let shown = match self.space {
+            true => {
+                SpaceView::of(project.clone(), self.viewer, self.links.clone()).spaces(c, rows)?
+            }
+            false => Vec::new(),
+        };
+        for entity in entities {
+            let Some(id) = entity.space_id else {
+                entity.space = self.space.then_some(None);
+                continue;
+            };
+            entity.nsfw_effective |= nsfw.contains(&id);
+            let space = shown.iter().find(|space| space.id == id).cloned();
+            entity.space = self.space.then(|| space.map(Box::new));
+        }
+        Ok(())
     }
 
     fn add_saved(

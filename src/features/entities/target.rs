@@ -83,8 +83,8 @@ impl Target for EntityRow {
         store::change_reactions(tx, project, self.id, by)
     }
 
-    fn subject(&self, _: &Conn<'_>, _: ProjectId) -> Result<Map<String, Value>> {
-        Ok(notices::subject(self))
+    fn subject(&self, c: &Conn<'_>, project: ProjectId) -> Result<Map<String, Value>> {
+        notices::subject(c, project, self)
     }
 
     fn view(call: &Call<Actor>) -> View {

@@ -1,6 +1,7 @@
 //! Who may see an entity. One rule, asked by every door that leads to one: fetches, reactions,
 //! files, and whatever else hangs on an entity. What may not be seen is not there: the drafts of
-//! others, and what somebody has written with a block between them and who looks.
+//! others, what is in a space that is closed to who looks, and what somebody has written with a block
+//! between them.
 
 use db::{Conn, Tx};
 
@@ -9,6 +10,7 @@ use crate::error::Result;
 use crate::features::blocks::filter;
 use crate::features::entities::store::{self, EntityRow};
 use crate::features::projects::Project;
+use crate::features::spaces::access;
 use crate::ids::{EntityId, UserId};
 
 /// As whom somebody looks.
@@ -109,7 +111,8 @@ pub fn seen(
         Some(author) => filter::hides(c, project, eyes.viewer(), author)?,
         None => false,
     };
-    Ok((!is_hidden).then_some(entity))
+    let may_read = access::may_read(c, project.id, entity.space_id, entity.user_id, eyes)?;
+    Ok((!is_hidden && may_read).then_some(entity))
 }
 
 /// The same, kept from being deleted until the transaction ends.

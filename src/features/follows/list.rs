@@ -11,12 +11,12 @@ use crate::features::follows::{INVALID_QUERY, OF_USER_INVALID_QUERY, store};
 use crate::features::users::UserPath;
 use crate::features::users::model::User;
 use crate::features::users::related::{self, List, Relation, Sought, UserSearch};
-use crate::features::users::reputation::{self, ReputationQuery};
+use crate::features::users::reputation::{self, ReputationQuery, Sum};
 use crate::http::input::{LenientPaging, Path, Query};
 use crate::http::operation::Call;
 use crate::http::page::{Page, Paged};
 use crate::http::reply::Json;
-use crate::ids::{FollowId, SpaceId, UserId};
+use crate::ids::{FollowId, UserId};
 use crate::time::Timestamp;
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -134,7 +134,7 @@ async fn list<A>(
     side: Side,
     page: Page,
     sought: Option<Sought>,
-    bucket: Option<SpaceId>,
+    bucket: Option<Sum>,
 ) -> Listed {
     let (of, project, links) = (call.project.clone(), call.project.id, call.links());
     let list = List { project, user, relation: side.relation(), sought };

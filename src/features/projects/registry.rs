@@ -78,6 +78,8 @@ pub struct Project {
     pub keeps_files_of_deleted: bool,
     /// The time in which an entity's freshness falls to a third.
     pub score_hours: f64,
+    /// Whether users may delete the spaces they created.
+    pub deletes_spaces: bool,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub bundles: Vec<Bundle>,
@@ -118,6 +120,7 @@ pub fn load(c: &Conn<'_>, id: ProjectId) -> Result<Option<Project>> {
             .ok_or_else(|| unreadable("way of deleting entities"))?,
         keeps_files_of_deleted: row.keeps_files_of_deleted,
         score_hours: row.score_hours,
+        deletes_spaces: row.deletes_spaces,
         created_at: row.created_at,
         updated_at: row.updated_at,
         bundles: store::bundles(c, id)?.iter().filter_map(|n| Bundle::from_name(n)).collect(),

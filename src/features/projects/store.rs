@@ -18,6 +18,7 @@ db::row! {
         pub entity_deletion: String,
         pub keeps_files_of_deleted: bool,
         pub score_hours: f64,
+        pub deletes_spaces: bool,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
     }
@@ -28,7 +29,7 @@ macro_rules! select_project {
     ($rest:literal) => {
         concat!(
             "SELECT id, name, state, allowed_origins, public_key, previous_public_key, entity_deletion,
-                keeps_files_of_deleted, score_hours, created_at, updated_at
+                keeps_files_of_deleted, score_hours, deletes_spaces, created_at, updated_at
              FROM projects ",
             $rest
         )
@@ -78,7 +79,7 @@ db::statements! {
         "UPDATE projects SET allowed_origins = $2, updated_at = $3 WHERE id = $1";
     command SET_SETTINGS, unscoped "the project itself is changed" =
         "UPDATE projects SET entity_deletion = $2, keeps_files_of_deleted = $3, score_hours = $4,
-            updated_at = $5
+            deletes_spaces = $5, updated_at = $6
          WHERE id = $1";
     command ROTATE_PUBLIC_KEY, unscoped "the project itself is changed" =
         "UPDATE projects SET previous_public_key = public_key, public_key = $2,
@@ -153,17 +154,18 @@ pub fn set_origins(tx: &Tx<'_>, id: ProjectId, origins: &str, now: Timestamp) ->
     Ok(tx.execute(&SET_ORIGINS, args![id, origins, now])? > 0)
 }
 
-/// How entities are deleted and how fast they age.
+/// How entities and spaces are deleted, and how fast entities age.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
     pub entity_deletion: &'static str,
     pub keeps_files_of_deleted: bool,
     pub score_hours: f64,
+    pub deletes_spaces: bool,
 }
 
 pub fn set_settings(tx: &Tx<'_>, id: ProjectId, new: Settings, now: Timestamp) -> Result<bool> {
-    let Settings { entity_deletion, keeps_files_of_deleted, score_hours } = new;
-    let args = args![id, entity_deletion, keeps_files_of_deleted, score_hours, now];
+    let Settings { entity_deletion, keeps_files_of_deleted, score_hours, deletes_spaces } = new;
+    let args = args![id, entity_deletion, keeps_files_of_deleted, score_hours, deletes_spaces, now];
     Ok(tx.execute(&SET_SETTINGS, args)? > 0)
 }
 

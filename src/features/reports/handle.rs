@@ -1,4 +1,5 @@
-//! Handle Report: the project itself, with a key, dismisses a report or acts on it.
+//! Handling a report: it is dismissed, or something is done about what it tells. By the project
+//! itself, with a key, here; by the moderators of a space in `in_space.rs`.
 
 use std::collections::BTreeSet;
 
@@ -6,9 +7,10 @@ use db::Tx;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::auth::caller::KeyHolder;
+use crate::auth::caller::{ActorOrKey, KeyHolder};
 use crate::error::Result;
 use crate::features::comments;
+use crate::features::comments::store::CommentRow;
 use crate::features::entities;
 use crate::features::entities::moderation::{Decision, Verdict};
 use crate::features::entities::store::EntityRow;
@@ -18,12 +20,18 @@ use crate::features::reports::{
     ALREADY_HANDLED, COMMENT_NOT_FOUND, ENTITY_NOT_FOUND, INVALID_ACTIONS, INVALID_BODY,
     MISSING_FIELDS, NOT_FOUND, ReportPath, USER_NOT_FOUND,
 };
+use crate::features::spaces::MEMBER_NOT_FOUND;
+use crate::features::spaces::authority::{self, Authority};
+use crate::features::spaces::members::change;
+use crate::features::spaces::members::store::{self as members, Ban};
 use crate::features::users::store as users;
 use crate::features::users::suspensions::{self, NewSuspension};
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::reply::Json;
-use crate::ids::{CommentId, EntityId, ProjectId, SuspensionId, UserId, new_id};
+use crate::ids::{
+    CommentId, EntityId, ProjectId, SpaceBanId, SpaceId, SuspensionId, UserId, new_id,
+};
 use crate::time::Timestamp;
 
 const LONGEST_TEXT: usize = 1_000;
@@ -53,18 +61,32 @@ pub(super) struct Handling {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Handled {
-    message: &'static str,
-    code: &'static str,
+    pub message: &'static str,
+    pub code: &'static str,
 }
 
-impl Handling {
+/// What is to be done, however it was asked for.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Orders {
+    pub dismiss: bool,
+    pub remove: bool,
+    pub ban: bool,
+    pub suspend: bool,
+    pub summary: Option<String>,
+    /// Whom to ban or suspend, and why.
+    pub user_id: Option<UserId>,
+    pub reason: Option<String>,
+    pub end_date: Option<Timestamp>,
+}
+
+impl Orders {
     /// What does not fit together is refused before anything is looked at.
-    fn check(&self) -> Result<()> {
-        let has = |action| self.actions.contains(&action);
-        if self.actions.is_empty() {
+    pub fn check(&self) -> Result<()> {
+        let acts = self.remove || self.ban || self.suspend;
+        if !self.dismiss && !acts {
             return Err(INVALID_BODY.because("actions: must not be empty"));
         }
-        if has(Action::Dismiss) && self.actions.len() > 1 {
+        if self.dismiss && acts {
             return Err(INVALID_ACTIONS.because("dismiss goes with no other action"));
         }
         for (name, text) in [("summary", &self.summary), ("reason", &self.reason)] {
@@ -78,8 +100,7 @@ impl Handling {
         if is_blank(&self.summary) {
             return Err(MISSING_FIELDS.because("summary is required"));
         }
-        let concerns_user = has(Action::SuspendUser) || has(Action::BanUser);
-        if concerns_user && (self.user_id.is_none() || is_blank(&self.reason)) {
+        if (self.suspend || self.ban) && (self.user_id.is_none() || is_blank(&self.reason)) {
             return Err(MISSING_FIELDS.because("userId and reason are required"));
         }
         Ok(())
@@ -90,52 +111,115 @@ pub(super) async fn handle_report(
     call: Call<KeyHolder>,
     (Path(path), Body(handling)): (Path<ReportPath>, Body<Handling>),
 ) -> Result<Json<Handled>> {
-    handling.check()?;
-    let (project, now) = (call.project.id, call.now);
-    let suspension = SuspensionId(new_id(now, &call.app.random));
+    let has = |action| handling.actions.contains(&action);
+    let orders = Orders {
+        dismiss: has(Action::Dismiss),
+        remove: has(Action::RemoveContent),
+        ban: has(Action::BanUser),
+        suspend: has(Action::SuspendUser),
+        summary: handling.summary,
+        user_id: handling.user_id,
+        reason: handling.reason,
+        end_date: handling.end_date,
+    };
+    orders.check()?;
+    let (project, hands) = (call.project.id, Hands::new(&call, ActorOrKey::Key { user: None }));
     let handled = call.app.db.write(move |tx| {
         let report = store::find(tx, project, path.report_id)?.ok_or(NOT_FOUND)?;
-        if report.status != Status::Open {
-            return Err(ALREADY_HANDLED.into());
-        }
-        let has = |action| handling.actions.contains(&action);
-        // There are no spaces to be banned from yet.
-        if has(Action::BanUser) {
+        if orders.ban && report.space_id.is_none() {
             return Err(INVALID_ACTIONS.because("the report belongs to no space"));
         }
         // The content before the report, as all who hold both do.
-        let content = has(Action::RemoveContent).then(|| hold(tx, project, &report)).transpose()?;
-        let dismissed = has(Action::Dismiss);
-        let resolution = Resolution {
-            status: if dismissed { Status::Dismissed } else { Status::Actioned },
-            action_taken: handling.summary.as_deref(),
-            by: None,
-            at: now,
-        };
-        // Of two who handle it at once, the second finds it handled.
-        if !store::resolve(tx, project, report.id, &resolution)? {
-            return Err(ALREADY_HANDLED.into());
-        }
-        // The user before the counts of feeds, as all who hold both do.
-        if has(Action::SuspendUser) {
-            suspend(tx, project, &handling, suspension, now)?;
-        }
-        match content {
-            Some(content) => content.remove(tx, project, &handling, now),
-            None => Ok(()),
-        }
+        let content = orders.remove.then(|| hold(tx, project, &report)).transpose()?;
+        hands.carry_out(tx, project, &report, content, &orders)
     });
     handled.await?;
     Ok(Json(Handled { message: "Report handled successfully.", code: "report/handled" }))
 }
 
-/// What a report is about, held.
-enum Content {
-    Entity(Box<EntityRow>),
-    Comment(CommentId),
+/// Who handles a report, and the ids for what may come of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hands {
+    pub caller: ActorOrKey,
+    pub now: Timestamp,
+    suspension: SuspensionId,
+    ban: SpaceBanId,
 }
 
-fn hold(tx: &Tx<'_>, project: ProjectId, report: &ReportRow) -> Result<Content> {
+impl Hands {
+    pub fn new<A>(call: &Call<A>, caller: ActorOrKey) -> Self {
+        let (now, random) = (call.now, &call.app.random);
+        let (suspension, ban) = (new_id(now, random), new_id(now, random));
+        Hands { caller, now, suspension: SuspensionId(suspension), ban: SpaceBanId(ban) }
+    }
+
+    /// Resolves a report once, and does what was ordered; the content, if it is to go, is held.
+    pub fn carry_out(
+        &self,
+        tx: &Tx<'_>,
+        project: ProjectId,
+        report: &ReportRow,
+        content: Option<Content>,
+        orders: &Orders,
+    ) -> Result<()> {
+        let resolution = Resolution {
+            status: if orders.dismiss { Status::Dismissed } else { Status::Actioned },
+            action_taken: orders.summary.as_deref(),
+            by: self.caller.user(),
+            at: self.now,
+        };
+        // Of two who handle it at once, the second finds it handled.
+        if report.status != Status::Open || !store::resolve(tx, project, report.id, &resolution)? {
+            return Err(ALREADY_HANDLED.into());
+        }
+        // The space before users, and those before the counts of feeds, as all who hold them do.
+        if orders.ban {
+            self.ban(tx, project, report, orders)?;
+        }
+        if orders.suspend {
+            self.suspend(tx, project, orders)?;
+        }
+        match content.filter(|_| orders.remove) {
+            Some(content) => content.remove(tx, project, self, orders),
+            None => Ok(()),
+        }
+    }
+
+    fn ban(
+        &self,
+        tx: &Tx<'_>,
+        project: ProjectId,
+        report: &ReportRow,
+        orders: &Orders,
+    ) -> Result<()> {
+        let user = orders.user_id.ok_or(MISSING_FIELDS)?;
+        let space = report.space_id.ok_or(INVALID_ACTIONS)?;
+        users::find(tx, project, user)?.ok_or(USER_NOT_FOUND)?;
+        let held = authority::hold(tx, project, space, self.caller, Authority::Moderator)?;
+        let member = members::find(tx, project, space, user)?.ok_or(MEMBER_NOT_FOUND)?;
+        let (by, reason) = (self.caller.user(), orders.reason.as_deref());
+        let ban = Ban { id: self.ban, by, reason, report: Some(report.id), at: self.now };
+        change::ban(tx, project, &held, member, &ban).map(drop)
+    }
+
+    fn suspend(&self, tx: &Tx<'_>, project: ProjectId, orders: &Orders) -> Result<()> {
+        let user = orders.user_id.ok_or(MISSING_FIELDS)?;
+        users::find_for_update(tx, project, user)?.ok_or(USER_NOT_FOUND)?;
+        let (reason, end_date) = (orders.reason.clone(), orders.end_date);
+        let id = self.suspension;
+        let new = NewSuspension { id, user, reason, end_date, created_by: "report" };
+        suspensions::insert(tx, project, &new, self.now)
+    }
+}
+
+/// What a report is about, held.
+#[derive(Debug)]
+pub(super) enum Content {
+    Entity(Box<EntityRow>),
+    Comment(Box<CommentRow>),
+}
+
+pub(super) fn hold(tx: &Tx<'_>, project: ProjectId, report: &ReportRow) -> Result<Content> {
     match report.target_type {
         TargetType::Entity => {
             let id = EntityId(report.target_id);
@@ -145,7 +229,7 @@ fn hold(tx: &Tx<'_>, project: ProjectId, report: &ReportRow) -> Result<Content> 
         TargetType::Comment => {
             let id = CommentId(report.target_id);
             let comment = comments::store::find_for_update(tx, project, id)?;
-            comment.map(|row| Content::Comment(row.id)).ok_or(COMMENT_NOT_FOUND.into())
+            comment.map(|row| Content::Comment(Box::new(row))).ok_or(COMMENT_NOT_FOUND.into())
         }
         // There are no messages yet.
         TargetType::Message => Err(NOT_FOUND.into()),
@@ -153,32 +237,26 @@ fn hold(tx: &Tx<'_>, project: ProjectId, report: &ReportRow) -> Result<Content> 
 }
 
 impl Content {
+    pub fn space(&self) -> Option<SpaceId> {
+        match self {
+            Content::Entity(row) => row.space_id,
+            Content::Comment(row) => row.space_id,
+        }
+    }
+
     fn remove(
         &self,
         tx: &Tx<'_>,
         project: ProjectId,
-        handling: &Handling,
-        now: Timestamp,
+        hands: &Hands,
+        orders: &Orders,
     ) -> Result<()> {
-        let reason = handling.reason.as_deref().or(handling.summary.as_deref());
-        let decision = Decision { verdict: Verdict::Removed, by: None, reason, at: now };
+        let reason = orders.reason.as_deref().or(orders.summary.as_deref());
+        let (by, at) = (hands.caller.user(), hands.now);
+        let decision = Decision { verdict: Verdict::Removed, by, reason, at };
         match self {
             Content::Entity(row) => entities::moderation::moderate(tx, project, row, &decision),
-            Content::Comment(id) => comments::moderation::moderate(tx, project, *id, &decision),
+            Content::Comment(row) => comments::moderation::moderate(tx, project, row.id, &decision),
         }
     }
-}
-
-fn suspend(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    handling: &Handling,
-    id: SuspensionId,
-    now: Timestamp,
-) -> Result<()> {
-    let user = handling.user_id.ok_or(MISSING_FIELDS)?;
-    users::find_for_update(tx, project, user)?.ok_or(USER_NOT_FOUND)?;
-    let (reason, end_date) = (handling.reason.clone(), handling.end_date);
-    let new = NewSuspension { id, user, reason, end_date, created_by: "report" };
-    suspensions::insert(tx, project, &new, now)
 }

@@ -1,22 +1,25 @@
 //! List Reports and Fetch Report for the project, Fetch Moderated Reports for whoever moderates a
 //! space.
 
+use db::Conn;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use uuid::Uuid;
 
-use crate::auth::caller::{Actor, KeyHolder};
+use crate::auth::caller::{Actor, ActorOrKey, KeyHolder};
 use crate::error::Result;
 use crate::features::reports::model::{Report, Status, TargetType};
 use crate::features::reports::show::View;
 use crate::features::reports::store::{self, Filter};
 use crate::features::reports::{FORBIDDEN, INVALID_QUERY, NOT_FOUND, ReportPath};
+use crate::features::spaces::authority::{self, Authority};
+use crate::features::spaces::store as spaces;
 use crate::features::users::reputation::ReputationQuery;
 use crate::http::input::{Paging, Path, Query};
 use crate::http::operation::Call;
 use crate::http::page::Paged;
 use crate::http::reply::Json;
-use crate::ids::{EntityId, SpaceId};
+use crate::ids::{EntityId, ProjectId, SpaceId, UserId};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -87,6 +90,7 @@ impl ListQuery {
             target_type: self.target_type,
             space,
             target: self.target_id.map(|id| -> Uuid { id.0 }),
+            moderated_by: None,
             oldest_first: self.sort_by == SortBy::Old,
         }))
     }
@@ -122,7 +126,7 @@ pub(super) async fn fetch_report(
     found.await.map(Json)
 }
 
-/// There are no spaces yet, and so nobody who moderates one.
+/// Those about what is in the spaces that the user moderates, or in one of them.
 pub(super) async fn fetch_moderated(
     call: Call<Actor>,
     (Paging(page), Query(query), Query(reputation)): (
@@ -131,9 +135,26 @@ pub(super) async fn fetch_moderated(
         Query<ReputationQuery>,
     ),
 ) -> Result<Json<Paged<Report>>> {
-    reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
-    match query.space()? {
-        Some(_) => Err(FORBIDDEN.into()),
-        None => Ok(Json(page.of(Vec::new(), 0))),
-    }
+    let bucket = reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
+    let (asked, found) = (query.space()?, query.filter()?);
+    let (project, user, view) = (call.project.id, call.caller.user, View::new(&call, bucket));
+    let listed = call.app.db.read_slow(move |c| {
+        match asked {
+            Some(Some(space)) if moderates(c, project, space, user)? => {}
+            Some(_) => return Err(FORBIDDEN.into()),
+            None => {}
+        }
+        let Some(filter) = &found else { return Ok(page.of(Vec::new(), 0)) };
+        let moderated_by = Some(user).filter(|_| asked.is_none());
+        let filter = Filter { moderated_by, ..filter.clone() };
+        let (rows, total) = filter.list(c, project, page)?;
+        Ok(page.of(view.reports(c, rows)?, total))
+    });
+    listed.await.map(Json)
+}
+
+fn moderates(c: &Conn<'_>, project: ProjectId, space: SpaceId, user: UserId) -> Result<bool> {
+    let Some(space) = spaces::find(c, project, space)? else { return Ok(false) };
+    let authority = authority::authority(c, project, &space, ActorOrKey::User(user))?;
+    Ok(authority >= Authority::Moderator)
 }

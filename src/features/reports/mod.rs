@@ -4,6 +4,7 @@ pub mod counters;
 mod create;
 pub mod forget;
 mod handle;
+mod in_space;
 mod list;
 pub mod model;
 mod show;
@@ -15,7 +16,7 @@ use serde::Deserialize;
 
 use crate::error::Fault;
 use crate::features::projects::Bundle;
-use crate::features::users;
+use crate::features::{spaces, users};
 use crate::http::input::Invalid;
 use crate::http::limits::RateLimit;
 use crate::http::operation::{ActsAs, Operation};
@@ -25,6 +26,12 @@ const NOT_FOUND: Fault = Fault::new(404, "report/not-found", "Report not found")
 const TARGET_NOT_FOUND: Fault = Fault::new(404, "report/target-not-found", "target not found");
 const ENTITY_NOT_FOUND: Fault = Fault::new(404, "report/entity-not-found", "Entity not found");
 const COMMENT_NOT_FOUND: Fault = Fault::new(404, "report/comment-not-found", "Comment not found");
+const NOT_FOUND_IN_SPACE: Fault =
+    Fault::new(404, "report/not-found-in-space", "The report is not about this space");
+const ENTITY_NOT_IN_SPACE: Fault =
+    Fault::new(404, "report/entity-not-in-space", "The entity is not in this space");
+const COMMENT_NOT_IN_SPACE: Fault =
+    Fault::new(404, "report/comment-not-in-space", "The comment is not in this space");
 const USER_NOT_FOUND: Fault = Fault::new(404, "report/user-not-found", "User not found");
 const SELF_REPORT: Fault =
     Fault::new(400, "report/self-report", "You cannot report your own content.");
@@ -114,8 +121,57 @@ pub fn operations() -> Vec<Operation> {
             ENTITY_NOT_FOUND,
             COMMENT_NOT_FOUND,
             USER_NOT_FOUND,
+            spaces::NOT_FOUND,
+            spaces::MEMBER_NOT_FOUND,
+            spaces::LAST_ADMIN,
             ALREADY_HANDLED,
         ]),
     ];
-    operations.into_iter().map(|one| one.bundle(Bundle::Moderation).no_store()).collect()
+    let all = operations.into_iter().chain(in_spaces());
+    all.map(|one| one.bundle(Bundle::Moderation).no_store()).collect()
 }
+
+/// For the moderators of a space.
+fn in_spaces() -> Vec<Operation> {
+    let (patch, feature) = (Method::PATCH, "report");
+    let operations = vec![
+        Operation::new(
+            patch.clone(),
+            "/spaces/{spaceId}/reports/entity/{reportId}",
+            "Handle Entity Report",
+            feature,
+            INVALID,
+            in_space::handle_entity_report,
+        ),
+        Operation::new(
+            patch,
+            "/spaces/{spaceId}/reports/comment/{reportId}",
+            "Handle Comment Report",
+            feature,
+            INVALID,
+            in_space::handle_comment_report,
+        ),
+    ];
+    let acts_as = ActsAs { parameter: "actingUserId", ..ACTS_AS };
+    let all = operations.into_iter().map(|one| one.also_needs(Bundle::Spaces).acts_as(acts_as));
+    all.map(|one| one.errors(HANDLING)).collect()
+}
+
+const HANDLING: &[Fault] = &[
+    INVALID_ACTIONS,
+    MISSING_FIELDS,
+    NOT_FOUND,
+    NOT_FOUND_IN_SPACE,
+    ENTITY_NOT_FOUND,
+    ENTITY_NOT_IN_SPACE,
+    COMMENT_NOT_FOUND,
+    COMMENT_NOT_IN_SPACE,
+    USER_NOT_FOUND,
+    ALREADY_HANDLED,
+    spaces::NOT_FOUND,
+    spaces::MEMBER_NOT_FOUND,
+    spaces::MODERATOR_REQUIRED,
+    spaces::INSUFFICIENT_PERMISSIONS,
+    spaces::CREATOR_REQUIRED,
+    spaces::LAST_ADMIN,
+];

@@ -1,48 +1,16 @@
 //! Reports as the API shows them to whoever moderates.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use uuid::Uuid;
 
 use crate::features::comments::model::Comment;
 use crate::features::entities::model::Entity;
 use crate::features::reports::store::{EntryRow, ReportRow};
+use crate::features::spaces::model::Space;
 use crate::ids::{EntityId, ProjectId, ReportEntryId, ReportId, SpaceId, UserId};
+use crate::names::names;
 use crate::time::Timestamp;
-
-/// Names that are stored and shown alike.
-macro_rules! names {
-    ($($(#[$doc:meta])* $type:ident { $($variant:ident $name:literal,)* })*) => {$(
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-        pub enum $type {
-            $(#[serde(rename = $name)] $variant,)*
-        }
-
-        impl $type {
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $($type::$variant => $name,)*
-                }
-            }
-        }
-
-        impl db::Column for $type {
-            fn from_column(value: db::ColumnRef<'_>) -> Result<Self, db::WrongType> {
-                match value {
-                    $(db::ColumnRef::Text($name) => Ok($type::$variant),)*
-                    _ => Err(db::WrongType { expected: stringify!($type) }),
-                }
-            }
-        }
-
-        impl From<$type> for db::Value<'_> {
-            fn from(value: $type) -> Self {
-                value.name().into()
-            }
-        }
-    )*};
-}
 
 names! {
     TargetType {
@@ -83,7 +51,7 @@ pub struct Report {
     pub user_reports: Vec<UserReport>,
     /// As it is, also when it is deleted or removed; null when nothing of it is left.
     pub target: Option<Target>,
-    pub space: Option<()>,
+    pub space: Option<Box<Space>>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub deleted_at: Option<Timestamp>,

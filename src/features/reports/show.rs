@@ -12,10 +12,11 @@ use crate::features::entities::store as entities;
 use crate::features::entities::visibility::Eyes;
 use crate::features::reports::model::{Report, Target, TargetType, UserReport};
 use crate::features::reports::store::{self, ReportRow};
+use crate::features::spaces::show::View as SpaceView;
 use crate::features::users::reputation::Bucket;
 use crate::features::{comments as comment, entities as entity};
 use crate::http::operation::Call;
-use crate::ids::{CommentId, EntityId, ProjectId, ReportId};
+use crate::ids::{CommentId, EntityId, ProjectId, ReportId, SpaceId};
 
 /// How the targets are shown: with their authors, and nothing taken out.
 #[derive(Debug, Clone)]
@@ -23,6 +24,7 @@ pub struct View {
     project: ProjectId,
     entities: entity::show::View,
     comments: comment::show::View,
+    spaces: SpaceView,
 }
 
 impl View {
@@ -33,6 +35,7 @@ impl View {
             comments: comment::show::View::written(call, Eyes::Key, None)
                 .with_points(bucket)
                 .with_deleted(),
+            spaces: SpaceView::new(call, None),
         }
     }
 
@@ -43,11 +46,17 @@ impl View {
             entries.entry(entry.report_id).or_default().push(entry.into());
         }
         let mut targets = self.targets(c, &rows)?;
+        let mut ids: Vec<SpaceId> = rows.iter().filter_map(|row| row.space_id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let spaces = self.spaces.page(c, &ids)?;
         let show = |row: ReportRow| {
             let mut report = Report::new(self.project, row);
             report.user_reports = entries.remove(&report.id).unwrap_or_default();
             let of_target = targets.get_mut(&report.target_id);
             report.target = of_target.and_then(Vec::pop);
+            let space = spaces.iter().find(|space| Some(space.id) == report.space_id);
+            report.space = space.cloned().map(Box::new);
             report
         };
         Ok(rows.into_iter().map(show).collect())

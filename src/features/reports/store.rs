@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use crate::error::{Error, Result};
 use crate::features::reports::model::{Reason, Status, TargetType};
+use crate::features::spaces::authority;
 use crate::features::users;
 use crate::http::page::Page;
 use crate::ids::{ProjectId, ReportEntryId, ReportId, SpaceId, UserId};
@@ -65,10 +66,18 @@ db::statements! {
     command COUNT_ENTRY =
         "UPDATE reports SET reporter_count = reporter_count + 1, updated_at = $3
          WHERE project_id = $1 AND id = $2";
+    command REMOVE_OF_SPACE =
+        "DELETE FROM reports WHERE project_id = $1 AND id IN
+            (SELECT r.id FROM reports r WHERE r.project_id = $1 AND r.space_id = $2 LIMIT $3)";
     command RESOLVE =
         "UPDATE reports SET status = $3, action_taken = $4, handled_at = $5, handled_by_id = $6,
             handled_by_type = $7, updated_at = $5
          WHERE project_id = $1 AND id = $2 AND status = 'open'";
+}
+
+/// Some of the reports about what is in a space; how many.
+pub fn remove_of_space(tx: &Tx<'_>, project: ProjectId, space: SpaceId, most: i64) -> Result<u64> {
+    Ok(tx.execute(&REMOVE_OF_SPACE, args![project, space, most])?)
 }
 
 /// What somebody reports.
@@ -154,6 +163,8 @@ pub struct Filter {
     /// The inner `None`: those of no space.
     pub space: Option<Option<SpaceId>>,
     pub target: Option<Uuid>,
+    /// Only of spaces that this user moderates.
+    pub moderated_by: Option<UserId>,
     pub oldest_first: bool,
 }
 
@@ -184,6 +195,11 @@ impl Filter {
             Some(Some(space)) => equal("r.space_id", space.into()),
             Some(None) => texts.push("r.space_id IS NULL".to_owned()),
             None => {}
+        }
+        if let Some(user) = self.moderated_by {
+            args.push(user.into());
+            let moderated = authority::moderated_by(&format!("${}", args.len()));
+            texts.push(format!("r.space_id IN ({moderated})"));
         }
         let from = format!("FROM reports r WHERE {}", texts.join(" AND "));
         let count = Query::<i64>::built("reports::count", format!("SELECT count(*) {from}"));

@@ -8,6 +8,8 @@ use crate::error::Result;
 use crate::features::comments;
 use crate::features::entities::visibility::{self, Eyes};
 use crate::features::projects::Project;
+use crate::features::spaces;
+use crate::features::spaces::authority::{self, Authority};
 use crate::features::storage::store::FileRow;
 use crate::features::storage::{INVALID_BODY, TARGET_NOT_FOUND, UNAUTHORIZED};
 use crate::ids::{CommentId, EntityId, EventId, SpaceId, UserId};
@@ -85,8 +87,13 @@ pub fn may_attach(
             let comment = there.ok_or(TARGET_NOT_FOUND)?;
             if eyes.is_key() || comment.is_by(eyes) { Ok(()) } else { Err(UNAUTHORIZED.into()) }
         }
-        // None of these exists yet.
-        Holder::Space(_) | Holder::Event(_) => Err(TARGET_NOT_FOUND.into()),
+        Holder::Space(id) => {
+            let space = spaces::store::find(c, project.id, id)?.ok_or(TARGET_NOT_FOUND)?;
+            let authority = authority::authority(c, project.id, &space, *caller)?;
+            if authority >= Authority::Moderator { Ok(()) } else { Err(UNAUTHORIZED.into()) }
+        }
+        // There are no events yet.
+        Holder::Event(_) => Err(TARGET_NOT_FOUND.into()),
     }
 }
 
@@ -100,6 +107,8 @@ pub fn may_see(c: &Conn<'_>, project: &Project, viewer: UserId, row: &FileRow) -
             let found = comments::visibility::find(c, project, id, eyes)?;
             found.is_some_and(|row| row.is_live() || row.is_by(eyes))
         }
+        // A space is there for everybody.
+        Some(Holder::Space(id)) => spaces::store::find(c, project.id, id)?.is_some(),
         _ => row.user_id == Some(viewer),
     })
 }

@@ -6,7 +6,7 @@ use db::Tx;
 use crate::error::Result;
 use crate::features::storage::store::{self, Deleted};
 use crate::features::storage::uploads::removal;
-use crate::ids::{CommentId, EntityId, FileId, JobId, ProjectId, UserId};
+use crate::ids::{CommentId, EntityId, FileId, JobId, ProjectId, SpaceId, UserId};
 use crate::jobs;
 use crate::time::Timestamp;
 
@@ -22,6 +22,16 @@ pub fn delete_of_entity(
     now: Timestamp,
 ) -> Result<()> {
     remove_bytes(tx, project, store::delete_of_entity(tx, project, entity)?, now)
+}
+
+/// Everything that is attached to a space.
+pub fn delete_of_space(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    space: SpaceId,
+    now: Timestamp,
+) -> Result<()> {
+    remove_bytes(tx, project, store::delete_of_space(tx, project, space)?, now)
 }
 
 /// Everything that is attached to any of the comments.

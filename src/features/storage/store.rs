@@ -55,6 +55,8 @@ db::statements! {
         "DELETE FROM files WHERE project_id = $1 AND entity_id = $2 RETURNING id, path";
     command DELETE_OF_COMMENTS -> (FileId, String) =
         "DELETE FROM files WHERE project_id = $1 AND comment_id {any}($2) RETURNING id, path";
+    command DELETE_OF_SPACE -> (FileId, String) =
+        "DELETE FROM files WHERE project_id = $1 AND space_id = $2 RETURNING id, path";
     command DELETE_OF_USER -> (FileId, String) =
         "DELETE FROM files WHERE project_id = $1 AND user_id = $2 RETURNING id, path";
 }
@@ -120,6 +122,10 @@ pub fn delete(tx: &Tx<'_>, project: ProjectId, ids: &[FileId]) -> Result<Deleted
 
 pub fn delete_of_entity(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<Deleted> {
     Ok(tx.all(&DELETE_OF_ENTITY, args![project, id])?)
+}
+
+pub fn delete_of_space(tx: &Tx<'_>, project: ProjectId, id: SpaceId) -> Result<Deleted> {
+    Ok(tx.all(&DELETE_OF_SPACE, args![project, id])?)
 }
 
 pub fn delete_of_comments(tx: &Tx<'_>, project: ProjectId, ids: &[CommentId]) -> Result<Deleted> {

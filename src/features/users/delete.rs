@@ -8,7 +8,9 @@ use crate::error::Result;
 use crate::features::storage::removal;
 use crate::features::users::fetch::UserPath;
 use crate::features::users::{NOT_FOUND, grams, store};
-use crate::features::{collections, comments, connections, entities, follows, reactions, reports};
+use crate::features::{
+    collections, comments, connections, entities, follows, reactions, reports, spaces,
+};
 use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::NoContent;
@@ -30,6 +32,7 @@ pub(crate) fn erase(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestam
     entities::forget::hold(tx, project, user)?;
     comments::forget::hold(tx, project, user)?;
     reports::forget::hold(tx, project, user)?;
+    spaces::forget::hold(tx, project, user)?;
     // Once the user is held, nothing new can be theirs.
     let Some(row) = store::find_for_update(tx, project, user)? else { return Ok(false) };
     entities::forget::forget_author(tx, project, user)?;
@@ -39,6 +42,7 @@ pub(crate) fn erase(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestam
     collections::forget::forget_user(tx, project, user)?;
     follows::store::forget_user(tx, project, user)?;
     connections::store::forget_user(tx, project, user)?;
+    spaces::forget::forget_user(tx, project, user)?;
     removal::delete_of_user(tx, project, user, now)?;
     grams::forget(tx, project, &row)?;
     store::delete(tx, project, user)

@@ -12,14 +12,14 @@ use crate::features::blocks::filter;
 use crate::features::projects::Project;
 use crate::features::storage::signed::Links;
 use crate::features::users::model::{FetchedUser, User};
-use crate::features::users::reputation::{ReputationQuery, add_points};
+use crate::features::users::reputation::{ReputationQuery, Sum, add_points};
 use crate::features::users::store::{self, UserRow};
 use crate::features::users::{INVALID_QUERY, NOT_FOUND, pictures};
 use crate::http::include::Include;
 use crate::http::input::{Path, Query};
 use crate::http::operation::Call;
 use crate::http::reply::Json;
-use crate::ids::{ProjectId, SpaceId, UserId};
+use crate::ids::{ProjectId, UserId};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -79,7 +79,7 @@ pub(super) struct Shown {
     of: Arc<Project>,
     viewer: Option<UserId>,
     links: Links,
-    bucket: Option<SpaceId>,
+    bucket: Option<Sum>,
     files: bool,
     to_key: bool,
 }

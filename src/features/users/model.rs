@@ -10,10 +10,10 @@ use serde_json::value::RawValue;
 use crate::error::{Error, Result};
 use crate::features::storage::model::File;
 use crate::features::storage::signed::Links;
-use crate::features::users::reputation;
+use crate::features::users::reputation::{self, Sum};
 use crate::features::users::store::{self, UserRow};
 use crate::features::users::suspensions::Suspension;
-use crate::ids::{FileId, ProjectId, SpaceId, UserId};
+use crate::ids::{FileId, ProjectId, UserId};
 use crate::time::Timestamp;
 
 /// A user as everybody sees them.
@@ -102,9 +102,9 @@ impl User {
         User { avatar_file: Some(avatar_file), banner_file: Some(banner_file), ..self }
     }
 
-    /// Where the points of a bucket go that is shown beside the user.
-    pub fn points_in(&mut self, bucket: SpaceId) -> reputation::Shown<'_> {
-        (self.id, bucket, &mut self.space_reputation)
+    /// Where the points go that are shown beside the user.
+    pub fn points_in(&mut self, sum: Sum) -> reputation::Shown<'_> {
+        (self.id, sum, &mut self.space_reputation)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::features::users::store::UserRow;
 use crate::http::input::{Input, InputDoc, body_value};
 use crate::http::multipart::{FileField, Form, Upload, Uploads};
 use crate::http::operation::Arrival;
-use crate::ids::{FileId, ProjectId, UserId};
+use crate::ids::{FileId, ProjectId, SpaceId, UserId};
 use crate::images::{MissingKey, Options};
 use crate::time::Timestamp;
 
@@ -55,6 +55,30 @@ pub struct PictureFaults {
     pub uploads: UploadFaults,
 }
 
+/// Whom or what a picture shows. A user owns theirs; those of a space belong to it, whoever sent
+/// them.
+#[derive(Debug, Clone, Copy)]
+pub enum Portrayed {
+    User(UserId),
+    Space(SpaceId),
+}
+
+impl Portrayed {
+    fn holder(self) -> Holder {
+        match self {
+            Portrayed::User(_) => Holder::None,
+            Portrayed::Space(id) => Holder::Space(id),
+        }
+    }
+
+    fn owner(self) -> Option<UserId> {
+        match self {
+            Portrayed::User(id) => Some(id),
+            Portrayed::Space(_) => None,
+        }
+    }
+}
+
 /// The pictures of a form, with their options as they were sent.
 #[derive(Debug)]
 pub struct Pictures {
@@ -86,17 +110,17 @@ impl Pictures {
         self.avatar.is_none() && self.banner.is_none()
     }
 
-    /// Works on them and stores them for their user.
+    /// Works on them and stores them for whom or what they show.
     pub async fn prepare(
         self,
         app: &App,
         project: ProjectId,
-        owner: UserId,
+        of: Portrayed,
         faults: &PictureFaults,
         now: Timestamp,
     ) -> Result<StoredPictures> {
-        let avatar = self.avatar.map(|one| one.wanted(owner, "avatars", faults)).transpose()?;
-        let banner = self.banner.map(|one| one.wanted(owner, "banners", faults)).transpose()?;
+        let avatar = self.avatar.map(|one| one.wanted(of, "avatars", faults)).transpose()?;
+        let banner = self.banner.map(|one| one.wanted(of, "banners", faults)).transpose()?;
         let mut stored = StoredPictures::default();
         if let Some(wanted) = avatar {
             stored.avatar = uploads::prepare(app, project, wanted, now).await?;
@@ -110,7 +134,7 @@ impl Pictures {
 }
 
 impl Picture {
-    fn wanted(self, owner: UserId, folder: &str, faults: &PictureFaults) -> Result<Wanted> {
+    fn wanted(self, of: Portrayed, folder: &str, faults: &PictureFaults) -> Result<Wanted> {
         let missing = faults.missing_options;
         let refused = || missing.about_upload(missing.message);
         let options = self.options.as_object().filter(|options| options.contains_key("mode"));
@@ -124,8 +148,8 @@ impl Picture {
         let options = Options::parse(options, MissingKey::NoVariants);
         let options = options.map_err(|why| invalid.because(why))?;
         Ok(Wanted {
-            holder: Holder::None,
-            owner: Some(owner),
+            holder: of.holder(),
+            owner: of.owner(),
             images: Some(Images { uploads: vec![self.upload], options, under }),
             files: None,
             position: 0,
@@ -145,6 +169,14 @@ pub struct StoredPictures {
 impl StoredPictures {
     pub fn has_avatar(&self) -> bool {
         !self.avatar.rows().is_empty()
+    }
+
+    pub fn avatar(&self) -> Option<FileId> {
+        self.avatar.rows().first().map(|row| row.id)
+    }
+
+    pub fn banner(&self) -> Option<FileId> {
+        self.banner.rows().first().map(|row| row.id)
     }
 
     /// Puts them on the profile in place of those that are there.
@@ -176,26 +208,22 @@ impl StoredPictures {
     }
 }
 
-/// Deletes the pictures that a profile shows no longer.
+/// Deletes the pictures that are shown no longer.
 pub fn remove_replaced(
     tx: &Tx<'_>,
     project: ProjectId,
-    before: &UserRow,
-    after: &UserRow,
+    before: [Option<FileId>; 2],
+    after: [Option<FileId>; 2],
     now: Timestamp,
 ) -> Result<()> {
-    let shown = [after.avatar_file_id, after.banner_file_id];
-    let replaced: Vec<FileId> = [before.avatar_file_id, before.banner_file_id]
-        .into_iter()
-        .filter(|file| !shown.contains(file))
-        .flatten()
-        .collect();
+    let replaced = before.into_iter().filter(|file| !after.contains(file));
+    let replaced: Vec<FileId> = replaced.flatten().collect();
     removal::delete(tx, project, &replaced, now)
 }
 
 /// Avatar and banner of a user, as they are shown.
 pub fn load(c: &Conn<'_>, links: &Links, user: &UserRow) -> Result<[Option<File>; 2]> {
-    let wanted = [user.avatar_file_id, user.banner_file_id];
+    let wanted = user.picture_ids();
     let ids: Vec<FileId> = wanted.into_iter().flatten().collect();
     let rows = store::find_all(c, links.project, &ids)?;
     let find = |id: Option<FileId>| {

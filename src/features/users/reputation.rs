@@ -16,20 +16,28 @@ use crate::ids::{ProjectId, SpaceId, UserId};
 /// The bucket of what belongs to no space.
 const GENERAL: SpaceId = SpaceId(Uuid::nil());
 
+/// Which points of a user are added up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sum {
+    bucket: SpaceId,
+    /// With those of all spaces below it.
+    with_below: bool,
+}
+
 /// Whose points are shown beside a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bucket {
-    Of(SpaceId),
+    Of(Sum),
     /// The space of whatever the user is shown with.
     Context,
 }
 
 impl Bucket {
-    /// The bucket to look into for something in this space.
-    pub fn of(self, space: Option<SpaceId>) -> SpaceId {
+    /// What is shown for something in this space.
+    pub fn of(self, space: Option<SpaceId>) -> Sum {
         match self {
-            Bucket::Of(bucket) => bucket,
-            Bucket::Context => space.unwrap_or(GENERAL),
+            Bucket::Of(sum) => sum,
+            Bucket::Context => Sum { bucket: space.unwrap_or(GENERAL), with_below: false },
         }
     }
 }
@@ -60,13 +68,13 @@ struct AsJson {
 
 impl ReputationQuery {
     /// The bucket that is asked for, on operations where no space is at hand as context.
-    pub fn bucket(&self, project: &Project, invalid: Fault) -> Result<Option<SpaceId>> {
+    pub fn bucket(&self, project: &Project, invalid: Fault) -> Result<Option<Sum>> {
         match self.asked(invalid)? {
             Some((id, true)) if id == "none" => Err(invalid.because("descendants need a space id")),
             Some((id, _)) if id == "context" => {
                 Err(invalid.because("there is no space as context"))
             }
-            Some((id, _)) => resolve(&id, project, invalid).map(|bucket| Some(bucket.of(None))),
+            Some(asked) => resolve(&asked, project, invalid).map(|bucket| Some(bucket.of(None))),
             None => Ok(None),
         }
     }
@@ -77,7 +85,7 @@ impl ReputationQuery {
             Some((id, true)) if id == "context" => {
                 Err(invalid.because("descendants need a space id"))
             }
-            Some((id, _)) => resolve(&id, project, invalid).map(Some),
+            Some(asked) => resolve(&asked, project, invalid).map(Some),
             None => Ok(None),
         }
     }
@@ -98,32 +106,45 @@ impl ReputationQuery {
     }
 }
 
-fn resolve(id: &str, project: &Project, invalid: Fault) -> Result<Bucket> {
-    let bucket = match id {
-        "none" => Bucket::Of(GENERAL),
+fn resolve((id, with_below): &(String, bool), project: &Project, invalid: Fault) -> Result<Bucket> {
+    let bucket = match id.as_str() {
+        "none" => Bucket::Of(Sum { bucket: GENERAL, with_below: false }),
         "context" => Bucket::Context,
-        // Spaces have no children yet, so the sum over descendants is the space's own.
-        other => Bucket::Of(other.parse().map_err(|_| {
-            invalid.because("spaceReputationId must be a space id, `none` or `context`")
-        })?),
+        other => {
+            let wrong =
+                |_| invalid.because("spaceReputationId must be a space id, `none` or `context`");
+            Bucket::Of(Sum { bucket: other.parse().map_err(wrong)?, with_below: *with_below })
+        }
     };
     project.require(Bundle::Reputation)?;
     Ok(bucket)
 }
 
-/// A user that is shown, the bucket to look into, and where its points go.
-pub type Shown<'a> = (UserId, SpaceId, &'a mut Option<i64>);
+/// A user that is shown, what is to be added up, and where the sum goes.
+pub type Shown<'a> = (UserId, Sum, &'a mut Option<i64>);
 
 /// Fills in points; zero where there is no bucket.
 pub fn add_points(c: &Conn<'_>, project: ProjectId, shown: Vec<Shown<'_>>) -> Result<()> {
     let users: Vec<UserId> = shown.iter().map(|(user, _, _)| *user).collect();
-    let buckets: Vec<SpaceId> = shown.iter().map(|(_, bucket, _)| *bucket).collect();
+    let asked = |with_below: bool| -> Vec<SpaceId> {
+        let asked = shown.iter().filter(|(_, sum, _)| sum.with_below == with_below);
+        asked.map(|(_, sum, _)| sum.bucket).collect()
+    };
+    let (buckets, roots) = (asked(false), asked(true));
     let points = store::points(c, project, &users, &buckets)?;
-    for (user, bucket, field) in shown {
-        let found = points.iter().find(|(id, space, _)| (*id, *space) == (user, bucket));
+    let below = store::points_below(c, project, &users, &roots)?;
+    for (user, sum, field) in shown {
+        let points = if sum.with_below { &below } else { &points };
+        let found = points.iter().find(|(id, space, _)| (*id, *space) == (user, sum.bucket));
         *field = Some(found.map_or(0, |(_, _, points)| *points));
     }
     Ok(())
+}
+
+/// Lets some of the points that were earned in a deleted space count in general, so that nobody
+/// loses any; how many users they were.
+pub fn dissolve(tx: &Tx<'_>, project: ProjectId, space: SpaceId, most: i64) -> Result<usize> {
+    store::move_points(tx, project, space, GENERAL, most)
 }
 
 /// Changes a user's reputation for something they did, or that was done to what they made. Without

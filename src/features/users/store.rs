@@ -82,9 +82,17 @@ macro_rules! select_user {
     };
 }
 
+impl UserRow {
+    /// Avatar and banner.
+    pub fn picture_ids(&self) -> [Option<FileId>; 2] {
+        [self.avatar_file_id, self.banner_file_id]
+    }
+}
+
 db::statements! {
     query FIND -> UserRow = select_user!("AND id = $2");
     query FIND_FOR_UPDATE -> UserRow = select_user!("AND id = $2 {for_update}");
+    query KEEP -> UserId = "SELECT id FROM users WHERE project_id = $1 AND id = $2 {for_key_share}";
     query FIND_ALL -> UserRow = select_user!("AND id {any}($2)");
     query FIND_BY_EMAIL -> UserRow = select_user!("AND email = $2");
     query FIND_BY_FOREIGN_ID -> UserRow = select_user!("AND foreign_id = $2");
@@ -130,6 +138,19 @@ db::statements! {
     query POINTS -> (UserId, SpaceId, i64) =
         "SELECT user_id, space_id, points FROM reputation_buckets
          WHERE project_id = $1 AND user_id {any}($2) AND space_id {any}($3)";
+    query POINTS_BELOW -> (UserId, SpaceId, i64) =
+        "SELECT b.user_id, l.ancestor_id, CAST(sum(b.points) AS {int}) FROM reputation_buckets b
+            JOIN space_lines l ON l.project_id = b.project_id AND l.space_id = b.space_id
+         WHERE b.project_id = $1 AND b.user_id {any}($2) AND l.ancestor_id {any}($3)
+         GROUP BY b.user_id, l.ancestor_id";
+    query EARNERS -> UserId =
+        "SELECT u.id FROM users u WHERE u.project_id = $1 AND u.id IN
+            (SELECT b.user_id FROM reputation_buckets b
+             WHERE b.project_id = $1 AND b.space_id = $2 ORDER BY b.user_id LIMIT $3)
+         ORDER BY u.id {for_no_key_update}";
+    command EMPTY_BUCKETS -> (UserId, i64) =
+        "DELETE FROM reputation_buckets WHERE project_id = $1 AND space_id = $2 AND user_id {any}($3)
+         RETURNING user_id, points";
     command ADD_POINTS =
         "INSERT INTO reputation_buckets (project_id, user_id, space_id, points)
          SELECT project_id, id, CAST($3 AS {uuid}), CAST($4 AS {int}) FROM users
@@ -150,6 +171,11 @@ pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[UserId]) -> Result<Vec<
         return Ok(Vec::new());
     }
     Ok(c.all(&FIND_ALL, args![project, UserId::list(ids)])?)
+}
+
+/// Kept from being deleted until the transaction ends; false if there is no such user.
+pub fn keep(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<bool> {
+    Ok(tx.opt(&KEEP, args![project, user])?.is_some())
 }
 
 pub fn find_for_update(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<Option<UserRow>> {
@@ -342,7 +368,38 @@ pub fn points(
     users: &[UserId],
     buckets: &[SpaceId],
 ) -> Result<Vec<(UserId, SpaceId, i64)>> {
+    if buckets.is_empty() {
+        return Ok(Vec::new());
+    }
     Ok(c.all(&POINTS, args![project, UserId::list(users), SpaceId::list(buckets)])?)
+}
+
+/// The same, with the points of all spaces below each.
+pub fn points_below(
+    c: &Conn<'_>,
+    project: ProjectId,
+    users: &[UserId],
+    roots: &[SpaceId],
+) -> Result<Vec<(UserId, SpaceId, i64)>> {
+    if roots.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(c.all(&POINTS_BELOW, args![project, UserId::list(users), SpaceId::list(roots)])?)
+}
+
+/// Moves points of some users from one bucket to another; of how many.
+pub fn move_points(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    from: SpaceId,
+    to: SpaceId,
+    most: i64,
+) -> Result<usize> {
+    let users = tx.all(&EARNERS, args![project, from, most])?;
+    for (user, points) in tx.all(&EMPTY_BUCKETS, args![project, from, UserId::list(&users)])? {
+        tx.later(&ADD_POINTS, args![project, user, to, points])?;
+    }
+    Ok(users.len())
 }
 
 /// Changes a user's points in a bucket and their reputation, which is the sum over all buckets.

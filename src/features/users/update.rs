@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::features::auth::session::auth_user;
 use crate::features::users::fetch::UserPath;
 use crate::features::users::model::AuthUser;
-use crate::features::users::pictures::{Pictures, remove_replaced};
+use crate::features::users::pictures::{Pictures, Portrayed, remove_replaced};
 use crate::features::users::rules::{Avatar, Bio, Location, Metadata, Name, Username};
 use crate::features::users::store::{self, UserRow};
 use crate::features::users::{MISSING_DATA, NOT_AUTHORIZED, NOT_FOUND, PICTURES};
@@ -94,7 +94,8 @@ pub(super) async fn update_user(
         UserOrKey::Key(_) => true,
     };
     let (app, project, now) = (&call.app, call.project.clone(), call.now);
-    let pictures = pictures.prepare(app, project.id, path.user_id, &PICTURES, now).await?;
+    let of = Portrayed::User(path.user_id);
+    let pictures = pictures.prepare(app, project.id, of, &PICTURES, now).await?;
     if pictures.has_avatar() {
         update.avatar = Patch::Absent;
     }
@@ -108,7 +109,7 @@ pub(super) async fn update_user(
         if row != found {
             row.updated_at = now;
             store::update_profile(tx, project.id, &row)?;
-            remove_replaced(tx, project.id, &found, &row, now)?;
+            remove_replaced(tx, project.id, found.picture_ids(), row.picture_ids(), now)?;
         }
         let user = auth_user(tx, &project, &links, &row, now)?;
         if by_key { user.with_secure_metadata(&row) } else { Ok(user) }

@@ -11,8 +11,10 @@ use crate::features::comments::model::Comment;
 use crate::features::comments::show::View;
 use crate::features::comments::store;
 use crate::features::comments::visibility::is_open;
+use crate::features::entities::visibility::Eyes;
+use crate::features::spaces::access::{self, Reader};
 use crate::http::page::{Page, Paged};
-use crate::ids::{CommentId, EntityId, ProjectId, UserId};
+use crate::ids::{CommentId, EntityId, ProjectId, SpaceId, UserId};
 
 /// Beyond so many skipped rows a list may keep a thread busy.
 const QUICK_OFFSET: i64 = 5_000;
@@ -43,6 +45,7 @@ db::row! {
         entity_id: EntityId,
         is_listed: bool,
         user_id: Option<UserId>,
+        space_id: Option<SpaceId>,
         answered_id: Option<UserId>,
         all: i64,
         top: i64,
@@ -51,11 +54,11 @@ db::row! {
 
 db::statements! {
     query ENTITY -> PlaceRow =
-        "SELECT e.id AS entity_id, e.is_listed, e.user_id, NULL AS answered_id, e.comments_count AS \"all\",
+        "SELECT e.id AS entity_id, e.is_listed, e.user_id, e.space_id, NULL AS answered_id, e.comments_count AS \"all\",
             e.top_comments_count AS top
          FROM entities e WHERE e.project_id = $1 AND e.id = $2 AND e.deleted_at IS NULL";
     query COMMENT -> PlaceRow =
-        "SELECT e.id AS entity_id, e.is_listed, e.user_id, p.user_id AS answered_id, p.answers_count AS \"all\",
+        "SELECT e.id AS entity_id, e.is_listed, e.user_id, e.space_id, p.user_id AS answered_id, p.answers_count AS \"all\",
             p.answers_count AS top
          FROM comments p JOIN entities e ON e.project_id = p.project_id AND e.id = p.entity_id
          WHERE p.project_id = $1 AND p.id = $2 AND e.deleted_at IS NULL";
@@ -150,7 +153,7 @@ impl Search {
             },
             None => None,
         };
-        let conditions = self.conditions(place.is_some(), &hidden);
+        let conditions = self.conditions(place.is_some(), &hidden, self.reader(view.eyes));
         let total = match &place {
             Some(place) if self.knows_total() => {
                 self.known_total(c, place)? - self.hidden_in(c, &hidden)?
@@ -166,8 +169,12 @@ impl Search {
         Ok(page.of(view.comments(c, rows)?, total))
     }
 
-    /// Whether those who wrote the entity, and the comment whose answers are listed, are met.
+    /// Whether the space may be read, and those who wrote the entity, and the comment whose answers
+    /// are listed, are met.
     fn is_met(&self, c: &Conn<'_>, view: &View, place: &PlaceRow, hidden: &Hidden) -> Result<bool> {
+        if !access::may_read(c, self.project, place.space_id, place.user_id, view.eyes)? {
+            return Ok(false);
+        }
         for author in [place.user_id, place.answered_id].into_iter().flatten() {
             if hidden.holds(c, &view.project, author)? {
                 return Ok(false);
@@ -188,7 +195,13 @@ impl Search {
         Ok(c.all(&Query::<CommentId>::built("comments::list::page", text), &conditions.args)?)
     }
 
-    fn conditions(&self, has_place: bool, hidden: &Hidden) -> Conditions {
+    /// An author reads their own wherever they are.
+    fn reader(&self, eyes: Eyes) -> Reader {
+        let is_own = self.author.is_some() && self.author == eyes.viewer();
+        if is_own { Reader::AUTHOR } else { eyes.into() }
+    }
+
+    fn conditions(&self, has_place: bool, hidden: &Hidden, reader: Reader) -> Conditions {
         let mut conditions = Conditions {
             texts: Vec::new(),
             args: vec![self.project.into()],
@@ -209,6 +222,11 @@ impl Search {
         }
         if !has_place {
             conditions.texts.push("e.is_listed".to_owned());
+            let member = reader.member().map(|user| {
+                conditions.args.push(user.into());
+                format!("${}", conditions.args.len())
+            });
+            conditions.texts.push(reader.reads("e.space_id", &member.unwrap_or_default()));
         }
         if self.without_deleted || self.only_live {
             conditions.texts.push("c.user_deleted_at IS NULL".to_owned());
@@ -232,7 +250,7 @@ impl Search {
     /// user.
     fn hidden_in(&self, c: &Conn<'_>, hidden: &Hidden) -> Result<i64> {
         let Some(viewer) = hidden.viewer() else { return Ok(0) };
-        let mut all = self.conditions(true, &Hidden::default());
+        let mut all = self.conditions(true, &Hidden::default(), Reader::AUTHOR);
         all.args.push(viewer.into());
         let hidden = hidden.users(&format!("${}", all.args.len()));
         let text = format!(

@@ -16,11 +16,15 @@ use crate::features::entities::list::start::{self, Start};
 use crate::features::entities::model::Entity;
 use crate::features::entities::show::View;
 use crate::features::entities::{store, terms};
+use crate::features::spaces::access::Reader;
 use crate::http::input::Direction;
 use crate::http::page::{Page, Paged};
 use crate::ids::{EntityId, ProjectId, SpaceId, UserId};
 use crate::time::Timestamp;
 
+/// Its own flag, or that of its space.
+const NSFW: &str = "(e.nsfw OR COALESCE((SELECT s.nsfw_effective FROM spaces s
+    WHERE s.project_id = $1 AND s.id = e.space_id), FALSE))";
 /// A page that begins further back is found off the async workers.
 const DEEP: i64 = 1000;
 
@@ -37,6 +41,8 @@ pub struct Search {
     pub followed_by: Option<UserId>,
     /// Authors whom the viewer does not meet.
     pub hidden: Hidden,
+    /// Who reads, and so from which spaces.
+    pub reader: Reader,
     pub nsfw: Nsfw,
     pub filters: Filters,
 }
@@ -63,7 +69,8 @@ impl Search {
     /// The ids of the page, in order, and the size of the whole list.
     pub fn run(&self, c: &Conn<'_>, page: Page) -> Result<(Vec<EntityId>, i64)> {
         if let Some(scope) = self.known_scope() {
-            let total = counts::total(c, self.project, &scope)? - self.count_hidden(c)?;
+            let kept = counts::readable(c, self.project, &scope, self.reader)?;
+            let total = kept - self.count_hidden(c)?;
             if page.offset() >= total {
                 return Ok((Vec::new(), total));
             }
@@ -139,7 +146,7 @@ impl Search {
             Shows::Drafts => "e.is_draft AND e.deleted_at IS NULL",
         });
         match &self.space {
-            Filed::Anywhere => {}
+            Filed::Anywhere => to.readable(self.reader),
             Filed::Nowhere => to.add("e.space_id IS NULL"),
             Filed::In(space) => {
                 let space = to.bind(*space);
@@ -170,8 +177,8 @@ impl Search {
         }
         match self.nsfw {
             Nsfw::All => {}
-            Nsfw::Exclude => to.add("NOT e.nsfw"),
-            Nsfw::Only => to.add("e.nsfw"),
+            Nsfw::Exclude => to.add(format!("NOT {NSFW}")),
+            Nsfw::Only => to.add(NSFW),
         }
         self.filter(&mut to, start, any_wide);
         to

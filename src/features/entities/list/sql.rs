@@ -10,6 +10,7 @@ use crate::features::entities::list::filters::{MetadataFilter, Near, Pair, TextF
 use crate::features::entities::list::start::Start;
 use crate::features::entities::rules::to_json;
 use crate::features::entities::terms;
+use crate::features::spaces::access::Reader;
 use crate::ids::{ProjectId, UserId};
 
 /// Metres of one degree of latitude.
@@ -145,6 +146,12 @@ impl Conditions {
             "(SELECT 1 FROM follows f WHERE f.project_id = $1 AND f.follower_id = {user}
                 AND f.followed_id = e.user_id) = 1"
         ));
+    }
+
+    /// Only what is in no space, or in one that the reader may read.
+    pub fn readable(&mut self, reader: Reader) {
+        let member = reader.member().map(|user| self.bind(user)).unwrap_or_default();
+        self.add(reader.reads("e.space_id", &member));
     }
 
     /// By nobody who is hidden from the viewer.

@@ -1,0 +1,202 @@
+//! Who may read what is in a space, and who may publish in it. The one place: whatever hangs on an
+//! entity or a comment asks here, and treats what may not be read as something that is not there.
+//!
+//! A single fetch asks [`may_read`], a new entity [`admit`], whoever is about to tell some users of
+//! something [`shut_out`]. A list adds [`Reader::reads`] to its conditions, and takes off its kept
+//! total what is in [`Reader::unreadable`]. It does not matter whether the project still has the
+//! bundle: what was private stays so.
+
+use db::{Conn, Query, Tx, Value, args};
+
+use crate::error::Result;
+use crate::features::entities::visibility::Eyes;
+use crate::features::projects::Project;
+use crate::features::spaces::permissions::{Permissions, Standing};
+use crate::features::spaces::rules::{Posting, Reading, Role, Status};
+use crate::features::spaces::store::{self, SpaceRow};
+use crate::features::spaces::{BANNED, POSTING_NOT_ALLOWED};
+use crate::ids::{ProjectId, SpaceId, UserId};
+
+db::row! {
+    /// The settings of a space and somebody's membership in it.
+    #[derive(Debug)]
+    struct AccessRow {
+        reading_permission: Reading,
+        posting_permission: Posting,
+        role: Option<Role>,
+        status: Option<Status>,
+    }
+}
+
+db::statements! {
+    query ACCESS -> AccessRow =
+        "SELECT s.reading_permission, s.posting_permission, m.role, m.status
+         FROM spaces s LEFT JOIN space_members m
+            ON m.project_id = s.project_id AND m.space_id = s.id AND m.user_id = $3
+         WHERE s.project_id = $1 AND s.id = $2 AND s.deleted_at IS NULL";
+    query SHUT_OUT -> UserId =
+        "SELECT u.id FROM users u
+            JOIN spaces s ON s.project_id = u.project_id AND s.id = $2
+            LEFT JOIN space_members m
+                ON m.project_id = s.project_id AND m.space_id = s.id AND m.user_id = u.id
+         WHERE u.project_id = $1 AND u.id {any}($3)
+            AND CASE m.status WHEN 'active' THEN FALSE WHEN 'banned' THEN TRUE ELSE NOT s.is_open END";
+}
+
+/// What these eyes may do in a space; none if there is no such space.
+pub fn permissions(
+    c: &Conn<'_>,
+    project: ProjectId,
+    space: SpaceId,
+    eyes: Eyes,
+) -> Result<Option<Permissions>> {
+    let user = if eyes.is_key() { None } else { eyes.viewer() };
+    let found = c.opt(&ACCESS, args![project, space, user])?;
+    Ok(found.map(|row| {
+        let AccessRow { reading_permission, posting_permission, role, status } = row;
+        let standing = role.zip(status).map(|(role, status)| Standing { role, status });
+        match eyes.is_key() {
+            true => Permissions::KEY,
+            false => Permissions::new(reading_permission, posting_permission, standing),
+        }
+    }))
+}
+
+/// Whether these eyes may read what somebody wrote in the space. What is in none is free to read,
+/// and what one wrote oneself one may read wherever it is.
+pub fn may_read(
+    c: &Conn<'_>,
+    project: ProjectId,
+    space: Option<SpaceId>,
+    author: Option<UserId>,
+    eyes: Eyes,
+) -> Result<bool> {
+    let Some(space) = space else { return Ok(true) };
+    let is_own = author.is_some() && author == eyes.viewer();
+    let allowed = permissions(c, project, space, eyes)?;
+    Ok(allowed.is_some_and(|allowed| allowed.can_read || is_own))
+}
+
+/// The space that an entity is published in, kept as it is until the transaction ends; none if
+/// there is none. Refuses whom the space does not let publish.
+pub fn admit(
+    tx: &Tx<'_>,
+    project: &Project,
+    space: SpaceId,
+    eyes: Eyes,
+) -> Result<Option<SpaceRow>> {
+    let Some(row) = store::keep(tx, project.id, space)? else { return Ok(None) };
+    if eyes.is_key() {
+        return Ok(Some(row));
+    }
+    let member = match eyes.viewer() {
+        Some(user) => store::standing(tx, project.id, space, user)?,
+        None => None,
+    };
+    if member.is_some_and(|member| member.status == Status::Banned) {
+        return Err(BANNED.into());
+    }
+    let allowed = Permissions::new(row.reading_permission, row.posting_permission, member);
+    if allowed.can_post { Ok(Some(row)) } else { Err(POSTING_NOT_ALLOWED.into()) }
+}
+
+/// Those of the spaces that these eyes may read.
+pub fn readable(
+    c: &Conn<'_>,
+    project: ProjectId,
+    mut spaces: Vec<SpaceId>,
+    eyes: Eyes,
+) -> Result<Vec<SpaceId>> {
+    spaces.sort_unstable();
+    spaces.dedup();
+    if spaces.is_empty() {
+        return Ok(spaces);
+    }
+    let reader = Reader::from(eyes);
+    let text = format!(
+        "SELECT s.id FROM spaces s WHERE s.project_id = $1 AND s.id {{any}}($2) AND {}",
+        reader.opens("$3")
+    );
+    let mut args = vec![project.into(), SpaceId::list(&spaces)];
+    args.extend(reader.member().map(Value::from));
+    Ok(c.all(&Query::<SpaceId>::built("spaces::access::readable", text), &args)?)
+}
+
+/// Those of the users who may not read what is in the space.
+pub fn shut_out(
+    c: &Conn<'_>,
+    project: ProjectId,
+    space: Option<SpaceId>,
+    users: &[UserId],
+) -> Result<Vec<UserId>> {
+    match space {
+        Some(space) if !users.is_empty() => {
+            Ok(c.all(&SHUT_OUT, args![project, space, UserId::list(users)])?)
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// Somebody who reads lists, as SQL tells what they may read. `$1` is always the project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reader(Eyes);
+
+impl From<Eyes> for Reader {
+    fn from(eyes: Eyes) -> Self {
+        Reader(eyes)
+    }
+}
+
+impl Reader {
+    /// Somebody who looks at what they wrote themselves.
+    pub const AUTHOR: Reader = Reader(Eyes::Key);
+
+    /// The user whose memberships count: an argument of the texts below, if there is one.
+    pub fn member(self) -> Option<UserId> {
+        match self.0 {
+            Eyes::User(user) => Some(user),
+            Eyes::Key | Eyes::KeyAs(_) | Eyes::Nobody => None,
+        }
+    }
+
+    /// The condition that the space in a column may be read; what is in no space may. `member` is
+    /// the place of the argument.
+    pub fn reads(self, column: &str, member: &str) -> String {
+        let condition = self.opens(member);
+        format!(
+            "({column} IS NULL OR COALESCE((SELECT {condition} FROM spaces s
+                WHERE s.project_id = $1 AND s.id = {column}), FALSE))"
+        )
+    }
+
+    /// The condition that the space `s` may be read.
+    fn opens(self, member: &str) -> String {
+        match self.0 {
+            Eyes::Key | Eyes::KeyAs(_) => "s.deleted_at IS NULL".to_owned(),
+            Eyes::Nobody => "s.is_open".to_owned(),
+            Eyes::User(_) => format!(
+                "CASE (SELECT m.status FROM space_members m
+                    WHERE m.project_id = $1 AND m.space_id = s.id AND m.user_id = {member})
+                 WHEN 'active' THEN s.deleted_at IS NULL WHEN 'banned' THEN FALSE
+                 ELSE s.is_open END"
+            ),
+        }
+    }
+
+    /// A query for the `space_id` of every space that may not be read.
+    pub fn unreadable(self, member: &str) -> String {
+        let shut = "SELECT s.id AS space_id FROM spaces s WHERE s.project_id = $1";
+        match self.0 {
+            Eyes::Key | Eyes::KeyAs(_) => format!("{shut} AND s.deleted_at IS NOT NULL"),
+            Eyes::Nobody => format!("{shut} AND NOT s.is_open"),
+            Eyes::User(_) => format!(
+                "{shut} AND NOT s.is_open AND NOT {}
+                 UNION ALL SELECT m.space_id FROM space_members m
+                    JOIN spaces s ON s.project_id = m.project_id AND s.id = m.space_id
+                 WHERE m.project_id = $1 AND m.user_id = {member} AND m.status = 'banned'
+                    AND s.is_open",
+                self.opens(member)
+            ),
+        }
+    }
+}

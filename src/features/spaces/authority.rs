@@ -1,0 +1,139 @@
+//! Who may change what in a space: its creator, its admins, its moderators, and the holder of a key.
+
+use db::Tx;
+
+use crate::auth::caller::ActorOrKey;
+use crate::error::Result;
+use crate::features::spaces::members::store::{self as members, MemberRow};
+use crate::features::spaces::permissions::Standing;
+use crate::features::spaces::rules::{Role, Status};
+use crate::features::spaces::store::{self, SpaceRow};
+use crate::features::spaces::{
+    ADMIN_REQUIRED, CREATOR_REQUIRED, INSUFFICIENT_PERMISSIONS, LAST_ADMIN, MODERATOR_REQUIRED,
+    NOT_FOUND,
+};
+use crate::ids::{ProjectId, SpaceId, UserId};
+
+/// Whoever has more may do all that those with less may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Authority {
+    None,
+    Moderator,
+    Admin,
+    Creator,
+    Key,
+}
+
+impl Authority {
+    /// Of a user. A creator stays one without a membership, but not while banned.
+    pub fn of(space: &SpaceRow, user: UserId, standing: Option<Standing>) -> Self {
+        let status = standing.map(|standing| standing.status);
+        let role =
+            standing.filter(|_| status == Some(Status::Active)).map(|standing| standing.role);
+        if space.user_id == Some(user) && status != Some(Status::Banned) {
+            return Authority::Creator;
+        }
+        match role {
+            Some(Role::Admin) => Authority::Admin,
+            Some(Role::Moderator) => Authority::Moderator,
+            Some(Role::Member) | None => Authority::None,
+        }
+    }
+
+    pub fn require(self, least: Authority) -> Result<()> {
+        if self >= least {
+            return Ok(());
+        }
+        Err(match least {
+            Authority::None | Authority::Moderator => MODERATOR_REQUIRED,
+            Authority::Admin => ADMIN_REQUIRED,
+            Authority::Creator | Authority::Key => CREATOR_REQUIRED,
+        }
+        .into())
+    }
+
+    /// Whether this member of the space may be banned by them.
+    pub fn may_ban(self, space: &SpaceRow, by: Option<UserId>, target: &MemberRow) -> Result<()> {
+        let is_staff = target.role != Role::Member;
+        if by == Some(target.user_id) || (is_staff && self < Authority::Admin) {
+            return Err(INSUFFICIENT_PERMISSIONS.into());
+        }
+        let is_creator = space.user_id == Some(target.user_id);
+        if (target.role == Role::Admin || is_creator) && self < Authority::Creator {
+            return Err(CREATOR_REQUIRED.into());
+        }
+        Ok(())
+    }
+
+    pub fn may_unban(self, target: &MemberRow) -> Result<()> {
+        if target.role != Role::Member && self < Authority::Admin {
+            return Err(INSUFFICIENT_PERMISSIONS.into());
+        }
+        Ok(())
+    }
+}
+
+/// A space that is held by somebody who may change it.
+#[derive(Debug)]
+pub struct Held {
+    pub space: SpaceRow,
+    pub authority: Authority,
+    /// To whom the change is put down: nobody if the project itself does it, with a key.
+    pub by: Option<UserId>,
+}
+
+/// Holds the space for a change that needs so much authority.
+pub fn hold(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: SpaceId,
+    caller: ActorOrKey,
+    least: Authority,
+) -> Result<Held> {
+    let space = store::hold(tx, project, id)?.ok_or(NOT_FOUND)?;
+    let authority = authority(tx, project, &space, caller)?;
+    authority.require(least)?;
+    Ok(Held { space, authority, by: caller.user() })
+}
+
+pub fn authority(
+    c: &db::Conn<'_>,
+    project: ProjectId,
+    space: &SpaceRow,
+    caller: ActorOrKey,
+) -> Result<Authority> {
+    match caller {
+        ActorOrKey::Key { .. } => Ok(Authority::Key),
+        ActorOrKey::User(user) => {
+            Ok(Authority::of(space, user, store::standing(c, project, space.id, user)?))
+        }
+    }
+}
+
+/// A query for the ids of all spaces that the user in this place moderates; `$1` is the project.
+pub fn moderated_by(user: &str) -> String {
+    format!(
+        "SELECT s.id FROM space_members m CROSS JOIN spaces s
+         WHERE m.project_id = $1 AND m.user_id = {user} AND m.status = 'active' AND m.rank < 2
+            AND s.project_id = $1 AND s.id = m.space_id AND s.deleted_at IS NULL
+         UNION SELECT s.id FROM spaces s
+         WHERE s.project_id = $1 AND s.user_id = {user} AND s.deleted_at IS NULL
+            AND COALESCE((SELECT m.status FROM space_members m WHERE m.project_id = $1
+                AND m.space_id = s.id AND m.user_id = {user}), '') <> 'banned'"
+    )
+}
+
+impl Held {
+    /// Refuses to lose the only active admin.
+    pub fn keep_an_admin(
+        &self,
+        tx: &Tx<'_>,
+        project: ProjectId,
+        leaving: &MemberRow,
+    ) -> Result<()> {
+        if leaving.is_active_admin() && members::count_admins(tx, project, self.space.id)? < 2 {
+            return Err(LAST_ADMIN.into());
+        }
+        Ok(())
+    }
+}

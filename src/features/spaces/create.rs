@@ -1,0 +1,166 @@
+//! Create Space: a root by any user, a child by whoever is an admin of its parent. The team of the
+//! parent becomes the team of the child.
+
+use db::{Conn, JsonText, Tx};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::app::App;
+use crate::auth::caller::{Actor, Via};
+use crate::error::{Error, Result};
+use crate::features::entities::rules::{Metadata, to_json};
+use crate::features::spaces::authority::Authority;
+use crate::features::spaces::members::store::{self as members, MemberRow};
+use crate::features::spaces::model::Space;
+use crate::features::spaces::rules::{
+    DEEPEST, Description, Name, Posting, Reading, Role, Slug, Status, Visibility,
+};
+use crate::features::spaces::show::View;
+use crate::features::spaces::store::{self, SpaceRow};
+use crate::features::spaces::{
+    MAX_DEPTH_EXCEEDED, PARENT_ADMIN_REQUIRED, PARENT_NOT_FOUND, PICTURES, SLUG_TAKEN,
+};
+use crate::features::users;
+use crate::features::users::pictures::{Pictures, Portrayed};
+use crate::http::input::Body;
+use crate::http::operation::Call;
+use crate::http::reply::Created;
+use crate::ids::{MemberId, ProjectId, SpaceId, UserId, new_id};
+use crate::time::Timestamp;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct NewSpace {
+    name: Name,
+    slug: Option<Slug>,
+    description: Option<Description>,
+    reading_permission: Option<Reading>,
+    posting_permission: Option<Posting>,
+    visibility: Option<Visibility>,
+    require_join_approval: Option<bool>,
+    nsfw: Option<bool>,
+    metadata: Option<Metadata>,
+    parent_space_id: Option<SpaceId>,
+}
+
+impl NewSpace {
+    fn into_row(self, id: SpaceId, creator: UserId, now: Timestamp) -> SpaceRow {
+        let nsfw = self.nsfw == Some(true);
+        SpaceRow {
+            id,
+            slug: self.slug.and_then(Slug::into_option),
+            name: self.name.into_text(),
+            description: self.description.and_then(Description::into_option),
+            user_id: Some(creator),
+            avatar_file_id: None,
+            banner_file_id: None,
+            reading_permission: self.reading_permission.unwrap_or(Reading::Anyone),
+            posting_permission: self.posting_permission.unwrap_or(Posting::Members),
+            visibility: self.visibility.unwrap_or(Visibility::Public),
+            nsfw,
+            nsfw_effective: nsfw,
+            requires_approval: self.require_join_approval.unwrap_or(true),
+            parent_id: self.parent_space_id,
+            depth: 0,
+            metadata: JsonText(to_json(&self.metadata.unwrap_or_default())),
+            members_count: 0,
+            children_count: 0,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+}
+
+pub(super) async fn create_space(
+    call: Call<Actor>,
+    (Body(new), pictures): (Body<NewSpace>, Pictures),
+) -> Result<Created<Space>> {
+    let (app, project, actor, now) = (&call.app, call.project.clone(), call.caller.user, call.now);
+    let is_key = matches!(call.caller.via, Via::Key(_));
+    let id = SpaceId(new_id(now, &app.random));
+    let mut row = new.into_row(id, actor, now);
+    if !pictures.is_empty() {
+        // What will be refused is refused before any picture is worked on.
+        let (project, row) = (project.id, row.clone());
+        let fits = app.db.read(move |c| {
+            let parent = match row.parent_id {
+                Some(parent) => store::find(c, project, parent)?,
+                None => None,
+            };
+            permit(c, project, &row, parent.as_ref(), actor, is_key)
+        });
+        fits.await?;
+    }
+    let view = View::new(&call, Some(actor)).with_files(!pictures.is_empty());
+    let pictures = pictures.prepare(app, project.id, Portrayed::Space(id), &PICTURES, now).await?;
+    (row.avatar_file_id, row.banner_file_id) = (pictures.avatar(), pictures.banner());
+    let (stored, state) = (pictures.clone(), app.clone());
+    let created = app.db.write(move |tx| {
+        let row = add(tx, &state, project.id, row.clone(), actor, is_key)?;
+        stored.insert(tx, project.id)?;
+        view.space(tx, row)
+    });
+    pictures.settle(app, call.project.id, created.await, now).await.map(Created)
+}
+
+/// Whether such a space may be there. `parent`: the one that is named, if there is one.
+fn permit(
+    c: &Conn<'_>,
+    project: ProjectId,
+    row: &SpaceRow,
+    parent: Option<&SpaceRow>,
+    creator: UserId,
+    is_key: bool,
+) -> Result<()> {
+    if row.parent_id.is_some() {
+        let parent = parent.ok_or(PARENT_NOT_FOUND)?;
+        let standing = store::standing(c, project, parent.id, creator)?;
+        if !is_key && Authority::of(parent, creator, standing) < Authority::Admin {
+            return Err(PARENT_ADMIN_REQUIRED.into());
+        }
+        if parent.depth >= DEEPEST {
+            return Err(MAX_DEPTH_EXCEEDED.into());
+        }
+    }
+    match &row.slug {
+        Some(slug) if store::find_by_slug(c, project, slug)?.is_some() => Err(SLUG_TAKEN.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Stores a new space with its first members; as it is then.
+fn add(
+    tx: &Tx<'_>,
+    app: &App,
+    project: ProjectId,
+    mut row: SpaceRow,
+    creator: UserId,
+    is_key: bool,
+) -> Result<SpaceRow> {
+    let parent = match row.parent_id {
+        Some(parent) => store::hold_parent(tx, project, parent)?,
+        None => None,
+    };
+    permit(tx, project, &row, parent.as_ref(), creator, is_key)?;
+    if !users::store::keep(tx, project, creator)? {
+        return Err(users::NOT_FOUND.into());
+    }
+    let mut team = vec![(creator, Role::Admin)];
+    if let Some(parent) = &parent {
+        row.depth = parent.depth + 1;
+        row.nsfw_effective = row.nsfw || parent.nsfw_effective;
+        let others = members::team(tx, project, parent.id)?.into_iter();
+        let others = others.filter(|member| member.user_id != creator);
+        team.extend(others.map(|member| (member.user_id, member.role)));
+    }
+    store::insert(tx, project, &row).map_err(|error| error.on_unique("spaces_slug", SLUG_TAKEN))?;
+    for (user_id, role) in team {
+        let id = MemberId(new_id(row.created_at, &app.random));
+        let (space_id, joined_at, created_at) = (row.id, row.created_at, row.created_at);
+        let status = Status::Active;
+        let member = MemberRow { id, space_id, user_id, role, status, joined_at, created_at };
+        members::insert(tx, project, &member)?;
+        row.members_count += 1;
+    }
+    Ok::<_, Error>(row)
+}

@@ -1,0 +1,34 @@
+//! What becomes of spaces when a user is deleted: they leave them, and those they created stay, of
+//! nobody.
+
+use db::{Tx, args};
+
+use crate::error::Result;
+use crate::ids::{ProjectId, SpaceId, UserId};
+
+db::statements! {
+    query HOLD -> SpaceId =
+        "SELECT s.id FROM spaces s WHERE s.project_id = $1 AND s.id IN
+            (SELECT m.space_id FROM space_members m WHERE m.project_id = $1 AND m.user_id = $2
+             UNION SELECT o.id FROM spaces o WHERE o.project_id = $1 AND o.user_id = $2)
+         ORDER BY s.id {for_no_key_update}";
+    command UNCOUNT =
+        "UPDATE spaces SET members_count = members_count - 1 WHERE project_id = $1 AND id IN
+            (SELECT m.space_id FROM space_members m
+             WHERE m.project_id = $1 AND m.user_id = $2 AND m.status = 'active')";
+    command LEAVE = "DELETE FROM space_members WHERE project_id = $1 AND user_id = $2";
+    command DISOWN = "UPDATE spaces SET user_id = NULL WHERE project_id = $1 AND user_id = $2";
+}
+
+/// Holds every space that is about to change. To be called before the user is held: whoever joins
+/// holds the space first.
+pub fn hold(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
+    tx.all(&HOLD, args![project, user])?;
+    Ok(())
+}
+
+pub fn forget_user(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
+    tx.later(&UNCOUNT, args![project, user])?;
+    tx.later(&LEAVE, args![project, user])?;
+    Ok(tx.later(&DISOWN, args![project, user])?)
+}

@@ -1,0 +1,10 @@
+//! Lists of spaces: those to be come across, a user's own, and those that two users share.
+
+mod many;
+mod mine;
+pub mod mutual;
+pub mod order;
+
+pub(super) use many::fetch_spaces;
+pub(super) use mine::user_spaces;
+pub(super) use mutual::mutual_spaces;

@@ -1,0 +1,217 @@
+//! What the team of a space does with its members: approving, declining, banning, roles.
+
+use db::Tx;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::auth::caller::ActorOrKey;
+use crate::error::{Error, Result};
+use crate::features::spaces::authority::{self, Authority, Held};
+use crate::features::spaces::members::store::{self, Ban, MemberRow};
+use crate::features::spaces::members::{MemberPath, notices};
+use crate::features::spaces::moderation::Reason;
+use crate::features::spaces::rules::{Role, Status};
+use crate::features::spaces::{CREATOR_REQUIRED, MEMBERSHIP_NOT_FOUND, NOT_ACTIVE, NOT_PENDING};
+use crate::http::input::{Body, Path};
+use crate::http::operation::Call;
+use crate::http::reply::Json;
+use crate::ids::{MemberId, ProjectId, SpaceBanId, SpaceId, UserId, new_id};
+use crate::time::Timestamp;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::features::spaces) struct Changed<T> {
+    message: &'static str,
+    membership: T,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::features::spaces) struct SpaceMember {
+    id: MemberId,
+    project_id: ProjectId,
+    space_id: SpaceId,
+    user_id: UserId,
+    role: Role,
+    status: Status,
+    joined_at: Timestamp,
+    created_at: Timestamp,
+}
+
+impl SpaceMember {
+    fn new(project_id: ProjectId, row: MemberRow) -> Self {
+        let MemberRow { id, space_id, user_id, role, status, joined_at, created_at } = row;
+        SpaceMember { id, project_id, space_id, user_id, role, status, joined_at, created_at }
+    }
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::features::spaces) struct Approved {
+    id: MemberId,
+    status: Status,
+    joined_at: Timestamp,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::features::spaces) struct Declined {
+    id: MemberId,
+    status: Status,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::features::spaces) struct WithRole {
+    id: MemberId,
+    role: Role,
+    status: Status,
+    joined_at: Timestamp,
+    user_id: UserId,
+}
+
+/// The membership, in a space that is held.
+fn member(tx: &Tx<'_>, project: ProjectId, held: &Held, id: MemberId) -> Result<MemberRow> {
+    store::find_by_id(tx, project, held.space.id, id)?.ok_or(MEMBERSHIP_NOT_FOUND.into())
+}
+
+pub(in crate::features::spaces) async fn approve(
+    call: Call<ActorOrKey>,
+    Path(path): Path<MemberPath>,
+) -> Result<Json<Changed<Approved>>> {
+    let (app, project, caller, now) =
+        (call.app.clone(), call.project.clone(), call.caller, call.now);
+    let approved = call.app.db.write(move |tx| {
+        let held = authority::hold(tx, project.id, path.space_id, caller, Authority::Moderator)?;
+        let found = answered(tx, project.id, &held, path.member_id, Status::Active)?;
+        notices::approved(tx, &app, &project, &held.space, found.user_id, now)?;
+        Ok::<_, Error>(found)
+    });
+    let MemberRow { id, status, joined_at, .. } = approved.await?;
+    Ok(Json(Changed {
+        message: "Member approved.",
+        membership: Approved { id, status, joined_at },
+    }))
+}
+
+pub(in crate::features::spaces) async fn decline(
+    call: Call<ActorOrKey>,
+    Path(path): Path<MemberPath>,
+) -> Result<Json<Changed<Declined>>> {
+    let (project, caller) = (call.project.id, call.caller);
+    let declined = call.app.db.write(move |tx| {
+        let held = authority::hold(tx, project, path.space_id, caller, Authority::Moderator)?;
+        answered(tx, project, &held, path.member_id, Status::Rejected)
+    });
+    let MemberRow { id, status, .. } = declined.await?;
+    Ok(Json(Changed { message: "Member declined.", membership: Declined { id, status } }))
+}
+
+/// A request to join gets its answer.
+fn answered(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    held: &Held,
+    id: MemberId,
+    status: Status,
+) -> Result<MemberRow> {
+    let found = member(tx, project, held, id)?;
+    if found.status != Status::Pending {
+        return Err(NOT_PENDING.into());
+    }
+    let after = MemberRow { status, ..found.clone() };
+    store::update(tx, project, &found, &after)?;
+    Ok(after)
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub(in crate::features::spaces) struct BanBody {
+    /// Kept with the ban.
+    reason: Option<Reason>,
+}
+
+pub(in crate::features::spaces) async fn ban_member(
+    call: Call<ActorOrKey>,
+    (Path(path), Body(body)): (Path<MemberPath>, Body<BanBody>),
+) -> Result<Json<Changed<SpaceMember>>> {
+    let (project, caller, now) = (call.project.id, call.caller, call.now);
+    let id = SpaceBanId(new_id(now, &call.app.random));
+    let banned = call.app.db.write(move |tx| {
+        let held = authority::hold(tx, project, path.space_id, caller, Authority::Moderator)?;
+        let found = member(tx, project, &held, path.member_id)?;
+        let reason = body.reason.as_ref().map(|Reason(text)| text.as_str());
+        ban(tx, project, &held, found, &Ban { id, by: held.by, reason, report: None, at: now })
+    });
+    let membership = SpaceMember::new(project, banned.await?);
+    Ok(Json(Changed { message: "Member banned.", membership }))
+}
+
+/// Bans a member of a space that is held. One who is banned already stays so.
+pub fn ban(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    held: &Held,
+    found: MemberRow,
+    ban: &Ban<'_>,
+) -> Result<MemberRow> {
+    held.authority.may_ban(&held.space, held.by, &found)?;
+    if found.status == Status::Banned {
+        return Ok(found);
+    }
+    held.keep_an_admin(tx, project, &found)?;
+    let after = MemberRow { status: Status::Banned, ..found.clone() };
+    store::update(tx, project, &found, &after)?;
+    store::insert_ban(tx, project, &after, ban)?;
+    Ok(after)
+}
+
+pub(in crate::features::spaces) async fn unban_member(
+    call: Call<ActorOrKey>,
+    Path(path): Path<MemberPath>,
+) -> Result<Json<Changed<SpaceMember>>> {
+    let (project, caller) = (call.project.id, call.caller);
+    let unbanned = call.app.db.write(move |tx| {
+        let held = authority::hold(tx, project, path.space_id, caller, Authority::Moderator)?;
+        let found = member(tx, project, &held, path.member_id)?;
+        if found.status != Status::Banned {
+            return Err(MEMBERSHIP_NOT_FOUND.into());
+        }
+        held.authority.may_unban(&found)?;
+        let after = MemberRow { status: Status::Active, ..found.clone() };
+        store::delete_ban(tx, project, &found)?;
+        store::update(tx, project, &found, &after)?;
+        Ok::<_, Error>(after)
+    });
+    let membership = SpaceMember::new(project, unbanned.await?);
+    Ok(Json(Changed { message: "Member unbanned.", membership }))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(in crate::features::spaces) struct RoleBody {
+    role: Role,
+}
+
+pub(in crate::features::spaces) async fn update_role(
+    call: Call<ActorOrKey>,
+    (Path(path), Body(body)): (Path<MemberPath>, Body<RoleBody>),
+) -> Result<Json<Changed<WithRole>>> {
+    let (project, caller) = (call.project.id, call.caller);
+    let changed = call.app.db.write(move |tx| {
+        let held = authority::hold(tx, project, path.space_id, caller, Authority::Admin)?;
+        let found = member(tx, project, &held, path.member_id)?;
+        let is_creator = held.space.user_id == Some(found.user_id);
+        if is_creator && held.authority < Authority::Creator {
+            return Err(CREATOR_REQUIRED.into());
+        }
+        if found.status != Status::Active {
+            return Err(NOT_ACTIVE.into());
+        }
+        if body.role != Role::Admin {
+            held.keep_an_admin(tx, project, &found)?;
+        }
+        let after = MemberRow { role: body.role, ..found.clone() };
+        store::update(tx, project, &found, &after)?;
+        Ok::<_, Error>(after)
+    });
+    let MemberRow { id, role, status, joined_at, user_id, .. } = changed.await?;
+    let membership = WithRole { id, role, status, joined_at, user_id };
+    Ok(Json(Changed { message: "Role updated.", membership }))
+}

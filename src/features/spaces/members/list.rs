@@ -1,0 +1,182 @@
+//! List Members and List Team.
+
+use db::{Conn, Query as Statement, Value};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::auth::caller::{ActorOrKey, OptionalViewer};
+use crate::error::{Error, Result};
+use crate::features::blocks::filter::{self, Hidden};
+use crate::features::spaces::authority::{self, Authority};
+use crate::features::spaces::members::store::{self, MemberRow};
+use crate::features::spaces::rules::{Role, Status};
+use crate::features::spaces::store::{self as spaces, SpaceRow};
+use crate::features::spaces::{INVALID_QUERY, NOT_FOUND, SpacePath};
+use crate::features::storage::signed::Links;
+use crate::features::users::model::{self, User};
+use crate::features::users::reputation::{self, Bucket, ReputationQuery};
+use crate::http::input::{LenientPaging, Path, Query};
+use crate::http::operation::Call;
+use crate::http::page::{Page, Paged};
+use crate::http::reply::Json;
+use crate::ids::{MemberId, ProjectId};
+use crate::time::Timestamp;
+
+/// A page that begins further back is found off the async workers.
+const DEEP: i64 = 1000;
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::features::spaces) struct SpaceMemberWithUser {
+    membership_id: MemberId,
+    role: Role,
+    status: Status,
+    joined_at: Timestamp,
+    user: MemberUser,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct MemberUser {
+    #[serde(flatten)]
+    user: User,
+    /// The same as `name`.
+    display_name: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::features::spaces) struct Team {
+    data: Vec<SpaceMemberWithUser>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(in crate::features::spaces) struct MembersQuery {
+    /// `active` unless said otherwise; the others are for moderators.
+    status: Option<Status>,
+    role: Option<Role>,
+    #[serde(flatten)]
+    reputation: ReputationQuery,
+}
+
+pub(in crate::features::spaces) async fn members(
+    call: Call<OptionalViewer>,
+    (Path(path), LenientPaging(page), Query(query)): (
+        Path<SpacePath>,
+        LenientPaging,
+        Query<MembersQuery>,
+    ),
+) -> Result<Json<Paged<SpaceMemberWithUser>>> {
+    let bucket = query.reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
+    let (project, links, caller) = (call.project.clone(), call.links(), call.caller);
+    let list = List { status: query.status.unwrap_or(Status::Active), role: query.role };
+    let is_quick = list.is_counted() && page.offset() < DEEP;
+    let find = move |c: &Conn<'_>| {
+        let space = spaces::find(c, project.id, path.space_id)?.ok_or(NOT_FOUND)?;
+        if list.status != Status::Active {
+            let authority = match caller {
+                OptionalViewer::Anonymous => Authority::None,
+                OptionalViewer::Key(_) => Authority::Key,
+                OptionalViewer::User(user) => {
+                    authority::authority(c, project.id, &space, ActorOrKey::User(user))?
+                }
+            };
+            authority.require(Authority::Moderator)?;
+        }
+        let hidden = filter::hidden(c, &project, caller.user())?;
+        let (rows, total) = list.page(c, project.id, &space, &hidden, page)?;
+        Ok(page.of(show(c, &links, &space, rows, bucket)?, total))
+    };
+    let db = &call.app.db;
+    let found = if is_quick { db.read(find).await } else { db.read_slow(find).await };
+    found.map(Json)
+}
+
+pub(in crate::features::spaces) async fn team(
+    call: Call<OptionalViewer>,
+    (Path(path), Query(reputation)): (Path<SpacePath>, Query<ReputationQuery>),
+) -> Result<Json<Team>> {
+    let bucket = reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
+    let (project, links, viewer) = (call.project.clone(), call.links(), call.caller.user());
+    let found = call.app.db.read(move |c| {
+        let space = spaces::find(c, project.id, path.space_id)?.ok_or(NOT_FOUND)?;
+        let mut rows = store::team(c, project.id, space.id)?;
+        let users: Vec<_> = rows.iter().map(|row| row.user_id).collect();
+        let hidden = filter::among(c, &project, viewer, &users)?;
+        rows.retain(|row| !hidden.contains(&row.user_id));
+        Ok::<_, Error>(Team { data: show(c, &links, &space, rows, bucket)? })
+    });
+    found.await.map(Json)
+}
+
+fn show(
+    c: &Conn<'_>,
+    links: &Links,
+    space: &SpaceRow,
+    rows: Vec<MemberRow>,
+    bucket: Option<Bucket>,
+) -> Result<Vec<SpaceMemberWithUser>> {
+    let mut users = model::shown(c, links, rows.iter().map(|row| row.user_id).collect())?;
+    if let Some(bucket) = bucket {
+        let shown = users.values_mut().map(|user| user.points_in(bucket.of(Some(space.id))));
+        reputation::add_points(c, links.project, shown.collect())?;
+    }
+    let entry = |row: MemberRow| {
+        let user = users.remove(&row.user_id)?;
+        let user = MemberUser { display_name: user.name.clone(), user };
+        let MemberRow { id, role, status, joined_at, .. } = row;
+        Some(SpaceMemberWithUser { membership_id: id, role, status, joined_at, user })
+    };
+    Ok(rows.into_iter().filter_map(entry).collect())
+}
+
+/// Which members: admins first, then moderators, each by how long they have been there.
+#[derive(Debug, Clone, Copy)]
+struct List {
+    status: Status,
+    role: Option<Role>,
+}
+
+impl List {
+    /// Whether the space knows how many they are.
+    fn is_counted(self) -> bool {
+        self.status == Status::Active && self.role.is_none()
+    }
+
+    fn page(
+        self,
+        c: &Conn<'_>,
+        project: ProjectId,
+        space: &SpaceRow,
+        hidden: &Hidden,
+        page: Page,
+    ) -> Result<(Vec<MemberRow>, i64)> {
+        let mut args: Vec<Value<'_>> = vec![project.into(), space.id.into(), self.status.into()];
+        let mut conditions = "m.project_id = $1 AND m.space_id = $2 AND m.status = $3".to_owned();
+        if let Some(role) = self.role {
+            args.push(role.rank().into());
+            conditions = format!("{conditions} AND m.rank = ${}", args.len());
+        }
+        if let Some(viewer) = hidden.viewer() {
+            args.push(viewer.into());
+            let met = hidden.leaves("m.user_id", &format!("${}", args.len()));
+            conditions = format!("{conditions} AND {met}");
+        }
+        let total = if self.is_counted() && hidden.is_nobody() {
+            space.members_count
+        } else {
+            let text = format!("SELECT count(*) FROM space_members m WHERE {conditions}");
+            c.one(&Statement::<i64>::built("spaces::members::count", text), &args)?
+        };
+        if page.offset() >= total {
+            return Ok((Vec::new(), total));
+        }
+        let text = format!(
+            "SELECT m.id, m.space_id, m.user_id, m.role, m.status, m.joined_at, m.created_at
+             FROM space_members m WHERE {conditions}
+             ORDER BY m.rank, m.joined_at, m.id LIMIT {} OFFSET {}",
+            page.limit,
+            page.offset()
+        );
+        Ok((c.all(&Statement::built("spaces::members::page", text), &args)?, total))
+    }
+}

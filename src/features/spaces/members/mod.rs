@@ -1,0 +1,24 @@
+//! Who belongs to a space, in which role, and how that changes.
+
+pub mod change;
+pub(super) mod join;
+pub(super) mod list;
+mod notices;
+pub mod store;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{MemberId, SpaceId};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct MemberPath {
+    space_id: SpaceId,
+    member_id: MemberId,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Message {
+    message: &'static str,
+}

@@ -1,0 +1,41 @@
+//! What a user is told about their membership.
+
+use db::Tx;
+use serde_json::{Map, Value, json};
+
+use crate::app::App;
+use crate::error::Result;
+use crate::features::entities::rules::to_json;
+use crate::features::notifications::{self, Notification};
+use crate::features::projects::{Bundle, Project};
+use crate::features::spaces::store::SpaceRow;
+use crate::ids::{NotificationId, UserId, new_id, short_id};
+use crate::time::Timestamp;
+
+pub(super) fn approved(
+    tx: &Tx<'_>,
+    app: &App,
+    project: &Project,
+    space: &SpaceRow,
+    user: UserId,
+    now: Timestamp,
+) -> Result<()> {
+    if !project.has(Bundle::Notifications) {
+        return Ok(());
+    }
+    let keys = Map::from_iter([
+        ("spaceId".to_owned(), json!(space.id)),
+        ("spaceName".to_owned(), Value::from(space.name.clone())),
+        ("spaceShortId".to_owned(), short_id(space.id.0).into()),
+        ("spaceSlug".to_owned(), space.slug.clone().into()),
+        ("spaceAvatar".to_owned(), json!(space.avatar_file_id)),
+    ]);
+    let told = Notification {
+        id: NotificationId(new_id(now, &app.random)),
+        user,
+        kind: "space-membership-approved",
+        action: "open-space",
+        metadata: to_json(&keys).into(),
+    };
+    notifications::add(tx, project.id, now, &[told])
+}

@@ -1,0 +1,177 @@
+//! The SQL about memberships. They change while their space is held, and its count of members with
+//! them.
+
+use std::collections::HashSet;
+
+use db::{Conn, Tx, args};
+
+use crate::error::Result;
+use crate::features::spaces::permissions::Standing;
+use crate::features::spaces::rules::{Role, Status};
+use crate::features::spaces::store as spaces;
+use crate::ids::{MemberId, ProjectId, ReportId, SpaceBanId, SpaceId, UserId};
+use crate::time::Timestamp;
+
+db::row! {
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct MemberRow {
+        pub id: MemberId,
+        pub space_id: SpaceId,
+        pub user_id: UserId,
+        pub role: Role,
+        pub status: Status,
+        pub joined_at: Timestamp,
+        pub created_at: Timestamp,
+    }
+}
+
+impl MemberRow {
+    pub fn standing(&self) -> Standing {
+        Standing { role: self.role, status: self.status }
+    }
+
+    pub fn is_active_admin(&self) -> bool {
+        self.status == Status::Active && self.role == Role::Admin
+    }
+}
+
+/// Why somebody is banned.
+#[derive(Debug, Clone)]
+pub struct Ban<'a> {
+    pub id: SpaceBanId,
+    /// Nobody if the project itself did it, with a key.
+    pub by: Option<UserId>,
+    pub reason: Option<&'a str>,
+    pub report: Option<ReportId>,
+    pub at: Timestamp,
+}
+
+macro_rules! select_member {
+    ($rest:literal) => {
+        concat!(
+            "SELECT m.id, m.space_id, m.user_id, m.role, m.status, m.joined_at, m.created_at
+             FROM space_members m WHERE m.project_id = $1 ",
+            $rest
+        )
+    };
+}
+
+db::statements! {
+    query FIND -> MemberRow = select_member!("AND m.space_id = $2 AND m.user_id = $3");
+    query FIND_BY_ID -> MemberRow = select_member!("AND m.id = $2");
+    query FIND_ALL -> MemberRow = select_member!("AND m.id {any}($2)");
+    query TEAM -> MemberRow =
+        select_member!("AND m.space_id = $2 AND m.status = 'active' AND m.rank < 2
+            ORDER BY m.rank, m.joined_at, m.id");
+    query COUNT_ADMINS -> i64 =
+        "SELECT count(*) FROM space_members
+         WHERE project_id = $1 AND space_id = $2 AND status = 'active' AND rank = 0";
+    query JOINED -> SpaceId =
+        "SELECT space_id FROM space_members
+         WHERE project_id = $1 AND space_id {any}($2) AND user_id = $3 AND status = 'active'";
+    command INSERT =
+        "INSERT INTO space_members (project_id, space_id, user_id, id, role, rank, status, joined_at,
+            created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    command UPDATE =
+        "UPDATE space_members SET role = $4, rank = $5, status = $6, joined_at = $7
+         WHERE project_id = $1 AND space_id = $2 AND user_id = $3";
+    command DELETE =
+        "DELETE FROM space_members WHERE project_id = $1 AND space_id = $2 AND user_id = $3";
+    command INSERT_BAN =
+        "INSERT INTO space_bans (project_id, space_id, user_id, id, banned_by_id, reason, report_id,
+            created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)";
+    command DELETE_BAN =
+        "DELETE FROM space_bans WHERE project_id = $1 AND space_id = $2 AND user_id = $3";
+}
+
+pub fn find(
+    c: &Conn<'_>,
+    project: ProjectId,
+    space: SpaceId,
+    user: UserId,
+) -> Result<Option<MemberRow>> {
+    Ok(c.opt(&FIND, args![project, space, user])?)
+}
+
+/// A membership of this space and no other.
+pub fn find_by_id(
+    c: &Conn<'_>,
+    project: ProjectId,
+    space: SpaceId,
+    id: MemberId,
+) -> Result<Option<MemberRow>> {
+    Ok(c.opt(&FIND_BY_ID, args![project, id])?.filter(|row| row.space_id == space))
+}
+
+/// Those of the ids that are there, in no particular order.
+pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[MemberId]) -> Result<Vec<MemberRow>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(c.all(&FIND_ALL, args![project, MemberId::list(ids)])?)
+}
+
+/// Its active admins and moderators, in the order in which they are listed.
+pub fn team(c: &Conn<'_>, project: ProjectId, space: SpaceId) -> Result<Vec<MemberRow>> {
+    Ok(c.all(&TEAM, args![project, space])?)
+}
+
+pub fn count_admins(c: &Conn<'_>, project: ProjectId, space: SpaceId) -> Result<i64> {
+    Ok(c.one(&COUNT_ADMINS, args![project, space])?)
+}
+
+/// Those of the spaces that the user is an active member of.
+pub fn joined(
+    c: &Conn<'_>,
+    project: ProjectId,
+    user: UserId,
+    spaces: &[SpaceId],
+) -> Result<HashSet<SpaceId>> {
+    if spaces.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let joined = c.all(&JOINED, args![project, SpaceId::list(spaces), user])?;
+    Ok(joined.into_iter().collect())
+}
+
+fn counts(status: Status) -> i64 {
+    i64::from(status == Status::Active)
+}
+
+pub fn insert(tx: &Tx<'_>, project: ProjectId, row: &MemberRow) -> Result<()> {
+    let MemberRow { id, space_id, user_id, role, status, joined_at, created_at } = *row;
+    tx.later(
+        &INSERT,
+        args![project, space_id, user_id, id, role, role.rank(), status, joined_at, created_at],
+    )?;
+    spaces::count_members(tx, project, space_id, counts(status))
+}
+
+/// Of a membership as it was found while its space was held.
+pub fn update(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    before: &MemberRow,
+    after: &MemberRow,
+) -> Result<()> {
+    let MemberRow { space_id, user_id, role, status, joined_at, .. } = *after;
+    tx.later(&UPDATE, args![project, space_id, user_id, role, role.rank(), status, joined_at])?;
+    spaces::count_members(tx, project, space_id, counts(status) - counts(before.status))
+}
+
+pub fn delete(tx: &Tx<'_>, project: ProjectId, row: &MemberRow) -> Result<()> {
+    tx.later(&DELETE, args![project, row.space_id, row.user_id])?;
+    spaces::count_members(tx, project, row.space_id, -counts(row.status))
+}
+
+pub fn insert_ban(tx: &Tx<'_>, project: ProjectId, row: &MemberRow, ban: &Ban<'_>) -> Result<()> {
+    let Ban { id, by, reason, report, at } = *ban;
+    let args = args![project, row.space_id, row.user_id, id, by, reason, report, at];
+    Ok(tx.later(&INSERT_BAN, args)?)
+}
+
+pub fn delete_ban(tx: &Tx<'_>, project: ProjectId, row: &MemberRow) -> Result<()> {
+    Ok(tx.later(&DELETE_BAN, args![project, row.space_id, row.user_id])?)
+}

@@ -1,0 +1,216 @@
+//! What the moderators of a space decide about what is in it: Moderate Entity, Moderate Comment, Set
+//! Entity NSFW.
+
+use db::Conn;
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::auth::caller::ActorOrKey;
+use crate::error::{Fault, Result};
+use crate::features::comments;
+use crate::features::entities::moderation::{Decision, Verdict};
+use crate::features::entities::{self, store as entity_store};
+use crate::features::projects::Bundle;
+use crate::features::spaces::authority::{self, Authority};
+use crate::features::spaces::{INVALID_PARAMS, MODERATOR_REQUIRED, NOT_FOUND, ON_BEHALF, store};
+use crate::http::input::{Body, Invalid, Path};
+use crate::http::operation::{Call, Operation};
+use crate::http::reply::Json;
+use crate::ids::{CommentId, EntityId, ProjectId, SpaceId};
+
+const INVALID_BODY: Fault = Fault::new(400, "moderation/invalid-body", "Invalid body");
+const ENTITY_NOT_FOUND: Fault = Fault::new(404, "moderation/entity-not-found", "Entity not found");
+const ENTITY_NOT_IN_SPACE: Fault =
+    Fault::new(404, "moderation/entity-not-in-space", "The entity is not in this space");
+const COMMENT_NOT_FOUND: Fault =
+    Fault::new(404, "moderation/comment-not-found", "Comment not found");
+const COMMENT_NOT_IN_SPACE: Fault =
+    Fault::new(404, "moderation/comment-not-in-space", "The comment is not in this space");
+
+const INVALID: Invalid = Invalid { params: INVALID_PARAMS, ..Invalid::all(INVALID_BODY) };
+
+pub(super) fn operations() -> Vec<Operation> {
+    let (patch, feature) = (Method::PATCH, "moderation");
+    let of_entities: &[Fault] =
+        &[NOT_FOUND, MODERATOR_REQUIRED, ENTITY_NOT_FOUND, ENTITY_NOT_IN_SPACE];
+    let operations = vec![
+        Operation::new(
+            patch.clone(),
+            "/spaces/{spaceId}/entities/{entityId}/moderation",
+            "Moderate Entity",
+            feature,
+            INVALID,
+            moderate_entity,
+        )
+        .also_needs(Bundle::Entities)
+        .errors(of_entities),
+        Operation::new(
+            patch.clone(),
+            "/spaces/{spaceId}/entities/{entityId}/nsfw",
+            "Set Entity NSFW",
+            feature,
+            INVALID,
+            set_nsfw,
+        )
+        .also_needs(Bundle::Entities)
+        .errors(of_entities),
+        Operation::new(
+            patch,
+            "/spaces/{spaceId}/comments/{commentId}/moderation",
+            "Moderate Comment",
+            feature,
+            INVALID,
+            moderate_comment,
+        )
+        .also_needs(Bundle::Comments)
+        .errors(&[NOT_FOUND, MODERATOR_REQUIRED, COMMENT_NOT_FOUND, COMMENT_NOT_IN_SPACE]),
+    ];
+    operations.into_iter().map(|one| one.acts_as(ON_BEHALF)).collect()
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct EntityInSpace {
+    space_id: SpaceId,
+    entity_id: EntityId,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CommentInSpace {
+    space_id: SpaceId,
+    comment_id: CommentId,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Moderation {
+    action: Action,
+    reason: Option<Reason>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum Action {
+    Approve,
+    Remove,
+}
+
+impl Action {
+    fn verdict(self) -> Verdict {
+        match self {
+            Action::Approve => Verdict::Approved,
+            Action::Remove => Verdict::Removed,
+        }
+    }
+}
+
+/// Why, in words.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline, extend("maxLength" = 1000))]
+pub(super) struct Reason(pub(super) String);
+
+impl TryFrom<String> for Reason {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let fits = text.chars().count() <= 1000;
+        if fits { Ok(Reason(text)) } else { Err("must have at most 1000 characters") }
+    }
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Moderated {
+    message: &'static str,
+    moderation_status: &'static str,
+}
+
+impl Moderated {
+    fn new(verdict: Verdict) -> Self {
+        let message = match verdict {
+            Verdict::Removed => "Content removed.",
+            Verdict::Approved => "Content approved.",
+        };
+        Moderated { message, moderation_status: verdict.name() }
+    }
+}
+
+/// Whether the caller moderates the space.
+fn permit(c: &Conn<'_>, project: ProjectId, space: SpaceId, caller: ActorOrKey) -> Result<()> {
+    let space = store::find(c, project, space)?.ok_or(NOT_FOUND)?;
+    authority::authority(c, project, &space, caller)?.require(Authority::Moderator)
+}
+
+async fn moderate_entity(
+    call: Call<ActorOrKey>,
+    (Path(path), Body(body)): (Path<EntityInSpace>, Body<Moderation>),
+) -> Result<Json<Moderated>> {
+    let (project, caller, at) = (call.project.id, call.caller, call.now);
+    let verdict = body.action.verdict();
+    let moderated = call.app.db.write(move |tx| {
+        permit(tx, project, path.space_id, caller)?;
+        let found = entity_store::find_for_update(tx, project, path.entity_id)?;
+        let row = found.ok_or(ENTITY_NOT_FOUND)?;
+        if row.space_id != Some(path.space_id) {
+            return Err(ENTITY_NOT_IN_SPACE.into());
+        }
+        let reason = body.reason.as_ref().map(|Reason(text)| text.as_str());
+        let decision = Decision { verdict, by: caller.user(), reason, at };
+        entities::moderation::moderate(tx, project, &row, &decision)
+    });
+    moderated.await?;
+    Ok(Json(Moderated::new(verdict)))
+}
+
+async fn moderate_comment(
+    call: Call<ActorOrKey>,
+    (Path(path), Body(body)): (Path<CommentInSpace>, Body<Moderation>),
+) -> Result<Json<Moderated>> {
+    let (project, caller, at) = (call.project.id, call.caller, call.now);
+    let verdict = body.action.verdict();
+    let moderated = call.app.db.write(move |tx| {
+        permit(tx, project, path.space_id, caller)?;
+        let found = comments::store::find_for_update(tx, project, path.comment_id)?;
+        let row = found.ok_or(COMMENT_NOT_FOUND)?;
+        if row.space_id != Some(path.space_id) {
+            return Err(COMMENT_NOT_IN_SPACE.into());
+        }
+        let reason = body.reason.as_ref().map(|Reason(text)| text.as_str());
+        let decision = Decision { verdict, by: caller.user(), reason, at };
+        comments::moderation::moderate(tx, project, row.id, &decision)
+    });
+    moderated.await?;
+    Ok(Json(Moderated::new(verdict)))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct NsfwBody {
+    nsfw: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct NsfwSet {
+    message: &'static str,
+    nsfw: bool,
+}
+
+async fn set_nsfw(
+    call: Call<ActorOrKey>,
+    (Path(path), Body(NsfwBody { nsfw })): (Path<EntityInSpace>, Body<NsfwBody>),
+) -> Result<Json<NsfwSet>> {
+    let (project, caller) = (call.project.id, call.caller);
+    let set = call.app.db.write(move |tx| {
+        permit(tx, project, path.space_id, caller)?;
+        let found = entity_store::find_for_update(tx, project, path.entity_id)?;
+        let row = found.ok_or(ENTITY_NOT_FOUND)?;
+        if row.space_id != Some(path.space_id) {
+            return Err(ENTITY_NOT_IN_SPACE.into());
+        }
+        entities::moderation::set_nsfw(tx, project, row.id, nsfw)
+    });
+    set.await?;
+    Ok(Json(NsfwSet { message: "The entity's flag was set.", nsfw }))
+}

@@ -1,0 +1,144 @@
+//! What a field of a space may be. Each rule is a type that can only be built from a value that
+//! keeps it, so that creation and updates, from JSON and from forms, all apply the same one.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::names::names;
+
+/// Roots have depth 0.
+pub const DEEPEST: i64 = 10;
+
+names! {
+    /// Who may read what is in a space.
+    Reading {
+        Anyone "anyone",
+        Members "members",
+    }
+    /// Who may publish entities in it.
+    Posting {
+        Anyone "anyone",
+        Members "members",
+        Admins "admins",
+    }
+    /// Who comes across it; `private` is as `unlisted`.
+    Visibility {
+        Public "public",
+        Unlisted "unlisted",
+        Private "private",
+    }
+    Role {
+        Admin "admin",
+        Moderator "moderator",
+        Member "member",
+    }
+    Status {
+        Pending "pending",
+        Active "active",
+        Banned "banned",
+        Rejected "rejected",
+    }
+}
+
+impl Role {
+    /// Where members with this role are listed.
+    pub const fn rank(self) -> i64 {
+        match self {
+            Role::Admin => 0,
+            Role::Moderator => 1,
+            Role::Member => 2,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline, extend("minLength" = 3, "maxLength" = 100))]
+pub struct Name(String);
+
+impl Name {
+    pub fn into_text(self) -> String {
+        self.0
+    }
+}
+
+impl TryFrom<String> for Name {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let fits = (3..=100).contains(&text.chars().count()) && !text.trim().is_empty();
+        if fits { Ok(Name(text)) } else { Err("must have 3 to 100 characters") }
+    }
+}
+
+/// Letters and digits of any script, `_` and `-`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline, extend("maxLength" = 100))]
+pub struct Slug(String);
+
+impl Slug {
+    /// An empty one is none.
+    pub fn into_option(self) -> Option<String> {
+        Some(self.0).filter(|text| !text.is_empty())
+    }
+}
+
+impl TryFrom<String> for Slug {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let fits = |c: char| c.is_alphabetic() || c.is_numeric() || c == '_' || c == '-';
+        if text.chars().count() <= 100 && text.chars().all(fits) {
+            Ok(Slug(text))
+        } else {
+            Err("must have 1 to 100 letters, digits, _ and -")
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline, extend("maxLength" = 1000))]
+pub struct Description(String);
+
+impl Description {
+    /// An empty one is none.
+    pub fn into_option(self) -> Option<String> {
+        Some(self.0).filter(|text| !text.is_empty())
+    }
+}
+
+impl TryFrom<String> for Description {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        if text.chars().count() <= 1000 {
+            Ok(Description(text))
+        } else {
+            Err("must have at most 1000 characters")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_slugs() {
+        for (text, fits) in
+            [("ab", false), ("abc", true), ("   ", false), (&"x".repeat(101), false)]
+        {
+            assert_eq!(Name::try_from(text.to_owned()).is_ok(), fits, "{text}");
+        }
+        for (text, fits) in
+            [("a-b_c9", true), ("straße", true), ("日本", true), ("a b", false), ("a/b", false)]
+        {
+            assert_eq!(Slug::try_from(text.to_owned()).is_ok(), fits, "{text}");
+        }
+        assert_eq!(Slug::try_from(String::new()).unwrap().into_option(), None);
+        assert!(Slug::try_from("é".repeat(100)).is_ok());
+        assert!(Slug::try_from("é".repeat(101)).is_err());
+    }
+}

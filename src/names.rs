@@ -1,0 +1,39 @@
+//! Closed sets of names that are stored and shown alike.
+
+/// Declares an enum of them.
+macro_rules! names {
+    ($($(#[$doc:meta])* $type:ident { $($variant:ident $name:literal,)* })*) => {$(
+        $(#[$doc])*
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize,
+            schemars::JsonSchema,
+        )]
+        pub enum $type {
+            $(#[serde(rename = $name)] $variant,)*
+        }
+
+        impl $type {
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $($type::$variant => $name,)*
+                }
+            }
+        }
+
+        impl db::Column for $type {
+            fn from_column(value: db::ColumnRef<'_>) -> Result<Self, db::WrongType> {
+                match value {
+                    $(db::ColumnRef::Text($name) => Ok($type::$variant),)*
+                    _ => Err(db::WrongType { expected: stringify!($type) }),
+                }
+            }
+        }
+
+        impl From<$type> for db::Value<'_> {
+            fn from(value: $type) -> Self {
+                value.name().into()
+            }
+        }
+    )*};
+}
+pub(crate) use names;
