@@ -24,7 +24,7 @@ on_both_engines![
 ];
 
 /// A picture with the options that it needs.
-fn picture(form: Form, name: &str) -> Form {
+pub(crate) fn picture(form: Form, name: &str) -> Form {
     let bytes = png(80, 60);
     form.file(Part { name, file: "Me.png", mime: "image/png", bytes: &bytes }).json(
         &format!("{name}.options"),

@@ -13,6 +13,8 @@ use crate::comments::{comment, path, reply};
 use crate::notifications::{UNKNOWN, in_every_version};
 use crate::reaction_notices::told;
 use crate::reactions::{publish, react, reactions};
+use crate::space_members::open_space;
+use crate::spaces::join;
 use crate::support::feed::{listed, lists, page};
 use crate::support::{Actor, Reply, TestApp, User, on_both_engines};
 
@@ -39,6 +41,8 @@ struct Town<'a> {
     /// What the third wrote and both reacted to, and said about it.
     entity: String,
     comment: Value,
+    /// A space of the third's that both have joined.
+    space: Value,
     /// A collection of each of the two, in which they have saved what the other wrote.
     collections: [String; 2],
 }
@@ -49,6 +53,7 @@ impl<'a> Town<'a> {
         let (cleo, dan) = (app.user().await, app.user().await);
         let entity = publish(&cleo).await;
         let comment = comment(&cleo, &entity, "c").await;
+        let space = open_space(&cleo).await;
         let mut written = Vec::new();
         for user in [&ada, &bob] {
             let new = json!({ "title": "t", "keywords": ["k"] });
@@ -59,6 +64,7 @@ impl<'a> Town<'a> {
             user.post(&format!("{}/reactions", path(&comment)), body).await.expect(200);
             user.post("/entities", json!({ "title": "d", "isDraft": true })).await.expect(201);
             react(user, &entity, "upvote").await;
+            join(user, &space).await;
             follow(user, cleo.id).await;
             follow(&cleo, user.id).await;
             let asked = ask(user, cleo.id).await;
@@ -79,7 +85,7 @@ impl<'a> Town<'a> {
         }
         block(&ada, &bob).await;
         let collections = collections.try_into().unwrap();
-        Town { app, ada, bob, cleo, dan, entity, comment, collections }
+        Town { app, ada, bob, cleo, dan, entity, comment, space, collections }
     }
 }
 
@@ -149,7 +155,15 @@ fn addresses(town: &Town<'_>, viewer: &User<'_>, path: &str) -> Option<Vec<Strin
         "/lists/{listId}/sub-lists" => {
             vec![format!("{}/sub-lists", own.replace("/collections/", "/lists/"))]
         }
-        "/reports/moderated" => vec![path.to_owned()],
+        "/reports/moderated" | "/spaces/user-spaces" => vec![path.to_owned()],
+        "/spaces" => ["", "?memberOf=true"].map(|query| format!("/spaces{query}")).to_vec(),
+        "/spaces/mutual/{userId}" => vec![format!("/spaces/mutual/{cleo}")],
+        "/spaces/{spaceId}/members" => ["", "?role=member"]
+            .map(|query| format!("{}/members{query}", crate::spaces::path(&town.space)))
+            .to_vec(),
+        "/spaces/{spaceId}/children" | "/spaces/{spaceId}/team" | "/spaces/{spaceId}/rules" => {
+            vec![path.replace("{spaceId}", town.space["id"].as_str().unwrap())]
+        }
         // Their own, of nobody, or for keys alone.
         "/blocks" | "/app-notifications" | "/reports" => Vec::new(),
         _ => return None,
@@ -188,7 +202,9 @@ async fn no_list_shows_one_to_the_other(app: TestApp) {
                     assert!(!reply.text().contains(&id), "{address} shows {body:#}");
                     let pagination = &body["pagination"];
                     let total = &pagination.get("totalItems").unwrap_or(&pagination["total"]);
-                    if let Some(data) = body["data"].as_array() {
+                    if let Some(data) = body["data"].as_array()
+                        && !total.is_null()
+                    {
                         assert_eq!(**total, data.len(), "{address}: {body:#}");
                     }
                 }

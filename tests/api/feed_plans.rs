@@ -15,12 +15,12 @@ on_both_engines![
     feeds_are_read_in_the_order_of_an_index,
 ];
 
-const SPACE: &str = "018f0000-0000-4000-8000-000000000001";
-
 /// A few thousand entities: a third is by one author, as many in one space, as many from one
 /// source.
-async fn fill(app: &TestApp) -> UserId {
-    let ada = app.user().await.id;
+async fn fill(app: &TestApp) -> (UserId, SpaceId) {
+    let ada = app.user().await;
+    let space = crate::spaces::id(&crate::spaces::create(&ada, serde_json::json!({})).await);
+    let ada = ada.id;
     seed_many(app, 2500).await;
     let project = app.project.id;
     let update = |column: &str, offset: u32| {
@@ -36,18 +36,17 @@ async fn fill(app: &TestApp) -> UserId {
     let count =
         "INSERT INTO entity_counts (project_id, scope, shard, total) VALUES ($1, $2, 0, 800)";
     let filed = app.app.db.write(move |tx| {
-        let space: SpaceId = SPACE.parse().unwrap();
         tx.execute(&update("user_id", 0), args![project, ada])?;
         tx.execute(&update("space_id", 800), args![project, space])?;
         tx.execute(&update("source_id", 1600), args![project, "s"])?;
         let count = Command::<()>::built("test::count", count);
-        for scope in [format!("author:{ada}"), format!("space:{SPACE}"), "source:s".to_owned()] {
+        for scope in [format!("author:{ada}"), format!("space:{space}"), "source:s".to_owned()] {
             tx.execute(&count, args![project, scope])?;
         }
         Ok::<_, db::Error>(())
     });
     filed.await.unwrap();
-    ada
+    (ada, space)
 }
 
 pub(crate) async fn run(app: &TestApp, script: String) {
@@ -99,7 +98,7 @@ pub(crate) fn sorts(engine: Engine, plan: &[String]) -> bool {
 }
 
 async fn everything_a_list_asks_for_is_found_by_an_index(app: TestApp) {
-    let ada = fill(&app).await;
+    let (ada, space) = fill(&app).await;
     // Among many other projects, whose feeds have one entity each.
     run(&app, seed(app.engine())).await;
     run(&app, "ANALYZE".to_owned()).await;
@@ -111,8 +110,8 @@ async fn everything_a_list_asks_for_is_found_by_an_index(app: TestApp) {
         "sourceId=s".to_owned(),
         "sourceId=null".to_owned(),
         "sourceId=null&spaceId=null".to_owned(),
-        format!("spaceId={SPACE}"),
-        format!("spaceId={SPACE}&sourceId=null"),
+        format!("spaceId={space}"),
+        format!("spaceId={space}&sourceId=null"),
         format!("userId={ada}"),
         format!("userId={ada}&nsfwFilter=exclude"),
         "timeFrame=day".to_owned(),
@@ -157,7 +156,7 @@ async fn everything_a_list_asks_for_is_found_by_an_index(app: TestApp) {
 }
 
 async fn feeds_are_read_in_the_order_of_an_index(app: TestApp) {
-    let ada = fill(&app).await;
+    let (ada, space) = fill(&app).await;
     run(&app, "ANALYZE".to_owned()).await;
     let feeds = [
         "sortBy=createdAt".to_owned(),
@@ -176,10 +175,10 @@ async fn feeds_are_read_in_the_order_of_an_index(app: TestApp) {
         "sourceId=null&spaceId=null&sortBy=hot".to_owned(),
         "sourceId=s".to_owned(),
         "sourceId=s&sortBy=hot".to_owned(),
-        format!("spaceId={SPACE}"),
-        format!("spaceId={SPACE}&sortBy=hot"),
-        format!("spaceId={SPACE}&sortBy=top"),
-        format!("spaceId={SPACE}&sortBy=controversial"),
+        format!("spaceId={space}"),
+        format!("spaceId={space}&sortBy=hot"),
+        format!("spaceId={space}&sortBy=top"),
+        format!("spaceId={space}&sortBy=controversial"),
         format!("userId={ada}"),
         "keywordsFilters[includes]=many".to_owned(),
     ];

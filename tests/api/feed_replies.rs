@@ -144,8 +144,8 @@ async fn give(app: &TestApp, user: UserId, space: SpaceId, points: i64) {
 
 async fn points_in_a_space_are_shown_beside_authors(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
-    let space = "018f0000-0000-4000-8000-000000000001";
-    give(&app, ada.id, space.parse().unwrap(), 7).await;
+    let space = crate::spaces::id(&crate::spaces::create(&bob, json!({})).await);
+    give(&app, ada.id, space, 7).await;
     post(&app, &bob, json!({ "title": "bob's" })).await;
     post(&app, &ada, json!({ "title": "ada's" })).await;
     post(&app, &app.anonymous(), json!({ "title": "nobody's" })).await;

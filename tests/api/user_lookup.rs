@@ -213,23 +213,23 @@ async fn give_points(app: &TestApp, user: UserId, space: Uuid, points: i64) {
     given.await.unwrap();
 }
 
-const SPACE: Uuid = Uuid::from_u128(0x0198_f0a1_0000_4abc_8abc_0123_4567_89ab);
-
 async fn points_of_a_space_are_shown_when_asked_for(app: TestApp) {
     let (rich, poor) = (make(&app, "rich").await, make(&app, "rich_not").await);
-    give_points(&app, rich, SPACE, 7).await;
+    let space = crate::spaces::create(&*app.user().await, json!({})).await;
+    let space = crate::spaces::id(&space).0;
+    give_points(&app, rich, space, 7).await;
     give_points(&app, rich, Uuid::nil(), -3).await;
-    let unknown = Uuid::from_u128(SPACE.as_u128() + 1);
+    let unknown = Uuid::from_u128(space.as_u128() + 1);
     let table = [
-        (format!("spaceReputationId={SPACE}"), 7),
-        (format!("spaceReputationId={}", SPACE.to_string().to_uppercase()), 7),
-        (format!("spaceReputationId={SPACE}&spaceReputationDescendants=true"), 7),
+        (format!("spaceReputationId={space}"), 7),
+        (format!("spaceReputationId={}", space.to_string().to_uppercase()), 7),
+        (format!("spaceReputationId={space}&spaceReputationDescendants=true"), 7),
         ("spaceReputationId=none".to_owned(), -3),
         (format!("spaceReputationId={unknown}"), 0),
-        (format!("spaceReputation[spaceId]={SPACE}"), 7),
-        (format!("spaceReputation%5BspaceId%5D={SPACE}"), 7),
-        (format!("spaceReputation[spaceId]={SPACE}&spaceReputation[includeDescendants]=true"), 7),
-        (format!("spaceReputation[spaceId]=none&spaceReputationId={SPACE}"), -3),
+        (format!("spaceReputation[spaceId]={space}"), 7),
+        (format!("spaceReputation%5BspaceId%5D={space}"), 7),
+        (format!("spaceReputation[spaceId]={space}&spaceReputation[includeDescendants]=true"), 7),
+        (format!("spaceReputation[spaceId]=none&spaceReputationId={space}"), -3),
     ];
     for (parameters, points) in table {
         for path in [

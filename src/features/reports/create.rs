@@ -14,6 +14,7 @@ use crate::features::entities::visibility::Eyes;
 use crate::features::reports::model::{Reason, TargetType};
 use crate::features::reports::store::{self, Added, NewReport};
 use crate::features::reports::{INVALID_BODY, MISSING_USER_ID, SELF_REPORT, TARGET_NOT_FOUND};
+use crate::features::spaces::access;
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::FoundOrCreated;
@@ -98,7 +99,7 @@ fn find(
     reporter: UserId,
 ) -> Result<Option<Reportable>> {
     let eyes = Eyes::User(reporter);
-    Ok(match kind {
+    let found = match kind {
         TargetType::Entity => entities::find(tx, project, EntityId(id))?
             .filter(|row| eyes.see(row))
             .map(|row| Reportable { author: row.user_id, space: row.space_id }),
@@ -110,5 +111,13 @@ fn find(
         }
         // There are no messages yet.
         TargetType::Message => None,
+    };
+    Ok(match found {
+        Some(Reportable { author, space })
+            if access::may_read(tx, project, space, author, eyes)? =>
+        {
+            Some(Reportable { author, space })
+        }
+        _ => None,
     })
 }
