@@ -61,9 +61,14 @@ impl Entities {
         Ok(comments)
     }
 
+    /// When the entity with this number was created, in milliseconds.
+    pub fn created(&self, number: usize) -> i64 {
+        self.first + STEP * number as i64
+    }
+
     /// The id of the entity with this number: its time first, as the server would make it.
     pub fn id(&self, number: usize) -> EntityId {
-        let created = u128::from((self.first + STEP * number as i64).unsigned_abs());
+        let created = u128::from(self.created(number).unsigned_abs());
         let number = number as u128;
         let random = (number % 4096) << 64 | number;
         EntityId(Uuid::from_u128(created << 80 | 4 << 76 | 8 << 60 | random))

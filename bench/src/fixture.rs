@@ -12,13 +12,13 @@ use townhall::error::Error;
 use townhall::features::projects::Bundle;
 use townhall::features::projects::admin::{self, NewProject, ProjectSecrets};
 use townhall::features::users::store::{self as users, UserRow};
-use townhall::ids::{ProjectId, SessionId, UserId, new_id};
+use townhall::ids::{ProjectId, SessionId, SpaceId, UserId, new_id};
 use townhall::random::Random;
 use townhall::time::Timestamp;
 
-use crate::connections;
 use crate::entities::Entities;
 use crate::server::SECRET;
+use crate::{connections, spaces};
 
 pub const PASSWORD: &str = "correct horse battery staple";
 /// Users that can sign in.
@@ -42,6 +42,8 @@ pub struct Fixture {
     pub entities: Entities,
     /// Those of the first entity.
     pub comments: Entities,
+    /// The one that entities are in.
+    pub space: SpaceId,
     /// Which page of a list is asked for.
     pub page: u32,
 }
@@ -88,6 +90,9 @@ impl Fixture {
         }
         let entities = Entities::seed(db, project, scale.entities, now)?;
         let comments = entities.seed_comments(db, project, scale.comments, now)?;
+        let members: Vec<UserId> = rows.iter().map(|row| row.id).take(2).collect();
+        let space = spaces::seed(db, project, &members, now, &random).await?;
+        spaces::fill(db, project, space, entities.created(scale.entities / 10))?;
         db.execute_script("ANALYZE").map_err(|error| error.to_string())?;
         Ok(Fixture {
             project,
@@ -99,6 +104,7 @@ impl Fixture {
             now,
             entities,
             comments,
+            space,
             page: scale.page,
         })
     }

@@ -14,6 +14,7 @@ mod run;
 mod scenario;
 mod scenarios;
 mod server;
+mod spaces;
 mod store;
 mod tally;
 mod usage;

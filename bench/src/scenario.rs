@@ -11,7 +11,7 @@ use crate::dice::Dice;
 use crate::fixture::Fixture;
 use crate::scenarios::{
     add_reaction, comments, connections, create_comment, create_entity, feeds, fetch_entity,
-    fetch_user, report, sign_in, token_check, upload_image,
+    fetch_user, report, sign_in, spaces, token_check, upload_image,
 };
 
 #[derive(Debug)]
@@ -38,6 +38,9 @@ pub const ALL: &[Scenario] = &[
     comments::TOP,
     connections::LIST,
     connections::SEARCH,
+    spaces::FEED,
+    spaces::LIST,
+    spaces::MUTUAL,
     // Those that write come last, so that the lists are what was seeded.
     create_entity::SCENARIO,
     add_reaction::TO_ENTITIES,

@@ -7,7 +7,7 @@ use townhall::features::entities::model::Entity;
 use townhall::features::entities::store::EntityRow;
 use townhall::features::entities::terms;
 use townhall::http::query::percent_encode;
-use townhall::ids::ProjectId;
+use townhall::ids::{ProjectId, SpaceId};
 
 use crate::entities::COMMON;
 use crate::fixture::{Fixture, text};
@@ -47,6 +47,8 @@ const NEWEST: &str = "SELECT id FROM entities WHERE project_id = $1 AND is_liste
     ORDER BY created_at DESC, id DESC";
 const HOTTEST: &str = "SELECT id FROM entities WHERE project_id = $1 AND is_listed
     ORDER BY score DESC, created_at DESC, id DESC";
+pub const IN_SPACE: &str = "SELECT id FROM entities
+    WHERE project_id = $1 AND is_listed AND space_id = $2 ORDER BY created_at DESC, id DESC";
 const TAGGED: &str = "SELECT entity_id AS id FROM entity_terms WHERE project_id = $1 AND term = $2
     ORDER BY created_at DESC, entity_id DESC";
 
@@ -55,13 +57,14 @@ fn requests(fixture: &Fixture, query: &str) -> Vec<Vec<u8>> {
     vec![get(&format!("/v8/{project}/entities?{query}&limit={LIMIT}&page={page}"))]
 }
 
-fn bare(fixture: &Fixture, db: &Db, ids: &'static str) -> Vec<Bare> {
-    let (db, project) = (db.clone(), fixture.project);
+pub fn bare(fixture: &Fixture, db: &Db, ids: &'static str) -> Vec<Bare> {
+    let (db, project, space) = (db.clone(), fixture.project, fixture.space);
     let offset = (fixture.page - 1) * LIMIT;
     let statement = Bare::new("statement and bytes", move |_| {
         let db = db.clone();
         async move {
-            let shown = db.read(move |c| page(c, project, ids, offset)).await.map_err(text)?;
+            let shown =
+                db.read(move |c| page(c, project, space, ids, offset)).await.map_err(text)?;
             if shown.len() <= 2 { Err("an empty page".to_owned()) } else { Ok(shown) }
         }
     });
@@ -72,6 +75,7 @@ fn bare(fixture: &Fixture, db: &Db, ids: &'static str) -> Vec<Bare> {
 fn page(
     c: &Conn<'_>,
     project: ProjectId,
+    space: SpaceId,
     ids: &str,
     offset: u32,
 ) -> townhall::error::Result<Vec<u8>> {
@@ -92,6 +96,7 @@ fn page(
     let term = terms::keyword(COMMON);
     let rows = match ids {
         TAGGED => c.all(&query, args![project, term])?,
+        IN_SPACE => c.all(&query, args![project, space])?,
         _ => c.all(&query, args![project])?,
     };
     let entities: townhall::error::Result<Vec<Entity>> =

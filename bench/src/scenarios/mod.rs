@@ -10,5 +10,6 @@ pub mod fetch_entity;
 pub mod fetch_user;
 pub mod report;
 pub mod sign_in;
+pub mod spaces;
 pub mod token_check;
 pub mod upload_image;
