@@ -45,7 +45,7 @@ pub async fn seed(
     let written = db.write(move |tx| {
         for (row, joined) in &spaces {
             store::insert(tx, project, row)?;
-            joined.iter().try_for_each(|member| members::insert(tx, project, member))?;
+            members::insert(tx, project, row.id, joined)?;
         }
         Ok::<_, Error>(())
     });

@@ -187,8 +187,8 @@ async fn answer(
         seen.standing = limit(app, operation, Some(project.id), client)?;
     }
     operation.credential.check(presented, operation)?;
-    for bundle in [operation.bundle, operation.further_bundle].into_iter().flatten() {
-        project.require(bundle)?;
+    for bundle in operation.bundle.iter().chain(&operation.further_bundles) {
+        project.require(*bundle)?;
     }
 
     let content = read_content(app, operation, version, &project, &head.headers, body).await?;

@@ -167,8 +167,9 @@ fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     if let Some(bundle) = operation.bundle {
         described["x-bundle"] = bundle.name().into();
     }
-    if let Some(bundle) = operation.further_bundle {
-        described["x-further-bundle"] = bundle.name().into();
+    let further = operation.further_bundles.iter().map(|bundle| bundle.name());
+    if !operation.further_bundles.is_empty() {
+        described["x-further-bundles"] = further.collect();
     }
     described
 }

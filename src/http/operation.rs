@@ -36,8 +36,8 @@ pub struct Operation {
     pub feature: &'static str,
     pub credential: Credential,
     pub bundle: Option<Bundle>,
-    /// One more that it cannot do without.
-    pub further_bundle: Option<Bundle>,
+    /// More that it cannot do without.
+    pub further_bundles: Vec<Bundle>,
     /// None for health checks, which must not run into a limit.
     pub rate: Option<RateLimit>,
     /// Whether a suspended user may do this.
@@ -187,7 +187,7 @@ impl Operation {
             feature,
             credential: A::CREDENTIAL,
             bundle: None,
-            further_bundle: None,
+            further_bundles: Vec::new(),
             rate: Some(RateLimit::per_5_minutes(if reads { 100 } else { 50 })),
             open_to_suspended: reads,
             acts_as: None,
@@ -228,7 +228,7 @@ impl Operation {
             feature: "server",
             credential: Credential::Ignored,
             bundle: None,
-            further_bundle: None,
+            further_bundles: Vec::new(),
             rate: None,
             open_to_suspended: true,
             acts_as: None,
@@ -255,8 +255,9 @@ impl Operation {
         Operation { bundle: Some(bundle), ..self }
     }
 
-    pub fn also_needs(self, bundle: Bundle) -> Self {
-        Operation { further_bundle: Some(bundle), ..self }
+    pub fn also_needs(mut self, bundle: Bundle) -> Self {
+        self.further_bundles.push(bundle);
+        self
     }
 
     pub fn open_to_suspended(self) -> Self {

@@ -89,6 +89,7 @@ mod space_deletion;
 mod space_lists;
 mod space_members;
 mod space_moderation;
+mod space_plans;
 mod space_rules;
 mod spaces;
 mod statements;

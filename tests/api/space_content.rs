@@ -17,6 +17,8 @@ on_both_engines![
     feeds_and_their_totals_leave_out_what_may_not_be_read,
     totals_stay_exact_while_a_space_opens_and_closes,
     own_content_is_never_out_of_reach,
+    what_an_ex_member_left_behind_leads_nowhere,
+    every_other_door_to_closed_content_is_shut,
     comments_and_collections_leave_out_what_may_not_be_read,
     nobody_is_told_of_what_they_may_not_read,
     entities_show_their_space_and_its_flag,
@@ -323,7 +325,7 @@ async fn nobody_is_told_of_what_they_may_not_read(app: TestApp) {
         json!({ "readingPermission": "members", "requireJoinApproval": false, "slug": "s" }),
     )
     .await;
-    let member = join(&bob, &space).await;
+    join(&bob, &space).await;
     let mentions = json!([
         { "type": "user", "id": bob.id, "username": "b" }, { "type": "user", "id": cleo.id, "username": "c" },
     ]);
@@ -346,7 +348,6 @@ async fn nobody_is_told_of_what_they_may_not_read(app: TestApp) {
     // Whoever was in it hears no more of answers to what they wrote there.
     let theirs = bob.post("/entities", in_space(&space, "u")).await.expect(201);
     bob.delete(&format!("{}/leave", path(&space))).await.expect(200);
-    let _ = member;
     let answer = json!({ "entityId": theirs["id"], "content": "y" });
     ada.post("/comments", answer).await.expect(201);
     assert!(told(&bob, "entity-comment").await.is_empty());
@@ -437,4 +438,87 @@ async fn files_of_a_space_are_attached_by_its_team(app: TestApp) {
         bob.get(&format!("/storage/{}", stored["fileId"].as_str().unwrap())).await.expect(200);
     assert_eq!(file["spaceId"], space["id"]);
     ada.post_form("/storage", &form(UNKNOWN)).await.refused(404, "storage/target-not-found");
+}
+
+async fn what_an_ex_member_left_behind_leads_nowhere(app: TestApp) {
+    let (ada, bob, cleo) = (app.user().await, app.user().await, app.user().await);
+    let space =
+        create(&ada, json!({ "readingPermission": "members", "requireJoinApproval": false })).await;
+    let member = join(&bob, &space).await;
+    join(&cleo, &space).await;
+    let entity = ada.post("/entities", in_space(&space, "secret")).await.expect(201);
+    let at = format!("/entities/{}", entity["id"].as_str().unwrap());
+    let theirs = comment(&ada, &at, "theirs").await;
+    let own = crate::comments::reply(&bob, &theirs, "own").await;
+    let written = bob.post("/entities", in_space(&space, "written")).await.expect(201);
+    let written_at = format!("/entities/{}", written["id"].as_str().unwrap());
+    comment(&cleo, &written_at, "to members").await;
+    ada.patch(&of(&space, &member, "/ban"), json!({})).await.expect(200);
+
+    // His own comment is there, but not what it is about nor what it answers.
+    let shown = bob.get(&format!("{}?include=entity,parent", comment_path(&own))).await.expect(200);
+    assert_eq!(shown["comment"]["content"], "own");
+    assert_eq!(
+        (&shown["comment"]["entity"], &shown["comment"]["parentComment"]),
+        (&Value::Null, &Value::Null)
+    );
+    let listed = bob.get(&format!("/comments?userId={}&include=entity", bob.id)).await.expect(200);
+    assert_eq!(
+        (&listed["data"][0]["content"], &listed["data"][0]["entity"]),
+        (&json!("own"), &Value::Null)
+    );
+    // His own entity is there, but not what others say about it.
+    for query in [
+        format!("entityId={}", written["id"].as_str().unwrap()),
+        format!("parentId={}", theirs["id"].as_str().unwrap()),
+    ] {
+        let listed = bob.get(&format!("/comments?{query}")).await.expect(200);
+        assert_eq!(listed["pagination"]["totalItems"], 0, "{query}");
+    }
+    let shown = bob.get(&format!("{written_at}?include=topComment")).await.expect(200);
+    assert_eq!(shown["topComment"], Value::Null);
+    let shown = cleo.get(&format!("{written_at}?include=topComment")).await.expect(200);
+    assert_eq!(shown["topComment"]["content"], "to members");
+    // Nobody tells him of what goes on there.
+    let like = json!({ "reactionType": "like" });
+    cleo.post(&format!("{}/reactions", comment_path(&own)), like.clone()).await.expect(200);
+    cleo.post(&format!("{written_at}/reactions"), like).await.expect(200);
+    for kind in ["comment-reaction", "entity-reaction"] {
+        assert!(told(&bob, kind).await.is_empty(), "{kind}");
+    }
+    // A quote of what he cannot see is a quote of nothing.
+    let outside = bob.post("/entities", json!({ "title": "t" })).await.expect(201);
+    let quote =
+        json!({ "entityId": outside["id"], "content": "x", "referencedCommentId": theirs["id"] });
+    assert_eq!(bob.post("/comments", quote).await.status, 404);
+}
+
+async fn every_other_door_to_closed_content_is_shut(app: TestApp) {
+    use crate::support::{Form, Part};
+    let (ada, bob) = (app.user().await, app.user().await);
+    let space = create(&ada, json!({ "readingPermission": "members" })).await;
+    let text = Part { name: "files.files", file: "a.txt", mime: "text/plain", bytes: b"x" };
+    let form = Form::new().text("title", "t").text("foreignId", "f").file(text);
+    let form = form.text("spaceId", space["id"].as_str().unwrap());
+    let entity = ada.post_form("/entities", &form).await.expect(201);
+    let at = format!("/entities/{}", entity["id"].as_str().unwrap());
+    let file = format!("/storage/{}", entity["files"][0]["id"].as_str().unwrap());
+    ada.get(&file).await.expect(200);
+    bob.get(&file).await.refused(404, "storage/file-not-found");
+    bob.v6()
+        .patch(&format!("{at}/increment-views"), json!({}))
+        .await
+        .refused(404, "entity/not-found");
+    let made = bob.get("/entities/by-foreign-id?foreignId=f&createIfNotFound=true").await;
+    assert_eq!(made.status, 404, "{}", made.outcome());
+    let saved = format!("/collections/is-entity-saved?entityId={}", entity["id"].as_str().unwrap());
+    let unknown = bob.get(&saved.replace(entity["id"].as_str().unwrap(), UNKNOWN)).await;
+    assert_eq!(bob.get(&saved).await.outcome(), unknown.outcome());
+    // What is refused is refused before any file is looked at.
+    let lost = Form::new().text("foreignId", "f").text("spaceId", UNKNOWN).file(text);
+    bob.post_form("/entities", &lost).await.refused(404, "entity/space-not-found");
+    let stored = app.stored();
+    let shut = Form::new().text("spaceId", space["id"].as_str().unwrap()).file(text);
+    bob.post_form("/entities", &shut).await.refused(403, "space/posting-not-allowed");
+    assert_eq!(app.stored(), stored);
 }

@@ -1,7 +1,9 @@
 //! A space is deleted with everything below and in it: out of sight at once, gone soon after.
 
-use serde_json::{Value, json};
+use serde_json::json;
+use townhall::features::entities::counters as entities;
 use townhall::features::projects::store as projects;
+use townhall::features::spaces;
 
 use crate::avatars::picture;
 use crate::comments::{comment, path as comment_path};
@@ -16,7 +18,21 @@ on_both_engines![
     who_may_delete_and_where_nobody_may,
     nothing_comes_into_a_space_that_is_being_deleted,
     a_large_space_is_removed_in_small_steps,
+    a_removal_goes_on_beside_writers_and_after_a_cut,
 ];
+
+/// How many rows are left in each of the tables.
+async fn left(app: &TestApp, tables: &[&'static str]) -> Vec<i64> {
+    let tables = tables.to_vec();
+    let counted = app.app.db.read(move |c| {
+        let count = |table: &&str| {
+            let text = format!("SELECT count(*) FROM {table}");
+            Ok(c.one(&db::Query::<i64>::built("test::count", text), &[])?)
+        };
+        tables.iter().map(count).collect::<townhall::error::Result<Vec<i64>>>()
+    });
+    counted.await.unwrap()
+}
 
 async fn a_space_goes_with_all_below_and_in_it(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
@@ -95,26 +111,16 @@ async fn a_space_goes_with_all_below_and_in_it(app: TestApp) {
     }
     assert_eq!(app.stored(), 0);
     assert_eq!(app.service().get("/reports").await.expect(200)["pagination"]["totalItems"], 0);
-    let rows = app.app.db.read(|c| {
-        let count = |table: &str| {
-            let text = format!("SELECT count(*) FROM {table}");
-            c.one(&db::Query::<i64>::built("test::count", text), &[])
-        };
-        let of = [
-            "spaces",
-            "space_lines",
-            "space_members",
-            "space_rules",
-            "entities",
-            "comments",
-            "reactions",
-        ];
-        of.map(count)
-            .into_iter()
-            .collect::<Result<Vec<i64>, _>>()
-            .map_err(townhall::error::Error::internal)
-    });
-    assert_eq!(rows.await.unwrap(), [1, 1, 1, 0, 1, 0, 0]);
+    let tables = [
+        "spaces",
+        "space_lines",
+        "space_members",
+        "space_rules",
+        "entities",
+        "comments",
+        "reactions",
+    ];
+    assert_eq!(left(&app, &tables).await, [1, 1, 1, 0, 1, 0, 0]);
     let general = ada.get(&format!("/users/{}?spaceReputationId=none", ada.id)).await.expect(200);
     assert_eq!(general["spaceReputation"], points);
     ada.delete(&path(&space)).await.refused(404, "space/not-found");
@@ -168,15 +174,8 @@ async fn nothing_comes_into_a_space_that_is_being_deleted(app: TestApp) {
         let left = ada.get("/spaces/user-spaces?all=true").await.expect(200);
         assert_eq!(left["data"], json!([]));
     }
-    let rows = app.app.db.read(|c| {
-        let count = |table: &str| {
-            let text = format!("SELECT count(*) FROM {table}");
-            c.one(&db::Query::<i64>::built("test::count", text), &[])
-        };
-        let all = ["spaces", "space_members", "entities", "entity_counts"].map(count);
-        all.into_iter().collect::<Result<Vec<i64>, _>>().map_err(townhall::error::Error::internal)
-    });
-    assert_eq!(rows.await.unwrap(), [0, 0, 0, 0]);
+    let tables = ["spaces", "space_members", "entities", "entity_counts"];
+    assert_eq!(left(&app, &tables).await, [0, 0, 0, 0]);
 }
 
 async fn a_large_space_is_removed_in_small_steps(app: TestApp) {
@@ -190,8 +189,70 @@ async fn a_large_space_is_removed_in_small_steps(app: TestApp) {
     }
     let deleted = ada.delete(&path(&space)).await.expect(200);
     assert_eq!(deleted["counts"]["entities"], 270);
+    assert_eq!(page(&ada, "").await["pagination"]["totalItems"], 0);
     let before = app.statements.during(app.run_jobs()).await;
     let steps = before.iter().filter(|(name, _)| name.ends_with("removal::REMOVE")).count();
     assert_eq!(steps, 3, "a hundred at once");
-    let _: Value = app.service().get("/entities").await.expect(200);
+    assert_eq!(left(&app, &["spaces", "entities", "entity_counts"]).await, [0, 0, 0]);
+}
+
+async fn a_removal_goes_on_beside_writers_and_after_a_cut(app: TestApp) {
+    let (ada, bob) = (app.user().await, app.user().await);
+    crate::entity_deletion::delete_softly(&app).await;
+    let parent = open_space(&ada).await;
+    let child = create(&ada, json!({ "parentSpaceId": parent["id"] })).await;
+    let kept = open_space(&ada).await;
+    let root = bob.get("/collections/root").await.expect(200)["id"].take();
+    let saved = format!("/collections/{}/entities", root.as_str().unwrap());
+    let mut posted = Vec::new();
+    for space in [&parent, &child, &kept] {
+        for n in 0..8 {
+            let new = json!({ "title": "t", "spaceId": space["id"], "keywords": [format!("k{}", n % 2)] });
+            let id = ada.post("/entities", new).await.expect(201)["id"].take();
+            bob.post(&saved, json!({ "entityId": id })).await.expect(200);
+            posted.push(id);
+        }
+    }
+    // Some were out of sight already.
+    ada.delete(&format!("/entities/{}", posted[0].as_str().unwrap())).await.expect(204);
+    ada.delete(&path(&child)).await.expect(200);
+    ada.delete(&path(&parent)).await.expect(200);
+    // Both removals at once, and again, beside others who write to the same feeds and collections.
+    let project = app.project.id;
+    let ids = [id(&parent), id(&child), id(&parent), id(&child)];
+    let removals = all_at_once(ids.map(|root| spaces::delete::run(&app.app, project, root)));
+    let writes = all_at_once((0..12).map(|n| {
+        let (ada, bob, saved, posted, kept) = (&ada, &bob, &saved, &posted, &kept);
+        async move {
+            match n % 3 {
+                0 => {
+                    let new =
+                        json!({ "title": "new", "spaceId": kept["id"], "keywords": ["k0", "k1"] });
+                    ada.post("/entities", new).await.status
+                }
+                1 => bob.post(saved, json!({ "entityId": posted[16 + n / 3] })).await.status,
+                _ => {
+                    ada.delete(&format!("/entities/{}", posted[20 + n / 3].as_str().unwrap()))
+                        .await
+                        .status
+                }
+            }
+        }
+    }));
+    let (removed, written) = tokio::join!(removals, writes);
+    for outcome in removed {
+        outcome.unwrap();
+    }
+    for status in written {
+        assert!([200, 201, 204].contains(&status), "{status}");
+    }
+    while app.run_jobs().await > 0 {}
+    assert_eq!(left(&app, &["spaces"]).await, [1]);
+    assert_eq!(page(&ada, "").await["pagination"]["totalItems"], 8);
+    assert_eq!(page(&ada, "keywordsFilters[includes]=k0").await["pagination"]["totalItems"], 6);
+    assert_eq!(bob.get(&saved).await.expect(200)["pagination"]["totalItems"], 4);
+    let shown = bob.get("/collections/root").await.expect(200);
+    assert_eq!(shown["entityCount"], 4);
+    let drifted = app.app.db.read(move |c| entities::drifted_feeds(c, project)).await.unwrap();
+    assert!(drifted.is_empty(), "{drifted:?}");
 }

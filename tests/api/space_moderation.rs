@@ -306,9 +306,29 @@ async fn an_entity_is_marked_as_nsfw(app: TestApp) {
         .patch(&of(UNKNOWN), body.clone())
         .await
         .refused(404, "moderation/entity-not-found");
-    let without = app.project_with(&[Bundle::Spaces]).await;
+    // A draft is its author's alone.
+    let draft = json!({ "isDraft": true, "spaceId": cast.space["id"] });
+    let draft = cast.member.post("/entities", draft).await.expect(201);
+    let draft = draft["id"].as_str().unwrap();
+    for actor in [&*cast.moderator, &app.service()] {
+        actor.patch(&of(draft), body.clone()).await.refused(404, "moderation/entity-not-found");
+        let remove = format!("{}/entities/{draft}/moderation", path(&cast.space));
+        let removed = actor.patch(&remove, json!({ "action": "remove" })).await;
+        removed.refused(404, "moderation/entity-not-found");
+    }
+    let without = app.project_with(&[Bundle::Spaces, Bundle::Moderation]).await;
     let there = app.bearer(&without.service_key).in_project(without.id);
-    there.patch(&of(UNKNOWN), body).await.refused(403, "database/tables-not-available");
+    for end in [
+        "entities/x/nsfw",
+        "entities/x/moderation",
+        "comments/x/moderation",
+        "reports/entity/x",
+        "reports/comment/x",
+    ] {
+        let address = format!("/spaces/{UNKNOWN}/{}", end.replace("/x", &format!("/{UNKNOWN}")));
+        let refused = there.patch(&address, body.clone()).await;
+        refused.refused(403, "database/tables-not-available");
+    }
 }
 
 async fn a_report_is_handled_once(app: TestApp) {

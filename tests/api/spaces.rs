@@ -355,6 +355,25 @@ async fn what_is_nsfw_makes_everything_below_it_so(app: TestApp) {
         assert_eq!(ada.get(&path(&space)).await.expect(200)["nsfwEffective"], true);
     }
     assert_eq!(ada.get(&path(&child)).await.expect(200)["childSpacesCount"], 8);
+
+    // Parent and child change at once: the child's own flag counts, whoever comes last.
+    let (top, middle) = (path(&root), path(&child));
+    for _ in 0..4 {
+        for (root, child) in [(true, false), (false, true)] {
+            let (one, other) = tokio::join!(
+                ada.patch(&top, json!({ "nsfw": root })),
+                ada.patch(&middle, json!({ "nsfw": child })),
+            );
+            assert_eq!((one.status, other.status), (200, 200));
+            for space in [&middle, &path(&born)] {
+                assert_eq!(
+                    ada.get(space).await.expect(200)["nsfwEffective"],
+                    true,
+                    "{root} {child}"
+                );
+            }
+        }
+    }
 }
 
 async fn avatar_and_banner_come_with_a_form(app: TestApp) {

@@ -10,28 +10,31 @@ db::statements! {
     query HOLD_HOLDERS -> CollectionId =
         "SELECT c.id FROM collections c WHERE c.project_id = $1 AND c.id IN
             (SELECT l.collection_id FROM collection_entities l
-             WHERE l.project_id = $1 AND l.entity_id = $2)
+             WHERE l.project_id = $1 AND l.entity_id {any}($2))
          ORDER BY c.depth, c.id {for_update}";
     command UNCOUNT =
-        "UPDATE collections SET entity_count = entity_count - 1
-         WHERE project_id = $1 AND id IN
-            (SELECT l.collection_id FROM collection_entities l
-             WHERE l.project_id = $1 AND l.entity_id = $2)";
-    command UNLINK = "DELETE FROM collection_entities WHERE project_id = $1 AND entity_id = $2";
+        "UPDATE collections SET entity_count = entity_count -
+            (SELECT count(*) FROM collection_entities l WHERE l.project_id = $1
+                AND l.collection_id = collections.id AND l.entity_id {any}($2))
+         WHERE project_id = $1 AND id {any}($3)";
+    command UNLINK =
+        "DELETE FROM collection_entities WHERE project_id = $1 AND entity_id {any}($2)";
     query HOLD_OF_USER -> CollectionId =
         "SELECT id FROM collections WHERE project_id = $1 AND user_id = $2
          ORDER BY depth, id {for_update}";
     command DELETE_OF_USER = "DELETE FROM collections WHERE project_id = $1 AND user_id = $2";
 }
 
-/// Takes the entity, which the caller holds so that nobody saves it meanwhile, out of every
+/// Takes the entities, which the caller holds so that nobody saves them meanwhile, out of every
 /// collection.
-pub fn forget_entity(tx: &Tx<'_>, project: ProjectId, entity: EntityId) -> Result<()> {
-    if !tx.all(&HOLD_HOLDERS, args![project, entity])?.is_empty() {
-        tx.later(&UNCOUNT, args![project, entity])?;
-        tx.later(&UNLINK, args![project, entity])?;
+pub fn forget_entities(tx: &Tx<'_>, project: ProjectId, entities: &[EntityId]) -> Result<()> {
+    let holders = tx.all(&HOLD_HOLDERS, args![project, EntityId::list(entities)])?;
+    if holders.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let args = args![project, EntityId::list(entities), CollectionId::list(&holders)];
+    tx.later(&UNCOUNT, args)?;
+    Ok(tx.later(&UNLINK, args![project, EntityId::list(entities)])?)
 }
 
 /// Deletes all collections of the user, whom the caller holds so that none is added meanwhile.

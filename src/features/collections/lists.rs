@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::Actor;
 use crate::error::{Error, Result};
-use crate::features::blocks::filter;
 use crate::features::collections::model::Collection;
 use crate::features::collections::rules::{Name, is_shown};
 use crate::features::collections::save::{self, EntityToSave};
@@ -22,13 +21,12 @@ use crate::features::collections::{
 use crate::features::entities::model::Entity;
 use crate::features::entities::show::View;
 use crate::features::entities::store as entities;
-use crate::features::entities::visibility::Eyes;
-use crate::features::spaces::access;
+use crate::features::entities::visibility::{self, Eyes};
 use crate::http::include::Include;
 use crate::http::input::{Body, Path, Query};
 use crate::http::operation::Call;
 use crate::http::reply::{Created, Json, NoContent};
-use crate::ids::{CollectionId, EntityId, UserId};
+use crate::ids::{CollectionId, EntityId};
 
 /// So many ids, and so many of the entities, go into one reply, those that were saved first: a reply
 /// without any bound could be made as large as the server's memory.
@@ -177,18 +175,10 @@ fn find(
         links.iter().map(|(_, entity)| *entity).take(MOST_ENTITIES).collect();
     ids.sort_unstable();
     ids.dedup();
-    let mut rows = entities::find_all(c, view.project.id, &ids)?;
-    let authors: Vec<UserId> = rows.iter().filter_map(|row| row.user_id).collect();
-    let hidden = filter::among(c, &view.project, view.viewer, &authors)?;
+    let rows = entities::find_all(c, view.project.id, &ids)?;
     let eyes = view.viewer.map_or(Eyes::Nobody, Eyes::User);
-    let spaces = rows.iter().filter_map(|row| row.space_id).collect();
-    let readable = access::readable(c, view.project.id, spaces, eyes)?;
-    rows.retain(|row| {
-        let is_met = row.user_id.is_none_or(|author| !hidden.contains(&author));
-        let is_read = row.user_id.is_some() && row.user_id == view.viewer
-            || row.space_id.is_none_or(|space| readable.contains(&space));
-        is_met && is_read && view.viewer.is_some_and(|owner| is_shown(row, owner))
-    });
+    let mut rows = visibility::among(c, &view.project, rows, eyes)?;
+    rows.retain(|row| view.viewer.is_some_and(|owner| is_shown(row, owner)));
     let shown = view.entities(c, rows)?;
     Ok(shown.into_iter().map(|entity| (entity.id, entity)).collect())
 }

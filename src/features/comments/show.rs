@@ -22,7 +22,7 @@ use crate::features::users::reputation::{self, Bucket};
 use crate::http::include::Include;
 use crate::http::operation::Call;
 use crate::http::version::Version;
-use crate::ids::{EntityId, ProjectId, UserId};
+use crate::ids::{EntityId, UserId};
 
 /// What of comments is shown, and to whom.
 #[derive(Debug, Clone)]
@@ -144,7 +144,7 @@ impl View {
             comment.grants = self.grants.then(Grants::default);
         }
         if let Some(view) = &self.entity {
-            add_entities(c, project, view, &mut comments)?;
+            self.add_entities(c, view, &mut comments)?;
         }
         if self.version == Version::V6 {
             let mut votes = reactions::hidden::votes(c, &self.project, self.viewer, ids)?;
@@ -178,22 +178,24 @@ impl View {
         });
         reputation::add_points(c, self.project.id, shown.collect())
     }
-}
 
-fn add_entities(
-    c: &Conn<'_>,
-    project: ProjectId,
-    view: &entities::show::View,
-    comments: &mut [Comment],
-) -> Result<()> {
-    let mut ids: Vec<EntityId> = comments.iter().map(|comment| comment.entity_id).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    let rows = entities::store::find_all(c, project, &ids)?;
-    let shown = view.entities(c, rows)?;
-    for comment in comments {
-        let entity = shown.iter().find(|entity| entity.id == comment.entity_id);
-        comment.entity = Some(entity.cloned().map(Box::new));
+    /// What may not be seen is null, also beside a comment of one's own.
+    fn add_entities(
+        &self,
+        c: &Conn<'_>,
+        view: &entities::show::View,
+        comments: &mut [Comment],
+    ) -> Result<()> {
+        let mut ids: Vec<EntityId> = comments.iter().map(|comment| comment.entity_id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let rows = entities::store::find_all(c, self.project.id, &ids)?;
+        let rows = entities::visibility::among(c, &self.project, rows, self.eyes)?;
+        let shown = view.entities(c, rows)?;
+        for comment in comments {
+            let entity = shown.iter().find(|entity| entity.id == comment.entity_id);
+            comment.entity = Some(entity.cloned().map(Box::new));
+        }
+        Ok(())
     }
-    Ok(())
 }

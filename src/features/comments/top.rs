@@ -13,6 +13,7 @@ use crate::features::comments::store;
 use crate::features::entities::EntityPath;
 use crate::features::entities::visibility::Eyes;
 use crate::features::projects::{Bundle, Project};
+use crate::features::spaces::access;
 use crate::features::storage::signed::Links;
 use crate::features::users::model;
 use crate::http::include::Include;
@@ -51,7 +52,13 @@ pub fn top_comments(
         return Ok(HashMap::new());
     }
     let hidden = filter::hidden(c, project, viewer)?;
-    let rows = store::best(c, project.id, entities, &hidden)?;
+    let mut rows = store::best(c, project.id, entities, &hidden)?;
+    if let Some(viewer) = viewer {
+        // An author sees their entity wherever it is, but not what others say there.
+        let spaces = rows.iter().filter_map(|row| row.space_id).collect();
+        let readable = access::readable(c, project.id, spaces, Eyes::User(viewer))?;
+        rows.retain(|row| row.space_id.is_none_or(|space| readable.contains(&space)));
+    }
     let authors = model::shown(c, links, rows.iter().filter_map(|row| row.user_id).collect())?;
     let top = |row: store::CommentRow| {
         let user = row.user_id.and_then(|id| authors.get(&id).cloned());

@@ -59,14 +59,36 @@ pub fn total(c: &Conn<'_>, project: ProjectId, scope: &Scope) -> Result<i64> {
     Ok(c.one(&TOTAL, args![project, scope.key()])?)
 }
 
-/// How long the feed is without what the reader may not read.
-pub fn readable(c: &Conn<'_>, project: ProjectId, scope: &Scope, reader: Reader) -> Result<i64> {
+db::row! {
+    /// How long a feed is, and how much of it may not be read.
+    #[derive(Debug, Clone, Copy)]
+    pub struct Size {
+        pub all: i64,
+        pub unreadable: i64,
+    }
+}
+
+impl Size {
+    pub fn readable(self) -> i64 {
+        self.all - self.unreadable
+    }
+
+    /// Whether whoever walks the feed passes by more than they find.
+    pub fn is_sparse(self) -> bool {
+        self.unreadable > self.readable()
+    }
+}
+
+/// How long the feed is, with what the reader may not read and without.
+pub fn size(c: &Conn<'_>, project: ProjectId, scope: &Scope, reader: Reader) -> Result<Size> {
     let parts = match scope {
-        Scope::Space(_) | Scope::NoSpace | Scope::Loose => return total(c, project, scope),
+        Scope::Space(_) | Scope::NoSpace | Scope::Loose => {
+            return Ok(Size { all: total(c, project, scope)?, unreadable: 0 });
+        }
         // Of the whole project there are many parts, and seldom any that may not be read.
         Scope::Project => format!(
-            "({}) u CROSS JOIN entity_counts k
-             WHERE k.project_id = $1 AND k.within = $2 AND k.space_id = u.space_id",
+            "({}) shut CROSS JOIN entity_counts k
+             WHERE k.project_id = $1 AND k.within = $2 AND k.space_id = shut.space_id",
             reader.unreadable("$3")
         ),
         Scope::Source(_) | Scope::NoSource | Scope::Author(_) | Scope::Keyword(_) => format!(
@@ -77,22 +99,28 @@ pub fn readable(c: &Conn<'_>, project: ProjectId, scope: &Scope, reader: Reader)
     };
     let text = format!(
         "SELECT CAST((SELECT COALESCE(sum(c.total), 0) FROM entity_counts c
-                WHERE c.project_id = $1 AND c.scope = $2)
-            - (SELECT COALESCE(sum(k.total), 0) FROM {parts}) AS {{int}})"
+                WHERE c.project_id = $1 AND c.scope = $2) AS {{int}}) AS \"all\",
+            CAST((SELECT COALESCE(sum(k.total), 0) FROM {parts}) AS {{int}}) AS unreadable"
     );
     let mut args = vec![project.into(), scope.key().into()];
     args.extend(reader.member().map(Value::from));
-    Ok(c.one(&Query::<i64>::built("entities::counts::readable", text), &args)?)
+    Ok(c.one(&Query::<Size>::built("entities::counts::size", text), &args)?)
 }
 
 /// Counts an entity in every feed it has just appeared in.
 pub fn add(tx: &Tx<'_>, project: ProjectId, entity: &EntityRow) -> Result<()> {
-    change(tx, project, entity.id, Counted::new(), counted(entity)?)
+    let mut changes = Changes::default();
+    changes.note(entity.id, counted(entity)?, 1);
+    changes.write(tx, project)
 }
 
-/// Takes an entity out of every feed it was in.
-pub fn remove(tx: &Tx<'_>, project: ProjectId, entity: &EntityRow) -> Result<()> {
-    change(tx, project, entity.id, counted(entity)?, Counted::new())
+/// Takes entities out of every feed they were in.
+pub fn remove(tx: &Tx<'_>, project: ProjectId, entities: &[EntityRow]) -> Result<()> {
+    let mut changes = Changes::default();
+    for entity in entities {
+        changes.note(entity.id, counted(entity)?, -1);
+    }
+    changes.write(tx, project)
 }
 
 /// Moves a listed entity between feeds after it has changed.
@@ -104,7 +132,10 @@ pub fn replace(
 ) -> Result<()> {
     let (mut gone, mut come) = (counted(before)?, counted(after)?);
     gone.retain(|scope, _| come.remove(scope).is_none());
-    change(tx, project, after.id, gone, come)
+    let mut changes = Changes::default();
+    changes.note(after.id, gone, -1);
+    changes.note(after.id, come, 1);
+    changes.write(tx, project)
 }
 
 fn counted(entity: &EntityRow) -> Result<Counted> {
@@ -152,27 +183,39 @@ pub(super) fn shard(entity: EntityId) -> i64 {
     (entity.0.as_bytes()[15] % SHARDS).into()
 }
 
-/// All in one order for every writer, so that two of them never wait for each other.
-fn change(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    entity: EntityId,
-    gone: Counted,
-    come: Counted,
-) -> Result<()> {
-    let left: Vec<String> = gone.keys().cloned().collect();
-    let changes: BTreeMap<String, (Part, i64)> = gone
-        .into_iter()
-        .map(|(scope, part)| (scope, (part, -1)))
-        .chain(come.into_iter().map(|(scope, part)| (scope, (part, 1))))
-        .collect();
-    if changes.is_empty() {
-        return Ok(());
+/// Counts that change, by scope and shard: in one order for every writer, so that two of them never
+/// wait for each other.
+#[derive(Debug, Default)]
+struct Changes(BTreeMap<(String, i64), (Part, i64)>);
+
+/// Rows that one statement changes.
+const AT_ONCE: usize = 200;
+
+impl Changes {
+    fn note(&mut self, entity: EntityId, counted: Counted, by: i64) {
+        for (scope, part) in counted {
+            let (_, sum) = self.0.entry((scope, shard(entity))).or_insert((part, 0));
+            *sum += by;
+        }
     }
-    let place = |n: usize| 3 + 4 * n;
+
+    fn write(self, tx: &Tx<'_>, project: ProjectId) -> Result<()> {
+        let changes: Vec<Change> = self.0.into_iter().collect();
+        for some in changes.chunks(AT_ONCE) {
+            add_up(tx, project, some)?;
+        }
+        let less = changes.into_iter().filter(|(_, (_, by))| *by < 0).map(|(key, _)| key);
+        let less: Vec<(String, i64)> = less.collect();
+        less.chunks(AT_ONCE).try_for_each(|some| forget_empty(tx, project, some))
+    }
+}
+
+type Change = ((String, i64), (Part, i64));
+
+fn add_up(tx: &Tx<'_>, project: ProjectId, changes: &[Change]) -> Result<()> {
     let row = |n: usize| {
-        let [scope, total, within, space] = [place(n), place(n) + 1, place(n) + 2, place(n) + 3];
-        format!("($1, ${scope}, $2, ${total}, ${within}, ${space})")
+        let places = (5 * n + 2..5 * n + 7).map(|place| format!("${place}"));
+        format!("($1, {})", places.collect::<Vec<_>>().join(", "))
     };
     let rows: Vec<String> = (0..changes.len()).map(row).collect();
     let text = format!(
@@ -181,30 +224,27 @@ fn change(
          DO UPDATE SET total = entity_counts.total + excluded.total",
         rows.join(", ")
     );
-    let entity = [project.into(), Value::Int(shard(entity))];
-    let mut args = entity.to_vec();
-    for (scope, (part, by)) in &changes {
-        args.extend([scope.as_str().into(), (*by).into()]);
-        match part {
-            Some((within, space)) => args.extend([within.as_str().into(), (*space).into()]),
-            None => args.extend([Value::Null, Value::Null]),
-        }
+    let mut args: Vec<Value<'_>> = vec![project.into()];
+    for ((scope, shard), (part, by)) in changes {
+        let (within, space) = part.as_ref().map(|(within, space)| (within, *space)).unzip();
+        let within = within.map_or(Value::Null, |within| within.as_str().into());
+        args.extend([scope.as_str().into(), (*shard).into(), (*by).into(), within]);
+        args.push(space.map_or(Value::Null, Value::from));
     }
-    tx.later(&Command::<()>::built("entities::counts::change", text), &args)?;
-    forget_empty(tx, entity.to_vec(), left.iter().map(|scope| scope.as_str().into()).collect())
+    Ok(tx.later(&Command::<()>::built("entities::counts::change", text), &args)?)
 }
 
 /// A feed that nothing is left in keeps no row: anybody can make up keywords.
-fn forget_empty<'a>(tx: &Tx<'_>, mut args: Vec<Value<'a>>, scopes: Vec<Value<'a>>) -> Result<()> {
-    if scopes.is_empty() {
-        return Ok(());
-    }
-    let places: Vec<String> = (3..3 + scopes.len()).map(|n| format!("${n}")).collect();
+fn forget_empty(tx: &Tx<'_>, project: ProjectId, keys: &[(String, i64)]) -> Result<()> {
+    let one = |n: usize| format!("(scope = ${} AND shard = ${})", 2 * n + 2, 2 * n + 3);
+    let any: Vec<String> = (0..keys.len()).map(one).collect();
     let text = format!(
-        "DELETE FROM entity_counts
-         WHERE project_id = $1 AND shard = $2 AND total = 0 AND scope IN ({})",
-        places.join(", ")
+        "DELETE FROM entity_counts WHERE project_id = $1 AND total = 0 AND ({})",
+        any.join(" OR ")
     );
-    args.extend(scopes);
+    let mut args: Vec<Value<'_>> = vec![project.into()];
+    for (scope, shard) in keys {
+        args.extend([scope.as_str().into(), (*shard).into()]);
+    }
     Ok(tx.later(&Command::<()>::built("entities::counts::forget_empty", text), &args)?)
 }

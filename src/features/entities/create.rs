@@ -21,7 +21,7 @@ use crate::features::entities::{
     USER_REQUIRED, counts, mentions, notices, terms,
 };
 use crate::features::projects::{Bundle, Project};
-use crate::features::spaces::access;
+use crate::features::spaces::{access, store as spaces};
 use crate::features::storage::uploads::{self, Prepared};
 use crate::features::users::reputation;
 use crate::http::input::Body;
@@ -112,6 +112,10 @@ async fn check(call: &Call<OptionalViewer>, row: &EntityRow) -> Result<()> {
     let row = row.clone();
     let checked = call.app.db.read(move |c| {
         permit(c, &project, caller, &row, now)?;
+        if let Some(space) = row.space_id {
+            let space = spaces::find(c, project.id, space)?.ok_or(SPACE_NOT_FOUND)?;
+            access::may_post(c, project.id, &space, caller.into())?;
+        }
         match &row.foreign_id {
             Some(id) if store::find_by_foreign_id(c, project.id, id)?.is_some() => {
                 Err(DUPLICATE_FOREIGN_ID.with("field", "foreignId"))

@@ -26,7 +26,7 @@ pub(super) async fn delete_entity(
         if !eyes.own(&row) {
             return Err(NOT_AUTHORIZED.because("Not authorized to delete this entity."));
         }
-        collections::forget::forget_entity(tx, project.id, row.id)?;
+        collections::forget::forget_entities(tx, project.id, &[row.id])?;
         let deleted = match project.entity_deletion {
             Deletion::Soft => store::soft_delete(tx, project.id, row.id, now)?,
             Deletion::Hard => {
@@ -45,7 +45,7 @@ pub(super) async fn delete_entity(
             reputation::award(tx, &project, author, row.space_id, -create::POINTS)?;
         }
         if row.is_listed {
-            counts::remove(tx, project.id, &row)?;
+            counts::remove(tx, project.id, &[row])?;
         }
         Ok(())
     });

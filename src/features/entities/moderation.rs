@@ -69,7 +69,7 @@ pub fn moderate(
         args![project, entity.id, verdict.name(), at, by, by_type, reason, is_listed],
     )?;
     match (entity.is_listed, is_listed) {
-        (true, false) => counts::remove(tx, project, entity),
+        (true, false) => counts::remove(tx, project, std::slice::from_ref(entity)),
         (false, true) => counts::add(tx, project, entity),
         _ => Ok(()),
     }

@@ -11,22 +11,24 @@ use crate::ids::{EntityId, ProjectId};
 use crate::time::Timestamp;
 
 db::statements! {
+    query HOLD -> EntityId =
+        "SELECT id FROM entities WHERE project_id = $1 AND id {any}($2) ORDER BY id {for_update}";
     /// Also what was out of sight already.
     command REMOVE = "DELETE FROM entities WHERE project_id = $1 AND id {any}($2)";
 }
 
-/// In the order of their ids, as all who hold several do.
+/// All of them are held first, then what hangs on them changes, and the counts of feeds at last: the
+/// order of everybody who changes entities. Those that have gone meanwhile are left alone.
 pub fn remove(tx: &Tx<'_>, project: ProjectId, ids: &[EntityId], now: Timestamp) -> Result<()> {
-    for id in ids {
-        let listed = store::find_for_update(tx, project, *id)?.filter(|row| row.is_listed);
-        collections::forget::forget_entity(tx, project, *id)?;
-        reactions::store::delete_of_targets(tx, project, vec![id.0])?;
+    let held = tx.all(&HOLD, args![project, EntityId::list(ids)])?;
+    let mut listed = store::find_all(tx, project, &held)?;
+    listed.retain(|row| row.is_listed);
+    collections::forget::forget_entities(tx, project, &held)?;
+    reactions::store::delete_of_targets(tx, project, held.iter().map(|id| id.0).collect())?;
+    for id in &held {
         comments::removal::enqueue(tx, project, *id, now)?;
         removal::delete_of_entity(tx, project, *id, now)?;
-        if let Some(row) = listed {
-            counts::remove(tx, project, &row)?;
-        }
     }
-    tx.execute(&REMOVE, args![project, EntityId::list(ids)])?;
-    Ok(())
+    tx.execute(&REMOVE, args![project, EntityId::list(&held)])?;
+    counts::remove(tx, project, &listed)
 }

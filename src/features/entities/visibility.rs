@@ -115,6 +115,24 @@ pub fn seen(
     Ok((!is_hidden && may_read).then_some(entity))
 }
 
+/// Those of the rows that are there for these eyes.
+pub fn among(
+    c: &Conn<'_>,
+    project: &Project,
+    mut rows: Vec<EntityRow>,
+    eyes: Eyes,
+) -> Result<Vec<EntityRow>> {
+    let authors: Vec<UserId> = rows.iter().filter_map(|row| row.user_id).collect();
+    let hidden = filter::among(c, project, eyes.viewer(), &authors)?;
+    let written = rows.iter().map(|row| (row.space_id, row.user_id)).collect();
+    let readable = access::among(c, project.id, written, eyes)?;
+    rows.retain(|row| {
+        let is_met = row.user_id.is_none_or(|author| !hidden.contains(&author));
+        eyes.see(row) && is_met && readable.contains(&(row.space_id, row.user_id))
+    });
+    Ok(rows)
+}
+
 /// The same, kept from being deleted until the transaction ends.
 pub fn keep(tx: &Tx<'_>, project: &Project, id: EntityId, eyes: Eyes) -> Result<Option<EntityRow>> {
     seen(tx, project, store::keep(tx, project.id, id)?, eyes)

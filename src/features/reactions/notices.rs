@@ -14,6 +14,7 @@ use crate::features::reactions::change::Change;
 use crate::features::reactions::store::ReactorRow;
 use crate::features::reactions::target::Target;
 use crate::features::reactions::{ReactionType, store};
+use crate::features::spaces::access;
 use crate::features::users::store::{self as users, UserRow};
 use crate::ids::{NotificationId, UserId, new_id};
 
@@ -38,6 +39,10 @@ pub(super) fn reacted<T: Target>(
     let Some(author) = target.author() else { return Ok(()) };
     let (project, now) = (&change.project, change.now);
     if announce == Announce::Silently || !project.has(Bundle::Notifications) {
+        return Ok(());
+    }
+    // Whoever may not read the space any more hears nothing of what goes on there.
+    if !access::shut_out(tx, project.id, target.space(), &[author])?.is_empty() {
         return Ok(());
     }
     let mut told = Vec::new();

@@ -100,7 +100,8 @@ fn find(
 ) -> Result<Option<Reportable>> {
     let eyes = Eyes::User(reporter);
     let found = match kind {
-        TargetType::Entity => entities::find(tx, project, EntityId(id))?
+        // Kept, so that the report does not outlive it unseen.
+        TargetType::Entity => entities::keep(tx, project, EntityId(id))?
             .filter(|row| eyes.see(row))
             .map(|row| Reportable { author: row.user_id, space: row.space_id }),
         TargetType::Comment => {

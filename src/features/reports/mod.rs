@@ -142,7 +142,8 @@ fn in_spaces() -> Vec<Operation> {
             feature,
             INVALID,
             in_space::handle_entity_report,
-        ),
+        )
+        .also_needs(Bundle::Entities),
         Operation::new(
             patch,
             "/spaces/{spaceId}/reports/comment/{reportId}",
@@ -150,7 +151,8 @@ fn in_spaces() -> Vec<Operation> {
             feature,
             INVALID,
             in_space::handle_comment_report,
-        ),
+        )
+        .also_needs(Bundle::Comments),
     ];
     let acts_as = ActsAs { parameter: "actingUserId", ..ACTS_AS };
     let all = operations.into_iter().map(|one| one.also_needs(Bundle::Spaces).acts_as(acts_as));

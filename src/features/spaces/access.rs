@@ -6,6 +6,8 @@
 //! total what is in [`Reader::unreadable`]. It does not matter whether the project still has the
 //! bundle: what was private stays so.
 
+use std::collections::HashSet;
+
 use db::{Conn, Query, Tx, Value, args};
 
 use crate::error::Result;
@@ -86,18 +88,50 @@ pub fn admit(
     eyes: Eyes,
 ) -> Result<Option<SpaceRow>> {
     let Some(row) = store::keep(tx, project.id, space)? else { return Ok(None) };
+    may_post(tx, project.id, &row, eyes)?;
+    Ok(Some(row))
+}
+
+/// Refuses whom the space does not let publish.
+pub fn may_post(c: &Conn<'_>, project: ProjectId, space: &SpaceRow, eyes: Eyes) -> Result<()> {
     if eyes.is_key() {
-        return Ok(Some(row));
+        return Ok(());
     }
     let member = match eyes.viewer() {
-        Some(user) => store::standing(tx, project.id, space, user)?,
+        Some(user) => store::standing(c, project, space.id, user)?,
         None => None,
     };
     if member.is_some_and(|member| member.status == Status::Banned) {
         return Err(BANNED.into());
     }
-    let allowed = Permissions::new(row.reading_permission, row.posting_permission, member);
-    if allowed.can_post { Ok(Some(row)) } else { Err(POSTING_NOT_ALLOWED.into()) }
+    let allowed = Permissions::new(space.reading_permission, space.posting_permission, member);
+    if allowed.can_post { Ok(()) } else { Err(POSTING_NOT_ALLOWED.into()) }
+}
+
+/// Something in a space, or in none, and who wrote it.
+pub type Written = (Option<SpaceId>, Option<UserId>);
+
+/// [`may_read`] of many.
+pub fn among(
+    c: &Conn<'_>,
+    project: ProjectId,
+    mut written: Vec<Written>,
+    eyes: Eyes,
+) -> Result<HashSet<Written>> {
+    let spaces = |all: &[Written]| all.iter().filter_map(|(space, _)| *space).collect();
+    let readable = readable(c, project, spaces(&written), eyes)?;
+    let is_own = |author: Option<UserId>| author.is_some() && author == eyes.viewer();
+    let mut left = written.clone();
+    left.retain(|(space, author)| {
+        space.is_some_and(|space| !readable.contains(&space)) && is_own(*author)
+    });
+    let live = self::readable(c, project, spaces(&left), Eyes::Key)?;
+    written.retain(|(space, author)| {
+        space.is_none_or(|space| {
+            readable.contains(&space) || (is_own(*author) && live.contains(&space))
+        })
+    });
+    Ok(written.into_iter().collect())
 }
 
 /// Those of the spaces that these eyes may read.

@@ -55,7 +55,8 @@ impl Authority {
     /// Whether this member of the space may be banned by them.
     pub fn may_ban(self, space: &SpaceRow, by: Option<UserId>, target: &MemberRow) -> Result<()> {
         let is_staff = target.role != Role::Member;
-        if by == Some(target.user_id) || (is_staff && self < Authority::Admin) {
+        let is_self = self < Authority::Key && by == Some(target.user_id);
+        if is_self || (is_staff && self < Authority::Admin) {
             return Err(INSUFFICIENT_PERMISSIONS.into());
         }
         let is_creator = space.user_id == Some(target.user_id);
@@ -123,17 +124,10 @@ pub fn moderated_by(user: &str) -> String {
     )
 }
 
-impl Held {
-    /// Refuses to lose the only active admin.
-    pub fn keep_an_admin(
-        &self,
-        tx: &Tx<'_>,
-        project: ProjectId,
-        leaving: &MemberRow,
-    ) -> Result<()> {
-        if leaving.is_active_admin() && members::count_admins(tx, project, self.space.id)? < 2 {
-            return Err(LAST_ADMIN.into());
-        }
-        Ok(())
+/// Refuses to lose the only active admin of a space that is held.
+pub fn keep_an_admin(tx: &Tx<'_>, project: ProjectId, leaving: &MemberRow) -> Result<()> {
+    if leaving.is_active_admin() && members::count_admins(tx, project, leaving.space_id)? < 2 {
+        return Err(LAST_ADMIN.into());
     }
+    Ok(())
 }

@@ -154,13 +154,13 @@ fn add(
         team.extend(others.map(|member| (member.user_id, member.role)));
     }
     store::insert(tx, project, &row).map_err(|error| error.on_unique("spaces_slug", SLUG_TAKEN))?;
-    for (user_id, role) in team {
-        let id = MemberId(new_id(row.created_at, &app.random));
-        let (space_id, joined_at, created_at) = (row.id, row.created_at, row.created_at);
-        let status = Status::Active;
-        let member = MemberRow { id, space_id, user_id, role, status, joined_at, created_at };
-        members::insert(tx, project, &member)?;
-        row.members_count += 1;
-    }
-    Ok::<_, Error>(row)
+    let (space_id, now, status) = (row.id, row.created_at, Status::Active);
+    let team = team.into_iter().map(|(user_id, role)| {
+        let id = MemberId(new_id(now, &app.random));
+        MemberRow { id, space_id, user_id, role, status, joined_at: now, created_at: now }
+    });
+    let team: Vec<MemberRow> = team.collect();
+    members::insert(tx, project, space_id, &team)?;
+    row.members_count = i64::try_from(team.len()).map_err(Error::internal)?;
+    Ok(row)
 }

@@ -26,6 +26,8 @@ use crate::time::Timestamp;
 
 /// As much is removed in one transaction.
 const AT_ONCE: i64 = 100;
+/// After so many transactions the job makes room for others and goes on behind them.
+const STEPS: u32 = 200;
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -51,11 +53,6 @@ struct Counts {
 }
 
 db::statements! {
-    /// The space and all below it, held.
-    query SUBTREE -> SpaceId =
-        "SELECT s.id FROM spaces s WHERE s.project_id = $1 AND s.deleted_at IS NULL AND s.id IN
-            (SELECT l.space_id FROM space_lines l WHERE l.project_id = $1 AND l.ancestor_id = $2)
-         ORDER BY s.id {for_update}";
     query COUNT_ENTITIES -> i64 =
         "SELECT count(*) FROM entities WHERE project_id = $1 AND space_id {any}($2)
             AND deleted_at IS NULL";
@@ -105,7 +102,7 @@ fn hide(
         store::hold(tx, project.id, parent)?;
     }
     let held = authority::hold(tx, project.id, id, caller, Authority::Creator)?;
-    let subtree = tx.all(&SUBTREE, args![project.id, id])?;
+    let subtree = store::hold_subtree(tx, project.id, id)?;
     let counts = count(tx, project.id, &subtree)?;
     tx.later(&HIDE, args![project.id, SpaceId::list(&subtree), now])?;
     if let Some(parent) = parent {
@@ -133,6 +130,7 @@ fn count(c: &Conn<'_>, project: ProjectId, subtree: &[SpaceId]) -> Result<Counts
 
 /// The job: the spaces that went with this one, the deepest first, each with all that is in it.
 pub async fn run(app: &App, project: ProjectId, root: SpaceId) -> Result<()> {
+    let mut steps = 0;
     loop {
         let some = app
             .db
@@ -142,33 +140,38 @@ pub async fn run(app: &App, project: ProjectId, root: SpaceId) -> Result<()> {
             return Ok(());
         }
         for space in some {
-            empty(app, project, space).await?;
+            while empty(app, project, space).await? {
+                steps += 1;
+                if steps >= STEPS {
+                    let rest = Job::RemoveSpaces { root };
+                    return jobs::enqueue(app, project, rest, app.clock.now()).await;
+                }
+            }
         }
     }
 }
 
-async fn empty(app: &App, project: ProjectId, space: SpaceId) -> Result<()> {
+/// One step; false once the space itself is gone.
+async fn empty(app: &App, project: ProjectId, space: SpaceId) -> Result<bool> {
     let now = app.clock.now();
-    loop {
-        let left = app.db.write(move |tx| {
-            let some = tx.all(&ENTITIES, args![project, space, AT_ONCE])?;
-            if !some.is_empty() {
-                entities::remove(tx, project, &some, now)?;
-                return Ok(true);
-            }
-            if reports::remove_of_space(tx, project, space, AT_ONCE)? > 0
-                || reputation::dissolve(tx, project, space, AT_ONCE)? > 0
-                || tx.execute(&DELETE_MEMBERS, args![project, space, AT_ONCE])? > 0
-            {
-                return Ok(true);
-            }
-            removal::delete_of_space(tx, project, space, now)?;
-            tx.execute(&DELETE, args![project, space])?;
-            Ok::<_, Error>(false)
-        });
-        if !left.await? {
-            app.job_added.notify_one();
-            return Ok(());
+    let left = app.db.write(move |tx| {
+        let some = tx.all(&ENTITIES, args![project, space, AT_ONCE])?;
+        if !some.is_empty() {
+            entities::remove(tx, project, &some, now)?;
+            return Ok(true);
         }
-    }
+        if reports::remove_of_space(tx, project, space, AT_ONCE)? > 0
+            || reputation::dissolve(tx, project, space, AT_ONCE)? > 0
+            || tx.execute(&DELETE_MEMBERS, args![project, space, AT_ONCE])? > 0
+        {
+            return Ok(true);
+        }
+        removal::delete_of_space(tx, project, space, now)?;
+        tx.execute(&DELETE, args![project, space])?;
+        Ok::<_, Error>(false)
+    });
+    let left = left.await?;
+    // What has gone may have left jobs of its own.
+    app.job_added.notify_one();
+    Ok(left)
 }

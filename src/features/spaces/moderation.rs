@@ -1,7 +1,7 @@
 //! What the moderators of a space decide about what is in it: Moderate Entity, Moderate Comment, Set
 //! Entity NSFW.
 
-use db::Conn;
+use db::{Conn, Tx};
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,15 +9,18 @@ use serde::{Deserialize, Serialize};
 use crate::auth::caller::ActorOrKey;
 use crate::error::{Fault, Result};
 use crate::features::comments;
+use crate::features::entities;
 use crate::features::entities::moderation::{Decision, Verdict};
-use crate::features::entities::{self, store as entity_store};
+use crate::features::entities::store::EntityRow;
 use crate::features::projects::Bundle;
 use crate::features::spaces::authority::{self, Authority};
+use crate::features::spaces::rules::Reason;
 use crate::features::spaces::{INVALID_PARAMS, MODERATOR_REQUIRED, NOT_FOUND, ON_BEHALF, store};
 use crate::http::input::{Body, Invalid, Path};
 use crate::http::operation::{Call, Operation};
 use crate::http::reply::Json;
 use crate::ids::{CommentId, EntityId, ProjectId, SpaceId};
+use crate::time::Timestamp;
 
 const INVALID_BODY: Fault = Fault::new(400, "moderation/invalid-body", "Invalid body");
 const ENTITY_NOT_FOUND: Fault = Fault::new(404, "moderation/entity-not-found", "Entity not found");
@@ -106,21 +109,6 @@ impl Action {
     }
 }
 
-/// Why, in words.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
-#[schemars(inline, extend("maxLength" = 1000))]
-pub(super) struct Reason(pub(super) String);
-
-impl TryFrom<String> for Reason {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        let fits = text.chars().count() <= 1000;
-        if fits { Ok(Reason(text)) } else { Err("must have at most 1000 characters") }
-    }
-}
-
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Moderated {
@@ -144,22 +132,35 @@ fn permit(c: &Conn<'_>, project: ProjectId, space: SpaceId, caller: ActorOrKey) 
     authority::authority(c, project, &space, caller)?.require(Authority::Moderator)
 }
 
+/// The entity, held, if it is in the space that the caller moderates. A draft is its author's alone.
+fn hold_entity(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    path: &EntityInSpace,
+    caller: ActorOrKey,
+) -> Result<EntityRow> {
+    permit(tx, project, path.space_id, caller)?;
+    let found = entities::store::find_for_update(tx, project, path.entity_id)?;
+    let row = found.filter(|row| !row.is_draft).ok_or(ENTITY_NOT_FOUND)?;
+    if row.space_id == Some(path.space_id) { Ok(row) } else { Err(ENTITY_NOT_IN_SPACE.into()) }
+}
+
+impl Moderation {
+    fn decision(&self, caller: ActorOrKey, at: Timestamp) -> Decision<'_> {
+        let reason = self.reason.as_ref().map(Reason::as_str);
+        Decision { verdict: self.action.verdict(), by: caller.user(), reason, at }
+    }
+}
+
 async fn moderate_entity(
     call: Call<ActorOrKey>,
     (Path(path), Body(body)): (Path<EntityInSpace>, Body<Moderation>),
 ) -> Result<Json<Moderated>> {
-    let (project, caller, at) = (call.project.id, call.caller, call.now);
+    let (project, caller, now) = (call.project.id, call.caller, call.now);
     let verdict = body.action.verdict();
     let moderated = call.app.db.write(move |tx| {
-        permit(tx, project, path.space_id, caller)?;
-        let found = entity_store::find_for_update(tx, project, path.entity_id)?;
-        let row = found.ok_or(ENTITY_NOT_FOUND)?;
-        if row.space_id != Some(path.space_id) {
-            return Err(ENTITY_NOT_IN_SPACE.into());
-        }
-        let reason = body.reason.as_ref().map(|Reason(text)| text.as_str());
-        let decision = Decision { verdict, by: caller.user(), reason, at };
-        entities::moderation::moderate(tx, project, &row, &decision)
+        let row = hold_entity(tx, project, &path, caller)?;
+        entities::moderation::moderate(tx, project, &row, &body.decision(caller, now))
     });
     moderated.await?;
     Ok(Json(Moderated::new(verdict)))
@@ -169,7 +170,7 @@ async fn moderate_comment(
     call: Call<ActorOrKey>,
     (Path(path), Body(body)): (Path<CommentInSpace>, Body<Moderation>),
 ) -> Result<Json<Moderated>> {
-    let (project, caller, at) = (call.project.id, call.caller, call.now);
+    let (project, caller, now) = (call.project.id, call.caller, call.now);
     let verdict = body.action.verdict();
     let moderated = call.app.db.write(move |tx| {
         permit(tx, project, path.space_id, caller)?;
@@ -178,9 +179,7 @@ async fn moderate_comment(
         if row.space_id != Some(path.space_id) {
             return Err(COMMENT_NOT_IN_SPACE.into());
         }
-        let reason = body.reason.as_ref().map(|Reason(text)| text.as_str());
-        let decision = Decision { verdict, by: caller.user(), reason, at };
-        comments::moderation::moderate(tx, project, row.id, &decision)
+        comments::moderation::moderate(tx, project, row.id, &body.decision(caller, now))
     });
     moderated.await?;
     Ok(Json(Moderated::new(verdict)))
@@ -203,12 +202,7 @@ async fn set_nsfw(
 ) -> Result<Json<NsfwSet>> {
     let (project, caller) = (call.project.id, call.caller);
     let set = call.app.db.write(move |tx| {
-        permit(tx, project, path.space_id, caller)?;
-        let found = entity_store::find_for_update(tx, project, path.entity_id)?;
-        let row = found.ok_or(ENTITY_NOT_FOUND)?;
-        if row.space_id != Some(path.space_id) {
-            return Err(ENTITY_NOT_IN_SPACE.into());
-        }
+        let row = hold_entity(tx, project, &path, caller)?;
         entities::moderation::set_nsfw(tx, project, row.id, nsfw)
     });
     set.await?;

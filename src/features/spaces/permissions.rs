@@ -25,7 +25,7 @@ pub struct Permissions {
 }
 
 impl Permissions {
-    /// The holder of a key may do everything, and is nobody's member.
+    /// The holder of a key may do everything.
     pub const KEY: Permissions = Permissions {
         is_admin: true,
         is_moderator: true,

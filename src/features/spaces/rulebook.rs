@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::auth::caller::{ActorOrKey, Anyone};
 use crate::error::{Error, Fault, Result};
 use crate::features::spaces::authority::{self, Authority};
+use crate::features::spaces::rules::{Explanation, Title};
 use crate::features::spaces::{ADMIN_REQUIRED, NOT_FOUND, ON_BEHALF, store as spaces};
 use crate::http::input::{Body, Invalid, Path};
 use crate::http::operation::{Call, Operation};
@@ -23,6 +24,9 @@ const RULE_NOT_FOUND: Fault = Fault::new(404, "rule/not-found", "Rule not found"
 const INVALID_PARAMS: Fault = Fault::new(400, "rule/invalid-params", "Invalid path parameters");
 const INVALID_BODY: Fault = Fault::new(400, "rule/invalid-body", "Invalid body");
 const INVALID_IDS: Fault = Fault::new(400, "rule/invalid-ids", "Some rules are not of this space");
+
+/// They are read and ordered all at once.
+const MOST: i64 = 200;
 
 const INVALID: Invalid = Invalid { params: INVALID_PARAMS, ..Invalid::all(INVALID_BODY) };
 
@@ -79,8 +83,8 @@ db::statements! {
     query FIND -> RuleRow =
         "SELECT id, space_id, title, description, position, approved_by_id, created_at, updated_at
          FROM space_rules WHERE project_id = $1 AND id = $2";
-    query LAST -> Option<i64> =
-        "SELECT max(position) FROM space_rules WHERE project_id = $1 AND space_id = $2";
+    query LAST -> (Option<i64>, i64) =
+        "SELECT max(position), count(*) FROM space_rules WHERE project_id = $1 AND space_id = $2";
     command INSERT =
         "INSERT INTO space_rules (project_id, id, space_id, title, description, position,
             approved_by_id, created_at, updated_at)
@@ -121,32 +125,6 @@ impl Rule {
             updated_at: row.updated_at,
         }
     }
-}
-
-macro_rules! texts {
-    ($($name:ident from $least:literal to $most:literal;)*) => {$(
-        #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-        #[serde(try_from = "String")]
-        #[schemars(inline, extend("minLength" = $least, "maxLength" = $most))]
-        struct $name(String);
-
-        impl TryFrom<String> for $name {
-            type Error = &'static str;
-
-            fn try_from(text: String) -> Result<Self, Self::Error> {
-                if ($least..=$most).contains(&text.chars().count()) {
-                    Ok($name(text))
-                } else {
-                    Err(concat!("must have ", $least, " to ", $most, " characters"))
-                }
-            }
-        }
-    )*};
-}
-
-texts! {
-    Title from 1 to 200;
-    Description from 0 to 2000;
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -195,7 +173,7 @@ async fn fetch_rule(call: Call<Anyone>, Path(path): Path<RulePath>) -> Result<Js
 #[derive(Debug, Deserialize, JsonSchema)]
 struct NewRule {
     title: Title,
-    description: Option<Description>,
+    description: Option<Explanation>,
 }
 
 async fn create_rule(
@@ -206,12 +184,15 @@ async fn create_rule(
     let id = SpaceRuleId(new_id(now, &call.app.random));
     let created = call.app.db.write(move |tx| {
         let held = authority::hold(tx, project, path.space_id, caller, Authority::Admin)?;
-        let last = tx.one(&LAST, args![project, path.space_id])?;
+        let (last, count) = tx.one(&LAST, args![project, path.space_id])?;
+        if count >= MOST {
+            return Err(INVALID_BODY.because("a space has at most 200 rules"));
+        }
         let row = RuleRow {
             id,
             space_id: held.space.id,
-            title: new.title.0.clone(),
-            description: new.description.clone().map(|Description(text)| text),
+            title: new.title.as_str().to_owned(),
+            description: new.description.clone().map(Explanation::into_text),
             position: last.map_or(0, |last| last + 1),
             approved_by_id: held.by,
             created_at: now,
@@ -231,7 +212,7 @@ async fn create_rule(
 #[serde(default)]
 struct RuleUpdate {
     title: Option<Title>,
-    description: Patch<Description>,
+    description: Patch<Explanation>,
 }
 
 async fn update_rule(
@@ -246,10 +227,10 @@ async fn update_rule(
         let held = authority::hold(tx, project, path.space_id, caller, Authority::Admin)?;
         let mut row = find(tx, project, &path)?;
         let RuleUpdate { title, description } = update.clone();
-        if let Some(Title(title)) = title {
-            row.title = title;
+        if let Some(title) = title {
+            row.title = title.into_text();
         }
-        description.map(|Description(text)| text).put(&mut row.description);
+        description.map(Explanation::into_text).put(&mut row.description);
         (row.approved_by_id, row.updated_at) = (held.by, now);
         let args = args![project, row.id, &row.title, &row.description, held.by, now];
         tx.execute(&UPDATE, args)?;
@@ -323,8 +304,7 @@ fn reorder(
     if !missing.is_empty() {
         return Err(INVALID_IDS.with("missingIds", missing));
     }
-    let place = |row: &RuleRow| named.iter().position(|id| *id == row.id).unwrap_or(named.len());
-    rows.sort_by_key(place);
+    rows.sort_by_key(|row| named.iter().position(|id| *id == row.id).unwrap_or(named.len()));
     for (position, row) in (0..).zip(&mut rows) {
         if row.position != position {
             row.position = position;

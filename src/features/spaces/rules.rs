@@ -51,23 +51,54 @@ impl Role {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
-#[schemars(inline, extend("minLength" = 3, "maxLength" = 100))]
-pub struct Name(String);
+/// Texts by their lengths in characters.
+macro_rules! texts {
+    ($($(#[$doc:meta])* $name:ident from $least:literal to $most:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+        #[serde(try_from = "String")]
+        #[schemars(inline, extend("minLength" = $least, "maxLength" = $most))]
+        pub struct $name(String);
 
-impl Name {
-    pub fn into_text(self) -> String {
-        self.0
-    }
+        impl $name {
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+
+            pub fn into_text(self) -> String {
+                self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = &'static str;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                if ($least..=$most).contains(&text.chars().count()) {
+                    Ok($name(text))
+                } else {
+                    Err(concat!("must have ", $least, " to ", $most, " characters"))
+                }
+            }
+        }
+    )*};
 }
 
-impl TryFrom<String> for Name {
-    type Error = &'static str;
+texts! {
+    Name from 3 to 100;
+    Description from 0 to 1000;
+    /// Why a moderator decided something.
+    Reason from 0 to 1000;
+    /// Of a rule.
+    Title from 1 to 200;
+    /// Of a rule.
+    Explanation from 0 to 2000;
+}
 
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        let fits = (3..=100).contains(&text.chars().count()) && !text.trim().is_empty();
-        if fits { Ok(Name(text)) } else { Err("must have 3 to 100 characters") }
+impl Description {
+    /// An empty one is none.
+    pub fn into_option(self) -> Option<String> {
+        Some(self.0).filter(|text| !text.is_empty())
     }
 }
 
@@ -97,39 +128,13 @@ impl TryFrom<String> for Slug {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
-#[schemars(inline, extend("maxLength" = 1000))]
-pub struct Description(String);
-
-impl Description {
-    /// An empty one is none.
-    pub fn into_option(self) -> Option<String> {
-        Some(self.0).filter(|text| !text.is_empty())
-    }
-}
-
-impl TryFrom<String> for Description {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        if text.chars().count() <= 1000 {
-            Ok(Description(text))
-        } else {
-            Err("must have at most 1000 characters")
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn names_and_slugs() {
-        for (text, fits) in
-            [("ab", false), ("abc", true), ("   ", false), (&"x".repeat(101), false)]
-        {
+        for (text, fits) in [("ab", false), ("abc", true), (&"x".repeat(101), false)] {
             assert_eq!(Name::try_from(text.to_owned()).is_ok(), fits, "{text}");
         }
         for (text, fits) in

@@ -104,6 +104,11 @@ db::statements! {
             banner_file_id = $8, reading_permission = $9, posting_permission = $10, visibility = $11,
             is_open = $12, nsfw = $13, requires_approval = $14, metadata = $15, updated_at = $16
          WHERE project_id = $1 AND id = $2";
+    /// The space and all below it.
+    query HOLD_SUBTREE -> SpaceId =
+        "SELECT s.id FROM spaces s WHERE s.project_id = $1 AND s.deleted_at IS NULL AND s.id IN
+            (SELECT l.space_id FROM space_lines l WHERE l.project_id = $1 AND l.ancestor_id = $2)
+         ORDER BY s.id {for_no_key_update}";
     /// What is nsfw makes everything below it so.
     command SPREAD_NSFW =
         "UPDATE spaces SET nsfw_effective = EXISTS
@@ -235,7 +240,14 @@ pub fn update(tx: &Tx<'_>, project: ProjectId, row: &SpaceRow) -> Result<()> {
     Ok(())
 }
 
+/// The space, which is held, and all below it, held too.
+pub fn hold_subtree(tx: &Tx<'_>, project: ProjectId, root: SpaceId) -> Result<Vec<SpaceId>> {
+    Ok(tx.all(&HOLD_SUBTREE, args![project, root])?)
+}
+
+/// Held first: the flags that it reads are then those that others have left.
 pub fn spread_nsfw(tx: &Tx<'_>, project: ProjectId, from: SpaceId) -> Result<()> {
+    hold_subtree(tx, project, from)?;
     Ok(tx.later(&SPREAD_NSFW, args![project, from])?)
 }
 

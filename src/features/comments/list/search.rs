@@ -172,7 +172,8 @@ impl Search {
     /// Whether the space may be read, and those who wrote the entity, and the comment whose answers
     /// are listed, are met.
     fn is_met(&self, c: &Conn<'_>, view: &View, place: &PlaceRow, hidden: &Hidden) -> Result<bool> {
-        if !access::may_read(c, self.project, place.space_id, place.user_id, view.eyes)? {
+        // Also on what one wrote oneself, the comments of others are theirs.
+        if !access::may_read(c, self.project, place.space_id, None, view.eyes)? {
             return Ok(false);
         }
         for author in [place.user_id, place.answered_id].into_iter().flatten() {

@@ -86,8 +86,9 @@ pub(super) async fn fetch_many(
     Ok(MaybeDeprecated { reply: Json(page), is_deprecated })
 }
 
-/// The page as the viewer may see it. What is quickly found is found at once, unless there is
-/// somebody whom the viewer does not meet: then all that they wrote is counted.
+/// The page as the viewer may see it. What is quickly found is found at once, unless the viewer may
+/// read only little of it, or there is somebody whom they do not meet: then all that those wrote is
+/// counted.
 async fn find<A>(
     call: &Call<A>,
     search: Search,
@@ -104,7 +105,7 @@ async fn find<A>(
     if asked.0.is_quick(page) {
         let asked = asked.clone();
         let quick = db.read(move |c| match hidden(c, &asked.1)?.is_nobody() {
-            true => asked.0.show(c, page, &asked.1).map(Some),
+            true => asked.0.show_quickly(c, page, &asked.1),
             false => Ok(None),
         });
         if let Some(page) = quick.await? {

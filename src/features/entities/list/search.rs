@@ -7,7 +7,7 @@ use db::{Conn, Query};
 
 use crate::error::Result;
 use crate::features::blocks::filter::Hidden;
-use crate::features::entities::counts::{self, Scope};
+use crate::features::entities::counts::{self, Scope, Size};
 use crate::features::entities::list::filters::Filters;
 use crate::features::entities::list::metadata_sort::Sorter;
 use crate::features::entities::list::request::{Filed, Nsfw, Sort};
@@ -69,13 +69,7 @@ impl Search {
     /// The ids of the page, in order, and the size of the whole list.
     pub fn run(&self, c: &Conn<'_>, page: Page) -> Result<(Vec<EntityId>, i64)> {
         if let Some(scope) = self.known_scope() {
-            let kept = counts::readable(c, self.project, &scope, self.reader)?;
-            let total = kept - self.count_hidden(c)?;
-            if page.offset() >= total {
-                return Ok((Vec::new(), total));
-            }
-            let start = start::of_known_size(self, total);
-            return Ok((self.page(c, &start, false, page)?, total));
+            return self.walk(c, counts::size(c, self.project, &scope, self.reader)?, page);
         }
         let (start, any_wide) = start::choose(self, c)?;
         // However the page is found: the followed are fewer than all there are.
@@ -88,6 +82,16 @@ impl Search {
             return Ok((Vec::new(), total));
         }
         Ok((self.page(c, &start, any_wide, page)?, total))
+    }
+
+    /// The same of a feed whose size is known.
+    fn walk(&self, c: &Conn<'_>, size: Size, page: Page) -> Result<(Vec<EntityId>, i64)> {
+        let total = size.readable() - self.count_hidden(c)?;
+        if page.offset() >= total {
+            return Ok((Vec::new(), total));
+        }
+        let start = start::of_known_size(self, total);
+        Ok((self.page(c, &start, false, page)?, total))
     }
 
     fn count(&self, c: &Conn<'_>, start: &Start, any_wide: bool) -> Result<i64> {
@@ -106,7 +110,33 @@ impl Search {
 
     /// The page as it is shown.
     pub fn show(&self, c: &Conn<'_>, page: Page, view: &View) -> Result<Paged<Entity>> {
-        let (ids, total) = self.run(c, page)?;
+        let found = self.run(c, page)?;
+        self.shown(c, page, view, found)
+    }
+
+    /// The same of a feed, unless walking it would pass by more than it finds.
+    pub fn show_quickly(
+        &self,
+        c: &Conn<'_>,
+        page: Page,
+        view: &View,
+    ) -> Result<Option<Paged<Entity>>> {
+        let Some(scope) = self.known_scope() else { return Ok(None) };
+        let size = counts::size(c, self.project, &scope, self.reader)?;
+        if size.is_sparse() {
+            return Ok(None);
+        }
+        let found = self.walk(c, size, page)?;
+        self.shown(c, page, view, found).map(Some)
+    }
+
+    fn shown(
+        &self,
+        c: &Conn<'_>,
+        page: Page,
+        view: &View,
+        (ids, total): (Vec<EntityId>, i64),
+    ) -> Result<Paged<Entity>> {
         let rows = store::find_all(c, self.project, &ids)?;
         Ok(page.of(view.entities(c, rows)?, total))
     }

@@ -71,7 +71,7 @@ pub(in crate::features::spaces) async fn fetch_spaces(
     }
     let view = View::asked(&call, viewer, &query.include);
     let search = Search::new(call.project.id, viewer, query)?;
-    let is_quick = !search.looks_into_texts && page.offset() < DEEP;
+    let is_quick = !search.is_filtered && page.offset() < DEEP;
     let find = move |c: &Conn<'_>| {
         let total = search.count(c)?;
         let ids = if page.offset() < total { search.page(c, page)? } else { Vec::new() };
@@ -90,7 +90,7 @@ struct Search {
     /// The place of the user whose memberships count.
     member: Option<String>,
     only_joined: bool,
-    looks_into_texts: bool,
+    is_filtered: bool,
 }
 
 impl Search {
@@ -101,7 +101,7 @@ impl Search {
             args: vec![project.into()],
             member: None,
             only_joined: query.member_of.is_some(),
-            looks_into_texts: false,
+            is_filtered: false,
         };
         search.member = viewer.map(|user| search.bind(user));
         search.holds(query.search_slug, &["s.slug"])?;
@@ -136,6 +136,7 @@ impl Search {
 
     fn add(&mut self, condition: &str) {
         self.conditions = format!("{} AND {condition}", self.conditions);
+        self.is_filtered = true;
     }
 
     /// Part of any of the columns, in whatever case.
@@ -144,7 +145,6 @@ impl Search {
         if part.len() > LONGEST_QUERY {
             return Err(INVALID_QUERY.because("a search must have at most 256 bytes"));
         }
-        self.looks_into_texts = true;
         let part = self.bind(part.to_lowercase());
         let one = |column: &&str| format!("{{contains}}(fold({column}), CAST({part} AS TEXT)) > 0");
         let any: Vec<String> = columns.iter().map(one).collect();
@@ -185,9 +185,9 @@ impl Search {
         let (key, order) = (self.sort.key(), self.sort.order());
         let columns = format!("s.id, s.created_at, {key} AS key");
         let last = page.offset() + i64::from(page.limit);
-        let public = self.public(&columns).map(|public| {
-            format!("SELECT * FROM ({public} ORDER BY {order} LIMIT {last}) AS public")
-        });
+        let public = self
+            .public(&columns)
+            .map(|public| format!("SELECT * FROM ({public} ORDER BY {order} LIMIT {last}) AS few"));
         let both: Vec<String> = public.into_iter().chain(self.joined(&columns)).collect();
         let text = format!(
             "SELECT s.id FROM ({}) AS s ORDER BY {} LIMIT {} OFFSET {}",

@@ -1,5 +1,7 @@
 //! Fetch User Spaces: the spaces a user belongs to, waits for or is banned from.
 
+use std::collections::HashMap;
+
 use db::{Conn, Query as Statement, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -149,11 +151,12 @@ impl List {
         let query = Statement::<(MemberId, SpaceId)>::built("spaces::mine::page", text);
         let (ids, spaces): (Vec<MemberId>, Vec<SpaceId>) =
             c.all(&query, &args)?.into_iter().unzip();
-        let mut rows = members::find_all(c, project, &ids)?;
+        let rows = members::find_all(c, project, &ids)?;
+        let mut rows: HashMap<SpaceId, MemberRow> =
+            rows.into_iter().map(|row| (row.space_id, row)).collect();
         let spaces = view.page(c, &spaces)?;
         let entry = |space: Space| {
-            let place = rows.iter().position(|row| row.space_id == space.id)?;
-            let MemberRow { id, role, status, joined_at, .. } = rows.swap_remove(place);
+            let MemberRow { id, role, status, joined_at, .. } = rows.remove(&space.id)?;
             let membership = Membership { membership_id: id, role, status, joined_at };
             Some(UserSpaceItem { space, membership })
         };

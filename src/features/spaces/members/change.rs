@@ -9,8 +9,7 @@ use crate::error::{Error, Result};
 use crate::features::spaces::authority::{self, Authority, Held};
 use crate::features::spaces::members::store::{self, Ban, MemberRow};
 use crate::features::spaces::members::{MemberPath, notices};
-use crate::features::spaces::moderation::Reason;
-use crate::features::spaces::rules::{Role, Status};
+use crate::features::spaces::rules::{Reason, Role, Status};
 use crate::features::spaces::{CREATOR_REQUIRED, MEMBERSHIP_NOT_FOUND, NOT_ACTIVE, NOT_PENDING};
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
@@ -137,7 +136,7 @@ pub(in crate::features::spaces) async fn ban_member(
     let banned = call.app.db.write(move |tx| {
         let held = authority::hold(tx, project, path.space_id, caller, Authority::Moderator)?;
         let found = member(tx, project, &held, path.member_id)?;
-        let reason = body.reason.as_ref().map(|Reason(text)| text.as_str());
+        let reason = body.reason.as_ref().map(Reason::as_str);
         ban(tx, project, &held, found, &Ban { id, by: held.by, reason, report: None, at: now })
     });
     let membership = SpaceMember::new(project, banned.await?);
@@ -156,7 +155,7 @@ pub fn ban(
     if found.status == Status::Banned {
         return Ok(found);
     }
-    held.keep_an_admin(tx, project, &found)?;
+    authority::keep_an_admin(tx, project, &found)?;
     let after = MemberRow { status: Status::Banned, ..found.clone() };
     store::update(tx, project, &found, &after)?;
     store::insert_ban(tx, project, &after, ban)?;
@@ -205,7 +204,7 @@ pub(in crate::features::spaces) async fn update_role(
             return Err(NOT_ACTIVE.into());
         }
         if body.role != Role::Admin {
-            held.keep_an_admin(tx, project, &found)?;
+            authority::keep_an_admin(tx, project, &found)?;
         }
         let after = MemberRow { role: body.role, ..found.clone() };
         store::update(tx, project, &found, &after)?;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::{Actor, OptionalViewer};
 use crate::error::{Error, Result};
-use crate::features::spaces::authority::{Authority, Held};
+use crate::features::spaces::authority;
 use crate::features::spaces::members::Message;
 use crate::features::spaces::members::store::{self, MemberRow};
 use crate::features::spaces::permissions::Permissions;
@@ -61,7 +61,7 @@ pub(in crate::features::spaces) async fn join(
                 if !users::store::keep(tx, project, user)? {
                     return Err(users::NOT_FOUND.into());
                 }
-                store::insert(tx, project, &new)?;
+                store::insert(tx, project, space_id, std::slice::from_ref(&new))?;
                 Ok::<_, Error>(new)
             }
             Some(row) => match row.status {
@@ -97,8 +97,7 @@ pub(in crate::features::spaces) async fn leave(
             Status::Rejected => return Err(MEMBERSHIP_NOT_FOUND.into()),
             Status::Active | Status::Pending => {}
         }
-        let held = Held { space, authority: Authority::None, by: Some(user) };
-        held.keep_an_admin(tx, project, &row)?;
+        authority::keep_an_admin(tx, project, &row)?;
         store::delete(tx, project, &row)
     });
     left.await?;

@@ -1,5 +1,7 @@
 //! List Members and List Team.
 
+use std::sync::Arc;
+
 use db::{Conn, Query as Statement, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,7 +72,7 @@ pub(in crate::features::spaces) async fn members(
     let (project, links, caller) = (call.project.clone(), call.links(), call.caller);
     let list = List { status: query.status.unwrap_or(Status::Active), role: query.role };
     let is_quick = list.is_counted() && page.offset() < DEEP;
-    let find = move |c: &Conn<'_>| {
+    let find = move |c: &Conn<'_>, is_quick: bool| {
         let space = spaces::find(c, project.id, path.space_id)?.ok_or(NOT_FOUND)?;
         if list.status != Status::Active {
             let authority = match caller {
@@ -83,12 +85,21 @@ pub(in crate::features::spaces) async fn members(
             authority.require(Authority::Moderator)?;
         }
         let hidden = filter::hidden(c, &project, caller.user())?;
+        // For who does not meet everybody the members are counted.
+        if is_quick && !hidden.is_nobody() {
+            return Ok(None);
+        }
         let (rows, total) = list.page(c, project.id, &space, &hidden, page)?;
-        Ok(page.of(show(c, &links, &space, rows, bucket)?, total))
+        Ok::<_, Error>(Some(page.of(show(c, &links, &space, rows, bucket)?, total)))
     };
-    let db = &call.app.db;
-    let found = if is_quick { db.read(find).await } else { db.read_slow(find).await };
-    found.map(Json)
+    let find = Arc::new(find);
+    let (db, quick) = (&call.app.db, find.clone());
+    let found = if is_quick { db.read(move |c| quick(c, true)).await? } else { None };
+    let found = match found {
+        Some(found) => Some(found),
+        None => db.read_slow(move |c| find(c, false)).await?,
+    };
+    found.map(Json).ok_or_else(|| Error::internal("the members were not listed"))
 }
 
 pub(in crate::features::spaces) async fn team(

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use db::{Conn, Tx, args};
+use db::{Command, Conn, Tx, Value, args};
 
 use crate::error::Result;
 use crate::features::spaces::permissions::Standing;
@@ -69,10 +69,6 @@ db::statements! {
     query JOINED -> SpaceId =
         "SELECT space_id FROM space_members
          WHERE project_id = $1 AND space_id {any}($2) AND user_id = $3 AND status = 'active'";
-    command INSERT =
-        "INSERT INTO space_members (project_id, space_id, user_id, id, role, rank, status, joined_at,
-            created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
     command UPDATE =
         "UPDATE space_members SET role = $4, rank = $5, status = $6, joined_at = $7
          WHERE project_id = $1 AND space_id = $2 AND user_id = $3";
@@ -140,13 +136,37 @@ fn counts(status: Status) -> i64 {
     i64::from(status == Status::Active)
 }
 
-pub fn insert(tx: &Tx<'_>, project: ProjectId, row: &MemberRow) -> Result<()> {
-    let MemberRow { id, space_id, user_id, role, status, joined_at, created_at } = *row;
-    tx.later(
-        &INSERT,
-        args![project, space_id, user_id, id, role, role.rank(), status, joined_at, created_at],
-    )?;
-    spaces::count_members(tx, project, space_id, counts(status))
+/// Members that one statement inserts.
+const AT_ONCE: usize = 100;
+
+/// New members of one space.
+pub fn insert(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    space: SpaceId,
+    members: &[MemberRow],
+) -> Result<()> {
+    for some in members.chunks(AT_ONCE) {
+        let row = |n: usize| {
+            let places = (7 * n + 3..7 * n + 10).map(|place| format!("${place}"));
+            format!("($1, $2, {})", places.collect::<Vec<_>>().join(", "))
+        };
+        let rows: Vec<String> = (0..some.len()).map(row).collect();
+        let text = format!(
+            "INSERT INTO space_members (project_id, space_id, user_id, id, role, rank, status,
+                joined_at, created_at) VALUES {}",
+            rows.join(", ")
+        );
+        let mut args: Vec<Value<'_>> = vec![project.into(), space.into()];
+        for row in some {
+            let MemberRow { id, user_id, role, status, joined_at, created_at, .. } = *row;
+            args.extend([user_id.into(), id.into(), role.into(), role.rank().into()]);
+            args.extend([status.into(), joined_at.into(), created_at.into()]);
+        }
+        tx.later(&Command::<()>::built("spaces::members::insert", text), &args)?;
+    }
+    let active = members.iter().map(|row| counts(row.status)).sum();
+    spaces::count_members(tx, project, space, active)
 }
 
 /// Of a membership as it was found while its space was held.

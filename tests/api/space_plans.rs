@@ -1,0 +1,110 @@
+//! Every list of spaces, and every list that leaves out what a space keeps to itself, is found by an
+//! index.
+
+use std::collections::BTreeMap;
+
+use db::{Db, Query};
+use serde_json::json;
+use townhall::features::reports::store::ReportRow;
+use townhall::features::spaces::members::store::MemberRow;
+
+use crate::comments::comment;
+use crate::feed_plans::{run, scans, sorts};
+use crate::space_members::{of, open_space};
+use crate::spaces::{create, id, join, path};
+use crate::statements::seed;
+use crate::support::feed::{feed, post};
+use crate::support::{Actor, TestApp, on_both_engines};
+
+on_both_engines![lists_of_spaces_and_of_what_is_in_them_are_found_by_an_index];
+
+fn explain(db: &Db, name: &'static str, text: String) -> Vec<String> {
+    let explained = match name {
+        "spaces::members::page" => db.explain(&Query::<MemberRow>::built(name, text)),
+        "spaces::mine::page" => db.explain(&Query::<(String, String)>::built(name, text)),
+        "entities::counts::size" => db.explain(&Query::<(i64, i64)>::built(name, text)),
+        "reports::list" => db.explain(&Query::<ReportRow>::built(name, text)),
+        _ => db.explain(&Query::<String>::built(name, text)),
+    };
+    explained.unwrap()
+}
+
+async fn lists_of_spaces_and_of_what_is_in_them_are_found_by_an_index(app: TestApp) {
+    let (ada, bob) = (app.user().await, app.user().await);
+    let (open, closed) =
+        (open_space(&ada).await, create(&ada, json!({ "readingPermission": "members" })).await);
+    let member = join(&bob, &open).await;
+    for space in [&open, &closed] {
+        let new = json!({ "spaceId": space["id"], "keywords": ["k"], "sourceId": "s" });
+        let entity = post(&app, &ada, new).await;
+        comment(&ada, &format!("/entities/{entity}"), "c").await;
+    }
+    ada.patch(&of(&open, &member, "/ban"), json!({})).await.expect(200);
+    run(&app, seed(app.engine())).await;
+    run(&app, "ANALYZE".to_owned()).await;
+
+    let mut addresses: Vec<String> = Vec::new();
+    for sort in ["members", "least_members", "newest", "oldest", "alphabetical"] {
+        addresses.push(format!("/spaces?sortBy={sort}"));
+    }
+    for query in
+        ["parentSpaceId=null", "nsfwFilter=only", "searchAny=x", "readingPermission=members"]
+    {
+        addresses.push(format!("/spaces?{query}"));
+    }
+    addresses.push(format!("/spaces?parentSpaceId={}", id(&open)));
+    for end in ["members", "members?role=admin", "team", "rules", "children", "breadcrumb"] {
+        addresses.push(format!("{}/{end}", path(&open)));
+    }
+    let author = format!("userId={}", ada.id);
+    let filters =
+        ["", "sortBy=hot", "sourceId=s", "keywordsFilters[includes]=k", &author, "nsfwFilter=only"];
+    addresses.extend(filters.map(feed));
+    addresses.push(feed(&format!("spaceId={}&sortBy=hot", id(&open))));
+    addresses.push(format!("/comments?userId={}", ada.id));
+    let mut of_users = addresses.clone();
+    of_users.extend([
+        "/spaces?memberOf=true".to_owned(),
+        "/spaces/user-spaces".to_owned(),
+        "/spaces/user-spaces?role=admin,member&sortBy=alphabetical&all=true".to_owned(),
+        "/reports/moderated".to_owned(),
+    ]);
+
+    let built = [
+        "spaces::",
+        "entities::list",
+        "entities::counts",
+        "comments::list",
+        "reports::list",
+        "reports::count",
+    ];
+    let (anonymous, key) = (app.anonymous(), app.service());
+    let actors: [(&Actor<'_>, &[String]); 4] =
+        [(&anonymous, &addresses), (&key, &addresses), (&ada, &of_users), (&bob, &of_users)];
+    let mut statements = BTreeMap::new();
+    for (actor, addresses) in actors {
+        for address in addresses {
+            let seen = app.statements.during(actor.get(address)).await;
+            let seen = seen.into_iter().filter(|(name, _)| {
+                built.iter().any(|one| name.starts_with(one)) && !name.contains("townhall")
+            });
+            statements.extend(seen.map(|seen| (seen, address.clone())));
+        }
+    }
+    assert!(statements.len() > 40, "{}", statements.len());
+    let (db, engine) = (app.app.db.clone(), app.engine());
+    let plans = tokio::task::spawn_blocking(move || {
+        let explained = statements.into_iter().map(|((name, text), address)| {
+            let plan = explain(&db, name, text.clone());
+            (name, text, address, plan)
+        });
+        explained.collect::<Vec<_>>()
+    });
+    for (name, text, address, plan) in plans.await.unwrap() {
+        assert!(!scans(&plan), "{address}: {name} {text}\n{}", plan.join("\n"));
+        // Members are read in their order.
+        if name == "spaces::members::page" {
+            assert!(!sorts(engine, &plan), "{address}: {text}\n{}", plan.join("\n"));
+        }
+    }
+}
