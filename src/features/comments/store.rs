@@ -6,7 +6,8 @@ use db::{Conn, Query, Tx, args};
 use crate::error::{Error, Result};
 use crate::features::blocks::filter::Hidden;
 pub use crate::features::comments::row::CommentRow;
-use crate::features::reactions::ReactionCounts;
+use crate::features::reactions::target::TargetId;
+use crate::features::reactions::{ReactionCounts, counting};
 use crate::features::users;
 use crate::ids::{CommentId, EntityId, ProjectId, UserId};
 use crate::time::Timestamp;
@@ -108,13 +109,6 @@ db::statements! {
          WHERE project_id = $1 AND id = $2";
     command FORGET_MENTIONS =
         "DELETE FROM comment_mentions WHERE project_id = $1 AND comment_id = $2";
-    command CHANGE_REACTIONS = concat!(
-        "UPDATE comments SET upvote_count = upvote_count + $3, downvote_count = downvote_count + $4,
-            like_count = like_count + $5, love_count = love_count + $6, wow_count = wow_count + $7,
-            sad_count = sad_count + $8, angry_count = angry_count + $9,
-            funny_count = funny_count + $10, balance = balance + $3 - $4,
-            controversy = ", comment_controversy!("upvote_count + $3", "downvote_count + $4"), "
-         WHERE project_id = $1 AND id = $2");
     query BEST -> CommentRow = select_comment!(best!(""));
 }
 
@@ -283,7 +277,5 @@ pub fn change_reactions(
     id: CommentId,
     by: ReactionCounts,
 ) -> Result<()> {
-    let ReactionCounts { upvote, downvote, like, love, wow, sad, angry, funny } = by;
-    let args = args![project, id, upvote, downvote, like, love, wow, sad, angry, funny];
-    Ok(tx.later(&CHANGE_REACTIONS, args)?)
+    counting::change(tx, project, TargetId::Comment(id), by)
 }

@@ -9,7 +9,8 @@ use crate::error::Result;
 pub use crate::features::entities::row::EntityRow;
 use crate::features::entities::terms::Terms;
 use crate::features::entities::{DUPLICATE_FOREIGN_ID, USER_NOT_FOUND};
-use crate::features::reactions::ReactionCounts;
+use crate::features::reactions::target::TargetId;
+use crate::features::reactions::{ReactionCounts, counting};
 use crate::ids::{EntityId, ProjectId};
 use crate::time::Timestamp;
 
@@ -95,13 +96,6 @@ db::statements! {
         "UPDATE entities SET is_draft = FALSE, is_listed = TRUE, created_at = $3, updated_at = $3,
             score = $4, score_updated_at = $3
          WHERE project_id = $1 AND id = $2";
-    command CHANGE_REACTIONS = concat!(
-        "UPDATE entities SET upvote_count = upvote_count + $3, downvote_count = downvote_count + $4,
-            like_count = like_count + $5, love_count = love_count + $6, wow_count = wow_count + $7,
-            sad_count = sad_count + $8, angry_count = angry_count + $9,
-            funny_count = funny_count + $10,
-            controversy = ", controversy!("upvote_count + $3", "downvote_count + $4"), "
-         WHERE project_id = $1 AND id = $2");
     command ADD_VIEWS =
         "UPDATE entities SET views = views + $3
          WHERE project_id = $1 AND id = $2 AND deleted_at IS NULL";
@@ -258,9 +252,7 @@ pub fn change_reactions(
     id: EntityId,
     by: ReactionCounts,
 ) -> Result<()> {
-    let ReactionCounts { upvote, downvote, like, love, wow, sad, angry, funny } = by;
-    let args = args![project, id, upvote, downvote, like, love, wow, sad, angry, funny];
-    Ok(tx.later(&CHANGE_REACTIONS, args)?)
+    counting::change(tx, project, TargetId::Entity(id), by)
 }
 
 /// False if there is no such entity.

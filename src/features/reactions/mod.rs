@@ -2,6 +2,7 @@
 //! points to its author.
 
 mod change;
+pub mod counting;
 pub mod forget;
 pub mod hidden;
 mod kinds;
