@@ -3,8 +3,9 @@
 
 use std::fmt::Write as _;
 
-use db::Db;
+use db::{Db, JsonText};
 use townhall::features::entities::rules::{Keywords, Mentions, Metadata};
+use townhall::features::entities::store::EntityRow;
 use townhall::features::entities::terms::{self, Terms};
 use townhall::ids::{EntityId, ProjectId};
 use townhall::time::Timestamp;
@@ -41,6 +42,17 @@ impl Entities {
             db.execute_script(&script).map_err(|error| error.to_string())?;
         }
         Ok(entities)
+    }
+
+    /// What is written in an entity, without the numbers.
+    pub fn row(id: EntityId, now: Timestamp) -> EntityRow {
+        EntityRow {
+            title: Some("Post number 1234 about the bench".to_owned()),
+            content: Some(CONTENT.to_owned()),
+            keywords: JsonText(format!(r#"["{COMMON}","rare123"]"#)),
+            metadata: JsonText(METADATA.to_owned()),
+            ..EntityRow::blank(id, now)
+        }
     }
 
     /// Comments of many authors on the first entity, with votes; numbered like the entities.

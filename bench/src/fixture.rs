@@ -11,6 +11,8 @@ use townhall::clock::Clock;
 use townhall::error::Error;
 use townhall::features::projects::Bundle;
 use townhall::features::projects::admin::{self, NewProject, ProjectSecrets};
+use townhall::features::storage::signed::Signer;
+use townhall::features::users::model::User;
 use townhall::features::users::store::{self as users, UserRow};
 use townhall::ids::{ProjectId, SessionId, SpaceId, UserId, new_id};
 use townhall::random::Random;
@@ -32,7 +34,9 @@ pub struct Fixture {
     pub project: ProjectId,
     pub users: Arc<[UserId]>,
     /// The first of the users: those with a password.
-    pub signers: Vec<Signer>,
+    pub signers: Vec<SigningIn>,
+    /// One of the users, as replies show them.
+    pub shown: User,
     /// The hash of their password.
     pub password_hash: String,
     /// Makes tokens that the server takes for its own.
@@ -58,7 +62,7 @@ pub struct Scale {
 }
 
 #[derive(Debug, Clone)]
-pub struct Signer {
+pub struct SigningIn {
     pub id: UserId,
     pub email: String,
 }
@@ -76,7 +80,7 @@ impl Fixture {
         let signers = rows
             .iter()
             .take(SIGNERS)
-            .filter_map(|row| row.email.clone().map(|email| Signer { id: row.id, email }));
+            .filter_map(|row| row.email.clone().map(|email| SigningIn { id: row.id, email }));
         let signers = signers.collect();
         let ids = rows.iter().map(|row| row.id).collect();
         for batch in rows.chunks(BATCH) {
@@ -85,9 +89,10 @@ impl Fixture {
                 .write(move |tx| batch.iter().try_for_each(|row| users::insert(tx, project, row)));
             written.await.map_err(text)?;
         }
-        if let Some(first) = rows.first() {
-            connections::seed(db, project, first.id)?;
-        }
+        let first = rows.first().ok_or("there must be users")?;
+        connections::seed(db, project, first.id)?;
+        let links = Signer::new(SECRET.as_bytes(), "", TOKEN_TTL).links(project, now);
+        let shown = User::public(&links, first).map_err(text)?;
         let entities = Entities::seed(db, project, scale.entities, now)?;
         let comments = entities.seed_comments(db, project, scale.comments, now)?;
         let members: Vec<UserId> = rows.iter().map(|row| row.id).take(2).collect();
@@ -98,6 +103,7 @@ impl Fixture {
             project,
             users: ids,
             signers,
+            shown,
             password_hash,
             tokens: Tokens::new(SECRET.as_bytes(), TOKEN_TTL, TOKEN_TTL),
             passwords: Arc::new(passwords),

@@ -6,10 +6,12 @@ use db::Db;
 use townhall::error::Error;
 use townhall::features::comments::blank;
 use townhall::features::comments::model::Comment;
+use townhall::features::comments::store::CommentRow;
 use townhall::features::entities::model::Entity;
 use townhall::features::entities::store::EntityRow;
 use townhall::features::reactions::target::TargetId;
 use townhall::features::reactions::{ReactionType, store as reactions};
+use townhall::features::users::model::User;
 use townhall::ids::{CommentId, EntityId, ProjectId, ReactionId, UserId, new_id};
 use townhall::random::Random;
 use townhall::time::Timestamp;
@@ -42,18 +44,41 @@ pub const TO_COMMENTS: Scenario = Scenario {
     bare: |fixture, db| bare(fixture, db, fixture.comments, of_comment),
 };
 
-/// The target with this id, and its bytes.
+/// What is reacted to, and the reply to that: its bytes.
 type Shown = (TargetId, townhall::error::Result<Vec<u8>>);
+type Show = fn(&Seen, Uuid, ReactionType) -> Shown;
 
-fn of_entity(project: ProjectId, id: Uuid, now: Timestamp) -> Shown {
-    let shown = Entity::new(project, EntityRow::blank(EntityId(id), now));
-    let bytes = shown.and_then(|one| serde_json::to_vec(&one).map_err(Error::internal));
+/// What replies are made of.
+#[derive(Debug, Clone)]
+struct Seen {
+    project: ProjectId,
+    now: Timestamp,
+    author: User,
+}
+
+fn of_entity(seen: &Seen, id: Uuid, kind: ReactionType) -> Shown {
+    let Seen { project, now, author } = seen;
+    let row = EntityRow { user_id: Some(author.id), ..Entities::row(EntityId(id), *now) };
+    let bytes = Entity::new(*project, row).and_then(|entity| {
+        let user = Some(Some(author.clone()));
+        let entity = Entity { user, user_reaction: Some(Some(kind)), shares_count: None, ..entity };
+        serde_json::to_vec(&entity).map_err(Error::internal)
+    });
     (TargetId::Entity(EntityId(id)), bytes)
 }
 
-fn of_comment(project: ProjectId, id: Uuid, now: Timestamp) -> Shown {
-    let shown = Comment::new(project, blank(CommentId(id), EntityId(id), now));
-    let bytes = shown.and_then(|one| serde_json::to_vec(&one).map_err(Error::internal));
+fn of_comment(seen: &Seen, id: Uuid, kind: ReactionType) -> Shown {
+    let Seen { project, now, author } = seen;
+    let row = CommentRow {
+        user_id: Some(author.id),
+        content: Some("Comment number 12".to_owned()),
+        ..blank(CommentId(id), EntityId(id), *now)
+    };
+    let bytes = Comment::new(*project, row).and_then(|comment| {
+        let user = Some(Some(author.clone()));
+        let comment = Comment { user, user_reaction: Some(Some(kind)), ..comment };
+        serde_json::to_vec(&comment).map_err(Error::internal)
+    });
     (TargetId::Comment(CommentId(id)), bytes)
 }
 
@@ -76,20 +101,17 @@ fn kind(dice: &mut Dice) -> ReactionType {
 }
 
 /// The reaction alone; no counts, no reputation, no notification.
-fn bare(
-    fixture: &Fixture,
-    db: &Db,
-    all: Entities,
-    show: fn(ProjectId, Uuid, Timestamp) -> Shown,
-) -> Vec<Bare> {
+fn bare(fixture: &Fixture, db: &Db, all: Entities, show: Show) -> Vec<Bare> {
     let (db, project, now) = (db.clone(), fixture.project, fixture.now);
+    let seen = Arc::new(Seen { project, now, author: fixture.shown.clone() });
     let reactors: Arc<[UserId]> = fixture.users.iter().copied().take(REACTORS).collect();
     let write = Bare::new("put", move |dice| {
-        let (db, user) = (db.clone(), reactors[dice.draw(reactors.len())]);
+        let (db, seen) = (db.clone(), seen.clone());
+        let user = reactors[dice.draw(reactors.len())];
         let (target, kind) = (all.id(dice.draw(all.count)), kind(dice));
         let id = ReactionId(new_id(now, &Random::System));
         async move {
-            let (target, shown) = show(project, target.0, now);
+            let (target, shown) = show(&seen, target.0, kind);
             let put = db.write(move |tx| reactions::put(tx, project, target, user, id, kind, now));
             put.await.map_err(text)?;
             shown.map_err(text)

@@ -45,8 +45,10 @@ fn requests(fixture: &Fixture) -> Vec<Vec<u8>> {
 fn bare(fixture: &Fixture, db: &Db) -> Vec<Bare> {
     let (db, project, now, all) = (db.clone(), fixture.project, fixture.now, fixture.entities);
     let authors: Arc<[UserId]> = fixture.users.iter().copied().take(AUTHORS).collect();
+    let shown = fixture.shown.clone();
     let write = Bare::new("insert", move |dice| {
         let (db, author) = (db.clone(), authors[dice.draw(authors.len())]);
+        let shown = shown.clone();
         let id = CommentId(new_id(now, &Random::System));
         let row = CommentRow {
             user_id: Some(author),
@@ -55,6 +57,7 @@ fn bare(fixture: &Fixture, db: &Db) -> Vec<Bare> {
         };
         async move {
             let answer = Comment::new(project, row.clone()).map_err(text)?;
+            let answer = Comment { user: Some(Some(shown)), user_reaction: Some(None), ..answer };
             let written = db.write(move |tx| comments::insert(tx, project, &row, &[]));
             written.await.map_err(text)?;
             serde_json::to_vec(&answer).map_err(|error| error.to_string())
