@@ -10,6 +10,7 @@ use crate::auth::credential::Presented;
 use crate::auth::keys::KeyKind;
 use crate::error::{Error, Fault, Result};
 use crate::features::projects::{Bundle, Project};
+use crate::features::users::notices::Initiator;
 use crate::features::users::suspensions;
 use crate::http::input::body_value;
 use crate::http::operation::{Arrival, Operation};
@@ -160,6 +161,8 @@ impl Access for UserOrKey {
 pub struct Actor {
     pub user: UserId,
     pub via: Via,
+    /// What others are told of the user, as it was when they came in.
+    pub named: Initiator,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,23 +181,21 @@ impl Access for Actor {
         let named = named_user(arrival, acts_as.parameter);
         match arrival.presented {
             Presented::User { user, session } => {
-                if !may_act(arrival, user, false).await? {
-                    return Err(arrival.operation.user_gone.into());
-                }
+                let found = found(arrival, user, false).await?;
+                let found = found.ok_or(arrival.operation.user_gone)?;
                 match acts_as.other {
                     Some(fault) if named.is_some_and(|name| name.parse() != Ok(user)) => {
                         Err(fault.into())
                     }
-                    _ => Ok(Actor { user, via: Via::Session(session) }),
+                    _ => Ok(Actor { user, via: Via::Session(session), named: found }),
                 }
             }
             Presented::Key(kind) => {
                 let name = named.ok_or(acts_as.missing)?;
                 let user = name.parse().map_err(|_| Error::from(acts_as.unknown))?;
-                if !may_act(arrival, user, kind == KeyKind::Master).await? {
-                    return Err(acts_as.unknown.into());
-                }
-                Ok(Actor { user, via: Via::Key(kind) })
+                let found = found(arrival, user, kind == KeyKind::Master).await?;
+                let found = found.ok_or(acts_as.unknown)?;
+                Ok(Actor { user, via: Via::Key(kind), named: found })
             }
             Presented::Nothing | Presented::Unusable => Err(Error::NoCredential),
         }
@@ -227,7 +228,7 @@ impl Access for ActorOrKey {
         if is_key && named_user(arrival, parameter).is_none() {
             return Ok(ActorOrKey::Key { user: None });
         }
-        let Actor { user, via } = Actor::admit(arrival).await?;
+        let Actor { user, via, .. } = Actor::admit(arrival).await?;
         Ok(match via {
             Via::Session(_) => ActorOrKey::User(user),
             Via::Key(_) => ActorOrKey::Key { user: Some(user) },
@@ -262,9 +263,14 @@ impl Access for KeyHolder {
 /// Whether the user exists. Refuses a suspended one where the operation is closed to them; a
 /// master key may act for a suspended user all the same.
 async fn may_act(arrival: &Arrival, user: UserId, exempt: bool) -> Result<bool> {
+    found(arrival, user, exempt).await.map(|found| found.is_some())
+}
+
+/// The user, on the same terms.
+async fn found(arrival: &Arrival, user: UserId, exempt: bool) -> Result<Option<Initiator>> {
     let (project, now) = (arrival.project.clone(), arrival.now);
     let exempt = exempt || arrival.operation.open_to_suspended;
-    arrival.app.db.read(move |c| is_fit(c, &project, user, exempt, now)).await
+    arrival.app.db.read(move |c| fit(c, &project, user, exempt, now)).await
 }
 
 /// The same for a user whom a key names inside its input, on an operation closed to the suspended.
@@ -275,21 +281,21 @@ pub fn may_act_for(
     key: KeyKind,
     now: Timestamp,
 ) -> Result<bool> {
-    is_fit(c, project, user, key == KeyKind::Master, now)
+    fit(c, project, user, key == KeyKind::Master, now).map(|found| found.is_some())
 }
 
-fn is_fit(
+fn fit(
     c: &Conn<'_>,
     project: &Project,
     user: UserId,
     exempt: bool,
     now: Timestamp,
-) -> Result<bool> {
+) -> Result<Option<Initiator>> {
     let Some(standing) = suspensions::standing(c, project.id, user, now)? else {
-        return Ok(false);
+        return Ok(None);
     };
     match standing.suspension {
         Some(suspension) if project.has(Bundle::Moderation) && !exempt => Err(suspension.refusal()),
-        _ => Ok(true),
+        _ => Ok(Some(standing.user)),
     }
 }

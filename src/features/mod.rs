@@ -100,6 +100,7 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         spaces::rulebook::ALL,
         spaces::store::ALL,
         users::pairs::ALL,
+        users::points::ALL,
         users::store::ALL,
         users::suspensions::ALL,
         users::counters::ALL,

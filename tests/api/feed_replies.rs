@@ -2,7 +2,7 @@
 //! statements however many there are.
 
 use serde_json::{Value, json};
-use townhall::features::users::store as users;
+use townhall::features::users::points;
 use townhall::ids::{SpaceId, UserId};
 
 use crate::support::feed::{feed, page, post};
@@ -138,7 +138,7 @@ async fn authors_are_shown_without_secrets(app: TestApp) {
 
 async fn give(app: &TestApp, user: UserId, space: SpaceId, points: i64) {
     let project = app.project.id;
-    let given = app.app.db.write(move |tx| users::add_points(tx, project, user, space, points));
+    let given = app.app.db.write(move |tx| points::add(tx, project, user, space, points));
     given.await.unwrap();
 }
 

@@ -69,7 +69,7 @@ pub(crate) async fn reputation(app: &TestApp, user: &User<'_>) -> i64 {
     let points = app
         .app
         .db
-        .read(move |c| townhall::features::users::store::points(c, project, &[id], &[general]));
+        .read(move |c| townhall::features::users::points::points(c, project, &[id], &[general]));
     let in_bucket: i64 = points.await.unwrap().iter().map(|(_, _, points)| points).sum();
     assert_eq!(reputation, in_bucket, "there are no spaces, so all is in the general bucket");
     reputation

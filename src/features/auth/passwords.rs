@@ -34,7 +34,7 @@ pub(super) async fn change_password(
         return Err(INVALID_BODY.because("newPassword must differ from password"));
     }
     let (app, project, now) = (&call.app, call.project.id, call.now);
-    let Actor { user, via } = call.caller;
+    let Actor { user, via, .. } = call.caller;
     let found = app.db.read(move |c| users::find(c, project, user)).await?.ok_or(NO_USER_FOUND)?;
     let old_hash = found.password_hash.ok_or(NOT_PASSWORD_AUTHENTICATED)?;
     if !app.passwords.verify(body.password, old_hash.clone()).await? {

@@ -13,6 +13,23 @@ use crate::features::blocks::store;
 use crate::features::projects::{Bundle, Project};
 use crate::ids::UserId;
 
+/// The condition that nothing is between `$3` and the user in a column; a row of nobody is always met.
+macro_rules! met {
+    ($column:literal) => {
+        concat!(
+            " AND (SELECT 1 FROM blocks h WHERE h.project_id = $1 AND h.blocker_id = $3
+                AND h.blocked_id = ",
+            $column,
+            ") IS NULL
+              AND (SELECT 1 FROM blocks h WHERE h.project_id = $1 AND h.blocked_id = $3
+                AND h.blocker_id = ",
+            $column,
+            ") IS NULL "
+        )
+    };
+}
+pub(crate) use met;
+
 /// Whom a viewer does not meet in lists.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hidden {
@@ -127,6 +144,6 @@ pub fn among(
 }
 
 /// Blocks count for somebody who looks, in a project that has them.
-fn counting(project: &Project, viewer: Option<UserId>) -> Option<UserId> {
+pub fn counting(project: &Project, viewer: Option<UserId>) -> Option<UserId> {
     viewer.filter(|_| project.has(Bundle::Moderation))
 }

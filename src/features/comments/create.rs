@@ -23,7 +23,7 @@ use crate::features::entities::rules::{
 use crate::features::entities::store::EntityRow;
 use crate::features::entities::visibility::Eyes;
 use crate::features::projects::Project;
-use crate::features::users::reputation;
+use crate::features::users::{self, reputation};
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::Created;
@@ -101,14 +101,16 @@ pub(super) async fn create_comment(
             entity_user_id: entity.user_id,
             ..blank.clone()
         };
-        reputation::award(tx, &project, author, row.space_id, POINTS)?;
+        let author = reputation::awarded(tx, &project, author, row.space_id, POINTS)?;
+        // Deleted a moment ago.
+        let author = author.ok_or(users::NOT_FOUND)?;
         store::insert(tx, project.id, &row, &mentioned)?;
         let live = i64::from(row.is_counted());
         store::count(tx, project.id, &row, Counted { live, direct: 1, listed: 1 })?;
         let news =
             News { entity: &entity, comment: &row, parent: parent.as_ref(), mentioned: &mentioned };
-        notices::commented(tx, &app, &project, news, now)?;
-        view.clone().with_own(None).comment(tx, row)
+        notices::commented(tx, &app, &project, news, &author, now)?;
+        view.clone().with_own(None).with_author(Some(author)).comment(tx, row)
     });
     created.await.map(Created)
 }
@@ -116,10 +118,10 @@ pub(super) async fn create_comment(
 /// The entity to comment on. Held, and before any of its comments: all who change what it counts
 /// take this order.
 fn hold_entity(tx: &Tx<'_>, project: &Project, id: EntityId, eyes: Eyes) -> Result<EntityRow> {
-    let found = entities::store::find_for_update(tx, project.id, id)?;
+    let found = entities::visibility::hold(tx, project, id, eyes)?;
     // One that a moderator has removed takes no more comments, whoever writes them.
     let open = found.filter(|entity| entity.is_listed || entity.is_draft);
-    entities::visibility::seen(tx, project, open, eyes)?.ok_or(ENTITY_NOT_FOUND.into())
+    open.ok_or(ENTITY_NOT_FOUND.into())
 }
 
 /// Without the mentions of those with a block between them and the author.
@@ -148,8 +150,8 @@ fn answered(
         visibility::seen(tx, project, found, eyes)?.ok_or(REFERENCED_NOT_FOUND)?;
     }
     let Some(id) = new.parent_id else { return Ok(None) };
-    let found = store::find_for_update(tx, project.id, id)?.filter(CommentRow::is_live);
-    let parent = visibility::seen(tx, project, found, eyes)?.ok_or(PARENT_NOT_FOUND)?;
+    let found = visibility::hold(tx, project, id, eyes)?.filter(CommentRow::is_live);
+    let parent = found.ok_or(PARENT_NOT_FOUND)?;
     if parent.entity_id != new.entity_id {
         return Err(INVALID_PARENT.into());
     }

@@ -13,7 +13,7 @@ use crate::features::entities::store::EntityRow;
 use crate::features::notifications::{self, Notification};
 use crate::features::projects::{Bundle, Project};
 use crate::features::spaces::access;
-use crate::features::users::store as users;
+use crate::features::users::store::UserRow;
 use crate::ids::{NotificationId, UserId, new_id};
 use crate::time::Timestamp;
 
@@ -41,19 +41,19 @@ pub fn commented(
     app: &App,
     project: &Project,
     news: News<'_>,
+    author: &UserRow,
     now: Timestamp,
 ) -> Result<()> {
-    let Some(author) = news.comment.user_id.filter(|_| project.has(Bundle::Notifications)) else {
+    if !project.has(Bundle::Notifications) {
         return Ok(());
-    };
-    let mut recipients = recipients(author, news);
+    }
+    let mut recipients = recipients(author.id, news);
     let users: Vec<UserId> = recipients.iter().map(|(user, _)| *user).collect();
     let shut_out = access::shut_out(tx, project.id, news.entity.space_id, &users)?;
     recipients.retain(|(user, _)| !shut_out.contains(user));
     if recipients.is_empty() {
         return Ok(());
     }
-    let Some(author) = users::find(tx, project.id, author)? else { return Ok(()) };
     let subject = subject(tx, project.id, news.entity)?;
     let told = recipients.into_iter().map(|(user, kind)| {
         let mut keys = subject.clone();
@@ -63,7 +63,7 @@ pub fn commented(
             keys.insert("replyId".to_owned(), json!(news.comment.id));
             keys.insert("replyContent".to_owned(), quoted(news.comment.content.as_deref()));
         }
-        initiator(&mut keys, &author);
+        initiator(&mut keys, author);
         Notification {
             id: NotificationId(new_id(now, &app.random)),
             user,

@@ -17,8 +17,9 @@ use crate::features::entities::visibility::Eyes;
 use crate::features::projects::Project;
 use crate::features::reactions::{self, ReactionType};
 use crate::features::storage::signed::Links;
-use crate::features::users::model;
+use crate::features::users::model::{self, User};
 use crate::features::users::reputation::{self, Bucket};
+use crate::features::users::store::UserRow;
 use crate::http::include::Include;
 use crate::http::operation::Call;
 use crate::http::version::Version;
@@ -39,6 +40,8 @@ pub struct View {
     bucket: Option<Bucket>,
     /// The viewer's reaction, where it is known already.
     own: Option<Option<ReactionType>>,
+    /// The author of all that is shown, where they are known already.
+    author: Option<UserRow>,
     /// Authors see their names on what they deleted.
     shows_deleted: bool,
     links: Links,
@@ -60,6 +63,7 @@ impl View {
                 .then(|| entities::show::View::asked(call, viewer, &include.only("space"))),
             bucket: None,
             own: None,
+            author: None,
             shows_deleted: false,
             links: call.links(),
         }
@@ -72,6 +76,10 @@ impl View {
 
     pub fn with_own(self, reaction: Option<ReactionType>) -> Self {
         View { own: Some(reaction), ..self }
+    }
+
+    pub fn with_author(self, author: Option<UserRow>) -> Self {
+        View { author, ..self }
     }
 
     pub fn with_points(self, bucket: Option<Bucket>) -> Self {
@@ -168,7 +176,10 @@ impl View {
 
     fn add_authors(&self, c: &Conn<'_>, comments: &mut [Comment]) -> Result<()> {
         let ids = comments.iter().filter_map(|comment| comment.user_id).collect();
-        let authors = model::shown(c, &self.links, ids)?;
+        let authors = match &self.author {
+            Some(row) => HashMap::from([(row.id, User::public(&self.links, row)?)]),
+            None => model::shown(c, &self.links, ids)?,
+        };
         for comment in comments.iter_mut() {
             comment.user = Some(comment.user_id.and_then(|id| authors.get(&id).cloned()));
         }

@@ -3,12 +3,11 @@
 
 use db::{Conn, Query, Tx, args};
 
-use crate::error::{Error, Result};
-use crate::features::blocks::filter::Hidden;
+use crate::error::Result;
+use crate::features::blocks::filter::{Hidden, met};
 pub use crate::features::comments::row::CommentRow;
 use crate::features::reactions::target::TargetId;
 use crate::features::reactions::{ReactionCounts, counting};
-use crate::features::users;
 use crate::ids::{CommentId, EntityId, ProjectId, UserId};
 use crate::time::Timestamp;
 
@@ -69,6 +68,9 @@ db::statements! {
     /// With its body, which is else read as it was before the wait. The entity is not held: whoever
     /// needs it holds it first.
     query FIND_FOR_UPDATE -> CommentRow = select_comment!("AND c.id = $2 {for_update_of_c_b}");
+    query FIND_MET_FOR_UPDATE -> CommentRow = select_comment!(concat!(
+        "AND c.id = $2 AND (c.user_id = $3 OR (1 = 1 ", met!("c.user_id"), met!("e.user_id"), "))
+         {for_update_of_c_b}"));
     query FIND_ALL -> CommentRow = select_comment!("AND c.id {any}($2)");
     query FIND_ALL_EVER -> CommentRow = select_comment!(even deleted, "AND c.id {any}($2)");
     query FIND_BY_FOREIGN_ID -> CommentRow =
@@ -123,6 +125,16 @@ pub fn find_for_update(
     id: CommentId,
 ) -> Result<Option<CommentRow>> {
     Ok(tx.opt(&FIND_FOR_UPDATE, args![project, id])?)
+}
+
+/// The same, if it is the viewer's own or there is no block between them and its authors.
+pub fn find_met_for_update(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: CommentId,
+    viewer: UserId,
+) -> Result<Option<CommentRow>> {
+    Ok(tx.opt(&FIND_MET_FOR_UPDATE, args![project, id, viewer])?)
 }
 
 /// Those of the ids that are there, in the order of the ids.
@@ -191,6 +203,7 @@ pub fn best(
     Ok(c.all(&best, args![project, EntityId::list(entities), viewer])?)
 }
 
+/// The author is known to be there, and is kept from being deleted.
 pub fn insert(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -198,7 +211,7 @@ pub fn insert(
     mentioned: &[UserId],
 ) -> Result<()> {
     let thread = row.parent_id.map_or(row.entity_id.0, |parent| parent.0);
-    let inserted = tx.execute(
+    tx.later(
         &INSERT,
         args![
             project,
@@ -214,9 +227,7 @@ pub fn insert(
             row.updated_at,
             row.parent_deleted_at
         ],
-    );
-    // The author was deleted a moment ago.
-    inserted.map_err(|error| Error::from(error).on_foreign_key(users::NOT_FOUND))?;
+    )?;
     let (content, gif) = (&row.content, row.gif.as_ref());
     let (mentions, attachments) = (&row.mentions, &row.attachments);
     let body = args![project, row.id, content, gif, mentions, attachments, &row.metadata];

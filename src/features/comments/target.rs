@@ -14,6 +14,7 @@ use crate::features::entities::visibility::Eyes;
 use crate::features::projects::Project;
 use crate::features::reactions::target::{Faults, NoticeTypes, Target, TargetId};
 use crate::features::reactions::{ReactionCounts, ReactionType};
+use crate::features::users::store::UserRow;
 use crate::http::operation::Call;
 use crate::ids::{CommentId, ProjectId, SpaceId, UserId};
 
@@ -55,8 +56,8 @@ impl Target for CommentRow {
     }
 
     fn hold(tx: &Tx<'_>, project: &Project, id: TargetId, eyes: Eyes) -> Result<Option<Self>> {
-        let held = store::find_for_update(tx, project.id, comment_id(id))?;
-        visibility::seen(tx, project, held.filter(CommentRow::is_live), eyes)
+        let held = visibility::hold(tx, project, comment_id(id), eyes)?;
+        Ok(held.filter(CommentRow::is_live))
     }
 
     /// A placeholder still tells who reacted.
@@ -100,7 +101,13 @@ impl Target for CommentRow {
         View::written(call, Eyes::from(&call.caller), Some(call.caller.user))
     }
 
-    fn show(self, view: &View, c: &Conn<'_>, own: Option<ReactionType>) -> Result<Comment> {
-        view.clone().with_own(own).comment(c, self)
+    fn show(
+        self,
+        view: &View,
+        c: &Conn<'_>,
+        own: Option<ReactionType>,
+        author: Option<UserRow>,
+    ) -> Result<Comment> {
+        view.clone().with_own(own).with_author(author).comment(c, self)
     }
 }

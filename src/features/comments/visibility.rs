@@ -3,7 +3,7 @@
 //! between its author, or the entity's, and them. For its own author it is always there. Lists ask
 //! for more: see [`is_open`].
 
-use db::Conn;
+use db::{Conn, Tx};
 
 use crate::error::Result;
 use crate::features::blocks::filter;
@@ -55,4 +55,25 @@ pub fn seen(
     let authors: Vec<UserId> = [row.user_id, row.entity_user_id].into_iter().flatten().collect();
     let is_hidden = !filter::among(c, project, eyes.viewer(), &authors)?.is_empty();
     Ok((!is_hidden).then_some(row))
+}
+
+/// The same, held until the transaction ends. For a user, blocks are looked at in the same statement.
+pub fn hold(
+    tx: &Tx<'_>,
+    project: &Project,
+    id: CommentId,
+    eyes: Eyes,
+) -> Result<Option<CommentRow>> {
+    match (eyes, filter::counting(project, eyes.viewer())) {
+        (Eyes::User(_), Some(viewer)) => {
+            let met = store::find_met_for_update(tx, project.id, id, viewer)?;
+            match met.filter(|row| is_reachable(row, eyes)) {
+                Some(row) if access::may_read(tx, project.id, row.space_id, row.user_id, eyes)? => {
+                    Ok(Some(row))
+                }
+                _ => Ok(None),
+            }
+        }
+        _ => seen(tx, project, store::find_for_update(tx, project.id, id)?, eyes),
+    }
 }

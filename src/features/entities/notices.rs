@@ -13,7 +13,8 @@ use crate::features::entities::store::EntityRow;
 use crate::features::notifications::{self, Notification};
 use crate::features::projects::{Bundle, Project};
 use crate::features::spaces::{access, store as spaces};
-use crate::features::users::store::{self as users, UserRow};
+use crate::features::users::notices::Initiator;
+use crate::features::users::store as users;
 use crate::ids::{NotificationId, ProjectId, UserId, new_id, short_id};
 use crate::time::Timestamp;
 
@@ -53,12 +54,13 @@ pub fn small_metadata(metadata: &JsonText) -> Value {
 }
 
 /// Whoever caused a notification.
-pub fn initiator(keys: &mut Map<String, Value>, user: &UserRow) {
+pub fn initiator(keys: &mut Map<String, Value>, user: impl Into<Initiator>) {
+    let user: Initiator = user.into();
     keys.insert("initiatorId".to_owned(), json!(user.id));
-    keys.insert("initiatorForeignId".to_owned(), user.foreign_id.clone().into());
-    keys.insert("initiatorName".to_owned(), user.name.clone().into());
-    keys.insert("initiatorUsername".to_owned(), user.username.clone().into());
-    keys.insert("initiatorAvatar".to_owned(), user.avatar.clone().into());
+    keys.insert("initiatorForeignId".to_owned(), user.foreign_id.into());
+    keys.insert("initiatorName".to_owned(), user.name.into());
+    keys.insert("initiatorUsername".to_owned(), user.username.into());
+    keys.insert("initiatorAvatar".to_owned(), user.avatar.into());
 }
 
 /// A notification that leads to the entity.

@@ -19,8 +19,9 @@ use crate::features::spaces::show::View as SpaceView;
 use crate::features::storage::model::{File, show};
 use crate::features::storage::signed::Links;
 use crate::features::storage::store as storage;
-use crate::features::users::model;
+use crate::features::users::model::{self, User};
 use crate::features::users::reputation::{self, Bucket};
+use crate::features::users::store::UserRow;
 use crate::http::include::Include;
 use crate::http::operation::Call;
 use crate::http::version::Version;
@@ -50,6 +51,8 @@ pub struct View {
     bucket: Option<Bucket>,
     /// The viewer's reaction, where it is known already.
     own: Option<Option<ReactionType>>,
+    /// The author of all that is shown, where they are known already.
+    author: Option<UserRow>,
     links: Links,
 }
 
@@ -69,6 +72,7 @@ impl View {
             files: include.has("files"),
             bucket: None,
             own: None,
+            author: None,
             links: call.links(),
         }
     }
@@ -81,6 +85,10 @@ impl View {
     /// The reply to a reaction knows it and need not read it back.
     pub fn with_own(self, reaction: Option<ReactionType>) -> Self {
         View { own: Some(reaction), ..self }
+    }
+
+    pub fn with_author(self, author: Option<UserRow>) -> Self {
+        View { author, ..self }
     }
 
     pub fn with_files(self) -> Self {
@@ -151,7 +159,10 @@ impl View {
     fn add_authors(&self, c: &Conn<'_>, entities: &mut [Entity]) -> Result<()> {
         let project = self.project.id;
         let ids = entities.iter().filter_map(|entity| entity.user_id).collect();
-        let authors = model::shown(c, &self.links, ids)?;
+        let authors = match &self.author {
+            Some(row) => HashMap::from([(row.id, User::public(&self.links, row)?)]),
+            None => model::shown(c, &self.links, ids)?,
+        };
         for entity in entities.iter_mut() {
             entity.user = Some(entity.user_id.and_then(|id| authors.get(&id).cloned()));
         }

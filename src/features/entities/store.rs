@@ -6,18 +6,19 @@ use std::collections::HashMap;
 use db::{Command, Conn, Tx, Value, args};
 
 use crate::error::Result;
+use crate::features::blocks::filter::met;
 pub use crate::features::entities::row::EntityRow;
 use crate::features::entities::terms::Terms;
 use crate::features::entities::{DUPLICATE_FOREIGN_ID, USER_NOT_FOUND};
 use crate::features::reactions::target::TargetId;
 use crate::features::reactions::{ReactionCounts, counting};
-use crate::ids::{EntityId, ProjectId};
+use crate::ids::{EntityId, ProjectId, UserId};
 use crate::time::Timestamp;
 
 /// `SELECT` of a whole entity, followed by what selects it. Deleted ones are not found unless
 /// asked for.
 macro_rules! select_entity {
-    ($rest:literal) => {
+    ($rest:expr) => {
         select_entity!(even deleted, concat!("AND e.deleted_at IS NULL ", $rest))
     };
     (even deleted, $rest:expr) => {
@@ -67,6 +68,8 @@ pub(crate) use controversy;
 db::statements! {
     query FIND -> EntityRow = select_entity!("AND e.id = $2");
     query FIND_FOR_UPDATE -> EntityRow = select_entity!("AND e.id = $2 {for_update}");
+    query FIND_MET_FOR_UPDATE -> EntityRow =
+        select_entity!(concat!("AND e.id = $2 ", met!("e.user_id"), "{for_update}"));
     query HOLD -> EntityId =
         "SELECT id FROM entities WHERE project_id = $1 AND id = $2 {for_update}";
     query KEEP -> EntityRow = select_entity!("AND e.id = $2 {for_key_share}");
@@ -113,6 +116,16 @@ pub fn find(c: &Conn<'_>, project: ProjectId, id: EntityId) -> Result<Option<Ent
 /// Held until the transaction ends, so that what is decided about it stays true.
 pub fn find_for_update(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<Option<EntityRow>> {
     Ok(tx.opt(&FIND_FOR_UPDATE, args![project, id])?)
+}
+
+/// The same, if there is no block between its author and the viewer.
+pub fn find_met_for_update(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: EntityId,
+    viewer: UserId,
+) -> Result<Option<EntityRow>> {
+    Ok(tx.opt(&FIND_MET_FOR_UPDATE, args![project, id, viewer])?)
 }
 
 /// Holds the entity until the transaction ends, for whoever need not look at it.

@@ -13,6 +13,7 @@ use crate::features::entities::{EntityPath, INVALID_QUERY, notices, store};
 use crate::features::projects::Project;
 use crate::features::reactions::target::{Faults, NoticeTypes, Target, TargetId};
 use crate::features::reactions::{ReactionCounts, ReactionType};
+use crate::features::users::store::UserRow;
 use crate::http::operation::Call;
 use crate::ids::{EntityId, ProjectId, SpaceId, UserId};
 
@@ -51,8 +52,7 @@ impl Target for EntityRow {
     }
 
     fn hold(tx: &Tx<'_>, project: &Project, id: TargetId, eyes: Eyes) -> Result<Option<Self>> {
-        let held = store::find_for_update(tx, project.id, entity_id(id))?;
-        visibility::seen(tx, project, held, eyes)
+        visibility::hold(tx, project, entity_id(id), eyes)
     }
 
     fn find(c: &Conn<'_>, project: &Project, id: TargetId, eyes: Eyes) -> Result<Option<Self>> {
@@ -91,7 +91,13 @@ impl Target for EntityRow {
         View::written(call, Some(call.caller.user))
     }
 
-    fn show(self, view: &View, c: &Conn<'_>, own: Option<ReactionType>) -> Result<Entity> {
-        view.clone().with_own(own).entity(c, self)
+    fn show(
+        self,
+        view: &View,
+        c: &Conn<'_>,
+        own: Option<ReactionType>,
+        author: Option<UserRow>,
+    ) -> Result<Entity> {
+        view.clone().with_own(own).with_author(author).entity(c, self)
     }
 }

@@ -137,3 +137,17 @@ pub fn among(
 pub fn keep(tx: &Tx<'_>, project: &Project, id: EntityId, eyes: Eyes) -> Result<Option<EntityRow>> {
     seen(tx, project, store::keep(tx, project.id, id)?, eyes)
 }
+
+/// The same, held until the transaction ends. Blocks are looked at in the same statement.
+pub fn hold(tx: &Tx<'_>, project: &Project, id: EntityId, eyes: Eyes) -> Result<Option<EntityRow>> {
+    let found = match filter::counting(project, eyes.viewer()) {
+        Some(viewer) => store::find_met_for_update(tx, project.id, id, viewer)?,
+        None => store::find_for_update(tx, project.id, id)?,
+    };
+    match found.filter(|entity| eyes.see(entity)) {
+        Some(row) if access::may_read(tx, project.id, row.space_id, row.user_id, eyes)? => {
+            Ok(Some(row))
+        }
+        _ => Ok(None),
+    }
+}

@@ -14,9 +14,11 @@ use crate::features::projects::Project;
 use crate::features::reactions::notices::{self, Announce};
 use crate::features::reactions::target::{Target, TargetId};
 use crate::features::reactions::{ReactionCounts, ReactionType, store};
+use crate::features::users::notices::Initiator;
 use crate::features::users::reputation;
+use crate::features::users::store::{self as users, UserRow};
 use crate::http::operation::Call;
-use crate::ids::{ReactionId, UserId, new_id};
+use crate::ids::{ReactionId, new_id};
 use crate::time::Timestamp;
 
 /// Who reacts to what.
@@ -24,7 +26,7 @@ use crate::time::Timestamp;
 pub struct Change<T> {
     pub app: App,
     pub project: Arc<Project>,
-    pub actor: UserId,
+    pub actor: Initiator,
     eyes: Eyes,
     target: TargetId,
     id: ReactionId,
@@ -38,6 +40,8 @@ pub struct Changed<T> {
     /// With the counts as they are now.
     pub target: T,
     pub before: Option<ReactionType>,
+    /// The target's author as they are now, if something has changed.
+    pub author: Option<UserRow>,
 }
 
 impl<T: Target> Change<T> {
@@ -45,7 +49,7 @@ impl<T: Target> Change<T> {
         Change {
             app: call.app.clone(),
             project: call.project.clone(),
-            actor: call.caller.user,
+            actor: call.caller.named.clone(),
             eyes: Eyes::from(&call.caller),
             target: T::named(path),
             id: ReactionId(new_id(call.now, &call.app.random)),
@@ -58,22 +62,24 @@ impl<T: Target> Change<T> {
     pub fn put(&self, tx: &Tx<'_>, kind: ReactionType, announce: Announce) -> Result<Changed<T>> {
         let (project, now) = (self.project.id, self.now);
         let mut target = self.hold(tx)?;
-        let before = store::put(tx, project, self.target, self.actor, self.id, kind, now)?;
+        let before = store::put(tx, project, self.target, self.actor.id, self.id, kind, now)?;
+        let mut author = None;
         if before != Some(kind) {
-            self.count(tx, &mut target, before, Some(kind))?;
+            author = self.count(tx, &mut target, before, Some(kind))?;
             notices::reacted(tx, self, &target, kind, before, announce)?;
         }
-        Ok(Changed { target, before })
+        Ok(Changed { target, before, author })
     }
 
     /// Takes the reaction back; nothing happens where there is none.
     pub fn take(&self, tx: &Tx<'_>) -> Result<Changed<T>> {
         let mut target = self.hold(tx)?;
-        let before = store::take(tx, self.project.id, self.target, self.actor)?;
+        let before = store::take(tx, self.project.id, self.target, self.actor.id)?;
+        let mut author = None;
         if before.is_some() {
-            self.count(tx, &mut target, before, None)?;
+            author = self.count(tx, &mut target, before, None)?;
         }
-        Ok(Changed { target, before })
+        Ok(Changed { target, before, author })
     }
 
     /// Held until the transaction ends. Whoever deletes a target with its reactions holds it first
@@ -84,13 +90,14 @@ impl<T: Target> Change<T> {
         held.ok_or(T::FAULTS.not_found.into())
     }
 
+    /// Counts, and gives the author their points.
     fn count(
         &self,
         tx: &Tx<'_>,
         target: &mut T,
         before: Option<ReactionType>,
         after: Option<ReactionType>,
-    ) -> Result<()> {
+    ) -> Result<Option<UserRow>> {
         let (mut counts, mut by) = (target.reactions(), ReactionCounts::default());
         let mut points = 0;
         for (kind, one) in [(before, -1), (after, 1)] {
@@ -103,8 +110,9 @@ impl<T: Target> Change<T> {
         // The target is held: nobody else has changed them meanwhile.
         target.set_reactions(counts);
         match target.author() {
-            Some(author) => reputation::award(tx, &self.project, author, target.space(), points),
-            None => Ok(()),
+            Some(author) if points == 0 => users::find(tx, self.project.id, author),
+            Some(author) => reputation::awarded(tx, &self.project, author, target.space(), points),
+            None => Ok(None),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::features::reactions::store::ReactorRow;
 use crate::features::reactions::target::Target;
 use crate::features::reactions::{ReactionType, store};
 use crate::features::spaces::access;
-use crate::features::users::store::{self as users, UserRow};
+use crate::features::users::notices::Initiator;
 use crate::ids::{NotificationId, UserId, new_id};
 
 /// What the author hears of a new reaction.
@@ -57,12 +57,9 @@ pub(super) fn reacted<T: Target>(
 
     // A change of type is silent, but a vote is always heard.
     let is_news = before.is_none() || announce == Announce::Upvote;
-    if is_news
-        && author != change.actor
-        && let Some(actor) = users::find(tx, project.id, change.actor)?
-    {
+    if is_news && author != change.actor.id {
         let mut metadata = subject()?;
-        initiator(&mut metadata, &actor);
+        initiator(&mut metadata, change.actor.clone());
         told.push(match announce {
             Announce::Upvote => tell(T::NOTICES.upvote, metadata),
             _ => {
@@ -112,15 +109,13 @@ fn latest<T: Target>(
 ) -> Result<Value> {
     let mut latest = store::latest(tx, change.project.id, target.id(), kind)?;
     // Whoever has just reacted comes first, also when they only changed their mind.
-    latest.retain(|user| user.id != change.actor);
+    latest.retain(|user| user.id != change.actor.id);
     // Nor is the author told of somebody with a block between them.
     let ids: Vec<UserId> = latest.iter().map(|user| user.id).collect();
     let hidden = filter::among(tx, &change.project, Some(author), &ids)?;
     latest.retain(|user| !hidden.contains(&user.id));
-    if let Some(actor) = users::find(tx, change.project.id, change.actor)? {
-        let UserRow { id, name, username, avatar, .. } = actor;
-        latest.insert(0, ReactorRow { id, name, username, avatar });
-    }
+    let Initiator { id, name, username, avatar, .. } = change.actor.clone();
+    latest.insert(0, ReactorRow { id, name, username, avatar });
     latest.truncate(3);
     let users = latest.into_iter().map(|user| {
         json!({

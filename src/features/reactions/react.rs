@@ -69,10 +69,10 @@ async fn put<T: Target>(
 ) -> Answer<T> {
     let (change, view) = (Change::<T>::new(&call, &path), T::view(&call));
     let shown = call.app.db.write(move |tx| {
-        let Changed { target, before } = change.put(tx, kind, announce)?;
+        let Changed { target, before, author } = change.put(tx, kind, announce)?;
         match again {
             Some(fault) if before == Some(kind) => Err(fault.into()),
-            _ => target.show(&view, tx, Some(kind)),
+            _ => target.show(&view, tx, Some(kind), author),
         }
     });
     shown.await.map(Json)
@@ -86,10 +86,10 @@ async fn take<T: Target>(
 ) -> Answer<T> {
     let (change, view) = (Change::<T>::new(&call, &path), T::view(&call));
     let shown = call.app.db.write(move |tx| {
-        let Changed { target, before } = change.take(tx)?;
+        let Changed { target, before, author } = change.take(tx)?;
         match only {
             Some((kind, fault)) if before != Some(kind) => Err(fault.into()),
-            _ => target.show(&view, tx, None),
+            _ => target.show(&view, tx, None, author),
         }
     });
     shown.await.map(Json)

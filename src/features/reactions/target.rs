@@ -13,6 +13,7 @@ use crate::error::{Fault, Result};
 use crate::features::entities::visibility::Eyes;
 use crate::features::projects::Project;
 use crate::features::reactions::{ReactionCounts, ReactionType};
+use crate::features::users::store::UserRow;
 use crate::http::operation::Call;
 use crate::ids::{CommentId, EntityId, ProjectId, SpaceId, UserId};
 
@@ -124,11 +125,12 @@ pub trait Target: Sized + Send + 'static {
     /// What notifications say about it.
     fn subject(&self, c: &Conn<'_>, project: ProjectId) -> Result<Map<String, Value>>;
     fn view(call: &Call<Actor>) -> Self::View;
-    /// `own`: the reaction that whoever looks has now.
+    /// `own`: the reaction that whoever looks has now; `author`: where they are known already.
     fn show(
         self,
         view: &Self::View,
         c: &Conn<'_>,
         own: Option<ReactionType>,
+        author: Option<UserRow>,
     ) -> Result<Self::Shown>;
 }

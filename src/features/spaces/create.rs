@@ -142,7 +142,7 @@ fn add(
         None => None,
     };
     permit(tx, project, &row, parent.as_ref(), creator, is_key)?;
-    if !users::store::keep(tx, project, creator)? {
+    if users::store::keep(tx, project, creator)?.is_none() {
         return Err(users::NOT_FOUND.into());
     }
     let mut team = vec![(creator, Role::Admin)];

@@ -10,6 +10,7 @@ pub mod model;
 pub mod notices;
 pub mod pairs;
 pub mod pictures;
+pub mod points;
 pub mod related;
 pub mod reputation;
 pub mod rules;

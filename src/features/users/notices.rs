@@ -12,6 +12,28 @@ use crate::time::Timestamp;
 
 const OPEN_PROFILE: &str = "open-profile";
 
+/// What notifications say of whoever caused them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Initiator {
+    pub id: UserId,
+    pub foreign_id: Option<String>,
+    pub name: Option<String>,
+    pub username: Option<String>,
+    pub avatar: Option<String>,
+}
+
+impl From<&UserRow> for Initiator {
+    fn from(user: &UserRow) -> Self {
+        Initiator {
+            id: user.id,
+            foreign_id: user.foreign_id.clone(),
+            name: user.name.clone(),
+            username: user.username.clone(),
+            avatar: user.avatar.clone(),
+        }
+    }
+}
+
 /// A notification that leads to the profile of whoever caused it.
 pub fn about_user(
     app: &App,

@@ -9,7 +9,8 @@ use uuid::Uuid;
 
 use crate::error::{Fault, Result};
 use crate::features::projects::{Bundle, Project};
-use crate::features::users::store;
+use crate::features::users::points;
+use crate::features::users::store::{self, UserRow};
 use crate::http::input::Flag;
 use crate::ids::{ProjectId, SpaceId, UserId};
 
@@ -131,8 +132,8 @@ pub fn add_points(c: &Conn<'_>, project: ProjectId, shown: Vec<Shown<'_>>) -> Re
         asked.map(|(_, sum, _)| sum.bucket).collect()
     };
     let (buckets, roots) = (asked(false), asked(true));
-    let points = store::points(c, project, &users, &buckets)?;
-    let below = store::points_below(c, project, &users, &roots)?;
+    let points = points::points(c, project, &users, &buckets)?;
+    let below = points::points_below(c, project, &users, &roots)?;
     for (user, sum, field) in shown {
         let points = if sum.with_below { &below } else { &points };
         let found = points.iter().find(|(id, space, _)| (*id, *space) == (user, sum.bucket));
@@ -144,7 +145,7 @@ pub fn add_points(c: &Conn<'_>, project: ProjectId, shown: Vec<Shown<'_>>) -> Re
 /// Lets some of the points that were earned in a deleted space count in general, so that nobody
 /// loses any; how many users they were.
 pub fn dissolve(tx: &Tx<'_>, project: ProjectId, space: SpaceId, most: i64) -> Result<usize> {
-    store::move_points(tx, project, space, GENERAL, most)
+    points::move_some(tx, project, space, GENERAL, most)
 }
 
 /// Changes a user's reputation for something they did, or that was done to what they made. Without
@@ -159,5 +160,19 @@ pub fn award(
     if points == 0 || !project.has(Bundle::Reputation) {
         return Ok(());
     }
-    store::add_points(tx, project.id, user, space.unwrap_or(GENERAL), points)
+    points::add(tx, project.id, user, space.unwrap_or(GENERAL), points)
+}
+
+/// The same, and the user as they are now, kept from being deleted until the transaction ends.
+pub fn awarded(
+    tx: &Tx<'_>,
+    project: &Project,
+    user: UserId,
+    space: Option<SpaceId>,
+    points: i64,
+) -> Result<Option<UserRow>> {
+    if points == 0 || !project.has(Bundle::Reputation) {
+        return store::keep(tx, project.id, user);
+    }
+    points::earn(tx, project.id, user, space.unwrap_or(GENERAL), points)
 }

@@ -1,11 +1,11 @@
-//! The SQL about users and their reputation buckets; suspensions and counters have files of their own.
+//! The SQL about users; their reputation, suspensions and counters have files of their own.
 
 use db::{AnyStatement as _, Conn, JsonText, Query, Tx, args};
 
 use crate::error::{Error, Result};
 use crate::features::blocks::filter::Hidden;
 use crate::features::users::{DUPLICATE_EMAIL, DUPLICATE_USER_FIELD, DUPLICATE_USERNAME, grams};
-use crate::ids::{FileId, ProjectId, SpaceId, UserId};
+use crate::ids::{FileId, ProjectId, UserId};
 use crate::time::Timestamp;
 
 db::row! {
@@ -69,16 +69,20 @@ impl UserRow {
     }
 }
 
+/// The columns of a whole row.
+macro_rules! user_columns {
+    () => {
+        "id, foreign_id, role, name, username, email, password_hash, is_verified, is_active, avatar,
+            avatar_path, avatar_file_id, banner_file_id, bio, birthdate, latitude, longitude,
+            metadata, secure_metadata, reputation, last_active, created_at, updated_at"
+    };
+}
+pub(crate) use user_columns;
+
 /// `SELECT` of a whole row from `users`, followed by what selects it.
 macro_rules! select_user {
     ($rest:literal) => {
-        concat!(
-            "SELECT id, foreign_id, role, name, username, email, password_hash, is_verified,
-                is_active, avatar, avatar_path, avatar_file_id, banner_file_id, bio, birthdate, latitude,
-                longitude, metadata, secure_metadata, reputation, last_active, created_at, updated_at
-             FROM users WHERE project_id = $1 ",
-            $rest
-        )
+        concat!("SELECT ", user_columns!(), " FROM users WHERE project_id = $1 ", $rest)
     };
 }
 
@@ -92,7 +96,7 @@ impl UserRow {
 db::statements! {
     query FIND -> UserRow = select_user!("AND id = $2");
     query FIND_FOR_UPDATE -> UserRow = select_user!("AND id = $2 {for_update}");
-    query KEEP -> UserId = "SELECT id FROM users WHERE project_id = $1 AND id = $2 {for_key_share}";
+    query KEEP -> UserRow = select_user!("AND id = $2 {for_key_share}");
     query FIND_ALL -> UserRow = select_user!("AND id {any}($2)");
     query FIND_BY_EMAIL -> UserRow = select_user!("AND email = $2");
     query FIND_BY_FOREIGN_ID -> UserRow = select_user!("AND foreign_id = $2");
@@ -135,30 +139,6 @@ db::statements! {
     command SET_VERIFIED =
         "UPDATE users SET is_verified = TRUE, updated_at = $3 WHERE project_id = $1 AND id = $2";
     command DELETE = "DELETE FROM users WHERE project_id = $1 AND id = $2";
-    query POINTS -> (UserId, SpaceId, i64) =
-        "SELECT user_id, space_id, points FROM reputation_buckets
-         WHERE project_id = $1 AND user_id {any}($2) AND space_id {any}($3)";
-    query POINTS_BELOW -> (UserId, SpaceId, i64) =
-        "SELECT b.user_id, l.ancestor_id, CAST(sum(b.points) AS {int}) FROM reputation_buckets b
-            JOIN space_lines l ON l.project_id = b.project_id AND l.space_id = b.space_id
-         WHERE b.project_id = $1 AND b.user_id {any}($2) AND l.ancestor_id {any}($3)
-         GROUP BY b.user_id, l.ancestor_id";
-    query EARNERS -> UserId =
-        "SELECT u.id FROM users u WHERE u.project_id = $1 AND u.id IN
-            (SELECT b.user_id FROM reputation_buckets b
-             WHERE b.project_id = $1 AND b.space_id = $2 ORDER BY b.user_id LIMIT $3)
-         ORDER BY u.id {for_no_key_update}";
-    command EMPTY_BUCKETS -> (UserId, i64) =
-        "DELETE FROM reputation_buckets WHERE project_id = $1 AND space_id = $2 AND user_id {any}($3)
-         RETURNING user_id, points";
-    command ADD_POINTS =
-        "INSERT INTO reputation_buckets (project_id, user_id, space_id, points)
-         SELECT project_id, id, CAST($3 AS {uuid}), CAST($4 AS {int}) FROM users
-         WHERE project_id = $1 AND id = $2
-         ON CONFLICT (project_id, user_id, space_id)
-         DO UPDATE SET points = reputation_buckets.points + excluded.points";
-    command ADD_REPUTATION =
-        "UPDATE users SET reputation = reputation + $3 WHERE project_id = $1 AND id = $2";
 }
 
 pub fn find(c: &Conn<'_>, project: ProjectId, id: UserId) -> Result<Option<UserRow>> {
@@ -173,13 +153,13 @@ pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[UserId]) -> Result<Vec<
     Ok(c.all(&FIND_ALL, args![project, UserId::list(ids)])?)
 }
 
-/// Kept from being deleted until the transaction ends; false if there is no such user.
-pub fn keep(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<bool> {
-    Ok(tx.opt(&KEEP, args![project, user])?.is_some())
-}
-
 pub fn find_for_update(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<Option<UserRow>> {
     Ok(tx.opt(&FIND_FOR_UPDATE, args![project, id])?)
+}
+
+/// Kept from being deleted until the transaction ends; others may keep them as well.
+pub fn keep(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<Option<UserRow>> {
+    Ok(tx.opt(&KEEP, args![project, id])?)
 }
 
 pub fn find_by_email(c: &Conn<'_>, project: ProjectId, email: &str) -> Result<Option<UserRow>> {
@@ -359,58 +339,4 @@ pub fn set_verified(tx: &Tx<'_>, project: ProjectId, id: UserId, now: Timestamp)
 /// Deletes the user with everything that is theirs alone; false if there was no such user.
 pub fn delete(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<bool> {
     Ok(tx.execute(&DELETE, args![project, id])? > 0)
-}
-
-/// Points of each of the users in each of the buckets; where there is no bucket there is no entry.
-pub fn points(
-    c: &Conn<'_>,
-    project: ProjectId,
-    users: &[UserId],
-    buckets: &[SpaceId],
-) -> Result<Vec<(UserId, SpaceId, i64)>> {
-    if buckets.is_empty() {
-        return Ok(Vec::new());
-    }
-    Ok(c.all(&POINTS, args![project, UserId::list(users), SpaceId::list(buckets)])?)
-}
-
-/// The same, with the points of all spaces below each.
-pub fn points_below(
-    c: &Conn<'_>,
-    project: ProjectId,
-    users: &[UserId],
-    roots: &[SpaceId],
-) -> Result<Vec<(UserId, SpaceId, i64)>> {
-    if roots.is_empty() {
-        return Ok(Vec::new());
-    }
-    Ok(c.all(&POINTS_BELOW, args![project, UserId::list(users), SpaceId::list(roots)])?)
-}
-
-/// Moves points of some users from one bucket to another; of how many.
-pub fn move_points(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    from: SpaceId,
-    to: SpaceId,
-    most: i64,
-) -> Result<usize> {
-    let users = tx.all(&EARNERS, args![project, from, most])?;
-    for (user, points) in tx.all(&EMPTY_BUCKETS, args![project, from, UserId::list(&users)])? {
-        tx.later(&ADD_POINTS, args![project, user, to, points])?;
-    }
-    Ok(users.len())
-}
-
-/// Changes a user's points in a bucket and their reputation, which is the sum over all buckets.
-pub fn add_points(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    user: UserId,
-    bucket: SpaceId,
-    points: i64,
-) -> Result<()> {
-    // The user's row first: it is what everybody who changes their points waits for.
-    tx.later(&ADD_REPUTATION, args![project, user, points])?;
-    Ok(tx.later(&ADD_POINTS, args![project, user, bucket, points])?)
 }

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::{Error, Fault, Result};
+use crate::features::users::notices::Initiator;
 use crate::ids::{ProjectId, SuspensionId, UserId};
 use crate::time::Timestamp;
 
@@ -32,6 +33,7 @@ impl Suspension {
 /// A user that exists, and the suspension that reaches furthest if any is active.
 #[derive(Debug)]
 pub struct Standing {
+    pub user: Initiator,
     pub suspension: Option<Suspension>,
 }
 
@@ -39,6 +41,10 @@ db::row! {
     #[derive(Debug)]
     pub struct StandingRow {
         pub id: UserId,
+        pub foreign_id: Option<String>,
+        pub name: Option<String>,
+        pub username: Option<String>,
+        pub avatar: Option<String>,
         pub reason: Option<String>,
         pub start_date: Option<Timestamp>,
         pub end_date: Option<Timestamp>,
@@ -56,7 +62,7 @@ db::row! {
 
 db::statements! {
     query STANDING -> StandingRow =
-        "SELECT u.id, s.reason, s.start_date, s.end_date
+        "SELECT u.id, u.foreign_id, u.name, u.username, u.avatar, s.reason, s.start_date, s.end_date
          FROM users u LEFT JOIN suspensions s
             ON s.project_id = u.project_id AND s.user_id = u.id
             AND s.start_date <= $3 AND (s.end_date IS NULL OR s.end_date >= $3)
@@ -84,8 +90,13 @@ pub fn standing(
     now: Timestamp,
 ) -> Result<Option<Standing>> {
     let row = c.opt(&STANDING, args![project, user, now])?;
-    Ok(row.map(|StandingRow { reason, start_date, end_date, .. }| Standing {
-        suspension: start_date.map(|start_date| Suspension { reason, start_date, end_date }),
+    Ok(row.map(|row| {
+        let StandingRow { id, foreign_id, name, username, avatar, .. } = row;
+        let StandingRow { reason, start_date, end_date, .. } = row;
+        Standing {
+            user: Initiator { id, foreign_id, name, username, avatar },
+            suspension: start_date.map(|start_date| Suspension { reason, start_date, end_date }),
+        }
     }))
 }
 

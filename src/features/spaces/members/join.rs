@@ -58,7 +58,7 @@ pub(in crate::features::spaces) async fn join(
         };
         match store::find(tx, project, space.id, user)? {
             None => {
-                if !users::store::keep(tx, project, user)? {
+                if users::store::keep(tx, project, user)?.is_none() {
                     return Err(users::NOT_FOUND.into());
                 }
                 store::insert(tx, project, space_id, std::slice::from_ref(&new))?;
