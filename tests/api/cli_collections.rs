@@ -1,12 +1,12 @@
-//! The command line about collections: the counts that the doctor recounts.
+//! The command line about collections and spaces: the counts that the doctor recounts.
 
 use serde_json::{Value, json};
 
 use crate::support::{Installation, installed_on_both_engines};
 
-installed_on_both_engines![the_doctor_recounts_collections];
+installed_on_both_engines![the_doctor_recounts_collections_and_spaces];
 
-fn the_doctor_recounts_collections(town: Installation) {
+fn the_doctor_recounts_collections_and_spaces(town: Installation) {
     let made = town.json(&["project", "create", "--name", "Forum"]);
     let (project, key) =
         (made["projectId"].as_str().unwrap(), made["serviceKey"].as_str().unwrap());
@@ -38,4 +38,24 @@ fn the_doctor_recounts_collections(town: Installation) {
     assert!(fixed.contains("3 had drifted, 3 were repaired"), "{fixed}");
     assert_eq!(town.json(&["doctor"])["status"], "pass");
     assert_eq!(send("GET", "/collections/root", acting)["entityCount"], 0);
+
+    let mut parent = Value::Null;
+    for _ in 0..2 {
+        let new = json!({ "userId": user, "name": "Space", "parentSpaceId": parent });
+        parent = send("POST", "/spaces", new)["id"].clone();
+        let new = json!({ "userId": user, "spaceId": parent, "keywords": ["k"] });
+        send("POST", "/entities", new);
+    }
+    assert_eq!(town.json(&["doctor"])["status"], "pass");
+    let spoil = "UPDATE spaces SET members_count = 7, children_count = 7;
+        DELETE FROM entity_counts WHERE space_id IS NOT NULL";
+    town.db().execute_script(spoil).unwrap();
+    let drifted = town.run(&["doctor", "--json"]);
+    // In each space the project's feed, the author's, the keyword's, and what is from no source.
+    assert!(drifted.stdout.contains("8 of feeds"), "{}", drifted.stdout);
+    assert!(drifted.stdout.contains("2 of spaces"), "{}", drifted.stdout);
+    town.json(&["doctor", "--fix"]);
+    assert_eq!(town.json(&["doctor"])["status"], "pass");
+    let shown = send("GET", &format!("/spaces/{}", parent.as_str().unwrap()), json!({}));
+    assert_eq!((&shown["membersCount"], &shown["childSpacesCount"]), (&json!(1), &json!(0)));
 }
