@@ -66,8 +66,7 @@ db::statements! {
          FROM users u LEFT JOIN suspensions s
             ON s.project_id = u.project_id AND s.user_id = u.id
             AND s.start_date <= $3 AND (s.end_date IS NULL OR s.end_date >= $3)
-         WHERE u.project_id = $1 AND u.id = $2
-         ORDER BY s.end_date DESC NULLS FIRST LIMIT 1";
+         WHERE u.project_id = $1 AND u.id = $2";
     query ACTIVE -> ActiveRow =
         "SELECT reason, start_date, end_date FROM suspensions
          WHERE project_id = $1 AND user_id = $2
@@ -89,8 +88,10 @@ pub fn standing(
     user: UserId,
     now: Timestamp,
 ) -> Result<Option<Standing>> {
-    let row = c.opt(&STANDING, args![project, user, now])?;
-    Ok(row.map(|row| {
+    // Nearly always one row, of somebody without any: sorting would cost more than finding it.
+    let rows = c.all(&STANDING, args![project, user, now])?.into_iter();
+    let furthest = rows.max_by_key(|row| (row.end_date.is_none(), row.end_date));
+    Ok(furthest.map(|row| {
         let StandingRow { id, foreign_id, name, username, avatar, .. } = row;
         let StandingRow { reason, start_date, end_date, .. } = row;
         Standing {
