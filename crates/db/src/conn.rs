@@ -218,6 +218,20 @@ impl<'a> Tx<'a> {
         self.conn.noted(session.later(command.inner(), args))
     }
 
+    /// Runs commands that do not look at each other's work. On PostgreSQL those that are done
+    /// [`later`](Tx::later) inside are one statement, together with the first that is waited for: each sees
+    /// what was there before all of them, and no two may change the same row.
+    pub fn together<T, E: From<Error>>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        let Link::Postgres(session) = self.conn.link else { return work() };
+        session.gather();
+        let done = work();
+        // Also after an error: whoever goes on after one finds done what was done before it.
+        let sent = self.conn.noted(session.gathered());
+        let done = done?;
+        sent?;
+        Ok(done)
+    }
+
     /// Runs a command and tells how many rows it touched.
     pub fn execute(&self, command: &Command<()>, args: &[Value<'_>]) -> Result<u64, Error> {
         self.conn.run(command.inner(), args, &mut |_| Ok(()))

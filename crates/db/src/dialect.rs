@@ -46,6 +46,33 @@ pub(crate) fn script(text: &str, engine: Engine) -> Result<String, String> {
     rewrite(text, engine, false)
 }
 
+/// The text with every `$n` as `$(n + before)`, for a place behind that many other parameters.
+pub(crate) fn renumbered(text: &str, before: usize) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while let Some(first) = rest.as_bytes().first() {
+        let taken = match first {
+            b'\'' | b'"' => quoted(rest, *first),
+            b'-' if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
+            b'/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
+            b'$' => {
+                let digits = rest.bytes().skip(1).take_while(u8::is_ascii_digit).count();
+                let number = rest[1..=digits].parse::<usize>().ok();
+                if let Some(number) = number {
+                    out.push_str(&format!("${}", number + before));
+                    rest = &rest[1 + digits..];
+                    continue;
+                }
+                1
+            }
+            _ => plain(rest),
+        };
+        out.push_str(&rest[..taken]);
+        rest = &rest[taken..];
+    }
+    out
+}
+
 fn rewrite(text: &str, engine: Engine, question_marks: bool) -> Result<String, String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -22,6 +22,7 @@ use crate::features::entities::rules::{
 };
 use crate::features::entities::store::EntityRow;
 use crate::features::entities::visibility::Eyes;
+use crate::features::notifications;
 use crate::features::projects::Project;
 use crate::features::users::{self, reputation};
 use crate::http::input::Body;
@@ -104,12 +105,19 @@ pub(super) async fn create_comment(
         let author = reputation::awarded(tx, &project, author, row.space_id, POINTS)?;
         // Deleted a moment ago.
         let author = author.ok_or(users::NOT_FOUND)?;
-        store::insert(tx, project.id, &row, &mentioned)?;
-        let live = i64::from(row.is_counted());
-        store::count(tx, project.id, &row, Counted { live, direct: 1, listed: 1 })?;
         let news =
             News { entity: &entity, comment: &row, parent: parent.as_ref(), mentioned: &mentioned };
-        notices::commented(tx, &app, &project, news, &author, now)?;
+        let told = notices::told(tx, &app, &project, news, &author, now)?;
+        let only = notices::only_to_author(&told);
+        tx.together(|| {
+            store::insert(tx, project.id, &row, &mentioned)?;
+            let live = i64::from(row.is_counted());
+            store::count(tx, project.id, &row, Counted { live, direct: 1, listed: 1 })?;
+            only.map_or(Ok(()), |one| notifications::store::insert_kept(tx, project.id, now, one))
+        })?;
+        if only.is_none() && !told.is_empty() {
+            notifications::add(tx, project.id, now, &told)?;
+        }
         view.clone().with_own(None).with_author(Some(author)).comment(tx, row)
     });
     created.await.map(Created)

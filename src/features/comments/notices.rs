@@ -10,7 +10,7 @@ use crate::features::comments::store::CommentRow;
 use crate::features::entities::notices::{initiator, quoted, small_metadata, subject};
 use crate::features::entities::rules::to_json;
 use crate::features::entities::store::EntityRow;
-use crate::features::notifications::{self, Notification};
+use crate::features::notifications::Notification;
 use crate::features::projects::{Bundle, Project};
 use crate::features::spaces::access;
 use crate::features::users::store::UserRow;
@@ -36,23 +36,24 @@ pub struct News<'a> {
     pub mentioned: &'a [UserId],
 }
 
-pub fn commented(
+/// What there is to tell, and to whom.
+pub fn told(
     tx: &Tx<'_>,
     app: &App,
     project: &Project,
     news: News<'_>,
     author: &UserRow,
     now: Timestamp,
-) -> Result<()> {
+) -> Result<Vec<Notification<'static>>> {
     if !project.has(Bundle::Notifications) {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let mut recipients = recipients(author.id, news);
     let users: Vec<UserId> = recipients.iter().map(|(user, _)| *user).collect();
     let shut_out = access::shut_out(tx, project.id, news.entity.space_id, &users)?;
     recipients.retain(|(user, _)| !shut_out.contains(user));
     if recipients.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let subject = subject(tx, project.id, news.entity)?;
     let told = recipients.into_iter().map(|(user, kind)| {
@@ -72,10 +73,19 @@ pub fn commented(
             metadata: to_json(&keys).into(),
         }
     });
-    notifications::add(tx, project.id, now, &told.collect::<Vec<_>>())
+    Ok(told.collect())
+}
+
+/// The one recipient, if it is the author of what is answered: it is held, so they are not deleted.
+pub fn only_to_author<'a>(told: &'a [Notification<'a>]) -> Option<&'a Notification<'a>> {
+    match told {
+        [one] if one.kind != MENTION => Some(one),
+        _ => None,
+    }
 }
 
 const REPLY: &str = "comment-reply";
+const MENTION: &str = "comment-mention";
 
 /// Whom the comment concerns, most of all first; nobody twice, and not its author.
 fn recipients(author: UserId, news: News<'_>) -> Vec<(UserId, &'static str)> {
@@ -83,7 +93,7 @@ fn recipients(author: UserId, news: News<'_>) -> Vec<(UserId, &'static str)> {
         Some(parent) => parent.user_id.map(|user| (user, REPLY)),
         None => news.entity.user_id.map(|user| (user, "entity-comment")),
     };
-    let mentioned = news.mentioned.iter().map(|user| (*user, "comment-mention"));
+    let mentioned = news.mentioned.iter().map(|user| (*user, MENTION));
     let mut recipients: Vec<(UserId, &'static str)> = Vec::new();
     for (user, kind) in answered.into_iter().chain(mentioned) {
         if user != author && recipients.iter().all(|(told, _)| *told != user) {

@@ -53,6 +53,15 @@ db::statements! {
          SELECT project_id, id, 1, 1 FROM users WHERE project_id = $1 AND id = $2
          ON CONFLICT (project_id, user_id) DO UPDATE
             SET total = notification_counts.total + 1, unread = notification_counts.unread + 1";
+    /// For a user who is kept from being deleted.
+    command INSERT_KEPT =
+        "INSERT INTO notifications (project_id, id, user_id, type, action, is_read, metadata,
+            created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, FALSE, $6, $7, $7)";
+    command COUNT_KEPT =
+        "INSERT INTO notification_counts (project_id, user_id, total, unread) VALUES ($1, $2, 1, 1)
+         ON CONFLICT (project_id, user_id) DO UPDATE
+            SET total = notification_counts.total + 1, unread = notification_counts.unread + 1";
     command MARK =
         "UPDATE notifications SET is_read = TRUE, updated_at = $4
          WHERE project_id = $1 AND user_id = $2 AND id = $3 AND NOT is_read";
@@ -117,7 +126,8 @@ pub fn mark_some(
     Ok(marked)
 }
 
-/// Stores one notification, unread, if its recipient exists. Nobody waits for the outcome.
+/// Stores one notification, unread, if its recipient exists. Nobody waits for the outcome; but the second
+/// statement looks for a recipient whom the first may have seen go.
 pub fn insert_one(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -127,6 +137,20 @@ pub fn insert_one(
     let metadata = &*n.metadata;
     tx.later(&INSERT, args![project, n.id, n.user, n.kind, n.action, metadata, now])?;
     Ok(tx.later(&COUNT_ONE, args![project, n.user])?)
+}
+
+/// The same for a recipient who is kept from being deleted, by whatever means.
+pub fn insert_kept(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    now: Timestamp,
+    n: &Notification<'_>,
+) -> Result<()> {
+    let metadata = &*n.metadata;
+    tx.together(|| {
+        tx.later(&INSERT_KEPT, args![project, n.id, n.user, n.kind, n.action, metadata, now])?;
+        Ok(tx.later(&COUNT_KEPT, args![project, n.user])?)
+    })
 }
 
 /// Stores the notifications whose recipient exists, unread, and tells how many they were.

@@ -10,6 +10,7 @@ use crate::app::App;
 use crate::auth::caller::Actor;
 use crate::error::Result;
 use crate::features::entities::visibility::Eyes;
+use crate::features::notifications;
 use crate::features::projects::Project;
 use crate::features::reactions::notices::{self, Announce};
 use crate::features::reactions::target::{Target, TargetId};
@@ -65,8 +66,7 @@ impl<T: Target> Change<T> {
         let before = store::put(tx, project, self.target, self.actor.id, self.id, kind, now)?;
         let mut author = None;
         if before != Some(kind) {
-            author = self.count(tx, &mut target, before, Some(kind))?;
-            notices::reacted(tx, self, &target, kind, before, announce)?;
+            author = self.count(tx, &mut target, before, Some((kind, announce)))?;
         }
         Ok(Changed { target, before, author })
     }
@@ -90,29 +90,44 @@ impl<T: Target> Change<T> {
         held.ok_or(T::FAULTS.not_found.into())
     }
 
-    /// Counts, and gives the author their points.
+    /// Counts, gives the author their points and tells them. The target is held: nobody else changes
+    /// its counts meanwhile, and its author is not deleted.
     fn count(
         &self,
         tx: &Tx<'_>,
         target: &mut T,
         before: Option<ReactionType>,
-        after: Option<ReactionType>,
+        after: Option<(ReactionType, Announce)>,
     ) -> Result<Option<UserRow>> {
         let (mut counts, mut by) = (target.reactions(), ReactionCounts::default());
         let mut points = 0;
-        for (kind, one) in [(before, -1), (after, 1)] {
+        for (kind, one) in [(before, -1), (after.map(|(kind, _)| kind), 1)] {
             let Some(kind) = kind else { continue };
             *by.of_mut(kind) += one;
             *counts.of_mut(kind) += one;
             points += one * kind.points();
         }
-        target.change_reactions(tx, self.project.id, by)?;
-        // The target is held: nobody else has changed them meanwhile.
         target.set_reactions(counts);
-        match target.author() {
-            Some(author) if points == 0 => users::find(tx, self.project.id, author),
-            Some(author) => reputation::awarded(tx, &self.project, author, target.space(), points),
-            None => Ok(None),
+        let told = match after {
+            Some((kind, announce)) => notices::news(tx, self, target, kind, before, announce)?,
+            None => Vec::new(),
+        };
+        let project = &*self.project;
+        let author = tx.together(|| {
+            target.change_reactions(tx, project.id, by)?;
+            if let [one] = &*told {
+                notifications::store::insert_kept(tx, project.id, self.now, one)?;
+            }
+            match target.author() {
+                Some(author) if points == 0 => users::find(tx, project.id, author),
+                Some(author) => reputation::awarded(tx, project, author, target.space(), points),
+                None => Ok(None),
+            }
+        })?;
+        // Several are told after the points are given: their counts are held last.
+        if told.len() > 1 {
+            notifications::add(tx, project.id, self.now, &told)?;
         }
+        Ok(author)
     }
 }

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::features::blocks::filter;
 use crate::features::entities::notices::initiator;
 use crate::features::entities::rules::to_json;
-use crate::features::notifications::{self, Notification};
+use crate::features::notifications::Notification;
 use crate::features::projects::Bundle;
 use crate::features::reactions::change::Change;
 use crate::features::reactions::store::ReactorRow;
@@ -27,25 +27,25 @@ pub enum Announce {
     Silently,
 }
 
-/// After a reaction has come or changed, with the target's counts as they are now.
-pub(super) fn reacted<T: Target>(
+/// What there is to tell after a reaction has come or changed, with the target's counts as they are now.
+pub(super) fn news<T: Target>(
     tx: &Tx<'_>,
     change: &Change<T>,
     target: &T,
     kind: ReactionType,
     before: Option<ReactionType>,
     announce: Announce,
-) -> Result<()> {
-    let Some(author) = target.author() else { return Ok(()) };
+) -> Result<Vec<Notification<'static>>> {
+    let mut told = Vec::new();
+    let Some(author) = target.author() else { return Ok(told) };
     let (project, now) = (&change.project, change.now);
     if announce == Announce::Silently || !project.has(Bundle::Notifications) {
-        return Ok(());
+        return Ok(told);
     }
     // Whoever may not read the space any more hears nothing of what goes on there.
     if !access::shut_out(tx, project.id, target.space(), &[author])?.is_empty() {
-        return Ok(());
+        return Ok(told);
     }
-    let mut told = Vec::new();
     let tell = |kind, metadata: Map<String, Value>| Notification {
         id: NotificationId(new_id(now, &change.app.random)),
         user: author,
@@ -88,7 +88,7 @@ pub(super) fn reacted<T: Target>(
         metadata.insert("lastThreeUsers".to_owned(), latest(tx, change, target, author, None)?);
         told.push(tell(T::NOTICES.milestone_total, metadata));
     }
-    if told.is_empty() { Ok(()) } else { notifications::add(tx, project.id, now, &told) }
+    Ok(told)
 }
 
 /// 10, 50, 100, 500, 1000, …

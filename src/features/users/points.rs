@@ -1,9 +1,10 @@
 //! The SQL about reputation: the points of a user in each bucket, and their sum, which is in the
-//! user's row. Both change in one transaction, the row first: it is what others wait for.
+//! user's row. Both change in one transaction.
 
 use db::{Conn, Tx, args};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::features::users::NOT_FOUND;
 use crate::features::users::store::{UserRow, user_columns};
 use crate::ids::{ProjectId, SpaceId, UserId};
 
@@ -35,7 +36,7 @@ db::statements! {
     command EARN -> UserRow = concat!(
         "UPDATE users SET reputation = reputation + $3 WHERE project_id = $1 AND id = $2
          RETURNING ", user_columns!());
-    /// For a user whose row is held.
+    /// For a user who is known to be there.
     command PUT_ASIDE =
         "INSERT INTO reputation_buckets (project_id, user_id, space_id, points)
          VALUES ($1, $2, $3, $4)
@@ -92,6 +93,7 @@ pub fn add(
     bucket: SpaceId,
     points: i64,
 ) -> Result<()> {
+    // The user's row first: it is what everybody who changes their points waits for.
     tx.later(&ADD_REPUTATION, args![project, user, points])?;
     Ok(tx.later(&ADD_POINTS, args![project, user, bucket, points])?)
 }
@@ -104,9 +106,9 @@ pub fn earn(
     bucket: SpaceId,
     points: i64,
 ) -> Result<Option<UserRow>> {
-    let earned = tx.opt(&EARN, args![project, user, points])?;
-    if earned.is_some() {
+    let earned = tx.together(|| {
         tx.later(&PUT_ASIDE, args![project, user, bucket, points])?;
-    }
-    Ok(earned)
+        tx.opt(&EARN, args![project, user, points])
+    });
+    earned.map_err(|error| Error::from(error).on_foreign_key(NOT_FOUND))
 }

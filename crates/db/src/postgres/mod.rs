@@ -4,6 +4,7 @@ mod address;
 mod admin;
 mod cache;
 mod errors;
+mod gathered;
 mod session;
 mod tls;
 mod types;

@@ -22,6 +22,7 @@ use crate::{Columns, Engine, Error, Tx, Value, Watch};
 use super::address::Address;
 use super::cache::Cache;
 use super::errors;
+use super::gathered::{self, Gathered};
 
 pub(crate) struct Session {
     runtime: Runtime,
@@ -33,6 +34,8 @@ pub(crate) struct Session {
     begin: Cell<bool>,
     /// Commands of the transaction whose outcome is not known yet.
     pending: RefCell<Vec<Pending>>,
+    /// Commands that wait to be sent as one.
+    gathered: Gathered,
     patience: Duration,
     on_statement: Option<Watch>,
 }
@@ -73,6 +76,7 @@ impl Session {
             cache: RefCell::default(),
             begin: Cell::new(false),
             pending: RefCell::default(),
+            gathered: Gathered::default(),
             patience: address.patience(),
             on_statement: address.on_statement.clone(),
         };
@@ -95,6 +99,7 @@ impl Session {
         let attempt = self.run_job(job);
         // What nobody asked about any more has been rolled back with the rest.
         self.pending.borrow_mut().clear();
+        self.gathered.clear();
         attempt
     }
 
@@ -146,22 +151,49 @@ impl Session {
         then
     }
 
-    /// Runs one statement to its end and tells how many rows it touched.
+    /// Runs one statement to its end and tells how many rows it touched. What was gathered goes with it.
     pub(crate) fn run(
         &self,
         text: &Text,
         args: &[Value<'_>],
         sink: Sink<'_>,
     ) -> Result<u64, Failed> {
+        let sql = text.on(Engine::Postgres)?;
         if let Some(watch) = &self.on_statement {
-            watch(text.name, text.on(Engine::Postgres)?);
+            watch(text.name, sql);
         }
-        let statement = self.prepared(text)?;
-        expect_arguments(text.name, statement.params().len(), args.len())?;
+        if !gathered::can_be_last(sql) {
+            self.send_gathered()?;
+        }
+        match self.gathered.joined(sql, args) {
+            Some((sql, args)) => self.run_as(text, &sql, &args, sink),
+            None => self.run_as(text, sql, args, sink),
+        }
+    }
+
+    fn run_as(
+        &self,
+        text: &Text,
+        sql: &str,
+        args: &[Value<'_>],
+        sink: Sink<'_>,
+    ) -> Result<u64, Failed> {
+        let statement = self.prepared_as(text.name, sql, Some(text))?;
+        self.wait_for(text.name, &statement, args, sink)
+    }
+
+    fn wait_for(
+        &self,
+        name: &'static str,
+        statement: &Statement,
+        args: &[Value<'_>],
+        sink: Sink<'_>,
+    ) -> Result<u64, Failed> {
+        expect_arguments(name, statement.params().len(), args.len())?;
         let pending = self.pending.take();
         let mut settled = Ok(());
         let result = self.wait(async {
-            let rows = self.rows(text, &statement, args, sink);
+            let rows = self.rows(name, statement, args, sink);
             if !pending.is_empty() {
                 let (rows, outcome) = tokio::join!(biased; rows, settle(pending));
                 settled = outcome;
@@ -180,7 +212,7 @@ impl Session {
         // What came before explains why this could not be done.
         settled?;
         let (taken, touched) = result
-            .map_err(|failed| self.understood(text, failed))?
+            .map_err(|failed| self.understood(name, failed))?
             // Without its BEGIN, say for a deadline that struck there, the statement stood alone and is done.
             .ok_or(Error::OutcomeUnknown)?;
         taken?;
@@ -189,13 +221,41 @@ impl Session {
 
     /// Sends a command without waiting for its outcome.
     pub(crate) fn later(&self, text: &Text, args: &[Value<'_>]) -> Result<(), Failed> {
-        if self.begin.get() {
-            return self.run(text, args, &mut |_| Ok(())).map(drop);
+        let sql = text.on(Engine::Postgres)?;
+        let args = args.iter().cloned().map(Value::into_owned).collect();
+        if self.gathered.is_full() {
+            self.send_gathered()?;
         }
-        let statement = self.prepared(text)?;
-        expect_arguments(text.name, statement.params().len(), args.len())?;
+        match self.gathered.take_in(text.name, sql, args) {
+            Some(args) => self.send(text.name, sql, args),
+            None => Ok(()),
+        }
+    }
+
+    /// From now on commands are gathered, to be sent as one.
+    pub(crate) fn gather(&self) {
+        self.gathered.open();
+    }
+
+    /// Sends what was gathered, unless there is more to come.
+    pub(crate) fn gathered(&self) -> Result<(), Failed> {
+        if self.gathered.close() { self.send_gathered() } else { Ok(()) }
+    }
+
+    fn send_gathered(&self) -> Result<(), Failed> {
+        match self.gathered.all() {
+            Some((name, sql, args)) => self.send(name, &sql, args),
+            None => Ok(()),
+        }
+    }
+
+    fn send(&self, name: &'static str, sql: &str, args: Vec<Value<'static>>) -> Result<(), Failed> {
+        let statement = self.prepared_as(name, sql, None)?;
+        if self.begin.get() {
+            return self.wait_for(name, &statement, &args, &mut |_| Ok(())).map(drop);
+        }
+        expect_arguments(name, statement.params().len(), args.len())?;
         let client = Arc::clone(&self.client);
-        let args: Vec<Value<'static>> = args.iter().cloned().map(Value::into_owned).collect();
         let mut outcome = Box::pin(async move {
             let mut stream = pin!(client.query_raw(&statement, args).await?);
             while stream.try_next().await?.is_some() {}
@@ -203,9 +263,9 @@ impl Session {
         });
         // Begun, it is on the wire before whatever comes next.
         match outcome.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(outcome) => outcome.map_err(|error| errors::failed(text.name, &error)),
+            Poll::Ready(outcome) => outcome.map_err(|error| errors::failed(name, &error)),
             Poll::Pending => {
-                self.pending.borrow_mut().push(Pending { statement: text.name, outcome });
+                self.pending.borrow_mut().push(Pending { statement: name, outcome });
                 Ok(())
             }
         }
@@ -214,7 +274,7 @@ impl Session {
     /// Hands over each row as it arrives. After the first that is not taken the rest is only drained.
     async fn rows(
         &self,
-        text: &Text,
+        name: &'static str,
         statement: &Statement,
         args: &[Value<'_>],
         sink: Sink<'_>,
@@ -223,7 +283,7 @@ impl Session {
         let mut taken = Ok(());
         while let Some(row) = stream.try_next().await? {
             if taken.is_ok() {
-                taken = sink(&mut Columns::new(text.name, &row));
+                taken = sink(&mut Columns::new(name, &row));
             }
         }
         Ok((taken, stream.rows_affected().unwrap_or(0)))
@@ -231,7 +291,16 @@ impl Session {
 
     /// The statement, prepared once per connection.
     pub(super) fn prepared(&self, text: &Text) -> Result<Statement, Failed> {
-        let sql = text.on(Engine::Postgres)?;
+        self.prepared_as(text.name, text.on(Engine::Postgres)?, Some(text))
+    }
+
+    /// `text`: what the columns are compared with.
+    fn prepared_as(
+        &self,
+        name: &'static str,
+        sql: &str,
+        text: Option<&Text>,
+    ) -> Result<Statement, Failed> {
         if let Some(statement) = self.cache.borrow_mut().get(sql) {
             return Ok(statement);
         }
@@ -239,18 +308,20 @@ impl Session {
         let pending = self.pending.take();
         self.within(async { Ok(settle(pending).await) })??;
         let statement =
-            self.wait(self.client.prepare(sql)).map_err(|failed| self.understood(text, failed))?;
-        let columns = statement.columns();
-        let names = columns.iter().map(|column| column.name());
-        text.check(Engine::Postgres, columns.len(), names)?;
+            self.wait(self.client.prepare(sql)).map_err(|failed| self.understood(name, failed))?;
+        if let Some(text) = text {
+            let columns = statement.columns();
+            let names = columns.iter().map(|column| column.name());
+            text.check(Engine::Postgres, columns.len(), names)?;
+        }
         self.cache.borrow_mut().put(sql, statement.clone());
         Ok(statement)
     }
 
     /// The error of a statement. What is worth a second run may come from an outdated prepared statement.
-    fn understood(&self, text: &Text, failed: Wait) -> Failed {
+    fn understood(&self, name: &'static str, failed: Wait) -> Failed {
         let failed = match failed {
-            Wait::Failed(error) => errors::failed(text.name, &error),
+            Wait::Failed(error) => errors::failed(name, &error),
             Wait::Silent => errors::broken("no answer in time"),
         };
         if failed.failure == Failure::Retry {

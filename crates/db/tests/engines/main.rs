@@ -9,4 +9,5 @@ mod proxy;
 mod reads;
 mod storage;
 mod support;
+mod together;
 mod writes;

@@ -1,0 +1,119 @@
+//! Commands that are sent as one statement: each is a part of its WITH clause, which the server carries out
+//! whether or not the rest looks at it. What a statement costs beside its work is then paid once.
+
+use std::cell::{Cell, RefCell};
+
+use crate::{Value, dialect};
+
+/// Most parts of one statement, so that there are not too many different ones.
+const MOST: usize = 8;
+
+type Command = (&'static str, String, Vec<Value<'static>>);
+
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    /// How many ask for it, one inside the other.
+    asked: Cell<u32>,
+    commands: RefCell<Vec<Command>>,
+}
+
+/// Whether the text can follow a WITH clause: not if it has one of its own.
+pub(super) fn can_be_last(sql: &str) -> bool {
+    sql.trim_start().get(..4).is_none_or(|word| !word.eq_ignore_ascii_case("with"))
+}
+
+impl Gathered {
+    pub(super) fn open(&self) {
+        self.asked.set(self.asked.get() + 1);
+    }
+
+    /// Whether that was the last who asked.
+    pub(super) fn close(&self) -> bool {
+        self.asked.set(self.asked.get().saturating_sub(1));
+        self.asked.get() == 0
+    }
+
+    pub(super) fn clear(&self) {
+        self.asked.set(0);
+        self.commands.borrow_mut().clear();
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.commands.borrow().len() >= MOST
+    }
+
+    /// Keeps the command, or gives its arguments back if nothing is being gathered.
+    pub(super) fn take_in(
+        &self,
+        name: &'static str,
+        sql: &str,
+        args: Vec<Value<'static>>,
+    ) -> Option<Vec<Value<'static>>> {
+        if self.asked.get() == 0 {
+            return Some(args);
+        }
+        self.commands.borrow_mut().push((name, sql.to_owned(), args));
+        None
+    }
+
+    /// Everything gathered, as one statement.
+    pub(super) fn all(&self) -> Option<Command> {
+        let name = self.commands.borrow().first()?.0;
+        if self.commands.borrow().len() == 1 {
+            return self.commands.borrow_mut().pop();
+        }
+        let (sql, args) = self.joined("SELECT 1", &[])?;
+        Some((name, sql, args))
+    }
+
+    /// Everything gathered, as one statement with this last one, whose rows it gives.
+    pub(super) fn joined(
+        &self,
+        last: &str,
+        last_args: &[Value<'_>],
+    ) -> Option<(String, Vec<Value<'static>>)> {
+        let commands = self.commands.take();
+        if commands.is_empty() {
+            return None;
+        }
+        let (mut sql, mut args) = (String::new(), Vec::new());
+        for (number, (_, text, its_args)) in commands.into_iter().enumerate() {
+            sql += if number == 0 { "WITH " } else { ", " };
+            sql += &format!("part_{number} AS ({})", dialect::renumbered(&text, args.len()));
+            args.extend(its_args);
+        }
+        sql.push(' ');
+        sql += &dialect::renumbered(last, args.len());
+        args.extend(last_args.iter().cloned().map(Value::into_owned));
+        Some((sql, args))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_of_each_part_are_its_own() {
+        let gathered = Gathered::default();
+        assert!(gathered.take_in("a", "DELETE FROM a WHERE b = $1", vec![1.into()]).is_some());
+        gathered.open();
+        gathered.take_in("a", "DELETE FROM a WHERE b = $1 OR c = '$1'", vec![1.into()]);
+        gathered.take_in("b", "DELETE FROM b WHERE c = $2 AND d = $1", vec![2.into(), 3.into()]);
+        let (sql, args) = gathered.joined("SELECT $1", &[4.into()]).unwrap();
+        assert_eq!(
+            sql,
+            "WITH part_0 AS (DELETE FROM a WHERE b = $1 OR c = '$1'), \
+             part_1 AS (DELETE FROM b WHERE c = $3 AND d = $2) SELECT $4"
+        );
+        assert_eq!(args, [1.into(), 2.into(), 3.into(), 4.into()]);
+        assert!(gathered.joined("SELECT 1", &[]).is_none());
+    }
+
+    #[test]
+    fn a_text_with_a_clause_of_its_own_is_not_the_last() {
+        assert!(can_be_last("UPDATE a SET b = 1"));
+        assert!(can_be_last("x"));
+        assert!(!can_be_last("\n  with a AS (SELECT 1) SELECT 2"));
+    }
+}
