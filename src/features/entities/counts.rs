@@ -88,7 +88,8 @@ pub fn size(c: &Conn<'_>, project: ProjectId, scope: &Scope, reader: Reader) -> 
         // Of the whole project there are many parts, and seldom any that may not be read.
         Scope::Project => format!(
             "({}) shut CROSS JOIN entity_counts k
-             WHERE k.project_id = $1 AND k.within = $2 AND k.space_id = shut.space_id",
+             WHERE k.project_id = $1 AND k.within = $2 AND k.space_id IS NOT NULL
+                AND k.space_id = shut.space_id",
             reader.unreadable("$3")
         ),
         Scope::Source(_) | Scope::NoSource | Scope::Author(_) | Scope::Keyword(_) => format!(
