@@ -193,6 +193,11 @@ impl Reader {
         }
     }
 
+    /// Whether they may read what is in the space.
+    pub fn may_read(self, c: &Conn<'_>, project: ProjectId, space: SpaceId) -> Result<bool> {
+        may_read(c, project, Some(space), None, self.0)
+    }
+
     /// The condition that the space in a column may be read; what is in no space may. `member` is
     /// the place of the argument.
     pub fn reads(self, column: &str, member: &str) -> String {

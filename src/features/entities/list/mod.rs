@@ -19,7 +19,7 @@ use crate::features::entities::show::View;
 use crate::features::entities::visibility::Eyes;
 use crate::features::entities::{INVALID_QUERY, USER_REQUIRED};
 use crate::features::projects::Bundle;
-use crate::features::spaces::access::{self, Reader};
+use crate::features::spaces::access::Reader;
 use crate::features::users::reputation::ReputationQuery;
 use crate::http::input::{Paging, Query};
 use crate::http::operation::Call;
@@ -27,7 +27,7 @@ use crate::http::page::{Page, Paged};
 use crate::http::reply::{Json, MaybeDeprecated};
 use crate::http::version::Version;
 
-use request::{Filed, ListRequest};
+use request::ListRequest;
 use search::{Search, Shows};
 
 pub(super) async fn fetch_many(
@@ -56,7 +56,6 @@ pub(super) async fn fetch_many(
         return Ok(MaybeDeprecated { reply: Json(page.of(Vec::new(), 0)), is_deprecated });
     };
     let is_own = author.is_some() && author == viewer;
-    let eyes = Eyes::from(call.caller);
     let search = Search {
         project: call.project.id,
         shows: if is_own { Shows::Published } else { Shows::Listed },
@@ -67,18 +66,10 @@ pub(super) async fn fetch_many(
         author,
         followed_by,
         hidden: Hidden::default(),
-        reader: if is_own { Reader::AUTHOR } else { eyes.into() },
+        reader: if is_own { Reader::AUTHOR } else { Eyes::from(call.caller).into() },
         nsfw: request.nsfw,
         filters: request.filters,
     };
-    if let Filed::In(space) = search.space {
-        let (project, db) = (call.project.id, &call.app.db);
-        // What a space keeps to itself is not there.
-        let opens = db.read(move |c| access::may_read(c, project, Some(space), author, eyes));
-        if !opens.await? {
-            return Ok(MaybeDeprecated { reply: Json(page.of(Vec::new(), 0)), is_deprecated });
-        }
-    }
     let page = find(&call, search, page, view, request.shows_blocked).await?;
     for entity in &page.data {
         call.app.pulse.look(entity, call.now);

@@ -68,6 +68,9 @@ impl Search {
 
     /// The ids of the page, in order, and the size of the whole list.
     pub fn run(&self, c: &Conn<'_>, page: Page) -> Result<(Vec<EntityId>, i64)> {
+        if !self.is_open(c)? {
+            return Ok((Vec::new(), 0));
+        }
         if let Some(scope) = self.known_scope() {
             return self.walk(c, counts::size(c, self.project, &scope, self.reader)?, page);
         }
@@ -82,6 +85,14 @@ impl Search {
             return Ok((Vec::new(), total));
         }
         Ok((self.page(c, &start, any_wide, page)?, total))
+    }
+
+    /// What a space keeps to itself is not there.
+    fn is_open(&self, c: &Conn<'_>) -> Result<bool> {
+        match self.space {
+            Filed::In(space) => self.reader.may_read(c, self.project, space),
+            Filed::Anywhere | Filed::Nowhere => Ok(true),
+        }
     }
 
     /// The same of a feed whose size is known.
@@ -122,6 +133,9 @@ impl Search {
         view: &View,
     ) -> Result<Option<Paged<Entity>>> {
         let Some(scope) = self.known_scope() else { return Ok(None) };
+        if !self.is_open(c)? {
+            return Ok(Some(page.of(Vec::new(), 0)));
+        }
         let size = counts::size(c, self.project, &scope, self.reader)?;
         if size.is_sparse() {
             return Ok(None);
