@@ -20,6 +20,26 @@ use crate::support::{TestApp, on_both_engines};
 
 on_both_engines![lists_of_users_and_lists_without_the_hidden_are_found_by_an_index];
 
+/// A statement by its name and text, and the address that ran it.
+pub(crate) type Seen = BTreeMap<(&'static str, String), String>;
+
+/// Each of them with its plan.
+pub(crate) async fn explained(
+    app: &TestApp,
+    statements: Seen,
+    explain: fn(&Db, &'static str, String) -> Vec<String>,
+) -> Vec<(&'static str, String, String, Vec<String>)> {
+    let db = app.app.db.clone();
+    let plans = tokio::task::spawn_blocking(move || {
+        let explained = statements.into_iter().map(|((name, text), address)| {
+            let plan = explain(&db, name, text.clone());
+            (name, text, address, plan)
+        });
+        explained.collect()
+    });
+    plans.await.unwrap()
+}
+
 fn explain(db: &Db, name: &'static str, text: String) -> Vec<String> {
     let explained = match name {
         "comments::best" => db.explain(&Query::<CommentRow>::built(name, text)),
@@ -87,7 +107,7 @@ async fn lists_of_users_and_lists_without_the_hidden_are_found_by_an_index(app: 
         "reactions::hidden",
         "entities::list",
     ];
-    let mut statements = BTreeMap::new();
+    let mut statements = Seen::new();
     for address in &addresses {
         for viewer in [&ada, &bob] {
             let seen = app.statements.during(viewer.get(address)).await;
@@ -97,15 +117,8 @@ async fn lists_of_users_and_lists_without_the_hidden_are_found_by_an_index(app: 
         }
     }
     assert!(statements.len() > 25, "{statements:#?}");
-    let (db, engine) = (app.app.db.clone(), app.engine());
-    let plans = tokio::task::spawn_blocking(move || {
-        let explained = statements.into_iter().map(|((name, text), address)| {
-            let plan = explain(&db, name, text.clone());
-            (name, text, address, plan)
-        });
-        explained.collect::<Vec<_>>()
-    });
-    for (name, text, address, plan) in plans.await.unwrap() {
+    let engine = app.engine();
+    for (name, text, address, plan) in explained(&app, statements, explain).await {
         assert!(!scans(&plan), "{address}: {name} {text}\n{}", plan.join("\n"));
         // What begins with a few is sorted; what walks a list is not.
         if name == "users::related::page" && !text.contains("WITH s") {

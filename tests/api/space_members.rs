@@ -305,15 +305,15 @@ async fn of_two_admins_who_demote_each_other_one_stays(app: TestApp) {
 async fn members_are_counted_exactly_under_concurrency(app: TestApp) {
     let ada = app.user().await;
     let space = open_space(&ada).await;
-    let users = all_at_once((0..16).map(|_| app.user())).await;
+    let users = all_at_once((0..32).map(|_| app.user())).await;
     // Each tries twice; one of the two wins.
     let joins = users.iter().chain(&users).map(|user| {
         let (user, path) = (user, format!("{}/join", path(&space)));
         async move { user.post(&path, json!({})).await }
     });
     let joined = all_at_once(joins).await;
-    assert_eq!((count(&joined, 201), count(&joined, 409)), (16, 16));
-    assert_eq!(members_count(&ada, &space).await, 17);
+    assert_eq!((count(&joined, 201), count(&joined, 409)), (32, 32));
+    assert_eq!(members_count(&ada, &space).await, 33);
     let mut changes = Vec::new();
     for (n, user) in users.iter().enumerate() {
         changes.push((n, user, membership(&app, &space, user).await));
@@ -327,7 +327,7 @@ async fn members_are_counted_exactly_under_concurrency(app: TestApp) {
             }
         }
     });
-    assert_eq!(count(&all_at_once(changes).await, 200), 16);
+    assert_eq!(count(&all_at_once(changes).await, 200), 32);
     assert_eq!(members_count(&ada, &space).await, 1);
 }
 

@@ -118,6 +118,20 @@ async fn who_may_do_what(app: TestApp) {
             assert_eq!(told, expected, "{who}: {action}: {outcome}");
         }
     }
+    // In another project there is no such space, for nobody.
+    let other = app.project_with(&Bundle::ALL).await;
+    let (stranger, key) =
+        (app.stranger().await, app.bearer(&other.service_key).in_project(other.id));
+    for (action, _) in table {
+        let expected = match action {
+            "create a child" => "404 space/parent-not-found",
+            _ => "404 space/not-found",
+        };
+        assert_eq!(act(&cast, &stranger, &at, action).await, expected, "{action}");
+        if action != "create a child" {
+            assert_eq!(act(&cast, &key, &at, action).await, expected, "{action}");
+        }
+    }
 }
 
 /// Each on something of its own, so that one does not stand in the way of the next.

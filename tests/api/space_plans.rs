@@ -1,8 +1,6 @@
 //! Every list of spaces, and every list that leaves out what a space keeps to itself, is found by an
 //! index.
 
-use std::collections::BTreeMap;
-
 use db::{Db, Query};
 use serde_json::json;
 use townhall::features::reports::store::ReportRow;
@@ -10,6 +8,7 @@ use townhall::features::spaces::members::store::MemberRow;
 
 use crate::comments::comment;
 use crate::feed_plans::{run, scans, sorts};
+use crate::relation_plans::{Seen, explained};
 use crate::space_members::{of, open_space};
 use crate::spaces::{create, id, join, path};
 use crate::statements::seed;
@@ -81,7 +80,7 @@ async fn lists_of_spaces_and_of_what_is_in_them_are_found_by_an_index(app: TestA
     let (anonymous, key) = (app.anonymous(), app.service());
     let actors: [(&Actor<'_>, &[String]); 4] =
         [(&anonymous, &addresses), (&key, &addresses), (&ada, &of_users), (&bob, &of_users)];
-    let mut statements = BTreeMap::new();
+    let mut statements = Seen::new();
     for (actor, addresses) in actors {
         for address in addresses {
             let seen = app.statements.during(actor.get(address)).await;
@@ -92,15 +91,8 @@ async fn lists_of_spaces_and_of_what_is_in_them_are_found_by_an_index(app: TestA
         }
     }
     assert!(statements.len() > 40, "{}", statements.len());
-    let (db, engine) = (app.app.db.clone(), app.engine());
-    let plans = tokio::task::spawn_blocking(move || {
-        let explained = statements.into_iter().map(|((name, text), address)| {
-            let plan = explain(&db, name, text.clone());
-            (name, text, address, plan)
-        });
-        explained.collect::<Vec<_>>()
-    });
-    for (name, text, address, plan) in plans.await.unwrap() {
+    let engine = app.engine();
+    for (name, text, address, plan) in explained(&app, statements, explain).await {
         assert!(!scans(&plan), "{address}: {name} {text}\n{}", plan.join("\n"));
         // Members are read in their order.
         if name == "spaces::members::page" {

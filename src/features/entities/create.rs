@@ -129,9 +129,7 @@ async fn check(call: &Call<OptionalViewer>, row: &EntityRow) -> Result<()> {
 /// The space, if it is named, must be there and let the caller publish.
 pub(super) fn admit(tx: &Tx<'_>, project: &Project, eyes: Eyes, row: &EntityRow) -> Result<()> {
     match row.space_id {
-        Some(space) if access::admit(tx, project, space, eyes)?.is_none() => {
-            Err(SPACE_NOT_FOUND.into())
-        }
+        Some(space) if !access::admit(tx, project.id, space, eyes)? => Err(SPACE_NOT_FOUND.into()),
         _ => Ok(()),
     }
 }

@@ -12,7 +12,6 @@ use db::{Conn, Query, Tx, Value, args};
 
 use crate::error::Result;
 use crate::features::entities::visibility::Eyes;
-use crate::features::projects::Project;
 use crate::features::spaces::permissions::{Permissions, Standing};
 use crate::features::spaces::rules::{Posting, Reading, Role, Status};
 use crate::features::spaces::store::{self, SpaceRow};
@@ -79,17 +78,13 @@ pub fn may_read(
     Ok(allowed.is_some_and(|allowed| allowed.can_read || is_own))
 }
 
-/// The space that an entity is published in, kept as it is until the transaction ends; none if
-/// there is none. Refuses whom the space does not let publish.
-pub fn admit(
-    tx: &Tx<'_>,
-    project: &Project,
-    space: SpaceId,
-    eyes: Eyes,
-) -> Result<Option<SpaceRow>> {
-    let Some(row) = store::keep(tx, project.id, space)? else { return Ok(None) };
-    may_post(tx, project.id, &row, eyes)?;
-    Ok(Some(row))
+/// Refuses whom the space does not let publish, and keeps it as it is until the transaction ends; false
+/// if there is no such space.
+pub fn admit(tx: &Tx<'_>, project: ProjectId, space: SpaceId, eyes: Eyes) -> Result<bool> {
+    match store::keep(tx, project, space)? {
+        Some(space) => may_post(tx, project, &space, eyes).map(|()| true),
+        None => Ok(false),
+    }
 }
 
 /// Refuses whom the space does not let publish.
