@@ -30,6 +30,8 @@ pub struct Config {
     pub aws: Vec<(String, String)>,
     /// How long the address of a stored file is good: `TOWNHALL_FILE_URL_TTL`.
     pub file_url_ttl: Duration,
+    /// How long a filtered or sorted list of a custom table may take.
+    pub table_query_deadline: Duration,
     pub secret_key: Option<String>,
     pub access_token_ttl: Duration,
     pub refresh_token_ttl: Duration,
@@ -96,6 +98,7 @@ impl Config {
                 .filter_map(|name| Some(((*name).to_owned(), env(name)?)))
                 .collect(),
             file_url_ttl: from.parse("file_url_ttl", "24h", duration)?,
+            table_query_deadline: from.parse("table_query_deadline", "250ms", duration)?,
             secret_key: from.optional("secret_key")?,
             access_token_ttl: from.parse("access_token_ttl", "30m", duration)?,
             refresh_token_ttl: from.parse("refresh_token_ttl", "30d", duration)?,
@@ -192,7 +195,11 @@ fn switch(text: &str) -> Result<bool, String> {
 
 /// `90s`, `30m`, `12h`, `30d`.
 fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || "must be a duration such as 90s, 30m, 12h or 30d".to_owned();
+    let wrong = || "must be a duration such as 250ms, 90s, 30m, 12h or 30d".to_owned();
+    if let Some(millis) = text.strip_suffix("ms") {
+        let millis = millis.parse::<u32>().ok().filter(|millis| *millis > 0).ok_or_else(wrong)?;
+        return Ok(Duration::from_millis(millis.into()));
+    }
     let unit = text.chars().last().ok_or_else(wrong)?;
     let seconds = match unit {
         's' => 1,

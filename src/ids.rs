@@ -112,10 +112,14 @@ typed_ids! {
     FollowId;
     ConnectionId;
     JobId;
+    /// A table that a project made for itself.
+    TableId;
+    /// A row of such a table.
+    RowId;
 }
 
 /// The hyphenated form only, in either case: the other spellings a UUID may have are not ids here.
-fn parse_uuid(text: &str) -> Option<Uuid> {
+pub fn parse_uuid(text: &str) -> Option<Uuid> {
     (text.len() == 36).then(|| Uuid::try_parse(text).ok()).flatten()
 }
 

@@ -25,4 +25,13 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration::shared(7, "collections", include_str!("../migrations/0007_collections.sql")),
     Migration::shared(8, "relationships", include_str!("../migrations/0008_relationships.sql")),
     Migration::shared(9, "spaces", include_str!("../migrations/0009_spaces.sql")),
+    Migration::twins(
+        10,
+        "custom tables",
+        include_str!("../migrations/0010_custom_tables.sql"),
+        concat!(
+            include_str!("../migrations/0010_functions.postgres.sql"),
+            include_str!("../migrations/0010_custom_tables.sql"),
+        ),
+    ),
 ];

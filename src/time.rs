@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use db::{Column, ColumnRef, Value, WrongType};
 use jiff::civil;
-use jiff::tz::TimeZone;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -41,15 +40,23 @@ impl Timestamp {
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let millis = if let Ok(instant) = text.parse::<jiff::Timestamp>() {
-            instant.as_millisecond()
+            whole_millis(instant.as_nanosecond())?
         } else {
-            let local = text.parse::<civil::DateTime>().ok()?;
-            local.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond()
+            // Without an offset, or on the last day of all, which is beyond the library's instants.
+            let local = text.strip_suffix(['Z', 'z']).unwrap_or(text);
+            let local = local.parse::<civil::DateTime>().ok()?;
+            let since = local.duration_since(civil::date(1970, 1, 1).at(0, 0, 0, 0));
+            whole_millis(since.as_nanos())?
         };
         let year_zero = -62_167_219_200_000;
         let year_ten_thousand = 253_402_300_800_000;
         (year_zero..year_ten_thousand).contains(&millis).then_some(Timestamp(millis))
     }
+}
+
+/// The last whole millisecond, also before 1970.
+fn whole_millis(nanos: i128) -> Option<i64> {
+    i64::try_from(nanos.div_euclid(1_000_000)).ok()
 }
 
 impl fmt::Display for Timestamp {
@@ -144,6 +151,11 @@ mod tests {
         assert_eq!(Timestamp::parse("2026-08-01T14:00:00.000+02:00"), noon);
         assert_eq!(Timestamp::parse("2026-08-01T12:00:00"), noon);
         assert_eq!(Timestamp::parse("2026-08-01"), Some(Timestamp(1_785_542_400_000)));
+        assert_eq!(Timestamp::parse("1969-12-31T23:59:59.9995"), Some(Timestamp(-1)));
+        assert_eq!(Timestamp::parse("1969-12-31T23:59:59.9995Z"), Some(Timestamp(-1)));
+        let last = Some(Timestamp(253_402_300_799_999));
+        assert_eq!(Timestamp::parse("9999-12-31T23:59:59.999Z"), last);
+        assert_eq!(Timestamp::parse("9999-12-31"), Some(Timestamp(253_402_214_400_000)));
         for wrong in ["", "yesterday", "2026-02-30", "2026-08-01T25:00:00Z", "1754049600"] {
             assert_eq!(Timestamp::parse(wrong), None, "{wrong}");
         }

@@ -1,6 +1,8 @@
 //! What a request presents: nothing, a key of the project, a user's access token, or something
 //! that does not hold.
 
+use std::fmt;
+
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
@@ -17,12 +19,27 @@ pub const PROJECT_MISMATCH: Fault = Fault::new(
     "The project of the credential is not the project of the request",
 );
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Presented {
+    #[default]
     Nothing,
     Unusable,
-    User { user: UserId, session: SessionId },
+    User {
+        user: UserId,
+        session: SessionId,
+    },
     Key(KeyKind),
+}
+
+/// As the log names a caller.
+impl fmt::Display for Presented {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Presented::Nothing | Presented::Unusable => f.write_str("anonymous"),
+            Presented::User { user, .. } => write!(f, "user {user}"),
+            Presented::Key(kind) => write!(f, "{} key", kind.name()),
+        }
+    }
 }
 
 impl Presented {

@@ -17,6 +17,7 @@ pub mod reports;
 pub mod server;
 pub mod spaces;
 pub mod storage;
+pub mod tables;
 pub mod users;
 pub mod utils;
 
@@ -45,6 +46,7 @@ pub fn operations() -> &'static [Operation] {
             utils::operations(),
             projects::operations(),
             storage::operations(),
+            tables::operations(),
             server::operations(),
         ]
         .into_iter()
@@ -99,6 +101,7 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         spaces::members::store::ALL,
         spaces::rulebook::ALL,
         spaces::store::ALL,
+        tables::catalogue::ALL,
         users::pairs::ALL,
         users::points::ALL,
         users::store::ALL,

@@ -110,6 +110,7 @@ struct Seen {
     operation: Option<&'static Operation>,
     version: Option<Version>,
     project: Option<ProjectId>,
+    caller: Presented,
     standing: Option<Standing>,
     /// The page that asks is not on the project's list, and may read nothing.
     foreign_origin: bool,
@@ -129,11 +130,12 @@ fn account(
     app.metrics.record(seen.operation, method, status, took);
     let version = seen.version.map(Version::segment);
     let project = seen.project.map(tracing::field::display);
+    let caller = tracing::field::display(seen.caller);
     let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     if status >= 500 {
-        tracing::error!(%method, route, version, project, status, took_us, id, failure, "request");
+        tracing::error!(%method, route, version, project, caller, status, took_us, id, failure, "request");
     } else {
-        tracing::info!(%method, route, version, project, status, took_us, id, "request");
+        tracing::info!(%method, route, version, project, caller, status, took_us, id, "request");
     }
 }
 
@@ -157,6 +159,9 @@ async fn answer(
 
     let route = app.router.project(&head.method, &address.endpoint).ok_or(ROUTE_NOT_FOUND)?;
     let operation = route.operation;
+    if version < operation.since {
+        return Err(ROUTE_NOT_FOUND.into());
+    }
     seen.operation = Some(operation);
     let project = find_project(app, named_project).await?;
     seen.project = Some(project.id);
@@ -180,6 +185,7 @@ async fn answer(
         Err(_) if operation.credential == Credential::Ignored => Presented::Nothing,
         presented => presented?,
     };
+    seen.caller = presented;
     let mut network = None;
     if !matches!(presented, Presented::Key(_)) {
         let client = client::address(peer, &head.headers, &app.config.trusted_proxies);

@@ -177,6 +177,28 @@ impl<T: DeserializeOwned + JsonSchema + Send> Input for Body<T> {
     }
 }
 
+/// A JSON body read as it was written: numbers keep their digits, keys their order.
+#[derive(Debug)]
+pub struct Verbatim<T>(pub T);
+
+impl<T: DeserializeOwned + JsonSchema + Send> Input for Verbatim<T> {
+    fn extract(arrival: &Arrival) -> Result<Self> {
+        let invalid = body_fault(arrival);
+        let body = if arrival.body.is_empty() { b"{}" } else { &arrival.body[..] };
+        json::check(body).map_err(|why| invalid.because(why))?;
+        let first = body.iter().find(|byte| !byte.is_ascii_whitespace());
+        if first != Some(&b'{') {
+            return Err(invalid.because("The body must be an object"));
+        }
+        let read = serde_json::from_slice(body);
+        read.map(Verbatim).map_err(|error| invalid.because(error.to_string()))
+    }
+
+    fn describe(doc: &mut InputDoc, generator: &mut SchemaGenerator) {
+        doc.body = Some(generator.subschema_for::<T>());
+    }
+}
+
 /// The body as a JSON value, parsed once however often it is asked for.
 pub fn body_value(arrival: &Arrival) -> Result<&Value> {
     if let Some(parsed) = arrival.parsed_body.get() {

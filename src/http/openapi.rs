@@ -73,8 +73,11 @@ pub fn faults(operation: &Operation) -> Vec<Fault> {
         faults.extend(acts_as.other);
     }
     let asks = !matches!(operation.credential, Credential::Ignored | Credential::Optional);
-    if asks && !operation.plain_refusals {
+    if operation.may_be_closed || (asks && !operation.plain_refusals) {
         faults.push(UNAUTHORIZED);
+    }
+    if operation.may_be_closed {
+        faults.push(ELEVATED_AUTH_REQUIRED);
     }
     match operation.credential {
         Credential::Ignored | Credential::Optional => {}
@@ -98,7 +101,8 @@ fn prefixes(operation: &Operation, version: Option<Version>) -> Vec<String> {
         return vec![String::new()];
     }
     let versions = version.map_or(Version::ALL.to_vec(), |version| vec![version]);
-    versions.iter().map(|version| format!("/{}/{{projectId}}", version.segment())).collect()
+    let served = versions.iter().filter(|version| **version >= operation.since);
+    served.map(|version| format!("/{}/{{projectId}}", version.segment())).collect()
 }
 
 /// The path as the document knows it: there a parameter is a parameter, however long.
@@ -208,7 +212,8 @@ fn responses(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
         entry["content"]["application/json"] = json!({ "schema": schema });
     }
     let text = json!({ "schema": { "type": "string" } });
-    if !matches!(operation.credential, Credential::Ignored | Credential::Optional) {
+    let asks = !matches!(operation.credential, Credential::Ignored | Credential::Optional);
+    if asks || operation.may_be_closed {
         for status in [401, 403] {
             response(&mut responses, status)["content"]["text/plain"] = text.clone();
         }

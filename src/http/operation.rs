@@ -34,7 +34,11 @@ pub struct Operation {
     pub path: &'static str,
     /// The first half of its `server-error` code.
     pub feature: &'static str,
+    /// The first version that has it.
+    pub since: Version,
     pub credential: Credential,
+    /// What it is done to decides whether a credential is needed.
+    pub may_be_closed: bool,
     pub bundle: Option<Bundle>,
     /// More that it cannot do without.
     pub further_bundles: Vec<Bundle>,
@@ -185,7 +189,9 @@ impl Operation {
             method,
             path,
             feature,
+            since: Version::V6,
             credential: A::CREDENTIAL,
+            may_be_closed: false,
             bundle: None,
             further_bundles: Vec::new(),
             rate: Some(RateLimit::per_5_minutes(if reads { 100 } else { 50 })),
@@ -226,7 +232,9 @@ impl Operation {
             method: Method::GET,
             path,
             feature: "server",
+            since: Version::V6,
             credential: Credential::Ignored,
+            may_be_closed: false,
             bundle: None,
             further_bundles: Vec::new(),
             rate: None,
@@ -249,6 +257,15 @@ impl Operation {
 
     pub fn rate(self, rate: RateLimit) -> Self {
         Operation { rate: Some(rate), ..self }
+    }
+
+    /// Earlier versions do not have it.
+    pub fn since(self, since: Version) -> Self {
+        Operation { since, ..self }
+    }
+
+    pub fn may_be_closed(self) -> Self {
+        Operation { may_be_closed: true, ..self }
     }
 
     pub fn bundle(self, bundle: Bundle) -> Self {

@@ -20,13 +20,15 @@ pub struct Context {
 
 pub const UNAUTHORIZED: Fault = Fault::new(401, "auth/unauthorized", "Unauthorized");
 pub const BUSY: Fault = Fault::new(503, "server/busy", "The server is busy");
+/// The feature whose errors say only what their status says; what was wrong is in `details`.
+const BRIEF: &str = "database";
 /// Seconds after which a request that found the server busy may be repeated.
 const RETRY_AFTER: &str = "1";
 
 pub fn error(error: Error, context: Context) -> Response {
     let json_credentials = context.version == Some(Version::V7) && !context.v7_forbids;
     match error {
-        Error::Refused(refusal) => refused(*refusal),
+        Error::Refused(refusal) => refused(*refusal, context),
         Error::NoCredential | Error::BadCredential if json_credentials => fault(UNAUTHORIZED),
         Error::NoCredential => with_body(StatusCode::UNAUTHORIZED, TEXT, "Unauthorized"),
         Error::BadCredential => with_body(StatusCode::FORBIDDEN, TEXT, "Forbidden"),
@@ -47,7 +49,11 @@ pub fn error(error: Error, context: Context) -> Response {
                 extra.insert("details".to_owned(), Value::from("Unexpected failure"));
             }
             let code = format!("{}/server-error", context.feature);
-            body(500, "Internal server error".to_owned(), code, extra)
+            let message = match context.feature {
+                BRIEF => "Internal Server Error",
+                _ => "Internal server error",
+            };
+            body(500, message.to_owned(), code, extra)
         }
     }
 }
@@ -62,8 +68,12 @@ pub fn fault(fault: Fault) -> Response {
     body(fault.status, fault.message.to_owned(), fault.code.to_owned(), Map::new())
 }
 
-fn refused(refusal: Refusal) -> Response {
-    let Refusal { fault, message, extra } = refusal;
+fn refused(refusal: Refusal, context: Context) -> Response {
+    let Refusal { fault, message, mut extra } = refusal;
+    if context.feature == BRIEF && fault.code.starts_with("database/") {
+        extra.extend(message.map(|message| ("details".to_owned(), Value::String(message))));
+        return body(fault.status, fault.message.to_owned(), fault.code.to_owned(), extra);
+    }
     let message = message.unwrap_or_else(|| fault.message.to_owned());
     body(fault.status, message, fault.code.to_owned(), extra)
 }

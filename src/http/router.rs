@@ -1,11 +1,14 @@
-//! From an endpoint's path and method to its operation. Literal segments win over parameters.
+//! From an endpoint's method and path to its operation. Literal segments win over parameters, but only
+//! over those of the same method.
+
+use std::collections::HashMap;
 
 use http::Method;
 use serde_json::Value;
 
 use crate::http::operation::Operation;
 
-type Table = matchit::Router<Vec<&'static Operation>>;
+type Table = HashMap<Method, matchit::Router<&'static Operation>>;
 
 #[derive(Debug)]
 pub struct Router {
@@ -23,14 +26,10 @@ impl Router {
             } else {
                 &mut router.server
             };
-            match table.at_mut(operation.path) {
-                Ok(found) if found.value.iter().all(|o| o.path == operation.path) => {
-                    found.value.push(operation);
-                }
-                _ => table
-                    .insert(operation.path, vec![operation])
-                    .map_err(|error| format!("{}: {error}", operation.path))?,
-            }
+            let paths = table.entry(operation.method.clone()).or_default();
+            paths
+                .insert(operation.path, operation)
+                .map_err(|error| format!("{}: {error}", operation.path))?;
         }
         Ok(router)
     }
@@ -51,7 +50,6 @@ pub struct Match {
 }
 
 fn find(table: &Table, method: &Method, path: &str) -> Option<Match> {
-    let found = table.at(path).ok()?;
-    let operation = found.value.iter().find(|operation| operation.method == *method)?;
-    Some(Match { operation, params: Value::from_iter(found.params.iter()) })
+    let found = table.get(method)?.at(path).ok()?;
+    Some(Match { operation: found.value, params: Value::from_iter(found.params.iter()) })
 }

@@ -165,7 +165,7 @@ fn addresses(town: &Town<'_>, viewer: &User<'_>, path: &str) -> Option<Vec<Strin
             vec![path.replace("{spaceId}", town.space["id"].as_str().unwrap())]
         }
         // Their own, of nobody, or for keys alone.
-        "/blocks" | "/app-notifications" | "/reports" => Vec::new(),
+        "/blocks" | "/app-notifications" | "/reports" | "/db/{tableName}" => Vec::new(),
         _ => return None,
     })
 }

@@ -237,6 +237,17 @@ pub fn seed(engine: Engine) -> String {
             5_999,
             format!("{project}, {id}, {id}, 't', 0, n, n"),
         ),
+        (
+            "custom_tables (project_id, id, name, timestamps, paranoid, access, created_at)",
+            5_999,
+            format!("{project}, {id}, 't' || n, TRUE, FALSE, 'open', n"),
+        ),
+        (
+            "custom_columns (project_id, table_id, position, name, data_type, nullable, indexed,
+                references_id, on_delete)",
+            5_999,
+            format!("{project}, {id}, 0, 'c', 'uuid', TRUE, FALSE, {other}, 'restrict'"),
+        ),
         ("reputation_buckets (project_id, user_id, space_id, points)", 5_999, {
             format!("{project}, {id}, {id}, 1")
         }),

@@ -4,15 +4,26 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::ops::Deref;
+use std::time::{Duration, Instant};
 
 use crate::statement::Text;
 use crate::{AnyStatement, Columns, Command, Error, Query, Row, Statement, Value};
-use crate::{postgres, sqlite};
+use crate::{postgres, sqlite, stats};
 
 /// A connection of one of the engines.
 pub(crate) enum Link<'a> {
     Sqlite(&'a sqlite::Connection),
     Postgres(&'a postgres::Session),
+}
+
+impl Link<'_> {
+    /// When every statement ends; `None`: each when its own time is over.
+    fn limit(&self, until: Option<Instant>) {
+        match self {
+            Link::Sqlite(connection) => connection.until.set(until),
+            Link::Postgres(session) => session.until.set(until),
+        }
+    }
 }
 
 /// Why a statement failed, for whoever decides about the transaction.
@@ -53,7 +64,13 @@ pub struct Conn<'a> {
 
 impl<'a> Conn<'a> {
     pub(crate) fn new(link: Link<'a>) -> Self {
+        link.limit(None);
         Conn { link, transaction: false, failure: RefCell::new(None) }
+    }
+
+    /// From now on the closure may take this long, whatever the deadline of a single statement is.
+    pub fn within(&self, limit: Duration) {
+        self.link.limit(stats::now().checked_add(limit));
     }
 
     /// Every row.

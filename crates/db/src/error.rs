@@ -35,6 +35,8 @@ pub enum Error {
     NewerSchema { found: u32, known: u32 },
     /// The text of an applied migration is not the one that was applied.
     ChangedMigration { version: u32 },
+    /// The statement names a table or column that is not there: dropped, perhaps, since it was looked up.
+    Missing { statement: &'static str, message: String },
     /// Anything else an engine refused.
     Statement { statement: &'static str, message: String },
 }
@@ -80,7 +82,9 @@ impl fmt::Display for Error {
             Error::ChangedMigration { version } => {
                 write!(f, "migration {version} is not the one that was applied")
             }
-            Error::Statement { statement, message } => write!(f, "{statement}: {message}"),
+            Error::Missing { statement, message } | Error::Statement { statement, message } => {
+                write!(f, "{statement}: {message}")
+            }
         }
     }
 }

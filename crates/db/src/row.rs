@@ -3,7 +3,7 @@
 
 use uuid::Uuid;
 
-use crate::Error;
+use crate::{Error, Value};
 
 /// A value as the engine delivered it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -91,6 +91,22 @@ impl Column for Uuid {
     }
 }
 
+/// Whatever it is, for rows whose columns are known only at run time.
+impl Column for Value<'static> {
+    fn from_column(value: ColumnRef<'_>) -> Result<Self, WrongType> {
+        Ok(match value {
+            ColumnRef::Null => Value::Null,
+            ColumnRef::Int(value) => Value::Int(value),
+            ColumnRef::Real(value) => Value::Real(value),
+            ColumnRef::Text(text) => Value::from(text.to_owned()),
+            ColumnRef::Blob(bytes) => Value::from(bytes.to_vec()),
+            ColumnRef::Bool(value) => Value::Bool(value),
+            ColumnRef::Uuid(value) => Value::Uuid(value),
+            ColumnRef::Json(text) => Value::Json(text.to_owned().into()),
+        })
+    }
+}
+
 impl<T: Column> Column for Option<T> {
     fn from_column(value: ColumnRef<'_>) -> Result<Self, WrongType> {
         match value {
@@ -113,6 +129,7 @@ pub(crate) trait Source: std::fmt::Debug {
     /// The value at `index`, or what else was found there.
     fn value(&self, index: usize) -> Result<ColumnRef<'_>, String>;
     fn name(&self, index: usize) -> String;
+    fn width(&self) -> usize;
 }
 
 impl<'a> Columns<'a> {
@@ -136,11 +153,14 @@ impl<'a> Columns<'a> {
     }
 }
 
+/// The width of rows that take what there is.
+pub const ANY_WIDTH: usize = usize::MAX;
+
 /// A type one result row can be read into; made with [`row!`](crate::row!).
 pub trait Row: Sized {
     /// Names of the columns in order. `None`: any names.
     const COLUMNS: Option<&'static [&'static str]>;
-    /// How many columns.
+    /// How many columns, or [`ANY_WIDTH`].
     const WIDTH: usize = match Self::COLUMNS {
         Some(columns) => columns.len(),
         None => 1,
@@ -159,6 +179,15 @@ impl Row for () {
     const COLUMNS: Option<&'static [&'static str]> = Some(&[]);
     fn read(_: &mut Columns<'_>) -> Result<Self, Error> {
         Ok(())
+    }
+}
+
+/// All columns of a statement that is made at run time.
+impl Row for Vec<Value<'static>> {
+    const COLUMNS: Option<&'static [&'static str]> = None;
+    const WIDTH: usize = ANY_WIDTH;
+    fn read(columns: &mut Columns<'_>) -> Result<Self, Error> {
+        (0..columns.source.width()).map(|_| columns.next()).collect()
     }
 }
 

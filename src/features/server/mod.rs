@@ -14,9 +14,10 @@ use serde_json::Value;
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 
-use crate::auth::caller::Anyone;
+use crate::auth::caller::OptionalViewer;
 use crate::auth::credential::bearer;
 use crate::error::{Fault, Result};
+use crate::features::tables::{self, catalogue};
 use crate::http::input::Invalid;
 use crate::http::openapi;
 use crate::http::operation::{Call, Operation, ServerCall};
@@ -120,15 +121,15 @@ async fn metrics(call: ServerCall) -> Result<Text> {
     Ok(Text(call.app.metrics.render(&call.app.db.stats())))
 }
 
-/// The document as bytes, made once: the operations do not change while the server runs.
-static DOCUMENT: LazyLock<Bytes> =
-    LazyLock::new(|| Bytes::from(openapi::document(None).to_string()));
+/// The document, made once: the operations do not change while the server runs.
+static DOCUMENT: LazyLock<Value> = LazyLock::new(|| openapi::document(None));
+static DOCUMENT_TEXT: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(DOCUMENT.to_string()));
 
-struct Document;
+struct Document(Bytes);
 
 impl Reply for Document {
     fn into_response(self) -> Result<Response> {
-        Ok(with_body(StatusCode::OK, JSON, DOCUMENT.clone()))
+        Ok(with_body(StatusCode::OK, JSON, self.0))
     }
 
     fn describe(generator: &mut SchemaGenerator) -> Vec<ReplyDoc> {
@@ -137,10 +138,17 @@ impl Reply for Document {
 }
 
 async fn openapi_document(_: ServerCall) -> Result<Document> {
-    Ok(Document)
+    Ok(Document(DOCUMENT_TEXT.clone()))
 }
 
-/// The same document; a project's custom tables join it with their feature.
-async fn project_openapi_document(_: Call<Anyone>, (): ()) -> Result<Document> {
-    Ok(Document)
+/// The same document with the project's own tables, as far as the caller may see their rows.
+async fn project_openapi_document(call: Call<OptionalViewer>, (): ()) -> Result<Document> {
+    let project = call.project.id;
+    let tables = call.app.db.read(move |c| catalogue::list(c, project)).await?;
+    if tables.is_empty() {
+        return Ok(Document(DOCUMENT_TEXT.clone()));
+    }
+    let mut document = DOCUMENT.clone();
+    tables::openapi::describe(&mut document, &tables, call.caller);
+    Ok(Document(document.to_string().into()))
 }

@@ -37,6 +37,10 @@ pub fn check(method: &Method, address: &str, reply: &Reply) {
         Scope::Server => (ROUTER.server(method, &address.endpoint), String::new()),
     };
     let Some(found) = found else { return };
+    if matches!(&address.scope, Scope::Project { version, .. } if *version < found.operation.since)
+    {
+        return;
+    }
     let key = format!("{} {prefix}{} {}", method, found.operation.path, reply.status);
     let documented = &DOCUMENT["paths"][openapi::documented_path(&prefix, found.operation)]
         [method.as_str().to_lowercase()]["responses"][reply.status.to_string()];

@@ -15,7 +15,7 @@ const KEEPALIVE: Duration = Duration::from_secs(30);
 /// A closure does no network work inside a transaction, so this is only ever a bug or a stopped process.
 const IDLE_IN_TRANSACTION: Duration = Duration::from_secs(60);
 /// After the server's own deadline, the time for its refusal to arrive before the network is to blame.
-const GRACE: Duration = Duration::from_secs(5);
+pub(super) const GRACE: Duration = Duration::from_secs(5);
 
 /// How to connect.
 pub(super) struct Address {

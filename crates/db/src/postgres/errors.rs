@@ -37,6 +37,10 @@ fn refused(statement: &'static str, refusal: &DbError) -> Failed {
             Error::Unique { index: refusal.constraint().unwrap_or_default().to_owned() }.into()
         }
         "23503" => Error::ForeignKey.into(),
+        // No such table, column, schema.
+        "42P01" | "42703" | "3F000" => {
+            Error::Missing { statement, message: refusal.message().to_owned() }.into()
+        }
         "57014" => Error::Deadline { statement }.into(),
         "53100" => Error::Full.into(),
         "25P02" => Error::Aborted.into(),
@@ -51,7 +55,16 @@ fn refused(statement: &'static str, refusal: &DbError) -> Failed {
     }
 }
 
-fn retry() -> Failed {
+impl Failed {
+    /// What does not fit its tables is worth a second run, unless the statement was prepared just now: it
+    /// may have been prepared when they were others.
+    pub(super) fn unless(self, is_new: bool) -> Failed {
+        let is_misfit = matches!(self.error, Error::Missing { .. } | Error::Statement { .. });
+        if is_misfit && !is_new { retry() } else { self }
+    }
+}
+
+pub(super) fn retry() -> Failed {
     Failed { error: Error::Busy, failure: Failure::Retry }
 }
 

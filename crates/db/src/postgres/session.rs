@@ -7,7 +7,7 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt, TryStreamExt};
 use tokio::runtime::Runtime;
@@ -17,9 +17,9 @@ use crate::conn::{Failed, Failure, Link, Sink};
 use crate::job::Job;
 use crate::sqlite::expect_arguments;
 use crate::statement::Text;
-use crate::{Columns, Engine, Error, Tx, Value, Watch};
+use crate::{Columns, Engine, Error, Tx, Value, Watch, stats};
 
-use super::address::Address;
+use super::address::{Address, GRACE};
 use super::cache::Cache;
 use super::errors;
 use super::gathered::{self, Gathered};
@@ -36,7 +36,11 @@ pub(crate) struct Session {
     pending: RefCell<Vec<Pending>>,
     /// Commands that wait to be sent as one.
     gathered: Gathered,
-    patience: Duration,
+    /// How long a statement may take, how long the running closure may if it said so, and the
+    /// milliseconds that the server was last told.
+    deadline: Duration,
+    pub(crate) until: Cell<Option<Instant>>,
+    told: Cell<u128>,
     on_statement: Option<Watch>,
 }
 
@@ -77,7 +81,9 @@ impl Session {
             begin: Cell::new(false),
             pending: RefCell::default(),
             gathered: Gathered::default(),
-            patience: address.patience(),
+            deadline: address.deadline,
+            until: Cell::new(None),
+            told: Cell::new(address.deadline.as_millis().max(1)),
             on_statement: address.on_statement.clone(),
         };
         session
@@ -100,6 +106,10 @@ impl Session {
         // What nobody asked about any more has been rolled back with the rest.
         self.pending.borrow_mut().clear();
         self.gathered.clear();
+        if matches!(attempt, Attempt::Retry) {
+            // Perhaps for a statement that was prepared when a table was another.
+            self.cache.borrow_mut().clear();
+        }
         attempt
     }
 
@@ -148,6 +158,8 @@ impl Session {
     /// A rollback that does not arrive is one all the same: the server undoes what was not committed.
     fn rollback(&self, then: Attempt) -> Attempt {
         drop(self.within(self.client.batch_execute("ROLLBACK")));
+        // What was said inside the transaction is undone with it.
+        self.told.set(0);
         then
     }
 
@@ -185,11 +197,13 @@ impl Session {
     fn wait_for(
         &self,
         name: &'static str,
-        statement: &Statement,
+        prepared: &Prepared,
         args: &[Value<'_>],
         sink: Sink<'_>,
     ) -> Result<u64, Failed> {
+        let Prepared { statement, is_new } = prepared;
         expect_arguments(name, statement.params().len(), args.len())?;
+        self.tell_limit()?;
         let pending = self.pending.take();
         let mut settled = Ok(());
         let result = self.wait(async {
@@ -212,11 +226,31 @@ impl Session {
         // What came before explains why this could not be done.
         settled?;
         let (taken, touched) = result
-            .map_err(|failed| self.understood(name, failed))?
+            .map_err(|failed| understood(name, failed).unless(*is_new))?
             // Without its BEGIN, say for a deadline that struck there, the statement stood alone and is done.
             .ok_or(Error::OutcomeUnknown)?;
         taken?;
         Ok(touched)
+    }
+
+    /// Tells the server how long the next statement may take, if that is new.
+    fn tell_limit(&self) -> Result<(), Failed> {
+        let millis = self.limit().as_millis().max(1);
+        if self.told.replace(millis) == millis {
+            return Ok(());
+        }
+        let set = format!("SET statement_timeout = {millis}");
+        self.within(self.client.batch_execute(&set)).map_err(|failed| {
+            // The limit that was there is over in no time: this, too, took longer.
+            self.told.set(0);
+            if matches!(failed.error, Error::Deadline { .. }) { errors::retry() } else { failed }
+        })
+    }
+
+    /// How long the next statement may take.
+    fn limit(&self) -> Duration {
+        let left = |until: Instant| until.saturating_duration_since(stats::now());
+        self.until.get().map_or(self.deadline, left)
     }
 
     /// Sends a command without waiting for its outcome.
@@ -250,10 +284,11 @@ impl Session {
     }
 
     fn send(&self, name: &'static str, sql: &str, args: Vec<Value<'static>>) -> Result<(), Failed> {
-        let statement = self.prepared_as(name, sql, None)?;
+        let prepared = self.prepared_as(name, sql, None)?;
         if self.begin.get() {
-            return self.wait_for(name, &statement, &args, &mut |_| Ok(())).map(drop);
+            return self.wait_for(name, &prepared, &args, &mut |_| Ok(())).map(drop);
         }
+        let Prepared { statement, is_new } = prepared;
         expect_arguments(name, statement.params().len(), args.len())?;
         let client = Arc::clone(&self.client);
         let mut outcome = Box::pin(async move {
@@ -263,9 +298,11 @@ impl Session {
         });
         // Begun, it is on the wire before whatever comes next.
         match outcome.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(outcome) => outcome.map_err(|error| errors::failed(name, &error)),
+            Poll::Ready(outcome) => {
+                outcome.map_err(|error| errors::failed(name, &error).unless(is_new))
+            }
             Poll::Pending => {
-                self.pending.borrow_mut().push(Pending { statement: name, outcome });
+                self.pending.borrow_mut().push(Pending { statement: name, is_new, outcome });
                 Ok(())
             }
         }
@@ -291,7 +328,8 @@ impl Session {
 
     /// The statement, prepared once per connection.
     pub(super) fn prepared(&self, text: &Text) -> Result<Statement, Failed> {
-        self.prepared_as(text.name, text.on(Engine::Postgres)?, Some(text))
+        let prepared = self.prepared_as(text.name, text.on(Engine::Postgres)?, Some(text));
+        prepared.map(|prepared| prepared.statement)
     }
 
     /// `text`: what the columns are compared with.
@@ -300,34 +338,22 @@ impl Session {
         name: &'static str,
         sql: &str,
         text: Option<&Text>,
-    ) -> Result<Statement, Failed> {
+    ) -> Result<Prepared, Failed> {
         if let Some(statement) = self.cache.borrow_mut().get(sql) {
-            return Ok(statement);
+            return Ok(Prepared { statement, is_new: false });
         }
         // A transaction that has failed prepares nothing, and would hide why.
         let pending = self.pending.take();
         self.within(async { Ok(settle(pending).await) })??;
         let statement =
-            self.wait(self.client.prepare(sql)).map_err(|failed| self.understood(name, failed))?;
+            self.wait(self.client.prepare(sql)).map_err(|failed| understood(name, failed))?;
         if let Some(text) = text {
             let columns = statement.columns();
             let names = columns.iter().map(|column| column.name());
             text.check(Engine::Postgres, columns.len(), names)?;
         }
         self.cache.borrow_mut().put(sql, statement.clone());
-        Ok(statement)
-    }
-
-    /// The error of a statement. What is worth a second run may come from an outdated prepared statement.
-    fn understood(&self, name: &'static str, failed: Wait) -> Failed {
-        let failed = match failed {
-            Wait::Failed(error) => errors::failed(name, &error),
-            Wait::Silent => errors::broken("no answer in time"),
-        };
-        if failed.failure == Failure::Retry {
-            self.cache.borrow_mut().clear();
-        }
-        failed
+        Ok(Prepared { statement, is_new: true })
     }
 
     /// Runs the future and the connection until the answer is here.
@@ -336,8 +362,9 @@ impl Session {
         work: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, Wait> {
         let work = self.driven(work);
+        let patience = self.limit().max(self.deadline) + GRACE;
         self.runtime.block_on(async {
-            match tokio::time::timeout(self.patience, work).await {
+            match tokio::time::timeout(patience, work).await {
                 Ok(result) => result.map_err(Wait::Failed),
                 Err(_) => Err(Wait::Silent),
             }
@@ -384,20 +411,27 @@ impl Session {
     }
 }
 
+/// A statement, and whether it was prepared just now.
+struct Prepared {
+    statement: Statement,
+    is_new: bool,
+}
+
 /// A command that was sent and not yet answered.
 struct Pending {
     statement: &'static str,
+    is_new: bool,
     outcome: Pin<Box<dyn Future<Output = Result<(), tokio_postgres::Error>> + Send>>,
 }
 
 /// Waits for every one of them. The first failure counts: the others follow from it.
 async fn settle(pending: Vec<Pending>) -> Result<(), Failed> {
     let mut settled = Ok(());
-    for Pending { statement, outcome } in pending {
+    for Pending { statement, is_new, outcome } in pending {
         if let Err(error) = outcome.await
             && settled.is_ok()
         {
-            settled = Err(errors::failed(statement, &error));
+            settled = Err(errors::failed(statement, &error).unless(is_new));
         }
     }
     settled
@@ -407,6 +441,13 @@ async fn settle(pending: Vec<Pending>) -> Result<(), Failed> {
 enum Wait {
     Failed(tokio_postgres::Error),
     Silent,
+}
+
+fn understood(name: &'static str, failed: Wait) -> Failed {
+    match failed {
+        Wait::Failed(error) => errors::failed(name, &error),
+        Wait::Silent => errors::broken("no answer in time"),
+    }
 }
 
 fn lost() -> Attempt {

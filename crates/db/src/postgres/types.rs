@@ -14,6 +14,9 @@ use crate::{ColumnRef, Value};
 type Boxed = Box<dyn StdError + Sync + Send>;
 /// JSONB travels as one version byte and the text.
 const JSONB_VERSION: u8 = 1;
+/// The server counts from 2000, in days and in microseconds; here days and milliseconds are from 1970.
+const EPOCH_DAYS: i64 = 10_957;
+const EPOCH_MILLIS: i64 = EPOCH_DAYS * 86_400_000;
 
 /// A bound value does not fit the type of its parameter.
 #[derive(Debug)]
@@ -46,6 +49,14 @@ impl ToSql for Value<'_> {
             }
             (Value::Int(value), &Type::INT2) => {
                 out.put_i16(i16::try_from(*value).map_err(|_| wrong())?);
+            }
+            (Value::Int(millis), &Type::TIMESTAMPTZ) => {
+                let micros = millis.checked_sub(EPOCH_MILLIS).and_then(|ms| ms.checked_mul(1000));
+                out.put_i64(micros.ok_or_else(wrong)?);
+            }
+            (Value::Int(days), &Type::DATE) => {
+                let days = days.checked_sub(EPOCH_DAYS).and_then(|days| i32::try_from(days).ok());
+                out.put_i32(days.ok_or_else(wrong)?);
             }
             (Value::Real(value), &Type::FLOAT8) => out.put_f64(*value),
             (Value::Uuid(value), &Type::UUID) => out.put_slice(value.as_bytes()),
@@ -98,6 +109,14 @@ impl<'a> FromSql<'a> for Raw<'a> {
             Type::INT4 => ColumnRef::Int(i32::from_be_bytes(bytes.try_into()?).into()),
             Type::INT2 => ColumnRef::Int(i16::from_be_bytes(bytes.try_into()?).into()),
             Type::FLOAT8 => ColumnRef::Real(f64::from_be_bytes(bytes.try_into()?)),
+            Type::TIMESTAMPTZ => {
+                let micros = i64::from_be_bytes(bytes.try_into()?);
+                ColumnRef::Int(micros.div_euclid(1000) + EPOCH_MILLIS)
+            }
+            Type::DATE => {
+                let days = i32::from_be_bytes(bytes.try_into()?);
+                ColumnRef::Int(i64::from(days) + EPOCH_DAYS)
+            }
             Type::UUID => ColumnRef::Uuid(Uuid::from_slice(bytes)?),
             Type::BYTEA => ColumnRef::Blob(bytes),
             Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME => {
@@ -134,5 +153,9 @@ impl Source for tokio_postgres::Row {
         self.columns()
             .get(index)
             .map_or_else(|| format!("#{}", index + 1), |column| column.name().to_owned())
+    }
+
+    fn width(&self) -> usize {
+        self.len()
     }
 }

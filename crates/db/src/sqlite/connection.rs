@@ -1,5 +1,6 @@
 //! One SQLite connection: how it is set up, and how it runs a statement under the deadline.
 
+use std::cell::Cell;
 use std::fmt;
 use std::path::Path;
 use std::rc::Rc;
@@ -39,10 +40,10 @@ pub(crate) enum Access {
 
 pub(crate) struct Connection {
     raw: rusqlite::Connection,
-    epoch: Instant,
     limit: Duration,
-    /// Microseconds after `epoch` at which the running statement is stopped.
-    deadline: Arc<AtomicU64>,
+    /// When every statement of the running closure ends, if it said so.
+    pub(crate) until: Cell<Option<Instant>>,
+    timer: Timer,
     on_statement: Option<Watch>,
 }
 
@@ -71,9 +72,13 @@ impl Connection {
         // anew for its bound values: 2 to 8 times slower.
         raw.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         raw.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+        // A quoted name that names nothing is an error, not a text.
+        raw.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
+        raw.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
         raw.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
         rusqlite::vtab::array::load_module(&raw)?;
-        functions::add(&raw)?;
+        let timer = Timer::default();
+        functions::add(&raw, &timer)?;
         let mode: String = raw.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
         if mode != "wal" {
             let message = format!("journal mode is {mode}, not WAL");
@@ -93,19 +98,13 @@ impl Connection {
         if access == Access::Read {
             raw.execute_batch("PRAGMA query_only = ON")?;
         }
-        let epoch = stats::now();
-        let deadline = Arc::new(AtomicU64::new(NEVER));
-        let seen = Arc::clone(&deadline);
-        let over = move || {
-            let at = seen.load(Relaxed);
-            at != NEVER && micros(stats::now() - epoch) >= at
-        };
-        raw.progress_handler(STEPS, Some(over))?;
+        let seen = timer.clone();
+        raw.progress_handler(STEPS, Some(move || seen.is_over()))?;
         Ok(Connection {
             raw,
-            epoch,
             limit: options.statement_deadline,
-            deadline,
+            until: Cell::new(None),
+            timer,
             on_statement: options.on_statement.clone(),
         })
     }
@@ -161,9 +160,8 @@ impl Connection {
 
     /// The deadline of one statement, lifted when dropped: COMMIT and ROLLBACK must not be interrupted.
     fn arm(&self) -> Armed<'_> {
-        let at = micros(stats::now() - self.epoch).saturating_add(micros(self.limit));
-        self.deadline.store(at, Relaxed);
-        Armed(&self.deadline)
+        self.timer.set(self.until.get().or_else(|| stats::now().checked_add(self.limit)));
+        Armed(&self.timer)
     }
 }
 
@@ -173,11 +171,37 @@ impl fmt::Debug for Connection {
     }
 }
 
-struct Armed<'a>(&'a AtomicU64);
+struct Armed<'a>(&'a Timer);
 
 impl Drop for Armed<'_> {
     fn drop(&mut self) {
-        self.0.store(NEVER, Relaxed);
+        self.0.set(None);
+    }
+}
+
+/// When the running statement is stopped. Clones share it: whoever works for the statement looks at it.
+#[derive(Debug, Clone)]
+pub(super) struct Timer {
+    epoch: Instant,
+    /// Microseconds after `epoch`.
+    at: Arc<AtomicU64>,
+}
+
+impl Default for Timer {
+    fn default() -> Self {
+        Timer { epoch: stats::now(), at: Arc::new(AtomicU64::new(NEVER)) }
+    }
+}
+
+impl Timer {
+    fn set(&self, end: Option<Instant>) {
+        let after = |end: Instant| micros(end.saturating_duration_since(self.epoch));
+        self.at.store(end.map_or(NEVER, after), Relaxed);
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        let at = self.at.load(Relaxed);
+        at != NEVER && micros(stats::now() - self.epoch) >= at
     }
 }
 
@@ -243,5 +267,9 @@ impl Source for SqliteRow<'_> {
     fn name(&self, index: usize) -> String {
         let name = self.0.as_ref().column_name(index);
         name.map_or_else(|_| format!("#{}", index + 1), str::to_owned)
+    }
+
+    fn width(&self) -> usize {
+        self.0.as_ref().column_count()
     }
 }

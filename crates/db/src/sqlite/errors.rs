@@ -12,15 +12,17 @@ pub(super) fn failed(
     statement: &'static str,
     error: rusqlite::Error,
 ) -> Failed {
-    let rusqlite::Error::SqliteFailure(code, message) = &error else {
-        return Error::statement(statement, error).into();
+    let (code, message) = match &error {
+        rusqlite::Error::SqliteFailure(code, message) => (code, message.as_deref()),
+        rusqlite::Error::SqlInputError { error, msg, .. } => (error, Some(msg.as_str())),
+        _ => return Error::statement(statement, error).into(),
     };
     let mapped = match code.code {
         ErrorCode::OperationInterrupted => Error::Deadline { statement },
         ErrorCode::DiskFull => Error::Full,
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Error::Busy,
         ErrorCode::ConstraintViolation => {
-            let message = message.as_deref().unwrap_or_default();
+            let message = message.unwrap_or_default();
             match code.extended_code {
                 ffi::SQLITE_CONSTRAINT_FOREIGNKEY => Error::ForeignKey,
                 ffi::SQLITE_CONSTRAINT_PRIMARYKEY | ffi::SQLITE_CONSTRAINT_ROWID => {
@@ -31,6 +33,9 @@ pub(super) fn failed(
                 }
                 _ => Error::statement(statement, message),
             }
+        }
+        ErrorCode::Unknown if message.is_some_and(is_missing) => {
+            Error::Missing { statement, message: error.to_string() }
         }
         _ => Error::statement(statement, &error),
     };
@@ -49,6 +54,13 @@ pub(super) fn disk_failure(error: &rusqlite::Error) -> Option<String> {
         ErrorCode::SystemIoFailure | ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase
     )
     .then(|| error.to_string())
+}
+
+/// SQLite has no code of its own for what is not there.
+fn is_missing(message: &str) -> bool {
+    message.starts_with("no such table")
+        || message.starts_with("no such column")
+        || message.contains("has no column named")
 }
 
 /// The table in `UNIQUE constraint failed: notes.box_id, notes.slug`.

@@ -1,14 +1,21 @@
 //! SQL functions that PostgreSQL has, or is given by a migration, under the same names:
-//! `fold`, `json_contains`, `distance`, `log10`.
+//! `fold`, `json_contains`, `distance`, `log10`, `text_contains`, `text_like`; and the order of decimal
+//! numbers that are kept as text.
 
+use std::sync::Arc;
+
+use memchr::memmem;
 use rusqlite::functions::{Context, FunctionFlags};
-use rusqlite::{Connection, Error, Result};
+use rusqlite::{Connection, Error, InterruptHandle, Result};
 use serde_json::{Number, Value};
+
+use super::connection::Timer;
+use super::{decimal, like};
 
 /// Radius of a sphere with the volume of the Earth, in metres.
 const EARTH: f64 = 6_371_008.8;
 
-pub(super) fn add(connection: &Connection) -> Result<()> {
+pub(super) fn add(connection: &Connection, timer: &Timer) -> Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8
         | FunctionFlags::SQLITE_DETERMINISTIC
         | FunctionFlags::SQLITE_INNOCUOUS;
@@ -21,7 +28,50 @@ pub(super) fn add(connection: &Connection) -> Result<()> {
         Ok(distance(context.get(0)?, context.get(1)?, context.get(2)?, context.get(3)?))
     })?;
     connection
-        .create_scalar_function("log10", 1, flags, |context| Ok(context.get::<f64>(0)?.log10()))
+        .create_scalar_function("log10", 1, flags, |context| Ok(context.get::<f64>(0)?.log10()))?;
+    connection.create_collation("decimal", decimal::compare)?;
+    let interrupt = Arc::new(connection.get_interrupt_handle());
+    let watch = Watch { timer: timer.clone(), interrupt };
+    let watched = watch.clone();
+    connection.create_scalar_function("text_contains", 2, flags, move |context| {
+        watched.look();
+        text_contains(context)
+    })?;
+    connection.create_scalar_function("text_like", 2, flags, move |context| {
+        watch.look();
+        text_like(context)
+    })
+}
+
+/// Looks at the time with every row: the engine itself looks only after so many steps, and searching
+/// one long text is a single step.
+#[derive(Clone)]
+struct Watch {
+    timer: Timer,
+    interrupt: Arc<InterruptHandle>,
+}
+
+impl Watch {
+    fn look(&self) {
+        if self.timer.is_over() {
+            self.interrupt.interrupt();
+        }
+    }
+}
+
+/// Whether a text holds another, in either case. Null holds nothing.
+fn text_contains(context: &Context<'_>) -> Result<Option<bool>> {
+    let part = context.get_or_create_aux(1, |value| {
+        value.as_str().map(|part| memmem::Finder::new(&part.to_lowercase()).into_owned())
+    })?;
+    let text = context.get_raw(0).as_str_or_null()?;
+    Ok(text.map(|text| part.find(text.to_lowercase().as_bytes()).is_some()))
+}
+
+/// `LIKE` as PostgreSQL has it: `%` and `_` are wild, `\` takes that away, and case counts.
+fn text_like(context: &Context<'_>) -> Result<Option<bool>> {
+    let pattern = context.get_or_create_aux(1, |value| value.as_str().map(like::parts))?;
+    Ok(context.get_raw(0).as_str_or_null()?.map(|text| like::matches(text, &pattern)))
 }
 
 /// Whether the first document holds the second, as PostgreSQL's `@>` has it.

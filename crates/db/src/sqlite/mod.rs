@@ -2,8 +2,10 @@
 
 mod admin;
 mod connection;
+mod decimal;
 mod errors;
 mod functions;
+mod like;
 mod readers;
 mod writer;
 

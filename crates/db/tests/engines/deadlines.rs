@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use db::{Error, Options, Query, args};
+use db::{Command, Error, Options, Query, args};
 
 use crate::support::*;
 
@@ -10,6 +10,8 @@ on_both![
     a_read_over_its_deadline_is_stopped,
     a_write_over_its_deadline_leaves_the_rest_of_the_batch,
     a_slow_query_in_a_transaction_leaves_the_rest_of_the_batch,
+    a_closure_may_ask_for_less_time_and_the_next_has_its_own,
+    a_closure_may_ask_for_more_time,
 ];
 
 fn hasty() -> Options {
@@ -74,4 +76,38 @@ async fn long_like_patterns_are_refused() {
     assert_eq!(matching(256).await, Ok::<_, Error>(1));
     let refused = matching(257).await;
     assert!(matches!(refused, Err(Error::Statement { .. })), "{refused:?}");
+}
+
+async fn a_closure_may_ask_for_less_time_and_the_next_has_its_own(test: TestDb) {
+    let db = test.ready(one_connection());
+    let statement = "engines::support::ENDLESS";
+    for _ in 0..3 {
+        let hurried = db.read_slow(|conn| {
+            conn.within(Duration::from_millis(20));
+            conn.one(&ENDLESS, &[])
+        });
+        assert_eq!(hurried.await, Err(Error::Deadline { statement }));
+        let hurried = db.write(|tx| {
+            tx.within(Duration::from_millis(20));
+            insert_in(tx, 1, "undone")?;
+            tx.one(&ENDLESS, &[])
+        });
+        assert_eq!(hurried.await, Err(Error::Deadline { statement }));
+        insert(&db, 7, "kept").await.unwrap();
+        db.write(|tx| tx.execute(&Command::built("all", "DELETE FROM notes"), &[])).await.unwrap();
+        assert_eq!(slugs(&db).await, [""; 0]);
+    }
+}
+
+async fn a_closure_may_ask_for_more_time(test: TestDb) {
+    let db =
+        test.ready(Options { statement_deadline: Duration::from_millis(1), ..one_connection() });
+    // A million rows take longer than a millisecond on any machine.
+    let text = "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1000000)
+                SELECT count(*) FROM n";
+    let counted = db.read_slow(move |conn| {
+        conn.within(Duration::from_secs(60));
+        conn.one(&Query::<i64>::built("million", text), &[])
+    });
+    assert_eq!(counted.await, Ok::<_, Error>(1_000_000));
 }

@@ -1,6 +1,6 @@
 //! Rows, values, parameters and dialect tokens.
 
-use db::{Command, Error, JsonText, Options, Query, args};
+use db::{Command, Engine, Error, JsonText, Options, Query, Value, args};
 use uuid::Uuid;
 
 use crate::support::*;
@@ -16,6 +16,9 @@ on_both![
     a_wrong_number_of_arguments_is_an_error,
     tokens_work_in_statements,
     unknown_tokens_are_named,
+    rows_of_any_width_come_back,
+    a_table_may_change_under_prepared_statements,
+    a_quoted_name_of_nothing_is_no_text,
 ];
 
 db::row! {
@@ -181,4 +184,56 @@ async fn unknown_tokens_are_named(test: TestDb) {
     assert!(error.to_string().contains("{nonsense}"), "{error}");
     let error = db.prepare(&Query::<i64>::built("odd", "SELECT {nonsense}")).unwrap_err();
     assert_eq!(error.to_string(), "odd: unknown dialect token {nonsense}");
+}
+
+async fn rows_of_any_width_come_back(test: TestDb) {
+    let db = test.ready(Options::default());
+    let (time, day) = match db.engine() {
+        Engine::Sqlite => ("INTEGER", "INTEGER"),
+        Engine::Postgres => ("TIMESTAMPTZ", "DATE"),
+    };
+    let table = format!("CREATE TABLE wide (a {{int}}, b {{text}}, c {time}, d {day})");
+    db.execute_script(&table).unwrap();
+    let row = [Value::Null, Value::from("x"), Value::Int(-1), Value::Int(-719_162)];
+    let written = row.clone();
+    let insert = move |tx: &db::Tx<'_>| {
+        tx.execute(&Command::built("insert", "INSERT INTO wide VALUES ($1, $2, $3, $4)"), &written)
+    };
+    db.write(insert).await.unwrap();
+    let read = |text: &'static str| {
+        db.read(move |conn| conn.all(&Query::<Vec<Value<'static>>>::built("wide", text), &[]))
+    };
+    assert_eq!(read("SELECT a, b, c, d FROM wide").await, Ok::<_, Error>(vec![row.to_vec()]));
+    assert_eq!(read("SELECT b FROM wide").await, Ok::<_, Error>(vec![vec![Value::from("x")]]));
+}
+
+async fn a_table_may_change_under_prepared_statements(test: TestDb) {
+    let db = test.ready(one_connection());
+    db.execute_script("CREATE TABLE changing (id {int} PRIMARY KEY, a {int}) {strict}").unwrap();
+    let add = |value: Value<'static>| {
+        db.write(move |tx| {
+            let insert = "INSERT INTO changing (id, a) VALUES (1, $1)";
+            tx.later(&Command::built("insert", insert), std::slice::from_ref(&value))?;
+            let update = "UPDATE changing SET a = $1 WHERE id = 1 RETURNING a";
+            let updated = Command::<Value<'static>>::built("update", update);
+            let shown = tx.one(&updated, std::slice::from_ref(&value))?;
+            tx.execute(&Command::built("delete", "DELETE FROM changing"), &[])?;
+            Ok::<_, Error>(shown)
+        })
+    };
+    assert_eq!(add(Value::Int(1)).await, Ok(Value::Int(1)));
+    db.execute_script("ALTER TABLE changing DROP COLUMN a").unwrap();
+    assert!(matches!(add(Value::Int(1)).await, Err(Error::Missing { .. })));
+    db.execute_script("ALTER TABLE changing ADD COLUMN a {text}").unwrap();
+    assert_eq!(add(Value::from("x")).await, Ok(Value::from("x")));
+    db.execute_script("DROP TABLE changing").unwrap();
+    assert!(matches!(add(Value::Int(1)).await, Err(Error::Missing { .. })));
+}
+
+async fn a_quoted_name_of_nothing_is_no_text(test: TestDb) {
+    let db = test.ready(Options::default());
+    let read = db.read(|conn| {
+        conn.all(&Query::<Value<'static>>::built("nothing", "SELECT \"nothing\" FROM notes"), &[])
+    });
+    assert!(matches!(read.await, Err(Error::Missing { .. })));
 }

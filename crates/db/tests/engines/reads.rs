@@ -54,7 +54,7 @@ async fn a_refused_read_leaves_the_connection_usable(test: TestDb) {
         Ok::<_, Error>((refused, conn.one(&COUNT_NOTES, &[])?))
     });
     let (refused, count) = both.await.unwrap();
-    assert!(matches!(refused, Error::Statement { statement: "missing", .. }), "{refused}");
+    assert!(matches!(refused, Error::Missing { statement: "missing", .. }), "{refused}");
     assert_eq!(count, 0);
 }
 

@@ -1,0 +1,100 @@
+//! `LIKE` that cannot be made to run for minutes: each `%` goes back to where the last one began and no
+//! further, so a text is gone over at most once for each character of the pattern.
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// `%`: any number of characters.
+    Many,
+    /// `_`: one character.
+    One,
+    This(char),
+}
+
+pub(super) fn parts(pattern: &str) -> Vec<Part> {
+    let mut characters = pattern.chars();
+    let mut parts = Vec::with_capacity(pattern.len());
+    while let Some(character) = characters.next() {
+        parts.push(match character {
+            '%' => Part::Many,
+            '_' => Part::One,
+            '\\' => Part::This(characters.next().unwrap_or('\\')),
+            other => Part::This(other),
+        });
+    }
+    parts
+}
+
+pub(super) fn matches(text: &str, parts: &[Part]) -> bool {
+    let mut rest = text.chars();
+    let mut at = 0;
+    // The last `%`, and the text from which it has been tried.
+    let mut last: Option<(usize, std::str::Chars<'_>)> = None;
+    loop {
+        match parts.get(at) {
+            Some(Part::Many) => {
+                last = Some((at, rest.clone()));
+                at += 1;
+                if at == parts.len() {
+                    return true;
+                }
+                continue;
+            }
+            Some(part) => match rest.next() {
+                None => return false,
+                Some(found) if *part == Part::One || *part == Part::This(found) => {
+                    at += 1;
+                    continue;
+                }
+                Some(_) => {}
+            },
+            None if rest.as_str().is_empty() => return true,
+            None => {}
+        }
+        // It does not fit here: the last `%` takes one character more.
+        let Some((many, from)) = &mut last else { return false };
+        if from.next().is_none() {
+            return false;
+        }
+        at = *many + 1;
+        rest = from.clone();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wildcards_escapes_and_case() {
+        let like = |text: &str, pattern: &str| matches(text, &parts(pattern));
+        for (text, pattern) in [
+            ("", ""),
+            ("", "%"),
+            ("abc", "abc"),
+            ("abc", "a%"),
+            ("abc", "%c"),
+            ("abc", "%b%"),
+            ("abc", "___"),
+            ("aXbXc", "a%b%c"),
+            ("ababab", "%ab"),
+            ("100%", "100\\%"),
+            ("a_b", "a\\_b"),
+            ("größe", "gr__e"),
+            ("a\\b", "a\\\\b"),
+        ] {
+            assert!(like(text, pattern), "{text} {pattern}");
+        }
+        for (text, pattern) in [
+            ("a", ""),
+            ("abc", "ABC"),
+            ("abc", "__"),
+            ("abc", "%b"),
+            ("100x", "100\\%"),
+            ("axb", "a\\_b"),
+            ("", "_"),
+        ] {
+            assert!(!like(text, pattern), "{text} {pattern}");
+        }
+        assert!(!like(&"a".repeat(20_000), &format!("{}b", "%a".repeat(120))));
+    }
+}

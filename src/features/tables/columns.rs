@@ -1,0 +1,98 @@
+//! Add Column and Drop Column.
+
+use db::{Conn, Query, Tx, args};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::auth::caller::KeyHolder;
+use crate::error::{Error, Result};
+use crate::features::tables::create::PATIENCE;
+use crate::features::tables::definition::{
+    AddColumn, ColumnDefinition, MOST_COLUMNS, invalid_default, next_position,
+};
+use crate::features::tables::drop::Dropped;
+use crate::features::tables::model::{InColumn, InTable, MANAGED, Table};
+use crate::features::tables::sql::{Dialect, ddl};
+use crate::features::tables::{
+    COLUMN_CONFLICT, COLUMN_LIMIT_REACHED, COLUMN_NOT_FOUND, FOREIGN_KEY_VIOLATION,
+    RESERVED_COLUMN, TABLE_NOT_FOUND, catalogue,
+};
+use crate::http::input::{Body, Path};
+use crate::http::operation::Call;
+use crate::http::reply::{Created, Json};
+use crate::ids::ProjectId;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Added {
+    added: String,
+}
+
+pub(super) async fn add_column(
+    call: Call<KeyHolder>,
+    (Path(InTable { table_name }), Body(body)): (Path<InTable>, Body<AddColumn>),
+) -> Result<Created<Added>> {
+    let column = body.check()?;
+    let added = column.name.clone();
+    let (project, dialect) = (call.project.id, Dialect(call.app.db.engine()));
+    let work = move |tx: &Tx<'_>| add(tx, project, &table_name.0, column.clone(), dialect);
+    call.app.db.write(work).await.map_err(|error: Error| {
+        error.on_foreign_key(FOREIGN_KEY_VIOLATION.with("column", added.as_str()))
+    })?;
+    Ok(Created(Added { added }))
+}
+
+fn add(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    name: &str,
+    column: ColumnDefinition,
+    dialect: Dialect,
+) -> Result<()> {
+    let table = held(tx, project, name)?;
+    let find = |referred: &str| Ok(catalogue::find(tx, project, referred)?.map(|table| table.id));
+    let column = column.into_column(next_position(&table), find)?;
+    let needs_default = !column.nullable && column.default_value.is_none();
+    if needs_default && has_rows(tx, &table, dialect)? {
+        return Err(invalid_default(&column.name));
+    }
+    if table.column(&column.name).is_some() {
+        return Err(COLUMN_CONFLICT.into());
+    }
+    if table.own_columns().count() >= MOST_COLUMNS {
+        return Err(COLUMN_LIMIT_REACHED.into());
+    }
+    catalogue::insert_column(tx, &table, &column)?;
+    ddl::run(tx, dialect.add_column(&table, &column))
+}
+
+fn has_rows(c: &Conn<'_>, table: &Table, dialect: Dialect) -> Result<bool> {
+    let name = dialect.table(table.project, &table.name);
+    let text = format!("SELECT count(*) FROM (SELECT 1 FROM {name} LIMIT 1) found");
+    Ok(c.one(&Query::<i64>::built("tables::columns::has_rows", text), args![])? > 0)
+}
+
+pub(super) async fn drop_column(
+    call: Call<KeyHolder>,
+    Path(InColumn { table_name, column_name }): Path<InColumn>,
+) -> Result<Json<Dropped>> {
+    if MANAGED.contains(&column_name.0.as_str()) {
+        return Err(RESERVED_COLUMN.with("column", column_name.0));
+    }
+    let dropped = column_name.0.clone();
+    let (project, dialect) = (call.project.id, Dialect(call.app.db.engine()));
+    let work = move |tx: &Tx<'_>| -> Result<()> {
+        let table = held(tx, project, &table_name.0)?;
+        let column = table.own_column(&column_name.0).ok_or(COLUMN_NOT_FOUND)?;
+        catalogue::delete_column(tx, &table, column)?;
+        ddl::run(tx, dialect.drop_column(&table, column))
+    };
+    call.app.db.write(work).await?;
+    Ok(Json(Dropped { dropped }))
+}
+
+/// The table, for whoever changes it.
+fn held(tx: &Tx<'_>, project: ProjectId, name: &str) -> Result<Table> {
+    tx.within(PATIENCE);
+    catalogue::hold(tx, project)?;
+    catalogue::find(tx, project, name)?.ok_or_else(|| TABLE_NOT_FOUND.into())
+}

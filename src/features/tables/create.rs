@@ -1,0 +1,72 @@
+//! Create Table.
+
+use std::time::Duration;
+
+use db::Tx;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::auth::caller::KeyHolder;
+use crate::error::Result;
+use crate::features::tables::definition::{CreateTable, TableDefinition};
+use crate::features::tables::model::Table;
+use crate::features::tables::sql::{Dialect, ddl};
+use crate::features::tables::{TABLE_ALREADY_EXISTS, TABLE_LIMIT_REACHED, catalogue};
+use crate::http::input::Body;
+use crate::http::operation::Call;
+use crate::http::reply::Created;
+use crate::ids::{ProjectId, TableId, new_id};
+use crate::time::Timestamp;
+
+/// Tables that a project may have.
+const MOST_TABLES: i64 = 100;
+/// How long a change of a table may take: on one of the engines some of them write every row.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct CreatedTable {
+    table: String,
+}
+
+pub(super) async fn create_table(
+    call: Call<KeyHolder>,
+    Body(body): Body<CreateTable>,
+) -> Result<Created<CreatedTable>> {
+    let definition = body.check()?;
+    let table = definition.name.clone();
+    let (project, now) = (call.project.id, call.now);
+    let (id, dialect) = (TableId(new_id(now, &call.app.random)), Dialect(call.app.db.engine()));
+    let create = move |tx: &Tx<'_>| create(tx, project, id, definition.clone(), dialect, now);
+    call.app.db.write(create).await?;
+    Ok(Created(CreatedTable { table }))
+}
+
+fn create(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: TableId,
+    definition: TableDefinition,
+    dialect: Dialect,
+    now: Timestamp,
+) -> Result<()> {
+    tx.within(PATIENCE);
+    catalogue::hold(tx, project)?;
+    let TableDefinition { name, timestamps, paranoid, access, columns } = definition;
+    let find = |referred: &str| {
+        if referred == name {
+            return Ok(Some(id));
+        }
+        Ok(catalogue::find(tx, project, referred)?.map(|table| table.id))
+    };
+    let columns = (0..).zip(columns).map(|(position, column)| column.into_column(position, find));
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    if catalogue::find(tx, project, &name)?.is_some() {
+        return Err(TABLE_ALREADY_EXISTS.into());
+    }
+    if catalogue::count(tx, project)? >= MOST_TABLES {
+        return Err(TABLE_LIMIT_REACHED.into());
+    }
+    let table = Table::new(project, id, name, (timestamps, paranoid, access), columns);
+    catalogue::insert(tx, &table, now)?;
+    ddl::run(tx, dialect.create(&table))
+}

@@ -1,0 +1,54 @@
+//! Drop Table.
+
+use db::{Command, Tx, args};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::auth::caller::KeyHolder;
+use crate::error::{Error, Result};
+use crate::features::tables::create::PATIENCE;
+use crate::features::tables::model::{InTable, OnDelete, Reference};
+use crate::features::tables::sql::{Dialect, ddl};
+use crate::features::tables::{FOREIGN_KEY_VIOLATION, TABLE_NOT_FOUND, catalogue};
+use crate::http::input::Path;
+use crate::http::operation::Call;
+use crate::http::reply::Json;
+use crate::ids::ProjectId;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Dropped {
+    pub(super) dropped: String,
+}
+
+pub(super) async fn drop_table(
+    call: Call<KeyHolder>,
+    Path(InTable { table_name }): Path<InTable>,
+) -> Result<Json<Dropped>> {
+    let dropped = table_name.0.clone();
+    let (project, dialect) = (call.project.id, Dialect(call.app.db.engine()));
+    let work = move |tx: &Tx<'_>| drop_now(tx, project, &table_name.0, dialect);
+    call.app.db.write(work).await.map_err(|e: Error| e.on_foreign_key(FOREIGN_KEY_VIOLATION))?;
+    Ok(Json(Dropped { dropped }))
+}
+
+/// The rows go first, and take along or let go of those that refer to them; then nothing does.
+fn drop_now(tx: &Tx<'_>, project: ProjectId, name: &str, dialect: Dialect) -> Result<()> {
+    tx.within(PATIENCE);
+    catalogue::hold(tx, project)?;
+    let table = catalogue::find(tx, project, name)?.ok_or(TABLE_NOT_FOUND)?;
+    let referrers = catalogue::referrers(tx, &table)?;
+    let restricts = |reference: &Reference| reference.on_delete == OnDelete::Restrict;
+    if referrers.iter().any(|(_, column)| column.references.as_ref().is_some_and(restricts)) {
+        return Err(FOREIGN_KEY_VIOLATION.because("another table refers to this one"));
+    }
+    if !referrers.is_empty() {
+        let text = format!("DELETE FROM {}", dialect.table(project, name));
+        tx.execute(&Command::built("tables::drop::rows", text), args![])?;
+    }
+    for (referrer, column) in &referrers {
+        ddl::run(tx, dialect.unlink(referrer, column))?;
+        catalogue::unlink(tx, referrer, column)?;
+    }
+    catalogue::delete(tx, &table)?;
+    ddl::run(tx, dialect.drop(&table))
+}

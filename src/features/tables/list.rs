@@ -1,0 +1,174 @@
+//! Fetch Rows: a page of a table, filtered and sorted, with its exact total. What a caller asks for may
+//! be dear, so it runs off the workers and only for so long.
+
+use std::sync::Arc;
+
+use db::{Conn, Query, Value};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::auth::caller::OptionalViewer;
+use crate::error::Result;
+use crate::features::tables::filters::{self, Clause};
+use crate::features::tables::model::InTable;
+use crate::features::tables::rows::Row;
+use crate::features::tables::sql::conditions::Way;
+use crate::features::tables::work::{Desk, Pace, reading};
+use crate::features::tables::{INVALID_QUERY, INVALID_SORT_COLUMN};
+use crate::http::input::{Flag, Path, Query as UrlQuery};
+use crate::http::json;
+use crate::http::operation::Call;
+use crate::http::page::{Page, Paged};
+use crate::http::reply::Json;
+
+const DEFAULT_LIMIT: u32 = 50;
+const MOST_ROWS: u32 = 200;
+/// Bytes of a page that are held in memory.
+const LARGEST_PAGE: usize = 32 * 1024 * 1024;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RowsQuery {
+    #[schemars(with = "Option<u32>", range(min = 1))]
+    page: Option<String>,
+    #[schemars(with = "Option<u32>", range(min = 1, max = 200))]
+    limit: Option<String>,
+    /// A column of the table. Without it rows are by `createdAt`, the newest first, or else by `id`.
+    sort_by: Option<String>,
+    sort_dir: Option<SortDir>,
+    /// Soft-deleted rows too.
+    #[serde(default)]
+    include_deleted: Flag,
+    /// A JSON array of at most 50 clauses, all of which have to be met.
+    filters: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum SortDir {
+    Asc,
+    Desc,
+}
+
+/// One clause of a filter.
+#[derive(JsonSchema)]
+#[schemars(rename = "FilterClause", rename_all = "camelCase")]
+#[expect(dead_code, reason = "the form of a document, never made")]
+pub(super) struct ClauseDoc {
+    column: String,
+    operator: Operator,
+    /// A text, number or boolean; an array of them for `in`; a boolean for `isNull`.
+    value: serde_json::Value,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase", inline)]
+#[expect(dead_code, reason = "the form of a document, never made")]
+enum Operator {
+    Eq,
+    Ne,
+    Gt,
+    Gte,
+    Lt,
+    Lte,
+    Contains,
+    Like,
+    In,
+    IsNull,
+}
+
+/// What is asked for, apart from the table.
+struct Asked {
+    page: Page,
+    sort_by: Option<String>,
+    way: Option<Way>,
+    with_deleted: bool,
+    clauses: Vec<Clause>,
+}
+
+pub(super) async fn fetch_rows(
+    call: Call<OptionalViewer>,
+    (Path(InTable { table_name }), UrlQuery(query)): (Path<InTable>, UrlQuery<RowsQuery>),
+) -> Result<Json<Paged<Row>>> {
+    let asked = query.read()?;
+    let (page, limit) = (asked.page, call.app.config.table_query_deadline);
+    let list = move |c: &Conn<'_>, desk: &Desk| {
+        // Whoever only turns pages of a large table waits for the count, as for any other list.
+        if !asked.clauses.is_empty() || asked.sort_by.is_some() {
+            c.within(limit);
+        }
+        list(c, desk, &asked)
+    };
+    let (rows, total) = reading(&call, &table_name, Pace::Slow, list).await?;
+    Ok(Json(page.of(rows, total)))
+}
+
+impl RowsQuery {
+    fn read(self) -> Result<Asked> {
+        let number = |name: &str, text: Option<&str>, default, most| match text {
+            None => Ok(default),
+            Some(text) => {
+                text.parse::<u32>().ok().filter(|number| (1..=most).contains(number)).ok_or_else(
+                    || INVALID_QUERY.because(format!("{name}: must be from 1 to {most}")),
+                )
+            }
+        };
+        let page = Page {
+            page: number("page", self.page.as_deref(), 1, u32::MAX)?,
+            limit: number("limit", self.limit.as_deref(), DEFAULT_LIMIT, MOST_ROWS)?,
+        };
+        let clauses = match &self.filters {
+            None => Vec::new(),
+            Some(text) => read_clauses(text)?,
+        };
+        Ok(Asked {
+            page,
+            sort_by: self.sort_by,
+            way: self.sort_dir.map(|direction| match direction {
+                SortDir::Asc => Way::Rising,
+                SortDir::Desc => Way::Falling,
+            }),
+            with_deleted: self.include_deleted.0,
+            clauses,
+        })
+    }
+}
+
+fn read_clauses(text: &str) -> Result<Vec<Clause>> {
+    json::check(text.as_bytes()).map_err(|why| INVALID_QUERY.because(format!("filters: {why}")))?;
+    let clauses: Vec<Box<RawValue>> = serde_json::from_str(text)
+        .map_err(|_| INVALID_QUERY.because("filters: must be a JSON array"))?;
+    filters::read(&clauses, INVALID_QUERY)
+}
+
+fn list(c: &Conn<'_>, desk: &Desk, asked: &Asked) -> Result<(Vec<Row>, i64)> {
+    let Desk { table, dialect, .. } = desk;
+    let sort_by = match &asked.sort_by {
+        None => None,
+        Some(name) => Some(table.column(name).ok_or(INVALID_SORT_COLUMN)?),
+    };
+    let filters = filters::fit(table, &asked.clauses, INVALID_QUERY)?;
+    let mut conditions = dialect.conditions(table, &filters, asked.with_deleted);
+    let count = Query::<i64>::built("tables::list::count", dialect.count(table, &conditions));
+    let total = c.one(&count, conditions.args())?;
+    let (limit, offset) = (i64::from(asked.page.limit), asked.page.offset());
+    if offset >= total {
+        return Ok((Vec::new(), total));
+    }
+    let order = dialect.order(table, sort_by, asked.way);
+    let text = dialect.page(table, &mut conditions, &order, (limit, offset));
+    let query = Query::<Vec<Value<'static>>>::built("tables::list::page", text);
+    let (shown, mut rows, mut size) = (Arc::new(table.clone()), Vec::new(), 0);
+    c.each(&query, conditions.args(), |cells| {
+        size += Row::size(&cells);
+        if size <= LARGEST_PAGE {
+            rows.push(Row { table: Arc::clone(&shown), cells });
+        }
+    })?;
+    if size > LARGEST_PAGE {
+        return Err(INVALID_QUERY.because("limit: that many of these rows are too much for a page"));
+    }
+    Ok((rows, total))
+}

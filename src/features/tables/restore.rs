@@ -1,0 +1,33 @@
+//! Restore Row.
+
+use std::sync::Arc;
+
+use db::{Command, Tx, Value};
+
+use crate::auth::caller::OptionalViewer;
+use crate::error::Result;
+use crate::features::tables::model::InRow;
+use crate::features::tables::rows::{OneRow, Row};
+use crate::features::tables::work::{Desk, writing};
+use crate::features::tables::{NOT_PARANOID, ROW_NOT_FOUND};
+use crate::http::input::Path;
+use crate::http::operation::Call;
+use crate::http::reply::Json;
+
+pub(super) async fn restore_row(
+    call: Call<OptionalViewer>,
+    Path(InRow { table_name, row_id }): Path<InRow>,
+) -> Result<Json<OneRow>> {
+    let now = call.now;
+    let restore = move |tx: &Tx<'_>, desk: &Desk| {
+        if !desk.table.paranoid {
+            return Err(NOT_PARANOID.into());
+        }
+        let text = desk.dialect.restore(&desk.table);
+        let command = Command::<Vec<Value<'static>>>::built("tables::restore::row", text);
+        let cells = tx.opt(&command, &[row_id.into(), now.into()])?.ok_or(ROW_NOT_FOUND)?;
+        Ok(Row { table: Arc::new(desk.table.clone()), cells })
+    };
+    let row = writing(&call, &table_name, restore).await?;
+    Ok(Json(OneRow { row }))
+}

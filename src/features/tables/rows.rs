@@ -1,0 +1,232 @@
+//! Rows on their way in and out: the keys of a body against the columns of the table, and a stored row
+//! as JSON with its keys in order.
+
+use std::fmt;
+use std::sync::Arc;
+
+use db::{Query, Tx, Value};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
+use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
+use serde_json::value::RawValue;
+use uuid::Uuid;
+
+use crate::error::{Error, Refusal, Result};
+use crate::features::tables::model::{
+    CREATED_AT, Column, DELETED_AT, DataType, ID, MANAGED, Table, UPDATED_AT,
+};
+use crate::features::tables::values;
+use crate::features::tables::work::Desk;
+use crate::features::tables::{
+    FOREIGN_KEY_VIOLATION, INVALID_BODY, MANAGED_COLUMN, NO_WRITABLE_COLUMNS,
+};
+use crate::time::Timestamp;
+
+/// The keys and values of a body as they came: at least one, values to the letter.
+#[derive(Debug)]
+pub struct Record(Vec<(String, Box<RawValue>)>);
+
+impl<'de> Deserialize<'de> for Record {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Keys;
+        impl<'de> Visitor<'de> for Keys {
+            type Value = Record;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of columns")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Record, M::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                if pairs.is_empty() {
+                    return Err(M::Error::custom("a row needs at least one column"));
+                }
+                Ok(Record(pairs))
+            }
+        }
+        deserializer.deserialize_map(Keys)
+    }
+}
+
+impl JsonSchema for Record {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "RowValues".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object", "minProperties": 1, "additionalProperties": true })
+    }
+}
+
+impl Record {
+    /// The columns it names, each with what it says of it last. Names that are no column are dropped.
+    pub fn writable<'a>(&'a self, table: &'a Table) -> Result<Vec<(&'a Column, &'a RawValue)>> {
+        if let Some((name, _)) = self.0.iter().find(|(name, _)| MANAGED.contains(&name.as_str())) {
+            return Err(MANAGED_COLUMN.with("column", name.as_str()));
+        }
+        let said = |column: &Column| {
+            let last = self.0.iter().rev().find(|(name, _)| *name == column.name);
+            last.map(|(_, value)| &**value)
+        };
+        let named: Vec<_> =
+            table.own_columns().filter_map(|column| Some((column, said(column)?))).collect();
+        if named.is_empty() { Err(NO_WRITABLE_COLUMNS.into()) } else { Ok(named) }
+    }
+}
+
+/// A value for a column.
+pub fn value(column: &Column, given: &RawValue) -> Result<Value<'static>> {
+    if values::is_null(given) {
+        return if column.nullable {
+            Ok(Value::Null)
+        } else {
+            Err(refused(column, "must not be null"))
+        };
+    }
+    let kind = column.data_type.name();
+    values::read(column.data_type, given)
+        .ok_or_else(|| refused(column, &format!("the value is no {kind}")))
+}
+
+fn refused(column: &Column, why: &str) -> Error {
+    let mut extra = serde_json::Map::new();
+    extra.insert("column".to_owned(), column.name.as_str().into());
+    let message = Some(format!("{}: {why}", column.name));
+    Error::Refused(Box::new(Refusal { fault: INVALID_BODY, message, extra }))
+}
+
+/// A whole new row: what was said, else the default, else null.
+pub fn new_row(
+    table: &Table,
+    said: &[(&Column, &RawValue)],
+    id: Uuid,
+    now: Timestamp,
+) -> Result<Vec<Value<'static>>> {
+    let filled = table.columns.iter().map(|column| match column.name.as_str() {
+        ID => Ok(id.into()),
+        CREATED_AT | UPDATED_AT => Ok(now.into()),
+        DELETED_AT => Ok(Value::Null),
+        _ => match said.iter().find(|(named, _)| named.position == column.position) {
+            Some((_, given)) => value(column, given),
+            None => match column.default() {
+                Some(default) => Ok(default),
+                None if column.nullable => Ok(Value::Null),
+                None => Err(refused(column, "is required")),
+            },
+        },
+    });
+    filled.collect()
+}
+
+/// Refuses a value that refers to no row, and says in which column. The row that is referred to stays
+/// until the transaction ends.
+pub fn check_references(
+    tx: &Tx<'_>,
+    desk: &Desk,
+    values: &[(&Column, &Value<'static>)],
+) -> Result<()> {
+    for (column, value) in values {
+        let Some(reference) = &column.references else { continue };
+        if **value == Value::Null {
+            continue;
+        }
+        let target = desk.dialect.table(desk.table.project, &reference.name);
+        let id = desk.dialect.column(ID);
+        let text = format!("SELECT 1 FROM {target} WHERE {id} = $1 {{for_key_share}}");
+        let found = tx.opt(
+            &Query::<Value<'static>>::built("tables::rows::referred", text),
+            &[(*value).clone()],
+        )?;
+        if found.is_none() {
+            return Err(FOREIGN_KEY_VIOLATION.with("column", column.name.as_str()));
+        }
+    }
+    Ok(())
+}
+
+/// A row as it is shown.
+#[derive(Debug)]
+pub struct Row {
+    pub table: Arc<Table>,
+    /// One for each column of the table.
+    pub cells: Vec<Value<'static>>,
+}
+
+impl Row {
+    /// Roughly how many bytes it takes.
+    pub fn size(cells: &[Value<'static>]) -> usize {
+        let size = |cell: &Value<'static>| match cell {
+            Value::Text(text) | Value::Json(text) => text.len(),
+            _ => 32,
+        };
+        cells.iter().map(size).sum()
+    }
+}
+
+impl Serialize for Row {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.cells.len()))?;
+        for (column, cell) in self.table.columns.iter().zip(&self.cells) {
+            map.serialize_entry(&column.name, &Cell { data_type: column.data_type, value: cell })?;
+        }
+        map.end()
+    }
+}
+
+struct Cell<'a> {
+    data_type: DataType,
+    value: &'a Value<'static>,
+}
+
+impl Serialize for Cell<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match (self.data_type, self.value) {
+            (_, Value::Null) => serializer.serialize_unit(),
+            (DataType::Json, Value::Text(text) | Value::Json(text)) => {
+                serde_json::from_str::<&RawValue>(text)
+                    .map_err(S::Error::custom)?
+                    .serialize(serializer)
+            }
+            (DataType::Date, Value::Int(days)) => serializer.serialize_str(&values::date(*days)),
+            (DataType::Timestamp, Value::Int(millis)) => {
+                Timestamp::from_millis(*millis).serialize(serializer)
+            }
+            (DataType::Boolean, Value::Int(number)) => serializer.serialize_bool(*number != 0),
+            (DataType::Uuid, Value::Blob(bytes)) => {
+                Uuid::from_slice(bytes).map_err(S::Error::custom)?.serialize(serializer)
+            }
+            (_, Value::Uuid(id)) => id.serialize(serializer),
+            (_, Value::Int(number)) => serializer.serialize_i64(*number),
+            (_, Value::Real(number)) => serializer.serialize_f64(*number),
+            (_, Value::Bool(value)) => serializer.serialize_bool(*value),
+            (_, Value::Text(text) | Value::Json(text)) => serializer.serialize_str(text),
+            (_, Value::Blob(_) | Value::Uuids(_)) => {
+                Err(S::Error::custom("a value of no data type"))
+            }
+        }
+    }
+}
+
+impl JsonSchema for Row {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Row".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "required": ["id"],
+            "properties": { "id": { "type": "string", "format": "uuid" } },
+            "additionalProperties": true,
+        })
+    }
+}
+
+/// A reply about one row.
+#[derive(Debug, serde::Serialize, JsonSchema)]
+pub struct OneRow {
+    pub row: Row,
+}

@@ -1,0 +1,81 @@
+//! The SQL of custom tables, made at run time. Of what a caller sends nothing becomes text here but
+//! names that the catalogue holds, and those only through `quoted`; every value is an argument.
+
+pub mod conditions;
+pub mod ddl;
+pub mod rows;
+
+use db::Engine;
+
+use crate::features::tables::model::{Column, DataType, Table};
+use crate::ids::ProjectId;
+
+/// How the engine of this server writes things.
+#[derive(Debug, Clone, Copy)]
+pub struct Dialect(pub Engine);
+
+impl Dialect {
+    /// `custom_` and the project's name for it, in the schema of the project. The embedded engine has no
+    /// schemas, so there the two are one name; its names may be of any length.
+    pub fn table(self, project: ProjectId, name: &str) -> String {
+        let (schema, table) = (schema(project), format!("custom_{}", self.spelt(name)));
+        match self.0 {
+            Engine::Postgres => format!("{}.{}", quoted(&schema), quoted(&table)),
+            Engine::Sqlite => quoted(&format!("{schema}.{table}")),
+        }
+    }
+
+    pub fn column(self, name: &str) -> String {
+        quoted(&self.spelt(name))
+    }
+
+    /// The embedded engine takes names that differ only in case for one: `createdAt` is `created^at`.
+    fn spelt(self, name: &str) -> String {
+        match self.0 {
+            Engine::Postgres => name.to_owned(),
+            Engine::Sqlite => {
+                let mut spelt = String::with_capacity(name.len() + 4);
+                for character in name.chars() {
+                    if character.is_ascii_uppercase() {
+                        spelt.push('^');
+                    }
+                    spelt.push(character.to_ascii_lowercase());
+                }
+                spelt
+            }
+        }
+    }
+
+    /// The place of an argument for this column.
+    fn argument(self, column: &Column, number: usize) -> String {
+        match (self.0, column.data_type) {
+            // The wire knows decimals in a form of its own; as text they keep every digit.
+            (Engine::Postgres, DataType::Decimal) => format!("${number}::text::numeric"),
+            _ => format!("${number}"),
+        }
+    }
+
+    /// The column as rows are read.
+    fn shown(self, column: &Column) -> String {
+        let name = self.column(&column.name);
+        match (self.0, column.data_type) {
+            (Engine::Postgres, DataType::Decimal) => format!("{name}::text"),
+            _ => name,
+        }
+    }
+
+    fn all_shown(self, table: &Table) -> String {
+        let columns: Vec<String> = table.columns.iter().map(|column| self.shown(column)).collect();
+        columns.join(", ")
+    }
+}
+
+/// The schema of a project's tables.
+pub fn schema(project: ProjectId) -> String {
+    format!("project_{}", project.0.simple())
+}
+
+/// The one place where a name becomes SQL.
+pub fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}

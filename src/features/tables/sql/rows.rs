@@ -1,0 +1,109 @@
+//! The statements over the rows of one table.
+
+use db::{Engine, Value};
+
+use super::Dialect;
+use super::conditions::Conditions;
+use crate::features::tables::model::{Column, DELETED_AT, ID, Table, UPDATED_AT};
+
+impl Dialect {
+    /// Keeps the table as it is until the transaction ends. The embedded engine has one writer, and
+    /// needs nothing.
+    pub fn hold(self, table: &str) -> Option<String> {
+        let lock = format!("LOCK TABLE {table} IN ROW EXCLUSIVE MODE");
+        (self.0 == Engine::Postgres).then_some(lock)
+    }
+
+    /// One row, an argument for each column of the table.
+    pub fn insert(self, table: &Table) -> String {
+        let columns = table.columns.iter();
+        let names: Vec<String> = columns.clone().map(|column| self.column(&column.name)).collect();
+        let values: Vec<String> =
+            columns.enumerate().map(|(at, column)| self.argument(column, at + 1)).collect();
+        let name = self.table(table.project, &table.name);
+        format!("INSERT INTO {name} ({}) VALUES ({})", names.join(", "), values.join(", "))
+    }
+
+    /// A row by its id, `$1`, unless it is soft-deleted.
+    pub fn find(self, table: &Table) -> String {
+        let (columns, name) = (self.all_shown(table), self.table(table.project, &table.name));
+        format!("SELECT {columns} FROM {name} WHERE {}", self.is_live(table))
+    }
+
+    /// Changes columns of the row `$1` to `$2` and so on; the time of it comes last.
+    pub fn update(self, table: &Table, columns: &[&Column]) -> String {
+        let changed = columns.iter().copied().chain(table.column(UPDATED_AT));
+        let changes: Vec<String> = changed
+            .enumerate()
+            .map(|(at, column)| {
+                format!("{} = {}", self.column(&column.name), self.argument(column, at + 2))
+            })
+            .collect();
+        let (name, shown) = (self.table(table.project, &table.name), self.all_shown(table));
+        let live = self.is_live(table);
+        format!("UPDATE {name} SET {} WHERE {live} RETURNING {shown}", changes.join(", "))
+    }
+
+    /// Brings the soft-deleted row `$1` back, at the time `$2`.
+    pub fn restore(self, table: &Table) -> String {
+        let (name, shown) = (self.table(table.project, &table.name), self.all_shown(table));
+        let (id, deleted_at, updated_at) =
+            (self.column(ID), self.column(DELETED_AT), self.column(UPDATED_AT));
+        format!(
+            "UPDATE {name} SET {deleted_at} = NULL, {updated_at} = $2
+             WHERE {id} = $1 AND {deleted_at} IS NOT NULL RETURNING {shown}"
+        )
+    }
+
+    /// Deletes what meets the conditions: for good, or softly at a time.
+    pub fn delete(
+        self,
+        table: &Table,
+        conditions: &mut Conditions,
+        at: Option<Value<'static>>,
+    ) -> String {
+        let name = self.table(table.project, &table.name);
+        let Some(at) = at else {
+            return format!("DELETE FROM {name} WHERE {}", conditions.text());
+        };
+        let now = conditions.bind(at);
+        let (deleted_at, updated_at) = (self.column(DELETED_AT), self.column(UPDATED_AT));
+        let met = conditions.text();
+        format!("UPDATE {name} SET {deleted_at} = {now}, {updated_at} = {now} WHERE {met}")
+    }
+
+    fn is_live(self, table: &Table) -> String {
+        let id = format!("{} = $1", self.column(ID));
+        if table.paranoid { format!("{id} AND {} IS NULL", self.column(DELETED_AT)) } else { id }
+    }
+
+    pub fn count(self, table: &Table, conditions: &Conditions) -> String {
+        let name = self.table(table.project, &table.name);
+        format!("SELECT count(*) FROM {name} WHERE {}", conditions.text())
+    }
+
+    pub fn page(
+        self,
+        table: &Table,
+        conditions: &mut Conditions,
+        order: &str,
+        (limit, offset): (i64, i64),
+    ) -> String {
+        let (columns, name) = (self.all_shown(table), self.table(table.project, &table.name));
+        let met = conditions.text();
+        let (limit, offset) = (conditions.bind(limit), conditions.bind(offset));
+        format!(
+            "SELECT {columns} FROM {name} listed WHERE {met}
+             ORDER BY {order} LIMIT {limit} OFFSET {offset}"
+        )
+    }
+
+    /// The ids of the oldest rows that meet the conditions.
+    pub fn oldest(self, table: &Table, conditions: &mut Conditions, most: i64) -> String {
+        let (id, name) = (self.column(ID), self.table(table.project, &table.name));
+        let met = conditions.text();
+        let most = conditions.bind(most);
+        let order = self.order(table, None, Some(super::conditions::Way::Rising));
+        format!("SELECT {id} FROM {name} listed WHERE {met} ORDER BY {order} LIMIT {most}")
+    }
+}

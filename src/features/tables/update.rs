@@ -1,0 +1,54 @@
+//! Update Row.
+
+use std::sync::Arc;
+
+use db::{Command, Tx, Value};
+
+use crate::auth::caller::OptionalViewer;
+use crate::error::Result;
+use crate::features::tables::model::{Column, InRow};
+use crate::features::tables::rows::{OneRow, Record, Row, check_references, value};
+use crate::features::tables::work::{Desk, writing};
+use crate::features::tables::{ROW_NOT_FOUND, fetch};
+use crate::http::input::{Path, Verbatim};
+use crate::http::operation::Call;
+use crate::http::reply::Json;
+use crate::ids::RowId;
+use crate::time::Timestamp;
+
+pub(super) async fn update_row(
+    call: Call<OptionalViewer>,
+    (Path(InRow { table_name, row_id }), Verbatim(record)): (Path<InRow>, Verbatim<Record>),
+) -> Result<Json<OneRow>> {
+    let now = call.now;
+    let update = move |tx: &Tx<'_>, desk: &Desk| update(tx, desk, row_id, &record, now);
+    let row = writing(&call, &table_name, update).await?;
+    Ok(Json(OneRow { row }))
+}
+
+fn update(tx: &Tx<'_>, desk: &Desk, id: RowId, record: &Record, now: Timestamp) -> Result<Row> {
+    let said = record.writable(&desk.table)?;
+    let (columns, given): (Vec<&Column>, Vec<_>) = said.into_iter().unzip();
+    let read = columns.iter().zip(given).map(|(column, given)| value(column, given));
+    let values: Vec<Value<'static>> = match read.collect() {
+        Ok(values) => values,
+        Err(refusal) => {
+            // A row that is not there comes before a value that is wrong.
+            fetch::find(tx, desk, id)?;
+            return Err(refusal);
+        }
+    };
+    if desk.is_careful {
+        let pairs: Vec<_> = columns.iter().copied().zip(&values).collect();
+        check_references(tx, desk, &pairs)?;
+    }
+    let text = desk.dialect.update(&desk.table, &columns);
+    let mut args = vec![id.into()];
+    args.extend(values);
+    if desk.table.timestamps {
+        args.push(now.into());
+    }
+    let command = Command::<Vec<Value<'static>>>::built("tables::update::row", text);
+    let cells = tx.opt(&command, &args)?.ok_or(ROW_NOT_FOUND)?;
+    Ok(Row { table: Arc::new(desk.table.clone()), cells })
+}

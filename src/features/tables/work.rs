@@ -1,0 +1,134 @@
+//! Work with a table as it is now. A statement is made for the columns that the catalogue tells, and
+//! another request may change those in between: then the work is done again, with the new ones.
+
+use std::sync::Arc;
+
+use db::{Command, Conn, Tx, args};
+
+use crate::auth::caller::OptionalViewer;
+use crate::error::{Error, Result};
+use crate::features::tables::model::{Name, RowAccess, Table};
+use crate::features::tables::sql::Dialect;
+use crate::features::tables::{FOREIGN_KEY_VIOLATION, TABLE_NOT_FOUND, catalogue};
+use crate::http::operation::Call;
+use crate::ids::ProjectId;
+
+/// How often a table may change under one request.
+const ATTEMPTS: usize = 5;
+
+/// What the rows of a table are worked on with.
+#[derive(Debug)]
+pub struct Desk {
+    pub table: Table,
+    pub dialect: Dialect,
+    /// A row that is referred to was not there: find out which before writing.
+    pub is_careful: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// By id.
+    Quick,
+    /// Through filters and counts.
+    Slow,
+}
+
+/// Reads rows of a table that the caller may read.
+pub async fn reading<T, F>(
+    call: &Call<OptionalViewer>,
+    name: &Name,
+    pace: Pace,
+    work: F,
+) -> Result<T>
+where
+    T: Send + 'static,
+    F: Fn(&Conn<'_>, &Desk) -> Result<T> + Send + Sync + 'static,
+{
+    let (db, project, viewer) = (&call.app.db, call.project.id, call.caller);
+    let (work, dialect) = (Arc::new(work), Dialect(db.engine()));
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        let (work, name) = (Arc::clone(&work), name.clone());
+        let read = move |c: &Conn<'_>| {
+            let table = open(c, project, &name, viewer)?;
+            work(c, &Desk { table, dialect, is_careful: false })
+        };
+        let result = match pace {
+            Pace::Quick => db.read(read).await,
+            Pace::Slow => db.read_slow(read).await,
+        };
+        match result {
+            Err(error) if attempts < ATTEMPTS && is_outdated(&error) => {}
+            result => return result,
+        }
+    }
+}
+
+/// Writes rows of a table that the caller may write, in one transaction.
+pub async fn writing<T, F>(call: &Call<OptionalViewer>, name: &Name, work: F) -> Result<T>
+where
+    T: Send + 'static,
+    F: Fn(&Tx<'_>, &Desk) -> Result<T> + Send + Sync + 'static,
+{
+    let (db, project, viewer) = (&call.app.db, call.project.id, call.caller);
+    let (work, dialect) = (Arc::new(work), Dialect(db.engine()));
+    let (mut attempts, mut is_careful) = (0, false);
+    loop {
+        attempts += 1;
+        let (work, name) = (Arc::clone(&work), name.clone());
+        let written = db.write(move |tx| {
+            hold(tx, dialect, project, &name)?;
+            let table = open(tx, project, &name, viewer)?;
+            work(tx, &Desk { table, dialect, is_careful })
+        });
+        match written.await {
+            Err(error) if attempts < ATTEMPTS && is_foreign_key(&error) => is_careful = true,
+            Err(error) if attempts < ATTEMPTS && is_outdated(&error) => {}
+            result => return result.map_err(|error| error.on_foreign_key(FOREIGN_KEY_VIOLATION)),
+        }
+    }
+}
+
+/// Keeps others from changing the table until the transaction ends.
+fn hold(tx: &Tx<'_>, dialect: Dialect, project: ProjectId, name: &Name) -> Result<()> {
+    let Some(text) = dialect.hold(&dialect.table(project, &name.0)) else { return Ok(()) };
+    match tx.execute(&Command::built("tables::work::hold", text), args![]) {
+        Err(db::Error::Missing { .. }) => Err(TABLE_NOT_FOUND.into()),
+        held => Ok(held.map(drop)?),
+    }
+}
+
+fn open(c: &Conn<'_>, project: ProjectId, name: &Name, viewer: OptionalViewer) -> Result<Table> {
+    let table = catalogue::find(c, project, &name.0)?.ok_or(TABLE_NOT_FOUND)?;
+    admit(table.access, viewer)?;
+    Ok(table)
+}
+
+/// Who may touch the rows of a table.
+pub fn admit(access: RowAccess, viewer: OptionalViewer) -> Result<()> {
+    use crate::auth::caller::ELEVATED_AUTH_REQUIRED;
+    match (access, viewer) {
+        (RowAccess::Open, _)
+        | (RowAccess::Authenticated, OptionalViewer::User(_))
+        | (_, OptionalViewer::Key(_)) => Ok(()),
+        (_, OptionalViewer::Anonymous) => Err(Error::NoCredential),
+        (RowAccess::Key, OptionalViewer::User(_)) => Err(ELEVATED_AUTH_REQUIRED.into()),
+    }
+}
+
+fn is_outdated(error: &Error) -> bool {
+    use db::Error::{Missing, Row, Statement};
+    cause(error).is_some_and(|e| matches!(e, Missing { .. } | Row { .. } | Statement { .. }))
+}
+
+fn is_foreign_key(error: &Error) -> bool {
+    cause(error) == Some(&db::Error::ForeignKey)
+}
+
+fn cause(error: &Error) -> Option<&db::Error> {
+    match error {
+        Error::Internal(source) => source.downcast_ref(),
+        _ => None,
+    }
+}
