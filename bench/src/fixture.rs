@@ -20,7 +20,7 @@ use townhall::time::Timestamp;
 
 use crate::entities::Entities;
 use crate::server::SECRET;
-use crate::{connections, spaces};
+use crate::{connections, spaces, tables};
 
 pub const PASSWORD: &str = "correct horse battery staple";
 /// Users that can sign in.
@@ -58,6 +58,8 @@ pub struct Scale {
     pub users: usize,
     pub entities: usize,
     pub comments: usize,
+    /// Of the custom table.
+    pub rows: usize,
     pub page: u32,
 }
 
@@ -98,6 +100,7 @@ impl Fixture {
         let members: Vec<UserId> = rows.iter().map(|row| row.id).take(2).collect();
         let space = spaces::seed(db, project, &members, now, &random).await?;
         spaces::fill(db, project, space, entities.created(scale.entities / 10))?;
+        tables::seed(db, project, scale.rows, now).await?;
         db.execute_script("ANALYZE").map_err(|error| error.to_string())?;
         Ok(Fixture {
             project,

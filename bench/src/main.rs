@@ -16,6 +16,7 @@ mod scenarios;
 mod server;
 mod spaces;
 mod store;
+mod tables;
 mod tally;
 mod usage;
 
@@ -66,6 +67,9 @@ struct Args {
     /// Comments on the first entity.
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     comments: u32,
+    /// Rows of the custom table.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    rows: u32,
     /// Which page of 20 the lists ask for.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=500_000))]
     page: u32,
@@ -127,6 +131,7 @@ fn measure(args: Args) -> Result<u64, String> {
             users: args.users as usize,
             entities: args.entities as usize,
             comments: args.comments as usize,
+            rows: args.rows as usize,
             page: args.page,
         },
     };
@@ -149,6 +154,7 @@ fn measure(args: Args) -> Result<u64, String> {
         users: run.scale.users,
         entities: run.scale.entities,
         comments: run.scale.comments,
+        rows: run.scale.rows,
         page: run.scale.page,
         seconds: run.span.duration.as_secs_f64(),
         measurements: measured?,

@@ -17,6 +17,7 @@ pub struct Report {
     pub users: usize,
     pub entities: usize,
     pub comments: usize,
+    pub rows: usize,
     /// Of the lists.
     pub page: u32,
     pub seconds: f64,
@@ -166,13 +167,14 @@ impl Report {
         let mut out = String::new();
         let _ = writeln!(
             out,
-            "{} cores, {} connections, {} users, {} entities, {} comments, page {}, {} s each\n\n\
+            "{} cores, {} connections, {} users, {} entities, {} comments, {} rows, page {}, {} s each\n\n\
              {:<9} {:<26} {:>9} {:>8} {:>8} {:>8} {:>7} {:>8} {:>7} {:>8} {:>7} {:>7}  of ceilings",
             self.cores,
             self.connections,
             self.users,
             self.entities,
             self.comments,
+            self.rows,
             self.page,
             self.seconds,
             "engine",

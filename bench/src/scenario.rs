@@ -11,7 +11,7 @@ use crate::dice::Dice;
 use crate::fixture::Fixture;
 use crate::scenarios::{
     add_reaction, comments, connections, create_comment, create_entity, feeds, fetch_entity,
-    fetch_user, report, sign_in, spaces, token_check, upload_image,
+    fetch_user, report, sign_in, spaces, tables, token_check, upload_image,
 };
 
 #[derive(Debug)]
@@ -41,6 +41,7 @@ pub const ALL: &[Scenario] = &[
     spaces::FEED,
     spaces::LIST,
     spaces::MUTUAL,
+    tables::FILTER,
     // Those that write come last, so that the lists are what was seeded.
     create_entity::SCENARIO,
     add_reaction::TO_ENTITIES,
@@ -48,6 +49,8 @@ pub const ALL: &[Scenario] = &[
     add_reaction::TO_COMMENTS,
     report::SCENARIO,
     upload_image::SCENARIO,
+    tables::INSERT,
+    tables::BULK_INSERT,
 ];
 
 type Doing = Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>>;

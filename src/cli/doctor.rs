@@ -16,6 +16,8 @@ use crate::features::follows::counters as follows;
 use crate::features::notifications::counters as notifications;
 use crate::features::reports::counters as reports;
 use crate::features::spaces::counters as spaces;
+use crate::features::tables::examine::examine;
+use crate::features::tables::sql::Dialect;
 use crate::features::users::counters;
 use crate::ids::{CollectionId, CommentId, EntityId, ProjectId, ReportId, SpaceId, UserId};
 use crate::schema::MIGRATIONS;
@@ -31,7 +33,7 @@ struct Check {
     result: Result<String, String>,
 }
 
-pub(super) fn examine(config: &Config, fix: bool) -> Output {
+pub(super) fn diagnose(config: &Config, fix: bool) -> Output {
     let mut checks = vec![
         Check { name: "configuration", result: Ok("readable".to_owned()) },
         Check { name: "storage", result: storage(config) },
@@ -46,6 +48,7 @@ pub(super) fn examine(config: &Config, fix: bool) -> Output {
                 let now = World::real().clock.now();
                 checks.push(Check { name: "clock", result: clock(&db, now) });
                 checks.push(Check { name: "counters", result: counters(&db, fix) });
+                checks.push(Check { name: "custom tables", result: tables(&db) });
             }
         }
         Err(error) => checks.push(Check { name: "database", result: Err(error) }),
@@ -246,6 +249,15 @@ fn counters(db: &Db, fix: bool) -> Result<String, String> {
             drift.connected.len(),
             drift.joined.len(),
         )),
+    }
+}
+
+/// Tables that were changed behind the server's back cannot be used through it.
+fn tables(db: &Db) -> Result<String, String> {
+    let dialect = Dialect(db.engine());
+    match block_on(db.read_slow(move |c| examine(c, dialect)))? {
+        (count, wrong) if wrong.is_empty() => Ok(format!("{count}, all as they were made")),
+        (_, wrong) => Err(wrong.join("; ")),
     }
 }
 

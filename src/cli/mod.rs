@@ -163,7 +163,7 @@ fn execute(cli: Cli) -> CommandResult {
         Command::User(command) => users::run(command, Admin::open(&flags)?),
         Command::Migrate(MigrateCommand::Status) => show::migrations(&Config::load(&flags)?),
         Command::Migrate(MigrateCommand::Up) => show::migrate(&Config::load(&flags)?),
-        Command::Doctor { fix } => Ok(doctor::examine(&Config::load(&flags)?, fix)),
+        Command::Doctor { fix } => Ok(doctor::diagnose(&Config::load(&flags)?, fix)),
         Command::Openapi { version } => Ok(show::openapi(version)),
         Command::Config => Ok(show::config(&Config::load(&flags)?)),
         Command::Health { url } => show::health(url, &flags),

@@ -150,7 +150,8 @@ fn the_doctor_finds_and_repairs_drift(town: Installation) {
     let well = town.json(&["doctor"]);
     assert_eq!(well["status"], "pass");
     let checks = well["checks"].as_array().unwrap().iter().map(|check| check["check"].clone());
-    let names = ["configuration", "storage", "disk", "database", "clock", "counters"];
+    let names =
+        ["configuration", "storage", "disk", "database", "clock", "counters", "custom tables"];
     assert_eq!(checks.collect::<Vec<_>>(), names);
 
     let id = project.replace('-', "");

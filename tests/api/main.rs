@@ -97,6 +97,7 @@ mod support;
 mod suspensions;
 mod system_notifications;
 mod table_lists;
+mod table_plans;
 mod table_races;
 mod table_references;
 mod table_rows;

@@ -23,6 +23,8 @@ on_both_engines![
     management_paths_win_over_rows,
     version_six_has_no_tables,
     errors_say_what_their_status_says,
+    the_doctor_misses_what_was_changed_behind_its_back,
+    the_document_of_a_project_tells_of_its_tables,
 ];
 
 pub(crate) fn column(name: &str, data_type: &str) -> Value {
@@ -468,4 +470,79 @@ async fn errors_say_what_their_status_says(app: TestApp) {
         let reply = key.raw(http::Method::POST, &address, "application/json", body).await;
         assert_eq!(reply.refused(400, "database/invalid-body")["error"], "Bad Request", "{body}");
     }
+}
+
+async fn the_doctor_misses_what_was_changed_behind_its_back(app: TestApp) {
+    use townhall::features::tables::examine::examine;
+    use townhall::features::tables::sql::Dialect;
+    let key = app.service();
+    create(&key, "kept", &[("A", "decimal")], json!({})).await;
+    create(&key, "lost", &[("a", "text")], json!({})).await;
+    let dialect = Dialect(app.engine());
+    let examined = || app.app.db.read(move |c| examine(c, dialect));
+    assert_eq!(examined().await.unwrap(), (2, Vec::new()));
+    let drop = format!("DROP TABLE {}", dialect.table(app.project.id, "lost"));
+    crate::feed_plans::run(&app, drop).await;
+    let (count, wrong) = examined().await.unwrap();
+    assert_eq!((count, wrong.len()), (2, 1));
+    assert!(wrong[0].starts_with("table lost of project"), "{wrong:?}");
+}
+
+async fn the_document_of_a_project_tells_of_its_tables(app: TestApp) {
+    let (key, user) = (app.service(), app.user().await);
+    let columns = json!([
+        { "columnName": "title", "dataType": "text", "nullable": false },
+        { "columnName": "price", "dataType": "decimal", "nullable": true },
+    ]);
+    for (table, access) in [("Products", "open"), ("drafts", "authenticated"), ("secrets", "key")] {
+        let body = json!({ "tableName": table, "columns": columns, "access": access, "paranoid": access == "open" });
+        key.post("/db/tables", body).await.expect(201);
+    }
+    for (actor, seen) in [(app.anonymous(), 1), ((*user).clone(), 2), (key.clone(), 3)] {
+        let document = actor.get("/openapi.json").await.expect(200);
+        for (number, table) in ["Products", "drafts", "secrets"].into_iter().enumerate() {
+            for version in ["v7", "v8"] {
+                let path = format!("/{version}/{{projectId}}/db/{table}");
+                assert_eq!(document["paths"].get(&path).is_some(), number < seen, "{path}");
+            }
+        }
+    }
+    let document = key.get("/openapi.json").await.expect(200);
+    let row = &document["components"]["schemas"]["custom_Products_Row"];
+    assert_eq!(
+        row["required"],
+        json!(["id", "title", "price", "createdAt", "updatedAt", "deletedAt"])
+    );
+    assert_eq!(row["properties"]["price"]["type"], json!(["string", "null"]));
+    let new = &document["components"]["schemas"]["custom_Products_New"];
+    assert_eq!(new["required"], json!(["title"]));
+    let paths = &document["paths"];
+    let base = "/v8/{projectId}/db/Products";
+    for (path, methods) in [
+        (base.to_owned(), "delete get post"),
+        (format!("{base}/bulk"), "post"),
+        (format!("{base}/{{rowId}}"), "delete get patch"),
+        (format!("{base}/{{rowId}}/restore"), "post"),
+    ] {
+        assert_eq!(keys(&paths[&path]).join(" "), methods, "{path}");
+    }
+    assert!(paths.get("/v8/{projectId}/db/drafts/{rowId}/restore").is_none());
+    let ids: Vec<&str> = paths
+        .as_object()
+        .unwrap()
+        .values()
+        .flat_map(|methods| methods.as_object().unwrap().values())
+        .map(|operation| operation["operationId"].as_str().unwrap())
+        .collect();
+    let unique: std::collections::BTreeSet<&str> = ids.iter().copied().collect();
+    assert_eq!(unique.len(), ids.len());
+    // What it says of a row is true of one.
+    let made = insert(&key, "Products", json!({ "title": "x" })).await;
+    let root = json!({ "allOf": [row], "components": document["components"] });
+    assert!(jsonschema::draft202012::is_valid(&root, &made), "{made}");
+    let parameters = &paths[base]["get"]["parameters"];
+    assert!(!parameters.to_string().contains("tableName"), "{parameters}");
+    assert!(app.anonymous().get("/openapi.json").await.text().contains("custom_Products_Row"));
+    let others = app.stranger().await;
+    assert!(!others.get("/openapi.json").await.text().contains("custom_Products_Row"));
 }

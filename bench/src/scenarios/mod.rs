@@ -11,5 +11,6 @@ pub mod fetch_user;
 pub mod report;
 pub mod sign_in;
 pub mod spaces;
+pub mod tables;
 pub mod token_check;
 pub mod upload_image;

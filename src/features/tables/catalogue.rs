@@ -49,6 +49,9 @@ db::statements! {
     query LIST -> ColumnRow = select_columns!("ORDER BY t.name, c.position");
     query COUNT -> i64 = "SELECT count(*) FROM custom_tables WHERE project_id = $1";
 
+    query PROJECTS -> ProjectId, unscoped "an examination of everything" =
+        "SELECT DISTINCT project_id FROM custom_tables ORDER BY project_id";
+
     /// The columns of other tables that refer to a table.
     query REFERRERS -> (String, String) = "SELECT t.name, c.name FROM custom_columns c
         JOIN custom_tables t ON t.project_id = c.project_id AND t.id = c.table_id
@@ -117,6 +120,11 @@ pub fn list(c: &Conn<'_>, project: ProjectId) -> Result<Vec<Table>> {
 
 pub fn count(c: &Conn<'_>, project: ProjectId) -> Result<i64> {
     Ok(c.one(&COUNT, args![project])?)
+}
+
+/// Those that have tables.
+pub fn projects(c: &Conn<'_>) -> Result<Vec<ProjectId>> {
+    Ok(c.all(&PROJECTS, args![])?)
 }
 
 /// Tables and columns that refer to a table from outside.
