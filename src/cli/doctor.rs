@@ -47,8 +47,8 @@ pub(super) fn diagnose(config: &Config, fix: bool) -> Output {
             if is_sound {
                 let now = World::real().clock.now();
                 checks.push(Check { name: "clock", result: clock(&db, now) });
-                checks.push(Check { name: "counters", result: counters(&db, fix) });
                 checks.push(Check { name: "custom tables", result: tables(&db) });
+                checks.push(Check { name: "counters", result: counters(&db, fix) });
             }
         }
         Err(error) => checks.push(Check { name: "database", result: Err(error) }),

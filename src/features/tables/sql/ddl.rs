@@ -14,7 +14,7 @@ use crate::ids::ProjectId;
 /// Where a value waits that a definition cannot hold. It lasts as long as the transaction.
 const SETTING: &str = "townhall.default_value";
 /// More of a text is not in its index, whose entries are bounded on one of the engines.
-pub const INDEXED_CHARACTERS: u32 = 256;
+pub const INDEXED_CHARACTERS: usize = 256;
 
 /// A statement, and what is bound in it.
 pub type Step = (String, Vec<Value<'static>>);
