@@ -117,7 +117,8 @@ async fn metrics(call: ServerCall) -> Result<Text> {
     if !allowed {
         return Err(METRICS_CLOSED.into());
     }
-    Ok(Text(call.app.metrics.render(&call.app.db.stats())))
+    let (db, realtime) = (call.app.db.stats(), call.app.realtime.figures());
+    Ok(Text(call.app.metrics.render(&db, realtime)))
 }
 
 /// The document as bytes, made once: the operations do not change while the server runs.
