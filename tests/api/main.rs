@@ -74,6 +74,8 @@ mod reaction_votes;
 mod reactions;
 mod realtime;
 mod realtime_abuse;
+mod realtime_nodes;
+mod realtime_sessions;
 mod realtime_typing;
 mod refresh;
 mod relation_plans;
