@@ -24,6 +24,8 @@ use crate::mail::Mailer;
 use crate::metrics::Metrics;
 use crate::outbound::{Outbound, Resolver};
 use crate::random::Random;
+use crate::realtime::Realtime;
+use crate::realtime::membership::{self, Ask};
 use crate::storage::Storage;
 use crate::storage::staging::Staging;
 
@@ -51,6 +53,9 @@ pub struct AppState {
     pub previews: Previews,
     /// Views and stale scores that are not yet written.
     pub pulse: Pulse,
+    pub realtime: Realtime,
+    /// Who may enter which conversation.
+    pub membership: Ask,
     pub metrics: Metrics,
     pub request_ids: RequestIds,
     /// One permit for each byte of a request's body that may be in memory.
@@ -67,6 +72,7 @@ pub struct World {
     pub random: Random,
     pub password_cost: Cost,
     pub resolver: Resolver,
+    pub membership: Ask,
 }
 
 impl World {
@@ -76,6 +82,7 @@ impl World {
             random: Random::System,
             password_cost: Cost::Standard,
             resolver: Resolver::System,
+            membership: membership::ask,
         }
     }
 }
@@ -83,7 +90,7 @@ impl World {
 impl App {
     /// `secret` signs tokens and addresses of files; the database is open and migrated.
     pub fn new(config: Config, secret: &[u8], db: Db, world: World) -> Result<App, String> {
-        let World { clock, random, password_cost, resolver } = world;
+        let World { clock, random, password_cost, resolver, membership } = world;
         let from = config.mail_from.as_deref().unwrap_or(Mailer::DEFAULT_FROM);
         let mailer = match &config.smtp_url {
             Some(url) => Mailer::smtp(url, from)?,
@@ -103,6 +110,8 @@ impl App {
             outbound: Outbound::new(config.outbound_allow.clone(), resolver),
             previews: Previews::default(),
             pulse: Pulse::default(),
+            realtime: Realtime::default(),
+            membership,
             metrics: Metrics::default(),
             request_ids: RequestIds::new(&random),
             body_memory: Semaphore::new(BODY_MEMORY),

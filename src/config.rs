@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use crate::http::client::Cidr;
 use crate::http::limits::Scale;
+use crate::realtime::Limits;
 use crate::storage::AWS_VARIABLES;
 use source::Sources;
 
@@ -51,6 +52,7 @@ pub struct Config {
     pub head_timeout: Duration,
     pub body_timeout: Duration,
     pub max_connections: usize,
+    pub realtime: Limits,
     /// What the files of all requests under way may take on disk together.
     pub staging_mebibytes: usize,
     /// Every setting as it is, for `townhall config`.
@@ -127,6 +129,7 @@ impl Config {
             head_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
             max_connections: 10_000,
+            realtime: Limits::default(),
             staging_mebibytes: 4096,
             settings: from.finish()?,
             data_dir,

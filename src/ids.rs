@@ -92,6 +92,7 @@ typed_ids! {
     SpaceRuleId;
     EntityId;
     CommentId;
+    ConversationId;
     ChatMessageId;
     EventId;
     ReactionId;

@@ -19,6 +19,7 @@ pub mod metrics;
 mod names;
 pub mod outbound;
 pub mod random;
+pub mod realtime;
 pub mod schema;
 pub mod server;
 pub mod start;

@@ -11,6 +11,7 @@ use db::{Histogram, Latency, Stats};
 use http::Method;
 
 use crate::http::operation::Operation;
+use crate::realtime::Figures;
 
 #[derive(Debug, Default)]
 pub struct Metrics {
@@ -60,7 +61,7 @@ impl Metrics {
         *limited.entry(operation.path).or_default() += 1;
     }
 
-    pub fn render(&self, db: &Stats) -> String {
+    pub fn render(&self, db: &Stats, realtime: Figures) -> String {
         let mut out = String::new();
         head(&mut out, "townhall_build_info", "gauge", "The running version.");
         let version = env!("CARGO_PKG_VERSION");
@@ -91,6 +92,7 @@ impl Metrics {
         histogram(&mut out, name, "kind=\"write\"", &db.writes);
         head(&mut out, "townhall_db_queue_depth", "gauge", "Database work that waits.");
         let _ = writeln!(out, "townhall_db_queue_depth {}", db.queue_depth);
+        sockets(&mut out, realtime);
         process(&mut out);
         out
     }
@@ -125,6 +127,25 @@ fn histogram(out: &mut String, name: &str, label: &str, latency: &Latency) {
     let _ = writeln!(out, "{name}_bucket{{{label}{comma}le=\"+Inf\"}} {count}");
     let braces = if label.is_empty() { String::new() } else { format!("{{{label}}}") };
     let _ = writeln!(out, "{name}_sum{braces} {sum}\n{name}_count{braces} {count}");
+}
+
+fn sockets(out: &mut String, figures: Figures) {
+    let Figures { connections, sockets, delivered, slow } = figures;
+    for (name, kind, help, value) in [
+        (
+            "connections",
+            "gauge",
+            "Realtime connections, by polling or WebSocket.",
+            connections as u64,
+        ),
+        ("sockets", "gauge", "Realtime connections of a known user.", sockets as u64),
+        ("events_delivered_total", "counter", "Events handed to a socket.", delivered),
+        ("sockets_dropped_total", "counter", "Sockets closed because they read too slowly.", slow),
+    ] {
+        let name = format!("townhall_realtime_{name}");
+        head(out, &name, kind, help);
+        let _ = writeln!(out, "{name} {value}");
+    }
 }
 
 /// Memory, processor time and open files of this process, where the system tells.

@@ -17,6 +17,7 @@ use tokio::task::JoinSet;
 
 use crate::app::App;
 use crate::http::dispatch;
+use crate::realtime;
 
 /// How long requests in flight may go on after the server was told to stop.
 const DRAIN: Duration = Duration::from_secs(20);
@@ -27,10 +28,15 @@ const STALL: Duration = Duration::from_secs(30);
 const MAX_HEADERS: usize = 100;
 const MAX_HEAD: usize = 64 * 1024;
 
+/// The place of a connection, for whoever keeps it after its request.
+#[derive(Debug, Clone)]
+pub struct Place(#[expect(dead_code, reason = "held, not looked at")] Arc<OwnedSemaphorePermit>);
+
 /// Serves until the application drains, then until the last request is answered.
 pub async fn serve(app: App, listener: TcpListener) {
     let places = Arc::new(Semaphore::new(app.config.max_connections));
     let mut connections = JoinSet::new();
+    let hearing = tokio::spawn(realtime::hear(app.clone()));
     loop {
         let accepted = tokio::select! {
             accepted = accept(&listener, &places) => accepted,
@@ -48,8 +54,12 @@ pub async fn serve(app: App, listener: TcpListener) {
         while connections.try_join_next().is_some() {}
     }
     drop(listener);
-    let finished =
-        tokio::time::timeout(DRAIN, async { while connections.join_next().await.is_some() {} });
+    let finished = tokio::time::timeout(DRAIN, async {
+        // Ends every socket, so that none of them holds up what follows.
+        let _ = hearing.await;
+        while connections.join_next().await.is_some() {}
+        app.realtime.unwired().await;
+    });
     if finished.await.is_err() {
         tracing::warn!(left = connections.len(), "requests were cut off by the shutdown");
     }
@@ -65,21 +75,29 @@ async fn accept(
     Ok((stream, peer, place))
 }
 
-async fn connection(app: App, stream: TcpStream, peer: SocketAddr, _place: OwnedSemaphorePermit) {
+async fn connection(app: App, stream: TcpStream, peer: SocketAddr, place: OwnedSemaphorePermit) {
     let _ = stream.set_nodelay(true);
     // Also ends a connection whose client has stopped reading its answer.
     let stall = u32::try_from(STALL.as_millis()).unwrap_or(u32::MAX);
     let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, stall);
-    let service = service_fn(|request: Request<Incoming>| {
-        let app = &app;
-        async move { Ok::<_, Infallible>(dispatch::handle(app, peer, request).await) }
+    let place = Place(Arc::new(place));
+    let service = service_fn(|mut request: Request<Incoming>| {
+        let (app, place) = (&app, &place);
+        async move {
+            if !realtime::is_ours(request.uri().path()) {
+                return Ok::<_, Infallible>(dispatch::handle(app, peer, request).await);
+            }
+            request.extensions_mut().insert(place.clone());
+            Ok(realtime::handle(app, peer, request).await)
+        }
     });
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(app.config.head_timeout)
         .max_headers(MAX_HEADERS)
         .max_buf_size(MAX_HEAD)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
     let mut serving = std::pin::pin!(serving);
     // An error here is the client's: it went away, was too slow, or does not speak HTTP.
     let _ = tokio::select! {

@@ -35,7 +35,8 @@ pub struct AccessClaims {
     iss: String,
     aud: String,
     iat: i64,
-    exp: i64,
+    /// In seconds, like every time in a token.
+    pub exp: i64,
     /// The session this token came from: what a password change spares.
     pub sid: SessionId,
 }

@@ -9,6 +9,7 @@ use crate::features::auth::session::{self, TokenSeed, refresh_token};
 use crate::features::users::suspensions::{self, NewSuspension};
 use crate::features::users::{NOT_FOUND, store};
 use crate::ids::{ProjectId, SuspensionId, UserId, new_id};
+use crate::realtime;
 use crate::start;
 use crate::time::Timestamp;
 
@@ -96,7 +97,8 @@ fn suspend(
     let id = new.id;
     admin.write(move |tx| {
         store::find(tx, who.project, who.user)?.ok_or(NOT_FOUND)?;
-        suspensions::insert(tx, who.project, &new, now)
+        suspensions::insert(tx, who.project, &new, now)?;
+        realtime::suspend(tx, who.project, who.user)
     })?;
     let json = json!({ "suspensionId": id, "endDate": end_date });
     Ok(Output::new(format!("user {} is suspended\n", who.user), json))

@@ -337,7 +337,7 @@ async fn read_content<'a>(
 }
 
 /// The future's outcome, or `None` if it panicked: the request fails, the connection lives.
-async fn catch_panic<T>(future: impl Future<Output = T>) -> Option<T> {
+pub(crate) async fn catch_panic<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut future = std::pin::pin!(future);
     std::future::poll_fn(|context| {
         let polled = std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));

@@ -29,7 +29,7 @@ fn token_in(mail: &str) -> String {
     rest.chars().take_while(char::is_ascii_hexdigit).collect()
 }
 
-async fn request_token(app: &TestApp, email: &str) -> String {
+pub(crate) async fn request_token(app: &TestApp, email: &str) -> String {
     let body = json!({ "email": email });
     app.anonymous().post("/auth/request-password-reset", body).await.expect(200);
     token_in(&app.next_mail().await)

@@ -1,13 +1,13 @@
 //! What a closure works with. `Conn` takes queries only, so writing outside a transaction does not compile.
 //! After a failed statement a transaction is lost on both engines alike.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::ops::Deref;
 use std::time::{Duration, Instant};
 
 use crate::statement::Text;
-use crate::{AnyStatement, Columns, Command, Error, Query, Row, Statement, Value};
+use crate::{Announcement, AnyStatement, Columns, Command, Error, Query, Row, Statement, Value};
 use crate::{postgres, sqlite, stats};
 
 /// A connection of one of the engines.
@@ -177,18 +177,21 @@ impl fmt::Debug for Conn<'_> {
 #[derive(Debug)]
 pub struct Tx<'a> {
     conn: Conn<'a>,
+    /// What is to be told after the commit. On PostgreSQL the server keeps it.
+    announced: RefCell<Vec<Announcement>>,
+    announcements: Cell<u64>,
 }
 
 impl<'a> Tx<'a> {
     pub(crate) fn new(link: Link<'a>) -> Self {
         let mut conn = Conn::new(link);
         conn.transaction = true;
-        Tx { conn }
+        Tx { conn, announced: RefCell::default(), announcements: Cell::new(0) }
     }
 
     /// A "transaction" around nothing, for jobs that only read.
     pub(crate) fn reading(link: Link<'a>) -> Self {
-        Tx { conn: Conn::new(link) }
+        Tx { conn: Conn::new(link), announced: RefCell::default(), announcements: Cell::new(0) }
     }
 
     /// The first failure; with one, the transaction must not be committed.
@@ -247,6 +250,31 @@ impl<'a> Tx<'a> {
         let done = done?;
         sent?;
         Ok(done)
+    }
+
+    /// Tells every process on the database, after the commit and only then; see
+    /// [`Db::announcements`](crate::Db::announcements). On SQLite that is this process alone.
+    pub fn announce(&self, topic: &str, text: &str) -> Result<(), Error> {
+        if self.is_lost() {
+            return Err(Error::Aborted);
+        }
+        if topic.contains(['\0', '\n']) || text.contains('\0') {
+            return Err(Error::statement("announce", "NUL, or a topic of several lines"));
+        }
+        let number = self.announcements.replace(self.announcements.get() + 1);
+        match self.conn.link {
+            Link::Sqlite(_) => {
+                let (topic, text) = (topic.to_owned(), text.to_owned());
+                self.announced.borrow_mut().push(Announcement { topic, text });
+                Ok(())
+            }
+            Link::Postgres(session) => self.conn.noted(session.announce(number, topic, text)),
+        }
+    }
+
+    /// What was announced, for whoever commits.
+    pub(crate) fn announced(self) -> Vec<Announcement> {
+        self.announced.into_inner()
     }
 
     /// Runs a command and tells how many rows it touched.

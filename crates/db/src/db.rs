@@ -10,7 +10,8 @@ use crate::postgres::Postgres;
 use crate::sqlite::Sqlite;
 use crate::stats::{Histogram, now};
 use crate::{
-    AnyStatement, Conn, Engine, Error, Migration, MigrationState, Options, Query, Stats, Tx, job,
+    Announcements, AnyStatement, Conn, Engine, Error, Migration, MigrationState, Options, Query,
+    Stats, Tx, job,
 };
 
 /// An open database. Clones share it.
@@ -146,6 +147,16 @@ impl Db {
         let result = received(answer, Error::OutcomeUnknown).await;
         self.inner.writes.record(now() - start);
         result
+    }
+
+    /// What transactions announce from now on, in the order of their commits: those of this process, and on
+    /// PostgreSQL those of every process on the database. There is one reader at a time.
+    pub fn announcements(&self) -> Result<Announcements, Error> {
+        let reader = match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.announcements(),
+            Backend::Postgres(postgres) => postgres.announcements()?,
+        };
+        reader.ok_or(Error::Busy)
     }
 
     /// Does the database answer?

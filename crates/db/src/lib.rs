@@ -4,6 +4,7 @@
 //! Statements are static values declared with [`statements!`], rows are structs declared with [`row!`].
 //! Parameters are `$1…$n` on both engines; where the engines differ in a word, a `{token}` stands for it.
 
+mod announce;
 mod conn;
 mod db;
 mod dialect;
@@ -21,6 +22,7 @@ mod stats;
 pub mod testing;
 mod value;
 
+pub use announce::{Announced, Announcement, Announcements};
 pub use conn::{Conn, Tx};
 pub use db::Db;
 pub use error::Error;

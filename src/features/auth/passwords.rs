@@ -15,6 +15,7 @@ use crate::features::users::store as users;
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::Json;
+use crate::realtime;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -52,7 +53,8 @@ pub(super) async fn change_password(
             return Err(WRONG_PASSWORD.into());
         }
         users::set_password(tx, project, user, &new_hash, now)?;
-        store::delete_families(tx, project, user, spare)
+        store::delete_families(tx, project, user, spare)?;
+        realtime::end_other_sessions(tx, project, user, spare)
     });
     changed.await?;
     Ok(Json(Done::saying("Password updated successfully.")))

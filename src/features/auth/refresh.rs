@@ -23,6 +23,7 @@ use crate::http::operation::Call;
 use crate::http::reply::Json;
 use crate::http::version::Version;
 use crate::ids::{RefreshTokenId, UserId};
+use crate::realtime;
 use crate::time::Timestamp;
 
 const GRACE: Duration = Duration::from_secs(30);
@@ -137,6 +138,7 @@ impl Exchange {
                 };
                 if now > revoked_at.plus(GRACE) || successor.revoked_at.is_some() {
                     store::delete_family(tx, project.id, token.family_id)?;
+                    realtime::end_session(tx, project.id, token.user_id, token.family_id)?;
                     return Ok(Outcome::Reused);
                 }
                 successor

@@ -15,6 +15,7 @@ use crate::http::input::{Body, Query};
 use crate::http::operation::Call;
 use crate::http::reply::{Json, Page};
 use crate::jobs::{self, Job};
+use crate::realtime;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct RequestReset {
@@ -69,7 +70,8 @@ async fn reset(call: &Call<Anyone>, body: ResetPassword) -> Result<()> {
     let reset = app.db.write(move |tx| {
         let user = store::take_reset(tx, project, &token, now)?.ok_or(INVALID_RESET_TOKEN)?;
         users::set_password(tx, project, user, &new_hash, now)?;
-        store::delete_families(tx, project, user, None)
+        store::delete_families(tx, project, user, None)?;
+        realtime::end_other_sessions(tx, project, user, None)
     });
     reset.await
 }

@@ -12,6 +12,7 @@ use crate::features::users::store as users;
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::NoContent;
+use crate::realtime;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -31,7 +32,10 @@ pub(super) async fn sign_out(call: Call<Anyone>, Body(body): Body<SignOut>) -> R
         // Waits for a refresh under way, whose new token would otherwise outlive its family.
         users::find_for_update(tx, project, claims.sub)?;
         match store::find_token(tx, project, claims.jti)? {
-            Some(token) => store::delete_family(tx, project, token.family_id),
+            Some(token) => {
+                store::delete_family(tx, project, token.family_id)?;
+                realtime::end_session(tx, project, token.user_id, token.family_id)
+            }
             None => Ok(()),
         }
     });

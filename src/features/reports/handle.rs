@@ -32,6 +32,7 @@ use crate::http::reply::Json;
 use crate::ids::{
     CommentId, EntityId, ProjectId, SpaceBanId, SpaceId, SuspensionId, UserId, new_id,
 };
+use crate::realtime;
 use crate::time::Timestamp;
 
 const LONGEST_TEXT: usize = 1_000;
@@ -208,7 +209,8 @@ impl Hands {
         let (reason, end_date) = (orders.reason.clone(), orders.end_date);
         let id = self.suspension;
         let new = NewSuspension { id, user, reason, end_date, created_by: "report" };
-        suspensions::insert(tx, project, &new, self.now)
+        suspensions::insert(tx, project, &new, self.now)?;
+        realtime::suspend(tx, project, user)
     }
 }
 

@@ -118,7 +118,8 @@ async fn metrics(call: ServerCall) -> Result<Text> {
     if !allowed {
         return Err(METRICS_CLOSED.into());
     }
-    Ok(Text(call.app.metrics.render(&call.app.db.stats())))
+    let (db, realtime) = (call.app.db.stats(), call.app.realtime.figures());
+    Ok(Text(call.app.metrics.render(&db, realtime)))
 }
 
 /// The document, made once: the operations do not change while the server runs.

@@ -15,6 +15,7 @@ use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::NoContent;
 use crate::ids::{ProjectId, UserId};
+use crate::realtime;
 use crate::time::Timestamp;
 
 pub(super) async fn delete_user(
@@ -45,5 +46,6 @@ pub(crate) fn erase(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestam
     spaces::forget::forget_user(tx, project, user)?;
     removal::delete_of_user(tx, project, user, now)?;
     grams::forget(tx, project, &row)?;
+    realtime::end_user(tx, project, user)?;
     store::delete(tx, project, user)
 }

@@ -30,7 +30,7 @@ use super::watched::Watched;
 pub const START: Timestamp = Timestamp::from_millis(1_785_585_600_000);
 
 /// A project with its keys.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct TestProject {
     pub id: ProjectId,
     pub service_key: String,
@@ -98,12 +98,34 @@ impl TestApp {
                 (url.clone(), Some(url))
             }
         };
+        Self::serve(engine, settings, data_dir, (url, database), Clock::manual(START), None).await
+    }
+
+    /// A further server on the database of this one, with the same projects and the same clock. It goes
+    /// away before this one does.
+    pub async fn second_node(&self) -> TestApp {
+        assert_eq!(self.engine, Engine::Postgres, "one server has a SQLite database for itself");
+        let url = (self.database.clone().unwrap(), None);
+        let (settings, clock) = (self.settings.clone(), self.app.clock.clone());
+        let projects = Some((self.project.clone(), self.other.clone()));
+        Self::serve(self.engine, settings, fresh_directory(), url, clock, projects).await
+    }
+
+    async fn serve(
+        engine: Engine,
+        settings: TestConfig,
+        data_dir: PathBuf,
+        (url, database): (String, Option<String>),
+        clock: Clock,
+        projects: Option<(TestProject, TestProject)>,
+    ) -> TestApp {
         let config = configure(&settings, &data_dir, &url);
         let world = World {
-            clock: Clock::manual(START),
-            random: Random::seeded(1),
+            clock,
+            random: Random::seeded(if projects.is_some() { 2 } else { 1 }),
             password_cost: Cost::Least,
             resolver: Resolver::scripted(),
+            membership: super::sockets::is_member,
         };
         let statements = Watched::default();
         let watch = Options { on_statement: Some(statements.hook()), ..Options::default() };
@@ -113,8 +135,13 @@ impl TestApp {
         let address = listener.local_addr().unwrap();
         let app = App::new(config, b"a secret of at least 32 characters", db, world).unwrap();
         tokio::spawn(server::serve(app.clone(), listener));
-        let project = create_project(&app, Bundle::ALL.to_vec()).await;
-        let other = create_project(&app, Bundle::ALL.to_vec()).await;
+        let (project, other) = match projects {
+            Some(projects) => projects,
+            None => {
+                let project = create_project(&app, Bundle::ALL.to_vec()).await;
+                (project, create_project(&app, Bundle::ALL.to_vec()).await)
+            }
+        };
         TestApp {
             app,
             project,
@@ -283,6 +310,8 @@ fn configure(settings: &TestConfig, data_dir: &std::path::Path, url: &str) -> Co
         }
     };
     let mut config = Config::from_sources(&Flags::default(), &find).unwrap();
+    // The clock of a test stands still; what it moves past is to be noticed soon.
+    config.realtime.sweep = Duration::from_millis(10);
     settings.adjustments.iter().for_each(|adjust| adjust(&mut config));
     config
 }

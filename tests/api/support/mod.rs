@@ -10,8 +10,10 @@ pub mod feed;
 mod form;
 mod installation;
 mod parallel;
+pub mod raw_socket;
 mod reply;
 pub mod site;
+pub mod sockets;
 mod watched;
 
 pub use actors::{Actor, User, local_part};

@@ -5,6 +5,7 @@ mod admin;
 mod cache;
 mod errors;
 mod gathered;
+mod listener;
 mod session;
 mod tls;
 mod types;
@@ -17,9 +18,10 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use crate::announce::Board;
 use crate::job::Job;
 use crate::queue::Queue;
-use crate::{Error, Options};
+use crate::{Announcements, Error, Options};
 use address::Address;
 use session::Attempt;
 
@@ -35,6 +37,7 @@ const MOST_LOST: usize = 2;
 pub(crate) struct Postgres {
     address: Arc<Address>,
     queue: Arc<Queue<Box<dyn Job>>>,
+    board: Arc<Board>,
     /// Closes when the last thread has ended.
     ended: watch::Receiver<()>,
     /// The connection of the blocking calls, kept from one to the next.
@@ -58,7 +61,8 @@ impl Postgres {
                 .spawn(serve)
                 .map_err(Error::unreachable)?;
         }
-        let postgres = Postgres { address, queue, ended, spare: Mutex::new(None) };
+        let (board, spare) = (Arc::default(), Mutex::new(None));
+        let postgres = Postgres { address, queue, board, ended, spare };
         // Connecting now tells at the start what would otherwise be told by the first request.
         postgres.alone(|_| Ok(()))?;
         Ok(postgres)
@@ -94,6 +98,14 @@ impl Postgres {
         self.queue.push(job).map_err(|_| Error::Busy)
     }
 
+    pub(crate) fn announcements(&self) -> Result<Option<Announcements>, Error> {
+        let reader = self.board.reader();
+        if reader.is_some() {
+            listener::start(Arc::clone(&self.address), Arc::clone(&self.board))?;
+        }
+        Ok(reader)
+    }
+
     pub(crate) fn queue_depth(&self) -> usize {
         self.queue.len()
     }
@@ -101,6 +113,7 @@ impl Postgres {
     /// Closes the doors. The threads finish what is queued and end.
     pub(crate) fn shut(&self) {
         self.queue.close();
+        self.board.close();
         if let Some(session) = self.spare().take() {
             // Not here: this may be inside an async runtime.
             std::thread::spawn(move || session.close());

@@ -23,6 +23,7 @@ use super::address::{Address, GRACE};
 use super::cache::Cache;
 use super::errors;
 use super::gathered::{self, Gathered};
+use super::listener;
 
 pub(crate) struct Session {
     runtime: Runtime,
@@ -281,6 +282,14 @@ impl Session {
             Some((name, sql, args)) => self.send(name, &sql, args),
             None => Ok(()),
         }
+    }
+
+    /// Not gathered with the rest: a query among commands that are sent as one would not be run.
+    pub(crate) fn announce(&self, number: u64, topic: &str, text: &str) -> Result<(), Failed> {
+        for part in listener::split(number, topic, text) {
+            self.send("announce", listener::NOTIFY, vec![part.into()])?;
+        }
+        Ok(())
     }
 
     fn send(&self, name: &'static str, sql: &str, args: Vec<Value<'static>>) -> Result<(), Failed> {

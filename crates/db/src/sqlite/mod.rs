@@ -17,10 +17,11 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
+use crate::announce::Board;
 use crate::conn::Link;
 use crate::job::{Job, guarded};
 use crate::queue::Queue;
-use crate::{Conn, Error, Options};
+use crate::{Announcements, Conn, Error, Options};
 use readers::Readers;
 
 /// An open SQLite database.
@@ -30,6 +31,7 @@ pub(crate) struct Sqlite {
     options: Options,
     readers: Readers,
     queue: Arc<Queue<Box<dyn Job>>>,
+    board: Arc<Board>,
     /// Closes when the writer has ended.
     ended: watch::Receiver<()>,
 }
@@ -38,11 +40,13 @@ impl Sqlite {
     pub(crate) fn open(path: &Path, options: Options) -> Result<Sqlite, Error> {
         let connection = Connection::open(path, Access::Write, &options)?;
         let queue = Arc::new(Queue::new(options.queue));
-        let ended = writer::start(connection, Arc::clone(&queue), &options)?;
+        let board = Arc::new(Board::default());
+        let ended = writer::start(connection, Arc::clone(&queue), Arc::clone(&board), &options)?;
         Ok(Sqlite {
             path: path.to_owned(),
             readers: Readers::new(path, options.clone()),
             queue,
+            board,
             ended,
             options,
         })
@@ -74,6 +78,12 @@ impl Sqlite {
 
     pub(crate) fn push(&self, job: Box<dyn Job>) -> Result<(), Error> {
         self.queue.push(job).map_err(|_| Error::Busy)
+    }
+
+    pub(crate) fn announcements(&self) -> Option<Announcements> {
+        let reader = self.board.reader()?;
+        self.board.gap();
+        Some(reader)
     }
 
     pub(crate) fn queue_depth(&self) -> usize {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use crate::announce::{Announcement, Board};
 use crate::conn::{Failure, Link};
 use crate::job::Job;
 use crate::queue::Queue;
@@ -24,6 +25,7 @@ struct Dead(String);
 
 struct Writer {
     connection: Connection,
+    board: Arc<Board>,
     wal_pages: Arc<AtomicI32>,
 }
 
@@ -31,6 +33,7 @@ struct Writer {
 pub(super) fn start(
     mut connection: Connection,
     queue: Arc<Queue<Box<dyn Job>>>,
+    board: Arc<Board>,
     options: &Options,
 ) -> Result<watch::Receiver<()>, Error> {
     let wal_pages = Arc::new(AtomicI32::new(0));
@@ -46,11 +49,12 @@ pub(super) fn start(
     let batch = options.batch.max(1);
     let guard = Guard {
         queue: Arc::clone(&queue),
+        board: Arc::clone(&board),
         on_fatal: Arc::clone(&options.on_fatal),
         fatal: Some("the writer thread died".to_owned()),
         _alive: alive,
     };
-    let writer = Writer { connection, wal_pages };
+    let writer = Writer { connection, board, wal_pages };
     let run = move || {
         // Outlives the guard, so that a dying writer reports before its jobs are dropped unanswered.
         let mut jobs = Vec::new();
@@ -68,6 +72,7 @@ pub(super) fn start(
 /// Ends the queue with the thread, however it ends, and reports an end that was not asked for.
 struct Guard {
     queue: Arc<Queue<Box<dyn Job>>>,
+    board: Arc<Board>,
     on_fatal: Arc<dyn Fn(&str) + Send + Sync>,
     fatal: Option<String>,
     _alive: watch::Sender<()>,
@@ -88,6 +93,7 @@ impl Drop for Guard {
         for job in self.queue.abandon() {
             job.answer(Some(Error::Busy));
         }
+        self.board.close();
     }
 }
 
@@ -130,12 +136,16 @@ impl Writer {
             if let Err(error) = self.control("BEGIN IMMEDIATE") {
                 return self.refuse(jobs, error);
             }
-            if let Some(culprit) = self.run_all(jobs)? {
+            let mut announced = Vec::new();
+            if let Some(culprit) = self.run_all(jobs, &mut announced)? {
                 jobs.remove(culprit).answer(None);
                 continue;
             }
             match self.control("COMMIT") {
-                Ok(()) => jobs.drain(..).for_each(|job| job.answer(None)),
+                Ok(()) => {
+                    self.board.post(announced);
+                    jobs.drain(..).for_each(|job| job.answer(None));
+                }
                 // A deferred constraint speaks at COMMIT and does not tell whose it is: one by one, then.
                 Err(error) if is_constraint(&error) && jobs.len() > 1 => {
                     self.rollback()?;
@@ -150,7 +160,11 @@ impl Writer {
     }
 
     /// Runs every job in a savepoint. `Some`: that job undid the whole transaction.
-    fn run_all(&self, jobs: &mut Jobs) -> Result<Option<usize>, Dead> {
+    fn run_all(
+        &self,
+        jobs: &mut Jobs,
+        announced: &mut Vec<Announcement>,
+    ) -> Result<Option<usize>, Dead> {
         for (index, job) in jobs.iter_mut().enumerate() {
             self.must("SAVEPOINT job")?;
             let tx = Tx::new(Link::Sqlite(&self.connection));
@@ -161,7 +175,9 @@ impl Writer {
             if self.connection.raw().is_autocommit() {
                 return Ok(Some(index));
             }
-            if !keep {
+            if keep {
+                announced.append(&mut tx.announced());
+            } else {
                 self.must("ROLLBACK TO job")?;
             }
             self.must("RELEASE job")?;

@@ -1,6 +1,7 @@
 //! Behaviour of the database crate. What is not particular to one engine runs on both.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod announcements;
 mod deadlines;
 mod mapping;
 mod migrations;

@@ -1,0 +1,190 @@
+//! The connection that hears what other transactions announce, on a thread of its own and outside the pool.
+//! A text longer than the server's limit travels in parts; the server keeps those of a transaction together.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_postgres::{AsyncMessage, Client, Connection};
+
+use crate::Error;
+use crate::announce::{Announcement, Board};
+
+use super::address::Address;
+use super::errors;
+
+pub(super) const NOTIFY: &str = "SELECT pg_notify('announcements', $1)";
+const LISTEN: &str = "LISTEN announcements";
+/// The server takes less than 8000 bytes; the rest is for the numbers of a part.
+const PART_BYTES: usize = 7900;
+/// First and longest rest before a new connection is tried.
+const BACK_OFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+/// A connection that hears nothing is asked so often whether it is still one.
+const PROBE: Duration = Duration::from_secs(20);
+
+pub(super) fn start(address: Arc<Address>, board: Arc<Board>) -> Result<(), Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Error::unreachable)?;
+    std::thread::Builder::new()
+        .name("db-listener".to_owned())
+        .spawn(move || runtime.block_on(serve(&address, &board)))
+        .map_err(Error::unreachable)?;
+    Ok(())
+}
+
+/// Listens until nobody reads any more, on one connection after the other.
+async fn serve(address: &Address, board: &Arc<Board>) {
+    let listening = async {
+        let mut rest = BACK_OFF.0;
+        loop {
+            // Why a connection ended does not matter: the pool tells its callers the same soon enough.
+            if listen(address, board).await.is_ok() {
+                rest = BACK_OFF.0;
+            }
+            tokio::time::sleep(rest).await;
+            rest = (rest * 2).min(BACK_OFF.1);
+        }
+    };
+    tokio::select! {
+        () = listening => {}
+        () = board.deserted() => {}
+    }
+}
+
+/// `Ok` when a connection that did listen was lost.
+async fn listen(address: &Address, board: &Arc<Board>) -> Result<(), Error> {
+    let silent = |_| Error::unreachable("the server does not answer");
+    let connecting = address.config.connect(address.tls.clone());
+    let (client, connection) = tokio::time::timeout(address.patience(), connecting)
+        .await
+        .map_err(silent)?
+        .map_err(|error| Error::Unreachable(errors::text(&error)))?;
+    let hearing = hear(connection, board);
+    let staying = async {
+        ask(&client, address, LISTEN).await?;
+        board.gap();
+        loop {
+            tokio::time::sleep(PROBE).await;
+            if ask(&client, address, "SELECT 1").await.is_err() {
+                return Ok(());
+            }
+        }
+    };
+    tokio::select! {
+        () = hearing => Ok(()),
+        ended = staying => ended,
+    }
+}
+
+async fn ask(client: &Client, address: &Address, sql: &str) -> Result<(), Error> {
+    tokio::time::timeout(address.patience(), client.batch_execute(sql))
+        .await
+        .map_err(|_| Error::unreachable("the server does not answer"))?
+        .map_err(|error| Error::Unreachable(errors::text(&error)))
+}
+
+/// Hands over what arrives, until the connection ends.
+async fn hear<S, T>(mut connection: Connection<S, T>, board: &Board)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    let mut parts = Parts::default();
+    while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+        let AsyncMessage::Notification(heard) = message else { continue };
+        match parts.take(heard.process_id(), heard.payload()) {
+            Some(Taken::Whole(announcement)) => board.post([announcement]),
+            Some(Taken::Part) => {}
+            None => board.gap(),
+        }
+    }
+}
+
+/// The texts to notify of for one announcement. The server folds equal texts of a transaction into one, so
+/// each carries a number.
+pub(super) fn split(number: u64, topic: &str, text: &str) -> Vec<String> {
+    let whole = format!("{topic}\n{text}");
+    let mut chunks = Vec::new();
+    let mut rest = whole.as_str();
+    while !rest.is_empty() {
+        let (chunk, after) = rest.split_at(rest.floor_char_boundary(PART_BYTES));
+        chunks.push(chunk);
+        rest = after;
+    }
+    let last = chunks.len() - 1;
+    let part = |(index, chunk)| format!("{number}.{} {chunk}", last - index);
+    chunks.into_iter().enumerate().map(part).collect()
+}
+
+/// Joins what was split.
+#[derive(Debug, Default)]
+struct Parts {
+    /// Process and number of the announcement under way, and how many parts are still to come.
+    expected: Option<(i32, u64, usize)>,
+    joined: String,
+}
+
+enum Taken {
+    Whole(Announcement),
+    Part,
+}
+
+impl Parts {
+    /// `None` for something that does not belong here.
+    fn take(&mut self, process: i32, payload: &str) -> Option<Taken> {
+        let expected = self.expected.take();
+        let (numbers, chunk) = payload.split_once(' ')?;
+        let (number, left) = numbers.split_once('.')?;
+        let (number, left): (u64, usize) = (number.parse().ok()?, left.parse().ok()?);
+        match expected {
+            Some(expected) if expected != (process, number, left) => return None,
+            Some(_) => {}
+            None => self.joined.clear(),
+        }
+        self.joined.push_str(chunk);
+        if left > 0 {
+            self.expected = Some((process, number, left - 1));
+            return Some(Taken::Part);
+        }
+        let (topic, text) = self.joined.split_once('\n')?;
+        Some(Taken::Whole(Announcement { topic: topic.to_owned(), text: text.to_owned() }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joined(parts: &mut Parts, payloads: &[String]) -> Option<Announcement> {
+        let mut whole = None;
+        for payload in payloads {
+            assert!(payload.len() < 8000 && whole.is_none());
+            if let Taken::Whole(announcement) = parts.take(7, payload)? {
+                whole = Some(announcement);
+            }
+        }
+        whole
+    }
+
+    #[test]
+    fn what_is_split_is_joined_again() {
+        let mut parts = Parts::default();
+        for text in ["", "short", "a\nb", &"ü".repeat(10_000), &"x".repeat(PART_BYTES)] {
+            let announcement = joined(&mut parts, &split(3, "topic", text)).unwrap();
+            assert_eq!((announcement.topic.as_str(), announcement.text.as_str()), ("topic", text));
+        }
+    }
+
+    #[test]
+    fn a_missing_part_is_noticed_and_costs_nothing_else() {
+        let mut parts = Parts::default();
+        let mut payloads = split(3, "topic", &"x".repeat(30_000));
+        payloads.remove(1);
+        assert_eq!(joined(&mut parts, &payloads[..2]), None);
+        assert!(joined(&mut parts, &split(4, "topic", "next")).is_some());
+        assert!(parts.take(7, "of somebody else").is_none());
+    }
+}

@@ -1,0 +1,133 @@
+//! What nodes tell each other: written by features inside their transactions, heard by every node after the
+//! commit. The texts pass between nodes of one version or of the next, so names are only ever added.
+
+use db::Tx;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::error::{Error, Result};
+use crate::ids::{ConversationId, ProjectId, SessionId, UserId};
+
+pub(super) const TOPIC: &str = "realtime";
+
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Announcement {
+    /// To every socket of these users, the same for all.
+    Event {
+        project: ProjectId,
+        users: Vec<UserId>,
+        name: String,
+        payload: Box<RawValue>,
+    },
+    /// To every socket of each user, as that user sees it.
+    Events {
+        project: ProjectId,
+        name: String,
+        payloads: Vec<(UserId, Box<RawValue>)>,
+    },
+    /// To the sockets in the room, except the one it came from.
+    Typing {
+        project: ProjectId,
+        conversation: ConversationId,
+        user: UserId,
+        socket: String,
+        name: String,
+    },
+    /// The user's sockets are put out of the room.
+    LeaveRoom {
+        project: ProjectId,
+        conversation: ConversationId,
+        user: UserId,
+    },
+    SessionEnded {
+        project: ProjectId,
+        user: UserId,
+        session: SessionId,
+    },
+    /// Every session of the user but the one to spare.
+    SessionsEnded {
+        project: ProjectId,
+        user: UserId,
+        spare: Option<SessionId>,
+    },
+    Suspended {
+        project: ProjectId,
+        user: UserId,
+    },
+}
+
+/// Tells every node, after the commit.
+pub fn announce(tx: &Tx<'_>, announcement: &Announcement) -> Result<()> {
+    let text = serde_json::to_string(announcement).map_err(Error::internal)?;
+    Ok(tx.announce(TOPIC, &text)?)
+}
+
+/// An event for every socket of these users. Nothing is told to nobody.
+pub fn event(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    users: &[UserId],
+    name: &str,
+    payload: &impl Serialize,
+) -> Result<()> {
+    if users.is_empty() {
+        return Ok(());
+    }
+    let payload = serde_json::value::to_raw_value(payload).map_err(Error::internal)?;
+    let (users, name) = (users.to_vec(), name.to_owned());
+    announce(tx, &Announcement::Event { project, users, name, payload })
+}
+
+/// Puts the user's sockets out of the room; what was announced before still reaches them.
+pub fn leave_room(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    conversation: ConversationId,
+    user: UserId,
+) -> Result<()> {
+    announce(tx, &Announcement::LeaveRoom { project, conversation, user })
+}
+
+/// Closes the sockets of one session.
+pub fn end_session(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    user: UserId,
+    session: SessionId,
+) -> Result<()> {
+    announce(tx, &Announcement::SessionEnded { project, user, session })
+}
+
+/// Closes the sockets of every session of the user but the one to spare.
+pub fn end_other_sessions(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    user: UserId,
+    spare: Option<SessionId>,
+) -> Result<()> {
+    announce(tx, &Announcement::SessionsEnded { project, user, spare })
+}
+
+/// Closes every socket of the user, who is no more.
+pub fn end_user(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
+    end_other_sessions(tx, project, user, None)
+}
+
+/// Closes every socket of the user, who may come back and listen.
+pub fn suspend(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
+    announce(tx, &Announcement::Suspended { project, user })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payload_arrives_as_it_was_written() {
+        let text = r#"{"Event":{"project":"00000000-0000-4000-8000-000000000001","users":[],"name":"n","payload":{"b": 1, "a": 2}}}"#;
+        let announcement: Announcement = serde_json::from_str(text).unwrap();
+        let Announcement::Event { payload, .. } = &announcement else { panic!("{announcement:?}") };
+        assert_eq!(payload.get(), r#"{"b": 1, "a": 2}"#);
+        assert_eq!(serde_json::to_string(&announcement).unwrap(), text);
+    }
+}

@@ -1,0 +1,139 @@
+//! Long polling: a GET that waits for packets, a POST that brings some.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::StatusCode;
+use http_body_util::{BodyExt as _, Limited};
+use hyper::body::{Body as _, Incoming};
+
+use crate::app::App;
+use crate::http::reply::{self, Response, TEXT, with_body};
+use crate::realtime::client::{self, Flow};
+use crate::realtime::engine::{self, Refusal, SEPARATOR};
+use crate::realtime::outbox::Taken;
+use crate::realtime::registry::Ending;
+use crate::realtime::session::{Request, Session, Transport};
+use crate::realtime::socket::Text;
+
+/// While a WebSocket is tried, polls are answered soon, with nothing: the client waits for them.
+const PROBING: Duration = Duration::from_millis(100);
+
+/// The packets for the client, when there are some.
+pub(super) async fn get(app: &App, session: &Arc<Session>) -> Response {
+    let Some(_turn) = session.begin(Request::Get) else { return overlap(app, session) };
+    let gone = Gone { app, session: Some(session) };
+    let taken = match session.transport() {
+        Transport::Probing => {
+            let soon = tokio::time::timeout(PROBING, session.outbox.take());
+            soon.await.unwrap_or_else(|_| Taken::Packets(Vec::new()))
+        }
+        _ => session.outbox.take().await,
+    };
+    gone.not();
+    let body = match taken {
+        Taken::Packets(packets) if packets.is_empty() => engine::NOOP.to_owned(),
+        Taken::Packets(packets) => joined(&packets),
+        // The end comes with the next poll: a client that reads both at once acts upon the end first.
+        Taken::Last(packets) if !packets.is_empty() => joined(&packets),
+        Taken::Last(_) => {
+            app.realtime.end(session, Ending::Cut, app.clock.uptime());
+            engine::CLOSE.to_owned()
+        }
+        Taken::Cut => return Refusal::SessionUnknown.response(),
+    };
+    text(body)
+}
+
+/// A client that hangs up while it waits is gone; without this it would be found out by its silence.
+struct Gone<'a> {
+    app: &'a App,
+    session: Option<&'a Arc<Session>>,
+}
+
+impl Gone<'_> {
+    fn not(mut self) {
+        self.session = None;
+    }
+}
+
+impl Drop for Gone<'_> {
+    fn drop(&mut self) {
+        if let Some(session) = self.session
+            && session.transport() != Transport::WebSocket
+        {
+            self.app.realtime.end(session, Ending::Cut, self.app.clock.uptime());
+        }
+    }
+}
+
+/// Packets of the client.
+pub(super) async fn post(app: &App, session: &Arc<Session>, body: Incoming) -> Response {
+    let Some(_turn) = session.begin(Request::Post) else { return overlap(app, session) };
+    let refusal = match read(app, body).await {
+        Ok(text) => match receive_all(app, session, &text).await {
+            Flow::On => return self::text("ok".to_owned()),
+            Flow::Close => Refusal::BadRequest,
+        },
+        Err(refusal) => refusal,
+    };
+    app.realtime.end(session, Ending::Closed, app.clock.uptime());
+    refusal.response()
+}
+
+async fn read(app: &App, body: Incoming) -> Result<String, Refusal> {
+    let most = app.config.realtime.max_payload;
+    if body.size_hint().lower() > most as u64 {
+        return Err(Refusal::TooLarge);
+    }
+    let reading = tokio::time::timeout(app.config.body_timeout, Limited::new(body, most).collect());
+    let read = reading.await.map_err(|_| Refusal::BadRequest)?;
+    let bytes = read.map_err(|error| {
+        let too_large = error.is::<http_body_util::LengthLimitError>();
+        if too_large { Refusal::TooLarge } else { Refusal::BadRequest }
+    })?;
+    String::from_utf8(bytes.to_bytes().into()).map_err(|_| Refusal::BadRequest)
+}
+
+async fn receive_all(app: &App, session: &Arc<Session>, body: &str) -> Flow {
+    let most = app.config.realtime.max_packets;
+    if body.split(SEPARATOR).nth(most).is_some() {
+        return Flow::Close;
+    }
+    for packet in body.split(SEPARATOR) {
+        // A client that says goodbye is answered like any other, and so is its last poll.
+        if packet == engine::CLOSE {
+            let ending = if session.waits() { Ending::Closed } else { Ending::Cut };
+            app.realtime.end(session, ending, app.clock.uptime());
+            return Flow::On;
+        }
+        if client::receive(app, session, packet).await == Flow::Close {
+            return Flow::Close;
+        }
+    }
+    Flow::On
+}
+
+/// Two requests of one kind at once: somebody else uses the connection, or the client is broken.
+fn overlap(app: &App, session: &Arc<Session>) -> Response {
+    app.realtime.end(session, Ending::Closed, app.clock.uptime());
+    Refusal::BadRequest.response()
+}
+
+fn joined(packets: &[Text]) -> String {
+    let size = packets.iter().map(|packet| packet.len() + 1).sum();
+    let mut body = String::with_capacity(size);
+    for packet in packets {
+        if !body.is_empty() {
+            body.push(SEPARATOR);
+        }
+        body.push_str(packet);
+    }
+    body
+}
+
+pub(super) fn text(body: String) -> Response {
+    let mut response = with_body(StatusCode::OK, TEXT, body);
+    reply::set(&mut response, "cache-control", "no-store");
+    response
+}

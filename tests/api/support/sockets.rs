@@ -1,0 +1,204 @@
+//! The official client of the protocol, run by node; and the members of conversations, as tests say.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use townhall::app::App;
+use townhall::ids::{ConversationId, ProjectId, UserId};
+use townhall::realtime::membership::{Act, Answer, Question};
+use uuid::Uuid;
+
+use super::{TestApp, User};
+
+/// Whatever is waited for comes long before this.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+type Wires = Arc<Mutex<HashMap<String, UnboundedSender<Value>>>>;
+
+/// A process with any number of sockets; it ends with the test.
+pub struct Sockets {
+    node: Child,
+    stdin: Arc<Mutex<ChildStdin>>,
+    wires: Wires,
+    opened: u64,
+}
+
+impl Sockets {
+    pub async fn start() -> Sockets {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/realtime-client");
+        let installed = folder.join("node_modules/socket.io-client").exists();
+        assert!(installed, "the client is missing: scripts/test installs it");
+        let mut node = Command::new("node")
+            .arg(folder.join("driver.js"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let stdin = Arc::new(Mutex::new(node.stdin.take().unwrap()));
+        let stdout = BufReader::new(node.stdout.take().unwrap());
+        let wires = Wires::default();
+        let (ready, mut is_ready) = unbounded_channel();
+        wires.lock().unwrap().insert(String::new(), ready);
+        let told = wires.clone();
+        std::thread::spawn(move || {
+            for line in stdout.lines().map_while(Result::ok) {
+                let happened: Value = serde_json::from_str(&line).unwrap();
+                let id = happened["id"].as_str().unwrap();
+                if let Some(wire) = told.lock().unwrap().get(id) {
+                    let _ = wire.send(happened.clone());
+                }
+            }
+        });
+        tokio::time::timeout(PATIENCE, is_ready.recv()).await.unwrap();
+        Sockets { node, stdin, wires, opened: 0 }
+    }
+
+    /// A socket that is about to connect.
+    pub fn open(&mut self, app: &TestApp, transports: &[&str], with: Value) -> Socket {
+        self.opened += 1;
+        let id = self.opened.to_string();
+        let (wire, happenings) = unbounded_channel();
+        self.wires.lock().unwrap().insert(id.clone(), wire);
+        let mut command = json!({
+            "do": "open",
+            "id": id,
+            "url": format!("http://{}", app.address),
+            "transports": transports,
+        });
+        command.as_object_mut().unwrap().extend(with.as_object().unwrap().clone());
+        let socket = Socket { id, stdin: self.stdin.clone(), happenings };
+        socket.tell(command);
+        socket
+    }
+
+    /// A connected socket of a user of the first project.
+    pub async fn connect(&mut self, app: &TestApp, transport: &str, user: &User<'_>) -> Socket {
+        let with = json!({ "projectId": app.project.id, "token": user.access_token });
+        let mut socket = self.open(app, &[transport], with);
+        socket.connected().await;
+        socket
+    }
+}
+
+impl Drop for Sockets {
+    fn drop(&mut self) {
+        let _ = self.node.kill();
+        let _ = self.node.wait();
+    }
+}
+
+pub struct Socket {
+    id: String,
+    stdin: Arc<Mutex<ChildStdin>>,
+    happenings: UnboundedReceiver<Value>,
+}
+
+impl Socket {
+    fn tell(&self, command: Value) {
+        writeln!(self.stdin.lock().unwrap(), "{command}").unwrap();
+    }
+
+    /// What happens next to this socket.
+    pub async fn next(&mut self) -> Value {
+        let next = tokio::time::timeout(PATIENCE, self.happenings.recv()).await;
+        next.unwrap().unwrap()
+    }
+
+    #[track_caller]
+    fn must_be(happened: Value, kind: &str) -> Value {
+        assert_eq!(happened["kind"], kind, "{happened}");
+        happened
+    }
+
+    /// The next thing is that it connects; by which transport.
+    pub async fn connected(&mut self) -> String {
+        let happened = Self::must_be(self.next().await, "connect");
+        happened["transport"].as_str().unwrap().to_owned()
+    }
+
+    /// The next thing is that it is refused; with which words.
+    pub async fn refused(&mut self) -> String {
+        let happened = Self::must_be(self.next().await, "connect_error");
+        happened["message"].as_str().unwrap().to_owned()
+    }
+
+    /// The next thing is that it is closed; why.
+    pub async fn closed(&mut self) -> String {
+        let happened = Self::must_be(self.next().await, "disconnect");
+        happened["reason"].as_str().unwrap().to_owned()
+    }
+
+    /// The next thing is an event; its name and payload.
+    pub async fn event(&mut self) -> (String, Value) {
+        let happened = Self::must_be(self.next().await, "event");
+        (happened["name"].as_str().unwrap().to_owned(), happened["args"][0].clone())
+    }
+
+    pub fn emit(&self, name: &str, payload: Value) {
+        self.tell(json!({ "do": "emit", "id": self.id, "name": name, "args": [payload] }));
+    }
+
+    pub fn disconnect(&self) {
+        self.tell(json!({ "do": "disconnect", "id": self.id }));
+    }
+
+    /// Connects again, with another token perhaps.
+    pub fn connect(&self, token: Option<&str>) {
+        self.tell(json!({ "do": "connect", "id": self.id, "token": token }));
+    }
+}
+
+static MEMBERS: Mutex<Option<HashSet<(ConversationId, UserId)>>> = Mutex::new(None);
+static FROZEN: Mutex<Option<HashSet<ConversationId>>> = Mutex::new(None);
+
+/// A conversation with these members. Its id is like no other of this process: tests share the list.
+pub fn conversation(members: &[UserId]) -> ConversationId {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let number = NEXT.fetch_add(1, Ordering::SeqCst);
+    let id = ConversationId(Uuid::from_u128(0x4000_8000_0000_0000_0000 + u128::from(number)));
+    let mut all = MEMBERS.lock().unwrap();
+    all.get_or_insert_default().extend(members.iter().map(|user| (id, *user)));
+    id
+}
+
+/// The user is no member any more.
+pub fn remove_member(conversation: ConversationId, user: UserId) {
+    MEMBERS.lock().unwrap().get_or_insert_default().remove(&(conversation, user));
+}
+
+/// Nobody is to be seen typing there.
+pub fn freeze(conversation: ConversationId) {
+    FROZEN.lock().unwrap().get_or_insert_default().insert(conversation);
+}
+
+pub fn is_member(_: &App, question: Question) -> Answer<'_> {
+    let Question { user, conversation, act, .. } = question;
+    let is_member = MEMBERS.lock().unwrap().get_or_insert_default().contains(&(conversation, user));
+    let is_frozen = FROZEN.lock().unwrap().get_or_insert_default().contains(&conversation);
+    Box::pin(async move { Ok(is_member && !(act == Act::Type && is_frozen)) })
+}
+
+/// Raises an event, as a feature would.
+pub async fn raise(app: &TestApp, users: &[UserId], name: &str, payload: Value) {
+    raise_in(app, app.project.id, users, name, payload).await;
+}
+
+pub async fn raise_in(
+    app: &TestApp,
+    project: ProjectId,
+    users: &[UserId],
+    name: &str,
+    payload: Value,
+) {
+    let (users, name) = (users.to_vec(), name.to_owned());
+    let raised =
+        app.app.db.write(move |tx| townhall::realtime::event(tx, project, &users, &name, &payload));
+    raised.await.unwrap();
+}
