@@ -10,10 +10,9 @@ pub fn pairs(encoded: &str) -> Value {
     let mut pairs = Map::new();
     for pair in encoded.split('&').filter(|pair| !pair.is_empty()) {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let (Some(key), Some(value)) = (percent_decode(key, true), percent_decode(value, true))
-        else {
-            continue;
-        };
+        let Some(key) = percent_decode(key, true) else { continue };
+        // What cannot be decoded stays as it came: left out, a filter would be as if it had not been asked for.
+        let value = percent_decode(value, true).unwrap_or(Cow::Borrowed(value));
         pairs.entry(key.into_owned()).or_insert_with(|| Value::String(value.into_owned()));
     }
     Value::Object(pairs)
@@ -65,7 +64,7 @@ mod tests {
         assert_eq!(pairs["a"], "1");
         assert_eq!(pairs["b"], "x y!");
         assert_eq!(pairs["flag"], "");
-        assert!(pairs.get("c").is_none() && pairs.get("d").is_none());
+        assert_eq!((&pairs["c"], &pairs["d"]), (&"%zz".into(), &"%00".into()));
     }
 
     #[test]

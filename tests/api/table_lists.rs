@@ -98,9 +98,16 @@ async fn operators_compare_in_the_type_of_the_column(app: TestApp) {
     assert_eq!(met(&anybody, "j", "eq", json!("x")).await, [2]);
     assert_eq!(met(&anybody, "j", "ne", json!("x")).await, [1]);
     assert_eq!(met(&anybody, "j", "in", json!(["x", 1, true])).await, [2]);
+    insert(&anybody, "t", json!({ "no": 4, "j": 1.50 })).await;
+    assert_eq!(met(&anybody, "j", "eq", json!(1.5)).await, [4]);
+    let broken = anybody.get("/db/t?filters=[%zz]").await;
+    broken.refused(400, "database/invalid-query");
     assert_eq!(met(&anybody, "n", "gt", json!("9.4999999999999999999999")).await, [1, 2]);
-    assert_eq!(met(&anybody, "id", "ne", json!(LOW)).await, [1, 2, 3]);
-    assert_eq!(met(&anybody, "createdAt", "lte", json!("2026-08-01T12:00:00Z")).await, [1, 2, 3]);
+    assert_eq!(met(&anybody, "id", "ne", json!(LOW)).await, [1, 2, 3, 4]);
+    assert_eq!(
+        met(&anybody, "createdAt", "lte", json!("2026-08-01T12:00:00Z")).await,
+        [1, 2, 3, 4]
+    );
 }
 
 async fn texts_are_searched_for_parts_and_patterns(app: TestApp) {
@@ -111,13 +118,15 @@ async fn texts_are_searched_for_parts_and_patterns(app: TestApp) {
         insert(&key, "t", json!({ "no": no, "t": text })).await;
     }
     insert(&key, "t", json!({ "no": 7 })).await;
+    insert(&key, "t", json!({ "no": 8, "t": "ΟΔΟΣΑ" })).await;
     for (operator, value, expected) in [
         ("contains", "wool", vec![0, 1]),
         ("contains", "100%", vec![0]),
         ("contains", "a_", vec![3]),
         ("contains", "\\", vec![4]),
         ("contains", "wärme", vec![2]),
-        ("contains", "", vec![0, 1, 2, 3, 4, 5, 6]),
+        ("contains", "ΟΔΟΣ", vec![8]),
+        ("contains", "", vec![0, 1, 2, 3, 4, 5, 6, 8]),
         ("like", "100%", vec![0, 1]),
         ("like", "100\\%%", vec![0]),
         ("like", "%wool", vec![1]),
@@ -369,6 +378,10 @@ async fn a_dear_filter_is_stopped(app: TestApp) {
     {
         let query = filters(json!([clause("a", operator, json!(value))]));
         app.anonymous().get(&format!("/db/t?{query}")).await.refused(503, "server/busy");
+        let some = values(&key, "t", "limit=100", "id").await;
+        let named = json!({ "rowIds": some, "filters": [clause("a", operator, json!(value))] });
+        let refused = key.send(http::Method::DELETE, "/db/t", Some(named)).await;
+        refused.refused(503, "server/busy");
         let body = json!({ "filters": [clause("a", operator, json!(value))] });
         let refused = key.send(http::Method::DELETE, "/db/t", Some(body)).await;
         refused.refused(503, "server/busy");

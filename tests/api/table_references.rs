@@ -13,6 +13,7 @@ on_both_engines![
     rows_go_with_what_they_refer_to,
     references_are_let_go,
     a_table_may_refer_to_itself,
+    long_chains_go_together,
     a_table_that_is_referred_to_is_not_dropped,
     a_table_is_dropped_from_under_its_references,
     a_reference_is_added_to_rows_that_are_there,
@@ -131,6 +132,29 @@ async fn a_table_may_refer_to_itself(app: TestApp) {
     assert_eq!(deleted["deletedCount"], 2);
     insert(&key, "tree", json!({ "name": "again" })).await;
     key.delete("/db/tables/tree").await.expect(200);
+}
+
+async fn long_chains_go_together(app: TestApp) {
+    let key = app.service();
+    let body = json!({ "tableName": "chain", "columns": [
+        reference("parentId", "chain", "cascade"),
+        { "columnName": "no", "dataType": "integer", "nullable": true },
+    ] });
+    key.post("/db/tables", body.clone()).await.expect(201);
+    for round in 0..2 {
+        let root = insert(&key, "chain", json!({ "no": 0 })).await;
+        let mut last = root["id"].clone();
+        for no in 1..1200 {
+            last = insert(&key, "chain", json!({ "no": no, "parentId": last })).await["id"].clone();
+        }
+        if round == 0 {
+            let path = format!("/db/chain/{}", root["id"].as_str().unwrap());
+            key.delete(&path).await.expect(200);
+            assert_eq!(values(&key, "chain", "", "id").await, Vec::<Value>::new());
+        }
+    }
+    key.delete("/db/tables/chain").await.expect(200);
+    key.post("/db/tables", body).await.expect(201);
 }
 
 async fn a_table_that_is_referred_to_is_not_dropped(app: TestApp) {

@@ -100,6 +100,7 @@ async fn what_a_table_may_be(app: TestApp) {
         json!({ "tableName": "t", "columns": [column("a", "text); DROP")] }),
         json!({ "tableName": "t", "columns": [{ "columnName": "a", "dataType": "text" }] }),
         json!({ "tableName": "t", "columns": [column(&"c".repeat(64), "text")] }),
+        json!({ "$serde_json::private::RawValue": "{\"tableName\":\"t\"}" }),
         json!({ "tableName": "t", "timestamps": false, "paranoid": true }),
         json!({ "tableName": "t", "access": "nobody" }),
         json!({ "tableName": "t", "columns": [
@@ -176,6 +177,7 @@ async fn defaults_are_literals_of_their_type(app: TestApp) {
         ("boolean", json!("1")),
         ("date", json!("2024-02-30")),
         ("json", json!("{")),
+        ("text", json!("x".repeat(4097))),
     ] {
         let body = json!({ "tableName": "d", "columns": [defaulted("a", data_type, default)] });
         key.post("/db/tables", body).await.refused(400, "database/invalid-default-value");
@@ -187,6 +189,9 @@ async fn defaults_are_literals_of_their_type(app: TestApp) {
         defaulted("n", "decimal", json!("1.50")),
         defaulted("b", "boolean", json!("TRUE")),
         defaulted("d", "date", json!("2024-02-29")),
+        defaulted("zero", "date", json!("0000-02-29")),
+        defaulted("zeroth", "timestamp", json!("0000-02-29")),
+        defaulted("xmin", "text", json!("'".repeat(4000))),
         defaulted("s", "timestamp", json!("2024-02-29T12:00:00+02:00")),
         defaulted("u", "uuid", json!("0F8FAD5B-D9CB-469F-A165-70867728950E")),
         defaulted("j", "json", json!("{\"b\":1,\"a\":[null]}")),
@@ -208,11 +213,11 @@ async fn defaults_are_literals_of_their_type(app: TestApp) {
     // The same defaults for rows that were there before the columns.
     create(&key, "late", &[("x", "text")], json!({})).await;
     let before = insert(&key, "late", json!({ "x": "x" })).await;
-    for one in &columns[..9] {
+    for one in &columns[..12] {
         key.post("/db/tables/late/columns", one.clone()).await.expect(201);
     }
     let after = row(&key, "late", &before).await;
-    for name in ["t", "i", "f", "n", "b", "d", "s", "u", "j"] {
+    for name in ["t", "i", "f", "n", "b", "d", "zero", "zeroth", "xmin", "s", "u", "j"] {
         assert_eq!(after[name], made[name], "{name}");
     }
     assert_eq!(after["updatedAt"], before["updatedAt"]);
@@ -401,6 +406,10 @@ async fn a_column_may_come_back_with_another_type(app: TestApp) {
         ("json", json!([1]), json!({})),
         ("boolean", json!(true), json!(false)),
         ("timestamp", json!("2024-01-01T00:00:00.000Z"), json!("2025-01-01T00:00:00.000Z")),
+        ("date", json!("2024-07-01"), json!("1970-01-05")),
+        ("timestamp", json!("1970-01-02T00:00:00.000Z"), json!("2025-01-01T00:00:00.000Z")),
+        ("json", json!({ "b": 1, "a": 2 }), json!("x")),
+        ("text", json!("{\"b\":1,  \"a\":2}"), json!("y")),
         ("uuid", json!("0f8fad5b-d9cb-469f-a165-70867728950e"), Value::Null),
     ] {
         key.delete("/db/tables/t/columns/a").await.expect(200);
@@ -416,7 +425,7 @@ async fn a_column_may_come_back_with_another_type(app: TestApp) {
             );
         }
     }
-    assert_eq!(key.get("/db/t?sortBy=a").await.expect(200)["pagination"]["totalItems"], 84);
+    assert_eq!(key.get("/db/t?sortBy=a").await.expect(200)["pagination"]["totalItems"], 132);
 }
 
 async fn tables_of_two_projects_are_two(app: TestApp) {

@@ -128,7 +128,7 @@ fn bare_filter(fixture: &Fixture, db: &Db) -> Vec<Bare> {
                 let test = Test::Compare("=", kind.clone().into());
                 let mut conditions = dialect.conditions(&asked, &[Filter { column, test }], false);
                 let order = dialect.order(&asked, None, None);
-                let text = dialect.page(&asked, &mut conditions, &order, (LIMIT, 0));
+                let text = dialect.page(&asked, &mut conditions, &order, (LIMIT, 0), true);
                 let query = Query::<Vec<Value<'static>>>::built("bench::page", text);
                 Ok::<_, Error>(c.all(&query, conditions.args())?)
             });

@@ -35,6 +35,8 @@ pub enum Error {
     NewerSchema { found: u32, known: u32 },
     /// The text of an applied migration is not the one that was applied.
     ChangedMigration { version: u32 },
+    /// More than an engine can hold or follow: columns of a table, rows that depend on each other.
+    Limit { statement: &'static str, message: String },
     /// The statement names a table or column that is not there: dropped, perhaps, since it was looked up.
     Missing { statement: &'static str, message: String },
     /// Anything else an engine refused.
@@ -82,7 +84,9 @@ impl fmt::Display for Error {
             Error::ChangedMigration { version } => {
                 write!(f, "migration {version} is not the one that was applied")
             }
-            Error::Missing { statement, message } | Error::Statement { statement, message } => {
+            Error::Limit { statement, message }
+            | Error::Missing { statement, message }
+            | Error::Statement { statement, message } => {
                 write!(f, "{statement}: {message}")
             }
         }

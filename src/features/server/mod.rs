@@ -16,7 +16,7 @@ use aws_lc_rs::constant_time::verify_slices_are_equal;
 
 use crate::auth::caller::OptionalViewer;
 use crate::auth::credential::bearer;
-use crate::error::{Fault, Result};
+use crate::error::{Error, Fault, Result};
 use crate::features::tables::{self, catalogue};
 use crate::http::input::Invalid;
 use crate::http::openapi;
@@ -149,7 +149,11 @@ async fn project_openapi_document(call: Call<OptionalViewer>, (): ()) -> Result<
     if tables.is_empty() {
         return Ok(Document(DOCUMENT_TEXT.clone()));
     }
-    let mut document = DOCUMENT.clone();
-    tables::openapi::describe(&mut document, &tables, call.caller);
-    Ok(Document(document.to_string().into()))
+    // A hundred tables take a while to describe.
+    let described = tokio::task::spawn_blocking(move || {
+        let mut document = DOCUMENT.clone();
+        tables::openapi::describe(&mut document, &tables, call.caller);
+        Bytes::from(document.to_string())
+    });
+    described.await.map(Document).map_err(Error::internal)
 }

@@ -15,7 +15,7 @@ use crate::features::tables::model::{InColumn, InTable, MANAGED, Table};
 use crate::features::tables::sql::{Dialect, ddl};
 use crate::features::tables::{
     COLUMN_CONFLICT, COLUMN_LIMIT_REACHED, COLUMN_NOT_FOUND, FOREIGN_KEY_VIOLATION,
-    RESERVED_COLUMN, TABLE_NOT_FOUND, catalogue,
+    RESERVED_COLUMN, TABLE_NOT_FOUND, catalogue, work,
 };
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
@@ -34,8 +34,12 @@ pub(super) async fn add_column(
     let column = body.check()?;
     let added = column.name.clone();
     let (project, dialect) = (call.project.id, Dialect(call.app.db.engine()));
-    let work = move |tx: &Tx<'_>| add(tx, project, &table_name.0, column.clone(), dialect);
-    call.app.db.write(work).await.map_err(|error: Error| {
+    let change = move |tx: &Tx<'_>| add(tx, project, &table_name.0, column.clone(), dialect);
+    call.app.db.write(change).await.map_err(|error: Error| {
+        // Columns that were dropped count for one of the engines.
+        if work::is_over_limit(&error) {
+            return COLUMN_LIMIT_REACHED.into();
+        }
         error.on_foreign_key(FOREIGN_KEY_VIOLATION.with("column", added.as_str()))
     })?;
     Ok(Created(Added { added }))
@@ -48,7 +52,7 @@ fn add(
     column: ColumnDefinition,
     dialect: Dialect,
 ) -> Result<()> {
-    let table = held(tx, project, name)?;
+    let table = held(tx, project, name, dialect)?;
     let find = |referred: &str| Ok(catalogue::find(tx, project, referred)?.map(|table| table.id));
     let column = column.into_column(next_position(&table), find)?;
     let needs_default = !column.nullable && column.default_value.is_none();
@@ -81,7 +85,7 @@ pub(super) async fn drop_column(
     let dropped = column_name.0.clone();
     let (project, dialect) = (call.project.id, Dialect(call.app.db.engine()));
     let work = move |tx: &Tx<'_>| -> Result<()> {
-        let table = held(tx, project, &table_name.0)?;
+        let table = held(tx, project, &table_name.0, dialect)?;
         let column = table.own_column(&column_name.0).ok_or(COLUMN_NOT_FOUND)?;
         catalogue::delete_column(tx, &table, column)?;
         ddl::run(tx, dialect.drop_column(&table, column))
@@ -91,8 +95,10 @@ pub(super) async fn drop_column(
 }
 
 /// The table, for whoever changes it.
-fn held(tx: &Tx<'_>, project: ProjectId, name: &str) -> Result<Table> {
+fn held(tx: &Tx<'_>, project: ProjectId, name: &str, dialect: Dialect) -> Result<Table> {
     tx.within(PATIENCE);
     catalogue::hold(tx, project)?;
-    catalogue::find(tx, project, name)?.ok_or_else(|| TABLE_NOT_FOUND.into())
+    let table = catalogue::find(tx, project, name)?.ok_or(TABLE_NOT_FOUND)?;
+    work::hold_alone(tx, dialect, project, name)?;
+    Ok(table)
 }

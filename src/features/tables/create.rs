@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::features::tables::definition::{CreateTable, TableDefinition};
 use crate::features::tables::model::Table;
 use crate::features::tables::sql::{Dialect, ddl};
-use crate::features::tables::{TABLE_ALREADY_EXISTS, TABLE_LIMIT_REACHED, catalogue};
+use crate::features::tables::{TABLE_ALREADY_EXISTS, TABLE_LIMIT_REACHED, catalogue, work};
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::Created;
@@ -66,6 +66,7 @@ fn create(
     if catalogue::count(tx, project)? >= MOST_TABLES {
         return Err(TABLE_LIMIT_REACHED.into());
     }
+    work::hold_alone(tx, dialect, project, &name)?;
     let table = Table::new(project, id, name, (timestamps, paranoid, access), columns);
     catalogue::insert(tx, &table, now)?;
     ddl::run(tx, dialect.create(&table))

@@ -17,6 +17,8 @@ use crate::ids::TableId;
 
 /// Columns of its own that a table may have.
 pub const MOST_COLUMNS: usize = 100;
+/// Bytes of a default. It comes with every new row, and one engine keeps it with the column.
+const LONGEST_DEFAULT: usize = 4096;
 /// With `custom_` before it a name must fit 63 characters.
 const LONGEST_NAME: usize = 56;
 
@@ -211,7 +213,8 @@ impl ColumnDefinition {
     }
 
     fn literal(&self, text: &str) -> bool {
-        values::literal(self.data_type, text).is_some()
+        let value = values::literal(self.data_type, text).filter(|_| text.len() <= LONGEST_DEFAULT);
+        value.is_some_and(|value| values::text(self.data_type, &value).len() <= LONGEST_DEFAULT)
     }
 
     /// The text `null` of a JSON column is no default.

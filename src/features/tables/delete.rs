@@ -98,7 +98,11 @@ pub(super) async fn delete_rows(
             false => named.clone(),
         };
         let (clauses, found) = (clauses.clone(), ids.len());
+        let limit = call.app.config.table_query_deadline;
         let delete = move |tx: &Tx<'_>, desk: &Desk| {
+            if !clauses.is_empty() {
+                tx.within(limit);
+            }
             let filters = filters::fit(&desk.table, &clauses, INVALID_BODY)?;
             let deleted = delete(tx, desk, &ids, &filters, force, now)?;
             Ok((deleted, desk.table.paranoid && !force))

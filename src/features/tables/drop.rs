@@ -1,6 +1,6 @@
 //! Drop Table.
 
-use db::{Command, Tx, args};
+use db::{Command, Engine, Tx, args};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::features::tables::create::PATIENCE;
 use crate::features::tables::model::{InTable, OnDelete, Reference};
 use crate::features::tables::sql::{Dialect, ddl};
-use crate::features::tables::{FOREIGN_KEY_VIOLATION, TABLE_NOT_FOUND, catalogue};
+use crate::features::tables::{FOREIGN_KEY_VIOLATION, TABLE_NOT_FOUND, catalogue, work};
 use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::Json;
@@ -41,6 +41,10 @@ fn drop_now(tx: &Tx<'_>, project: ProjectId, name: &str, dialect: Dialect) -> Re
     if referrers.iter().any(|(_, column)| column.references.as_ref().is_some_and(restricts)) {
         return Err(FOREIGN_KEY_VIOLATION.because("another table refers to this one"));
     }
+    work::hold_alone(tx, dialect, project, name)?;
+    for (referrer, _) in &referrers {
+        work::hold_alone(tx, dialect, project, &referrer.name)?;
+    }
     if !referrers.is_empty() {
         let text = format!("DELETE FROM {}", dialect.table(project, name));
         tx.execute(&Command::built("tables::drop::rows", text), args![])?;
@@ -48,6 +52,15 @@ fn drop_now(tx: &Tx<'_>, project: ProjectId, name: &str, dialect: Dialect) -> Re
     for (referrer, column) in &referrers {
         ddl::run(tx, dialect.unlink(referrer, column))?;
         catalogue::unlink(tx, referrer, column)?;
+    }
+    // The embedded engine would follow its own rows down to a depth that it refuses.
+    let own = table.own_columns().filter(|column| {
+        column.references.as_ref().is_some_and(|reference| reference.table == table.id)
+    });
+    if dialect.0 == Engine::Sqlite {
+        for column in own {
+            ddl::run(tx, dialect.drop_column(&table, column))?;
+        }
     }
     catalogue::delete(tx, &table)?;
     ddl::run(tx, dialect.drop(&table))

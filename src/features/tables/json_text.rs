@@ -7,10 +7,13 @@ use serde_json::value::RawValue;
 
 use crate::features::tables::decimal;
 
-/// The value in its one spelling. None if it holds what cannot be kept: half of a surrogate pair, or a
-/// number of more digits than decimals may have.
+/// Bytes of a value: short numbers may stand for long ones.
+const LONGEST: usize = 4 * 1024 * 1024;
+
+/// The value in its one spelling. None if it holds what cannot be kept: half of a surrogate pair, a
+/// number of more digits than decimals may have, or more than fits.
 pub fn canonical(value: &RawValue) -> Option<String> {
-    let mut reader = Reader { text: value.get(), at: 0 };
+    let mut reader = Reader { text: value.get(), at: 0, written: 0 };
     let mut out = String::with_capacity(value.get().len());
     reader.value(&mut out)?;
     Some(out)
@@ -20,6 +23,8 @@ pub fn canonical(value: &RawValue) -> Option<String> {
 struct Reader<'a> {
     text: &'a str,
     at: usize,
+    /// Bytes so far; those of nested values count at each level.
+    written: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -31,6 +36,16 @@ impl<'a> Reader<'a> {
     }
 
     fn value(&mut self, out: &mut String) -> Option<()> {
+        if self.written > LONGEST {
+            return None;
+        }
+        let before = out.len();
+        self.any_value(out)?;
+        self.written += out.len() - before;
+        Some(())
+    }
+
+    fn any_value(&mut self, out: &mut String) -> Option<()> {
         match self.peek()? {
             b'{' => self.object(out),
             b'[' => self.array(out),
@@ -43,7 +58,13 @@ impl<'a> Reader<'a> {
                 Some(())
             }
             _ => {
-                out.push_str(&decimal::plain(self.word())?);
+                let number = decimal::plain(self.word())?;
+                // `1.50` and `1.5` are one number.
+                let short = match number.contains('.') {
+                    true => number.trim_end_matches('0').trim_end_matches('.'),
+                    false => &number,
+                };
+                out.push_str(short);
                 Some(())
             }
         }
@@ -133,7 +154,7 @@ mod tests {
         for (text, expected) in [
             (r#" {"bb":1,"a":[1,2 , {}],"a":[ ]} "#, r#"{"a": [], "bb": 1}"#),
             (r#"{"b":{"y":null,"x":true}}"#, r#"{"b": {"x": true, "y": null}}"#),
-            ("[1.50,1e2,-0,12345678901234567890123]", "[1.50, 100, 0, 12345678901234567890123]"),
+            ("[1.50,1e2,-0.0,12345678901234567890123]", "[1.5, 100, 0, 12345678901234567890123]"),
             (r#""a\u00e9\n\"\/\\ ]}""#, "\"aé\\n\\\"/\\\\ ]}\""),
             ("{}", "{}"),
             ("false", "false"),
@@ -145,6 +166,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_kept_is_refused() {
+        let long = format!("[{}1]", "1e999,".repeat(10_000));
+        assert_eq!(spelt(&long), None);
         for text in [r#""\ud800""#, r#"{"\udc00":1}"#, "[1e2000]"] {
             assert_eq!(spelt(text), None, "{text}");
         }

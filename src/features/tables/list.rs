@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use crate::auth::caller::OptionalViewer;
 use crate::error::Result;
 use crate::features::tables::filters::{self, Clause};
-use crate::features::tables::model::InTable;
+use crate::features::tables::model::{ID, InTable};
 use crate::features::tables::rows::Row;
 use crate::features::tables::sql::conditions::Way;
 use crate::features::tables::work::{Desk, Pace, reading};
@@ -25,7 +25,7 @@ use crate::http::reply::Json;
 const DEFAULT_LIMIT: u32 = 50;
 const MOST_ROWS: u32 = 200;
 /// Bytes of a page that are held in memory.
-const LARGEST_PAGE: usize = 32 * 1024 * 1024;
+const LARGEST_PAGE: usize = 8 * 1024 * 1024;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -158,17 +158,18 @@ fn list(c: &Conn<'_>, desk: &Desk, asked: &Asked) -> Result<(Vec<Row>, i64)> {
         return Ok((Vec::new(), total));
     }
     let order = dialect.order(table, sort_by, asked.way);
-    let text = dialect.page(table, &mut conditions, &order, (limit, offset));
+    let is_sorted = sort_by.is_none_or(|column| column.has_index() || column.name == ID);
+    let text = dialect.page(table, &mut conditions, &order, (limit, offset), is_sorted);
     let query = Query::<Vec<Value<'static>>>::built("tables::list::page", text);
     let (shown, mut rows, mut size) = (Arc::new(table.clone()), Vec::new(), 0);
     c.each(&query, conditions.args(), |cells| {
         size += Row::size(&cells);
         if size <= LARGEST_PAGE {
-            rows.push(Row { table: Arc::clone(&shown), cells });
+            rows.push(Row::read(&shown, cells));
         }
     })?;
     if size > LARGEST_PAGE {
         return Err(INVALID_QUERY.because("limit: that many of these rows are too much for a page"));
     }
-    Ok((rows, total))
+    Ok((rows.into_iter().collect::<Result<_>>()?, total))
 }

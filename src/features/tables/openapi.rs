@@ -7,16 +7,20 @@ use crate::auth::caller::OptionalViewer;
 use crate::features::tables::model::{Column, DataType, Table};
 use crate::features::tables::work;
 use crate::http::version::Version;
+use crate::ids::TableId;
 
 /// Adds the tables whose rows the viewer may see.
 pub fn describe(document: &mut Value, tables: &[Table], viewer: OptionalViewer) {
-    for table in tables.iter().filter(|table| work::admit(table.access, viewer).is_ok()) {
+    let shown: Vec<&Table> =
+        tables.iter().filter(|table| work::admit(table.access, viewer).is_ok()).collect();
+    let is_shown = |id| shown.iter().any(|table| table.id == id);
+    for table in &shown {
         let (row, new, changes) =
             (component(table, "Row"), component(table, "New"), component(table, "Changes"));
         let schemas = &mut document["components"]["schemas"];
-        schemas[row.as_str()] = row_schema(table);
-        schemas[new.as_str()] = written_schema(table, true);
-        schemas[changes.as_str()] = written_schema(table, false);
+        schemas[row.as_str()] = row_schema(table, &is_shown);
+        schemas[new.as_str()] = written_schema(table, true, &is_shown);
+        schemas[changes.as_str()] = written_schema(table, false, &is_shown);
         for version in Version::ALL.into_iter().filter(|version| *version >= Version::V7) {
             let generic = format!("/{}/{{projectId}}/db/{{tableName}}", version.segment());
             for ending in ["", "/bulk", "/{rowId}", "/{rowId}/restore"] {
@@ -94,29 +98,29 @@ fn many(key: &str, row: Value) -> Value {
 }
 
 /// Every column is always there.
-fn row_schema(table: &Table) -> Value {
+fn row_schema(table: &Table, is_shown: &dyn Fn(TableId) -> bool) -> Value {
     let names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
     let properties: Map<String, Value> = table
         .columns
         .iter()
-        .map(|column| (column.name.clone(), column_schema(column, false)))
+        .map(|column| (column.name.clone(), column_schema(column, false, is_shown)))
         .collect();
     json!({ "type": "object", "required": names, "properties": properties, "additionalProperties": false })
 }
 
 /// What may be written: of a new row what has no default must be.
-fn written_schema(table: &Table, is_new: bool) -> Value {
+fn written_schema(table: &Table, is_new: bool, is_shown: &dyn Fn(TableId) -> bool) -> Value {
     let needed = |column: &&Column| is_new && !column.nullable && column.default_value.is_none();
     let required: Vec<&str> =
         table.own_columns().filter(needed).map(|column| column.name.as_str()).collect();
     let properties: Map<String, Value> = table
         .own_columns()
-        .map(|column| (column.name.clone(), column_schema(column, true)))
+        .map(|column| (column.name.clone(), column_schema(column, true, is_shown)))
         .collect();
     json!({ "type": "object", "minProperties": 1, "required": required, "properties": properties })
 }
 
-fn column_schema(column: &Column, is_written: bool) -> Value {
+fn column_schema(column: &Column, is_written: bool, is_shown: &dyn Fn(TableId) -> bool) -> Value {
     let (kinds, format): (&[&str], Option<&str>) = match column.data_type {
         DataType::Text => (&["string"], None),
         DataType::Integer => (&["integer"], Some("int64")),
@@ -138,7 +142,7 @@ fn column_schema(column: &Column, is_written: bool) -> Value {
     if let Some(format) = format {
         schema["format"] = format.into();
     }
-    if let Some(reference) = &column.references {
+    if let Some(reference) = column.references.as_ref().filter(|one| is_shown(one.table)) {
         schema["description"] = format!("The id of a row of {}.", reference.name).into();
     }
     schema

@@ -1,6 +1,7 @@
 //! Rows on their way in and out: the keys of a body against the columns of the table, and a stored row
 //! as JSON with its keys in order.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -22,9 +23,17 @@ use crate::features::tables::{
 };
 use crate::time::Timestamp;
 
-/// The keys and values of a body as they came: at least one, values to the letter.
+/// Bytes of a row, so that a page of them fits into memory.
+pub const LARGEST: usize = 4 * 1024 * 1024;
+
+/// The keys and values of a body as they came: at least one, values to the letter. Of two equal keys the
+/// last one counts.
 #[derive(Debug)]
-pub struct Record(Vec<(String, Box<RawValue>)>);
+pub struct Record {
+    said: HashMap<String, Box<RawValue>>,
+    /// The first that is the server's own.
+    managed: Option<&'static str>,
+}
 
 impl<'de> Deserialize<'de> for Record {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -37,14 +46,16 @@ impl<'de> Deserialize<'de> for Record {
             }
 
             fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Record, M::Error> {
-                let mut pairs = Vec::new();
-                while let Some(pair) = map.next_entry()? {
-                    pairs.push(pair);
+                let mut record = Record { said: HashMap::new(), managed: None };
+                while let Some((name, value)) = map.next_entry::<String, _>()? {
+                    let managed = || MANAGED.into_iter().find(|managed| *managed == name);
+                    record.managed = record.managed.or_else(managed);
+                    record.said.insert(name, value);
                 }
-                if pairs.is_empty() {
+                if record.said.is_empty() {
                     return Err(M::Error::custom("a row needs at least one column"));
                 }
-                Ok(Record(pairs))
+                Ok(record)
             }
         }
         deserializer.deserialize_map(Keys)
@@ -64,13 +75,10 @@ impl JsonSchema for Record {
 impl Record {
     /// The columns it names, each with what it says of it last. Names that are no column are dropped.
     pub fn writable<'a>(&'a self, table: &'a Table) -> Result<Vec<(&'a Column, &'a RawValue)>> {
-        if let Some((name, _)) = self.0.iter().find(|(name, _)| MANAGED.contains(&name.as_str())) {
-            return Err(MANAGED_COLUMN.with("column", name.as_str()));
+        if let Some(name) = self.managed {
+            return Err(MANAGED_COLUMN.with("column", name));
         }
-        let said = |column: &Column| {
-            let last = self.0.iter().rev().find(|(name, _)| *name == column.name);
-            last.map(|(_, value)| &**value)
-        };
+        let said = |column: &Column| self.said.get(&column.name).map(|value| &**value);
         let named: Vec<_> =
             table.own_columns().filter_map(|column| Some((column, said(column)?))).collect();
         if named.is_empty() { Err(NO_WRITABLE_COLUMNS.into()) } else { Ok(named) }
@@ -118,7 +126,17 @@ pub fn new_row(
             },
         },
     });
-    filled.collect()
+    let cells = filled.collect::<Result<Vec<_>>>()?;
+    check_size(&cells)?;
+    Ok(cells)
+}
+
+/// Refuses a row that is too large to be shown with others.
+pub fn check_size(cells: &[Value<'static>]) -> Result<()> {
+    if Row::size(cells) > LARGEST {
+        return Err(INVALID_BODY.because(format!("a row has at most {LARGEST} bytes")));
+    }
+    Ok(())
 }
 
 /// Refuses a value that refers to no row, and says in which column. The row that is referred to stays
@@ -156,6 +174,21 @@ pub struct Row {
 }
 
 impl Row {
+    /// A row as it was read. What does not fit the columns is of a table that has just changed.
+    pub fn read(table: &Arc<Table>, cells: Vec<Value<'static>>) -> Result<Row> {
+        let fits = |(column, cell): (&Column, &Value<'static>)| fits(column.data_type, cell);
+        if table.columns.len() == cells.len() && table.columns.iter().zip(&cells).all(fits) {
+            return Ok(Row { table: Arc::clone(table), cells });
+        }
+        Err(db::Error::Row {
+            statement: "tables::rows",
+            column: table.name.clone(),
+            expected: "the columns of the catalogue",
+            found: "others".to_owned(),
+        }
+        .into())
+    }
+
     /// Roughly how many bytes it takes.
     pub fn size(cells: &[Value<'static>]) -> usize {
         let size = |cell: &Value<'static>| match cell {
@@ -163,6 +196,22 @@ impl Row {
             _ => 32,
         };
         cells.iter().map(size).sum()
+    }
+}
+
+fn fits(data_type: DataType, cell: &Value<'static>) -> bool {
+    match (data_type, cell) {
+        (_, Value::Null) => true,
+        (DataType::Json, Value::Text(text) | Value::Json(text)) => {
+            serde_json::from_str::<&RawValue>(text).is_ok()
+        }
+        (DataType::Text | DataType::Decimal, Value::Text(_)) => true,
+        (DataType::Integer | DataType::Date | DataType::Timestamp, Value::Int(_)) => true,
+        (DataType::Boolean, Value::Int(_) | Value::Bool(_)) => true,
+        (DataType::Float, Value::Real(_)) => true,
+        (DataType::Uuid, Value::Uuid(_)) => true,
+        (DataType::Uuid, Value::Blob(bytes)) => bytes.len() == 16,
+        _ => false,
     }
 }
 

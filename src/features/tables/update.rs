@@ -7,7 +7,7 @@ use db::{Command, Tx, Value};
 use crate::auth::caller::OptionalViewer;
 use crate::error::Result;
 use crate::features::tables::model::{Column, InRow};
-use crate::features::tables::rows::{OneRow, Record, Row, check_references, value};
+use crate::features::tables::rows::{OneRow, Record, Row, check_references, check_size, value};
 use crate::features::tables::work::{Desk, writing};
 use crate::features::tables::{ROW_NOT_FOUND, fetch};
 use crate::http::input::{Path, Verbatim};
@@ -50,5 +50,6 @@ fn update(tx: &Tx<'_>, desk: &Desk, id: RowId, record: &Record, now: Timestamp) 
     }
     let command = Command::<Vec<Value<'static>>>::built("tables::update::row", text);
     let cells = tx.opt(&command, &args)?.ok_or(ROW_NOT_FOUND)?;
-    Ok(Row { table: Arc::new(desk.table.clone()), cells })
+    check_size(&cells)?;
+    Row::read(&Arc::new(desk.table.clone()), cells)
 }

@@ -113,9 +113,16 @@ fn whole(number: &str) -> Option<i64> {
 
 /// A stored value as text, for the one place where a value can travel in no other way.
 pub fn text(data_type: DataType, value: &Value<'_>) -> String {
+    // The year 0 of ISO 8601 is the one before year 1.
+    let dated = |text: String| match text.strip_prefix("0000") {
+        Some(rest) => format!("0001{rest} BC"),
+        None => text,
+    };
     match (data_type, value) {
-        (DataType::Date, Value::Int(days)) => date(*days),
-        (DataType::Timestamp, Value::Int(millis)) => Timestamp::from_millis(*millis).to_string(),
+        (DataType::Date, Value::Int(days)) => dated(date(*days)),
+        (DataType::Timestamp, Value::Int(millis)) => {
+            dated(Timestamp::from_millis(*millis).to_string())
+        }
         (_, Value::Text(text) | Value::Json(text)) => text.to_string(),
         (_, Value::Int(number)) => number.to_string(),
         (_, Value::Real(number)) => number.to_string(),

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use db::{Command, Conn, Tx, args};
+use aws_lc_rs::digest::{SHA256, digest};
+use db::{Conn, Engine, Query, Tx, args};
 
 use crate::auth::caller::OptionalViewer;
 use crate::error::{Error, Result};
@@ -14,7 +15,7 @@ use crate::http::operation::Call;
 use crate::ids::ProjectId;
 
 /// How often a table may change under one request.
-const ATTEMPTS: usize = 5;
+const ATTEMPTS: usize = 3;
 
 /// What the rows of a table are worked on with.
 #[derive(Debug)]
@@ -83,20 +84,38 @@ where
             work(tx, &Desk { table, dialect, is_careful })
         });
         match written.await {
-            Err(error) if attempts < ATTEMPTS && is_foreign_key(&error) => is_careful = true,
+            Err(error) if !is_careful && is_foreign_key(&error) => is_careful = true,
             Err(error) if attempts < ATTEMPTS && is_outdated(&error) => {}
-            result => return result.map_err(|error| error.on_foreign_key(FOREIGN_KEY_VIOLATION)),
+            result => return result.map_err(refused),
         }
     }
 }
 
-/// Keeps others from changing the table until the transaction ends.
+/// Keeps others from changing the table until the transaction ends. The embedded engine has one writer,
+/// and needs nothing.
 fn hold(tx: &Tx<'_>, dialect: Dialect, project: ProjectId, name: &Name) -> Result<()> {
-    let Some(text) = dialect.hold(&dialect.table(project, &name.0)) else { return Ok(()) };
-    match tx.execute(&Command::built("tables::work::hold", text), args![]) {
-        Err(db::Error::Missing { .. }) => Err(TABLE_NOT_FOUND.into()),
-        held => Ok(held.map(drop)?),
+    lock(tx, dialect, project, &name.0, "SELECT 1 FROM pg_advisory_xact_lock_shared($1)")
+}
+
+/// Keeps everybody from the rows of a table, for whoever changes it.
+pub fn hold_alone(tx: &Tx<'_>, dialect: Dialect, project: ProjectId, name: &str) -> Result<()> {
+    lock(tx, dialect, project, name, "SELECT 1 FROM pg_advisory_xact_lock($1)")
+}
+
+fn lock(
+    tx: &Tx<'_>,
+    dialect: Dialect,
+    project: ProjectId,
+    name: &str,
+    text: &'static str,
+) -> Result<()> {
+    if dialect.0 == Engine::Postgres {
+        let digest = digest(&SHA256, format!("table {project} {name}").as_bytes());
+        let bytes = digest.as_ref().first_chunk().copied().unwrap_or_default();
+        let key = i64::from_be_bytes(bytes);
+        tx.one(&Query::<i64>::built("tables::work::hold", text), args![key])?;
     }
+    Ok(())
 }
 
 fn open(c: &Conn<'_>, project: ProjectId, name: &Name, viewer: OptionalViewer) -> Result<Table> {
@@ -115,6 +134,20 @@ pub fn admit(access: RowAccess, viewer: OptionalViewer) -> Result<()> {
         (_, OptionalViewer::Anonymous) => Err(Error::NoCredential),
         (RowAccess::Key, OptionalViewer::User(_)) => Err(ELEVATED_AUTH_REQUIRED.into()),
     }
+}
+
+/// What the database does not allow.
+fn refused(error: Error) -> Error {
+    match cause(&error) {
+        Some(db::Error::Limit { .. }) => {
+            FOREIGN_KEY_VIOLATION.because("too many rows depend on each other")
+        }
+        _ => error.on_foreign_key(FOREIGN_KEY_VIOLATION),
+    }
+}
+
+pub fn is_over_limit(error: &Error) -> bool {
+    matches!(cause(error), Some(db::Error::Limit { .. }))
 }
 
 fn is_outdated(error: &Error) -> bool {

@@ -41,6 +41,9 @@ fn refused(statement: &'static str, refusal: &DbError) -> Failed {
         "42P01" | "42703" | "3F000" => {
             Error::Missing { statement, message: refusal.message().to_owned() }.into()
         }
+        _ if code.starts_with("54") => {
+            Error::Limit { statement, message: refusal.message().to_owned() }.into()
+        }
         "57014" => Error::Deadline { statement }.into(),
         "53100" => Error::Full.into(),
         "25P02" => Error::Aborted.into(),

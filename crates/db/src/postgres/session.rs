@@ -16,6 +16,7 @@ use tokio_postgres::{Client, Statement};
 use crate::conn::{Failed, Failure, Link, Sink};
 use crate::job::Job;
 use crate::sqlite::expect_arguments;
+use crate::statement::MOST_CACHED_ARGUMENTS;
 use crate::statement::Text;
 use crate::{Columns, Engine, Error, Tx, Value, Watch, stats};
 
@@ -191,6 +192,7 @@ impl Session {
         args: &[Value<'_>],
         sink: Sink<'_>,
     ) -> Result<u64, Failed> {
+        self.tell_limit()?;
         let statement = self.prepared_as(text.name, sql, Some(text))?;
         self.wait_for(text.name, &statement, args, sink)
     }
@@ -204,7 +206,6 @@ impl Session {
     ) -> Result<u64, Failed> {
         let Prepared { statement, is_new } = prepared;
         expect_arguments(name, statement.params().len(), args.len())?;
-        self.tell_limit()?;
         let pending = self.pending.take();
         let mut settled = Ok(());
         let result = self.wait(async {
@@ -293,6 +294,7 @@ impl Session {
     }
 
     fn send(&self, name: &'static str, sql: &str, args: Vec<Value<'static>>) -> Result<(), Failed> {
+        self.tell_limit()?;
         let prepared = self.prepared_as(name, sql, None)?;
         if self.begin.get() {
             return self.wait_for(name, &prepared, &args, &mut |_| Ok(())).map(drop);
@@ -361,7 +363,10 @@ impl Session {
             let names = columns.iter().map(|column| column.name());
             text.check(Engine::Postgres, columns.len(), names)?;
         }
-        self.cache.borrow_mut().put(sql, statement.clone());
+        // A long list of arguments is one of very many: it would only push out what is used again.
+        if statement.params().len() <= MOST_CACHED_ARGUMENTS {
+            self.cache.borrow_mut().put(sql, statement.clone());
+        }
         Ok(Prepared { statement, is_new: true })
     }
 

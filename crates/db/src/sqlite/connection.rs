@@ -15,7 +15,7 @@ use rusqlite::types::{ToSql, ToSqlOutput, Value as Owned, ValueRef};
 
 use crate::conn::{Failed, Sink};
 use crate::row::Source;
-use crate::statement::Text;
+use crate::statement::{MOST_CACHED_ARGUMENTS, Text};
 use crate::{ColumnRef, Columns, Engine, Error, Options, Value, Watch, stats};
 
 use super::{errors, functions};
@@ -133,7 +133,15 @@ impl Connection {
             watch(text.name, sql);
         }
         let failed = |error| errors::failed(&self.raw, text.name, error);
-        let mut statement = self.raw.prepare_cached(sql).map_err(failed)?;
+        let (mut kept, mut single);
+        // A long list of arguments is one of very many: it would only push out what is used again.
+        let statement: &mut rusqlite::Statement<'_> = if args.len() <= MOST_CACHED_ARGUMENTS {
+            kept = self.raw.prepare_cached(sql).map_err(failed)?;
+            &mut kept
+        } else {
+            single = self.raw.prepare(sql).map_err(failed)?;
+            &mut single
+        };
         text.check(Engine::Sqlite, statement.column_count(), statement.column_names())?;
         expect_arguments(text.name, statement.parameter_count(), args.len())?;
         for (index, value) in args.iter().enumerate() {

@@ -7,6 +7,8 @@ use rusqlite::{Connection, ErrorCode};
 use crate::Error;
 use crate::conn::{Failed, Failure};
 
+use super::functions;
+
 pub(super) fn failed(
     connection: &Connection,
     statement: &'static str,
@@ -36,6 +38,13 @@ pub(super) fn failed(
         }
         ErrorCode::Unknown if message.is_some_and(is_missing) => {
             Error::Missing { statement, message: error.to_string() }
+        }
+        ErrorCode::TooBig => Error::Limit { statement, message: error.to_string() },
+        ErrorCode::Unknown if message.is_some_and(|text| text.starts_with("too many levels")) => {
+            Error::Limit { statement, message: error.to_string() }
+        }
+        ErrorCode::Unknown if message == Some(functions::OUT_OF_TIME) => {
+            Error::Deadline { statement }
         }
         _ => Error::statement(statement, &error),
     };

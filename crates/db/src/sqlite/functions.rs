@@ -12,6 +12,8 @@ use serde_json::{Number, Value};
 use super::connection::Timer;
 use super::{decimal, like};
 
+/// What a function says when the time of its statement is over.
+pub(super) const OUT_OF_TIME: &str = "out of time";
 /// Radius of a sphere with the volume of the Earth, in metres.
 const EARTH: f64 = 6_371_008.8;
 
@@ -34,12 +36,12 @@ pub(super) fn add(connection: &Connection, timer: &Timer) -> Result<()> {
     let watch = Watch { timer: timer.clone(), interrupt };
     let watched = watch.clone();
     connection.create_scalar_function("text_contains", 2, flags, move |context| {
-        watched.look();
+        watched.look()?;
         text_contains(context)
     })?;
     connection.create_scalar_function("text_like", 2, flags, move |context| {
-        watch.look();
-        text_like(context)
+        watch.look()?;
+        text_like(context, &watch)
     })
 }
 
@@ -52,26 +54,35 @@ struct Watch {
 }
 
 impl Watch {
-    fn look(&self) {
+    fn look(&self) -> Result<()> {
         if self.timer.is_over() {
             self.interrupt.interrupt();
+            return Err(Error::UserFunctionError(OUT_OF_TIME.into()));
         }
+        Ok(())
     }
 }
 
 /// Whether a text holds another, in either case. Null holds nothing.
 fn text_contains(context: &Context<'_>) -> Result<Option<bool>> {
     let part = context.get_or_create_aux(1, |value| {
-        value.as_str().map(|part| memmem::Finder::new(&part.to_lowercase()).into_owned())
+        value.as_str().map(|part| memmem::Finder::new(&folded(part)).into_owned())
     })?;
     let text = context.get_raw(0).as_str_or_null()?;
-    Ok(text.map(|text| part.find(text.to_lowercase().as_bytes()).is_some()))
+    Ok(text.map(|text| part.find(folded(text).as_bytes()).is_some()))
+}
+
+/// Lower case, and one sigma: which of the two it is depends on what follows.
+fn folded(text: &str) -> String {
+    let lower = text.to_lowercase();
+    if lower.contains('ς') { lower.replace('ς', "σ") } else { lower }
 }
 
 /// `LIKE` as PostgreSQL has it: `%` and `_` are wild, `\` takes that away, and case counts.
-fn text_like(context: &Context<'_>) -> Result<Option<bool>> {
+fn text_like(context: &Context<'_>, watch: &Watch) -> Result<Option<bool>> {
     let pattern = context.get_or_create_aux(1, |value| value.as_str().map(like::parts))?;
-    Ok(context.get_raw(0).as_str_or_null()?.map(|text| like::matches(text, &pattern)))
+    let text = context.get_raw(0).as_str_or_null()?;
+    text.map(|text| like::matches(text, &pattern, || watch.look())).transpose()
 }
 
 /// Whether the first document holds the second, as PostgreSQL's `@>` has it.

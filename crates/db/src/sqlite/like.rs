@@ -24,36 +24,49 @@ pub(super) fn parts(pattern: &str) -> Vec<Part> {
     parts
 }
 
-pub(super) fn matches(text: &str, parts: &[Part]) -> bool {
+/// Steps between two looks at the time.
+const STEPS: u32 = 10_000;
+
+/// `look` is asked now and then, and may end it.
+pub(super) fn matches<E>(
+    text: &str,
+    parts: &[Part],
+    look: impl Fn() -> Result<(), E>,
+) -> Result<bool, E> {
+    let mut steps = 0_u32;
     let mut rest = text.chars();
     let mut at = 0;
     // The last `%`, and the text from which it has been tried.
     let mut last: Option<(usize, std::str::Chars<'_>)> = None;
     loop {
+        steps += 1;
+        if steps % STEPS == 0 {
+            look()?;
+        }
         match parts.get(at) {
             Some(Part::Many) => {
                 last = Some((at, rest.clone()));
                 at += 1;
                 if at == parts.len() {
-                    return true;
+                    return Ok(true);
                 }
                 continue;
             }
             Some(part) => match rest.next() {
-                None => return false,
+                None => return Ok(false),
                 Some(found) if *part == Part::One || *part == Part::This(found) => {
                     at += 1;
                     continue;
                 }
                 Some(_) => {}
             },
-            None if rest.as_str().is_empty() => return true,
+            None if rest.as_str().is_empty() => return Ok(true),
             None => {}
         }
         // It does not fit here: the last `%` takes one character more.
-        let Some((many, from)) = &mut last else { return false };
+        let Some((many, from)) = &mut last else { return Ok(false) };
         if from.next().is_none() {
-            return false;
+            return Ok(false);
         }
         at = *many + 1;
         rest = from.clone();
@@ -66,7 +79,8 @@ mod tests {
 
     #[test]
     fn wildcards_escapes_and_case() {
-        let like = |text: &str, pattern: &str| matches(text, &parts(pattern));
+        let like =
+            |text: &str, pattern: &str| matches(text, &parts(pattern), || Ok::<_, ()>(())).unwrap();
         for (text, pattern) in [
             ("", ""),
             ("", "%"),
@@ -96,5 +110,8 @@ mod tests {
             assert!(!like(text, pattern), "{text} {pattern}");
         }
         assert!(!like(&"a".repeat(20_000), &format!("{}b", "%a".repeat(120))));
+        let stopped =
+            matches(&"a".repeat(20_000), &parts(&format!("%{}b", "a".repeat(200))), || Err(()));
+        assert_eq!(stopped, Err(()));
     }
 }

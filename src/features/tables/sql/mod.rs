@@ -10,6 +10,9 @@ use db::Engine;
 use crate::features::tables::model::{Column, DataType, Table};
 use crate::ids::ProjectId;
 
+/// Names that PostgreSQL keeps for itself in every table.
+const SYSTEM_COLUMNS: [&str; 6] = ["cmax", "cmin", "ctid", "tableoid", "xmax", "xmin"];
+
 /// How the engine of this server writes things.
 #[derive(Debug, Clone, Copy)]
 pub struct Dialect(pub Engine);
@@ -18,10 +21,12 @@ impl Dialect {
     /// `custom_` and the project's name for it, in the schema of the project. The embedded engine has no
     /// schemas, so there the two are one name; its names may be of any length.
     pub fn table(self, project: ProjectId, name: &str) -> String {
-        let (schema, table) = (schema(project), format!("custom_{}", self.spelt(name)));
+        let schema = schema(project);
         match self.0 {
-            Engine::Postgres => format!("{}.{}", quoted(&schema), quoted(&table)),
-            Engine::Sqlite => quoted(&format!("{schema}.{table}")),
+            Engine::Postgres => {
+                format!("{}.{}", quoted(&schema), quoted(&format!("custom_{name}")))
+            }
+            Engine::Sqlite => quoted(&format!("{schema}.custom_{}", self.spelt(name))),
         }
     }
 
@@ -32,6 +37,7 @@ impl Dialect {
     /// The embedded engine takes names that differ only in case for one: `createdAt` is `created^at`.
     fn spelt(self, name: &str) -> String {
         match self.0 {
+            Engine::Postgres if SYSTEM_COLUMNS.contains(&name) => format!("^{name}"),
             Engine::Postgres => name.to_owned(),
             Engine::Sqlite => {
                 let mut spelt = String::with_capacity(name.len() + 4);
@@ -48,11 +54,23 @@ impl Dialect {
 
     /// The place of an argument for this column.
     fn argument(self, column: &Column, number: usize) -> String {
-        match (self.0, column.data_type) {
-            // The wire knows decimals in a form of its own; as text they keep every digit.
-            (Engine::Postgres, DataType::Decimal) => format!("${number}::text::numeric"),
-            _ => format!("${number}"),
+        if self.0 == Engine::Sqlite {
+            return format!("${number}");
         }
+        // Named, so that a column that comes back with another type is another statement.
+        let cast = match column.data_type {
+            DataType::Text => "text",
+            DataType::Integer => "bigint",
+            DataType::Float => "float8",
+            // The wire knows decimals in a form of its own; as text they keep every digit.
+            DataType::Decimal => "text::numeric",
+            DataType::Boolean => "boolean",
+            DataType::Date => "date",
+            DataType::Timestamp => "timestamptz",
+            DataType::Uuid => "uuid",
+            DataType::Json => "jsonb",
+        };
+        format!("${number}::{cast}")
     }
 
     /// The column as rows are read.

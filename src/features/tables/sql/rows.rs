@@ -1,19 +1,12 @@
 //! The statements over the rows of one table.
 
-use db::{Engine, Value};
+use db::Value;
 
 use super::Dialect;
 use super::conditions::Conditions;
 use crate::features::tables::model::{Column, DELETED_AT, ID, Table, UPDATED_AT};
 
 impl Dialect {
-    /// Keeps the table as it is until the transaction ends. The embedded engine has one writer, and
-    /// needs nothing.
-    pub fn hold(self, table: &str) -> Option<String> {
-        let lock = format!("LOCK TABLE {table} IN ROW EXCLUSIVE MODE");
-        (self.0 == Engine::Postgres).then_some(lock)
-    }
-
     /// One row, an argument for each column of the table.
     pub fn insert(self, table: &Table) -> String {
         let columns = table.columns.iter();
@@ -88,13 +81,22 @@ impl Dialect {
         conditions: &mut Conditions,
         order: &str,
         (limit, offset): (i64, i64),
+        is_sorted: bool,
     ) -> String {
         let (columns, name) = (self.all_shown(table), self.table(table.project, &table.name));
         let met = conditions.text();
         let (limit, offset) = (conditions.bind(limit), conditions.bind(offset));
+        if is_sorted {
+            return format!(
+                "SELECT {columns} FROM {name} listed WHERE {met}
+                 ORDER BY {order} LIMIT {limit} OFFSET {offset}"
+            );
+        }
+        // Sorted without what is not sorted by: whole rows may be too much for that.
+        let id = self.column(ID);
         format!(
-            "SELECT {columns} FROM {name} listed WHERE {met}
-             ORDER BY {order} LIMIT {limit} OFFSET {offset}"
+            "SELECT {columns} FROM {name} listed WHERE {id} IN (SELECT {id} FROM {name} listed
+                WHERE {met} ORDER BY {order} LIMIT {limit} OFFSET {offset}) ORDER BY {order}"
         )
     }
 
