@@ -46,7 +46,7 @@ async fn receive_message(app: &App, session: &Arc<Session>, message: &str) -> Fl
             connect::refuse(session, namespace, "Invalid namespace")
         }
         Some(socket::Packet::Disconnect) => {
-            app.realtime.depart(session, app.clock.uptime());
+            app.realtime.directory().depart(session, app.clock.uptime());
             Flow::On
         }
         Some(socket::Packet::Event { name, payload }) => {
@@ -82,7 +82,7 @@ async fn event(
     match name {
         "join:conversation" => enter(app, session, &identity, room).await,
         "leave:conversation" => {
-            app.realtime.leave(session, room);
+            app.realtime.directory().leave(session, room);
             Ok(())
         }
         "typing:start" | "typing:stop" => relay(app, session, identity, name, room).await,
