@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::features::projects::Bundle;
 use crate::features::users::suspensions;
 use crate::ids::{ConversationId, ProjectId, UserId};
-use crate::realtime::announcement::{Announcement, announce};
+use crate::realtime::announcement::{Announcement, announce_now};
 use crate::realtime::engine::{self, Packet};
 use crate::realtime::membership::{Act, Question};
 use crate::realtime::session::{Identity, Session};
@@ -130,7 +130,7 @@ async fn relay(
     }
     let (socket, name) = (identity.socket, name.to_owned());
     let typing = Announcement::Typing { project, conversation, user, socket, name };
-    app.db.write(move |tx| announce(tx, &typing)).await
+    announce_now(&app.db, &typing).await
 }
 
 async fn is_suspended(app: &App, project: ProjectId, user: UserId) -> Result<bool> {

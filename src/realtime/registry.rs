@@ -37,6 +37,7 @@ pub(super) enum Ending {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Figures {
     pub connections: usize,
+    pub polls: usize,
     pub sockets: usize,
     pub delivered: u64,
     pub slow: u64,
@@ -212,6 +213,7 @@ impl Realtime {
         let directory = self.directory();
         Figures {
             connections: directory.sessions.len(),
+            polls: directory.sessions.values().filter(|session| session.waits()).count(),
             sockets: directory.sockets(),
             delivered: self.delivered.load(Relaxed),
             slow: self.slow.load(Relaxed),

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::json;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
 
 use crate::support::raw_socket::{Poller, RawSocket, connect, request};
 use crate::support::sockets::raise;
@@ -145,11 +147,12 @@ async fn a_client_that_hangs_up_is_gone(app: TestApp) {
     drop(socket);
     app.until(|app| app.app.realtime.figures().sockets == 0).await;
     let poller = Poller::connect(&app, &user.access_token).await;
-    {
-        let mut poll = Box::pin(poller.get());
-        let sent = tokio::time::timeout(Duration::from_millis(200), &mut poll).await;
-        assert!(sent.is_err(), "nothing is there to poll");
-    }
+    let mut poll = TcpStream::connect(app.address).await.unwrap();
+    let address = format!("/socket.io/?EIO=4&transport=polling&sid={}", poller.sid);
+    let head = format!("GET {address} HTTP/1.1\r\nHost: x\r\n\r\n");
+    poll.write_all(head.as_bytes()).await.unwrap();
+    app.until(|app| app.app.realtime.figures().polls == 1).await;
+    drop(poll);
     app.until(|app| app.app.realtime.figures().sockets == 0).await;
 }
 
