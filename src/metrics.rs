@@ -130,7 +130,7 @@ fn histogram(out: &mut String, name: &str, label: &str, latency: &Latency) {
 }
 
 fn sockets(out: &mut String, figures: Figures) {
-    let Figures { connections, sockets, delivered, slow } = figures;
+    let Figures { connections, polls, sockets, delivered, slow } = figures;
     for (name, kind, help, value) in [
         (
             "connections",
@@ -138,6 +138,7 @@ fn sockets(out: &mut String, figures: Figures) {
             "Realtime connections, by polling or WebSocket.",
             connections as u64,
         ),
+        ("polls", "gauge", "Polls that wait for something to tell.", polls as u64),
         ("sockets", "gauge", "Realtime connections of a known user.", sockets as u64),
         ("events_delivered_total", "counter", "Events handed to a socket.", delivered),
         ("sockets_dropped_total", "counter", "Sockets closed because they read too slowly.", slow),

@@ -1,7 +1,7 @@
 //! What nodes tell each other: written by features inside their transactions, heard by every node after the
 //! commit. The texts pass between nodes of one version or of the next, so names are only ever added.
 
-use db::Tx;
+use db::{Db, Tx};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -60,6 +60,12 @@ pub enum Announcement {
 pub fn announce(tx: &Tx<'_>, announcement: &Announcement) -> Result<()> {
     let text = serde_json::to_string(announcement).map_err(Error::internal)?;
     Ok(tx.announce(TOPIC, &text)?)
+}
+
+/// Tells every node of what is written nowhere.
+pub(super) async fn announce_now(db: &Db, announcement: &Announcement) -> Result<()> {
+    let text = serde_json::to_string(announcement).map_err(Error::internal)?;
+    Ok(db.announce(TOPIC, &text).await?)
 }
 
 /// An event for every socket of these users. Nothing is told to nobody.

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::features::projects::Bundle;
 use crate::features::users::suspensions;
 use crate::ids::{ConversationId, ProjectId, UserId};
-use crate::realtime::announcement::{Announcement, announce};
+use crate::realtime::announcement::{Announcement, announce_now};
 use crate::realtime::engine::{self, Packet};
 use crate::realtime::membership::{Act, Question};
 use crate::realtime::session::{Identity, Session};
@@ -46,7 +46,7 @@ async fn receive_message(app: &App, session: &Arc<Session>, message: &str) -> Fl
             connect::refuse(session, namespace, "Invalid namespace")
         }
         Some(socket::Packet::Disconnect) => {
-            app.realtime.depart(session, app.clock.uptime());
+            app.realtime.directory().depart(session, app.clock.uptime());
             Flow::On
         }
         Some(socket::Packet::Event { name, payload }) => {
@@ -82,7 +82,7 @@ async fn event(
     match name {
         "join:conversation" => enter(app, session, &identity, room).await,
         "leave:conversation" => {
-            app.realtime.leave(session, room);
+            app.realtime.directory().leave(session, room);
             Ok(())
         }
         "typing:start" | "typing:stop" => relay(app, session, identity, name, room).await,
@@ -130,7 +130,7 @@ async fn relay(
     }
     let (socket, name) = (identity.socket, name.to_owned());
     let typing = Announcement::Typing { project, conversation, user, socket, name };
-    app.db.write(move |tx| announce(tx, &typing)).await
+    announce_now(&app.db, &typing).await
 }
 
 async fn is_suspended(app: &App, project: ProjectId, user: UserId) -> Result<bool> {

@@ -23,6 +23,9 @@ pub(super) async fn connect(app: &App, session: &Arc<Session>, token: Option<Str
     if session.state().stage.identity().is_some() {
         return Flow::On;
     }
+    if !session.may_try_token() {
+        return Flow::Close;
+    }
     let Some(token) = token else { return refuse(session, "/", "Unauthorized") };
     let identity = match identify(app, session, &token).await {
         Ok(Some(identity)) => identity,
@@ -32,18 +35,19 @@ pub(super) async fn connect(app: &App, session: &Arc<Session>, token: Option<Str
     if tokio::time::timeout(PATIENCE, app.realtime.hearing()).await.is_err() {
         return refuse(session, "/", "Unavailable");
     }
-    if !app.realtime.arrive(session, identity.clone(), &app.config.realtime) {
+    let most = app.config.realtime.sockets_per_user;
+    if !app.realtime.directory().arrive(session, identity.clone(), most) {
         return refuse(session, "/", "Too many connections");
     }
     let refusal = match is_alive(app, identity).await {
         Ok(true) => {
-            app.realtime.admit(session);
+            app.realtime.directory().admit(session);
             return Flow::On;
         }
         Ok(false) => "Forbidden",
         Err(_) => "Unavailable",
     };
-    app.realtime.depart(session, app.clock.uptime());
+    app.realtime.directory().depart(session, app.clock.uptime());
     refuse(session, "/", refusal)
 }
 

@@ -2,6 +2,7 @@
 //! a poll waits, and would count as a request under way all the time.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use http::header::ORIGIN;
 use http::{HeaderMap, Method, Request};
@@ -60,7 +61,7 @@ async fn answer(
     let query = pairs(query);
     let project = text(&query, "projectId").and_then(|id| id.parse().ok());
     let session = match text(&query, "sid") {
-        Some(sid) => Some(app.realtime.find(sid).ok_or(Refusal::SessionUnknown)?),
+        Some(sid) => Some(find(app, sid)?),
         None => None,
     };
     // A connection stays with the project that it was opened for.
@@ -103,6 +104,10 @@ async fn answer(
     }
 }
 
+fn find(app: &App, sid: &str) -> Result<Arc<Session>, Refusal> {
+    app.realtime.directory().sessions.get(sid).cloned().ok_or(Refusal::SessionUnknown)
+}
+
 /// A new connection. What it is told first is the secret that it is named by from then on.
 fn open(
     app: &App,
@@ -121,7 +126,7 @@ fn open(
     let (network, limits) = (client::bucket(address), &app.config.realtime);
     let now = app.clock.uptime();
     let session = Session::new(secret(app), project, network, transport, limits, now);
-    let session = app.realtime.open(session, limits).ok_or(Refusal::Full)?;
+    let session = app.realtime.directory().open(session, limits).ok_or(Refusal::Full)?;
     let hello = engine::open(&session.sid, limits, handshake.is_none());
     match handshake {
         None => Ok(polling::text(hello)),
@@ -133,7 +138,7 @@ fn open(
     }
 }
 
-fn upgrade(app: &App, session: std::sync::Arc<Session>, request: &mut Request<Incoming>) {
+fn upgrade(app: &App, session: Arc<Session>, request: &mut Request<Incoming>) {
     let place = request.extensions_mut().remove::<Place>();
     let upgrade = hyper::upgrade::on(request);
     tokio::spawn(websocket::serve(app.clone(), session, upgrade, place));

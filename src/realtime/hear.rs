@@ -5,6 +5,7 @@ use tokio::time::MissedTickBehavior;
 use crate::app::App;
 use crate::realtime::announcement::{Announcement, TOPIC};
 use crate::realtime::registry::Ending;
+use crate::realtime::session::Identity;
 use crate::realtime::{socket, sweep};
 
 /// Hears until the server stops, then ends every connection.
@@ -12,8 +13,8 @@ pub(crate) async fn hear(app: App) {
     let mut announcements = match app.db.announcements() {
         Ok(announcements) => announcements,
         Err(error) => {
-            tracing::error!(%error, "announcements cannot be heard: sockets stay closed");
-            return;
+            tracing::error!(%error, "announcements cannot be heard: there will be no sockets");
+            return app.realtime.shut(app.clock.uptime());
         }
     };
     let mut ticks = tokio::time::interval(app.config.realtime.sweep);
@@ -74,8 +75,7 @@ fn apply(app: &App, announcement: Announcement) {
             realtime.put_out(project, conversation, user);
         }
         Announcement::SessionEnded { project, user, session } => {
-            let is_that =
-                |identity: &crate::realtime::session::Identity| identity.session == session;
+            let is_that = |identity: &Identity| identity.session == session;
             realtime.end_user((project, user), Ending::Dismissed, now, is_that);
         }
         Announcement::SessionsEnded { project, user, spare } => {

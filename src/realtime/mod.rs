@@ -7,6 +7,7 @@
 mod announcement;
 mod client;
 mod connect;
+mod directory;
 mod engine;
 mod gate;
 mod hear;

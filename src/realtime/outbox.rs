@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
@@ -16,7 +17,7 @@ pub(super) struct Outbox {
     most_bytes: usize,
     state: Mutex<State>,
     changed: Notify,
-    cut: Notify,
+    ended: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -53,8 +54,8 @@ pub(super) struct Full;
 
 impl Outbox {
     pub(super) fn new(most: usize, most_bytes: usize) -> Self {
-        let (state, changed, cut) = (Mutex::default(), Notify::new(), Notify::new());
-        Outbox { most, most_bytes, state, changed, cut }
+        let (state, changed, ended) = (Mutex::default(), Notify::new(), Notify::new());
+        Outbox { most, most_bytes, state, changed, ended }
     }
 
     pub(super) fn push(&self, packet: Text) -> Result<(), Full> {
@@ -83,6 +84,7 @@ impl Outbox {
         }
         drop(state);
         self.changed.notify_one();
+        self.ended.notify_one();
     }
 
     /// Ends at once; what is queued is dropped.
@@ -92,7 +94,7 @@ impl Outbox {
         state.packets.clear();
         drop(state);
         self.changed.notify_one();
-        self.cut.notify_one();
+        self.ended.notify_one();
     }
 
     /// Makes whoever waits return with nothing.
@@ -111,10 +113,15 @@ impl Outbox {
         }
     }
 
-    /// Completes once it was cut.
-    pub(super) async fn until_cut(&self) {
-        while self.lock().end != End::Cut {
-            self.cut.notified().await;
+    /// Completes when what is being sent is to be given up: at once when cut, else some time after the end.
+    pub(super) async fn overdue(&self, grace: Duration) {
+        loop {
+            let end = self.lock().end;
+            match end {
+                End::Open => self.ended.notified().await,
+                End::Finishing => return tokio::time::sleep(grace).await,
+                End::Cut => return,
+            }
         }
     }
 
@@ -184,6 +191,13 @@ mod tests {
         outbox.push(text("x")).unwrap();
         outbox.cut();
         assert_eq!(outbox.take().await, Taken::Cut);
-        outbox.until_cut().await;
+        outbox.overdue(Duration::MAX).await;
+    }
+
+    #[tokio::test]
+    async fn what_is_sent_last_is_given_some_time_and_no_more() {
+        let outbox = Outbox::new(9, 9);
+        let overdue = outbox.overdue(Duration::from_millis(1));
+        tokio::join!(overdue, async { outbox.finish(None) });
     }
 }

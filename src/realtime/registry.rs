@@ -1,9 +1,5 @@
-//! Every connection of this node: found by its secret, by its user, and by the rooms it is in. Whatever ends
-//! a connection ends it here, so that nobody is left in one of the three.
+//! The sockets of this node: who is let in, who gets what, and how they end.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,32 +7,19 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use crate::ids::{ConversationId, ProjectId, UserId};
-use crate::realtime::limits::Limits;
-use crate::realtime::session::{Identity, Session, Stage};
+use crate::realtime::directory::Directory;
+use crate::realtime::session::{Identity, Session};
 use crate::realtime::socket::{self, Text};
 
-/// The sockets of this node.
 #[derive(Debug, Default)]
 pub struct Realtime {
     directory: Mutex<Directory>,
-    /// Whether announcements are heard; without them nobody is let in.
+    /// Whether announcements are heard; before that nobody is let in.
     hearing: watch::Sender<bool>,
     /// WebSockets that are open.
     wires: watch::Sender<usize>,
     delivered: AtomicU64,
     slow: AtomicU64,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Directory {
-    pub(super) sessions: HashMap<String, Arc<Session>>,
-    users: HashMap<(ProjectId, UserId), Vec<Arc<Session>>>,
-    rooms: HashMap<(ProjectId, ConversationId), Vec<Arc<Session>>>,
-    /// Connections of each network that have not said whose they are.
-    strangers: HashMap<u128, usize>,
-    /// How often somebody was put out of a room.
-    removals: u64,
-    closed: bool,
 }
 
 /// How a connection ends.
@@ -54,77 +37,21 @@ pub(super) enum Ending {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Figures {
     pub connections: usize,
+    pub polls: usize,
     pub sockets: usize,
     pub delivered: u64,
     pub slow: u64,
 }
 
 impl Realtime {
+    /// Nothing in there can panic half way, so a poisoned lock is as good as any.
     pub(super) fn directory(&self) -> MutexGuard<'_, Directory> {
         self.directory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in a new connection, if there is a place for it.
-    pub(super) fn open(&self, session: Session, limits: &Limits) -> Option<Arc<Session>> {
-        let mut directory = self.directory();
-        let strangers = directory.strangers.get(&session.network).copied().unwrap_or(0);
-        let is_full = directory.sessions.len() >= limits.connections
-            || strangers >= limits.strangers_per_network;
-        if directory.closed || is_full {
-            return None;
-        }
-        *directory.strangers.entry(session.network).or_default() += 1;
-        let session = Arc::new(session);
-        directory.sessions.insert(session.sid.clone(), session.clone());
-        Some(session)
-    }
-
-    pub(super) fn find(&self, sid: &str) -> Option<Arc<Session>> {
-        self.directory().sessions.get(sid).cloned()
-    }
-
-    /// Notes whose connection it is. False if the user has too many, or it is somebody's already.
-    pub(super) fn arrive(&self, session: &Arc<Session>, who: Identity, limits: &Limits) -> bool {
-        let mut directory = self.directory();
-        let mut state = session.state();
-        if state.ended.is_some() || state.stage.identity().is_some() {
-            return false;
-        }
-        let sockets = directory.users.entry((who.project, who.user)).or_default();
-        if sockets.len() >= limits.sockets_per_user {
-            return false;
-        }
-        sockets.push(session.clone());
-        state.stage = Stage::Arriving(who);
-        directory.no_stranger(session);
-        true
-    }
-
-    /// From now on it gets events. Not if it was ended meanwhile.
-    pub(super) fn admit(&self, session: &Arc<Session>) {
-        let _directory = self.directory();
-        let mut state = session.state();
-        if let Stage::Arriving(identity) = &state.stage {
-            let welcome = socket::connected(&identity.socket);
-            state.stage = Stage::Present(identity.clone());
-            // Too slow already? Then the next event finds out.
-            let _ = session.outbox.push(welcome);
-        }
-    }
-
-    /// The connection is nobody's again.
-    pub(super) fn depart(&self, session: &Arc<Session>, now: Duration) {
-        let mut directory = self.directory();
-        if directory.depart(session, now) {
-            *directory.strangers.entry(session.network).or_default() += 1;
-        }
-    }
-
     pub(super) fn end(&self, session: &Arc<Session>, ending: Ending, now: Duration) {
         let mut directory = self.directory();
-        if !directory.depart(session, now) && session.state().ended.is_none() {
-            directory.no_stranger(session);
-        }
+        directory.retire(session, now);
         match ending {
             Ending::Cut => {
                 directory.sessions.remove(&session.sid);
@@ -133,7 +60,6 @@ impl Realtime {
             Ending::Closed => session.outbox.finish(None),
             Ending::Dismissed => session.outbox.finish(Some(socket::disconnected())),
         }
-        session.state().ended.get_or_insert(now);
     }
 
     /// How often somebody was put out of a room, for whoever is about to let somebody in.
@@ -141,7 +67,8 @@ impl Realtime {
         self.directory().removals
     }
 
-    /// Lets a socket into a room, unless somebody was put out of one since.
+    /// Lets a socket into a room. False if somebody was put out of one since the count was taken: that
+    /// may have been this one.
     pub(super) fn enter(
         &self,
         session: &Arc<Session>,
@@ -149,35 +76,18 @@ impl Realtime {
         removals: u64,
     ) -> bool {
         let mut directory = self.directory();
-        if directory.removals != removals {
-            return false;
+        let is_current = directory.removals == removals;
+        if is_current {
+            directory.enter(session, room);
         }
-        let mut state = session.state();
-        let Some(project) = state.stage.present().map(|identity| identity.project) else {
-            return true;
-        };
-        if !state.rooms.contains(&room) {
-            state.rooms.push(room);
-            directory.rooms.entry((project, room)).or_default().push(session.clone());
-        }
-        true
-    }
-
-    pub(super) fn leave(&self, session: &Arc<Session>, room: ConversationId) {
-        let mut directory = self.directory();
-        let mut state = session.state();
-        state.rooms.retain(|other| *other != room);
-        if let Some(identity) = state.stage.identity() {
-            take_out(&mut directory.rooms, (identity.project, room), session);
-        }
+        is_current
     }
 
     pub(super) fn put_out(&self, project: ProjectId, room: ConversationId, user: UserId) {
         let mut directory = self.directory();
         directory.removals += 1;
         for session in directory.of_user(project, user) {
-            session.state().rooms.retain(|other| *other != room);
-            take_out(&mut directory.rooms, (project, room), &session);
+            directory.leave(&session, room);
         }
     }
 
@@ -193,7 +103,7 @@ impl Realtime {
             let directory = self.directory();
             users.iter().flat_map(|user| directory.of_user(project, *user)).collect()
         };
-        self.send(sockets, packet, now);
+        self.send(&sockets, packet, now, |_| true);
     }
 
     /// To every socket in the room but one.
@@ -204,22 +114,25 @@ impl Realtime {
         packet: &Text,
         now: Duration,
     ) {
-        let mut sockets = self.directory().rooms.get(&(project, room)).cloned().unwrap_or_default();
-        sockets.retain(|session| {
-            session.state().stage.present().is_some_and(|identity| identity.socket != except)
-        });
-        self.send(sockets, packet, now);
+        let sockets = self.directory().in_room(project, room).to_vec();
+        self.send(&sockets, packet, now, |identity| identity.socket != except);
     }
 
-    fn send(&self, sockets: Vec<Arc<Session>>, packet: &Text, now: Duration) {
+    fn send(
+        &self,
+        sockets: &[Arc<Session>],
+        packet: &Text,
+        now: Duration,
+        goes_to: impl Fn(&Identity) -> bool,
+    ) {
         let mut delivered = 0;
         for session in sockets {
-            if session.state().stage.present().is_none() {
+            if !session.state().stage.present().is_some_and(&goes_to) {
                 continue;
             }
             match session.outbox.push(packet.clone()) {
                 Ok(()) => delivered += 1,
-                Err(_) => self.drop_slow(&session, now),
+                Err(_) => self.drop_slow(session, now),
             }
         }
         self.delivered.fetch_add(delivered, Relaxed);
@@ -255,7 +168,8 @@ impl Realtime {
             directory.sessions.values().cloned().collect()
         };
         for session in sessions {
-            if session.state().stage.identity().is_some() {
+            let is_known = session.state().stage.identity().is_some();
+            if is_known {
                 self.end(&session, Ending::Closed, now);
             }
         }
@@ -292,53 +206,17 @@ impl Realtime {
 
     /// How many sockets of this node are in the room.
     pub fn sockets_in(&self, project: ProjectId, room: ConversationId) -> usize {
-        self.directory().rooms.get(&(project, room)).map_or(0, Vec::len)
+        self.directory().in_room(project, room).len()
     }
 
     pub fn figures(&self) -> Figures {
         let directory = self.directory();
         Figures {
             connections: directory.sessions.len(),
-            sockets: directory.users.values().map(Vec::len).sum(),
+            polls: directory.sessions.values().filter(|session| session.waits()).count(),
+            sockets: directory.sockets(),
             delivered: self.delivered.load(Relaxed),
             slow: self.slow.load(Relaxed),
-        }
-    }
-}
-
-impl Directory {
-    fn of_user(&self, project: ProjectId, user: UserId) -> Vec<Arc<Session>> {
-        self.users.get(&(project, user)).cloned().unwrap_or_default()
-    }
-
-    /// False if it was nobody's.
-    fn depart(&mut self, session: &Arc<Session>, now: Duration) -> bool {
-        let mut state = session.state();
-        let stage = std::mem::replace(&mut state.stage, Stage::Stranger);
-        let Some(Identity { project, user, .. }) = stage.identity() else { return false };
-        state.since = now;
-        take_out(&mut self.users, (*project, *user), session);
-        for room in std::mem::take(&mut state.rooms) {
-            take_out(&mut self.rooms, (*project, room), session);
-        }
-        true
-    }
-
-    fn no_stranger(&mut self, session: &Session) {
-        if let Entry::Occupied(mut count) = self.strangers.entry(session.network) {
-            *count.get_mut() -= 1;
-            if *count.get() == 0 {
-                count.remove();
-            }
-        }
-    }
-}
-
-fn take_out<K: Eq + Hash>(map: &mut HashMap<K, Vec<Arc<Session>>>, key: K, session: &Arc<Session>) {
-    if let Entry::Occupied(mut sockets) = map.entry(key) {
-        sockets.get_mut().retain(|other| !Arc::ptr_eq(other, session));
-        if sockets.get().is_empty() {
-            sockets.remove();
         }
     }
 }

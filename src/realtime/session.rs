@@ -11,6 +11,8 @@ use crate::time::Timestamp;
 
 /// The least time between two relayed events of one kind of typing.
 const TYPING_PAUSE: Duration = Duration::from_secs(1);
+/// Tokens that may be tried on one connection.
+const TOKENS: u32 = 20;
 /// Rooms that may be entered within a window.
 const ENTRIES: (u32, Duration) = (100, Duration::from_secs(10));
 
@@ -43,6 +45,7 @@ pub(super) struct State {
     started_typing: Option<Duration>,
     stopped_typing: Option<Duration>,
     entries: (Duration, u32),
+    tokens: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,6 +113,7 @@ impl Session {
             started_typing: None,
             stopped_typing: None,
             entries: (now, 0),
+            tokens: 0,
         };
         let outbox = Outbox::new(limits.queue, limits.queue_bytes);
         Session { sid, project, network, outbox, state: Mutex::new(state) }
@@ -152,6 +156,13 @@ impl Session {
     /// The identity of a socket that is admitted.
     pub(super) fn present(&self) -> Option<Identity> {
         self.state().stage.present().cloned()
+    }
+
+    /// Whether one more token may be tried; each try counts.
+    pub(super) fn may_try_token(&self) -> bool {
+        let mut state = self.state();
+        state.tokens += 1;
+        state.tokens <= TOKENS
     }
 
     /// Whether one more room may be entered now; each try counts.

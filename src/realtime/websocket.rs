@@ -133,8 +133,8 @@ async fn run(app: &App, session: &Arc<Session>, mut stream: Stream) {
         };
         let sent = tokio::select! {
             sent = send(&mut stream, packets) => sent,
-            // Too slow: what is half written is given up.
-            () = session.outbox.until_cut() => return,
+            // What is half written is given up.
+            () = session.outbox.overdue(FAREWELL) => return,
         };
         if sent.is_none() || is_last {
             break;

@@ -74,6 +74,7 @@ mod reaction_votes;
 mod reactions;
 mod realtime;
 mod realtime_abuse;
+mod realtime_bounds;
 mod realtime_nodes;
 mod realtime_sessions;
 mod realtime_typing;

@@ -219,6 +219,7 @@ async fn the_operator_sees_how_many_sockets_there_are(app: TestApp) {
     let metrics = app.anonymous().raw(http::Method::GET, "/metrics", "", "").await.text();
     for line in [
         "townhall_realtime_connections 1",
+        "townhall_realtime_polls 0",
         "townhall_realtime_sockets 1",
         "townhall_realtime_events_delivered_total 1",
         "townhall_realtime_sockets_dropped_total 0",

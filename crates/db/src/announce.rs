@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+use crate::Error;
+
 /// Bytes that may wait for the reader.
 const MOST_UNREAD: usize = 64 * 1024 * 1024;
 
@@ -24,6 +26,16 @@ pub enum Announced {
 pub struct Announcement {
     pub topic: String,
     pub text: String,
+}
+
+impl Announcement {
+    /// Refuses what one of the engines could not carry.
+    pub(crate) fn new(topic: &str, text: &str) -> Result<Self, Error> {
+        if topic.contains(['\0', '\n']) || text.contains('\0') {
+            return Err(Error::statement("announce", "NUL, or a topic of several lines"));
+        }
+        Ok(Announcement { topic: topic.to_owned(), text: text.to_owned() })
+    }
 }
 
 /// Where announcements wait for their reader. Without a reader they are forgotten.

@@ -258,17 +258,14 @@ impl<'a> Tx<'a> {
         if self.is_lost() {
             return Err(Error::Aborted);
         }
-        if topic.contains(['\0', '\n']) || text.contains('\0') {
-            return Err(Error::statement("announce", "NUL, or a topic of several lines"));
-        }
+        let announcement = Announcement::new(topic, text)?;
         let number = self.announcements.replace(self.announcements.get() + 1);
         match self.conn.link {
             Link::Sqlite(_) => {
-                let (topic, text) = (topic.to_owned(), text.to_owned());
-                self.announced.borrow_mut().push(Announcement { topic, text });
+                self.announced.borrow_mut().push(announcement);
                 Ok(())
             }
-            Link::Postgres(session) => self.conn.noted(session.announce(number, topic, text)),
+            Link::Postgres(session) => self.conn.noted(session.announce(number, &announcement)),
         }
     }
 

@@ -2,16 +2,17 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::oneshot;
 
 use crate::postgres::Postgres;
+use crate::slow::SlowReads;
 use crate::sqlite::Sqlite;
 use crate::stats::{Histogram, now};
 use crate::{
-    Announcements, AnyStatement, Conn, Engine, Error, Migration, MigrationState, Options, Query,
-    Stats, Tx, job,
+    Announcement, Announcements, AnyStatement, Conn, Engine, Error, Migration, MigrationState,
+    Options, Query, Stats, Tx, job,
 };
 
 /// An open database. Clones share it.
@@ -33,14 +34,6 @@ struct Inner {
 enum Backend {
     Sqlite(Sqlite),
     Postgres(Postgres),
-}
-
-/// Slow reads, on SQLite on blocking threads: a few at a time, and only so many may wait.
-#[derive(Debug)]
-struct SlowReads {
-    slots: Arc<Semaphore>,
-    waiting: AtomicUsize,
-    most_waiting: usize,
 }
 
 impl Db {
@@ -159,6 +152,26 @@ impl Db {
         reader.ok_or(Error::Busy)
     }
 
+    /// Tells of what is written nowhere, in no order with regard to transactions.
+    pub async fn announce(&self, topic: &str, text: &str) -> Result<(), Error> {
+        // Announcing transactions commit one after the other: this one does not wait for the disk meanwhile.
+        static LOOSELY: Query<String> = Query::declared(
+            "db::LOOSELY",
+            "SELECT set_config('synchronous_commit', 'off', true)",
+            None,
+        );
+        let announcement = Announcement::new(topic, text)?;
+        if let Backend::Sqlite(sqlite) = &self.inner.backend {
+            sqlite.announce(announcement);
+            return Ok(());
+        }
+        let told = self.write(move |tx| {
+            tx.one(&LOOSELY, crate::args![])?;
+            tx.announce(&announcement.topic, &announcement.text)
+        });
+        told.await
+    }
+
     /// Does the database answer?
     pub async fn ping(&self) -> Result<(), Error> {
         static PING: Query<i64> = Query::declared("db::PING", "SELECT 1", None);
@@ -167,7 +180,7 @@ impl Db {
 
     pub fn stats(&self) -> Stats {
         let queue_depth = match &self.inner.backend {
-            Backend::Sqlite(sqlite) => sqlite.queue_depth() + self.inner.slow.waiting.load(Relaxed),
+            Backend::Sqlite(sqlite) => sqlite.queue_depth() + self.inner.slow.waiting(),
             Backend::Postgres(postgres) => postgres.queue_depth(),
         };
         Stats {
@@ -248,46 +261,6 @@ impl Inner {
             return Err(Error::Busy);
         }
         Ok(())
-    }
-}
-
-impl SlowReads {
-    fn new(options: &Options, sqlite: bool) -> Self {
-        let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        let slots = if sqlite { 2 * cores } else { (options.pool / 2).max(1) };
-        SlowReads {
-            slots: Arc::new(Semaphore::new(slots)),
-            waiting: AtomicUsize::new(0),
-            most_waiting: options.queue,
-        }
-    }
-
-    async fn slot(&self) -> Result<OwnedSemaphorePermit, Error> {
-        let slots = Arc::clone(&self.slots);
-        if let Ok(slot) = Arc::clone(&slots).try_acquire_owned() {
-            return Ok(slot);
-        }
-        let _waiting = Waiting::new(self)?;
-        slots.acquire_owned().await.map_err(|_| Error::Busy)
-    }
-}
-
-/// Counts one that waits, also when it gives up.
-struct Waiting<'a>(&'a AtomicUsize);
-
-impl<'a> Waiting<'a> {
-    fn new(slow: &'a SlowReads) -> Result<Self, Error> {
-        let waiting = Waiting(&slow.waiting);
-        if slow.waiting.fetch_add(1, Relaxed) >= slow.most_waiting {
-            return Err(Error::Busy);
-        }
-        Ok(waiting)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Relaxed);
     }
 }
 

@@ -15,6 +15,7 @@ mod options;
 mod postgres;
 mod queue;
 mod row;
+mod slow;
 mod sqlite;
 mod statement;
 mod stats;

@@ -18,7 +18,7 @@ use crate::job::Job;
 use crate::sqlite::expect_arguments;
 use crate::statement::MOST_CACHED_ARGUMENTS;
 use crate::statement::Text;
-use crate::{Columns, Engine, Error, Tx, Value, Watch, stats};
+use crate::{Announcement, Columns, Engine, Error, Tx, Value, Watch, stats};
 
 use super::address::{Address, GRACE};
 use super::cache::Cache;
@@ -286,8 +286,8 @@ impl Session {
     }
 
     /// Not gathered with the rest: a query among commands that are sent as one would not be run.
-    pub(crate) fn announce(&self, number: u64, topic: &str, text: &str) -> Result<(), Failed> {
-        for part in listener::split(number, topic, text) {
+    pub(crate) fn announce(&self, number: u64, whole: &Announcement) -> Result<(), Failed> {
+        for part in listener::split(number, &whole.topic, &whole.text) {
             self.send("announce", listener::NOTIFY, vec![part.into()])?;
         }
         Ok(())

@@ -21,7 +21,7 @@ use crate::announce::Board;
 use crate::conn::Link;
 use crate::job::{Job, guarded};
 use crate::queue::Queue;
-use crate::{Announcements, Conn, Error, Options};
+use crate::{Announcement, Announcements, Conn, Error, Options};
 use readers::Readers;
 
 /// An open SQLite database.
@@ -78,6 +78,10 @@ impl Sqlite {
 
     pub(crate) fn push(&self, job: Box<dyn Job>) -> Result<(), Error> {
         self.queue.push(job).map_err(|_| Error::Busy)
+    }
+
+    pub(crate) fn announce(&self, announcement: Announcement) {
+        self.board.post([announcement]);
     }
 
     pub(crate) fn announcements(&self) -> Option<Announcements> {

@@ -14,6 +14,7 @@ on_both![
     what_runs_again_announces_once,
     a_long_text_arrives_whole,
     announcing_needs_no_other_statement_and_mixes_with_gathered_ones,
+    what_is_written_nowhere_is_told_all_the_same,
     there_is_one_reader_and_it_ends_with_the_database,
     a_text_that_one_engine_could_not_carry_is_refused_by_both,
 ];
@@ -147,6 +148,17 @@ async fn announcing_needs_no_other_statement_and_mixes_with_gathered_ones(test: 
     written.await.unwrap_or_else(|error: Error| panic!("{error}"));
     assert_eq!(heard(&mut reader).await, "between");
     assert_eq!(slugs(&db).await, ["one", "two"]);
+}
+
+async fn what_is_written_nowhere_is_told_all_the_same(test: TestDb) {
+    let db = test.ready(Options::default());
+    let mut reader = listening(&db).await;
+    let long = "ü".repeat(20_000);
+    for text in ["short", &long] {
+        db.announce("topic", text).await.unwrap();
+        assert_eq!(heard(&mut reader).await, text);
+    }
+    assert!(db.announce("topic", "a\0b").await.is_err());
 }
 
 async fn there_is_one_reader_and_it_ends_with_the_database(test: TestDb) {

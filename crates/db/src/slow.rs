@@ -1,0 +1,60 @@
+//! How many slow reads run and wait at a time: what takes long must leave room for what is quick.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::{Error, Options};
+
+/// Slow reads, on SQLite on blocking threads: a few at a time, and only so many may wait.
+#[derive(Debug)]
+pub(crate) struct SlowReads {
+    slots: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    most_waiting: usize,
+}
+
+impl SlowReads {
+    pub(crate) fn new(options: &Options, sqlite: bool) -> Self {
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        let slots = if sqlite { 2 * cores } else { (options.pool / 2).max(1) };
+        SlowReads {
+            slots: Arc::new(Semaphore::new(slots)),
+            waiting: AtomicUsize::new(0),
+            most_waiting: options.queue,
+        }
+    }
+
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(Relaxed)
+    }
+
+    pub(crate) async fn slot(&self) -> Result<OwnedSemaphorePermit, Error> {
+        let slots = Arc::clone(&self.slots);
+        if let Ok(slot) = Arc::clone(&slots).try_acquire_owned() {
+            return Ok(slot);
+        }
+        let _waiting = Waiting::new(self)?;
+        slots.acquire_owned().await.map_err(|_| Error::Busy)
+    }
+}
+
+/// Counts one that waits, also when it gives up.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn new(slow: &'a SlowReads) -> Result<Self, Error> {
+        let waiting = Waiting(&slow.waiting);
+        if slow.waiting.fetch_add(1, Relaxed) >= slow.most_waiting {
+            return Err(Error::Busy);
+        }
+        Ok(waiting)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}

@@ -1,0 +1,216 @@
+//! The index of connections: by secret, by user, by room, and how many strangers each network has. A
+//! connection's `Stage` and rooms change here only, so that the index and the connection never disagree.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::Hash;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::ids::{ConversationId, ProjectId, UserId};
+use crate::realtime::limits::Limits;
+use crate::realtime::session::{Identity, Session, Stage};
+use crate::realtime::socket;
+
+type Sockets = Vec<Arc<Session>>;
+
+#[derive(Debug, Default)]
+pub(super) struct Directory {
+    pub(super) sessions: HashMap<String, Arc<Session>>,
+    users: HashMap<(ProjectId, UserId), Sockets>,
+    rooms: HashMap<(ProjectId, ConversationId), Sockets>,
+    strangers: HashMap<u128, usize>,
+    /// How often somebody was put out of a room.
+    pub(super) removals: u64,
+    /// Takes nobody in any more.
+    pub(super) closed: bool,
+}
+
+impl Directory {
+    /// Takes in a new connection, if there is a place for it.
+    pub(super) fn open(&mut self, session: Session, limits: &Limits) -> Option<Arc<Session>> {
+        let strangers = self.strangers.get(&session.network).copied().unwrap_or(0);
+        let is_full =
+            self.sessions.len() >= limits.connections || strangers >= limits.strangers_per_network;
+        if self.closed || is_full {
+            return None;
+        }
+        self.strangers.insert(session.network, strangers + 1);
+        let session = Arc::new(session);
+        self.sessions.insert(session.sid.clone(), session.clone());
+        Some(session)
+    }
+
+    /// Notes whose connection it is. False if the user has too many, or it is somebody's already.
+    pub(super) fn arrive(&mut self, session: &Arc<Session>, who: Identity, most: usize) -> bool {
+        let mut state = session.state();
+        if state.ended.is_some() || state.stage.identity().is_some() {
+            return false;
+        }
+        let sockets = self.users.entry((who.project, who.user)).or_default();
+        if sockets.len() >= most {
+            return false;
+        }
+        sockets.push(session.clone());
+        state.stage = Stage::Arriving(who);
+        self.no_stranger(session.network);
+        true
+    }
+
+    /// From now on it gets events, unless it was ended meanwhile.
+    pub(super) fn admit(&self, session: &Arc<Session>) {
+        let mut state = session.state();
+        if let Stage::Arriving(identity) = &state.stage {
+            let welcome = socket::connected(&identity.socket);
+            state.stage = Stage::Present(identity.clone());
+            // No room for it? Then the next event finds out.
+            let _ = session.outbox.push(welcome);
+        }
+    }
+
+    /// The connection is nobody's again.
+    pub(super) fn depart(&mut self, session: &Arc<Session>, now: Duration) {
+        if self.take_out(session, now) {
+            *self.strangers.entry(session.network).or_default() += 1;
+        }
+    }
+
+    /// The connection is to end. It is still found by its secret, for its last request.
+    pub(super) fn retire(&mut self, session: &Arc<Session>, now: Duration) {
+        let is_known = self.take_out(session, now);
+        let mut state = session.state();
+        if !is_known && state.ended.is_none() {
+            self.no_stranger(session.network);
+        }
+        state.ended.get_or_insert(now);
+    }
+
+    pub(super) fn of_user(&self, project: ProjectId, user: UserId) -> Sockets {
+        self.users.get(&(project, user)).cloned().unwrap_or_default()
+    }
+
+    pub(super) fn in_room(&self, project: ProjectId, room: ConversationId) -> &[Arc<Session>] {
+        self.rooms.get(&(project, room)).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn sockets(&self) -> usize {
+        self.users.values().map(Vec::len).sum()
+    }
+
+    pub(super) fn enter(&mut self, session: &Arc<Session>, room: ConversationId) {
+        let mut state = session.state();
+        let Some(project) = state.stage.present().map(|identity| identity.project) else { return };
+        if !state.rooms.contains(&room) {
+            state.rooms.push(room);
+            self.rooms.entry((project, room)).or_default().push(session.clone());
+        }
+    }
+
+    pub(super) fn leave(&mut self, session: &Arc<Session>, room: ConversationId) {
+        let mut state = session.state();
+        state.rooms.retain(|other| *other != room);
+        if let Some(identity) = state.stage.identity() {
+            take_from(&mut self.rooms, (identity.project, room), session);
+        }
+    }
+
+    /// Out of the user's list and of every room. False if it was nobody's.
+    fn take_out(&mut self, session: &Arc<Session>, now: Duration) -> bool {
+        let mut state = session.state();
+        let stage = std::mem::replace(&mut state.stage, Stage::Stranger);
+        let Some(Identity { project, user, .. }) = stage.identity() else { return false };
+        state.since = now;
+        take_from(&mut self.users, (*project, *user), session);
+        for room in std::mem::take(&mut state.rooms) {
+            take_from(&mut self.rooms, (*project, room), session);
+        }
+        true
+    }
+
+    fn no_stranger(&mut self, network: u128) {
+        if let Entry::Occupied(mut count) = self.strangers.entry(network) {
+            *count.get_mut() = count.get().saturating_sub(1);
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
+    }
+}
+
+fn take_from<K: Eq + Hash>(map: &mut HashMap<K, Sockets>, key: K, session: &Arc<Session>) {
+    if let Entry::Occupied(mut sockets) = map.entry(key) {
+        sockets.get_mut().retain(|other| !Arc::ptr_eq(other, session));
+        if sockets.get().is_empty() {
+            sockets.remove();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::SessionId;
+    use crate::realtime::session::Transport;
+    use crate::time::Timestamp;
+    use uuid::Uuid;
+
+    const NOW: Duration = Duration::from_secs(1);
+    const PROJECT: ProjectId = ProjectId(Uuid::from_u128(1));
+    const USER: UserId = UserId(Uuid::from_u128(2));
+    const ROOM: ConversationId = ConversationId(Uuid::from_u128(3));
+
+    fn session(directory: &mut Directory, sid: &str) -> Arc<Session> {
+        let limits = Limits::default();
+        let (project, transport) = (Some(PROJECT), Transport::Polling);
+        let session = Session::new(sid.to_owned(), project, 7, transport, &limits, NOW);
+        directory.open(session, &limits).unwrap()
+    }
+
+    fn identity() -> Identity {
+        Identity {
+            project: PROJECT,
+            user: USER,
+            session: SessionId(Uuid::from_u128(4)),
+            socket: "s".to_owned(),
+            expires: Timestamp::from_millis(0),
+        }
+    }
+
+    #[test]
+    fn whatever_becomes_of_connections_nothing_is_left_of_them() {
+        let mut directory = Directory::default();
+        for turn in 0..4 {
+            let session = session(&mut directory, &turn.to_string());
+            if turn > 0 {
+                assert!(directory.arrive(&session, identity(), 50));
+                assert!(!directory.arrive(&session, identity(), 50), "it is somebody's already");
+                assert!(directory.strangers.is_empty());
+            }
+            if turn > 1 {
+                directory.admit(&session);
+                directory.enter(&session, ROOM);
+                assert_eq!(directory.in_room(PROJECT, ROOM).len(), 1);
+            }
+            if turn > 2 {
+                directory.depart(&session, NOW);
+                assert_eq!(directory.strangers[&7], 1);
+            }
+            directory.retire(&session, NOW);
+            directory.retire(&session, NOW);
+            assert!(!directory.arrive(&session, identity(), 50), "it has ended");
+            directory.sessions.clear();
+            assert!(directory.strangers.is_empty() && directory.users.is_empty());
+            assert!(directory.rooms.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_connection_that_has_not_arrived_enters_no_room() {
+        let mut directory = Directory::default();
+        let session = session(&mut directory, "a");
+        directory.enter(&session, ROOM);
+        assert!(directory.arrive(&session, identity(), 50));
+        directory.enter(&session, ROOM);
+        assert!(directory.in_room(PROJECT, ROOM).is_empty());
+    }
+}
