@@ -1,7 +1,9 @@
 //! Delete Row and Bulk Delete Rows. Rows of a paranoid table are marked, and can be restored, unless
 //! they are to go by force.
 
-use db::{Command, Conn, Query, Tx, Value};
+use std::collections::HashSet;
+
+use db::{Command, Conn, Engine, Query, Tx, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -10,7 +12,8 @@ use uuid::Uuid;
 use crate::auth::caller::OptionalViewer;
 use crate::error::Result;
 use crate::features::tables::filters::{self, Clause, Filter};
-use crate::features::tables::model::{ID, InRow, InTable};
+use crate::features::tables::model::{ID, InRow, InTable, OnDelete};
+use crate::features::tables::sql::conditions::Conditions;
 use crate::features::tables::work::{Desk, Pace, reading, writing};
 use crate::features::tables::{INVALID_BODY, ROW_NOT_FOUND};
 use crate::http::input::{Flag, Path, Query as UrlQuery, Verbatim};
@@ -138,6 +141,46 @@ fn delete(
     let listed = conditions.bind(Value::Uuids(ids.to_vec()));
     conditions.add(format!("{} {{any}}({listed})", desk.dialect.column(ID)));
     let at = (desk.table.paranoid && !force).then(|| now.into());
+    if at.is_none() {
+        delete_dependants(tx, desk, &conditions)?;
+    }
     let text = desk.dialect.delete(&desk.table, &mut conditions, at);
     Ok(tx.execute(&Command::built("tables::delete::rows", text), conditions.args())?)
+}
+
+/// Rows of the same table that go with those that meet the conditions, the last of a chain first. The
+/// embedded engine would follow a chain row by row, ever slower, and not to its end if it is long.
+fn delete_dependants(tx: &Tx<'_>, desk: &Desk, conditions: &Conditions) -> Result<()> {
+    let Desk { table, dialect, .. } = desk;
+    let links: Vec<String> = table
+        .own_columns()
+        .filter(|column| {
+            column.references.as_ref().is_some_and(|reference| {
+                reference.table == table.id && reference.on_delete == OnDelete::Cascade
+            })
+        })
+        .map(|column| dialect.column(&column.name))
+        .collect();
+    if links.is_empty() || dialect.0 == Engine::Postgres {
+        return Ok(());
+    }
+    let (name, id) = (dialect.table(table.project, &table.name), dialect.column(ID));
+    let first = format!("SELECT {id} FROM {name} WHERE {}", conditions.text());
+    let found = tx.all(&Query::<Uuid>::built("tables::delete::found", first), conditions.args())?;
+    let next = links.iter().map(|link| format!("{link} {{any}}($1)")).collect::<Vec<_>>();
+    let next = format!("SELECT {id} FROM {name} WHERE {}", next.join(" OR "));
+    let next = Query::<Uuid>::built("tables::delete::dependants", next);
+    let mut seen: HashSet<Uuid> = found.iter().copied().collect();
+    let mut levels = vec![found];
+    while let Some(last) = levels.last().filter(|level| !level.is_empty()) {
+        let mut below = tx.all(&next, &[Value::Uuids(last.clone())])?;
+        below.retain(|id| seen.insert(*id));
+        levels.push(below);
+    }
+    let delete = format!("DELETE FROM {name} WHERE {id} {{any}}($1)");
+    let delete = Command::built("tables::delete::level", delete);
+    for level in levels.into_iter().skip(1).rev().filter(|level| !level.is_empty()) {
+        tx.execute(&delete, &[Value::Uuids(level)])?;
+    }
+    Ok(())
 }

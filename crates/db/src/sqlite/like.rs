@@ -40,7 +40,7 @@ pub(super) fn matches<E>(
     let mut last: Option<(usize, std::str::Chars<'_>)> = None;
     loop {
         steps += 1;
-        if steps % STEPS == 0 {
+        if steps.is_multiple_of(STEPS) {
             look()?;
         }
         match parts.get(at) {
