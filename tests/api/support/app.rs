@@ -73,10 +73,11 @@ impl TestConfig {
 }
 
 impl TestApp {
-    /// Rate limits are off unless a test switches them on.
+    /// Rate limits are off unless a test switches them on, and no list is stopped for being slow.
     pub async fn start(engine: Engine) -> TestApp {
         let mut config = TestConfig::default();
         config.set("TOWNHALL_RATE_LIMITS", "off");
+        config.set("TOWNHALL_TABLE_QUERY_DEADLINE", "60s");
         Self::launch(engine, config).await
     }
 
