@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::support::{Actor, Reply, TestApp, on_both_engines};
+use crate::table_rows::TYPES;
 use crate::tables::{create, insert, values};
 use townhall::http::query::percent_encode;
 
@@ -36,24 +37,13 @@ async fn met(actor: &Actor<'_>, column: &str, operator: &str, value: Value) -> V
     found.iter().map(|no| no.as_i64().unwrap()).collect()
 }
 
-const COLUMNS: [(&str, &str); 10] = [
-    ("no", "integer"),
-    ("t", "text"),
-    ("i", "integer"),
-    ("f", "float"),
-    ("n", "decimal"),
-    ("b", "boolean"),
-    ("d", "date"),
-    ("s", "timestamp"),
-    ("u", "uuid"),
-    ("j", "json"),
-];
 const LOW: &str = "00000000-0000-4000-8000-000000000001";
 const HIGH: &str = "f0000000-0000-4000-8000-000000000001";
 
 /// Two rows that differ in every column, and one of nulls.
 async fn three_rows(app: &TestApp) -> Actor<'_> {
-    create(&app.service(), "t", &COLUMNS, json!({})).await;
+    let columns = [&[("no", "integer")], &TYPES[..]].concat();
+    create(&app.service(), "t", &columns, json!({})).await;
     let anybody = app.anonymous();
     for row in [
         json!({ "no": 1, "t": "Zebra", "i": 9, "f": -0.5, "n": "9.50", "b": false,

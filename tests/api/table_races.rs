@@ -10,6 +10,8 @@ on_both_engines![
     a_table_comes_and_goes_beside_writers_and_readers,
     one_of_many_makes_a_table,
     a_row_is_deleted_once,
+    many_write_one_table_and_one_row_at_once,
+    a_table_goes_with_rows_of_its_own_chain_and_of_others,
     a_default_reaches_every_row_whenever_it_came,
 ];
 
@@ -138,4 +140,52 @@ async fn a_default_reaches_every_row_whenever_it_came(app: TestApp) {
         reply.expect(201);
     }
     assert_eq!(values(&key, "t", "limit=200", "b").await, vec![Value::from("d"); 39]);
+}
+
+async fn many_write_one_table_and_one_row_at_once(app: TestApp) {
+    let key = app.service();
+    create(&key, "t", &[("a", "integer")], json!({})).await;
+    let replies = all_at_once((0..64).map(|number| {
+        let key = key.clone();
+        async move { key.post("/db/t", json!({ "a": number })).await }
+    }))
+    .await;
+    let ids: std::collections::BTreeSet<String> =
+        replies.iter().map(|reply| reply.expect(201)["row"]["id"].to_string()).collect();
+    assert_eq!(ids.len(), 64);
+    let page = key.get("/db/t?limit=200").await.expect(200);
+    assert_eq!(page["pagination"]["totalItems"], 64);
+    let path = format!("/db/t/{}", page["data"][0]["id"].as_str().unwrap());
+    let replies = all_at_once((0..64).map(|number| {
+        let (key, path) = (key.clone(), path.clone());
+        async move { key.patch(&path, json!({ "a": 1000 + number })).await }
+    }))
+    .await;
+    for (number, reply) in replies.iter().enumerate() {
+        assert_eq!(reply.expect(200)["row"]["a"], 1000 + number);
+    }
+    assert!(
+        values(&key, "t", "sortBy=a&sortDir=desc&limit=1", "a").await[0].as_i64() >= Some(1000)
+    );
+}
+
+async fn a_table_goes_with_rows_of_its_own_chain_and_of_others(app: TestApp) {
+    let key = app.service();
+    let reference = |table: &str| {
+        json!({ "columnName": "upId", "dataType": "uuid", "nullable": true,
+            "references": { "table": table, "onDelete": "cascade" } })
+    };
+    for (name, up) in [("chain", "chain"), ("notes", "chain")] {
+        let columns = json!([reference(up), column("no", "integer")]);
+        let body = json!({ "tableName": name, "columns": columns });
+        key.post("/db/tables", body).await.expect(201);
+    }
+    let mut last = insert(&key, "chain", json!({ "no": 0 })).await["id"].clone();
+    for no in 1..1100 {
+        last = insert(&key, "chain", json!({ "no": no, "upId": last })).await["id"].clone();
+    }
+    insert(&key, "notes", json!({ "no": 1, "upId": last })).await;
+    insert(&key, "notes", json!({ "no": 2 })).await;
+    key.delete("/db/tables/chain").await.expect(200);
+    assert_eq!(values(&key, "notes", "", "no").await, [2]);
 }

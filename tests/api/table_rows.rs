@@ -28,7 +28,8 @@ on_both_engines![
     paths_name_a_table_and_a_row,
 ];
 
-const TYPES: [(&str, &str); 9] = [
+/// A column of each type.
+pub(crate) const TYPES: [(&str, &str); 9] = [
     ("t", "text"),
     ("i", "integer"),
     ("f", "float"),

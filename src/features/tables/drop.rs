@@ -45,14 +45,6 @@ fn drop_now(tx: &Tx<'_>, project: ProjectId, name: &str, dialect: Dialect) -> Re
     for (referrer, _) in &referrers {
         work::hold_alone(tx, dialect, project, &referrer.name)?;
     }
-    if !referrers.is_empty() {
-        let text = format!("DELETE FROM {}", dialect.table(project, name));
-        tx.execute(&Command::built("tables::drop::rows", text), args![])?;
-    }
-    for (referrer, column) in &referrers {
-        ddl::run(tx, dialect.unlink(referrer, column))?;
-        catalogue::unlink(tx, referrer, column)?;
-    }
     // The embedded engine would follow its own rows down to a depth that it refuses.
     let own = table.own_columns().filter(|column| {
         column.references.as_ref().is_some_and(|reference| reference.table == table.id)
@@ -61,6 +53,14 @@ fn drop_now(tx: &Tx<'_>, project: ProjectId, name: &str, dialect: Dialect) -> Re
         for column in own {
             ddl::run(tx, dialect.drop_column(&table, column))?;
         }
+    }
+    if !referrers.is_empty() {
+        let text = format!("DELETE FROM {}", dialect.table(project, name));
+        tx.execute(&Command::built("tables::drop::rows", text), args![])?;
+    }
+    for (referrer, column) in &referrers {
+        ddl::run(tx, dialect.unlink(referrer, column))?;
+        catalogue::unlink(tx, referrer, column)?;
     }
     catalogue::delete(tx, &table)?;
     ddl::run(tx, dialect.drop(&table))

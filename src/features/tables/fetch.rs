@@ -1,7 +1,5 @@
 //! Fetch Row.
 
-use std::sync::Arc;
-
 use db::{Conn, Query, Value};
 
 use crate::auth::caller::OptionalViewer;
@@ -29,5 +27,5 @@ pub(super) fn find(c: &Conn<'_>, desk: &Desk, id: RowId) -> Result<Row> {
     let text = desk.dialect.find(&desk.table);
     let query = Query::<Vec<Value<'static>>>::built("tables::fetch::row", text);
     let cells = c.opt(&query, &[id.into()])?.ok_or(ROW_NOT_FOUND)?;
-    Row::read(&Arc::new(desk.table.clone()), cells)
+    Row::read(&desk.table, cells)
 }

@@ -67,12 +67,12 @@ fn insert(
     records: &[(Uuid, &Record)],
     now: Timestamp,
 ) -> Result<Vec<Row>> {
-    let table = Arc::new(desk.table.clone());
-    let said = records.iter().map(|(_, record)| record.writable(&table));
+    let table = &desk.table;
+    let said = records.iter().map(|(_, record)| record.writable(table));
     let said = said.collect::<Result<Vec<_>>>()?;
-    let rows = records.iter().zip(&said).map(|((id, _), said)| new_row(&table, said, *id, now));
+    let rows = records.iter().zip(&said).map(|((id, _), said)| new_row(table, said, *id, now));
     let rows = rows.collect::<Result<Vec<Vec<Value<'static>>>>>()?;
-    let statement = Command::<()>::built("tables::insert::row", desk.dialect.insert(&table));
+    let statement = Command::<()>::built("tables::insert::row", desk.dialect.insert(table));
     for cells in &rows {
         if desk.is_careful {
             let values: Vec<_> = table.columns.iter().zip(cells).collect();
@@ -80,5 +80,5 @@ fn insert(
         }
         tx.later(&statement, cells)?;
     }
-    Ok(rows.into_iter().map(|cells| Row { table: Arc::clone(&table), cells }).collect())
+    Ok(rows.into_iter().map(|cells| Row { table: Arc::clone(table), cells }).collect())
 }

@@ -1,8 +1,6 @@
 //! Fetch Rows: a page of a table, filtered and sorted, with its exact total. What a caller asks for may
 //! be dear, so it runs off the workers and only for so long.
 
-use std::sync::Arc;
-
 use db::{Conn, Query, Value};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -161,11 +159,11 @@ fn list(c: &Conn<'_>, desk: &Desk, asked: &Asked) -> Result<(Vec<Row>, i64)> {
     let is_sorted = sort_by.is_none_or(|column| column.has_index() || column.name == ID);
     let text = dialect.page(table, &mut conditions, &order, (limit, offset), is_sorted);
     let query = Query::<Vec<Value<'static>>>::built("tables::list::page", text);
-    let (shown, mut rows, mut size) = (Arc::new(table.clone()), Vec::new(), 0);
+    let (mut rows, mut size) = (Vec::new(), 0);
     c.each(&query, conditions.args(), |cells| {
         size += Row::size(&cells);
         if size <= LARGEST_PAGE {
-            rows.push(Row::read(&shown, cells));
+            rows.push(Row::read(table, cells));
         }
     })?;
     if size > LARGEST_PAGE {

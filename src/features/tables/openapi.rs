@@ -29,7 +29,7 @@ pub fn describe(document: &mut Value, tables: &[Table], viewer: OptionalViewer) 
                 }
                 let operations = document["paths"][format!("{generic}{ending}")].clone();
                 let path = generic.replace("{tableName}", &table.name) + ending;
-                document["paths"][path] = of_table(operations, table);
+                document["paths"][path] = of_table(operations, table, ending);
             }
         }
     }
@@ -39,7 +39,8 @@ fn component(table: &Table, what: &str) -> String {
     format!("custom_{}_{what}", table.name)
 }
 
-fn of_table(mut operations: Value, table: &Table) -> Value {
+/// The operations at one ending of the table's path.
+fn of_table(mut operations: Value, table: &Table, ending: &str) -> Value {
     let reference =
         |what: &str| json!({ "$ref": format!("#/components/schemas/{}", component(table, what)) });
     for (method, operation) in operations.as_object_mut().into_iter().flatten() {
@@ -51,19 +52,14 @@ fn of_table(mut operations: Value, table: &Table) -> Value {
             let joint = if key == "summary" { ": " } else { "-" };
             operation[key] = format!("{text}{joint}{}", table.name).into();
         }
-        let is_bulk = operation["summary"].as_str().is_some_and(|name| name.starts_with("Bulk"));
-        let is_list =
-            operation["summary"].as_str().is_some_and(|name| name.starts_with("Fetch Rows"));
-        let (reply, body) = match method.as_str() {
-            "delete" => continue,
-            "post" if is_bulk => {
+        let (reply, body) = match (method.as_str(), ending) {
+            ("delete", _) => continue,
+            ("post", "/bulk") => {
                 (many("rows", reference("Row")), Some(many("rows", reference("New"))))
             }
-            "post" if operation.get("requestBody").is_some() => {
-                (one(reference("Row")), Some(reference("New")))
-            }
-            "patch" => (one(reference("Row")), Some(reference("Changes"))),
-            "get" if is_list => {
+            ("post", "") => (one(reference("Row")), Some(reference("New"))),
+            ("patch", _) => (one(reference("Row")), Some(reference("Changes"))),
+            ("get", "") => {
                 let mut reply = many("data", reference("Row"));
                 reply["required"] = json!(["data", "pagination"]);
                 reply["properties"]["pagination"] =

@@ -1,7 +1,5 @@
 //! Restore Row.
 
-use std::sync::Arc;
-
 use db::{Command, Tx, Value};
 
 use crate::auth::caller::OptionalViewer;
@@ -26,7 +24,7 @@ pub(super) async fn restore_row(
         let text = desk.dialect.restore(&desk.table);
         let command = Command::<Vec<Value<'static>>>::built("tables::restore::row", text);
         let cells = tx.opt(&command, &[row_id.into(), now.into()])?.ok_or(ROW_NOT_FOUND)?;
-        Row::read(&Arc::new(desk.table.clone()), cells)
+        Row::read(&desk.table, cells)
     };
     let row = writing(&call, &table_name, restore).await?;
     Ok(Json(OneRow { row }))

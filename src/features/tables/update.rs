@@ -1,7 +1,5 @@
 //! Update Row.
 
-use std::sync::Arc;
-
 use db::{Command, Tx, Value};
 
 use crate::auth::caller::OptionalViewer;
@@ -51,5 +49,5 @@ fn update(tx: &Tx<'_>, desk: &Desk, id: RowId, record: &Record, now: Timestamp) 
     let command = Command::<Vec<Value<'static>>>::built("tables::update::row", text);
     let cells = tx.opt(&command, &args)?.ok_or(ROW_NOT_FOUND)?;
     check_size(&cells)?;
-    Row::read(&Arc::new(desk.table.clone()), cells)
+    Row::read(&desk.table, cells)
 }

@@ -20,7 +20,7 @@ const ATTEMPTS: usize = 3;
 /// What the rows of a table are worked on with.
 #[derive(Debug)]
 pub struct Desk {
-    pub table: Table,
+    pub table: Arc<Table>,
     pub dialect: Dialect,
     /// A row that is referred to was not there: find out which before writing.
     pub is_careful: bool,
@@ -118,10 +118,15 @@ fn lock(
     Ok(())
 }
 
-fn open(c: &Conn<'_>, project: ProjectId, name: &Name, viewer: OptionalViewer) -> Result<Table> {
+fn open(
+    c: &Conn<'_>,
+    project: ProjectId,
+    name: &Name,
+    viewer: OptionalViewer,
+) -> Result<Arc<Table>> {
     let table = catalogue::find(c, project, &name.0)?.ok_or(TABLE_NOT_FOUND)?;
     admit(table.access, viewer)?;
-    Ok(table)
+    Ok(Arc::new(table))
 }
 
 /// Who may touch the rows of a table.
@@ -138,12 +143,10 @@ pub fn admit(access: RowAccess, viewer: OptionalViewer) -> Result<()> {
 
 /// What the database does not allow.
 fn refused(error: Error) -> Error {
-    match cause(&error) {
-        Some(db::Error::Limit { .. }) => {
-            FOREIGN_KEY_VIOLATION.because("too many rows depend on each other")
-        }
-        _ => error.on_foreign_key(FOREIGN_KEY_VIOLATION),
+    if is_over_limit(&error) {
+        return FOREIGN_KEY_VIOLATION.because("too many rows depend on each other");
     }
+    error.on_foreign_key(FOREIGN_KEY_VIOLATION)
 }
 
 pub fn is_over_limit(error: &Error) -> bool {

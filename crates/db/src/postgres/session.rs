@@ -16,8 +16,7 @@ use tokio_postgres::{Client, Statement};
 use crate::conn::{Failed, Failure, Link, Sink};
 use crate::job::Job;
 use crate::sqlite::expect_arguments;
-use crate::statement::MOST_CACHED_ARGUMENTS;
-use crate::statement::Text;
+use crate::statement::{MOST_CACHED_ARGUMENTS, Text};
 use crate::{Announcement, Columns, Engine, Error, Tx, Value, Watch, stats};
 
 use super::address::{Address, GRACE};
@@ -390,10 +389,7 @@ impl Session {
         &self,
         work: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, Failed> {
-        self.wait(work).map_err(|failed| match failed {
-            Wait::Failed(error) => errors::failed("transaction", &error),
-            Wait::Silent => errors::broken("no answer in time"),
-        })
+        self.wait(work).map_err(|failed| understood("transaction", failed))
     }
 
     /// For migrations and scripts, which take the time they take.

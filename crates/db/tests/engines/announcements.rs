@@ -214,11 +214,7 @@ async fn a_listener_that_was_cut_off_reports_a_gap_and_hears_again() {
 async fn a_transaction_that_runs_again_on_postgres_announces_once() {
     let test = TestDb::postgres();
     let db = test.ready(one_connection());
-    db.execute_script(
-        "CREATE FUNCTION refuse() RETURNS bigint LANGUAGE plpgsql AS
-         $$ BEGIN RAISE EXCEPTION 'on purpose' USING ERRCODE = '40001'; END $$",
-    )
-    .unwrap();
+    db.execute_script(REFUSE).unwrap();
     let mut reader = listening(&db).await;
     let runs = AtomicUsize::new(0);
     let written = db.write(move |tx| {

@@ -137,11 +137,7 @@ async fn deadlocked_transactions_are_run_again() {
 async fn failures_worth_a_retry_end_in_busy() {
     let test = TestDb::postgres();
     let db = test.ready(one_connection());
-    db.execute_script(
-        "CREATE FUNCTION refuse() RETURNS bigint LANGUAGE plpgsql AS
-         $$ BEGIN RAISE EXCEPTION 'on purpose' USING ERRCODE = '40001'; END $$",
-    )
-    .unwrap();
+    db.execute_script(REFUSE).unwrap();
     let runs = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&runs);
     let refused = db.write(move |tx| {

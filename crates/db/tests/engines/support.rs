@@ -193,3 +193,7 @@ pub(crate) fn insert_in(tx: &Tx<'_>, id: i64, slug: &str) -> Result<(), Error> {
     assert_eq!(touched, 1);
     Ok(())
 }
+
+/// A function that fails as a transaction does that is worth running again.
+pub(crate) const REFUSE: &str = "CREATE FUNCTION refuse() RETURNS bigint LANGUAGE plpgsql AS
+     $$ BEGIN RAISE EXCEPTION 'on purpose' USING ERRCODE = '40001'; END $$";
