@@ -6,6 +6,7 @@ mod cache;
 mod errors;
 mod gathered;
 mod listener;
+mod sending;
 mod session;
 mod tls;
 mod types;

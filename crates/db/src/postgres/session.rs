@@ -6,7 +6,7 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt, TryStreamExt};
@@ -17,26 +17,26 @@ use crate::conn::{Failed, Failure, Link, Sink};
 use crate::job::Job;
 use crate::sqlite::expect_arguments;
 use crate::statement::{MOST_CACHED_ARGUMENTS, Text};
-use crate::{Announcement, Columns, Engine, Error, Tx, Value, Watch, stats};
+use crate::{Columns, Engine, Error, Tx, Value, Watch, stats};
 
 use super::address::{Address, GRACE};
 use super::cache::Cache;
 use super::errors;
 use super::gathered::{self, Gathered};
-use super::listener;
+use super::sending::{Pending, settle};
 
 pub(crate) struct Session {
     runtime: Runtime,
-    client: Arc<Client>,
+    pub(super) client: Arc<Client>,
     /// The connection itself. It moves only while an answer is waited for, on this same thread.
     wire: RefCell<Pin<Box<dyn Future<Output = ()> + Send>>>,
     cache: RefCell<Cache>,
     /// A transaction is wanted, but BEGIN was not sent yet.
-    begin: Cell<bool>,
+    pub(super) begin: Cell<bool>,
     /// Commands of the transaction whose outcome is not known yet.
-    pending: RefCell<Vec<Pending>>,
+    pub(super) pending: RefCell<Vec<Pending>>,
     /// Commands that wait to be sent as one.
-    gathered: Gathered,
+    pub(super) gathered: Gathered,
     /// How long a statement may take, how long the running closure may if it said so, and the
     /// milliseconds that the server was last told.
     deadline: Duration,
@@ -196,7 +196,7 @@ impl Session {
         self.wait_for(text.name, &statement, args, sink)
     }
 
-    fn wait_for(
+    pub(super) fn wait_for(
         &self,
         name: &'static str,
         prepared: &Prepared,
@@ -235,7 +235,7 @@ impl Session {
     }
 
     /// Tells the server how long the next statement may take, if that is new.
-    fn tell_limit(&self) -> Result<(), Failed> {
+    pub(super) fn tell_limit(&self) -> Result<(), Failed> {
         let millis = self.limit().as_millis().max(1);
         if self.told.replace(millis) == millis {
             return Ok(());
@@ -252,70 +252,6 @@ impl Session {
     fn limit(&self) -> Duration {
         let left = |until: Instant| until.saturating_duration_since(stats::now());
         self.until.get().map_or(self.deadline, left)
-    }
-
-    /// Sends a command without waiting for its outcome.
-    pub(crate) fn later(&self, text: &Text, args: &[Value<'_>]) -> Result<(), Failed> {
-        let sql = text.on(Engine::Postgres)?;
-        let args = args.iter().cloned().map(Value::into_owned).collect();
-        if self.gathered.is_full() {
-            self.send_gathered()?;
-        }
-        match self.gathered.take_in(text.name, sql, args) {
-            Some(args) => self.send(text.name, sql, args),
-            None => Ok(()),
-        }
-    }
-
-    /// From now on commands are gathered, to be sent as one.
-    pub(crate) fn gather(&self) {
-        self.gathered.open();
-    }
-
-    /// Sends what was gathered, unless there is more to come.
-    pub(crate) fn gathered(&self) -> Result<(), Failed> {
-        if self.gathered.close() { self.send_gathered() } else { Ok(()) }
-    }
-
-    fn send_gathered(&self) -> Result<(), Failed> {
-        match self.gathered.all() {
-            Some((name, sql, args)) => self.send(name, &sql, args),
-            None => Ok(()),
-        }
-    }
-
-    /// Not gathered with the rest: a query among commands that are sent as one would not be run.
-    pub(crate) fn announce(&self, number: u64, whole: &Announcement) -> Result<(), Failed> {
-        for part in listener::split(number, &whole.topic, &whole.text) {
-            self.send("announce", listener::NOTIFY, vec![part.into()])?;
-        }
-        Ok(())
-    }
-
-    fn send(&self, name: &'static str, sql: &str, args: Vec<Value<'static>>) -> Result<(), Failed> {
-        self.tell_limit()?;
-        let prepared = self.prepared_as(name, sql, None)?;
-        if self.begin.get() {
-            return self.wait_for(name, &prepared, &args, &mut |_| Ok(())).map(drop);
-        }
-        let Prepared { statement, is_new } = prepared;
-        expect_arguments(name, statement.params().len(), args.len())?;
-        let client = Arc::clone(&self.client);
-        let mut outcome = Box::pin(async move {
-            let mut stream = pin!(client.query_raw(&statement, args).await?);
-            while stream.try_next().await?.is_some() {}
-            Ok(())
-        });
-        // Begun, it is on the wire before whatever comes next.
-        match outcome.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(outcome) => {
-                outcome.map_err(|error| errors::failed(name, &error).unless(is_new))
-            }
-            Poll::Pending => {
-                self.pending.borrow_mut().push(Pending { statement: name, is_new, outcome });
-                Ok(())
-            }
-        }
     }
 
     /// Hands over each row as it arrives. After the first that is not taken the rest is only drained.
@@ -343,7 +279,7 @@ impl Session {
     }
 
     /// `text`: what the columns are compared with.
-    fn prepared_as(
+    pub(super) fn prepared_as(
         &self,
         name: &'static str,
         sql: &str,
@@ -422,29 +358,9 @@ impl Session {
 }
 
 /// A statement, and whether it was prepared just now.
-struct Prepared {
-    statement: Statement,
-    is_new: bool,
-}
-
-/// A command that was sent and not yet answered.
-struct Pending {
-    statement: &'static str,
-    is_new: bool,
-    outcome: Pin<Box<dyn Future<Output = Result<(), tokio_postgres::Error>> + Send>>,
-}
-
-/// Waits for every one of them. The first failure counts: the others follow from it.
-async fn settle(pending: Vec<Pending>) -> Result<(), Failed> {
-    let mut settled = Ok(());
-    for Pending { statement, is_new, outcome } in pending {
-        if let Err(error) = outcome.await
-            && settled.is_ok()
-        {
-            settled = Err(errors::failed(statement, &error).unless(is_new));
-        }
-    }
-    settled
+pub(super) struct Prepared {
+    pub(super) statement: Statement,
+    pub(super) is_new: bool,
 }
 
 /// What waiting for an answer can end in, other than the answer.

@@ -1,0 +1,104 @@
+//! Commands that are sent and not waited for: they travel with whatever comes next, and their outcome is
+//! known with it.
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use futures_util::TryStreamExt;
+
+use crate::conn::Failed;
+use crate::sqlite::expect_arguments;
+use crate::statement::Text;
+use crate::{Announcement, Engine, Value};
+
+use super::errors;
+use super::listener;
+use super::session::{Prepared, Session};
+
+impl Session {
+    /// Sends a command without waiting for its outcome.
+    pub(crate) fn later(&self, text: &Text, args: &[Value<'_>]) -> Result<(), Failed> {
+        let sql = text.on(Engine::Postgres)?;
+        let args = args.iter().cloned().map(Value::into_owned).collect();
+        if self.gathered.is_full() {
+            self.send_gathered()?;
+        }
+        match self.gathered.take_in(text.name, sql, args) {
+            Some(args) => self.send(text.name, sql, args),
+            None => Ok(()),
+        }
+    }
+
+    /// From now on commands are gathered, to be sent as one.
+    pub(crate) fn gather(&self) {
+        self.gathered.open();
+    }
+
+    /// Sends what was gathered, unless there is more to come.
+    pub(crate) fn gathered(&self) -> Result<(), Failed> {
+        if self.gathered.close() { self.send_gathered() } else { Ok(()) }
+    }
+
+    pub(super) fn send_gathered(&self) -> Result<(), Failed> {
+        match self.gathered.all() {
+            Some((name, sql, args)) => self.send(name, &sql, args),
+            None => Ok(()),
+        }
+    }
+
+    /// Not gathered with the rest: a query among commands that are sent as one would not be run.
+    pub(crate) fn announce(&self, number: u64, whole: &Announcement) -> Result<(), Failed> {
+        for part in listener::split(number, &whole.topic, &whole.text) {
+            self.send("announce", listener::NOTIFY, vec![part.into()])?;
+        }
+        Ok(())
+    }
+
+    fn send(&self, name: &'static str, sql: &str, args: Vec<Value<'static>>) -> Result<(), Failed> {
+        self.tell_limit()?;
+        let prepared = self.prepared_as(name, sql, None)?;
+        if self.begin.get() {
+            return self.wait_for(name, &prepared, &args, &mut |_| Ok(())).map(drop);
+        }
+        let Prepared { statement, is_new } = prepared;
+        expect_arguments(name, statement.params().len(), args.len())?;
+        let client = Arc::clone(&self.client);
+        let mut outcome = Box::pin(async move {
+            let mut stream = pin!(client.query_raw(&statement, args).await?);
+            while stream.try_next().await?.is_some() {}
+            Ok(())
+        });
+        // Begun, it is on the wire before whatever comes next.
+        match outcome.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(outcome) => {
+                outcome.map_err(|error| errors::failed(name, &error).unless(is_new))
+            }
+            Poll::Pending => {
+                self.pending.borrow_mut().push(Pending { statement: name, is_new, outcome });
+                Ok(())
+            }
+        }
+    }
+}
+
+/// A command that was sent and not yet answered.
+pub(super) struct Pending {
+    statement: &'static str,
+    is_new: bool,
+    outcome: Pin<Box<dyn Future<Output = Result<(), tokio_postgres::Error>> + Send>>,
+}
+
+/// Waits for every one of them. The first failure counts: the others follow from it.
+pub(super) async fn settle(pending: Vec<Pending>) -> Result<(), Failed> {
+    let mut settled = Ok(());
+    for Pending { statement, is_new, outcome } in pending {
+        if let Err(error) = outcome.await
+            && settled.is_ok()
+        {
+            settled = Err(errors::failed(statement, &error).unless(is_new));
+        }
+    }
+    settled
+}
