@@ -159,7 +159,7 @@ async fn answer(
 
     let route = app.router.project(&head.method, &address.endpoint).ok_or(ROUTE_NOT_FOUND)?;
     let operation = route.operation;
-    if version < operation.since {
+    if !operation.is_in(version) {
         return Err(ROUTE_NOT_FOUND.into());
     }
     seen.operation = Some(operation);

@@ -101,7 +101,7 @@ fn prefixes(operation: &Operation, version: Option<Version>) -> Vec<String> {
         return vec![String::new()];
     }
     let versions = version.map_or(Version::ALL.to_vec(), |version| vec![version]);
-    let served = versions.iter().filter(|version| **version >= operation.since);
+    let served = versions.iter().filter(|version| operation.is_in(**version));
     served.map(|version| format!("/{}/{{projectId}}", version.segment())).collect()
 }
 

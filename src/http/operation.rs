@@ -34,8 +34,9 @@ pub struct Operation {
     pub path: &'static str,
     /// The first half of its `server-error` code.
     pub feature: &'static str,
-    /// The first version that has it.
-    pub since: Version,
+    /// The first version that has it, and the last.
+    since: Version,
+    until: Version,
     pub credential: Credential,
     /// What it is done to decides whether a credential is needed.
     pub may_be_closed: bool,
@@ -190,6 +191,7 @@ impl Operation {
             path,
             feature,
             since: Version::V6,
+            until: Version::V8,
             credential: A::CREDENTIAL,
             may_be_closed: false,
             bundle: None,
@@ -233,6 +235,7 @@ impl Operation {
             path,
             feature: "server",
             since: Version::V6,
+            until: Version::V8,
             credential: Credential::Ignored,
             may_be_closed: false,
             bundle: None,
@@ -262,6 +265,15 @@ impl Operation {
     /// Earlier versions do not have it.
     pub fn since(self, since: Version) -> Self {
         Operation { since, ..self }
+    }
+
+    /// Later versions have something else in its place.
+    pub fn until(self, until: Version) -> Self {
+        Operation { until, ..self }
+    }
+
+    pub fn is_in(&self, version: Version) -> bool {
+        (self.since..=self.until).contains(&version)
     }
 
     pub fn may_be_closed(self) -> Self {

@@ -141,7 +141,7 @@ async fn the_document_describes_every_operation_under_a_name_of_its_own(app: Tes
         }
     }
     let versions = |operation: &townhall::http::operation::Operation| {
-        let served = Version::ALL.iter().filter(|version| **version >= operation.since).count();
+        let served = Version::ALL.iter().filter(|version| operation.is_in(**version)).count();
         if operation.is_project_scoped() { served } else { 1 }
     };
     assert_eq!(count, features::operations().iter().map(versions).sum::<usize>());

@@ -37,7 +37,7 @@ pub fn check(method: &Method, address: &str, reply: &Reply) {
         Scope::Server => (ROUTER.server(method, &address.endpoint), String::new()),
     };
     let Some(found) = found else { return };
-    if matches!(&address.scope, Scope::Project { version, .. } if *version < found.operation.since)
+    if matches!(&address.scope, Scope::Project { version, .. } if !found.operation.is_in(*version))
     {
         return;
     }
