@@ -33,11 +33,11 @@ pub enum Announcement {
         socket: String,
         name: String,
     },
-    /// The user's sockets are put out of the room.
+    /// The user's sockets are put out of the room; everybody's, if none is named.
     LeaveRoom {
         project: ProjectId,
         conversation: ConversationId,
-        user: UserId,
+        user: Option<UserId>,
     },
     SessionEnded {
         project: ProjectId,
@@ -91,7 +91,12 @@ pub fn leave_room(
     conversation: ConversationId,
     user: UserId,
 ) -> Result<()> {
-    announce(tx, &Announcement::LeaveRoom { project, conversation, user })
+    announce(tx, &Announcement::LeaveRoom { project, conversation, user: Some(user) })
+}
+
+/// Puts everybody out of the room.
+pub fn close_room(tx: &Tx<'_>, project: ProjectId, conversation: ConversationId) -> Result<()> {
+    announce(tx, &Announcement::LeaveRoom { project, conversation, user: None })
 }
 
 /// Closes the sockets of one session.

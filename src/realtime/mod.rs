@@ -22,7 +22,8 @@ mod sweep;
 mod websocket;
 
 pub use announcement::{
-    Announcement, announce, end_other_sessions, end_session, end_user, event, leave_room, suspend,
+    Announcement, announce, close_room, end_other_sessions, end_session, end_user, event,
+    leave_room, suspend,
 };
 pub(crate) use gate::{handle, is_ours};
 pub(crate) use hear::hear;

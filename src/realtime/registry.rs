@@ -83,10 +83,15 @@ impl Realtime {
         is_current
     }
 
-    pub(super) fn put_out(&self, project: ProjectId, room: ConversationId, user: UserId) {
+    /// Nobody named: all who are in it.
+    pub(super) fn put_out(&self, project: ProjectId, room: ConversationId, user: Option<UserId>) {
         let mut directory = self.directory();
         directory.removals += 1;
-        for session in directory.of_user(project, user) {
+        let sockets = match user {
+            Some(user) => directory.of_user(project, user),
+            None => directory.in_room(project, room).to_vec(),
+        };
+        for session in sockets {
             directory.leave(&session, room);
         }
     }
