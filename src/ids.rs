@@ -93,6 +93,8 @@ typed_ids! {
     EntityId;
     CommentId;
     ConversationId;
+    /// One user's place in one conversation.
+    ConversationMemberId;
     ChatMessageId;
     EventId;
     ReactionId;

@@ -34,4 +34,5 @@ pub const MIGRATIONS: &[Migration] = &[
             include_str!("../migrations/0010_custom_tables.sql"),
         ),
     ),
+    Migration::shared(11, "chat", include_str!("../migrations/0011_chat.sql")),
 ];

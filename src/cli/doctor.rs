@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::app::World;
 use crate::cli::{Output, plain};
 use crate::config::{Config, is_writable};
+use crate::features::chat::counters as chat;
 use crate::features::collections::counters as collections;
 use crate::features::comments::counters as comments;
 use crate::features::connections::counters as connections;
@@ -19,7 +20,10 @@ use crate::features::spaces::counters as spaces;
 use crate::features::tables::examine::examine;
 use crate::features::tables::sql::Dialect;
 use crate::features::users::counters;
-use crate::ids::{CollectionId, CommentId, EntityId, ProjectId, ReportId, SpaceId, UserId};
+use crate::ids::{
+    ChatMessageId, CollectionId, CommentId, ConversationId, EntityId, ProjectId, ReportId, SpaceId,
+    UserId,
+};
 use crate::schema::MIGRATIONS;
 use crate::start;
 use crate::time::Timestamp;
@@ -128,6 +132,9 @@ struct Drift {
     connected: Vec<(ProjectId, UserId)>,
     /// Spaces with a wrong number of members or children.
     joined: Vec<(ProjectId, SpaceId)>,
+    /// Conversations with a wrong number of members, messages with one of replies or reactions.
+    conversations: Vec<(ProjectId, ConversationId)>,
+    messages: Vec<(ProjectId, ChatMessageId)>,
     /// How many feeds of each project.
     feeds: Vec<(ProjectId, usize)>,
 }
@@ -152,6 +159,8 @@ impl Drift {
             followed: block_on(db.read_slow(follows::drifted))?,
             connected: block_on(db.read_slow(connections::drifted))?,
             joined: block_on(db.read_slow(spaces::miscounted))?,
+            conversations: block_on(db.read_slow(chat::miscounted))?,
+            messages: block_on(db.read_slow(chat::miscounted_messages))?,
             feeds,
         })
     }
@@ -168,11 +177,15 @@ impl Drift {
         self.answered.len() + self.answered_comments.len()
     }
 
+    fn in_chat(&self) -> usize {
+        self.conversations.len() + self.messages.len()
+    }
+
     fn total(&self) -> usize {
         let on_content = self.reactions() + self.answers() + self.reported.len();
         let of_users = self.notified.len() + self.followed.len() + self.connected.len();
         let listed = self.saved.len() + self.joined.len() + self.feeds();
-        self.reputations.saturating_add(on_content + of_users + listed)
+        self.reputations.saturating_add(on_content + of_users + listed + self.in_chat())
     }
 
     /// How many were repaired.
@@ -218,6 +231,14 @@ impl Drift {
             block_on(db.write(move |tx| spaces::repair(tx, project, space)))?;
             repaired += 1;
         }
+        for (project, conversation) in self.conversations {
+            block_on(db.write(move |tx| chat::repair(tx, project, conversation)))?;
+            repaired += 1;
+        }
+        for (project, message) in self.messages {
+            block_on(db.write(move |tx| chat::repair_message(tx, project, message)))?;
+            repaired += 1;
+        }
         for (project, _) in self.feeds {
             repaired += block_on(db.write(move |tx| entities::repair_feeds(tx, project)))?;
         }
@@ -236,7 +257,8 @@ fn counters(db: &Db, fix: bool) -> Result<String, String> {
         _ => Err(format!(
             "{} users have a reputation that is not the sum of their buckets, \
              {} wrong counts of notifications, {} of reactions, {} of comments, {} of reports, \
-             {} of feeds, {} of collections, {} of follows, {} of connections, {} of spaces; \
+             {} of feeds, {} of collections, {} of follows, {} of connections, {} of spaces, \
+             {} of chat; \
              repair with --fix",
             drift.reputations,
             drift.notified.len(),
@@ -248,6 +270,7 @@ fn counters(db: &Db, fix: bool) -> Result<String, String> {
             drift.followed.len(),
             drift.connected.len(),
             drift.joined.len(),
+            drift.in_chat(),
         )),
     }
 }

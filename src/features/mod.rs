@@ -3,6 +3,7 @@
 
 pub mod auth;
 pub mod blocks;
+pub mod chat;
 pub mod collections;
 pub mod comments;
 pub mod connections;
@@ -46,6 +47,7 @@ pub fn operations() -> &'static [Operation] {
             utils::operations(),
             projects::operations(),
             storage::operations(),
+            chat::operations(),
             tables::operations(),
             server::operations(),
         ]
@@ -65,6 +67,11 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         connections::store::ALL,
         follows::counters::ALL,
         follows::store::ALL,
+        chat::conversations::store::ALL,
+        chat::counters::ALL,
+        chat::forget::ALL,
+        chat::members::store::ALL,
+        chat::messages::store::ALL,
         collections::counters::ALL,
         collections::forget::ALL,
         collections::links::ALL,

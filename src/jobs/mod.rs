@@ -12,11 +12,12 @@ use crate::app::App;
 use crate::error::{Error, Result};
 use crate::features::auth::mails::{self, Verification};
 use crate::features::auth::verify_email::{Mode, TokenFormat};
+use crate::features::chat::conversations;
 use crate::features::comments::marking::{self, Marking};
 use crate::features::comments::removal;
 use crate::features::spaces;
 use crate::features::storage::uploads;
-use crate::ids::{EntityId, JobId, ProjectId, SpaceId, UserId, new_id};
+use crate::ids::{ConversationId, EntityId, JobId, ProjectId, SpaceId, UserId, new_id};
 use crate::time::Timestamp;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -51,6 +52,10 @@ pub(crate) enum Job {
     RemoveSpaces {
         root: SpaceId,
     },
+    /// What was written in a deleted conversation.
+    RemoveConversation {
+        conversation: ConversationId,
+    },
 }
 
 impl Job {
@@ -69,6 +74,9 @@ impl Job {
             Job::MarkAnswers(marking) => marking::finish(app, project, marking).await,
             Job::RemoveComments { entity } => removal::run(app, project, entity).await,
             Job::RemoveSpaces { root } => spaces::delete::run(app, project, root).await,
+            Job::RemoveConversation { conversation } => {
+                conversations::removal::run(app, project, conversation).await
+            }
         }
     }
 }

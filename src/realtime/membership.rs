@@ -6,6 +6,7 @@ use std::pin::Pin;
 
 use crate::app::App;
 use crate::error::Result;
+use crate::features::chat::standing;
 use crate::ids::{ConversationId, ProjectId, UserId};
 
 /// What a user wants to do in a conversation.
@@ -29,7 +30,11 @@ pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<bool>> + Send + 'a>>;
 /// How the question is answered; tests have their own way.
 pub type Ask = for<'a> fn(&'a App, Question) -> Answer<'a>;
 
-/// Asks the conversations of the project. There are none yet.
-pub fn ask(_: &App, _: Question) -> Answer<'_> {
-    Box::pin(async { Ok(false) })
+/// Asks the conversations of the project.
+pub fn ask(app: &App, question: Question) -> Answer<'_> {
+    Box::pin(async move {
+        let project = app.projects.get(&app.db, question.project, app.clock.uptime()).await?;
+        let Some(project) = project else { return Ok(false) };
+        app.db.read(move |c| standing::may(c, &project, question)).await
+    })
 }

@@ -164,6 +164,9 @@ fn addresses(town: &Town<'_>, viewer: &User<'_>, path: &str) -> Option<Vec<Strin
         "/spaces/{spaceId}/children" | "/spaces/{spaceId}/team" | "/spaces/{spaceId}/rules" => {
             vec![path.replace("{spaceId}", town.space["id"].as_str().unwrap())]
         }
+        // A block does not reach into groups: whoever is in one sees all who are.
+        "/chat/conversations/{conversationId}/members"
+        | "/chat/conversations/{conversationId}/messages/{messageId}/reactions" => Vec::new(),
         // Their own, of nobody, or for keys alone.
         "/blocks" | "/app-notifications" | "/reports" | "/db/{tableName}" => Vec::new(),
         _ => return None,

@@ -1,4 +1,5 @@
-//! Create Report: a user points out content that should not be there.
+//! Create Report: a user points out content that should not be there. Report Message is the same under the
+//! path that older clients know.
 
 use db::Tx;
 use schemars::JsonSchema;
@@ -7,6 +8,7 @@ use uuid::Uuid;
 
 use crate::auth::caller::ActorOrKey;
 use crate::error::Result;
+use crate::features::chat::{InMessage, MESSAGE_NOT_FOUND, standing};
 use crate::features::comments::store as comments;
 use crate::features::comments::visibility::is_reachable;
 use crate::features::entities::store as entities;
@@ -15,11 +17,12 @@ use crate::features::reports::model::{Reason, TargetType};
 use crate::features::reports::store::{self, Added, NewReport};
 use crate::features::reports::{INVALID_BODY, MISSING_USER_ID, SELF_REPORT, TARGET_NOT_FOUND};
 use crate::features::spaces::access;
-use crate::http::input::Body;
+use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::reply::FoundOrCreated;
 use crate::ids::{
-    CommentId, EntityId, ProjectId, ReportEntryId, ReportId, SpaceId, UserId, new_id,
+    ChatMessageId, CommentId, ConversationId, EntityId, ProjectId, ReportEntryId, ReportId,
+    SpaceId, UserId, new_id,
 };
 
 const LONGEST_DETAILS: usize = 10_000;
@@ -40,9 +43,34 @@ pub(super) struct Reported {
     code: &'static str,
 }
 
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct MessageReport {
+    reason: Reason,
+    details: Option<String>,
+}
+
 pub(super) async fn create_report(
     call: Call<ActorOrKey>,
     Body(request): Body<ReportRequest>,
+) -> Result<FoundOrCreated<Reported>> {
+    report(call, request, None).await
+}
+
+pub(super) async fn report_message(
+    call: Call<ActorOrKey>,
+    (Path(path), Body(body)): (Path<InMessage>, Body<MessageReport>),
+) -> Result<FoundOrCreated<Reported>> {
+    let MessageReport { reason, details } = body;
+    let target_id = EntityId(path.message_id.0);
+    let request = ReportRequest { target_id, target_type: TargetType::Message, reason, details };
+    report(call, request, Some(path.conversation_id)).await
+}
+
+/// `within`: the conversation that a message has to be in.
+async fn report(
+    call: Call<ActorOrKey>,
+    request: ReportRequest,
+    within: Option<ConversationId>,
 ) -> Result<FoundOrCreated<Reported>> {
     let details = request.details.filter(|text| !text.trim().is_empty());
     if details.as_ref().is_some_and(|text| text.chars().count() > LONGEST_DETAILS) {
@@ -61,8 +89,14 @@ pub(super) async fn create_report(
     let (project, now) = (call.project.id, call.now);
     let added = call.app.db.write(move |tx| {
         let kind = new.target_type;
-        let target = find(tx, project, kind, new.target, new.reporter)?
-            .ok_or_else(|| TARGET_NOT_FOUND.because(format!("{} not found", kind.name())))?;
+        if let Some(conversation) = within {
+            standing::holds(tx, project, conversation, ChatMessageId(new.target), new.reporter)?;
+        }
+        let unknown = || match within {
+            Some(_) => MESSAGE_NOT_FOUND.into(),
+            None => TARGET_NOT_FOUND.because(format!("{} not found", kind.name())),
+        };
+        let target = find(tx, project, kind, new.target, new.reporter)?.ok_or_else(unknown)?;
         if target.author == Some(new.reporter) {
             let why = format!("You cannot report your own {}.", kind.name());
             return Err(SELF_REPORT.because(why));
@@ -110,8 +144,10 @@ fn find(
                 found.filter(|row| row.user_deleted_at.is_none() && is_reachable(row, eyes));
             there.map(|row| Reportable { author: row.user_id, space: row.space_id })
         }
-        // There are no messages yet.
-        TargetType::Message => None,
+        TargetType::Message => {
+            let found = standing::reported(tx, project, ChatMessageId(id), reporter)?;
+            return Ok(found.map(|(row, space)| Reportable { author: row.user_id, space }));
+        }
     };
     Ok(match found {
         Some(Reportable { author, space })

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::{ActorOrKey, KeyHolder};
 use crate::error::Result;
+use crate::features::chat;
 use crate::features::comments;
 use crate::features::comments::store::CommentRow;
 use crate::features::entities;
@@ -30,7 +31,8 @@ use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::reply::Json;
 use crate::ids::{
-    CommentId, EntityId, ProjectId, SpaceBanId, SpaceId, SuspensionId, UserId, new_id,
+    ChatMessageId, CommentId, EntityId, ProjectId, SpaceBanId, SpaceId, SuspensionId, UserId,
+    new_id,
 };
 use crate::realtime;
 use crate::time::Timestamp;
@@ -74,6 +76,8 @@ pub(super) struct Orders {
     pub ban: bool,
     pub suspend: bool,
     pub summary: Option<String>,
+    /// It may be handled without words.
+    pub is_brief: bool,
     /// Whom to ban or suspend, and why.
     pub user_id: Option<UserId>,
     pub reason: Option<String>,
@@ -98,7 +102,7 @@ impl Orders {
         }
         let is_blank =
             |text: &Option<String>| text.as_ref().is_none_or(|text| text.trim().is_empty());
-        if is_blank(&self.summary) {
+        if !self.is_brief && is_blank(&self.summary) {
             return Err(MISSING_FIELDS.because("summary is required"));
         }
         if (self.suspend || self.ban) && (self.user_id.is_none() || is_blank(&self.reason)) {
@@ -122,6 +126,7 @@ pub(super) async fn handle_report(
         user_id: handling.user_id,
         reason: handling.reason,
         end_date: handling.end_date,
+        is_brief: false,
     };
     orders.check()?;
     let (project, hands) = (call.project.id, Hands::new(&call, ActorOrKey::Key { user: None }));
@@ -173,17 +178,33 @@ impl Hands {
         if report.status != Status::Open || !store::resolve(tx, project, report.id, &resolution)? {
             return Err(ALREADY_HANDLED.into());
         }
-        // The space before users, and those before the counts of feeds, as all who hold them do.
+        // The space before its conversation, that before users, and those before the counts of feeds, as
+        // all who hold them do.
         if orders.ban {
             self.ban(tx, project, report, orders)?;
+        }
+        let content = content.filter(|_| orders.remove);
+        if let Some(Content::Message(id)) = &content {
+            let row = chat::messages::moderation::hold(tx, project, *id, None)?;
+            chat::messages::moderation::remove(tx, project, row, &self.removal(orders))?;
         }
         if orders.suspend {
             self.suspend(tx, project, orders)?;
         }
-        match content.filter(|_| orders.remove) {
-            Some(content) => content.remove(tx, project, self, orders),
-            None => Ok(()),
+        match content {
+            Some(Content::Entity(row)) => {
+                entities::moderation::moderate(tx, project, &row, &self.removal(orders))
+            }
+            Some(Content::Comment(row)) => {
+                comments::moderation::moderate(tx, project, row.id, &self.removal(orders))
+            }
+            Some(Content::Message(_)) | None => Ok(()),
         }
+    }
+
+    fn removal<'a>(&self, orders: &'a Orders) -> Decision<'a> {
+        let reason = orders.reason.as_deref().or(orders.summary.as_deref());
+        Decision { verdict: Verdict::Removed, by: self.caller.user(), reason, at: self.now }
     }
 
     fn ban(
@@ -214,11 +235,12 @@ impl Hands {
     }
 }
 
-/// What a report is about, held.
+/// What a report is about, held; a message only when it goes, after its space.
 #[derive(Debug)]
 pub(super) enum Content {
     Entity(Box<EntityRow>),
     Comment(Box<CommentRow>),
+    Message(ChatMessageId),
 }
 
 pub(super) fn hold(tx: &Tx<'_>, project: ProjectId, report: &ReportRow) -> Result<Content> {
@@ -233,32 +255,17 @@ pub(super) fn hold(tx: &Tx<'_>, project: ProjectId, report: &ReportRow) -> Resul
             let comment = comments::store::find_for_update(tx, project, id)?;
             comment.map(|row| Content::Comment(Box::new(row))).ok_or(COMMENT_NOT_FOUND.into())
         }
-        // There are no messages yet.
-        TargetType::Message => Err(NOT_FOUND.into()),
+        TargetType::Message => Ok(Content::Message(ChatMessageId(report.target_id))),
     }
 }
 
 impl Content {
-    pub fn space(&self) -> Option<SpaceId> {
+    /// As far as it can change: a message stays where it is.
+    pub fn is_elsewhere(&self, space: SpaceId) -> bool {
         match self {
-            Content::Entity(row) => row.space_id,
-            Content::Comment(row) => row.space_id,
-        }
-    }
-
-    fn remove(
-        &self,
-        tx: &Tx<'_>,
-        project: ProjectId,
-        hands: &Hands,
-        orders: &Orders,
-    ) -> Result<()> {
-        let reason = orders.reason.as_deref().or(orders.summary.as_deref());
-        let (by, at) = (hands.caller.user(), hands.now);
-        let decision = Decision { verdict: Verdict::Removed, by, reason, at };
-        match self {
-            Content::Entity(row) => entities::moderation::moderate(tx, project, row, &decision),
-            Content::Comment(row) => comments::moderation::moderate(tx, project, row.id, &decision),
+            Content::Entity(row) => row.space_id != Some(space),
+            Content::Comment(row) => row.space_id != Some(space),
+            Content::Message(_) => false,
         }
     }
 }

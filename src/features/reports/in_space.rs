@@ -1,5 +1,5 @@
-//! Handle Entity Report and Handle Comment Report: the moderators of a space dismiss a report about
-//! something in it, or act on it.
+//! Handle Entity Report, Handle Comment Report and Handle Message Report: the moderators of a space dismiss a
+//! report about something in it, or act on it.
 
 use std::collections::BTreeSet;
 
@@ -9,18 +9,19 @@ use uuid::Uuid;
 
 use crate::auth::caller::ActorOrKey;
 use crate::error::{Fault, Result};
+use crate::features::chat::MESSAGE_NOT_FOUND;
 use crate::features::reports::handle::{Handled, Hands, Orders, hold};
 use crate::features::reports::model::TargetType;
 use crate::features::reports::{
-    COMMENT_NOT_FOUND, COMMENT_NOT_IN_SPACE, ENTITY_NOT_FOUND, ENTITY_NOT_IN_SPACE, NOT_FOUND,
-    NOT_FOUND_IN_SPACE, store,
+    COMMENT_NOT_FOUND, COMMENT_NOT_IN_SPACE, ENTITY_NOT_FOUND, ENTITY_NOT_IN_SPACE, MISSING_FIELDS,
+    NOT_FOUND, NOT_FOUND_IN_SPACE, store,
 };
 use crate::features::spaces;
 use crate::features::spaces::authority::{self, Authority};
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
-use crate::http::reply::Created;
-use crate::ids::{CommentId, EntityId, ReportId, SpaceId, UserId};
+use crate::http::reply::{Created, Json};
+use crate::ids::{ChatMessageId, CommentId, EntityId, ReportId, SpaceId, UserId};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -29,20 +30,48 @@ pub(super) struct SpaceReportPath {
     report_id: ReportId,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-enum EntityAction {
-    RemoveEntity,
-    BanUser,
-    Dismiss,
+/// What may be done about a report: always two things, and the third by the name of its target.
+macro_rules! actions {
+    ($($name:ident: $remove:ident;)*) => {$(
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
+        #[serde(rename_all = "kebab-case")]
+        enum $name {
+            $remove,
+            BanUser,
+            Dismiss,
+        }
+
+        impl $name {
+            /// What was ordered, with these words.
+            fn orders(actions: &BTreeSet<Self>, words: Words) -> Orders {
+                Orders {
+                    remove: actions.contains(&$name::$remove),
+                    ban: actions.contains(&$name::BanUser),
+                    dismiss: actions.contains(&$name::Dismiss),
+                    summary: words.summary,
+                    user_id: words.user_id,
+                    reason: words.reason,
+                    ..Orders::default()
+                }
+            }
+        }
+    )*};
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-enum CommentAction {
-    RemoveComment,
-    BanUser,
-    Dismiss,
+actions! {
+    EntityAction: RemoveEntity;
+    CommentAction: RemoveComment;
+    MessageAction: RemoveMessage;
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Words {
+    /// What was done; required about entities and comments.
+    summary: Option<String>,
+    /// Whom to ban, and why.
+    user_id: Option<UserId>,
+    reason: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -51,11 +80,8 @@ pub(super) struct EntityHandling {
     entity_id: EntityId,
     /// `dismiss` alone, or any of the others.
     actions: BTreeSet<EntityAction>,
-    /// What was done, in words; required.
-    summary: Option<String>,
-    /// Whom to ban, and why.
-    user_id: Option<UserId>,
-    reason: Option<String>,
+    #[serde(flatten)]
+    words: Words,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -64,64 +90,76 @@ pub(super) struct CommentHandling {
     comment_id: CommentId,
     /// `dismiss` alone, or any of the others.
     actions: BTreeSet<CommentAction>,
-    /// What was done, in words; required.
-    summary: Option<String>,
-    /// Whom to ban, and why.
-    user_id: Option<UserId>,
-    reason: Option<String>,
+    #[serde(flatten)]
+    words: Words,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct MessageHandling {
+    /// Required to remove it.
+    message_id: Option<ChatMessageId>,
+    /// `dismiss` alone, or any of the others.
+    actions: BTreeSet<MessageAction>,
+    #[serde(flatten)]
+    words: Words,
 }
 
 pub(super) async fn handle_entity_report(
     call: Call<ActorOrKey>,
     (Path(path), Body(handling)): (Path<SpaceReportPath>, Body<EntityHandling>),
 ) -> Result<Created<Handled>> {
-    let has = |action| handling.actions.contains(&action);
-    let orders = Orders {
-        dismiss: has(EntityAction::Dismiss),
-        remove: has(EntityAction::RemoveEntity),
-        ban: has(EntityAction::BanUser),
-        summary: handling.summary,
-        user_id: handling.user_id,
-        reason: handling.reason,
-        ..Orders::default()
-    };
     let about = About {
         kind: TargetType::Entity,
-        target: handling.entity_id.0,
+        target: Some(handling.entity_id.0),
         gone: ENTITY_NOT_FOUND,
         elsewhere: ENTITY_NOT_IN_SPACE,
     };
-    handle(call, path, about, orders).await
+    let orders = EntityAction::orders(&handling.actions, handling.words);
+    handle(call, path, about, orders).await?;
+    Ok(Created(Handled { message: "Report handled successfully", code: "report/handled" }))
 }
 
 pub(super) async fn handle_comment_report(
     call: Call<ActorOrKey>,
     (Path(path), Body(handling)): (Path<SpaceReportPath>, Body<CommentHandling>),
 ) -> Result<Created<Handled>> {
-    let has = |action| handling.actions.contains(&action);
-    let orders = Orders {
-        dismiss: has(CommentAction::Dismiss),
-        remove: has(CommentAction::RemoveComment),
-        ban: has(CommentAction::BanUser),
-        summary: handling.summary,
-        user_id: handling.user_id,
-        reason: handling.reason,
-        ..Orders::default()
-    };
     let about = About {
         kind: TargetType::Comment,
-        target: handling.comment_id.0,
+        target: Some(handling.comment_id.0),
         gone: COMMENT_NOT_FOUND,
         elsewhere: COMMENT_NOT_IN_SPACE,
     };
-    handle(call, path, about, orders).await
+    let orders = CommentAction::orders(&handling.actions, handling.words);
+    handle(call, path, about, orders).await?;
+    Ok(Created(Handled { message: "Report handled successfully", code: "report/handled" }))
+}
+
+pub(super) async fn handle_message_report(
+    call: Call<ActorOrKey>,
+    (Path(path), Body(handling)): (Path<SpaceReportPath>, Body<MessageHandling>),
+) -> Result<Json<Handled>> {
+    let about = About {
+        kind: TargetType::Message,
+        target: handling.message_id.map(|id| id.0),
+        gone: MESSAGE_NOT_FOUND,
+        elsewhere: MESSAGE_NOT_FOUND,
+    };
+    let orders = MessageAction::orders(&handling.actions, handling.words);
+    let orders = Orders { is_brief: true, ..orders };
+    orders.check()?;
+    if orders.remove && about.target.is_none() {
+        return Err(MISSING_FIELDS.because("messageId is required"));
+    }
+    handle(call, path, about, orders).await?;
+    Ok(Json(Handled { message: "Report handled successfully.", code: "report/handled" }))
 }
 
 /// What the report must be about, and what is said if it is not.
 #[derive(Debug, Clone, Copy)]
 struct About {
     kind: TargetType,
-    target: Uuid,
+    target: Option<Uuid>,
     gone: Fault,
     elsewhere: Fault,
 }
@@ -131,7 +169,7 @@ async fn handle(
     path: SpaceReportPath,
     about: About,
     orders: Orders,
-) -> Result<Created<Handled>> {
+) -> Result<()> {
     orders.check()?;
     let (project, hands) = (call.project.id, Hands::new(&call, call.caller));
     let handled = call.app.db.write(move |tx| {
@@ -142,16 +180,15 @@ async fn handle(
         if report.space_id != Some(space.id) {
             return Err(NOT_FOUND_IN_SPACE.into());
         }
-        if report.target_id != about.target {
+        if about.target.is_some_and(|target| target != report.target_id) {
             return Err(about.gone.into());
         }
         // The content before the report, as all who hold both do.
         let content = hold(tx, project, &report)?;
-        if content.space() != Some(space.id) {
+        if content.is_elsewhere(space.id) {
             return Err(about.elsewhere.into());
         }
         hands.carry_out(tx, project, &report, Some(content), &orders)
     });
-    handled.await?;
-    Ok(Created(Handled { message: "Report handled successfully", code: "report/handled" }))
+    handled.await
 }

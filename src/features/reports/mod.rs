@@ -16,10 +16,11 @@ use serde::Deserialize;
 
 use crate::error::Fault;
 use crate::features::projects::Bundle;
-use crate::features::{spaces, users};
+use crate::features::{chat, spaces, users};
 use crate::http::input::Invalid;
 use crate::http::limits::RateLimit;
 use crate::http::operation::{ActsAs, Operation};
+use crate::http::version::Version;
 use crate::ids::ReportId;
 
 const NOT_FOUND: Fault = Fault::new(404, "report/not-found", "Report not found");
@@ -78,7 +79,26 @@ pub fn operations() -> Vec<Operation> {
         )
         .rate(RateLimit::per_5_minutes(25))
         .acts_as(ACTS_AS)
-        .errors(&[MISSING_USER_ID, TARGET_NOT_FOUND, SELF_REPORT]),
+        .errors(&[MISSING_USER_ID, TARGET_NOT_FOUND, chat::NOT_A_MEMBER, SELF_REPORT]),
+        Operation::new(
+            Method::POST,
+            "/chat/conversations/{conversationId}/messages/{messageId}/report",
+            "Report Message",
+            feature,
+            Invalid { params: chat::INVALID_PARAMS, ..INVALID },
+            create::report_message,
+        )
+        .since(Version::V7)
+        .until(Version::V7)
+        .also_needs(Bundle::Chat)
+        .rate(RateLimit::per_5_minutes(25))
+        .acts_as(ACTS_AS)
+        .errors(&[
+            MISSING_USER_ID,
+            chat::NOT_A_MEMBER,
+            chat::MESSAGE_NOT_FOUND,
+            SELF_REPORT,
+        ]),
         Operation::new(
             get.clone(),
             "/reports",
@@ -120,6 +140,7 @@ pub fn operations() -> Vec<Operation> {
             NOT_FOUND,
             ENTITY_NOT_FOUND,
             COMMENT_NOT_FOUND,
+            chat::MESSAGE_NOT_FOUND,
             USER_NOT_FOUND,
             spaces::NOT_FOUND,
             spaces::MEMBER_NOT_FOUND,
@@ -145,7 +166,7 @@ fn in_spaces() -> Vec<Operation> {
         )
         .also_needs(Bundle::Entities),
         Operation::new(
-            patch,
+            patch.clone(),
             "/spaces/{spaceId}/reports/comment/{reportId}",
             "Handle Comment Report",
             feature,
@@ -153,6 +174,15 @@ fn in_spaces() -> Vec<Operation> {
             in_space::handle_comment_report,
         )
         .also_needs(Bundle::Comments),
+        Operation::new(
+            patch,
+            "/spaces/{spaceId}/chat/reports/{reportId}",
+            "Handle Message Report",
+            feature,
+            INVALID,
+            in_space::handle_message_report,
+        )
+        .also_needs(Bundle::Chat),
     ];
     let acts_as = ActsAs { parameter: "actingUserId", ..ACTS_AS };
     let all = operations.into_iter().map(|one| one.also_needs(Bundle::Spaces).acts_as(acts_as));
@@ -168,6 +198,7 @@ const HANDLING: &[Fault] = &[
     ENTITY_NOT_IN_SPACE,
     COMMENT_NOT_FOUND,
     COMMENT_NOT_IN_SPACE,
+    chat::MESSAGE_NOT_FOUND,
     USER_NOT_FOUND,
     ALREADY_HANDLED,
     spaces::NOT_FOUND,

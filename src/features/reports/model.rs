@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use uuid::Uuid;
 
+use crate::features::chat::model::ChatMessage;
 use crate::features::comments::model::Comment;
 use crate::features::entities::model::Entity;
 use crate::features::reports::store::{EntryRow, ReportRow};
@@ -73,6 +74,7 @@ pub struct UserReport {
 pub enum Target {
     Entity(Box<Entity>),
     Comment(Box<Comment>),
+    Message(Box<ChatMessage>),
 }
 
 impl Report {

@@ -1,22 +1,26 @@
 //! From rows to reports with who made them and what they are about: a constant number of
 //! statements, however many reports.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use db::Conn;
 use uuid::Uuid;
 
 use crate::error::Result;
+use crate::features::chat;
+use crate::features::chat::messages::store as messages;
+use crate::features::chat::model::ChatMessage;
 use crate::features::comments::store as comments;
 use crate::features::entities::store as entities;
 use crate::features::entities::visibility::Eyes;
 use crate::features::reports::model::{Report, Target, TargetType, UserReport};
 use crate::features::reports::store::{self, ReportRow};
 use crate::features::spaces::show::View as SpaceView;
+use crate::features::storage::signed::Links;
 use crate::features::users::reputation::Bucket;
 use crate::features::{comments as comment, entities as entity};
 use crate::http::operation::Call;
-use crate::ids::{CommentId, EntityId, ProjectId, ReportId, SpaceId};
+use crate::ids::{ChatMessageId, CommentId, EntityId, ProjectId, ReportId, SpaceId};
 
 /// How the targets are shown: with their authors, and nothing taken out.
 #[derive(Debug, Clone)]
@@ -24,6 +28,8 @@ pub struct View {
     project: ProjectId,
     entities: entity::show::View,
     comments: comment::show::View,
+    links: Links,
+    bucket: Option<Bucket>,
     spaces: SpaceView,
 }
 
@@ -35,6 +41,8 @@ impl View {
             comments: comment::show::View::written(call, Eyes::Key, None)
                 .with_points(bucket)
                 .with_deleted(),
+            links: call.links(),
+            bucket,
             spaces: SpaceView::new(call, None),
         }
     }
@@ -83,6 +91,28 @@ impl View {
         for comment in shown {
             targets.entry(comment.id.0).or_default().push(Target::Comment(Box::new(comment)));
         }
+        for message in self.messages(c, rows)? {
+            targets.entry(message.id.0).or_default().push(Target::Message(Box::new(message)));
+        }
         Ok(targets)
+    }
+
+    /// Points may be those of the space that a message is in; then the messages of each space are shown by
+    /// themselves.
+    fn messages(&self, c: &Conn<'_>, rows: &[ReportRow]) -> Result<Vec<ChatMessage>> {
+        let mut by_space: BTreeMap<Option<SpaceId>, Vec<ChatMessageId>> = BTreeMap::new();
+        for row in rows.iter().filter(|row| row.target_type == TargetType::Message) {
+            let space = row.space_id.filter(|_| self.bucket.is_some());
+            by_space.entry(space).or_default().push(ChatMessageId(row.target_id));
+        }
+        let mut shown = Vec::new();
+        for (space, ids) in by_space {
+            let (links, points) = (self.links.clone(), self.bucket.map(|bucket| (bucket, space)));
+            let view = chat::show::View { links, viewer: None, with_files: true, points };
+            let found = messages::find_all(c, self.project, &ids)?;
+            let row_of = |id: &ChatMessageId| found.iter().find(|row| row.id == *id).cloned();
+            shown.extend(view.messages(c, ids.iter().filter_map(row_of).collect())?);
+        }
+        Ok(shown)
     }
 }

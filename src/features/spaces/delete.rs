@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::app::App;
 use crate::auth::caller::ActorOrKey;
 use crate::error::{Error, Result};
+use crate::features::chat;
 use crate::features::entities::removal as entities;
 use crate::features::projects::Project;
 use crate::features::reports::store as reports;
@@ -108,6 +109,7 @@ fn hide(
     if let Some(parent) = parent {
         store::uncount_child(tx, project.id, parent)?;
     }
+    chat::space::hide(tx, project.id, &subtree, now)?;
     // A space is deleted once, so its id is a fresh one for the job.
     let payload =
         serde_json::to_string(&Job::RemoveSpaces { root: id }).map_err(Error::internal)?;

@@ -103,8 +103,8 @@ const ON_BEHALF: ActsAs = ActsAs { parameter: "actingUserId", ..ACTS_AS };
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct SpacePath {
-    space_id: SpaceId,
+pub struct SpacePath {
+    pub space_id: SpaceId,
 }
 
 pub fn operations() -> Vec<Operation> {

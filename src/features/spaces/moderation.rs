@@ -1,5 +1,5 @@
-//! What the moderators of a space decide about what is in it: Moderate Entity, Moderate Comment, Set
-//! Entity NSFW.
+//! What the moderators of a space decide about what is in it: Moderate Entity, Moderate Comment, Moderate
+//! Message, Set Entity NSFW.
 
 use db::{Conn, Tx};
 use http::Method;
@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::ActorOrKey;
 use crate::error::{Fault, Result};
+use crate::features::chat;
 use crate::features::comments;
 use crate::features::entities;
 use crate::features::entities::moderation::{Decision, Verdict};
@@ -19,7 +20,7 @@ use crate::features::spaces::{INVALID_PARAMS, MODERATOR_REQUIRED, NOT_FOUND, ON_
 use crate::http::input::{Body, Invalid, Path};
 use crate::http::operation::{Call, Operation};
 use crate::http::reply::Json;
-use crate::ids::{CommentId, EntityId, ProjectId, SpaceId};
+use crate::ids::{ChatMessageId, CommentId, EntityId, ProjectId, SpaceId};
 use crate::time::Timestamp;
 
 const INVALID_BODY: Fault = Fault::new(400, "moderation/invalid-body", "Invalid body");
@@ -30,6 +31,8 @@ const COMMENT_NOT_FOUND: Fault =
     Fault::new(404, "moderation/comment-not-found", "Comment not found");
 const COMMENT_NOT_IN_SPACE: Fault =
     Fault::new(404, "moderation/comment-not-in-space", "The comment is not in this space");
+const MESSAGE_NOT_IN_SPACE: Fault =
+    Fault::new(404, "moderation/message-not-in-space", "The message is not in this space");
 
 const INVALID: Invalid = Invalid { params: INVALID_PARAMS, ..Invalid::all(INVALID_BODY) };
 
@@ -59,7 +62,7 @@ pub(super) fn operations() -> Vec<Operation> {
         .also_needs(Bundle::Entities)
         .errors(of_entities),
         Operation::new(
-            patch,
+            patch.clone(),
             "/spaces/{spaceId}/comments/{commentId}/moderation",
             "Moderate Comment",
             feature,
@@ -68,6 +71,21 @@ pub(super) fn operations() -> Vec<Operation> {
         )
         .also_needs(Bundle::Comments)
         .errors(&[NOT_FOUND, MODERATOR_REQUIRED, COMMENT_NOT_FOUND, COMMENT_NOT_IN_SPACE]),
+        Operation::new(
+            patch,
+            "/spaces/{spaceId}/chat/messages/{messageId}/moderation",
+            "Moderate Message",
+            feature,
+            INVALID,
+            moderate_message,
+        )
+        .also_needs(Bundle::Chat)
+        .errors(&[
+            NOT_FOUND,
+            MODERATOR_REQUIRED,
+            chat::MESSAGE_NOT_FOUND,
+            MESSAGE_NOT_IN_SPACE,
+        ]),
     ];
     operations.into_iter().map(|one| one.acts_as(ON_BEHALF)).collect()
 }
@@ -183,6 +201,46 @@ async fn moderate_comment(
     });
     moderated.await?;
     Ok(Json(Moderated::new(verdict)))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct MessageInSpace {
+    space_id: SpaceId,
+    message_id: ChatMessageId,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct MessageModeration {
+    /// There is no way back from it.
+    #[expect(dead_code, reason = "it can only be this one")]
+    moderation_status: Removed,
+    moderation_reason: Option<Reason>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum Removed {
+    Removed,
+}
+
+async fn moderate_message(
+    call: Call<ActorOrKey>,
+    (Path(path), Body(body)): (Path<MessageInSpace>, Body<MessageModeration>),
+) -> Result<Json<Moderated>> {
+    let (project, caller, now) = (call.project.id, call.caller, call.now);
+    let moderated = call.app.db.write(move |tx| {
+        permit(tx, project, path.space_id, caller)?;
+        let of = Some((path.space_id, MESSAGE_NOT_IN_SPACE));
+        let row = chat::messages::moderation::hold(tx, project, path.message_id, of)?;
+        let reason = body.moderation_reason.as_ref().map(Reason::as_str);
+        let decision = Decision { verdict: Verdict::Removed, by: caller.user(), reason, at: now };
+        chat::messages::moderation::remove(tx, project, row, &decision)
+    });
+    moderated.await?;
+    Ok(Json(Moderated::new(Verdict::Removed)))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -5,6 +5,7 @@ use db::Conn;
 
 use crate::auth::caller::ActorOrKey;
 use crate::error::Result;
+use crate::features::chat;
 use crate::features::comments;
 use crate::features::entities::visibility::{self, Eyes};
 use crate::features::projects::Project;
@@ -12,7 +13,7 @@ use crate::features::spaces;
 use crate::features::spaces::authority::{self, Authority};
 use crate::features::storage::store::FileRow;
 use crate::features::storage::{INVALID_BODY, TARGET_NOT_FOUND, UNAUTHORIZED};
-use crate::ids::{CommentId, EntityId, EventId, SpaceId, UserId};
+use crate::ids::{ChatMessageId, CommentId, EntityId, EventId, SpaceId, UserId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holder {
@@ -22,6 +23,8 @@ pub enum Holder {
     Comment(CommentId),
     Space(SpaceId),
     Event(EventId),
+    /// Only with the message itself.
+    Message(ChatMessageId),
 }
 
 impl Holder {
@@ -55,15 +58,17 @@ impl Holder {
             Holder::Comment(id) => FileRow { comment_id: Some(id), ..row },
             Holder::Space(id) => FileRow { space_id: Some(id), ..row },
             Holder::Event(id) => FileRow { event_id: Some(id), ..row },
+            Holder::Message(id) => FileRow { chat_message_id: Some(id), ..row },
         }
     }
 
-    fn of(row: &FileRow) -> Option<Self> {
+    fn of(row: &FileRow) -> Self {
         let holder = row.entity_id.map(Holder::Entity);
         let holder = holder.or_else(|| row.comment_id.map(Holder::Comment));
         let holder = holder.or_else(|| row.space_id.map(Holder::Space));
         let holder = holder.or_else(|| row.event_id.map(Holder::Event));
-        holder.or_else(|| row.chat_message_id.is_none().then_some(Holder::None))
+        let holder = holder.or_else(|| row.chat_message_id.map(Holder::Message));
+        holder.unwrap_or(Holder::None)
     }
 }
 
@@ -92,23 +97,24 @@ pub fn may_attach(
             let authority = authority::authority(c, project.id, &space, *caller)?;
             if authority >= Authority::Moderator { Ok(()) } else { Err(UNAUTHORIZED.into()) }
         }
-        // There are no events yet.
-        Holder::Event(_) => Err(TARGET_NOT_FOUND.into()),
+        // There are no events yet, and files come with their message.
+        Holder::Event(_) | Holder::Message(_) => Err(TARGET_NOT_FOUND.into()),
     }
 }
 
 /// Whether a user may see a file: as they may see what it is attached to. Keys see every file.
 pub fn may_see(c: &Conn<'_>, project: &Project, viewer: UserId, row: &FileRow) -> Result<bool> {
     Ok(match Holder::of(row) {
-        Some(Holder::None) => true,
-        Some(Holder::Entity(id)) => visibility::find(c, project, id, Eyes::User(viewer))?.is_some(),
-        Some(Holder::Comment(id)) => {
+        Holder::None => true,
+        Holder::Entity(id) => visibility::find(c, project, id, Eyes::User(viewer))?.is_some(),
+        Holder::Comment(id) => {
             let eyes = Eyes::User(viewer);
             let found = comments::visibility::find(c, project, id, eyes)?;
             found.is_some_and(|row| row.is_live() || row.is_by(eyes))
         }
         // A space is there for everybody.
-        Some(Holder::Space(id)) => spaces::store::find(c, project.id, id)?.is_some(),
-        _ => row.user_id == Some(viewer),
+        Holder::Space(id) => spaces::store::find(c, project.id, id)?.is_some(),
+        Holder::Message(id) => chat::standing::sees_files(c, project.id, id, viewer)?,
+        Holder::Event(_) => row.user_id == Some(viewer),
     })
 }

@@ -4,9 +4,10 @@
 use db::Tx;
 
 use crate::error::Result;
+use crate::features::chat::conversations::store as conversations;
 use crate::features::storage::store::{self, Deleted};
 use crate::features::storage::uploads::removal;
-use crate::ids::{CommentId, EntityId, FileId, JobId, ProjectId, SpaceId, UserId};
+use crate::ids::{ChatMessageId, CommentId, EntityId, FileId, JobId, ProjectId, SpaceId, UserId};
 use crate::jobs;
 use crate::time::Timestamp;
 
@@ -44,6 +45,16 @@ pub fn delete_of_comments(
     remove_bytes(tx, project, store::delete_of_comments(tx, project, comments)?, now)
 }
 
+/// Everything that came with any of the messages.
+pub fn delete_of_messages(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    messages: &[ChatMessageId],
+    now: Timestamp,
+) -> Result<()> {
+    remove_bytes(tx, project, store::delete_of_messages(tx, project, messages)?, now)
+}
+
 /// Everything that a user has uploaded.
 pub fn delete_of_user(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestamp) -> Result<()> {
     remove_bytes(tx, project, store::delete_of_user(tx, project, user)?, now)
@@ -53,6 +64,8 @@ fn remove_bytes(tx: &Tx<'_>, project: ProjectId, deleted: Deleted, now: Timestam
     let Some((first, _)) = deleted.first() else {
         return Ok(());
     };
+    let ids: Vec<FileId> = deleted.iter().map(|(id, _)| *id).collect();
+    conversations::forget_avatars(tx, project, &ids)?;
     // A file is deleted once, so its id is a fresh one for the job; a transaction may run twice
     // and draws nothing.
     let job = JobId(first.0);

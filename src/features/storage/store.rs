@@ -45,6 +45,8 @@ db::statements! {
     query FIND_ALL -> FileRow = select_file!("AND id {any}($2)");
     query OF_ENTITIES -> FileRow =
         select_file!("AND entity_id {any}($2) ORDER BY entity_id, position, id");
+    query OF_MESSAGES -> FileRow =
+        select_file!("AND chat_message_id {any}($2) ORDER BY chat_message_id, position, id");
     command INSERT =
         "INSERT INTO files (project_id, id, user_id, entity_id, comment_id, chat_message_id,
             space_id, event_id, path, size, mime, position, metadata, image, created_at, updated_at)
@@ -55,6 +57,8 @@ db::statements! {
         "DELETE FROM files WHERE project_id = $1 AND entity_id = $2 RETURNING id, path";
     command DELETE_OF_COMMENTS -> (FileId, String) =
         "DELETE FROM files WHERE project_id = $1 AND comment_id {any}($2) RETURNING id, path";
+    command DELETE_OF_MESSAGES -> (FileId, String) =
+        "DELETE FROM files WHERE project_id = $1 AND chat_message_id {any}($2) RETURNING id, path";
     command DELETE_OF_SPACE -> (FileId, String) =
         "DELETE FROM files WHERE project_id = $1 AND space_id = $2 RETURNING id, path";
     command DELETE_OF_USER -> (FileId, String) =
@@ -83,6 +87,18 @@ pub fn of_entities(c: &Conn<'_>, project: ProjectId, ids: &[EntityId]) -> Result
         return Ok(Vec::new());
     }
     Ok(c.all(&OF_ENTITIES, args![project, EntityId::list(ids)])?)
+}
+
+/// By message, then by position.
+pub fn of_messages(
+    c: &Conn<'_>,
+    project: ProjectId,
+    ids: &[ChatMessageId],
+) -> Result<Vec<FileRow>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(c.all(&OF_MESSAGES, args![project, ChatMessageId::list(ids)])?)
 }
 
 pub fn insert(tx: &Tx<'_>, project: ProjectId, f: &FileRow) -> Result<()> {
@@ -130,6 +146,14 @@ pub fn delete_of_space(tx: &Tx<'_>, project: ProjectId, id: SpaceId) -> Result<D
 
 pub fn delete_of_comments(tx: &Tx<'_>, project: ProjectId, ids: &[CommentId]) -> Result<Deleted> {
     Ok(tx.all(&DELETE_OF_COMMENTS, args![project, CommentId::list(ids)])?)
+}
+
+pub fn delete_of_messages(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    ids: &[ChatMessageId],
+) -> Result<Deleted> {
+    Ok(tx.all(&DELETE_OF_MESSAGES, args![project, ChatMessageId::list(ids)])?)
 }
 
 pub fn delete_of_user(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<Deleted> {

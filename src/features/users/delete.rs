@@ -9,7 +9,7 @@ use crate::features::storage::removal;
 use crate::features::users::fetch::UserPath;
 use crate::features::users::{NOT_FOUND, grams, store};
 use crate::features::{
-    collections, comments, connections, entities, follows, reactions, reports, spaces,
+    chat, collections, comments, connections, entities, follows, reactions, reports, spaces,
 };
 use crate::http::input::Path;
 use crate::http::operation::Call;
@@ -34,6 +34,7 @@ pub(crate) fn erase(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestam
     comments::forget::hold(tx, project, user)?;
     reports::forget::hold(tx, project, user)?;
     spaces::forget::hold(tx, project, user)?;
+    chat::forget::hold(tx, project, user)?;
     // Once the user is held, nothing new can be theirs.
     let Some(row) = store::find_for_update(tx, project, user)? else { return Ok(false) };
     entities::forget::forget_author(tx, project, user)?;
@@ -44,6 +45,7 @@ pub(crate) fn erase(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestam
     follows::store::forget_user(tx, project, user)?;
     connections::store::forget_user(tx, project, user)?;
     spaces::forget::forget_user(tx, project, user)?;
+    chat::forget::forget_user(tx, project, user, now)?;
     removal::delete_of_user(tx, project, user, now)?;
     grams::forget(tx, project, &row)?;
     realtime::end_user(tx, project, user)?;

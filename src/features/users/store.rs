@@ -97,6 +97,8 @@ db::statements! {
     query FIND -> UserRow = select_user!("AND id = $2");
     query FIND_FOR_UPDATE -> UserRow = select_user!("AND id = $2 {for_update}");
     query KEEP -> UserRow = select_user!("AND id = $2 {for_key_share}");
+    query KEEP_ALL -> UserId =
+        "SELECT id FROM users WHERE project_id = $1 AND id {any}($2) ORDER BY id {for_key_share}";
     query FIND_ALL -> UserRow = select_user!("AND id {any}($2)");
     query FIND_BY_EMAIL -> UserRow = select_user!("AND email = $2");
     query FIND_BY_FOREIGN_ID -> UserRow = select_user!("AND foreign_id = $2");
@@ -160,6 +162,11 @@ pub fn find_for_update(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<Op
 /// Kept from being deleted until the transaction ends; others may keep them as well.
 pub fn keep(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<Option<UserRow>> {
     Ok(tx.opt(&KEEP, args![project, id])?)
+}
+
+/// How many of them there are; those stay until the transaction ends.
+pub fn keep_all(tx: &Tx<'_>, project: ProjectId, ids: &[UserId]) -> Result<usize> {
+    Ok(tx.all(&KEEP_ALL, args![project, UserId::list(ids)])?.len())
 }
 
 pub fn find_by_email(c: &Conn<'_>, project: ProjectId, email: &str) -> Result<Option<UserRow>> {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::ActorOrKey;
 use crate::error::{Error, Result};
+use crate::features::chat;
 use crate::features::spaces::authority::{self, Authority, Held};
 use crate::features::spaces::members::store::{self, Ban, MemberRow};
 use crate::features::spaces::members::{MemberPath, notices};
@@ -95,10 +96,12 @@ pub(in crate::features::spaces) async fn decline(
     call: Call<ActorOrKey>,
     Path(path): Path<MemberPath>,
 ) -> Result<Json<Changed<Declined>>> {
-    let (project, caller) = (call.project.id, call.caller);
+    let (project, caller, now) = (call.project.id, call.caller, call.now);
     let declined = call.app.db.write(move |tx| {
         let held = authority::hold(tx, project, path.space_id, caller, Authority::Moderator)?;
-        answered(tx, project, &held, path.member_id, Status::Rejected)
+        let declined = answered(tx, project, &held, path.member_id, Status::Rejected)?;
+        chat::space::go_out(tx, project, held.space.id, declined.user_id, now)?;
+        Ok::<_, Error>(declined)
     });
     let MemberRow { id, status, .. } = declined.await?;
     Ok(Json(Changed { message: "Member declined.", membership: Declined { id, status } }))
@@ -159,6 +162,7 @@ pub fn ban(
     let after = MemberRow { status: Status::Banned, ..found.clone() };
     store::update(tx, project, &found, &after)?;
     store::insert_ban(tx, project, &after, ban)?;
+    chat::space::go_out(tx, project, held.space.id, after.user_id, ban.at)?;
     Ok(after)
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::{Actor, OptionalViewer};
 use crate::error::{Error, Result};
+use crate::features::chat;
 use crate::features::spaces::authority;
 use crate::features::spaces::members::Message;
 use crate::features::spaces::members::store::{self, MemberRow};
@@ -88,7 +89,7 @@ pub(in crate::features::spaces) async fn leave(
     call: Call<Actor>,
     Path(path): Path<SpacePath>,
 ) -> Result<Json<Message>> {
-    let (project, user) = (call.project.id, call.caller.user);
+    let (project, user, now) = (call.project.id, call.caller.user, call.now);
     let left = call.app.db.write(move |tx| {
         let space = spaces::hold(tx, project, path.space_id)?.ok_or(NOT_FOUND)?;
         let row = store::find(tx, project, space.id, user)?.ok_or(MEMBERSHIP_NOT_FOUND)?;
@@ -98,7 +99,8 @@ pub(in crate::features::spaces) async fn leave(
             Status::Active | Status::Pending => {}
         }
         authority::keep_an_admin(tx, project, &row)?;
-        store::delete(tx, project, &row)
+        store::delete(tx, project, &row)?;
+        chat::space::go_out(tx, project, space.id, user, now)
     });
     left.await?;
     Ok(Json(Message { message: "Left the space." }))

@@ -1,0 +1,66 @@
+//! How a conversation goes: at once for everybody in it. What was written in it is removed in small
+//! transactions by a job, so that other writers need not wait for a long one.
+
+use db::Tx;
+use serde_json::json;
+
+use crate::app::App;
+use crate::error::{Error, Result};
+use crate::features::chat::conversations::store::{self, ConversationRow};
+use crate::features::chat::events;
+use crate::features::chat::members::store as members;
+use crate::features::chat::messages::store as messages;
+use crate::features::storage::removal;
+use crate::ids::{ConversationId, FileId, JobId, ProjectId};
+use crate::jobs::{self, Job};
+use crate::realtime;
+use crate::time::Timestamp;
+
+/// As many messages are removed in one transaction.
+const AT_ONCE: i64 = 500;
+/// After so many transactions the job makes room for others and goes on behind them.
+const STEPS: u32 = 100;
+
+/// Of a conversation that is held. The rest is done by a job, which the caller wakes.
+pub fn hide(tx: &Tx<'_>, project: ProjectId, row: &ConversationRow, now: Timestamp) -> Result<()> {
+    let told = json!({ "conversationId": row.id });
+    events::tell(tx, project, row.id, "conversation:deleted", &told)?;
+    realtime::close_room(tx, project, row.id)?;
+    let avatar: Vec<FileId> = row.avatar_file_id.into_iter().collect();
+    removal::delete(tx, project, &avatar, now)?;
+    members::delete_all(tx, project, row.id)?;
+    store::hide(tx, project, row.id, now)?;
+    // A conversation is deleted once, so its id is a fresh one for the job.
+    let job = Job::RemoveConversation { conversation: row.id };
+    let payload = serde_json::to_string(&job).map_err(Error::internal)?;
+    jobs::store::insert(tx, project, JobId(row.id.0), &payload, now, now)
+}
+
+/// The job.
+pub async fn run(app: &App, project: ProjectId, conversation: ConversationId) -> Result<()> {
+    for _ in 0..STEPS {
+        if !remove_some(app, project, conversation).await? {
+            return Ok(());
+        }
+    }
+    jobs::enqueue(app, project, Job::RemoveConversation { conversation }, app.clock.now()).await
+}
+
+/// One step; false once the conversation itself is gone.
+async fn remove_some(app: &App, project: ProjectId, id: ConversationId) -> Result<bool> {
+    let now = app.clock.now();
+    let left = app.db.write(move |tx| {
+        let some = messages::some_of(tx, project, id, AT_ONCE)?;
+        if some.is_empty() {
+            store::delete(tx, project, id)?;
+            return Ok(false);
+        }
+        removal::delete_of_messages(tx, project, &some, now)?;
+        messages::delete_all(tx, project, &some)?;
+        Ok::<_, Error>(true)
+    });
+    let left = left.await?;
+    // What has gone may have left jobs of its own.
+    app.job_added.notify_one();
+    Ok(left)
+}

@@ -1,0 +1,108 @@
+//! What becomes of chat when a user is deleted: they are in no conversation any more, their reactions go, and
+//! what they wrote stays, of nobody.
+
+use std::collections::BTreeMap;
+
+use db::{JsonText, Tx, args};
+
+use crate::error::{Error, Result};
+use crate::features::chat::conversations::removal;
+use crate::features::chat::conversations::store::{self as conversations, ConversationRow};
+use crate::features::chat::events;
+use crate::features::chat::members::store::{self as members, MemberRow};
+use crate::features::chat::messages::store as messages;
+use crate::features::chat::rules::{Kind, Role};
+use crate::features::entities::rules::{Mentions, to_json};
+use crate::ids::{ChatMessageId, ProjectId, UserId};
+use crate::time::Timestamp;
+
+db::statements! {
+    command DISOWN_CONVERSATIONS =
+        "UPDATE conversations SET created_by_id = NULL WHERE project_id = $1 AND created_by_id = $2";
+    command DISOWN_MESSAGES =
+        "UPDATE chat_messages SET user_id = NULL WHERE project_id = $1 AND user_id = $2";
+    query REACTIONS -> (ChatMessageId, String, JsonText) =
+        "SELECT r.message_id, r.emoji, x.reaction_counts FROM chat_reactions r
+            JOIN chat_messages x ON x.project_id = r.project_id AND x.id = r.message_id
+         WHERE r.project_id = $1 AND r.user_id = $2 ORDER BY r.message_id";
+    command FORGET_REACTIONS = "DELETE FROM chat_reactions WHERE project_id = $1 AND user_id = $2";
+    query MENTIONING -> (ChatMessageId, JsonText) =
+        "SELECT x.id, x.mentions FROM chat_mentions m
+            JOIN chat_messages x ON x.project_id = m.project_id AND x.id = m.message_id
+         WHERE m.project_id = $1 AND m.user_id = $2";
+    command SET_MENTIONS =
+        "UPDATE chat_messages SET mentions = $3 WHERE project_id = $1 AND id = $2";
+    command FORGET_MENTIONS = "DELETE FROM chat_mentions WHERE project_id = $1 AND user_id = $2";
+}
+
+/// Holds every conversation in which something is about to change: before the user, as all who write do.
+pub fn hold(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<Vec<ConversationRow>> {
+    conversations::hold_of_user(tx, project, user)
+}
+
+/// Once the user is held too. What they came into meanwhile is among what is found now.
+pub fn forget_user(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestamp) -> Result<()> {
+    let held = hold(tx, project, user)?;
+    forget_reactions(tx, project, user)?;
+    for (id, mentions) in tx.all(&MENTIONING, args![project, user])? {
+        let mentions: Mentions = serde_json::from_str(&mentions.0).map_err(Error::internal)?;
+        let rest = JsonText(to_json(&mentions.without(user)));
+        tx.later(&SET_MENTIONS, args![project, id, &rest])?;
+    }
+    tx.later(&FORGET_MENTIONS, args![project, user])?;
+    tx.later(&DISOWN_MESSAGES, args![project, user])?;
+    tx.later(&DISOWN_CONVERSATIONS, args![project, user])?;
+    for conversation in &held {
+        if let Some(row) = members::find(tx, project, conversation.id, user)? {
+            take_out(tx, project, conversation, &row, now)?;
+        }
+    }
+    Ok(())
+}
+
+fn forget_reactions(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
+    let mut changed: BTreeMap<ChatMessageId, BTreeMap<String, i64>> = BTreeMap::new();
+    for (id, emoji, counts) in tx.all(&REACTIONS, args![project, user])? {
+        let counts = match changed.entry(id) {
+            std::collections::btree_map::Entry::Occupied(counts) => counts.into_mut(),
+            std::collections::btree_map::Entry::Vacant(place) => {
+                place.insert(serde_json::from_str(&counts.0).map_err(Error::internal)?)
+            }
+        };
+        *counts.entry(emoji).or_default() -= 1;
+    }
+    for (id, mut counts) in changed {
+        counts.retain(|_, count| *count > 0);
+        messages::set_reactions(tx, project, id, &JsonText(to_json(&counts)))?;
+    }
+    Ok(tx.later(&FORGET_REACTIONS, args![project, user])?)
+}
+
+/// A group gets another admin, if they were the last; a conversation that nobody is left in goes.
+fn take_out(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    conversation: &ConversationRow,
+    row: &MemberRow,
+    now: Timestamp,
+) -> Result<()> {
+    members::delete(tx, project, row)?;
+    if row.is_active {
+        conversations::count_members(tx, project, conversation.id, -1)?;
+        if conversation.kind != Kind::Direct {
+            events::left(tx, project, conversation.id, row.user_id)?;
+        }
+    }
+    if conversation.kind != Kind::Space && !members::is_anybody_left(tx, project, conversation.id)?
+    {
+        return removal::hide(tx, project, conversation, now);
+    }
+    if row.is_admin()
+        && members::admins(tx, project, conversation.id)? == 0
+        && let Some(oldest) = members::longest(tx, project, conversation.id)?
+    {
+        let row = MemberRow { role: Some(Role::Admin), updated_at: now, ..oldest };
+        members::update(tx, project, &row)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,53 @@
+//! List Members.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::auth::caller::Actor;
+use crate::error::{Error, Result};
+use crate::features::chat::members::store;
+use crate::features::chat::model::{Member, MemberUser};
+use crate::features::chat::rules::Role;
+use crate::features::chat::{INVALID_QUERY, InConversation, standing};
+use crate::features::users::model as users;
+use crate::features::users::reputation::{self, ReputationQuery};
+use crate::http::input::{LenientPaging, Path, Query};
+use crate::http::operation::Call;
+use crate::http::page::Paged;
+use crate::http::reply::Json;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct MembersQuery {
+    role: Option<Role>,
+    #[serde(flatten)]
+    reputation: ReputationQuery,
+}
+
+pub(super) async fn list(
+    call: Call<Actor>,
+    (Path(path), LenientPaging(page), Query(query)): (
+        Path<InConversation>,
+        LenientPaging<50>,
+        Query<MembersQuery>,
+    ),
+) -> Result<Json<Paged<Member>>> {
+    let bucket = query.reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
+    let (links, actor) = (call.links(), call.caller.user);
+    let listed = call.app.db.read_slow(move |c| {
+        let standing = standing::reader(c, links.project, path.conversation_id, actor)?;
+        let conversation = &standing.conversation;
+        let (rows, total) = store::page(c, links.project, conversation.id, query.role, page)?;
+        let mut people = users::shown(c, &links, rows.iter().map(|row| row.user_id).collect())?;
+        if let Some(bucket) = bucket {
+            let space = conversation.space_id;
+            let shown = people.values_mut().map(|user| user.points_in(bucket.of(space)));
+            reputation::add_points(c, links.project, shown.collect())?;
+        }
+        let member = |row: &store::MemberRow| Member {
+            user: people.get(&row.user_id).map(MemberUser::from),
+            ..Member::new(links.project, row)
+        };
+        Ok::<_, Error>(page.of(rows.iter().map(member).collect(), total))
+    });
+    listed.await.map(Json)
+}

@@ -1,0 +1,68 @@
+//! Coming into a conversation and going out of it; whoever calls holds the conversation. Both happen after all
+//! that was written so far, and before what comes.
+
+use db::Tx;
+use serde_json::json;
+
+use crate::error::Result;
+use crate::features::chat::conversations::store::{self as conversations, ConversationRow};
+use crate::features::chat::events;
+use crate::features::chat::members::store::{self, MemberRow};
+use crate::features::chat::model::{Member, MemberUser};
+use crate::features::storage::signed::Links;
+use crate::features::users;
+use crate::ids::ProjectId;
+use crate::time::Timestamp;
+
+/// The row of somebody who is in it from now on, and whether they were not before. `new`: as it is for
+/// somebody who comes for the first time.
+pub fn enter(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    conversation: &ConversationRow,
+    new: MemberRow,
+) -> Result<(MemberRow, bool)> {
+    let at = conversation.moment(new.updated_at);
+    let row = match store::find(tx, project, new.conversation_id, new.user_id)? {
+        Some(row) if row.is_active => return Ok((row, false)),
+        Some(row) => {
+            let MemberRow { role, updated_at, .. } = new;
+            let (is_active, left_at, last_read_at) = (true, None, Some(at));
+            let back = MemberRow { role, updated_at, is_active, left_at, last_read_at, ..row };
+            store::update(tx, project, &back)?;
+            back
+        }
+        None => {
+            let new = MemberRow { last_read_at: Some(at), ..new };
+            store::insert(tx, project, &new)?;
+            new
+        }
+    };
+    conversations::count_members(tx, project, conversation.id, 1)?;
+    conversations::note_time(tx, project, conversation.id, at)?;
+    Ok((row, true))
+}
+
+/// To everybody who is in it.
+pub fn tell_joined(tx: &Tx<'_>, links: &Links, row: &MemberRow) -> Result<()> {
+    let people = users::model::shown(tx, links, vec![row.user_id])?;
+    let user = people.get(&row.user_id).map(MemberUser::from);
+    let member = Member { user, ..Member::new(links.project, row) };
+    let told = json!({ "conversationId": row.conversation_id, "member": member });
+    events::tell(tx, links.project, row.conversation_id, "member:joined", &told)
+}
+
+pub fn go_out(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    conversation: &ConversationRow,
+    row: MemberRow,
+    now: Timestamp,
+) -> Result<()> {
+    let at = conversation.moment(now);
+    let row = MemberRow { is_active: false, left_at: Some(at), updated_at: now, ..row };
+    store::update(tx, project, &row)?;
+    conversations::count_members(tx, project, conversation.id, -1)?;
+    conversations::note_time(tx, project, conversation.id, at)?;
+    events::left(tx, project, conversation.id, row.user_id)
+}

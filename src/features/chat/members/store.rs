@@ -1,0 +1,255 @@
+//! The SQL about who is in a conversation.
+
+use db::{Conn, Query, Tx, Value, args};
+
+use crate::error::Result;
+use crate::features::chat::rules::Role;
+use crate::http::page::Page;
+use crate::ids::{ConversationId, ConversationMemberId, ProjectId, UserId};
+use crate::time::Timestamp;
+
+db::row! {
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct MemberRow {
+        pub conversation_id: ConversationId,
+        pub user_id: UserId,
+        pub id: ConversationMemberId,
+        pub role: Option<Role>,
+        pub last_read_at: Option<Timestamp>,
+        pub muted_until: Option<Timestamp>,
+        pub muted_forever: bool,
+        pub is_active: bool,
+        pub left_at: Option<Timestamp>,
+        pub created_at: Timestamp,
+        pub updated_at: Timestamp,
+    }
+}
+
+impl MemberRow {
+    pub fn new(
+        conversation: ConversationId,
+        user: UserId,
+        id: ConversationMemberId,
+        now: Timestamp,
+    ) -> Self {
+        MemberRow {
+            conversation_id: conversation,
+            user_id: user,
+            id,
+            role: None,
+            last_read_at: None,
+            muted_until: None,
+            muted_forever: false,
+            is_active: true,
+            left_at: None,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
+    pub fn is_admin(&self) -> bool {
+        self.is_active && self.role == Some(Role::Admin)
+    }
+}
+
+macro_rules! select_member {
+    ($rest:literal) => {
+        concat!(
+            "SELECT m.conversation_id, m.user_id, m.id, m.role, m.last_read_at, m.muted_until,
+                m.muted_forever, m.is_active, m.left_at, m.created_at, m.updated_at
+             FROM conversation_members m WHERE m.project_id = $1 ",
+            $rest
+        )
+    };
+}
+const SELECT: &str = select_member!("");
+
+db::row! {
+    /// The first who are in a conversation, as far as there are so many.
+    struct Others {
+        conversation_id: ConversationId,
+        first: Option<UserId>,
+        second: Option<UserId>,
+        third: Option<UserId>,
+        fourth: Option<UserId>,
+        fifth: Option<UserId>,
+    }
+}
+
+/// One of those who are in a conversation, by how many are before them.
+macro_rules! other {
+    ($before:literal) => {
+        concat!(
+            "(SELECT o.user_id FROM conversation_members o WHERE o.project_id = $1
+                AND o.conversation_id = c.id AND o.is_active AND o.user_id <> $3
+              ORDER BY o.created_at, o.id LIMIT 1 OFFSET ",
+            $before,
+            ")"
+        )
+    };
+}
+
+db::statements! {
+    query FIND -> MemberRow = select_member!("AND m.conversation_id = $2 AND m.user_id = $3");
+    query OWN -> MemberRow = select_member!("AND m.user_id = $2 AND m.conversation_id {any}($3)");
+    query ACTIVE -> UserId = "SELECT m.user_id FROM conversation_members m
+        WHERE m.project_id = $1 AND m.conversation_id = $2 AND m.is_active";
+    query ADMINS -> i64 = "SELECT count(*) FROM conversation_members m
+        WHERE m.project_id = $1 AND m.conversation_id = $2 AND m.is_active AND m.role = 'admin'";
+    query ANYBODY -> i64 = "SELECT 1 FROM conversation_members m
+        WHERE m.project_id = $1 AND m.conversation_id = $2 LIMIT 1";
+    query LONGEST -> MemberRow = select_member!("AND m.conversation_id = $2 AND m.is_active
+        ORDER BY m.created_at, m.id LIMIT 1");
+    /// The first five of each, but for one user.
+    query OTHERS -> Others = concat!(
+        "SELECT c.id AS conversation_id, ", other!(0), " AS first, ", other!(1), " AS second, ",
+        other!(2), " AS third, ", other!(3), " AS fourth, ", other!(4), " AS fifth
+        FROM conversations c WHERE c.project_id = $1 AND c.id {any}($2)"
+    );
+
+    command INSERT = "INSERT INTO conversation_members (project_id, conversation_id, user_id, id, role,
+            last_read_at, muted_until, muted_forever, is_active, left_at, created_at, updated_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+    command UPDATE = "UPDATE conversation_members SET role = $4, last_read_at = $5, muted_until = $6,
+            muted_forever = $7, is_active = $8, left_at = $9, updated_at = $10
+        WHERE project_id = $1 AND conversation_id = $2 AND user_id = $3";
+    command DELETE = "DELETE FROM conversation_members
+        WHERE project_id = $1 AND conversation_id = $2 AND user_id = $3";
+    command DELETE_ALL = "DELETE FROM conversation_members WHERE project_id = $1 AND conversation_id = $2";
+    /// Never backwards.
+    command READ_UP_TO = "UPDATE conversation_members SET last_read_at = $4, updated_at = $5
+        WHERE project_id = $1 AND conversation_id = $2 AND user_id = $3
+            AND (last_read_at IS NULL OR last_read_at < $4)";
+}
+
+pub fn find(
+    c: &Conn<'_>,
+    project: ProjectId,
+    conversation: ConversationId,
+    user: UserId,
+) -> Result<Option<MemberRow>> {
+    Ok(c.opt(&FIND, args![project, conversation, user])?)
+}
+
+/// The rows of one user in several conversations.
+pub fn own(
+    c: &Conn<'_>,
+    project: ProjectId,
+    user: UserId,
+    ids: &[ConversationId],
+) -> Result<Vec<MemberRow>> {
+    Ok(c.all(&OWN, args![project, user, ConversationId::list(ids)])?)
+}
+
+/// Whom events go to.
+pub fn active(c: &Conn<'_>, project: ProjectId, id: ConversationId) -> Result<Vec<UserId>> {
+    Ok(c.all(&ACTIVE, args![project, id])?)
+}
+
+pub fn admins(c: &Conn<'_>, project: ProjectId, id: ConversationId) -> Result<i64> {
+    Ok(c.one(&ADMINS, args![project, id])?)
+}
+
+/// Up to five who are in each of the conversations, but for one user.
+pub fn others(
+    c: &Conn<'_>,
+    project: ProjectId,
+    ids: &[ConversationId],
+    but: UserId,
+) -> Result<Vec<(ConversationId, UserId)>> {
+    let found = c.all(&OTHERS, args![project, ConversationId::list(ids), but])?;
+    let each = found.into_iter().flat_map(|row| {
+        let some = [row.first, row.second, row.third, row.fourth, row.fifth].into_iter().flatten();
+        some.map(move |user| (row.conversation_id, user))
+    });
+    Ok(each.collect())
+}
+
+/// A page of those who are active, and how many there are.
+pub fn page(
+    c: &Conn<'_>,
+    project: ProjectId,
+    id: ConversationId,
+    role: Option<Role>,
+    page: Page,
+) -> Result<(Vec<MemberRow>, i64)> {
+    let mut met = "m.conversation_id = $2 AND m.is_active".to_owned();
+    let mut args = vec![Value::from(project), id.into()];
+    if let Some(role) = role {
+        met += " AND m.role = $3";
+        args.push(role.into());
+    }
+    let count =
+        format!("SELECT count(*) FROM conversation_members m WHERE m.project_id = $1 AND {met}");
+    let total = c.one(&Query::<i64>::built("chat::members::count", count), &args)?;
+    let (limit, offset) = (args.len() + 1, args.len() + 2);
+    args.extend([i64::from(page.limit).into(), page.offset().into()]);
+    let text =
+        format!("{SELECT} AND {met} ORDER BY m.created_at, m.id LIMIT ${limit} OFFSET ${offset}");
+    Ok((c.all(&Query::built("chat::members::page", text), &args)?, total))
+}
+
+pub fn insert(tx: &Tx<'_>, project: ProjectId, row: &MemberRow) -> Result<()> {
+    let args = args![
+        project,
+        row.conversation_id,
+        row.user_id,
+        row.id,
+        row.role,
+        row.last_read_at,
+        row.muted_until,
+        row.muted_forever,
+        row.is_active,
+        row.left_at,
+        row.created_at,
+        row.updated_at,
+    ];
+    Ok(tx.later(&INSERT, args)?)
+}
+
+pub fn update(tx: &Tx<'_>, project: ProjectId, row: &MemberRow) -> Result<()> {
+    let args = args![
+        project,
+        row.conversation_id,
+        row.user_id,
+        row.role,
+        row.last_read_at,
+        row.muted_until,
+        row.muted_forever,
+        row.is_active,
+        row.left_at,
+        row.updated_at,
+    ];
+    Ok(tx.later(&UPDATE, args)?)
+}
+
+/// Whether anybody is or was in it.
+pub fn is_anybody_left(c: &Conn<'_>, project: ProjectId, id: ConversationId) -> Result<bool> {
+    Ok(c.opt(&ANYBODY, args![project, id])?.is_some())
+}
+
+/// Who has been in it for the longest time.
+pub fn longest(c: &Conn<'_>, project: ProjectId, id: ConversationId) -> Result<Option<MemberRow>> {
+    Ok(c.opt(&LONGEST, args![project, id])?)
+}
+
+pub fn delete(tx: &Tx<'_>, project: ProjectId, row: &MemberRow) -> Result<()> {
+    Ok(tx.later(&DELETE, args![project, row.conversation_id, row.user_id])?)
+}
+
+/// Nobody is or was in the conversation any more.
+pub fn delete_all(tx: &Tx<'_>, project: ProjectId, id: ConversationId) -> Result<()> {
+    Ok(tx.later(&DELETE_ALL, args![project, id])?)
+}
+
+pub fn read_up_to(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    row: &MemberRow,
+    at: Timestamp,
+    now: Timestamp,
+) -> Result<()> {
+    let args = args![project, row.conversation_id, row.user_id, at, now];
+    tx.execute(&READ_UP_TO, args)?;
+    Ok(())
+}

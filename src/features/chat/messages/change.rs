@@ -1,0 +1,165 @@
+//! Edit Message and Delete Message.
+
+use db::{JsonText, Tx};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::auth::caller::Actor;
+use crate::error::Result;
+use crate::features::chat::conversations::store as conversations;
+use crate::features::chat::messages::moderation;
+use crate::features::chat::messages::store::{self, MessageRow};
+use crate::features::chat::model::ChatMessage;
+use crate::features::chat::rules::{Content, Gif, MessageMetadata};
+use crate::features::chat::show::View;
+use crate::features::chat::standing;
+use crate::features::chat::{
+    EMPTY_MESSAGE, FORBIDDEN, InMessage, MESSAGE_DELETED, MESSAGE_NOT_FOUND, MESSAGE_REMOVED,
+    events,
+};
+use crate::features::entities::moderation::{Decision, Verdict};
+use crate::features::entities::rules::{Mentions, to_json};
+use crate::features::storage::removal;
+use crate::http::input::{Body, Path};
+use crate::http::operation::Call;
+use crate::http::patch::Patch;
+use crate::http::reply::Json;
+use crate::ids::ProjectId;
+use crate::time::Timestamp;
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct MessageChanges {
+    content: Patch<Content>,
+    gif: Patch<Gif>,
+    mentions: Option<Mentions>,
+    metadata: Patch<MessageMetadata>,
+}
+
+pub(super) async fn edit(
+    call: Call<Actor>,
+    (Path(path), Body(changes)): (Path<InMessage>, Body<MessageChanges>),
+) -> Result<Json<ChatMessage>> {
+    let (project, links, actor, now) =
+        (call.project.clone(), call.links(), call.caller.user, call.now);
+    let edited = call.app.db.write(move |tx| {
+        let standing = standing::writer(tx, project.id, path.conversation_id, actor)?;
+        let before = standing::held_message(tx, &project, &standing, path.message_id)?;
+        if before.user_id != Some(actor) {
+            // One that is out of sight is not there for anybody else.
+            return Err(if before.is_removed { MESSAGE_NOT_FOUND } else { FORBIDDEN }.into());
+        }
+        if before.is_removed {
+            return Err(MESSAGE_REMOVED.into());
+        }
+        if before.user_deleted_at.is_some() {
+            return Err(MESSAGE_DELETED.into());
+        }
+        let row = changed(&before, &changes);
+        if row.content.is_none() && row.gif.is_none() && !row.has_files {
+            return Err(EMPTY_MESSAGE.into());
+        }
+        let view =
+            View { links: links.clone(), viewer: Some(actor), with_files: true, points: None };
+        if row == before {
+            return view.message(tx, row);
+        }
+        let row = MessageRow { edited_at: Some(now), updated_at: now, ..row };
+        store::update(tx, project.id, &row)?;
+        if let Some(mentions) = &changes.mentions {
+            store::forget_mentions(tx, project.id, row.id)?;
+            store::mention(tx, project.id, row.id, mentions.users())?;
+        }
+        let shown = view.message(tx, row)?;
+        let told = json!({
+            "messageId": shown.id, "conversationId": shown.conversation_id,
+            "content": shown.content, "gif": shown.gif, "mentions": shown.mentions,
+            "metadata": shown.metadata, "editedAt": shown.edited_at,
+        });
+        events::tell(tx, project.id, shown.conversation_id, "message:updated", &told)?;
+        Ok(shown)
+    });
+    edited.await.map(Json)
+}
+
+fn changed(before: &MessageRow, changes: &MessageChanges) -> MessageRow {
+    let mut row = before.clone();
+    changes.content.clone().and_then(Content::into_option).put(&mut row.content);
+    changes.gif.clone().map(|gif| JsonText(to_json(&gif))).put(&mut row.gif);
+    if let Some(mentions) = &changes.mentions {
+        row.mentions = JsonText(to_json(mentions));
+    }
+    match &changes.metadata {
+        Patch::Absent => {}
+        Patch::Null => row.metadata = JsonText("{}".to_owned()),
+        Patch::Value(metadata) => row.metadata = JsonText(to_json(metadata)),
+    }
+    row
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct DeletedMessage {
+    message: &'static str,
+    /// By its author.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_deleted_at: Option<Timestamp>,
+}
+
+pub(super) async fn delete(
+    call: Call<Actor>,
+    Path(path): Path<InMessage>,
+) -> Result<Json<DeletedMessage>> {
+    let (project, actor, now) = (call.project.clone(), call.caller.user, call.now);
+    let deleted = call.app.db.write(move |tx| {
+        let standing = standing::writer(tx, project.id, path.conversation_id, actor)?;
+        let row = standing::held_message(tx, &project, &standing, path.message_id)?;
+        if row.is_removed {
+            return Err(MESSAGE_NOT_FOUND.into());
+        }
+        if row.user_id == Some(actor) {
+            let user_deleted_at = Some(take_back(tx, project.id, row, now)?);
+            return Ok(DeletedMessage { message: "Message deleted", user_deleted_at });
+        }
+        if !standing.member.is_admin() {
+            return Err(FORBIDDEN.into());
+        }
+        let decision =
+            Decision { verdict: Verdict::Removed, by: Some(actor), reason: None, at: now };
+        moderation::remove(tx, project.id, row, &decision)?;
+        Ok(DeletedMessage { message: "Message removed", user_deleted_at: None })
+    });
+    deleted.await.map(Json)
+}
+
+/// Its place stays, with the replies and reactions; what it said goes.
+fn take_back(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    row: MessageRow,
+    now: Timestamp,
+) -> Result<Timestamp> {
+    if let Some(at) = row.user_deleted_at {
+        return Ok(at);
+    }
+    removal::delete_of_messages(tx, project, &[row.id], now)?;
+    store::forget_mentions(tx, project, row.id)?;
+    let row = MessageRow {
+        content: None,
+        gif: None,
+        mentions: JsonText("[]".to_owned()),
+        metadata: JsonText("{}".to_owned()),
+        has_files: false,
+        user_deleted_at: Some(now),
+        updated_at: now,
+        ..row
+    };
+    store::update(tx, project, &row)?;
+    conversations::look_again(tx, project, row.conversation_id)?;
+    let told = json!({
+        "messageId": row.id, "conversationId": row.conversation_id, "userDeletedAt": now,
+    });
+    events::tell(tx, project, row.conversation_id, "message:deleted", &told)?;
+    Ok(now)
+}

@@ -1,0 +1,182 @@
+//! List Messages and Fetch Message.
+
+use db::{Conn, Query as Statement, Value};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::auth::caller::Actor;
+use crate::error::{Error, Result};
+use crate::features::chat::messages::store::{self, MessageRow};
+use crate::features::chat::model::ChatMessage;
+use crate::features::chat::show::View;
+use crate::features::chat::standing::{self, Standing};
+use crate::features::chat::{INVALID_QUERY, InConversation, InMessage};
+use crate::features::users::reputation::ReputationQuery;
+use crate::http::input::{Path, Query};
+use crate::http::operation::Call;
+use crate::http::reply::Json;
+use crate::ids::{ChatMessageId, ProjectId};
+use crate::time::Timestamp;
+
+const DEFAULT_LIMIT: i64 = 50;
+const MOST: i64 = 100;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct MessagesQuery {
+    /// The replies to this one, instead of the main stream.
+    parent_id: Option<ChatMessageId>,
+    before: Option<Timestamp>,
+    after: Option<Timestamp>,
+    #[schemars(with = "Option<u32>")]
+    limit: Option<String>,
+    sort: Option<Sort>,
+    /// `files`.
+    include: Option<String>,
+    #[serde(rename = "filters[hasReplies]")]
+    has_replies: Option<String>,
+    #[serde(flatten)]
+    reputation: ReputationQuery,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum Sort {
+    Asc,
+    Desc,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Messages {
+    messages: Vec<ChatMessage>,
+    has_more: bool,
+    oldest_created_at: Option<Timestamp>,
+    newest_created_at: Option<Timestamp>,
+    /// When the filters can never be met.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notice: Option<&'static str>,
+}
+
+struct Asked {
+    parent: Option<ChatMessageId>,
+    before: Option<Timestamp>,
+    after: Option<Timestamp>,
+    limit: i64,
+    sort: Sort,
+    has_replies: Option<bool>,
+}
+
+impl MessagesQuery {
+    fn read(&self) -> Result<Asked> {
+        if self.before.is_some() && self.after.is_some() {
+            return Err(INVALID_QUERY.because("before and after: one of them"));
+        }
+        let has_replies = match self.has_replies.as_deref() {
+            None => None,
+            Some("true") => Some(true),
+            Some("false") => Some(false),
+            Some(_) => return Err(INVALID_QUERY.because("filters[hasReplies]: true or false")),
+        };
+        let limit = self.limit.as_deref().and_then(|text| text.parse().ok());
+        let in_thread = self.parent_id.is_some();
+        Ok(Asked {
+            parent: self.parent_id,
+            before: self.before,
+            after: self.after,
+            limit: limit.filter(|limit: &i64| *limit > 0).unwrap_or(DEFAULT_LIMIT).min(MOST),
+            sort: self.sort.unwrap_or(if in_thread { Sort::Asc } else { Sort::Desc }),
+            has_replies,
+        })
+    }
+}
+
+pub(super) async fn list(
+    call: Call<Actor>,
+    (Path(path), Query(query)): (Path<InConversation>, Query<MessagesQuery>),
+) -> Result<Json<Messages>> {
+    let asked = query.read()?;
+    let bucket = query.reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
+    let includes = query.include.as_deref().unwrap_or_default();
+    let with_files = includes.split(',').any(|name| name.trim() == "files");
+    let (links, actor) = (call.links(), call.caller.user);
+    let listed = call.app.db.read(move |c| {
+        let standing = standing::reader(c, links.project, path.conversation_id, actor)?;
+        let is_empty = asked.parent.is_some() && asked.has_replies == Some(true);
+        let mut rows = match is_empty {
+            true => Vec::new(),
+            false => page(c, links.project, &standing, &asked)?,
+        };
+        let most = usize::try_from(asked.limit).unwrap_or(usize::MAX);
+        let has_more = rows.len() > most;
+        rows.truncate(most);
+        let times = || rows.iter().map(|row| row.created_at);
+        let (oldest_created_at, newest_created_at) = (times().min(), times().max());
+        let points = bucket.map(|bucket| (bucket, standing.conversation.space_id));
+        let view = View { links: links.clone(), viewer: Some(actor), with_files, points };
+        let notice = is_empty.then_some("Replies have no replies of their own");
+        let messages = view.messages(c, rows)?;
+        Ok::<_, Error>(Messages {
+            messages,
+            has_more,
+            oldest_created_at,
+            newest_created_at,
+            notice,
+        })
+    });
+    listed.await.map(Json)
+}
+
+/// One more than asked for, to tell whether there are more.
+fn page(
+    c: &Conn<'_>,
+    project: ProjectId,
+    standing: &Standing,
+    asked: &Asked,
+) -> Result<Vec<MessageRow>> {
+    let mut args: Vec<Value<'static>> = vec![project.into(), standing.conversation.id.into()];
+    let mut bind = |value: Value<'static>| {
+        args.push(value);
+        format!("${}", args.len())
+    };
+    let mut text = format!("{} AND x.conversation_id = $2 AND NOT x.is_removed", store::SELECT);
+    match asked.parent {
+        Some(parent) => text += &format!(" AND x.parent_message_id = {}", bind(parent.into())),
+        None => text += " AND x.parent_message_id IS NULL",
+    }
+    match asked.has_replies {
+        Some(true) => text += " AND x.thread_reply_count > 0",
+        Some(false) => text += " AND x.thread_reply_count = 0",
+        None => {}
+    }
+    if let Some(before) = asked.before {
+        text += &format!(" AND x.created_at < {}", bind(before.into()));
+    }
+    if let Some(after) = asked.after {
+        text += &format!(" AND x.created_at > {}", bind(after.into()));
+    }
+    if !standing.member.is_active {
+        let left = standing.member.left_at.map_or(Value::Null, Value::from);
+        text += &format!(" AND x.created_at <= {}", bind(left));
+    }
+    let way = if asked.sort == Sort::Asc { "ASC" } else { "DESC" };
+    text += &format!(" ORDER BY x.created_at {way} LIMIT {}", bind((asked.limit + 1).into()));
+    Ok(c.all(&Statement::built("chat::messages::page", text), &args)?)
+}
+
+pub(super) async fn fetch(
+    call: Call<Actor>,
+    (Path(path), Query(reputation)): (Path<InMessage>, Query<ReputationQuery>),
+) -> Result<Json<ChatMessage>> {
+    let bucket = reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
+    let (links, actor) = (call.links(), call.caller.user);
+    let found = call.app.db.read(move |c| {
+        let standing = standing::reader(c, links.project, path.conversation_id, actor)?;
+        let row = standing::message(c, links.project, &standing, path.message_id)?;
+        let points = bucket.map(|bucket| (bucket, standing.conversation.space_id));
+        let view = View { links: links.clone(), viewer: Some(actor), with_files: true, points };
+        view.message(c, row)
+    });
+    found.await.map(Json)
+}

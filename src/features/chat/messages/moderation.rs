@@ -1,0 +1,54 @@
+//! A message that a moderator takes away: out of sight for everybody, and what it said is kept. There is no
+//! way back.
+
+use db::Tx;
+use serde_json::json;
+
+use crate::error::{Error, Fault, Result};
+use crate::features::chat::conversations::store as conversations;
+use crate::features::chat::messages::store::{self, MessageRow};
+use crate::features::chat::{MESSAGE_NOT_FOUND, events};
+use crate::features::entities::moderation::Decision;
+use crate::ids::{ChatMessageId, ProjectId, SpaceId};
+
+/// A message, held with its conversation. `elsewhere`: what is said if it is not in that space.
+pub fn hold(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: ChatMessageId,
+    of: Option<(SpaceId, Fault)>,
+) -> Result<MessageRow> {
+    let found = store::find(tx, project, id)?.ok_or(MESSAGE_NOT_FOUND)?;
+    let conversation = conversations::hold(tx, project, found.conversation_id)?;
+    let conversation = conversation.ok_or(MESSAGE_NOT_FOUND)?;
+    if let Some((_, elsewhere)) = of.filter(|(space, _)| conversation.space_id != Some(*space)) {
+        return Err(elsewhere.into());
+    }
+    store::hold(tx, project, id)?.ok_or_else(|| Error::from(MESSAGE_NOT_FOUND))
+}
+
+/// Of a message that is held. The first decision stays.
+pub fn remove(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    row: MessageRow,
+    decision: &Decision<'_>,
+) -> Result<()> {
+    if row.is_removed {
+        return Ok(());
+    }
+    let row = MessageRow {
+        is_removed: true,
+        moderation_status: Some(decision.verdict.name().to_owned()),
+        moderated_at: Some(decision.at),
+        moderated_by_id: decision.by,
+        moderated_by_type: Some(decision.by_type().to_owned()),
+        moderation_reason: decision.reason.map(str::to_owned),
+        updated_at: decision.at,
+        ..row
+    };
+    store::update(tx, project, &row)?;
+    conversations::look_again(tx, project, row.conversation_id)?;
+    let told = json!({ "messageId": row.id, "conversationId": row.conversation_id });
+    events::tell(tx, project, row.conversation_id, "message:removed", &told)
+}

@@ -1,0 +1,170 @@
+//! Toggle Message Reaction and Fetch Reaction Users.
+
+use std::collections::BTreeMap;
+
+use db::JsonText;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use crate::auth::caller::Actor;
+use crate::error::{Error, Result};
+use crate::features::chat::messages::store;
+use crate::features::chat::model::Speaker;
+use crate::features::chat::{
+    INVALID_EMOJI, INVALID_QUERY, InMessage, MESSAGE_DELETED, MESSAGE_NOT_FOUND, events, standing,
+};
+use crate::features::entities::rules::to_json;
+use crate::features::users::model as users;
+use crate::features::users::reputation::{self, ReputationQuery};
+use crate::http::input::{Body, LenientPaging, Path, Query};
+use crate::http::operation::Call;
+use crate::http::reply::Json;
+use crate::time::Timestamp;
+
+/// Bytes of one, and different ones of a message.
+const LONGEST: usize = 64;
+const MOST: usize = 100;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Reaction {
+    #[schemars(with = "String")]
+    emoji: Option<serde_json::Value>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Reacted {
+    reaction_counts: BTreeMap<String, i64>,
+    user_reactions: Vec<String>,
+    /// 1 for one that is new, -1 for one that was taken back.
+    delta: i64,
+}
+
+/// One character as people see it.
+fn is_emoji(text: &str) -> bool {
+    text.len() <= LONGEST && text.graphemes(true).count() == 1 && !text.trim().is_empty()
+}
+
+pub(super) async fn toggle(
+    call: Call<Actor>,
+    (Path(path), Body(body)): (Path<InMessage>, Body<Reaction>),
+) -> Result<Json<Reacted>> {
+    let emoji = body.emoji.as_ref().and_then(|emoji| emoji.as_str()).filter(|text| is_emoji(text));
+    let emoji = emoji.ok_or(INVALID_EMOJI)?.to_owned();
+    let (project, actor, now) = (call.project.clone(), call.caller.user, call.now);
+    let reacted = call.app.db.write(move |tx| {
+        let standing = standing::writer(tx, project.id, path.conversation_id, actor)?;
+        let row = standing::held_message(tx, &project, &standing, path.message_id)?;
+        if row.is_removed {
+            return Err(MESSAGE_NOT_FOUND.into());
+        }
+        if row.user_deleted_at.is_some() {
+            return Err(MESSAGE_DELETED.into());
+        }
+        let mut counts: BTreeMap<String, i64> =
+            serde_json::from_str(&row.reaction_counts.0).map_err(Error::internal)?;
+        let was_there = store::unreact(tx, project.id, row.id, actor, &emoji)?;
+        let delta = if was_there { -1 } else { 1 };
+        if !was_there {
+            if !counts.contains_key(&emoji) && counts.len() >= MOST {
+                return Err(INVALID_EMOJI.because("This message has too many reactions"));
+            }
+            store::react(tx, project.id, row.id, actor, &emoji, now)?;
+        }
+        let count = counts.entry(emoji.clone()).or_default();
+        *count += delta;
+        counts.retain(|_, count| *count > 0);
+        store::set_reactions(tx, project.id, row.id, &JsonText(to_json(&counts)))?;
+        let own = store::own_reactions(tx, project.id, &[row.id], actor)?;
+        let told = json!({
+            "messageId": row.id, "conversationId": row.conversation_id, "emoji": emoji,
+            "userId": actor, "delta": delta, "reactionCounts": counts,
+        });
+        events::tell(tx, project.id, row.conversation_id, "message:reaction", &told)?;
+        let user_reactions = own.into_iter().map(|(_, emoji)| emoji).collect();
+        Ok(Reacted { reaction_counts: counts, user_reactions, delta })
+    });
+    reacted.await.map(Json)
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct ReactorsQuery {
+    emoji: Option<String>,
+    #[serde(flatten)]
+    reputation: ReputationQuery,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Reactors {
+    data: Vec<Reactor>,
+    pagination: ReactorsPagination,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Reactor {
+    user: Speaker,
+    emoji: String,
+    created_at: Timestamp,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ReactorsPagination {
+    page: u32,
+    limit: u32,
+    total: i64,
+    has_more: bool,
+}
+
+pub(super) async fn users(
+    call: Call<Actor>,
+    (Path(path), LenientPaging(page), Query(query)): (
+        Path<InMessage>,
+        LenientPaging<50>,
+        Query<ReactorsQuery>,
+    ),
+) -> Result<Json<Reactors>> {
+    let bucket = query.reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
+    let emoji = query.emoji.filter(|emoji| !emoji.is_empty());
+    let emoji = emoji.ok_or_else(|| INVALID_QUERY.because("emoji: is missing"))?;
+    let (links, actor) = (call.links(), call.caller.user);
+    let listed = call.app.db.read_slow(move |c| {
+        let project = links.project;
+        let standing = standing::reader(c, project, path.conversation_id, actor)?;
+        let row = standing::message(c, project, &standing, path.message_id)?;
+        let (found, total) = store::reactors(c, project, row.id, &emoji, page)?;
+        let mut people = users::shown(c, &links, found.iter().map(|(user, _)| *user).collect())?;
+        if let Some(bucket) = bucket {
+            let space = standing.conversation.space_id;
+            let shown = people.values_mut().map(|user| user.points_in(bucket.of(space)));
+            reputation::add_points(c, project, shown.collect())?;
+        }
+        let reactor = |(user, created_at): (crate::ids::UserId, Timestamp)| {
+            let user = people.get(&user).map(Speaker::from)?;
+            Some(Reactor { user, emoji: emoji.clone(), created_at })
+        };
+        let data: Vec<Reactor> = found.into_iter().filter_map(reactor).collect();
+        let has_more = page.offset() + i64::from(page.limit) < total;
+        let pagination = ReactorsPagination { page: page.page, limit: page.limit, total, has_more };
+        Ok::<_, Error>(Reactors { data, pagination })
+    });
+    listed.await.map(Json)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_character_however_it_is_put_together() {
+        for text in ["👍", "👨‍👩‍👧‍👦", "🇩🇪", "é", "e\u{301}", "a"] {
+            assert!(is_emoji(text), "{text}");
+        }
+        for text in ["", " ", "ab", "👍👍", &format!("a{}", "\u{301}".repeat(40))] {
+            assert!(!is_emoji(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Send Message.
+
+use db::{JsonText, Tx};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::auth::caller::Actor;
+use crate::error::{Error, Result};
+use crate::features::chat::conversations::store::{self as conversations, ConversationRow};
+use crate::features::chat::messages::files::{self, FILES};
+use crate::features::chat::messages::store::{self, MessageRow};
+use crate::features::chat::model::ChatMessage;
+use crate::features::chat::rules::{Content, Gif, Kind, MessageMetadata};
+use crate::features::chat::show::{self, View};
+use crate::features::chat::standing::{self, Standing};
+use crate::features::chat::{
+    EMPTY_MESSAGE, INVALID_PARENT, INVALID_QUERY, INVALID_QUOTE, InConversation, events,
+};
+use crate::features::entities::rules::{Mentions, to_json};
+use crate::features::projects::{Bundle, Project};
+use crate::features::storage::signed::Links;
+use crate::features::storage::uploads::{self, Prepared};
+use crate::features::users::reputation::{Bucket, ReputationQuery};
+use crate::http::input::{Body, Path, Query};
+use crate::http::multipart::Uploads;
+use crate::http::operation::Call;
+use crate::http::reply::Created;
+use crate::ids::{ChatMessageId, UserId, new_id};
+use crate::time::Timestamp;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[derive(Default)]
+pub(super) struct NewMessage {
+    /// Content, a gif or files: at least one of them.
+    content: Option<Content>,
+    gif: Option<Gif>,
+    mentions: Option<Mentions>,
+    metadata: Option<MessageMetadata>,
+    /// The message of the main stream that this one answers.
+    parent_message_id: Option<ChatMessageId>,
+    quoted_message_id: Option<ChatMessageId>,
+    /// Comes back as it is.
+    local_id: Option<String>,
+}
+
+pub(super) async fn send(
+    call: Call<Actor>,
+    (Path(path), Query(reputation), (Body(new), mut uploads)): (
+        Path<InConversation>,
+        Query<ReputationQuery>,
+        (Body<NewMessage>, Uploads),
+    ),
+) -> Result<Created<ChatMessage>> {
+    let bucket = reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
+    let (app, project, actor, now) =
+        (call.app.clone(), call.project.clone(), call.caller.user, call.now);
+    let uploads = uploads.take(FILES.name);
+    let id = ChatMessageId(new_id(now, &app.random));
+    let mentions = new.mentions.unwrap_or_default();
+    let row = MessageRow {
+        user_id: Some(actor),
+        content: new.content.and_then(Content::into_option),
+        gif: new.gif.map(|gif| JsonText(to_json(&gif))),
+        mentions: JsonText(to_json(&mentions)),
+        metadata: JsonText(to_json(&new.metadata.unwrap_or_default())),
+        parent_message_id: new.parent_message_id,
+        quoted_message_id: new.quoted_message_id,
+        has_files: !uploads.is_empty(),
+        ..store::blank(id, path.conversation_id, now)
+    };
+    if row.has_files {
+        project.require(Bundle::FilesImages)?;
+        // Before anything is stored; looked at again when it is written.
+        let (checked, of) = (row.clone(), project.clone());
+        app.db.read(move |c| may_send(c, &of, &checked, actor)).await?;
+    }
+    if row.content.is_none() && row.gif.is_none() && !row.has_files {
+        let of = project.clone();
+        app.db.read(move |c| may_send(c, &of, &row, actor)).await?;
+        return Err(EMPTY_MESSAGE.into());
+    }
+    let place = (path.conversation_id, id, actor);
+    let prepared = files::prepare(&app, project.id, uploads, place, now).await?;
+    let sent = Sent { row, mentions, prepared: prepared.clone(), local_id: new.local_id, bucket };
+    let (links, project_id) = (call.links(), project.id);
+    let written = app.db.write(move |tx| write(tx, &project, &links, &sent, actor, now)).await;
+    uploads::settle(&app, project_id, &prepared, written, now).await.map(Created)
+}
+
+struct Sent {
+    row: MessageRow,
+    mentions: Mentions,
+    prepared: Prepared,
+    local_id: Option<String>,
+    bucket: Option<Bucket>,
+}
+
+/// Whether somebody may write into the conversation, as far as can be told without holding it.
+fn may_send(c: &db::Conn<'_>, project: &Project, row: &MessageRow, actor: UserId) -> Result<()> {
+    let standing = standing::reader(c, project.id, row.conversation_id, actor)?;
+    let standing = standing.require_active(crate::features::chat::NOT_A_MEMBER)?;
+    standing.require_posting(c, project)
+}
+
+fn write(
+    tx: &Tx<'_>,
+    project: &Project,
+    links: &Links,
+    sent: &Sent,
+    actor: UserId,
+    now: Timestamp,
+) -> Result<ChatMessage> {
+    let standing = standing::writer(tx, project.id, sent.row.conversation_id, actor)?;
+    standing.require_posting(tx, project)?;
+    let before = &standing.conversation;
+    let parent = parent(tx, project, &standing, &sent.row)?;
+    check_quote(tx, project, &standing, &sent.row)?;
+    let at = before.next_moment(now);
+    let row = MessageRow { created_at: at, updated_at: at, ..sent.row.clone() };
+    let is_reply = parent.is_some();
+    let conversation = ConversationRow {
+        last_created_at: Some(at),
+        last_message_at: if is_reply { before.last_message_at } else { Some(at) },
+        has_visible: before.has_visible || !is_reply,
+        ..before.clone()
+    };
+    tx.together(|| {
+        store::insert(tx, project.id, &row)?;
+        conversations::note_message(tx, project.id, &conversation)?;
+        parent.as_ref().map_or(Ok(()), |parent| store::count_reply(tx, project.id, parent.id))
+    })?;
+    store::mention(tx, project.id, row.id, sent.mentions.users())?;
+    uploads::insert(tx, project.id, &sent.prepared)?;
+    let view = View {
+        links: links.clone(),
+        viewer: None,
+        with_files: true,
+        points: sent.bucket.map(|bucket| (bucket, before.space_id)),
+    };
+    let shown = ChatMessage { local_id: sent.local_id.clone(), ..view.message(tx, row)? };
+    tell(tx, project, links, before, &shown, parent.as_ref(), now)?;
+    Ok(shown)
+}
+
+/// The message that is answered, held: one of the main stream.
+fn parent(
+    tx: &Tx<'_>,
+    project: &Project,
+    standing: &Standing,
+    row: &MessageRow,
+) -> Result<Option<MessageRow>> {
+    let Some(id) = row.parent_message_id else { return Ok(None) };
+    let found = store::hold(tx, project.id, id)?.filter(|parent| {
+        parent.conversation_id == standing.conversation.id
+            && !parent.is_removed
+            && parent.parent_message_id.is_none()
+    });
+    found.map(Some).ok_or_else(|| INVALID_PARENT.into())
+}
+
+fn check_quote(
+    tx: &Tx<'_>,
+    project: &Project,
+    standing: &Standing,
+    row: &MessageRow,
+) -> Result<()> {
+    let Some(id) = row.quoted_message_id else { return Ok(()) };
+    let found = store::find(tx, project.id, id)?;
+    let fits = found.is_some_and(|quoted| {
+        quoted.conversation_id == standing.conversation.id && !quoted.is_removed
+    });
+    if fits { Ok(()) } else { Err(INVALID_QUOTE.into()) }
+}
+
+fn tell(
+    tx: &Tx<'_>,
+    project: &Project,
+    links: &Links,
+    before: &ConversationRow,
+    shown: &ChatMessage,
+    parent: Option<&MessageRow>,
+    now: Timestamp,
+) -> Result<()> {
+    // The other one of a direct conversation hears of it with its first message.
+    if before.kind == Kind::Direct && before.last_message_at.is_none() && parent.is_none() {
+        let other = shown.user_id.and_then(|user| before.other(user));
+        if let Some(other) = other {
+            let preview = show::previews(tx, links, &[before.id], other, now)?.pop();
+            let previews: Vec<_> = preview.into_iter().map(|preview| (other, preview)).collect();
+            events::created(tx, project.id, &previews)?;
+        }
+    }
+    events::tell(tx, project.id, before.id, "message:created", shown)?;
+    if let Some(parent) = parent {
+        let told = json!({
+            "messageId": parent.id,
+            "conversationId": before.id,
+            "threadReplyCount": parent.thread_reply_count + 1,
+        });
+        events::tell(tx, project.id, before.id, "thread:reply_count", &told)?;
+    }
+    Ok::<_, Error>(())
+}

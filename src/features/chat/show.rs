@@ -1,0 +1,194 @@
+//! Rows as replies and events: with their authors, files, quotes and reactions, one statement for each kind
+//! of thing however many are shown.
+
+use std::collections::HashMap;
+
+use db::Conn;
+
+use crate::error::Result;
+use crate::features::chat::conversations::store::{self as conversations, ConversationRow};
+use crate::features::chat::members::store::{self as members, MemberRow};
+use crate::features::chat::messages::store::{self as messages, MessageRow};
+use crate::features::chat::model::{
+    ChatMessage, Conversation, ConversationPreview, LastMessage, OtherMember, Speaker,
+};
+use crate::features::chat::rules::Kind;
+use crate::features::storage;
+use crate::features::storage::model::File;
+use crate::features::storage::signed::Links;
+use crate::features::users::model::{self as users, User, raw};
+use crate::features::users::reputation::{self, Bucket};
+use crate::ids::{ChatMessageId, ConversationId, SpaceId, UserId};
+use crate::time::Timestamp;
+
+/// Characters of a message in a preview.
+const PREVIEW: usize = 100;
+
+/// How messages are shown.
+#[derive(Debug, Clone)]
+pub struct View {
+    pub links: Links,
+    /// Whose reactions are shown.
+    pub viewer: Option<UserId>,
+    pub with_files: bool,
+    /// The points of authors, and the space that they may be those of.
+    pub points: Option<(Bucket, Option<SpaceId>)>,
+}
+
+impl View {
+    pub fn messages(&self, c: &Conn<'_>, rows: Vec<MessageRow>) -> Result<Vec<ChatMessage>> {
+        let project = self.links.project;
+        let quoted: Vec<ChatMessageId> =
+            rows.iter().filter_map(|row| row.quoted_message_id).collect();
+        let quoted = messages::find_all(c, project, &quoted)?;
+        let all = || rows.iter().chain(&quoted);
+        let mut authors =
+            users::shown(c, &self.links, all().filter_map(|row| row.user_id).collect())?;
+        if let Some((bucket, space)) = self.points {
+            let shown = authors.values_mut().map(|user| user.points_in(bucket.of(space)));
+            reputation::add_points(c, project, shown.collect())?;
+        }
+        let with_files = all().filter(|row| row.has_files).map(|row| row.id).collect::<Vec<_>>();
+        let mut files = if self.with_files { self.files(c, &with_files)? } else { HashMap::new() };
+        let ids: Vec<ChatMessageId> = rows.iter().map(|row| row.id).collect();
+        let mut reactions: HashMap<ChatMessageId, Vec<String>> = HashMap::new();
+        if let Some(viewer) = self.viewer.filter(|_| !ids.is_empty()) {
+            for (id, emoji) in messages::own_reactions(c, project, &ids, viewer)? {
+                reactions.entry(id).or_default().push(emoji);
+            }
+        }
+        let mut show = |row: MessageRow| -> Result<ChatMessage> {
+            let user = row.user_id.and_then(|user| authors.get(&user)).cloned();
+            let files = self.with_files.then(|| files.remove(&row.id).unwrap_or_default());
+            let user_reactions = reactions.remove(&row.id).unwrap_or_default();
+            Ok(ChatMessage { user, files, user_reactions, ..ChatMessage::new(project, row)? })
+        };
+        let mut shown_quotes = HashMap::new();
+        for row in quoted.iter().filter(|row| !row.is_removed) {
+            shown_quotes.insert(row.id, row.clone());
+        }
+        rows.into_iter()
+            .map(|row| {
+                let quote = match row.quoted_message_id {
+                    None => None,
+                    Some(id) => match shown_quotes.get(&id) {
+                        None => Some(None),
+                        Some(quote) => Some(Some(Box::new(show(quote.clone())?))),
+                    },
+                };
+                Ok(ChatMessage { quoted_message: quote, ..show(row)? })
+            })
+            .collect()
+    }
+
+    pub fn message(&self, c: &Conn<'_>, row: MessageRow) -> Result<ChatMessage> {
+        let shown = self.messages(c, vec![row])?.pop();
+        shown.ok_or_else(|| crate::error::Error::internal("a message was not shown"))
+    }
+
+    fn files(
+        &self,
+        c: &Conn<'_>,
+        ids: &[ChatMessageId],
+    ) -> Result<HashMap<ChatMessageId, Vec<File>>> {
+        files(c, &self.links, ids)
+    }
+}
+
+pub fn files(
+    c: &Conn<'_>,
+    links: &Links,
+    ids: &[ChatMessageId],
+) -> Result<HashMap<ChatMessageId, Vec<File>>> {
+    let mut files: HashMap<ChatMessageId, Vec<File>> = HashMap::new();
+    for row in storage::store::of_messages(c, links.project, ids)? {
+        if let Some(id) = row.chat_message_id {
+            files.entry(id).or_default().push(storage::model::show(links, &row)?);
+        }
+    }
+    Ok(files)
+}
+
+/// Conversations as somebody sees them in their list, in the order of the ids.
+pub fn previews(
+    c: &Conn<'_>,
+    links: &Links,
+    ids: &[ConversationId],
+    viewer: UserId,
+    now: Timestamp,
+) -> Result<Vec<ConversationPreview>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let project = links.project;
+    let rows = conversations::find_all(c, project, ids)?;
+    let own = members::own(c, project, viewer, ids)?;
+    let unread: HashMap<_, _> =
+        conversations::unread(c, project, viewer, ids)?.into_iter().collect();
+    let last = messages::find_all(c, project, &conversations::last_messages(c, project, ids)?)?;
+    let with_others = rows.iter().filter(|row| row.kind != Kind::Space).map(|row| row.id);
+    let others = members::others(c, project, &with_others.collect::<Vec<_>>(), viewer)?;
+    let named =
+        others.iter().map(|(_, user)| *user).chain(last.iter().filter_map(|row| row.user_id));
+    let people = users::shown(c, links, named.collect())?;
+    let with_files: Vec<_> = last.iter().filter(|row| row.has_files).map(|row| row.id).collect();
+    let mut files = files(c, links, &with_files)?;
+    let mut last: HashMap<ConversationId, MessageRow> =
+        last.into_iter().map(|row| (row.conversation_id, row)).collect();
+    let preview = |id: &ConversationId| -> Option<Result<ConversationPreview>> {
+        let row = rows.iter().find(|row| row.id == *id)?;
+        let member = own.iter().find(|member| member.conversation_id == *id)?;
+        let message = last.remove(id).map(|message| {
+            let files = files.remove(&message.id).unwrap_or_default();
+            last_message(row, message, files, &people)
+        });
+        let others = others.iter().filter(|(of, _)| of == id);
+        let others =
+            others.filter_map(|(_, user)| people.get(user)).map(OtherMember::from).collect();
+        Some(finish(links, row, member, message, others, unread.get(id).copied(), now))
+    };
+    ids.iter().filter_map(preview).collect()
+}
+
+fn finish(
+    links: &Links,
+    row: &ConversationRow,
+    member: &MemberRow,
+    message: Option<Result<LastMessage>>,
+    other_members: Vec<OtherMember>,
+    unread: Option<i64>,
+    now: Timestamp,
+) -> Result<ConversationPreview> {
+    let conversation = Conversation {
+        member_count: Some(row.member_count),
+        ..Conversation::new(links.project, row)?
+    };
+    Ok(ConversationPreview {
+        conversation,
+        unread_count: unread.unwrap_or(0),
+        muted_until: member.muted_until.filter(|until| *until > now),
+        muted_forever: member.muted_forever,
+        last_message: message.transpose()?,
+        other_members,
+    })
+}
+
+fn last_message(
+    conversation: &ConversationRow,
+    row: MessageRow,
+    files: Vec<File>,
+    people: &HashMap<UserId, User>,
+) -> Result<LastMessage> {
+    let author = row.user_id.and_then(|user| people.get(&user)).map(Speaker::from);
+    Ok(LastMessage {
+        id: row.id,
+        conversation_id: row.conversation_id,
+        content: row.content.map(|text| text.chars().take(PREVIEW).collect()),
+        gif: row.gif.map(|gif| raw(gif.0)).transpose()?,
+        user_id: row.user_id,
+        user_deleted_at: row.user_deleted_at,
+        created_at: row.created_at,
+        files,
+        user: author.filter(|_| conversation.kind != Kind::Direct),
+    })
+}

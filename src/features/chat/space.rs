@@ -1,0 +1,148 @@
+//! The conversation of a space: Get Space Conversation, which makes it when somebody first asks, and what
+//! becomes of it when somebody leaves the space or the space goes.
+
+use db::{Conn, Tx};
+use http::Method;
+
+use crate::auth::caller::ActorOrKey;
+use crate::error::{Error, Result};
+use crate::features::chat::conversations::list::with_avatar;
+use crate::features::chat::conversations::removal;
+use crate::features::chat::conversations::store::{self, ConversationRow};
+use crate::features::chat::members::presence;
+use crate::features::chat::members::store::{self as members, MemberRow};
+use crate::features::chat::model::{Conversation, Member};
+use crate::features::chat::rules::{Kind, Posting};
+use crate::features::chat::{ACTS_AS, BANNED, INVALID, NOT_A_MEMBER};
+use crate::features::projects::Bundle;
+use crate::features::spaces;
+use crate::features::spaces::SpacePath;
+use crate::features::spaces::rules::Status;
+use crate::features::storage::signed::Links;
+use crate::http::input::Path;
+use crate::http::limits::RateLimit;
+use crate::http::operation::{Call, Operation};
+use crate::http::reply::Json;
+use crate::ids::{ConversationId, ConversationMemberId, ProjectId, SpaceId, UserId, new_id};
+use crate::time::Timestamp;
+
+pub(super) fn operations() -> Vec<Operation> {
+    // Older clients ask below `/chat`.
+    let paths = [
+        ("/spaces/{spaceId}/conversation", "Get Space Conversation"),
+        ("/chat/spaces/{spaceId}/conversation", "Get Space Conversation in Chat"),
+    ];
+    let operation = |(path, name)| {
+        Operation::new(Method::GET, path, name, "chat", INVALID, fetch)
+            .rate(RateLimit::per_5_minutes(300))
+            .also_needs(Bundle::Spaces)
+            .acts_as(ACTS_AS)
+            .errors(&[spaces::NOT_FOUND, NOT_A_MEMBER, BANNED])
+    };
+    paths.map(operation).into()
+}
+
+async fn fetch(call: Call<ActorOrKey>, Path(path): Path<SpacePath>) -> Result<Json<Conversation>> {
+    let (links, user, now, space) = (call.links(), call.caller.user(), call.now, path.space_id);
+    let there = call.app.db.read({
+        let links = links.clone();
+        move |c| found(c, &links, space, user, now)
+    });
+    if let Some(conversation) = there.await? {
+        return Ok(Json(conversation));
+    }
+    let id = ConversationId(new_id(now, &call.app.random));
+    let own = ConversationMemberId(new_id(now, &call.app.random));
+    let made = call.app.db.write(move |tx| {
+        let project = links.project;
+        // Held, so that nobody is banned meanwhile, and only one makes the conversation.
+        let space = spaces::store::hold(tx, project, space)?.ok_or(spaces::NOT_FOUND)?;
+        permit(tx, project, space.id, user)?;
+        let row = match store::hold_of_spaces(tx, project, &[space.id])?.pop() {
+            Some(row) => row,
+            None => {
+                let row = ConversationRow {
+                    name: Some(space.name),
+                    space_id: Some(space.id),
+                    posting_permission: Some(Posting::Members),
+                    ..ConversationRow::new(id, Kind::Space, now)
+                };
+                store::insert(tx, project, &row)?;
+                row
+            }
+        };
+        let Some(user) = user else { return shown(tx, &links, &row, None, now) };
+        let new = MemberRow::new(row.id, user, own, now);
+        let (member, has_come) = presence::enter(tx, project, &row, new)?;
+        if has_come {
+            presence::tell_joined(tx, &links, &member)?;
+        }
+        let row = ConversationRow { member_count: row.member_count + i64::from(has_come), ..row };
+        shown(tx, &links, &row, Some(&member), now)
+    });
+    made.await.map(Json)
+}
+
+/// None if there is something to write first.
+fn found(
+    c: &Conn<'_>,
+    links: &Links,
+    space: SpaceId,
+    user: Option<UserId>,
+    now: Timestamp,
+) -> Result<Option<Conversation>> {
+    let project = links.project;
+    let space = spaces::store::find(c, project, space)?.ok_or(spaces::NOT_FOUND)?;
+    permit(c, project, space.id, user)?;
+    let Some(row) = store::of_space(c, project, space.id)? else { return Ok(None) };
+    let Some(user) = user else { return shown(c, links, &row, None, now).map(Some) };
+    match members::find(c, project, row.id, user)? {
+        Some(member) if member.is_active => shown(c, links, &row, Some(&member), now).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Whoever belongs to the space, or waits to; and a key that names nobody.
+fn permit(c: &Conn<'_>, project: ProjectId, space: SpaceId, user: Option<UserId>) -> Result<()> {
+    let Some(user) = user else { return Ok(()) };
+    let standing = spaces::store::standing(c, project, space, user)?;
+    match standing.map(|standing| standing.status) {
+        Some(Status::Active | Status::Pending) => Ok(()),
+        Some(Status::Banned) => Err(BANNED.into()),
+        Some(Status::Rejected) | None => Err(NOT_A_MEMBER.into()),
+    }
+}
+
+fn shown(
+    c: &Conn<'_>,
+    links: &Links,
+    row: &ConversationRow,
+    member: Option<&MemberRow>,
+    now: Timestamp,
+) -> Result<Conversation> {
+    let own = member.map(|member| Member::own(links.project, member, now));
+    with_avatar(c, links, Conversation::of(links.project, row, own)?)
+}
+
+/// Somebody does not belong to a space any more, which is held.
+pub fn go_out(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    space: SpaceId,
+    user: UserId,
+    now: Timestamp,
+) -> Result<()> {
+    for conversation in store::hold_of_spaces(tx, project, &[space])? {
+        let member = members::find(tx, project, conversation.id, user)?;
+        if let Some(member) = member.filter(|member| member.is_active) {
+            presence::go_out(tx, project, &conversation, member, now)?;
+        }
+    }
+    Ok::<_, Error>(())
+}
+
+/// The spaces go, and are held.
+pub fn hide(tx: &Tx<'_>, project: ProjectId, spaces: &[SpaceId], now: Timestamp) -> Result<()> {
+    let all = store::hold_of_spaces(tx, project, spaces)?;
+    all.iter().try_for_each(|row| removal::hide(tx, project, row, now))
+}

@@ -1,0 +1,260 @@
+//! Who may do what in a conversation. Every door asks here: the operations, and the sockets.
+
+use db::{Conn, Tx};
+
+use crate::auth::caller::ActorOrKey;
+use crate::error::{Error, Fault, Result};
+use crate::features::blocks::filter;
+use crate::features::chat::conversations::store::{self as conversations, ConversationRow};
+use crate::features::chat::members::store::{self as members, MemberRow};
+use crate::features::chat::messages::store::{self as messages, MessageRow};
+use crate::features::chat::rules::{Kind, Posting};
+use crate::features::chat::{FORBIDDEN, MESSAGE_NOT_FOUND, NOT_A_MEMBER, NOT_FOUND};
+use crate::features::projects::Project;
+use crate::features::spaces;
+use crate::features::spaces::authority::{self, Authority};
+use crate::features::spaces::rules::{Role as SpaceRole, Status};
+use crate::ids::{ChatMessageId, ConversationId, ProjectId, SpaceId, UserId};
+use crate::realtime::membership::{Act, Question};
+use crate::time::Timestamp;
+
+/// A conversation, and the row of somebody who is or was in it.
+#[derive(Debug, Clone)]
+pub struct Standing {
+    pub conversation: ConversationRow,
+    pub member: MemberRow,
+}
+
+impl Standing {
+    /// What was written later is not for somebody who has left.
+    pub fn sees(&self, at: Timestamp) -> bool {
+        self.member.is_active || self.member.left_at.is_some_and(|left| at <= left)
+    }
+
+    pub fn require_active(self, fault: Fault) -> Result<Self> {
+        if self.member.is_active { Ok(self) } else { Err(fault.into()) }
+    }
+
+    /// An admin of a group, still in it.
+    pub fn require_admin(&self) -> Result<()> {
+        if self.member.is_admin() { Ok(()) } else { Err(NOT_A_MEMBER.into()) }
+    }
+
+    /// Refuses whom the conversation does not let write now: while there is a block between two, and whom
+    /// the space does not let.
+    pub fn require_posting(&self, c: &Conn<'_>, project: &Project) -> Result<()> {
+        if self.is_frozen(c, project)? {
+            return Err(NOT_FOUND.into());
+        }
+        let Some(space) = self.conversation.space_id else { return Ok(()) };
+        let standing = spaces::store::standing(c, project.id, space, self.member.user_id)?;
+        let role = standing.filter(|standing| standing.status == Status::Active);
+        let may = match role.map(|standing| standing.role) {
+            Some(SpaceRole::Admin | SpaceRole::Moderator) => true,
+            Some(SpaceRole::Member) => {
+                self.conversation.posting_permission != Some(Posting::Admins)
+            }
+            None => false,
+        };
+        if may { Ok(()) } else { Err(FORBIDDEN.into()) }
+    }
+
+    /// A direct conversation rests while there is a block between the two.
+    pub fn is_frozen(&self, c: &Conn<'_>, project: &Project) -> Result<bool> {
+        match self.conversation.other(self.member.user_id) {
+            Some(other) if self.conversation.kind == Kind::Direct => {
+                filter::hides(c, project, Some(self.member.user_id), other)
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
+/// The conversation for somebody who has a row in it, active or not.
+pub fn seen(
+    c: &Conn<'_>,
+    project: ProjectId,
+    id: ConversationId,
+    user: UserId,
+) -> Result<Option<Standing>> {
+    let Some(member) = members::find(c, project, id, user)? else { return Ok(None) };
+    let conversation = conversations::find(c, project, id)?;
+    Ok(conversation.map(|conversation| Standing { conversation, member }))
+}
+
+/// Somebody who reads what is in it.
+pub fn reader(
+    c: &Conn<'_>,
+    project: ProjectId,
+    id: ConversationId,
+    user: UserId,
+) -> Result<Standing> {
+    seen(c, project, id, user)?.ok_or_else(|| NOT_A_MEMBER.into())
+}
+
+/// Somebody who writes into it. The conversation is held, so they stay in it until the end.
+pub fn writer(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: ConversationId,
+    user: UserId,
+) -> Result<Standing> {
+    let conversation = conversations::hold(tx, project, id)?.ok_or(NOT_A_MEMBER)?;
+    let member = members::find(tx, project, id, user)?.ok_or(NOT_A_MEMBER)?;
+    Standing { conversation, member }.require_active(NOT_A_MEMBER)
+}
+
+/// Somebody who has been in it, or is; held. For everybody else it is not there.
+pub fn holder(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: ConversationId,
+    user: UserId,
+) -> Result<Standing> {
+    let conversation = conversations::hold(tx, project, id)?.ok_or(NOT_FOUND)?;
+    let member = members::find(tx, project, id, user)?.ok_or(NOT_FOUND)?;
+    Ok(Standing { conversation, member })
+}
+
+/// The conversation and their row in it, if it is there for them: for whoever has been in it, and that of a
+/// space for all who belong to the space, even if they have not come in yet.
+pub fn known(
+    c: &Conn<'_>,
+    project: ProjectId,
+    id: ConversationId,
+    user: UserId,
+) -> Result<(ConversationRow, Option<MemberRow>)> {
+    let conversation = conversations::find(c, project, id)?.ok_or(NOT_FOUND)?;
+    let member = own_row(c, project, &conversation, user)?;
+    Ok((conversation, member))
+}
+
+fn own_row(
+    c: &Conn<'_>,
+    project: ProjectId,
+    conversation: &ConversationRow,
+    user: UserId,
+) -> Result<Option<MemberRow>> {
+    let member = members::find(c, project, conversation.id, user)?;
+    let is_there = match conversation.space_id {
+        Some(space) => {
+            let standing = spaces::store::standing(c, project, space, user)?;
+            let belongs = |status| matches!(status, Status::Active | Status::Pending);
+            standing.is_some_and(|standing| belongs(standing.status))
+                || authority(c, project, space, user)? > Authority::None
+        }
+        None => member.is_some(),
+    };
+    if is_there { Ok(member) } else { Err(NOT_FOUND.into()) }
+}
+
+fn authority(c: &Conn<'_>, project: ProjectId, space: SpaceId, user: UserId) -> Result<Authority> {
+    match spaces::store::find(c, project, space)? {
+        Some(space) => authority::authority(c, project, &space, ActorOrKey::User(user)),
+        None => Ok(Authority::None),
+    }
+}
+
+/// A conversation, held, for somebody who may change or delete it: an admin of the group, or whoever has so
+/// much authority in the space.
+pub fn managed(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: ConversationId,
+    user: UserId,
+    (least, of_two): (Authority, Fault),
+) -> Result<ConversationRow> {
+    let conversation = conversations::hold(tx, project, id)?.ok_or(NOT_FOUND)?;
+    let member = own_row(tx, project, &conversation, user)?;
+    let may = match (conversation.kind, conversation.space_id) {
+        (Kind::Direct, _) => return Err(of_two.into()),
+        (_, Some(space)) => authority(tx, project, space, user)? >= least,
+        (_, None) => member.is_some_and(|member| member.is_admin()),
+    };
+    if may { Ok(conversation) } else { Err(NOT_A_MEMBER.into()) }
+}
+
+/// A message that the reader may see.
+pub fn message(
+    c: &Conn<'_>,
+    project: ProjectId,
+    standing: &Standing,
+    id: ChatMessageId,
+) -> Result<MessageRow> {
+    let found = messages::find(c, project, id)?;
+    let seen = found.filter(|row| {
+        row.conversation_id == standing.conversation.id
+            && !row.is_removed
+            && standing.sees(row.created_at)
+    });
+    seen.ok_or_else(|| MESSAGE_NOT_FOUND.into())
+}
+
+/// A message that a writer is about to change; held. Not where a block stands between the two.
+pub fn held_message(
+    tx: &Tx<'_>,
+    project: &Project,
+    standing: &Standing,
+    id: ChatMessageId,
+) -> Result<MessageRow> {
+    if standing.is_frozen(tx, project)? {
+        return Err(MESSAGE_NOT_FOUND.into());
+    }
+    let found = messages::hold(tx, project.id, id)?;
+    let there = found.filter(|row| row.conversation_id == standing.conversation.id);
+    there.ok_or_else(|| Error::from(MESSAGE_NOT_FOUND))
+}
+
+/// Refuses whoever is not in the conversation, and a message that is not.
+pub fn holds(
+    c: &Conn<'_>,
+    project: ProjectId,
+    conversation: ConversationId,
+    message: ChatMessageId,
+    user: UserId,
+) -> Result<()> {
+    reader(c, project, conversation, user)?;
+    let found = messages::find(c, project, message)?;
+    let is_in = found.is_some_and(|row| row.conversation_id == conversation);
+    if is_in { Ok(()) } else { Err(MESSAGE_NOT_FOUND.into()) }
+}
+
+/// What somebody reports: the message, and the space it is in, if in any. Both stay; one that was removed
+/// can be reported too.
+pub fn reported(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: ChatMessageId,
+    user: UserId,
+) -> Result<Option<(MessageRow, Option<SpaceId>)>> {
+    let found = messages::find(tx, project, id)?.filter(|row| row.user_deleted_at.is_none());
+    let Some(row) = found else { return Ok(None) };
+    let Some(conversation) = conversations::keep(tx, project, row.conversation_id)? else {
+        return Ok(None);
+    };
+    let member = members::find(tx, project, conversation.id, user)?.ok_or(NOT_A_MEMBER)?;
+    let standing = Standing { conversation, member };
+    let is_seen = standing.sees(row.created_at);
+    Ok(is_seen.then_some((row, standing.conversation.space_id)))
+}
+
+/// Whether somebody may see the files of a message.
+pub fn sees_files(
+    c: &Conn<'_>,
+    project: ProjectId,
+    id: ChatMessageId,
+    user: UserId,
+) -> Result<bool> {
+    let Some(row) = messages::find(c, project, id)? else { return Ok(false) };
+    let standing = seen(c, project, row.conversation_id, user)?;
+    Ok(standing.is_some_and(|standing| !row.is_removed && standing.sees(row.created_at)))
+}
+
+/// Whether somebody may enter the room of a conversation, or be seen typing there.
+pub fn may(c: &Conn<'_>, project: &Project, question: Question) -> Result<bool> {
+    let standing = seen(c, project.id, question.conversation, question.user)?;
+    match standing.filter(|standing| standing.member.is_active) {
+        None => Ok(false),
+        Some(standing) => Ok(question.act == Act::Enter || !standing.is_frozen(c, project)?),
+    }
+}
