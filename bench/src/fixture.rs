@@ -18,6 +18,7 @@ use townhall::ids::{ProjectId, SessionId, SpaceId, UserId, new_id};
 use townhall::random::Random;
 use townhall::time::Timestamp;
 
+use crate::chat::{self, Chat};
 use crate::entities::Entities;
 use crate::server::SECRET;
 use crate::{connections, spaces, tables};
@@ -48,6 +49,7 @@ pub struct Fixture {
     pub comments: Entities,
     /// The one that entities are in.
     pub space: SpaceId,
+    pub chat: Chat,
     /// Which page of a list is asked for.
     pub page: u32,
 }
@@ -60,6 +62,7 @@ pub struct Scale {
     pub comments: usize,
     /// Of the custom table.
     pub rows: usize,
+    pub chat: chat::Size,
     pub page: u32,
 }
 
@@ -84,7 +87,7 @@ impl Fixture {
             .take(SIGNERS)
             .filter_map(|row| row.email.clone().map(|email| SigningIn { id: row.id, email }));
         let signers = signers.collect();
-        let ids = rows.iter().map(|row| row.id).collect();
+        let ids: Arc<[UserId]> = rows.iter().map(|row| row.id).collect();
         for batch in rows.chunks(BATCH) {
             let batch = batch.to_vec();
             let written = db
@@ -101,6 +104,7 @@ impl Fixture {
         let space = spaces::seed(db, project, &members, now, &random).await?;
         spaces::fill(db, project, space, entities.created(scale.entities / 10))?;
         tables::seed(db, project, scale.rows, now).await?;
+        let chat = chat::seed(db, project, &ids, scale.chat, now).await?;
         db.execute_script("ANALYZE").map_err(|error| error.to_string())?;
         Ok(Fixture {
             project,
@@ -114,6 +118,7 @@ impl Fixture {
             entities,
             comments,
             space,
+            chat,
             page: scale.page,
         })
     }

@@ -2,6 +2,7 @@
 //! and says how fast it was beside how fast it could have been. `README.md` explains the numbers.
 
 mod ceiling;
+mod chat;
 mod client;
 mod clock;
 mod connections;
@@ -14,6 +15,7 @@ mod run;
 mod scenario;
 mod scenarios;
 mod server;
+mod sockets;
 mod spaces;
 mod store;
 mod tables;
@@ -70,6 +72,15 @@ struct Args {
     /// Rows of the custom table.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     rows: u32,
+    /// Messages in the conversation of 1,000 members.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(50..=10_000_000))]
+    messages: u32,
+    /// Members of each group that messages are sent into.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    group_members: u32,
+    /// Sockets that are open: 1,000 for fan-out and 5,000 for idle-sockets when not given.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=9_500))]
+    sockets: Option<u32>,
     /// Which page of 20 the lists ask for.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=500_000))]
     page: u32,
@@ -85,11 +96,18 @@ struct Args {
 }
 
 fn scenario_names() -> PossibleValuesParser {
-    PossibleValuesParser::new(scenario::ALL.iter().map(|scenario| scenario.name))
+    PossibleValuesParser::new(all_scenarios().map(|(name, _)| name))
+}
+
+/// Names, and what they are about.
+fn all_scenarios() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let with_requests = scenario::ALL.iter().map(|scenario| (scenario.name, scenario.about));
+    let with_sockets = sockets::Scenario::ALL.iter().map(|s| (s.name(), s.about()));
+    with_requests.chain(with_sockets)
 }
 
 fn scenarios_help() -> String {
-    let lines = scenario::ALL.iter().map(|s| format!("  {:<12} {}\n", s.name, s.about));
+    let lines = all_scenarios().map(|(name, about)| format!("  {name:<18} {about}\n"));
     format!("Scenarios:\n{}", lines.collect::<String>())
 }
 
@@ -119,6 +137,8 @@ fn measure(args: Args) -> Result<u64, String> {
     let run = Run {
         program: args.server.map_or_else(beside_this_program, Ok)?,
         scenarios: scenario::ALL.iter().filter(|scenario| chosen(scenario.name)).collect(),
+        with_sockets: sockets::Scenario::ALL.into_iter().filter(|s| chosen(s.name())).collect(),
+        sockets: args.sockets.map(|sockets| sockets as usize),
         connections: args.connections as usize,
         threads: args.threads.map_or((cores / 2).max(1), |threads| threads as usize),
         pace: args.rate.map_or(Pace::Closed, Pace::Open),
@@ -132,6 +152,10 @@ fn measure(args: Args) -> Result<u64, String> {
             entities: args.entities as usize,
             comments: args.comments as usize,
             rows: args.rows as usize,
+            chat: chat::Size {
+                messages: args.messages as usize,
+                group_members: args.group_members as usize,
+            },
             page: args.page,
         },
     };
@@ -155,6 +179,8 @@ fn measure(args: Args) -> Result<u64, String> {
         entities: run.scale.entities,
         comments: run.scale.comments,
         rows: run.scale.rows,
+        messages: run.scale.chat.messages,
+        group_members: run.scale.chat.group_members,
         page: run.scale.page,
         seconds: run.span.duration.as_secs_f64(),
         measurements: measured?,

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::clock::Window;
 use crate::load::Pace;
+use crate::sockets::Memory;
 use crate::tally::Tally;
 use crate::usage::Cpu;
 
@@ -18,6 +19,8 @@ pub struct Report {
     pub entities: usize,
     pub comments: usize,
     pub rows: usize,
+    pub messages: usize,
+    pub group_members: usize,
     /// Of the lists.
     pub page: u32,
     pub seconds: f64,
@@ -49,6 +52,7 @@ pub struct Measurement {
     pub generator_cpu_seconds: f64,
     pub elsewhere_cpu_seconds: f64,
     pub ceilings: Vec<Ceiling>,
+    pub memory: Option<Memory>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -58,6 +62,10 @@ pub enum Kind {
     Bare,
     Closed,
     Open,
+    /// Sockets that wait.
+    Idle,
+    /// Something that belongs to the scenario above, by itself.
+    Part,
 }
 
 /// What part of a ceiling a scenario reached.
@@ -104,10 +112,13 @@ impl Measurement {
             unsent: tally.unsent,
             rss_bytes: resources.rss_bytes,
             cpu_seconds,
-            cpu_us_per_request: cpu_seconds.map(|seconds| seconds * 1e6 / requests as f64),
+            cpu_us_per_request: cpu_seconds
+                .filter(|_| requests > 0)
+                .map(|seconds| seconds * 1e6 / requests as f64),
             generator_cpu_seconds: resources.cpu.generator,
             elsewhere_cpu_seconds: resources.cpu.elsewhere,
             ceilings: Vec::new(),
+            memory: None,
         }
     }
 
@@ -152,7 +163,8 @@ impl Measurement {
         match self.kind {
             Kind::Constant => "constant answer".to_owned(),
             Kind::Bare => format!("  bare {}", self.name),
-            Kind::Closed => self.name.clone(),
+            Kind::Closed | Kind::Idle => self.name.clone(),
+            Kind::Part => format!("  {}", self.name),
             Kind::Open => format!("{} at {}/s", self.name, self.rate.unwrap_or_default()),
         }
     }
@@ -167,7 +179,7 @@ impl Report {
         let mut out = String::new();
         let _ = writeln!(
             out,
-            "{} cores, {} connections, {} users, {} entities, {} comments, {} rows, page {}, {} s each\n\n\
+            "{} cores, {} connections, {} users, {} entities, {} comments, {} rows, {} messages, page {}, {} s each\n\n\
              {:<9} {:<26} {:>9} {:>8} {:>8} {:>8} {:>7} {:>8} {:>7} {:>8} {:>7} {:>7}  of ceilings",
             self.cores,
             self.connections,
@@ -175,6 +187,7 @@ impl Report {
             self.entities,
             self.comments,
             self.rows,
+            self.messages,
             self.page,
             self.seconds,
             "engine",
@@ -218,6 +231,9 @@ fn row(m: &Measurement) -> String {
     );
     for ceiling in &m.ceilings {
         let _ = write!(row, " {:.0}% of {}", ceiling.share * 100.0, ceiling.name);
+    }
+    if let Some(memory) = &m.memory {
+        let _ = write!(row, " {memory}");
     }
     if m.unsent > 0 {
         let _ = write!(row, " {} unsent", m.unsent);

@@ -10,6 +10,7 @@ use crate::load::{Load, Pace};
 use crate::report::{Kind, Measurement, Resources};
 use crate::scenario::{Bare, Scenario};
 use crate::server::Server;
+use crate::sockets;
 use crate::store::{Engine, Store};
 use crate::usage::{Cpu, resident_bytes};
 
@@ -17,6 +18,9 @@ use crate::usage::{Cpu, resident_bytes};
 pub struct Run {
     pub program: PathBuf,
     pub scenarios: Vec<&'static Scenario>,
+    pub with_sockets: Vec<sockets::Scenario>,
+    /// Open sockets, if not as many as usual.
+    pub sockets: Option<usize>,
     pub connections: usize,
     pub threads: usize,
     pub pace: Pace,
@@ -28,6 +32,9 @@ pub struct Run {
 impl Run {
     pub async fn on(&self, engine: Engine) -> Result<Vec<Measurement>, String> {
         let Scale { users, entities, comments, .. } = self.scale;
+        for scenario in &self.with_sockets {
+            scenario.make_room(self.sockets)?;
+        }
         let name = engine.name();
         eprintln!("{name}: writing {users} users, {entities} entities, {comments} comments");
         let store = tokio::task::spawn_blocking(move || Store::create(engine));
@@ -47,7 +54,29 @@ impl Run {
         }
         db.close().await;
 
-        let server = Server::start(&self.program, &store).await?;
+        let mut measurements = Vec::new();
+        if !self.scenarios.is_empty() {
+            measurements = self.requests(engine, &store, &fixture, bare).await?;
+        }
+        let rate = if let Pace::Open(rate) = self.pace { Some(rate) } else { None };
+        let options = sockets::Options { sockets: self.sockets, rate, span: self.span };
+        for scenario in &self.with_sockets {
+            eprintln!("{}: {}", engine.name(), scenario.name());
+            let measured = scenario.measure(engine, &self.program, &store, &fixture, options);
+            measurements.extend(measured.await?);
+        }
+        Ok(measurements)
+    }
+
+    /// The scenarios made of requests, each beside its ceilings.
+    async fn requests(
+        &self,
+        engine: Engine,
+        store: &Store,
+        fixture: &Fixture,
+        bare: Vec<Vec<Measurement>>,
+    ) -> Result<Vec<Measurement>, String> {
+        let server = Server::start(&self.program, store).await?;
         eprintln!("{}: constant answer", engine.name());
         let constant = ceiling::load(server.address, "/livez", self.connections, self.threads);
         let pid = Some(server.pid());
@@ -57,7 +86,7 @@ impl Run {
             eprintln!("{}: {}", engine.name(), scenario.name);
             let load = Load {
                 address: server.address,
-                requests: (scenario.requests)(&fixture).into(),
+                requests: (scenario.requests)(fixture).into(),
                 expected_status: scenario.expected_status,
                 connections: self.connections,
                 threads: self.threads,
@@ -103,7 +132,7 @@ impl Run {
 }
 
 /// Looks at the processes at both ends of the window.
-async fn watch(server: Option<u32>, window: Window) -> Resources {
+pub async fn watch(server: Option<u32>, window: Window) -> Resources {
     tokio::time::sleep_until(window.from.into()).await;
     let before = Cpu::so_far(server);
     tokio::time::sleep_until(window.to.into()).await;

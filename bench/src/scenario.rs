@@ -10,8 +10,8 @@ use db::Db;
 use crate::dice::Dice;
 use crate::fixture::Fixture;
 use crate::scenarios::{
-    add_reaction, comments, connections, create_comment, create_entity, feeds, fetch_entity,
-    fetch_user, report, sign_in, spaces, tables, token_check, upload_image,
+    add_reaction, comments, connections, conversations, create_comment, create_entity, feeds,
+    fetch_entity, fetch_user, messages, report, sign_in, spaces, tables, token_check, upload_image,
 };
 
 #[derive(Debug)]
@@ -42,6 +42,9 @@ pub const ALL: &[Scenario] = &[
     spaces::LIST,
     spaces::MUTUAL,
     tables::FILTER,
+    messages::LIST,
+    conversations::UNREAD,
+    conversations::LIST,
     // Those that write come last, so that the lists are what was seeded.
     create_entity::SCENARIO,
     add_reaction::TO_ENTITIES,
@@ -51,6 +54,7 @@ pub const ALL: &[Scenario] = &[
     upload_image::SCENARIO,
     tables::INSERT,
     tables::BULK_INSERT,
+    messages::SEND,
 ];
 
 type Doing = Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>>;

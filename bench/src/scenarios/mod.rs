@@ -3,11 +3,13 @@
 pub mod add_reaction;
 pub mod comments;
 pub mod connections;
+pub mod conversations;
 pub mod create_comment;
 pub mod create_entity;
 pub mod feeds;
 pub mod fetch_entity;
 pub mod fetch_user;
+pub mod messages;
 pub mod report;
 pub mod sign_in;
 pub mod spaces;
