@@ -24,4 +24,5 @@ pub mod schema;
 pub mod server;
 pub mod start;
 pub mod storage;
+mod texts;
 pub mod time;

@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::features::comments::rules::Gif;
 use crate::names::names;
+use crate::texts::texts;
 
 names! {
     Kind {
@@ -24,60 +26,26 @@ names! {
     }
 }
 
-/// Texts by their greatest length in characters.
-macro_rules! texts {
-    ($($(#[$doc:meta])* $name:ident to $most:literal;)*) => {$(
-        $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-        #[serde(try_from = "String")]
-        #[schemars(inline, extend("maxLength" = $most))]
-        pub struct $name(pub String);
-
-        impl TryFrom<String> for $name {
-            type Error = &'static str;
-
-            fn try_from(text: String) -> Result<Self, Self::Error> {
-                if text.chars().count() <= $most {
-                    Ok($name(text))
-                } else {
-                    Err(concat!("must have at most ", $most, " characters"))
-                }
-            }
-        }
-    )*};
-}
-
 texts! {
-    Name to 200;
-    Description to 1000;
-    Content to 4000;
+    Name 0..=200;
+    Description 0..=1000;
+    Content 0..=4000;
 }
 
-impl Content {
-    /// One of blanks alone is none.
-    pub fn into_option(self) -> Option<String> {
-        Some(self.0).filter(|text| !text.trim().is_empty())
-    }
-}
-
-/// A moving picture from elsewhere. Older clients send its proportions as a number.
+/// A moving picture from elsewhere. Some clients send its proportions as a number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Gif {
-    id: String,
-    url: String,
-    gif_url: String,
-    gif_preview_url: String,
-    alt_text: String,
-    #[serde(deserialize_with = "text_or_number")]
-    aspect_ratio: String,
-}
+#[serde(try_from = "Map<String, Value>")]
+#[schemars(inline, with = "Gif")]
+pub struct AnyGif(Gif);
 
-fn text_or_number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    match Value::deserialize(deserializer)? {
-        Value::String(text) => Ok(text),
-        Value::Number(number) => Ok(number.to_string()),
-        _ => Err(serde::de::Error::custom("must be a text")),
+impl TryFrom<Map<String, Value>> for AnyGif {
+    type Error = serde_json::Error;
+
+    fn try_from(mut map: Map<String, Value>) -> Result<Self, Self::Error> {
+        if let Some(ratio) = map.get_mut("aspectRatio").filter(|ratio| ratio.is_number()) {
+            *ratio = ratio.to_string().into();
+        }
+        serde_json::from_value(Value::Object(map)).map(AnyGif)
     }
 }
 

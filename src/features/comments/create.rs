@@ -62,10 +62,10 @@ pub(super) async fn create_comment(
     mentioned.dedup();
     let attachments = new.attachments.unwrap_or_default();
     let blank = CommentRow {
-        foreign_id: new.foreign_id.and_then(OwnId::into_option),
+        foreign_id: new.foreign_id.and_then(OwnId::unless_blank),
         parent_id: new.parent_id,
         referenced_id: new.referenced_comment_id,
-        content: new.content.and_then(Content::into_option),
+        content: new.content.and_then(Content::unless_blank),
         gif: new.gif.map(|gif| JsonText(to_json(&gif))),
         attachments: JsonText(to_json(&attachments)),
         metadata: JsonText(to_json(&new.metadata.unwrap_or_default())),

@@ -13,7 +13,7 @@ pub mod moderation;
 mod notices;
 pub mod removal;
 mod row;
-mod rules;
+pub mod rules;
 pub mod show;
 pub mod store;
 mod target;

@@ -31,7 +31,7 @@ pub(super) async fn update_comment(
     if update.content.is_none() && update.metadata.is_none() {
         return Err(INVALID_BODY.because("content or metadata is required"));
     }
-    let content = match update.content.map(Content::into_option) {
+    let content = match update.content.map(Content::unless_blank) {
         Some(None) => return Err(INVALID_BODY.because("content: must not be empty")),
         content => content.flatten(),
     };

@@ -187,8 +187,8 @@ impl NewEntity {
         let is_draft = self.is_draft == Some(true);
         let terms = Terms::of(is_draft, &keywords, &metadata, &mentions);
         let row = EntityRow {
-            foreign_id: self.foreign_id.and_then(OwnId::into_option),
-            source_id: self.source_id.and_then(OwnId::into_option),
+            foreign_id: self.foreign_id.and_then(OwnId::unless_blank),
+            source_id: self.source_id.and_then(OwnId::unless_blank),
             user_id: author,
             is_draft,
             is_listed: !is_draft,
@@ -197,8 +197,8 @@ impl NewEntity {
             longitude: self.location.map(|Place(place)| place.longitude),
             created_at,
             updated_at,
-            title: self.title.and_then(Title::into_option),
-            content: self.content.and_then(Content::into_option),
+            title: self.title.and_then(Title::unless_blank),
+            content: self.content.and_then(Content::unless_blank),
             mentions: JsonText(to_json(&mentions)),
             attachments: JsonText(to_json(&self.attachments.unwrap_or_default())),
             keywords: JsonText(to_json(&keywords)),

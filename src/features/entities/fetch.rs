@@ -75,7 +75,7 @@ pub(super) async fn by_foreign_id(
     call: Call<OptionalViewer>,
     Query(query): Query<ForeignIdQuery>,
 ) -> Result<Json<Entity>> {
-    let foreign_id = query.foreign_id.into_option();
+    let foreign_id = query.foreign_id.unless_blank();
     let foreign_id =
         foreign_id.ok_or_else(|| INVALID_QUERY.because("foreignId must not be empty"))?;
     let view = View::asked(&call, call.caller.user(), &query.include);

@@ -10,42 +10,14 @@ use serde_json::{Map, Value};
 use crate::error::Fault;
 use crate::features::users::rules::Location;
 use crate::ids::UserId;
+use crate::texts::texts;
 use crate::time::Timestamp;
 
-/// Text that is none when nothing but blanks is in it.
-macro_rules! texts {
-    ($($(#[$doc:meta])* $name:ident at most $max:literal;)*) => {$(
-        $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-        #[serde(try_from = "String")]
-        #[schemars(inline, extend("maxLength" = $max))]
-        pub struct $name(String);
-
-        impl $name {
-            pub fn into_option(self) -> Option<String> {
-                Some(self.0).filter(|text| !text.trim().is_empty())
-            }
-        }
-
-        impl TryFrom<String> for $name {
-            type Error = &'static str;
-
-            fn try_from(text: String) -> Result<Self, Self::Error> {
-                if text.chars().count() <= $max {
-                    Ok($name(text))
-                } else {
-                    Err(concat!("must have at most ", $max, " characters"))
-                }
-            }
-        }
-    )*};
-}
-
 texts! {
-    Title at most 300;
-    Content at most 100_000;
+    Title 0..=300;
+    Content 0..=100_000;
     /// An id of the application's own, kept and compared as it is. Longer ones could not be indexed.
-    OwnId at most 500;
+    OwnId 0..=500;
 }
 
 /// Tags in their order and case; blank ones are dropped.
@@ -268,8 +240,8 @@ mod tests {
     #[test]
     fn blank_texts_are_none_and_others_stay_as_they_are() {
         let title = |text: &str| Title::try_from(text.to_owned());
-        assert_eq!(title("  ").unwrap().into_option(), None);
-        assert_eq!(title(" a ").unwrap().into_option().as_deref(), Some(" a "));
+        assert_eq!(title("  ").unwrap().unless_blank(), None);
+        assert_eq!(title(" a ").unwrap().unless_blank().as_deref(), Some(" a "));
         assert!(title(&"ü".repeat(300)).is_ok());
         assert!(title(&"x".repeat(301)).is_err());
     }

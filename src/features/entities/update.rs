@@ -37,8 +37,8 @@ pub(super) struct EntityUpdate {
 
 impl EntityUpdate {
     fn apply(self, row: &mut EntityRow) {
-        self.title.and_then(Title::into_option).put(&mut row.title);
-        self.content.and_then(Content::into_option).put(&mut row.content);
+        self.title.and_then(Title::unless_blank).put(&mut row.title);
+        self.content.and_then(Content::unless_blank).put(&mut row.content);
         self.location.clone().map(|Place(place)| place.latitude).put(&mut row.latitude);
         self.location.map(|Place(place)| place.longitude).put(&mut row.longitude);
         if let Some(attachments) = self.attachments {

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::names::names;
+use crate::texts::texts;
 
 /// Roots have depth 0.
 pub const DEEPEST: i64 = 10;
@@ -51,48 +52,15 @@ impl Role {
     }
 }
 
-/// Texts by their lengths in characters.
-macro_rules! texts {
-    ($($(#[$doc:meta])* $name:ident from $least:literal to $most:literal;)*) => {$(
-        $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-        #[serde(try_from = "String")]
-        #[schemars(inline, extend("minLength" = $least, "maxLength" = $most))]
-        pub struct $name(String);
-
-        impl $name {
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-
-            pub fn into_text(self) -> String {
-                self.0
-            }
-        }
-
-        impl TryFrom<String> for $name {
-            type Error = &'static str;
-
-            fn try_from(text: String) -> Result<Self, Self::Error> {
-                if ($least..=$most).contains(&text.chars().count()) {
-                    Ok($name(text))
-                } else {
-                    Err(concat!("must have ", $least, " to ", $most, " characters"))
-                }
-            }
-        }
-    )*};
-}
-
 texts! {
-    Name from 3 to 100;
-    Description from 0 to 1000;
+    Name 3..=100;
+    Description 0..=1000;
     /// Why a moderator decided something.
-    Reason from 0 to 1000;
+    Reason 0..=1000;
     /// Of a rule.
-    Title from 1 to 200;
+    Title 1..=200;
     /// Of a rule.
-    Explanation from 0 to 2000;
+    Explanation 0..=2000;
 }
 
 impl Description {

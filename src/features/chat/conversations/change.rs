@@ -51,8 +51,8 @@ pub(super) async fn update(
             return Err(INVALID_FIELD.because("postingPermission: not of a group"));
         }
         let mut row = before.clone();
-        changes.name.clone().map(|name| name.0).put(&mut row.name);
-        changes.description.clone().map(|text| text.0).put(&mut row.description);
+        changes.name.clone().map(Name::into_text).put(&mut row.name);
+        changes.description.clone().map(Description::into_text).put(&mut row.description);
         changes.avatar_file_id.clone().put(&mut row.avatar_file_id);
         row.posting_permission = changes.posting_permission.or(row.posting_permission);
         row.updated_at = now;

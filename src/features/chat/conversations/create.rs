@@ -134,8 +134,8 @@ pub(super) async fn create_group(
     });
     let rows: Vec<MemberRow> = rows.collect();
     let row = ConversationRow {
-        name: new.name.map(|name| name.0),
-        description: new.description.map(|text| text.0),
+        name: new.name.map(Name::into_text),
+        description: new.description.map(Description::into_text),
         created_by_id: Some(actor),
         metadata: JsonText(to_json(&new.metadata.unwrap_or_default())),
         member_count: i64::try_from(rows.len()).unwrap_or(i64::MAX),

@@ -11,7 +11,7 @@ use crate::features::chat::conversations::store as conversations;
 use crate::features::chat::messages::moderation;
 use crate::features::chat::messages::store::{self, MessageRow};
 use crate::features::chat::model::ChatMessage;
-use crate::features::chat::rules::{Content, Gif, MessageMetadata};
+use crate::features::chat::rules::{AnyGif, Content, MessageMetadata};
 use crate::features::chat::show::View;
 use crate::features::chat::standing;
 use crate::features::chat::{
@@ -32,7 +32,7 @@ use crate::time::Timestamp;
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct MessageChanges {
     content: Patch<Content>,
-    gif: Patch<Gif>,
+    gif: Patch<AnyGif>,
     mentions: Option<Mentions>,
     metadata: Patch<MessageMetadata>,
 }
@@ -85,7 +85,7 @@ pub(super) async fn edit(
 
 fn changed(before: &MessageRow, changes: &MessageChanges) -> MessageRow {
     let mut row = before.clone();
-    changes.content.clone().and_then(Content::into_option).put(&mut row.content);
+    changes.content.clone().and_then(Content::unless_blank).put(&mut row.content);
     changes.gif.clone().map(|gif| JsonText(to_json(&gif))).put(&mut row.gif);
     if let Some(mentions) = &changes.mentions {
         row.mentions = JsonText(to_json(mentions));

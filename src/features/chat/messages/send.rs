@@ -11,7 +11,7 @@ use crate::features::chat::conversations::store::{self as conversations, Convers
 use crate::features::chat::messages::files::{self, FILES};
 use crate::features::chat::messages::store::{self, MessageRow};
 use crate::features::chat::model::ChatMessage;
-use crate::features::chat::rules::{Content, Gif, Kind, MessageMetadata};
+use crate::features::chat::rules::{AnyGif, Content, Kind, MessageMetadata};
 use crate::features::chat::show::{self, View};
 use crate::features::chat::standing::{self, Standing};
 use crate::features::chat::{
@@ -35,7 +35,7 @@ use crate::time::Timestamp;
 pub(super) struct NewMessage {
     /// Content, a gif or files: at least one of them.
     content: Option<Content>,
-    gif: Option<Gif>,
+    gif: Option<AnyGif>,
     mentions: Option<Mentions>,
     metadata: Option<MessageMetadata>,
     /// The message of the main stream that this one answers.
@@ -61,7 +61,7 @@ pub(super) async fn send(
     let mentions = new.mentions.unwrap_or_default();
     let row = MessageRow {
         user_id: Some(actor),
-        content: new.content.and_then(Content::into_option),
+        content: new.content.and_then(Content::unless_blank),
         gif: new.gif.map(|gif| JsonText(to_json(&gif))),
         mentions: JsonText(to_json(&mentions)),
         metadata: JsonText(to_json(&new.metadata.unwrap_or_default())),
