@@ -4,7 +4,9 @@
 macro_rules! texts {
     ($($(#[$doc:meta])* $name:ident $least:literal..=$most:literal;)*) => {$(
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
+        #[derive(
+            Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+        )]
         #[serde(try_from = "String")]
         #[schemars(inline, extend("minLength" = $least, "maxLength" = $most))]
         pub struct $name(String);

@@ -18,6 +18,12 @@ pub struct Page {
     pub limit: u32,
 }
 
+/// What is no whole number from 1 on counts as if it were not there.
+pub fn limit_or_default(text: Option<&str>, size: PageSize) -> u32 {
+    let number = text.and_then(|text| text.parse().ok()).filter(|number: &u64| *number > 0);
+    number.map_or(size.default, |number| u32::try_from(number).unwrap_or(u32::MAX)).min(size.max)
+}
+
 impl Page {
     /// Names the parameter that is no whole number from 1 on; a `limit` over the maximum is
     /// brought down to it.
@@ -35,12 +41,9 @@ impl Page {
 
     /// The same, but what is no whole number from 1 on counts as if it were not there.
     pub fn or_default(query: &Value, size: PageSize) -> Page {
-        let number = |key: &str, default: u32| {
-            let number = query.get(key).and_then(Value::as_str).and_then(|text| text.parse().ok());
-            let number = number.filter(|number: &u64| *number > 0);
-            number.map_or(default, |number| u32::try_from(number).unwrap_or(u32::MAX))
-        };
-        Page { page: number("page", 1), limit: number("limit", size.default).min(size.max) }
+        let text = |key: &str| query.get(key).and_then(Value::as_str);
+        let page = limit_or_default(text("page"), PageSize { default: 1, max: u32::MAX });
+        Page { page, limit: limit_or_default(text("limit"), size) }
     }
 
     pub fn offset(self) -> i64 {

@@ -10,6 +10,13 @@ use crate::ids::{ConversationId, ProjectId, SessionId, UserId};
 
 pub(super) const TOPIC: &str = "realtime";
 
+/// Who is in a conversation from now on, or no longer; the sockets of the latter are put out of its room.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub enum Change {
+    Came(UserId),
+    Left(UserId),
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Announcement {
     /// To every socket of these users, the same for all.
@@ -25,6 +32,14 @@ pub enum Announcement {
         name: String,
         payloads: Vec<(UserId, Box<RawValue>)>,
     },
+    /// To every socket of those who are in the conversation, and of somebody who was until now.
+    InConversation {
+        project: ProjectId,
+        conversation: ConversationId,
+        name: String,
+        payload: Box<RawValue>,
+        change: Option<Change>,
+    },
     /// To the sockets in the room, except the one it came from.
     Typing {
         project: ProjectId,
@@ -33,11 +48,10 @@ pub enum Announcement {
         socket: String,
         name: String,
     },
-    /// The user's sockets are put out of the room; everybody's, if none is named.
-    LeaveRoom {
+    /// Nobody is in the conversation any more: all sockets are put out of its room.
+    RoomClosed {
         project: ProjectId,
         conversation: ConversationId,
-        user: Option<UserId>,
     },
     SessionEnded {
         project: ProjectId,
@@ -68,6 +82,19 @@ pub(super) async fn announce_now(db: &Db, announcement: &Announcement) -> Result
     Ok(db.announce(TOPIC, &text).await?)
 }
 
+/// An event for every socket of those who are in the conversation after the commit.
+pub fn in_conversation(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    conversation: ConversationId,
+    (name, payload): (&str, &impl Serialize),
+    change: Option<Change>,
+) -> Result<()> {
+    let payload = serde_json::value::to_raw_value(payload).map_err(Error::internal)?;
+    let name = name.to_owned();
+    announce(tx, &Announcement::InConversation { project, conversation, name, payload, change })
+}
+
 /// An event for every socket of these users. Nothing is told to nobody.
 pub fn event(
     tx: &Tx<'_>,
@@ -84,19 +111,9 @@ pub fn event(
     announce(tx, &Announcement::Event { project, users, name, payload })
 }
 
-/// Puts the user's sockets out of the room; what was announced before still reaches them.
-pub fn leave_room(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    conversation: ConversationId,
-    user: UserId,
-) -> Result<()> {
-    announce(tx, &Announcement::LeaveRoom { project, conversation, user: Some(user) })
-}
-
 /// Puts everybody out of the room.
 pub fn close_room(tx: &Tx<'_>, project: ProjectId, conversation: ConversationId) -> Result<()> {
-    announce(tx, &Announcement::LeaveRoom { project, conversation, user: None })
+    announce(tx, &Announcement::RoomClosed { project, conversation })
 }
 
 /// Closes the sockets of one session.

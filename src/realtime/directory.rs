@@ -1,8 +1,8 @@
 //! The index of connections: by secret, by user, by room, and how many strangers each network has. A
 //! connection's `Stage` and rooms change here only, so that the index and the connection never disagree.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
@@ -87,6 +87,16 @@ impl Directory {
 
     pub(super) fn of_user(&self, project: ProjectId, user: UserId) -> Sockets {
         self.users.get(&(project, user)).cloned().unwrap_or_default()
+    }
+
+    /// Of many users, however many of them are here.
+    pub(super) fn among(&self, project: ProjectId, users: &HashSet<UserId>) -> Sockets {
+        if users.len() < self.users.len() {
+            return users.iter().flat_map(|user| self.of_user(project, *user)).collect();
+        }
+        let here =
+            self.users.iter().filter(|((of, user), _)| *of == project && users.contains(user));
+        here.flat_map(|(_, sockets)| sockets.iter().cloned()).collect()
     }
 
     pub(super) fn in_room(&self, project: ProjectId, room: ConversationId) -> &[Arc<Session>] {

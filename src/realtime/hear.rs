@@ -3,7 +3,9 @@
 use tokio::time::MissedTickBehavior;
 
 use crate::app::App;
-use crate::realtime::announcement::{Announcement, TOPIC};
+use crate::error::{Error, Result};
+use crate::realtime::announcement::{Announcement, Change, TOPIC};
+use crate::realtime::audience::Audiences;
 use crate::realtime::registry::Ending;
 use crate::realtime::session::Identity;
 use crate::realtime::{socket, sweep};
@@ -20,6 +22,7 @@ pub(crate) async fn hear(app: App) {
     let mut ticks = tokio::time::interval(app.config.realtime.sweep);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut draining = std::pin::pin!(app.draining());
+    let mut audiences = Audiences::default();
     loop {
         let announced = tokio::select! {
             announced = announcements.next() => announced,
@@ -30,15 +33,17 @@ pub(crate) async fn hear(app: App) {
             () = draining.as_mut() => break,
         };
         match announced {
-            Some(db::Announced::Gap) => app.realtime.start_over(app.clock.uptime()),
+            Some(db::Announced::Gap) => start_over(&app, &mut audiences),
             Some(db::Announced::Heard(heard)) if heard.topic == TOPIC => {
-                match serde_json::from_str(&heard.text) {
-                    Ok(announcement) => apply(&app, announcement),
-                    // Of a newer version, perhaps: whatever it was, clients that come back have not missed it.
-                    Err(error) => {
-                        tracing::error!(%error, "an announcement could not be read");
-                        app.realtime.start_over(app.clock.uptime());
-                    }
+                let applied = match serde_json::from_str(&heard.text) {
+                    Ok(announcement) => apply(&app, &mut audiences, announcement).await,
+                    // Of a newer version, perhaps.
+                    Err(error) => Err(Error::internal(error)),
+                };
+                // Whatever it was, clients that come back have not missed it.
+                if let Err(error) = applied {
+                    tracing::error!(%error, "an announcement could not be passed on");
+                    start_over(&app, &mut audiences);
                 }
             }
             Some(db::Announced::Heard(_)) => {}
@@ -48,9 +53,33 @@ pub(crate) async fn hear(app: App) {
     app.realtime.shut(app.clock.uptime());
 }
 
-fn apply(app: &App, announcement: Announcement) {
+fn start_over(app: &App, audiences: &mut Audiences) {
+    audiences.clear();
+    app.realtime.start_over(app.clock.uptime());
+}
+
+async fn apply(app: &App, audiences: &mut Audiences, announcement: Announcement) -> Result<()> {
     let (realtime, now) = (&app.realtime, app.clock.uptime());
     match announcement {
+        Announcement::InConversation { project, conversation, name, payload, change } => {
+            let key = (project, conversation);
+            if let Some(Change::Came(user)) = change {
+                audiences.came(key, user);
+            }
+            let users = audiences.of(app, key).await?;
+            if let Some(packet) = socket::event_packet(&name, &payload) {
+                let leaving = match change {
+                    Some(Change::Left(user)) => Some(user).filter(|user| !users.contains(user)),
+                    _ => None,
+                };
+                realtime.deliver_among(project, users, &packet, now);
+                realtime.deliver(project, leaving.as_slice(), &packet, now);
+            }
+            if let Some(Change::Left(user)) = change {
+                audiences.left(key, user);
+                realtime.put_out(project, conversation, Some(user));
+            }
+        }
         Announcement::Event { project, mut users, name, payload } => {
             users.sort_unstable();
             users.dedup();
@@ -71,8 +100,9 @@ fn apply(app: &App, announcement: Announcement) {
                 realtime.relay((project, conversation), &socket, &packet, now);
             }
         }
-        Announcement::LeaveRoom { project, conversation, user } => {
-            realtime.put_out(project, conversation, user);
+        Announcement::RoomClosed { project, conversation } => {
+            audiences.gone((project, conversation));
+            realtime.put_out(project, conversation, None);
         }
         Announcement::SessionEnded { project, user, session } => {
             let is_that = |identity: &Identity| identity.session == session;
@@ -87,4 +117,5 @@ fn apply(app: &App, announcement: Announcement) {
             realtime.end_user((project, user), Ending::Closed, now, |_| true);
         }
     }
+    Ok(())
 }

@@ -5,6 +5,7 @@
 //! there: clients fetch what they missed.
 
 mod announcement;
+mod audience;
 mod client;
 mod connect;
 mod directory;
@@ -22,8 +23,8 @@ mod sweep;
 mod websocket;
 
 pub use announcement::{
-    Announcement, announce, close_room, end_other_sessions, end_session, end_user, event,
-    leave_room, suspend,
+    Announcement, Change, announce, close_room, end_other_sessions, end_session, end_user, event,
+    in_conversation, suspend,
 };
 pub(crate) use gate::{handle, is_ours};
 pub(crate) use hear::hear;

@@ -1,5 +1,6 @@
 //! The sockets of this node: who is let in, who gets what, and how they end.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -108,6 +109,18 @@ impl Realtime {
             let directory = self.directory();
             users.iter().flat_map(|user| directory.of_user(project, *user)).collect()
         };
+        self.send(&sockets, packet, now, |_| true);
+    }
+
+    /// The same for many users, of whom few may be here.
+    pub(super) fn deliver_among(
+        &self,
+        project: ProjectId,
+        users: &HashSet<UserId>,
+        packet: &Text,
+        now: Duration,
+    ) {
+        let sockets = self.directory().among(project, users);
         self.send(&sockets, packet, now, |_| true);
     }
 

@@ -129,8 +129,8 @@ async fn whoever_was_put_out_of_a_room_sees_and_shows_nothing_there(app: TestApp
     remove_member(scene.room, bob.id);
     let (project, room, user) = (app.project.id, scene.room, bob.id);
     let left = app.app.db.write(move |tx| {
-        realtime::event(tx, project, &[user], "member:left", &json!({}))?;
-        realtime::leave_room(tx, project, room, user)
+        let left = Some(realtime::Change::Left(user));
+        realtime::in_conversation(tx, project, room, ("member:left", &json!({})), left)
     });
     left.await.unwrap();
     assert_eq!(removed.event().await.0, "member:left");

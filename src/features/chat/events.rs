@@ -8,9 +8,11 @@ use serde_json::json;
 
 use crate::error::{Error, Result};
 use crate::features::chat::members::store as members;
-use crate::features::chat::model::ConversationPreview;
+use crate::features::chat::show;
+use crate::features::storage::signed::Links;
 use crate::ids::{ConversationId, ProjectId, UserId};
-use crate::realtime::{self, Announcement};
+use crate::realtime::{self, Announcement, Change};
+use crate::time::Timestamp;
 
 /// To everybody who is in the conversation now.
 pub fn tell(
@@ -20,26 +22,20 @@ pub fn tell(
     name: &str,
     payload: &impl Serialize,
 ) -> Result<()> {
-    let users = members::active(tx, project, conversation)?;
-    realtime::event(tx, project, &users, name, payload)
+    realtime::in_conversation(tx, project, conversation, (name, payload), None)
 }
 
-/// A conversation that somebody did not have before, as each of them sees it.
-pub fn created(
+/// Somebody is in: they are told with the others.
+pub fn came(
     tx: &Tx<'_>,
     project: ProjectId,
-    previews: &[(UserId, ConversationPreview)],
+    conversation: ConversationId,
+    user: UserId,
+    member: &impl Serialize,
 ) -> Result<()> {
-    if previews.is_empty() {
-        return Ok(());
-    }
-    let payloads = previews.iter().map(|(user, preview)| {
-        let payload = serde_json::value::to_raw_value(preview).map_err(Error::internal)?;
-        Ok((*user, payload))
-    });
-    let payloads = payloads.collect::<Result<Vec<_>>>()?;
-    let name = "conversation:created".to_owned();
-    realtime::announce(tx, &Announcement::Events { project, name, payloads })
+    let payload = json!({ "conversationId": conversation, "member": member });
+    let event = ("member:joined", &payload);
+    realtime::in_conversation(tx, project, conversation, event, Some(Change::Came(user)))
 }
 
 /// Somebody is out: they are told with the others, and then hear no more.
@@ -49,11 +45,44 @@ pub fn left(
     conversation: ConversationId,
     user: UserId,
 ) -> Result<()> {
-    let mut users = members::active(tx, project, conversation)?;
-    users.push(user);
     let payload = json!({ "conversationId": conversation, "userId": user });
-    realtime::event(tx, project, &users, "member:left", &payload)?;
-    realtime::leave_room(tx, project, conversation, user)
+    let event = ("member:left", &payload);
+    realtime::in_conversation(tx, project, conversation, event, Some(Change::Left(user)))
+}
+
+/// The conversation is about to go, with all who are in it.
+pub fn gone(tx: &Tx<'_>, project: ProjectId, conversation: ConversationId) -> Result<()> {
+    let users = members::active(tx, project, conversation)?;
+    let payload = json!({ "conversationId": conversation });
+    realtime::event(tx, project, &users, "conversation:deleted", &payload)?;
+    realtime::close_room(tx, project, conversation)
+}
+
+/// A preview shows so many others.
+const SHOWN: usize = 5;
+
+/// These users did not have the conversation before. They are in the order in which its members are listed:
+/// those of whom a preview could show each other get their own, and all after them see the same.
+pub fn created(
+    tx: &Tx<'_>,
+    links: &Links,
+    conversation: ConversationId,
+    users: &[UserId],
+    now: Timestamp,
+) -> Result<()> {
+    let (first, rest) = users.split_at(users.len().min(SHOWN));
+    let preview = |user: UserId| -> Result<_> {
+        let shown = show::previews(tx, links, &[conversation], user, now)?.pop();
+        let shown = shown.ok_or_else(|| Error::internal("a conversation was not shown"))?;
+        serde_json::value::to_raw_value(&shown).map_err(Error::internal)
+    };
+    let (project, name) = (links.project, "conversation:created");
+    let payloads = first.iter().map(|user| Ok((*user, preview(*user)?))).collect::<Result<_>>()?;
+    realtime::announce(tx, &Announcement::Events { project, name: name.to_owned(), payloads })?;
+    match rest.first() {
+        Some(one) => realtime::event(tx, project, rest, name, &preview(*one)?),
+        None => Ok(()),
+    }
 }
 
 /// A plain answer.

@@ -16,6 +16,9 @@ use crate::features::entities::rules::{Mentions, to_json};
 use crate::ids::{ChatMessageId, ProjectId, UserId};
 use crate::time::Timestamp;
 
+/// Messages that are changed together.
+const AT_ONCE: i64 = 200;
+
 db::statements! {
     command DISOWN_CONVERSATIONS =
         "UPDATE conversations SET created_by_id = NULL WHERE project_id = $1 AND created_by_id = $2";
@@ -29,10 +32,11 @@ db::statements! {
     query MENTIONING -> (ChatMessageId, JsonText) =
         "SELECT x.id, x.mentions FROM chat_mentions m
             JOIN chat_messages x ON x.project_id = m.project_id AND x.id = m.message_id
-         WHERE m.project_id = $1 AND m.user_id = $2";
+         WHERE m.project_id = $1 AND m.user_id = $2 ORDER BY m.message_id LIMIT $3";
     command SET_MENTIONS =
         "UPDATE chat_messages SET mentions = $3 WHERE project_id = $1 AND id = $2";
-    command FORGET_MENTIONS = "DELETE FROM chat_mentions WHERE project_id = $1 AND user_id = $2";
+    command FORGET_MENTIONS = "DELETE FROM chat_mentions
+        WHERE project_id = $1 AND user_id = $2 AND message_id {any}($3)";
 }
 
 /// Holds every conversation in which something is about to change: before the user, as all who write do.
@@ -44,12 +48,7 @@ pub fn hold(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<Vec<Convers
 pub fn forget_user(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestamp) -> Result<()> {
     let held = hold(tx, project, user)?;
     forget_reactions(tx, project, user)?;
-    for (id, mentions) in tx.all(&MENTIONING, args![project, user])? {
-        let mentions: Mentions = serde_json::from_str(&mentions.0).map_err(Error::internal)?;
-        let rest = JsonText(to_json(&mentions.without(user)));
-        tx.later(&SET_MENTIONS, args![project, id, &rest])?;
-    }
-    tx.later(&FORGET_MENTIONS, args![project, user])?;
+    forget_mentions(tx, project, user)?;
     tx.later(&DISOWN_MESSAGES, args![project, user])?;
     tx.later(&DISOWN_CONVERSATIONS, args![project, user])?;
     for conversation in &held {
@@ -58,6 +57,23 @@ pub fn forget_user(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestamp
         }
     }
     Ok(())
+}
+
+/// Some at a time: anybody may have mentioned them anywhere.
+fn forget_mentions(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
+    loop {
+        let some = tx.all(&MENTIONING, args![project, user, AT_ONCE])?;
+        if some.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<ChatMessageId> = some.iter().map(|(id, _)| *id).collect();
+        for (id, mentions) in some {
+            let mentions: Mentions = serde_json::from_str(&mentions.0).map_err(Error::internal)?;
+            let rest = JsonText(to_json(&mentions.without(user)));
+            tx.later(&SET_MENTIONS, args![project, id, &rest])?;
+        }
+        tx.execute(&FORGET_MENTIONS, args![project, user, ChatMessageId::list(&ids)])?;
+    }
 }
 
 fn forget_reactions(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {

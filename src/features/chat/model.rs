@@ -1,5 +1,6 @@
 //! Chat as the API shows it.
 
+use db::JsonText;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -49,7 +50,11 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    pub fn new(project_id: ProjectId, row: &ConversationRow) -> Result<Self> {
+    pub fn new(
+        project_id: ProjectId,
+        row: &ConversationRow,
+        metadata: Option<JsonText>,
+    ) -> Result<Self> {
         Ok(Conversation {
             id: row.id,
             project_id,
@@ -62,7 +67,7 @@ impl Conversation {
             avatar_file: None,
             last_message_at: row.last_message_at,
             posting_permission: row.posting_permission,
-            metadata: raw(row.metadata.0.clone())?,
+            metadata: raw(metadata.map_or_else(|| "{}".to_owned(), |metadata| metadata.0))?,
             member_count: None,
             current_member: None,
             created_at: row.created_at,
@@ -71,12 +76,8 @@ impl Conversation {
     }
 
     /// As the one who asked for it sees it.
-    pub fn of(project: ProjectId, row: &ConversationRow, own: Option<Member>) -> Result<Self> {
-        Ok(Conversation {
-            member_count: Some(row.member_count),
-            current_member: Some(own),
-            ..Conversation::new(project, row)?
-        })
+    pub fn of(self, row: &ConversationRow, own: Option<Member>) -> Self {
+        Conversation { member_count: Some(row.member_count), current_member: Some(own), ..self }
     }
 }
 

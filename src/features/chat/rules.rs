@@ -30,6 +30,8 @@ texts! {
     Name 0..=200;
     Description 0..=1000;
     Content 0..=4000;
+    /// What a client calls its own message.
+    LocalId 0..=256;
 }
 
 /// A moving picture from elsewhere. Some clients send its proportions as a number.

@@ -10,7 +10,7 @@ use crate::features::chat::conversations::store::{self as conversations, Convers
 use crate::features::chat::members::store::{self as members, MemberRow};
 use crate::features::chat::messages::store::{self as messages, MessageRow};
 use crate::features::chat::model::{
-    ChatMessage, Conversation, ConversationPreview, LastMessage, OtherMember, Speaker,
+    ChatMessage, Conversation, ConversationPreview, LastMessage, Member, OtherMember, Speaker,
 };
 use crate::features::chat::rules::Kind;
 use crate::features::storage;
@@ -18,7 +18,7 @@ use crate::features::storage::model::File;
 use crate::features::storage::signed::Links;
 use crate::features::users::model::{self as users, User, raw};
 use crate::features::users::reputation::{self, Bucket};
-use crate::ids::{ChatMessageId, ConversationId, SpaceId, UserId};
+use crate::ids::{ChatMessageId, ConversationId, ProjectId, SpaceId, UserId};
 use crate::time::Timestamp;
 
 /// Characters of a message in a preview.
@@ -31,8 +31,43 @@ pub struct View {
     /// Whose reactions are shown.
     pub viewer: Option<UserId>,
     pub with_files: bool,
-    /// The points of authors, and the space that they may be those of.
-    pub points: Option<(Bucket, Option<SpaceId>)>,
+    pub points: Points,
+}
+
+/// Which points of users are shown, and the space that they may be those of.
+pub type Points = Option<(Bucket, Option<SpaceId>)>;
+
+pub fn add_points(
+    c: &Conn<'_>,
+    project: ProjectId,
+    people: &mut HashMap<UserId, User>,
+    points: Points,
+) -> Result<()> {
+    let Some((bucket, space)) = points else { return Ok(()) };
+    let shown = people.values_mut().map(|user| user.points_in(bucket.of(space)));
+    reputation::add_points(c, project, shown.collect())
+}
+
+/// A conversation, with its picture.
+pub fn conversation(c: &Conn<'_>, links: &Links, row: &ConversationRow) -> Result<Conversation> {
+    let mut metadata = conversations::metadata(c, links.project, &[row.id])?;
+    let shown = Conversation::new(links.project, row, metadata.remove(&row.id))?;
+    let Some(id) = row.avatar_file_id else { return Ok(shown) };
+    let file = storage::store::find(c, links.project, id)?;
+    let avatar_file = file.map(|row| storage::model::show(links, &row)).transpose()?;
+    Ok(Conversation { avatar_file, ..shown })
+}
+
+/// The same for somebody, with how many are in it and their own row, if they have one.
+pub fn own_conversation(
+    c: &Conn<'_>,
+    links: &Links,
+    row: &ConversationRow,
+    member: Option<&MemberRow>,
+    now: Timestamp,
+) -> Result<Conversation> {
+    let own = member.map(|member| Member::own(links.project, member, now));
+    Ok(conversation(c, links, row)?.of(row, own))
 }
 
 impl View {
@@ -44,12 +79,10 @@ impl View {
         let all = || rows.iter().chain(&quoted);
         let mut authors =
             users::shown(c, &self.links, all().filter_map(|row| row.user_id).collect())?;
-        if let Some((bucket, space)) = self.points {
-            let shown = authors.values_mut().map(|user| user.points_in(bucket.of(space)));
-            reputation::add_points(c, project, shown.collect())?;
-        }
+        add_points(c, project, &mut authors, self.points)?;
         let with_files = all().filter(|row| row.has_files).map(|row| row.id).collect::<Vec<_>>();
-        let mut files = if self.with_files { self.files(c, &with_files)? } else { HashMap::new() };
+        let files =
+            if self.with_files { files(c, &self.links, &with_files)? } else { HashMap::new() };
         let ids: Vec<ChatMessageId> = rows.iter().map(|row| row.id).collect();
         let mut reactions: HashMap<ChatMessageId, Vec<String>> = HashMap::new();
         if let Some(viewer) = self.viewer.filter(|_| !ids.is_empty()) {
@@ -57,41 +90,26 @@ impl View {
                 reactions.entry(id).or_default().push(emoji);
             }
         }
-        let mut show = |row: MessageRow| -> Result<ChatMessage> {
+        let show = |row: MessageRow| -> Result<ChatMessage> {
             let user = row.user_id.and_then(|user| authors.get(&user)).cloned();
-            let files = self.with_files.then(|| files.remove(&row.id).unwrap_or_default());
-            let user_reactions = reactions.remove(&row.id).unwrap_or_default();
-            Ok(ChatMessage { user, files, user_reactions, ..ChatMessage::new(project, row)? })
+            let files = self.with_files.then(|| files.get(&row.id).cloned().unwrap_or_default());
+            Ok(ChatMessage { user, files, ..ChatMessage::new(project, row)? })
         };
-        let mut shown_quotes = HashMap::new();
-        for row in quoted.iter().filter(|row| !row.is_removed) {
-            shown_quotes.insert(row.id, row.clone());
-        }
-        rows.into_iter()
-            .map(|row| {
-                let quote = match row.quoted_message_id {
-                    None => None,
-                    Some(id) => match shown_quotes.get(&id) {
-                        None => Some(None),
-                        Some(quote) => Some(Some(Box::new(show(quote.clone())?))),
-                    },
-                };
-                Ok(ChatMessage { quoted_message: quote, ..show(row)? })
-            })
-            .collect()
+        let quote = |id: ChatMessageId| -> Result<Option<Box<ChatMessage>>> {
+            let found = quoted.iter().find(|row| row.id == id && !row.is_removed);
+            found.map(|row| show(row.clone()).map(Box::new)).transpose()
+        };
+        let with_quote = |row: MessageRow| {
+            let quoted_message = row.quoted_message_id.map(quote).transpose()?;
+            let user_reactions = reactions.get(&row.id).cloned().unwrap_or_default();
+            Ok(ChatMessage { quoted_message, user_reactions, ..show(row)? })
+        };
+        rows.iter().cloned().map(with_quote).collect()
     }
 
     pub fn message(&self, c: &Conn<'_>, row: MessageRow) -> Result<ChatMessage> {
         let shown = self.messages(c, vec![row])?.pop();
         shown.ok_or_else(|| crate::error::Error::internal("a message was not shown"))
-    }
-
-    fn files(
-        &self,
-        c: &Conn<'_>,
-        ids: &[ChatMessageId],
-    ) -> Result<HashMap<ChatMessageId, Vec<File>>> {
-        files(c, &self.links, ids)
     }
 }
 
@@ -122,6 +140,7 @@ pub fn previews(
     }
     let project = links.project;
     let rows = conversations::find_all(c, project, ids)?;
+    let mut metadata = conversations::metadata(c, project, ids)?;
     let own = members::own(c, project, viewer, ids)?;
     let unread: HashMap<_, _> =
         conversations::unread(c, project, viewer, ids)?.into_iter().collect();
@@ -145,32 +164,20 @@ pub fn previews(
         let others = others.iter().filter(|(of, _)| of == id);
         let others =
             others.filter_map(|(_, user)| people.get(user)).map(OtherMember::from).collect();
-        Some(finish(links, row, member, message, others, unread.get(id).copied(), now))
+        let conversation = Conversation::new(project, row, metadata.remove(id));
+        let finish = |conversation: Conversation| {
+            Ok(ConversationPreview {
+                conversation: Conversation { member_count: Some(row.member_count), ..conversation },
+                unread_count: unread.get(id).copied().unwrap_or(0),
+                muted_until: member.muted_until.filter(|until| *until > now),
+                muted_forever: member.muted_forever,
+                last_message: message.transpose()?,
+                other_members: others,
+            })
+        };
+        Some(conversation.and_then(finish))
     };
     ids.iter().filter_map(preview).collect()
-}
-
-fn finish(
-    links: &Links,
-    row: &ConversationRow,
-    member: &MemberRow,
-    message: Option<Result<LastMessage>>,
-    other_members: Vec<OtherMember>,
-    unread: Option<i64>,
-    now: Timestamp,
-) -> Result<ConversationPreview> {
-    let conversation = Conversation {
-        member_count: Some(row.member_count),
-        ..Conversation::new(links.project, row)?
-    };
-    Ok(ConversationPreview {
-        conversation,
-        unread_count: unread.unwrap_or(0),
-        muted_until: member.muted_until.filter(|until| *until > now),
-        muted_forever: member.muted_forever,
-        last_message: message.transpose()?,
-        other_members,
-    })
 }
 
 fn last_message(

@@ -1,19 +1,18 @@
 //! The conversation of a space: Get Space Conversation, which makes it when somebody first asks, and what
 //! becomes of it when somebody leaves the space or the space goes.
 
-use db::{Conn, Tx};
+use db::{Conn, JsonText, Tx};
 use http::Method;
 
 use crate::auth::caller::ActorOrKey;
 use crate::error::{Error, Result};
-use crate::features::chat::conversations::list::with_avatar;
 use crate::features::chat::conversations::removal;
 use crate::features::chat::conversations::store::{self, ConversationRow};
 use crate::features::chat::members::presence;
 use crate::features::chat::members::store::{self as members, MemberRow};
-use crate::features::chat::model::{Conversation, Member};
+use crate::features::chat::model::Conversation;
 use crate::features::chat::rules::{Kind, Posting};
-use crate::features::chat::{ACTS_AS, BANNED, INVALID, NOT_A_MEMBER};
+use crate::features::chat::{ACTS_AS, BANNED, INVALID, NOT_A_MEMBER, show};
 use crate::features::projects::Bundle;
 use crate::features::spaces;
 use crate::features::spaces::SpacePath;
@@ -67,18 +66,18 @@ async fn fetch(call: Call<ActorOrKey>, Path(path): Path<SpacePath>) -> Result<Js
                     posting_permission: Some(Posting::Members),
                     ..ConversationRow::new(id, Kind::Space, now)
                 };
-                store::insert(tx, project, &row)?;
+                store::insert(tx, project, &row, &JsonText("{}".to_owned()))?;
                 row
             }
         };
-        let Some(user) = user else { return shown(tx, &links, &row, None, now) };
+        let Some(user) = user else { return show::own_conversation(tx, &links, &row, None, now) };
         let new = MemberRow::new(row.id, user, own, now);
         let (member, has_come) = presence::enter(tx, project, &row, new)?;
         if has_come {
             presence::tell_joined(tx, &links, &member)?;
         }
         let row = ConversationRow { member_count: row.member_count + i64::from(has_come), ..row };
-        shown(tx, &links, &row, Some(&member), now)
+        show::own_conversation(tx, &links, &row, Some(&member), now)
     });
     made.await.map(Json)
 }
@@ -95,9 +94,13 @@ fn found(
     let space = spaces::store::find(c, project, space)?.ok_or(spaces::NOT_FOUND)?;
     permit(c, project, space.id, user)?;
     let Some(row) = store::of_space(c, project, space.id)? else { return Ok(None) };
-    let Some(user) = user else { return shown(c, links, &row, None, now).map(Some) };
+    let Some(user) = user else {
+        return show::own_conversation(c, links, &row, None, now).map(Some);
+    };
     match members::find(c, project, row.id, user)? {
-        Some(member) if member.is_active => shown(c, links, &row, Some(&member), now).map(Some),
+        Some(member) if member.is_active => {
+            show::own_conversation(c, links, &row, Some(&member), now).map(Some)
+        }
         _ => Ok(None),
     }
 }
@@ -111,17 +114,6 @@ fn permit(c: &Conn<'_>, project: ProjectId, space: SpaceId, user: Option<UserId>
         Some(Status::Banned) => Err(BANNED.into()),
         Some(Status::Rejected) | None => Err(NOT_A_MEMBER.into()),
     }
-}
-
-fn shown(
-    c: &Conn<'_>,
-    links: &Links,
-    row: &ConversationRow,
-    member: Option<&MemberRow>,
-    now: Timestamp,
-) -> Result<Conversation> {
-    let own = member.map(|member| Member::own(links.project, member, now));
-    with_avatar(c, links, Conversation::of(links.project, row, own)?)
 }
 
 /// Somebody does not belong to a space any more, which is held.

@@ -92,6 +92,16 @@ pub fn reader(
     seen(c, project, id, user)?.ok_or_else(|| NOT_A_MEMBER.into())
 }
 
+/// Somebody who is in it.
+pub fn participant(
+    c: &Conn<'_>,
+    project: ProjectId,
+    id: ConversationId,
+    user: UserId,
+) -> Result<Standing> {
+    reader(c, project, id, user)?.require_active(NOT_A_MEMBER)
+}
+
 /// Somebody who writes into it. The conversation is held, so they stay in it until the end.
 pub fn writer(
     tx: &Tx<'_>,
@@ -136,16 +146,37 @@ fn own_row(
     user: UserId,
 ) -> Result<Option<MemberRow>> {
     let member = members::find(c, project, conversation.id, user)?;
-    let is_there = match conversation.space_id {
+    let is_there = is_there(c, project, conversation, member.is_some(), user)?;
+    if is_there { Ok(member) } else { Err(NOT_FOUND.into()) }
+}
+
+/// Whether it is there for somebody.
+pub fn knows(
+    c: &Conn<'_>,
+    project: ProjectId,
+    conversation: &ConversationRow,
+    user: UserId,
+) -> Result<bool> {
+    let member = members::find(c, project, conversation.id, user)?;
+    is_there(c, project, conversation, member.is_some(), user)
+}
+
+fn is_there(
+    c: &Conn<'_>,
+    project: ProjectId,
+    conversation: &ConversationRow,
+    has_row: bool,
+    user: UserId,
+) -> Result<bool> {
+    Ok(match conversation.space_id {
         Some(space) => {
             let standing = spaces::store::standing(c, project, space, user)?;
             let belongs = |status| matches!(status, Status::Active | Status::Pending);
             standing.is_some_and(|standing| belongs(standing.status))
                 || authority(c, project, space, user)? > Authority::None
         }
-        None => member.is_some(),
-    };
-    if is_there { Ok(member) } else { Err(NOT_FOUND.into()) }
+        None => has_row,
+    })
 }
 
 fn authority(c: &Conn<'_>, project: ProjectId, space: SpaceId, user: UserId) -> Result<Authority> {

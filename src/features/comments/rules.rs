@@ -3,14 +3,21 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::texts::texts;
+
+texts! {
+    /// Of a gif.
+    GifText 0..=2048;
+}
+
 /// A moving picture from elsewhere. Its texts are the sender's and are not looked into.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Gif {
-    id: String,
-    url: String,
-    gif_url: String,
-    gif_preview_url: String,
-    alt_text: String,
-    aspect_ratio: String,
+    id: GifText,
+    url: GifText,
+    gif_url: GifText,
+    gif_preview_url: GifText,
+    alt_text: GifText,
+    aspect_ratio: GifText,
 }

@@ -101,6 +101,8 @@ pub struct Mentions(Vec<Mention>);
 
 impl Mentions {
     const MOST: usize = 100;
+    /// Characters of each of their texts.
+    const LONGEST: usize = 500;
 
     #[cfg(test)]
     fn as_slice(&self) -> &[Mention] {
@@ -128,6 +130,10 @@ impl TryFrom<Vec<Map<String, Value>>> for Mentions {
         }
         let mention = |mut item: Map<String, Value>| {
             item.entry("type").or_insert_with(|| "user".into());
+            let is_long = |text: &str| text.chars().count() > Mentions::LONGEST;
+            if item.values().filter_map(Value::as_str).any(is_long) {
+                return Err(format!("must have at most {} characters", Mentions::LONGEST));
+            }
             serde_json::from_value(Value::Object(item)).map_err(|error| error.to_string())
         };
         items.into_iter().map(mention).collect::<Result<_, _>>().map(Mentions)

@@ -78,6 +78,8 @@ pub(super) struct Orders {
     pub summary: Option<String>,
     /// It may be handled without words.
     pub is_brief: bool,
+    /// What is to go was named.
+    pub names_target: bool,
     /// Whom to ban or suspend, and why.
     pub user_id: Option<UserId>,
     pub reason: Option<String>,
@@ -105,6 +107,9 @@ impl Orders {
         if !self.is_brief && is_blank(&self.summary) {
             return Err(MISSING_FIELDS.because("summary is required"));
         }
+        if self.remove && !self.names_target {
+            return Err(MISSING_FIELDS.because("the id of the content is required"));
+        }
         if (self.suspend || self.ban) && (self.user_id.is_none() || is_blank(&self.reason)) {
             return Err(MISSING_FIELDS.because("userId and reason are required"));
         }
@@ -127,6 +132,7 @@ pub(super) async fn handle_report(
         reason: handling.reason,
         end_date: handling.end_date,
         is_brief: false,
+        names_target: true,
     };
     orders.check()?;
     let (project, hands) = (call.project.id, Hands::new(&call, ActorOrKey::Key { user: None }));

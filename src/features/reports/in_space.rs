@@ -13,8 +13,8 @@ use crate::features::chat::MESSAGE_NOT_FOUND;
 use crate::features::reports::handle::{Handled, Hands, Orders, hold};
 use crate::features::reports::model::TargetType;
 use crate::features::reports::{
-    COMMENT_NOT_FOUND, COMMENT_NOT_IN_SPACE, ENTITY_NOT_FOUND, ENTITY_NOT_IN_SPACE, MISSING_FIELDS,
-    NOT_FOUND, NOT_FOUND_IN_SPACE, store,
+    COMMENT_NOT_FOUND, COMMENT_NOT_IN_SPACE, ENTITY_NOT_FOUND, ENTITY_NOT_IN_SPACE, NOT_FOUND,
+    NOT_FOUND_IN_SPACE, store,
 };
 use crate::features::spaces;
 use crate::features::spaces::authority::{self, Authority};
@@ -51,6 +51,7 @@ macro_rules! actions {
                     summary: words.summary,
                     user_id: words.user_id,
                     reason: words.reason,
+                    names_target: true,
                     ..Orders::default()
                 }
             }
@@ -146,11 +147,7 @@ pub(super) async fn handle_message_report(
         elsewhere: MESSAGE_NOT_FOUND,
     };
     let orders = MessageAction::orders(&handling.actions, handling.words);
-    let orders = Orders { is_brief: true, ..orders };
-    orders.check()?;
-    if orders.remove && about.target.is_none() {
-        return Err(MISSING_FIELDS.because("messageId is required"));
-    }
+    let orders = Orders { is_brief: true, names_target: about.target.is_some(), ..orders };
     handle(call, path, about, orders).await?;
     Ok(Json(Handled { message: "Report handled successfully.", code: "report/handled" }))
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::auth::caller::UserOrKey;
 use crate::error::{Error, Result};
+use crate::features::chat::conversations::store as conversations;
 use crate::features::storage::fetch::FilePath;
 use crate::features::storage::model::ImageFacts;
 use crate::features::storage::store::{self, FileRow};
@@ -31,6 +32,8 @@ pub(super) async fn delete_file(
     let (of, project, now) = (call.project.clone(), call.project.id, call.now);
     let caller = call.caller;
     let deleted = call.app.db.write(move |tx| {
+        // The conversation before its picture, as whoever changes it does.
+        conversations::hold_by_avatar(tx, project, path.file_id)?;
         let row = store::find_for_update(tx, project, path.file_id)?.ok_or(FILE_NOT_FOUND)?;
         if let UserOrKey::User(user) = caller
             && row.user_id != Some(user)

@@ -62,7 +62,7 @@ impl Holder {
         }
     }
 
-    fn of(row: &FileRow) -> Self {
+    pub fn of(row: &FileRow) -> Self {
         let holder = row.entity_id.map(Holder::Entity);
         let holder = holder.or_else(|| row.comment_id.map(Holder::Comment));
         let holder = holder.or_else(|| row.space_id.map(Holder::Space));
@@ -105,7 +105,7 @@ pub fn may_attach(
 /// Whether a user may see a file: as they may see what it is attached to. Keys see every file.
 pub fn may_see(c: &Conn<'_>, project: &Project, viewer: UserId, row: &FileRow) -> Result<bool> {
     Ok(match Holder::of(row) {
-        Holder::None => true,
+        Holder::None => is_shown_to(c, project, viewer, row)?,
         Holder::Entity(id) => visibility::find(c, project, id, Eyes::User(viewer))?.is_some(),
         Holder::Comment(id) => {
             let eyes = Eyes::User(viewer);
@@ -117,4 +117,14 @@ pub fn may_see(c: &Conn<'_>, project: &Project, viewer: UserId, row: &FileRow) -
         Holder::Message(id) => chat::standing::sees_files(c, project.id, id, viewer)?,
         Holder::Event(_) => row.user_id == Some(viewer),
     })
+}
+
+/// A file that is attached to nothing is for everybody, but the picture of a conversation for those who know it.
+fn is_shown_to(c: &Conn<'_>, project: &Project, viewer: UserId, row: &FileRow) -> Result<bool> {
+    match chat::conversations::store::by_avatar(c, project.id, row.id)? {
+        Some(of) if row.user_id != Some(viewer) => {
+            chat::standing::knows(c, project.id, &of, viewer)
+        }
+        _ => Ok(true),
+    }
 }

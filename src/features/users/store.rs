@@ -164,9 +164,12 @@ pub fn keep(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<Option<UserRo
     Ok(tx.opt(&KEEP, args![project, id])?)
 }
 
-/// How many of them there are; those stay until the transaction ends.
-pub fn keep_all(tx: &Tx<'_>, project: ProjectId, ids: &[UserId]) -> Result<usize> {
-    Ok(tx.all(&KEEP_ALL, args![project, UserId::list(ids)])?.len())
+/// Those of them who are there, each once; they stay until the transaction ends.
+pub fn keep_all(tx: &Tx<'_>, project: ProjectId, ids: &[UserId]) -> Result<Vec<UserId>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(tx.all(&KEEP_ALL, args![project, UserId::list(ids)])?)
 }
 
 pub fn find_by_email(c: &Conn<'_>, project: ProjectId, email: &str) -> Result<Option<UserRow>> {

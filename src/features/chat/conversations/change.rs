@@ -5,22 +5,23 @@ use std::time::Duration;
 use db::Tx;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
-use crate::auth::caller::Actor;
+use crate::auth::caller::{Actor, Via};
 use crate::error::Result;
-use crate::features::chat::conversations::list::with_avatar;
-use crate::features::chat::conversations::{removal, store};
+use crate::features::chat::conversations::removal;
+use crate::features::chat::conversations::store::{self, ConversationRow};
 use crate::features::chat::events::{self, Done};
 use crate::features::chat::members::store as members;
 use crate::features::chat::model::{Conversation, Member};
 use crate::features::chat::rules::{Description, Kind, Name, Posting};
-use crate::features::chat::standing;
 use crate::features::chat::{
-    CANNOT_DELETE_DM, CANNOT_UPDATE_DM, INVALID_FIELD, InConversation, NOT_IN_IT,
+    CANNOT_DELETE_DM, CANNOT_UPDATE_DM, INVALID_FIELD, InConversation, NOT_IN_IT, show, standing,
 };
 use crate::features::spaces::authority::Authority;
+use crate::features::storage::holders::Holder;
 use crate::features::storage::{self, removal as files};
+use crate::features::users;
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::patch::Patch;
@@ -42,11 +43,11 @@ pub(super) async fn update(
     call: Call<Actor>,
     (Path(path), Body(changes)): (Path<InConversation>, Body<ConversationChanges>),
 ) -> Result<Json<Conversation>> {
-    let (links, actor, now) = (call.links(), call.caller.user, call.now);
+    let (links, actor, now) = (call.links(), call.caller, call.now);
     let changed = call.app.db.write(move |tx| {
         let project = links.project;
         let needed = (Authority::Moderator, CANNOT_UPDATE_DM);
-        let before = standing::managed(tx, project, path.conversation_id, actor, needed)?;
+        let before = standing::managed(tx, project, path.conversation_id, actor.user, needed)?;
         if changes.posting_permission.is_some() && before.kind != Kind::Space {
             return Err(INVALID_FIELD.because("postingPermission: not of a group"));
         }
@@ -55,40 +56,64 @@ pub(super) async fn update(
         changes.description.clone().map(Description::into_text).put(&mut row.description);
         changes.avatar_file_id.clone().put(&mut row.avatar_file_id);
         row.posting_permission = changes.posting_permission.or(row.posting_permission);
+        if row == before {
+            return show::conversation(tx, &links, &row);
+        }
         row.updated_at = now;
         if row.avatar_file_id != before.avatar_file_id {
-            check_avatar(tx, project, row.avatar_file_id, actor)?;
+            check_avatar(tx, project, row.avatar_file_id, &actor)?;
             let old: Vec<FileId> = before.avatar_file_id.into_iter().collect();
             files::delete(tx, project, &old, now)?;
         }
         store::update(tx, project, &row)?;
-        let told = json!({
-            "id": row.id, "name": row.name, "description": row.description,
-            "avatarFileId": row.avatar_file_id, "postingPermission": row.posting_permission,
-            "updatedAt": row.updated_at,
-        });
-        events::tell(tx, project, row.id, "conversation:updated", &told)?;
-        with_avatar(tx, &links, Conversation::new(project, &row)?)
+        events::tell(tx, project, row.id, "conversation:updated", &difference(&before, &row))?;
+        show::conversation(tx, &links, &row)
     });
-    changed.await.map(Json)
+    let changed = changed.await?;
+    call.app.job_added.notify_one();
+    Ok(Json(changed))
 }
 
-/// A picture is a file of whoever sets it, and of nothing else.
+/// What the others are told: the fields that are not as they were.
+fn difference(before: &ConversationRow, row: &ConversationRow) -> Value {
+    let all = [
+        ("name", json!(row.name), row.name != before.name),
+        ("description", json!(row.description), row.description != before.description),
+        ("avatarFileId", json!(row.avatar_file_id), row.avatar_file_id != before.avatar_file_id),
+        (
+            "postingPermission",
+            json!(row.posting_permission),
+            row.posting_permission != before.posting_permission,
+        ),
+    ];
+    let changed = all.into_iter().filter(|(_, _, differs)| *differs);
+    let mut told: Map<String, Value> =
+        changed.map(|(name, value, _)| (name.to_owned(), value)).collect();
+    told.insert("id".to_owned(), json!(row.id));
+    told.insert("updatedAt".to_owned(), json!(row.updated_at));
+    Value::Object(told)
+}
+
+/// A picture is a file of whoever sets it, or of the project if a key does, and of nothing else.
 fn check_avatar(
     tx: &Tx<'_>,
     project: ProjectId,
     file: Option<FileId>,
-    actor: crate::ids::UserId,
+    actor: &Actor,
 ) -> Result<()> {
     let Some(file) = file else { return Ok(()) };
     let unknown = || INVALID_FIELD.because("avatarFileId: there is no such file of yours");
-    let row = storage::store::find(tx, project, file)?.ok_or_else(unknown)?;
-    let is_free = row.entity_id.is_none()
-        && row.comment_id.is_none()
-        && row.chat_message_id.is_none()
-        && row.space_id.is_none()
-        && row.event_id.is_none();
-    if row.user_id == Some(actor) && is_free { Ok(()) } else { Err(unknown()) }
+    let row = storage::store::find_for_update(tx, project, file)?.ok_or_else(unknown)?;
+    let is_theirs = match row.user_id {
+        Some(owner) => owner == actor.user,
+        None => matches!(actor.via, Via::Key(_)),
+    };
+    let own = users::store::find(tx, project, actor.user)?;
+    let is_portrait = own.is_some_and(|user| user.picture_ids().contains(&Some(file)));
+    let is_free = Holder::of(&row) == Holder::None
+        && !is_portrait
+        && store::by_avatar(tx, project, file)?.is_none();
+    if is_theirs && is_free { Ok(()) } else { Err(unknown()) }
 }
 
 pub(super) async fn delete(

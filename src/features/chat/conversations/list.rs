@@ -7,19 +7,17 @@ use serde::{Deserialize, Serialize};
 use crate::auth::caller::Actor;
 use crate::error::{Error, Result};
 use crate::features::chat::conversations::store;
-use crate::features::chat::model::{Conversation, ConversationPreview, Member};
+use crate::features::chat::model::{Conversation, ConversationPreview};
 use crate::features::chat::rules::Kind;
 use crate::features::chat::{INVALID_QUERY, InConversation, NOT_FOUND, show, standing};
-use crate::features::storage;
-use crate::features::storage::signed::Links;
 use crate::http::input::{Path, Query};
 use crate::http::operation::Call;
+use crate::http::page::{self, PageSize};
 use crate::http::reply::Json;
 use crate::ids::{ConversationId, ProjectId, UserId};
 use crate::time::Timestamp;
 
-const DEFAULT_LIMIT: i64 = 20;
-const MOST: i64 = 50;
+const LIMIT: PageSize = PageSize { default: 20, max: 50 };
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -64,8 +62,7 @@ impl ListQuery {
             (at, Some(created)) => Some((at, created)),
             (None, None) => None,
         };
-        let limit = self.limit.as_deref().and_then(|text| text.parse().ok());
-        let limit = limit.filter(|limit: &i64| *limit > 0).unwrap_or(DEFAULT_LIMIT).min(MOST);
+        let limit = page::limit_or_default(self.limit.as_deref(), LIMIT).into();
         Ok(Asked { kinds, after, limit })
     }
 }
@@ -151,23 +148,9 @@ pub(super) async fn fetch(
     let (links, actor, now) = (call.links(), call.caller.user, call.now);
     let found = call.app.db.read(move |c| {
         let (row, member) = standing::known(c, links.project, path.conversation_id, actor)?;
-        let own = member.map(|member| Member::own(links.project, &member, now));
-        let shown = Conversation::of(links.project, &row, own)?;
-        with_avatar(c, &links, shown)
+        show::own_conversation(c, &links, &row, member.as_ref(), now)
     });
     found.await.map(Json)
-}
-
-/// With the file of its picture, if it has one.
-pub fn with_avatar(
-    c: &Conn<'_>,
-    links: &Links,
-    conversation: Conversation,
-) -> Result<Conversation> {
-    let Some(id) = conversation.avatar_file_id else { return Ok(conversation) };
-    let file = storage::store::find(c, links.project, id)?;
-    let avatar_file = file.map(|row| storage::model::show(links, &row)).transpose()?;
-    Ok(Conversation { avatar_file, ..conversation })
 }
 
 pub(super) async fn preview(
@@ -175,7 +158,8 @@ pub(super) async fn preview(
     Path(path): Path<InConversation>,
 ) -> Result<Json<ConversationPreview>> {
     let (links, actor, now) = (call.links(), call.caller.user, call.now);
-    let found = call.app.db.read(move |c| {
+    // What is unread is counted.
+    let found = call.app.db.read_slow(move |c| {
         let id = path.conversation_id;
         let standing = standing::seen(c, links.project, id, actor)?.ok_or(NOT_FOUND)?;
         standing.require_active(NOT_FOUND)?;

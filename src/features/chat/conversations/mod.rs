@@ -2,7 +2,7 @@
 
 mod change;
 mod create;
-pub mod list;
+mod list;
 pub mod removal;
 pub mod store;
 

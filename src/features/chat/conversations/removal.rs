@@ -2,7 +2,6 @@
 //! transactions by a job, so that other writers need not wait for a long one.
 
 use db::Tx;
-use serde_json::json;
 
 use crate::app::App;
 use crate::error::{Error, Result};
@@ -13,7 +12,6 @@ use crate::features::chat::messages::store as messages;
 use crate::features::storage::removal;
 use crate::ids::{ConversationId, FileId, JobId, ProjectId};
 use crate::jobs::{self, Job};
-use crate::realtime;
 use crate::time::Timestamp;
 
 /// As many messages are removed in one transaction.
@@ -23,9 +21,7 @@ const STEPS: u32 = 100;
 
 /// Of a conversation that is held. The rest is done by a job, which the caller wakes.
 pub fn hide(tx: &Tx<'_>, project: ProjectId, row: &ConversationRow, now: Timestamp) -> Result<()> {
-    let told = json!({ "conversationId": row.id });
-    events::tell(tx, project, row.id, "conversation:deleted", &told)?;
-    realtime::close_room(tx, project, row.id)?;
+    events::gone(tx, project, row.id)?;
     let avatar: Vec<FileId> = row.avatar_file_id.into_iter().collect();
     removal::delete(tx, project, &avatar, now)?;
     members::delete_all(tx, project, row.id)?;

@@ -1,5 +1,7 @@
 //! The SQL about conversations themselves.
 
+use std::collections::HashMap;
+
 use db::{Conn, JsonText, Tx, args};
 
 use crate::error::Result;
@@ -18,7 +20,6 @@ db::row! {
         pub created_by_id: Option<UserId>,
         pub avatar_file_id: Option<FileId>,
         pub posting_permission: Option<Posting>,
-        pub metadata: JsonText,
         pub first_id: Option<UserId>,
         pub second_id: Option<UserId>,
         pub member_count: i64,
@@ -42,7 +43,6 @@ impl ConversationRow {
             created_by_id: None,
             avatar_file_id: None,
             posting_permission: None,
-            metadata: JsonText("{}".to_owned()),
             first_id: None,
             second_id: None,
             member_count: 0,
@@ -78,7 +78,7 @@ macro_rules! select_conversation {
     ($rest:literal) => {
         concat!(
             "SELECT c.id, c.kind, c.name, c.description, c.space_id, c.created_by_id, c.avatar_file_id,
-                c.posting_permission, c.metadata, c.first_id, c.second_id, c.member_count,
+                c.posting_permission, c.first_id, c.second_id, c.member_count,
                 c.has_visible, c.last_message_at, c.last_created_at, c.created_at, c.updated_at
              FROM conversations c WHERE c.project_id = $1 AND c.deleted_at IS NULL ",
             $rest
@@ -102,6 +102,11 @@ db::statements! {
     query FIND_ALL -> ConversationRow = select_conversation!("AND c.id {any}($2)");
     query FIND_PAIR -> ConversationRow =
         select_conversation!("AND c.first_id = $2 AND c.second_id = $3");
+    query METADATA -> (ConversationId, JsonText) = "SELECT c.id, c.metadata FROM conversations c
+        WHERE c.project_id = $1 AND c.id {any}($2)";
+    query FIND_BY_AVATAR -> ConversationRow = select_conversation!("AND c.avatar_file_id = $2");
+    query HOLD_BY_AVATAR -> ConversationRow =
+        select_conversation!("AND c.avatar_file_id = $2 {for_no_key_update}");
     query FIND_OF_SPACE -> ConversationRow = select_conversation!("AND c.space_id = $2");
     query KEEP -> ConversationRow = select_conversation!("AND c.id = $2 {for_key_share}");
     query HOLD -> ConversationRow = select_conversation!("AND c.id = $2 {for_no_key_update}");
@@ -175,6 +180,30 @@ pub fn find_all(
     Ok(c.all(&FIND_ALL, args![project, ConversationId::list(ids)])?)
 }
 
+/// What their apps keep with them: by itself, since it may be large and most have no use for it.
+pub fn metadata(
+    c: &Conn<'_>,
+    project: ProjectId,
+    ids: &[ConversationId],
+) -> Result<HashMap<ConversationId, JsonText>> {
+    Ok(c.all(&METADATA, args![project, ConversationId::list(ids)])?.into_iter().collect())
+}
+
+/// The one whose picture a file is.
+pub fn by_avatar(
+    c: &Conn<'_>,
+    project: ProjectId,
+    file: FileId,
+) -> Result<Option<ConversationRow>> {
+    Ok(c.opt(&FIND_BY_AVATAR, args![project, file])?)
+}
+
+/// Held, for whoever is about to delete the file.
+pub fn hold_by_avatar(tx: &Tx<'_>, project: ProjectId, file: FileId) -> Result<()> {
+    tx.opt(&HOLD_BY_AVATAR, args![project, file])?;
+    Ok(())
+}
+
 /// The direct conversation of two users.
 pub fn of_pair(
     c: &Conn<'_>,
@@ -226,7 +255,12 @@ pub fn hold(
 }
 
 /// False if there is one for that pair or space.
-pub fn insert(tx: &Tx<'_>, project: ProjectId, row: &ConversationRow) -> Result<bool> {
+pub fn insert(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    row: &ConversationRow,
+    metadata: &JsonText,
+) -> Result<bool> {
     let args = args![
         project,
         row.id,
@@ -237,7 +271,7 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, row: &ConversationRow) -> Result<
         row.created_by_id,
         row.avatar_file_id,
         row.posting_permission,
-        &row.metadata,
+        metadata,
         row.first_id,
         row.second_id,
         row.member_count,

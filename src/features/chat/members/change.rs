@@ -15,7 +15,7 @@ use crate::features::chat::rules::{Kind, Role};
 use crate::features::chat::standing::{self, Standing};
 use crate::features::chat::{
     CANNOT_LEAVE_DM, INVALID_MEMBER, INVALID_TYPE, InConversation, LAST_ADMIN, MEMBER_NOT_FOUND,
-    NOT_IN_IT, show,
+    NOT_IN_IT,
 };
 use crate::features::users;
 use crate::http::input::{Body, Path};
@@ -49,11 +49,9 @@ pub(super) async fn add(
         if !has_come {
             return Ok(FoundOrCreated::Found(member));
         }
+        // The one who is new gets the conversation itself, before anything that happens in it.
+        events::created(tx, &links, conversation, &[row.user_id], now)?;
         presence::tell_joined(tx, &links, &row)?;
-        // And to the one who is new, the conversation itself.
-        let preview = show::previews(tx, &links, &[conversation], row.user_id, now)?.pop();
-        let previews: Vec<_> = preview.into_iter().map(|preview| (row.user_id, preview)).collect();
-        events::created(tx, project, &previews)?;
         Ok::<_, Error>(FoundOrCreated::Created(member))
     });
     added.await

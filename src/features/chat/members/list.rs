@@ -8,9 +8,9 @@ use crate::error::{Error, Result};
 use crate::features::chat::members::store;
 use crate::features::chat::model::{Member, MemberUser};
 use crate::features::chat::rules::Role;
-use crate::features::chat::{INVALID_QUERY, InConversation, standing};
+use crate::features::chat::{INVALID_QUERY, InConversation, show, standing};
 use crate::features::users::model as users;
-use crate::features::users::reputation::{self, ReputationQuery};
+use crate::features::users::reputation::ReputationQuery;
 use crate::http::input::{LenientPaging, Path, Query};
 use crate::http::operation::Call;
 use crate::http::page::Paged;
@@ -38,11 +38,8 @@ pub(super) async fn list(
         let conversation = &standing.conversation;
         let (rows, total) = store::page(c, links.project, conversation.id, query.role, page)?;
         let mut people = users::shown(c, &links, rows.iter().map(|row| row.user_id).collect())?;
-        if let Some(bucket) = bucket {
-            let space = conversation.space_id;
-            let shown = people.values_mut().map(|user| user.points_in(bucket.of(space)));
-            reputation::add_points(c, links.project, shown.collect())?;
-        }
+        let points = bucket.map(|bucket| (bucket, conversation.space_id));
+        show::add_points(c, links.project, &mut people, points)?;
         let member = |row: &store::MemberRow| Member {
             user: people.get(&row.user_id).map(MemberUser::from),
             ..Member::new(links.project, row)

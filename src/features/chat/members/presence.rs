@@ -2,7 +2,6 @@
 //! that was written so far, and before what comes.
 
 use db::Tx;
-use serde_json::json;
 
 use crate::error::Result;
 use crate::features::chat::conversations::store::{self as conversations, ConversationRow};
@@ -30,6 +29,7 @@ pub fn enter(
             let (is_active, left_at, last_read_at) = (true, None, Some(at));
             let back = MemberRow { role, updated_at, is_active, left_at, last_read_at, ..row };
             store::update(tx, project, &back)?;
+            store::read_up_to(tx, project, &back, at, back.updated_at)?;
             back
         }
         None => {
@@ -48,8 +48,7 @@ pub fn tell_joined(tx: &Tx<'_>, links: &Links, row: &MemberRow) -> Result<()> {
     let people = users::model::shown(tx, links, vec![row.user_id])?;
     let user = people.get(&row.user_id).map(MemberUser::from);
     let member = Member { user, ..Member::new(links.project, row) };
-    let told = json!({ "conversationId": row.conversation_id, "member": member });
-    events::tell(tx, links.project, row.conversation_id, "member:joined", &told)
+    events::came(tx, links.project, row.conversation_id, row.user_id, &member)
 }
 
 pub fn go_out(

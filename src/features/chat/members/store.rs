@@ -110,8 +110,9 @@ db::statements! {
     command INSERT = "INSERT INTO conversation_members (project_id, conversation_id, user_id, id, role,
             last_read_at, muted_until, muted_forever, is_active, left_at, created_at, updated_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
-    command UPDATE = "UPDATE conversation_members SET role = $4, last_read_at = $5, muted_until = $6,
-            muted_forever = $7, is_active = $8, left_at = $9, updated_at = $10
+    /// All but what they have read up to, which they may change at any time.
+    command UPDATE = "UPDATE conversation_members SET role = $4, muted_until = $5,
+            muted_forever = $6, is_active = $7, left_at = $8, updated_at = $9
         WHERE project_id = $1 AND conversation_id = $2 AND user_id = $3";
     command DELETE = "DELETE FROM conversation_members
         WHERE project_id = $1 AND conversation_id = $2 AND user_id = $3";
@@ -213,7 +214,6 @@ pub fn update(tx: &Tx<'_>, project: ProjectId, row: &MemberRow) -> Result<()> {
         row.conversation_id,
         row.user_id,
         row.role,
-        row.last_read_at,
         row.muted_until,
         row.muted_forever,
         row.is_active,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::auth::caller::Actor;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::features::chat::conversations::store as conversations;
 use crate::features::chat::messages::moderation;
 use crate::features::chat::messages::store::{self, MessageRow};
@@ -20,7 +20,7 @@ use crate::features::chat::{
 };
 use crate::features::entities::moderation::{Decision, Verdict};
 use crate::features::entities::rules::{Mentions, to_json};
-use crate::features::storage::removal;
+use crate::features::storage::{self, removal};
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::patch::Patch;
@@ -57,7 +57,11 @@ pub(super) async fn edit(
             return Err(MESSAGE_DELETED.into());
         }
         let row = changed(&before, &changes);
-        if row.content.is_none() && row.gif.is_none() && !row.has_files {
+        // Its files may have been deleted one by one.
+        if row.content.is_none()
+            && row.gif.is_none()
+            && storage::store::of_messages(tx, project.id, &[row.id])?.is_empty()
+        {
             return Err(EMPTY_MESSAGE.into());
         }
         let view =
@@ -116,7 +120,7 @@ pub(super) async fn delete(
         let standing = standing::writer(tx, project.id, path.conversation_id, actor)?;
         let row = standing::held_message(tx, &project, &standing, path.message_id)?;
         if row.is_removed {
-            return Err(MESSAGE_NOT_FOUND.into());
+            return Err(Error::from(MESSAGE_NOT_FOUND));
         }
         if row.user_id == Some(actor) {
             let user_deleted_at = Some(take_back(tx, project.id, row, now)?);
@@ -130,7 +134,9 @@ pub(super) async fn delete(
         moderation::remove(tx, project.id, row, &decision)?;
         Ok(DeletedMessage { message: "Message removed", user_deleted_at: None })
     });
-    deleted.await.map(Json)
+    let deleted = deleted.await?;
+    call.app.job_added.notify_one();
+    Ok(Json(deleted))
 }
 
 /// Its place stays, with the replies and reactions; what it said goes.

@@ -14,12 +14,12 @@ use crate::features::chat::{INVALID_QUERY, InConversation, InMessage};
 use crate::features::users::reputation::ReputationQuery;
 use crate::http::input::{Path, Query};
 use crate::http::operation::Call;
+use crate::http::page::{self, PageSize};
 use crate::http::reply::Json;
 use crate::ids::{ChatMessageId, ProjectId};
 use crate::time::Timestamp;
 
-const DEFAULT_LIMIT: i64 = 50;
-const MOST: i64 = 100;
+const LIMIT: PageSize = PageSize { default: 50, max: 100 };
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -79,13 +79,12 @@ impl MessagesQuery {
             Some("false") => Some(false),
             Some(_) => return Err(INVALID_QUERY.because("filters[hasReplies]: true or false")),
         };
-        let limit = self.limit.as_deref().and_then(|text| text.parse().ok());
         let in_thread = self.parent_id.is_some();
         Ok(Asked {
             parent: self.parent_id,
             before: self.before,
             after: self.after,
-            limit: limit.filter(|limit: &i64| *limit > 0).unwrap_or(DEFAULT_LIMIT).min(MOST),
+            limit: page::limit_or_default(self.limit.as_deref(), LIMIT).into(),
             sort: self.sort.unwrap_or(if in_thread { Sort::Asc } else { Sort::Desc }),
             has_replies,
         })
@@ -101,12 +100,14 @@ pub(super) async fn list(
     let includes = query.include.as_deref().unwrap_or_default();
     let with_files = includes.split(',').any(|name| name.trim() == "files");
     let (links, actor) = (call.links(), call.caller.user);
-    let listed = call.app.db.read(move |c| {
+    // Those that were answered are passed over one by one.
+    let is_slow = asked.has_replies == Some(false);
+    let work = move |c: &Conn<'_>| {
         let standing = standing::reader(c, links.project, path.conversation_id, actor)?;
         let is_empty = asked.parent.is_some() && asked.has_replies == Some(true);
         let mut rows = match is_empty {
             true => Vec::new(),
-            false => page(c, links.project, &standing, &asked)?,
+            false => rows(c, links.project, &standing, &asked)?,
         };
         let most = usize::try_from(asked.limit).unwrap_or(usize::MAX);
         let has_more = rows.len() > most;
@@ -124,12 +125,13 @@ pub(super) async fn list(
             newest_created_at,
             notice,
         })
-    });
-    listed.await.map(Json)
+    };
+    let db = &call.app.db;
+    if is_slow { db.read_slow(work).await } else { db.read(work).await }.map(Json)
 }
 
 /// One more than asked for, to tell whether there are more.
-fn page(
+fn rows(
     c: &Conn<'_>,
     project: ProjectId,
     standing: &Standing,

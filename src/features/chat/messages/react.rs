@@ -13,11 +13,12 @@ use crate::error::{Error, Result};
 use crate::features::chat::messages::store;
 use crate::features::chat::model::Speaker;
 use crate::features::chat::{
-    INVALID_EMOJI, INVALID_QUERY, InMessage, MESSAGE_DELETED, MESSAGE_NOT_FOUND, events, standing,
+    INVALID_EMOJI, INVALID_QUERY, InMessage, MESSAGE_DELETED, MESSAGE_NOT_FOUND, events, show,
+    standing,
 };
 use crate::features::entities::rules::to_json;
 use crate::features::users::model as users;
-use crate::features::users::reputation::{self, ReputationQuery};
+use crate::features::users::reputation::ReputationQuery;
 use crate::http::input::{Body, LenientPaging, Path, Query};
 use crate::http::operation::Call;
 use crate::http::reply::Json;
@@ -137,11 +138,8 @@ pub(super) async fn users(
         let row = standing::message(c, project, &standing, path.message_id)?;
         let (found, total) = store::reactors(c, project, row.id, &emoji, page)?;
         let mut people = users::shown(c, &links, found.iter().map(|(user, _)| *user).collect())?;
-        if let Some(bucket) = bucket {
-            let space = standing.conversation.space_id;
-            let shown = people.values_mut().map(|user| user.points_in(bucket.of(space)));
-            reputation::add_points(c, project, shown.collect())?;
-        }
+        let points = bucket.map(|bucket| (bucket, standing.conversation.space_id));
+        show::add_points(c, project, &mut people, points)?;
         let reactor = |(user, created_at): (crate::ids::UserId, Timestamp)| {
             let user = people.get(&user).map(Speaker::from)?;
             Some(Reactor { user, emoji: emoji.clone(), created_at })

@@ -11,8 +11,8 @@ use crate::features::chat::conversations::store::{self as conversations, Convers
 use crate::features::chat::messages::files::{self, FILES};
 use crate::features::chat::messages::store::{self, MessageRow};
 use crate::features::chat::model::ChatMessage;
-use crate::features::chat::rules::{AnyGif, Content, Kind, MessageMetadata};
-use crate::features::chat::show::{self, View};
+use crate::features::chat::rules::{AnyGif, Content, Kind, LocalId, MessageMetadata};
+use crate::features::chat::show::View;
 use crate::features::chat::standing::{self, Standing};
 use crate::features::chat::{
     EMPTY_MESSAGE, INVALID_PARENT, INVALID_QUERY, INVALID_QUOTE, InConversation, events,
@@ -42,7 +42,7 @@ pub(super) struct NewMessage {
     parent_message_id: Option<ChatMessageId>,
     quoted_message_id: Option<ChatMessageId>,
     /// Comes back as it is.
-    local_id: Option<String>,
+    local_id: Option<LocalId>,
 }
 
 pub(super) async fn send(
@@ -83,7 +83,13 @@ pub(super) async fn send(
     }
     let place = (path.conversation_id, id, actor);
     let prepared = files::prepare(&app, project.id, uploads, place, now).await?;
-    let sent = Sent { row, mentions, prepared: prepared.clone(), local_id: new.local_id, bucket };
+    let sent = Sent {
+        row,
+        mentions,
+        prepared: prepared.clone(),
+        local_id: new.local_id.map(LocalId::into_text),
+        bucket,
+    };
     let (links, project_id) = (call.links(), project.id);
     let written = app.db.write(move |tx| write(tx, &project, &links, &sent, actor, now)).await;
     uploads::settle(&app, project_id, &prepared, written, now).await.map(Created)
@@ -99,8 +105,7 @@ struct Sent {
 
 /// Whether somebody may write into the conversation, as far as can be told without holding it.
 fn may_send(c: &db::Conn<'_>, project: &Project, row: &MessageRow, actor: UserId) -> Result<()> {
-    let standing = standing::reader(c, project.id, row.conversation_id, actor)?;
-    let standing = standing.require_active(crate::features::chat::NOT_A_MEMBER)?;
+    let standing = standing::participant(c, project.id, row.conversation_id, actor)?;
     standing.require_posting(c, project)
 }
 
@@ -186,11 +191,7 @@ fn tell(
     // The other one of a direct conversation hears of it with its first message.
     if before.kind == Kind::Direct && before.last_message_at.is_none() && parent.is_none() {
         let other = shown.user_id.and_then(|user| before.other(user));
-        if let Some(other) = other {
-            let preview = show::previews(tx, links, &[before.id], other, now)?.pop();
-            let previews: Vec<_> = preview.into_iter().map(|preview| (other, preview)).collect();
-            events::created(tx, project.id, &previews)?;
-        }
+        events::created(tx, links, before.id, other.as_slice(), now)?;
     }
     events::tell(tx, project.id, before.id, "message:created", shown)?;
     if let Some(parent) = parent {

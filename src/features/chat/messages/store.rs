@@ -3,6 +3,7 @@
 use db::{Conn, JsonText, Tx, args};
 
 use crate::error::Result;
+use crate::features::users;
 use crate::http::page::Page;
 use crate::ids::{ChatMessageId, ConversationId, ProjectId, UserId};
 use crate::time::Timestamp;
@@ -178,14 +179,15 @@ pub fn update(tx: &Tx<'_>, project: ProjectId, row: &MessageRow) -> Result<()> {
     Ok(tx.later(&UPDATE, args)?)
 }
 
-/// Whom it mentions.
+/// Whom it mentions, of those who are there.
 pub fn mention(
     tx: &Tx<'_>,
     project: ProjectId,
     id: ChatMessageId,
-    mut users: impl Iterator<Item = UserId>,
+    users: impl Iterator<Item = UserId>,
 ) -> Result<()> {
-    users.try_for_each(|user| Ok(tx.later(&MENTION, args![project, user, id])?))
+    let there = users::store::keep_all(tx, project, &users.collect::<Vec<_>>())?;
+    there.into_iter().try_for_each(|user| Ok(tx.later(&MENTION, args![project, user, id])?))
 }
 
 pub fn forget_mentions(tx: &Tx<'_>, project: ProjectId, id: ChatMessageId) -> Result<()> {

@@ -1,0 +1,58 @@
+//! Who is in the conversations that this node has heard of lately. Read once from the database, and from then
+//! on changed by what is heard: every coming and going is announced in the order of the commits.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::app::App;
+use crate::error::Result;
+use crate::features::chat::members::store as members;
+use crate::ids::{ConversationId, ProjectId, UserId};
+
+/// Users that are remembered, counted once for each conversation; then all are forgotten and read anew.
+const MOST: usize = 1_000_000;
+
+type Key = (ProjectId, ConversationId);
+
+#[derive(Debug, Default)]
+pub(super) struct Audiences {
+    known: HashMap<Key, HashSet<UserId>>,
+    users: usize,
+}
+
+impl Audiences {
+    /// Those who are in it. What is read now is no older than what is being heard.
+    pub async fn of(&mut self, app: &App, key: Key) -> Result<&HashSet<UserId>> {
+        if !self.known.contains_key(&key) {
+            let (project, conversation) = key;
+            let read = app.db.read_slow(move |c| members::active(c, project, conversation));
+            let users: HashSet<UserId> = read.await?.into_iter().collect();
+            if self.users + users.len() > MOST {
+                self.clear();
+            }
+            self.users += users.len();
+            self.known.insert(key, users);
+        }
+        Ok(self.known.entry(key).or_default())
+    }
+
+    pub fn came(&mut self, key: Key, user: UserId) {
+        if let Some(users) = self.known.get_mut(&key) {
+            self.users += usize::from(users.insert(user));
+        }
+    }
+
+    pub fn left(&mut self, key: Key, user: UserId) {
+        if let Some(users) = self.known.get_mut(&key) {
+            self.users -= usize::from(users.remove(&user));
+        }
+    }
+
+    pub fn gone(&mut self, key: Key) {
+        self.users -= self.known.remove(&key).map_or(0, |users| users.len());
+    }
+
+    /// Something may have been missed.
+    pub fn clear(&mut self) {
+        *self = Audiences::default();
+    }
+}
