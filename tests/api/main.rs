@@ -9,6 +9,7 @@ mod avatars;
 mod blocks;
 mod blocks_everywhere;
 mod chat;
+mod chat_callers;
 mod chat_deletion;
 mod chat_plans;
 mod chat_reports;
