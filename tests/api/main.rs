@@ -14,6 +14,7 @@ mod chat_changes;
 mod chat_deletion;
 mod chat_messages;
 mod chat_plans;
+mod chat_reactions;
 mod chat_reports;
 mod chat_spaces;
 mod cli;
