@@ -12,6 +12,7 @@ mod chat;
 mod chat_callers;
 mod chat_changes;
 mod chat_deletion;
+mod chat_files;
 mod chat_messages;
 mod chat_plans;
 mod chat_reactions;
