@@ -18,6 +18,7 @@ mod chat_plans;
 mod chat_reactions;
 mod chat_reports;
 mod chat_spaces;
+mod chat_threads;
 mod cli;
 mod cli_chat;
 mod cli_collections;

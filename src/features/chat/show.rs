@@ -49,18 +49,19 @@ impl View {
             reputation::add_points(c, project, shown.collect())?;
         }
         let with_files = all().filter(|row| row.has_files).map(|row| row.id).collect::<Vec<_>>();
-        let mut files = if self.with_files { self.files(c, &with_files)? } else { HashMap::new() };
-        let ids: Vec<ChatMessageId> = rows.iter().map(|row| row.id).collect();
+        let files = if self.with_files { self.files(c, &with_files)? } else { HashMap::new() };
+        let ids: Vec<ChatMessageId> = all().map(|row| row.id).collect();
         let mut reactions: HashMap<ChatMessageId, Vec<String>> = HashMap::new();
         if let Some(viewer) = self.viewer.filter(|_| !ids.is_empty()) {
             for (id, emoji) in messages::own_reactions(c, project, &ids, viewer)? {
                 reactions.entry(id).or_default().push(emoji);
             }
         }
-        let mut show = |row: MessageRow| -> Result<ChatMessage> {
+        // One that is quoted may be shown more than once.
+        let show = |row: MessageRow| -> Result<ChatMessage> {
             let user = row.user_id.and_then(|user| authors.get(&user)).cloned();
-            let files = self.with_files.then(|| files.remove(&row.id).unwrap_or_default());
-            let user_reactions = reactions.remove(&row.id).unwrap_or_default();
+            let files = self.with_files.then(|| files.get(&row.id).cloned().unwrap_or_default());
+            let user_reactions = reactions.get(&row.id).cloned().unwrap_or_default();
             Ok(ChatMessage { user, files, user_reactions, ..ChatMessage::new(project, row)? })
         };
         let mut shown_quotes = HashMap::new();
