@@ -11,6 +11,7 @@ mod blocks_everywhere;
 mod chat;
 mod chat_callers;
 mod chat_changes;
+mod chat_conversations;
 mod chat_deletion;
 mod chat_files;
 mod chat_messages;
