@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use http::Method;
 use serde_json::{Value, json};
 
+use crate::avatars::picture;
 use crate::support::chat::{
     CONVERSATION, NOBODY, add, at, block, direct, group, leave, listed, messages, of, react,
     read_up_to, send, set_role, texts, unread, words,
@@ -16,6 +18,7 @@ on_both_engines![
     what_a_group_is_made_of_is_checked,
     a_group_changes_only_in_what_is_given,
     a_picture_is_a_file_of_whoever_sets_it,
+    a_picture_of_a_user_is_none_of_a_group,
     a_deleted_group_is_gone,
     a_mute_lasts_as_long_as_it_was_asked_for,
     a_block_freezes_a_direct_conversation,
@@ -175,6 +178,20 @@ async fn a_picture_is_a_file_of_whoever_sets_it(app: TestApp) {
     let without = bob.patch(&path, json!({ "avatarFileId": null })).await.expect(200);
     assert!(without.get("avatarFile").is_none());
     assert!(!is_there(&ada, &second).await && is_there(&bob, &of_bob).await);
+}
+
+async fn a_picture_of_a_user_is_none_of_a_group(app: TestApp) {
+    let (ada, bob) = (app.user().await, app.user().await);
+    let id = group(&ada, &[&bob]).await;
+    let profile = format!("/users/{}", ada.id);
+    let form = picture(picture(Form::new(), "avatarFile"), "bannerFile");
+    let with = ada.send_form(Method::PATCH, &profile, &form).await.expect(200);
+    // Whoever changed the group afterwards would take it from the profile.
+    for file in [&with["avatarFileId"], &with["bannerFileId"]] {
+        let body = json!({ "avatarFileId": file });
+        ada.patch(&of(&id, ""), body).await.refused(400, "chat/invalid-field");
+        assert!(is_there(&ada, file).await);
+    }
 }
 
 async fn a_deleted_group_is_gone(app: TestApp) {

@@ -21,6 +21,7 @@ use crate::features::chat::{
 };
 use crate::features::spaces::authority::Authority;
 use crate::features::storage::{self, removal as files};
+use crate::features::users;
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::patch::Patch;
@@ -83,7 +84,10 @@ fn check_avatar(
     let Some(file) = file else { return Ok(()) };
     let unknown = || INVALID_FIELD.because("avatarFileId: there is no such file of yours");
     let row = storage::store::find(tx, project, file)?.ok_or_else(unknown)?;
-    let is_free = row.entity_id.is_none()
+    let user = users::store::find(tx, project, actor)?;
+    let is_shown = user.is_some_and(|user| user.picture_ids().contains(&Some(file)));
+    let is_free = !is_shown
+        && row.entity_id.is_none()
         && row.comment_id.is_none()
         && row.chat_message_id.is_none()
         && row.space_id.is_none()
