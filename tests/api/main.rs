@@ -14,6 +14,8 @@ mod chat_changes;
 mod chat_conversations;
 mod chat_deletion;
 mod chat_files;
+mod chat_lists;
+mod chat_members;
 mod chat_messages;
 mod chat_plans;
 mod chat_reactions;
