@@ -21,6 +21,7 @@ on_both_engines![
     whoever_left_reads_what_was_written_before,
     whoever_left_hears_nothing_of_the_same_moment,
     whoever_left_can_do_nothing,
+    nobody_sees_the_mutes_of_others,
 ];
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -266,3 +267,19 @@ async fn whoever_left_can_do_nothing(app: TestApp) {
     assert_eq!(bob.get(&of(&id, "")).await.expect(200)["currentMember"]["isActive"], false);
 }
 
+async fn nobody_sees_the_mutes_of_others(app: TestApp) {
+    let (ada, bob) = (app.user().await, app.user().await);
+    let id = group(&ada, &[&bob]).await;
+    bob.post(&of(&id, "/mute"), json!({ "duration": "forever" })).await.expect(200);
+    let own = |page: &Value, user: &User<'_>| {
+        let all = page["data"].as_array().unwrap().iter();
+        let row = all.clone().find(|row| row["userId"] == json!(user.id)).unwrap();
+        row.get("mutedForever").cloned()
+    };
+    let (for_ada, for_bob) = (members(&ada, &id, "").await, members(&bob, &id, "").await);
+    assert_eq!((own(&for_ada, &bob), own(&for_bob, &ada)), (None, None));
+    assert_eq!((own(&for_ada, &ada), own(&for_bob, &bob)), (Some(json!(false)), Some(json!(true))));
+    let given = set_role(&ada, &id, &bob, "admin").await.expect(200);
+    assert_eq!(keys(&given), words(MEMBER));
+    assert_eq!(keys(&add(&ada, &id, &bob).await.expect(200)), words(MEMBER));
+}
