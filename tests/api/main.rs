@@ -18,6 +18,7 @@ mod chat_lists;
 mod chat_members;
 mod chat_messages;
 mod chat_plans;
+mod chat_races;
 mod chat_reactions;
 mod chat_reports;
 mod chat_spaces;

@@ -110,8 +110,11 @@ db::statements! {
     command INSERT = "INSERT INTO conversation_members (project_id, conversation_id, user_id, id, role,
             last_read_at, muted_until, muted_forever, is_active, left_at, created_at, updated_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
-    command UPDATE = "UPDATE conversation_members SET role = $4, last_read_at = $5, muted_until = $6,
-            muted_forever = $7, is_active = $8, left_at = $9, updated_at = $10
+    /// What was read meanwhile stays read: whoever reads does not hold the conversation.
+    command UPDATE = "UPDATE conversation_members SET role = $4, muted_until = $6, muted_forever = $7,
+            last_read_at = CASE WHEN last_read_at > $5 THEN last_read_at
+                ELSE COALESCE($5, last_read_at) END,
+            is_active = $8, left_at = $9, updated_at = $10
         WHERE project_id = $1 AND conversation_id = $2 AND user_id = $3";
     command DELETE = "DELETE FROM conversation_members
         WHERE project_id = $1 AND conversation_id = $2 AND user_id = $3";
