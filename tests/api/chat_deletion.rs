@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::support::chat::{at, group, send};
 use crate::support::sockets::Sockets;
-use crate::support::{Actor, Form, Part, TestApp, User, all_at_once, on_both_engines};
+use crate::support::{Form, Part, TestApp, User, all_at_once, on_both_engines};
 
 on_both_engines![
     a_deleted_conversation_leaves_nothing,
@@ -12,25 +13,11 @@ on_both_engines![
     a_conversation_that_nobody_is_left_in_goes,
     a_deleted_user_is_mentioned_no_longer,
     users_are_deleted_while_others_write,
+    whoever_is_deleted_is_not_written_to_anew,
     a_deleted_picture_is_the_picture_of_nothing,
 ];
 
 const TEXT: Part<'_> = Part { name: "file", file: "a.txt", mime: "text/plain", bytes: b"hello" };
-
-async fn group(admin: &Actor<'_>, others: &[&User<'_>]) -> String {
-    let ids: Vec<_> = others.iter().map(|user| user.id).collect();
-    let body = json!({ "type": "group", "memberIds": ids });
-    admin.post("/chat/conversations", body).await.expect(201)["id"].as_str().unwrap().to_owned()
-}
-
-async fn send(actor: &Actor<'_>, conversation: &str, text: &str) -> Value {
-    let path = format!("/chat/conversations/{conversation}/messages");
-    actor.post(&path, json!({ "content": text })).await.expect(201)
-}
-
-fn at(conversation: &str, message: &Value) -> String {
-    format!("/chat/conversations/{conversation}/messages/{}", message["id"].as_str().unwrap())
-}
 
 async fn erase(app: &TestApp, user: &User<'_>) {
     app.service().delete(&format!("/users/{}", user.id)).await.expect(204);
@@ -200,6 +187,39 @@ async fn users_are_deleted_while_others_write(app: TestApp) {
     assert_eq!(reacted["reactionCounts"], json!({ "!": 6 }));
     let listed = ada.get(&format!("{react}?emoji=!")).await.expect(200);
     assert_eq!(listed["pagination"]["total"], 6);
+}
+
+async fn whoever_is_deleted_is_not_written_to_anew(app: TestApp) {
+    let ada = app.user().await;
+    for number in 0..8 {
+        let bob = app.user().await;
+        if number == 0 {
+            let made = ada.post("/chat/conversations/direct", json!({ "userId": bob.id })).await;
+            made.expect(201);
+        }
+        // Both begin while one of them goes.
+        let (app, ada, bob) = (&app, &ada, &bob);
+        let all = [0, 1, 2, 3].map(|what| async move {
+            match what {
+                0 => {
+                    ada.post("/chat/conversations/direct", json!({ "userId": bob.id })).await.status
+                }
+                1 => {
+                    bob.post("/chat/conversations/direct", json!({ "userId": ada.id })).await.status
+                }
+                2 => {
+                    let new = json!({ "type": "group", "memberIds": [ada.id] });
+                    bob.post("/chat/conversations", new).await.status
+                }
+                _ => app.service().delete(&format!("/users/{}", bob.id)).await.status,
+            }
+        });
+        let statuses = all_at_once(all).await;
+        let fits = |status: &u16| [200, 201, 204, 400, 401, 403].contains(status);
+        assert!(statuses.iter().all(fits), "{statuses:?}");
+        let gone = ada.post("/chat/conversations/direct", json!({ "userId": bob.id })).await;
+        gone.refused(400, "chat/invalid-member");
+    }
 }
 
 async fn a_deleted_picture_is_the_picture_of_nothing(app: TestApp) {

@@ -8,8 +8,9 @@ use crate::chat_spaces::of_space;
 use crate::notifications::UNKNOWN;
 use crate::space_members::{membership, open_space};
 use crate::spaces::{join, path};
+use crate::support::chat::{group, send};
 use crate::support::sockets::Sockets;
-use crate::support::{Actor, TestApp, User, all_at_once, count, on_both_engines};
+use crate::support::{TestApp, all_at_once, count, on_both_engines};
 
 on_both_engines![
     a_message_is_reported_by_those_who_can_see_it,
@@ -19,17 +20,6 @@ on_both_engines![
     moderators_handle_reports_of_their_space,
     what_handling_a_message_must_say,
 ];
-
-async fn group(admin: &Actor<'_>, others: &[&User<'_>]) -> String {
-    let ids: Vec<_> = others.iter().map(|user| user.id).collect();
-    let body = json!({ "type": "group", "memberIds": ids });
-    admin.post("/chat/conversations", body).await.expect(201)["id"].as_str().unwrap().to_owned()
-}
-
-async fn send(actor: &Actor<'_>, conversation: &str, text: &str) -> Value {
-    let path = format!("/chat/conversations/{conversation}/messages");
-    actor.post(&path, json!({ "content": text })).await.expect(201)
-}
 
 fn about(message: &Value) -> Value {
     json!({ "targetId": message["id"], "targetType": "message", "reason": "spam" })

@@ -83,17 +83,19 @@ impl View {
         let with_files = all().filter(|row| row.has_files).map(|row| row.id).collect::<Vec<_>>();
         let files =
             if self.with_files { files(c, &self.links, &with_files)? } else { HashMap::new() };
-        let ids: Vec<ChatMessageId> = rows.iter().map(|row| row.id).collect();
+        let ids: Vec<ChatMessageId> = all().map(|row| row.id).collect();
         let mut reactions: HashMap<ChatMessageId, Vec<String>> = HashMap::new();
         if let Some(viewer) = self.viewer.filter(|_| !ids.is_empty()) {
             for (id, emoji) in messages::own_reactions(c, project, &ids, viewer)? {
                 reactions.entry(id).or_default().push(emoji);
             }
         }
+        // One that is quoted may be shown more than once.
         let show = |row: MessageRow| -> Result<ChatMessage> {
             let user = row.user_id.and_then(|user| authors.get(&user)).cloned();
             let files = self.with_files.then(|| files.get(&row.id).cloned().unwrap_or_default());
-            Ok(ChatMessage { user, files, ..ChatMessage::new(project, row)? })
+            let user_reactions = reactions.get(&row.id).cloned().unwrap_or_default();
+            Ok(ChatMessage { user, files, user_reactions, ..ChatMessage::new(project, row)? })
         };
         let quote = |id: ChatMessageId| -> Result<Option<Box<ChatMessage>>> {
             let found = quoted.iter().find(|row| row.id == id && !row.is_removed);
@@ -101,8 +103,7 @@ impl View {
         };
         let with_quote = |row: MessageRow| {
             let quoted_message = row.quoted_message_id.map(quote).transpose()?;
-            let user_reactions = reactions.get(&row.id).cloned().unwrap_or_default();
-            Ok(ChatMessage { quoted_message, user_reactions, ..show(row)? })
+            Ok(ChatMessage { quoted_message, ..show(row)? })
         };
         rows.iter().cloned().map(with_quote).collect()
     }

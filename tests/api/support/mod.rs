@@ -4,6 +4,7 @@
 mod actors;
 mod app;
 mod bucket;
+pub mod chat;
 mod contract;
 mod dice;
 pub mod feed;

@@ -134,6 +134,7 @@ pub(super) async fn delete(
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct MuteRequest {
     /// Null to hear of it again.
+    #[serde(default)]
     duration: Patch<MuteFor>,
 }
 

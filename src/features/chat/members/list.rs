@@ -32,7 +32,7 @@ pub(super) async fn list(
     ),
 ) -> Result<Json<Paged<Member>>> {
     let bucket = query.reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
-    let (links, actor) = (call.links(), call.caller.user);
+    let (links, actor, now) = (call.links(), call.caller.user, call.now);
     let listed = call.app.db.read_slow(move |c| {
         let standing = standing::reader(c, links.project, path.conversation_id, actor)?;
         let conversation = &standing.conversation;
@@ -40,9 +40,13 @@ pub(super) async fn list(
         let mut people = users::shown(c, &links, rows.iter().map(|row| row.user_id).collect())?;
         let points = bucket.map(|bucket| (bucket, conversation.space_id));
         show::add_points(c, links.project, &mut people, points)?;
-        let member = |row: &store::MemberRow| Member {
-            user: people.get(&row.user_id).map(MemberUser::from),
-            ..Member::new(links.project, row)
+        let member = |row: &store::MemberRow| {
+            let user = people.get(&row.user_id).map(MemberUser::from);
+            let shown = match row.user_id == actor {
+                true => Member::own(links.project, row, now),
+                false => Member::new(links.project, row),
+            };
+            Member { user, ..shown }
         };
         Ok::<_, Error>(page.of(rows.iter().map(member).collect(), total))
     });
