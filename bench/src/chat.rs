@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use db::{Db, Tx};
+use db::{Db, JsonText, Tx};
 use townhall::error::Result as Done;
 use townhall::features::auth::session::TokenSeed;
 use townhall::features::auth::store::{self as sessions, TokenRow};
@@ -117,6 +117,7 @@ impl Rows {
             first_id,
             second_id,
             member_count: i64::try_from(all.len()).unwrap_or_default(),
+            has_visible: last.is_some(),
             last_message_at: last,
             last_created_at: last,
             ..ConversationRow::new(id, kind, created)
@@ -156,7 +157,7 @@ impl Rows {
     async fn write(self, db: &Db, project: ProjectId) -> Result<(), String> {
         write(db, project, &self.sessions, sessions::insert_token).await?;
         let conversation = |tx: &Tx<'_>, project, row: &ConversationRow| {
-            conversations::insert(tx, project, row).map(|_| ())
+            conversations::insert(tx, project, row, &JsonText("{}".to_owned())).map(|_| ())
         };
         write(db, project, &self.conversations, conversation).await?;
         write(db, project, &self.members, members::insert).await?;

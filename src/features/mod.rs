@@ -67,6 +67,7 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         connections::store::ALL,
         follows::counters::ALL,
         follows::store::ALL,
+        chat::conversations::reading::ALL,
         chat::conversations::store::ALL,
         chat::counters::ALL,
         chat::forget::ALL,

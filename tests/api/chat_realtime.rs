@@ -193,7 +193,7 @@ async fn those_who_come_and_go_are_heard(app: TestApp) {
     add(&ada, &id, &bob).await.expect(201);
     let heard = scene.ears.heard().await;
     assert_eq!(names(&heard[0]), ["member:joined"]);
-    assert_eq!(names(&heard[1]), ["member:joined", "conversation:created"]);
+    assert_eq!(names(&heard[1]), ["conversation:created", "member:joined"]);
     assert_eq!(heard[1], heard[2]);
 }
 

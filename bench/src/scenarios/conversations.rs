@@ -3,7 +3,7 @@
 
 use db::{Db, Query, args};
 use serde_json::json;
-use townhall::features::chat::conversations::store;
+use townhall::features::chat::conversations::{reading, store};
 use townhall::features::chat::model::Conversation;
 use townhall::ids::ConversationId;
 
@@ -23,7 +23,7 @@ pub const UNREAD: Scenario = Scenario {
         vec![Bare::new("statement", move |_| {
             let db = db.clone();
             async move {
-                let read = db.read(move |c| store::all_unread(c, project, user));
+                let read = db.read(move |c| reading::all_unread(c, project, user));
                 let (messages, conversations) = read.await.map_err(text)?;
                 let shown = json!({
                     "totalUnread": messages,
@@ -68,7 +68,7 @@ fn bare_list(fixture: &Fixture, db: &Db) -> Vec<Bare> {
                 store::find_all(c, project, &ids)
             });
             let rows = read.await.map_err(text)?;
-            let shown = rows.iter().map(|row| Conversation::new(project, row));
+            let shown = rows.iter().map(|row| Conversation::new(project, row, None));
             let shown = shown.collect::<townhall::error::Result<Vec<_>>>().map_err(text)?;
             serde_json::to_vec(&shown).map_err(|error| error.to_string())
         }

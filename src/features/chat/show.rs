@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use db::Conn;
 
 use crate::error::Result;
+use crate::features::chat::conversations::reading;
 use crate::features::chat::conversations::store::{self as conversations, ConversationRow};
 use crate::features::chat::members::store::{self as members, MemberRow};
 use crate::features::chat::messages::store::{self as messages, MessageRow};
@@ -143,9 +144,8 @@ pub fn previews(
     let rows = conversations::find_all(c, project, ids)?;
     let mut metadata = conversations::metadata(c, project, ids)?;
     let own = members::own(c, project, viewer, ids)?;
-    let unread: HashMap<_, _> =
-        conversations::unread(c, project, viewer, ids)?.into_iter().collect();
-    let last = messages::find_all(c, project, &conversations::last_messages(c, project, ids)?)?;
+    let unread: HashMap<_, _> = reading::unread(c, project, viewer, ids)?.into_iter().collect();
+    let last = messages::find_all(c, project, &reading::last_messages(c, project, ids)?)?;
     let with_others = rows.iter().filter(|row| row.kind != Kind::Space).map(|row| row.id);
     let others = members::others(c, project, &with_others.collect::<Vec<_>>(), viewer)?;
     let named =

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::Actor;
 use crate::error::{Error, Result};
-use crate::features::chat::conversations::store;
+use crate::features::chat::conversations::reading;
 use crate::features::chat::model::{Conversation, ConversationPreview};
 use crate::features::chat::rules::Kind;
 use crate::features::chat::{INVALID_QUERY, InConversation, NOT_FOUND, show, standing};
@@ -137,7 +137,7 @@ pub(super) struct UnreadCount {
 pub(super) async fn unread_count(call: Call<Actor>, (): ()) -> Result<Json<UnreadCount>> {
     let (project, actor) = (call.project.id, call.caller.user);
     let (total_unread, unread_conversation_count) =
-        call.app.db.read_slow(move |c| store::all_unread(c, project, actor)).await?;
+        call.app.db.read_slow(move |c| reading::all_unread(c, project, actor)).await?;
     Ok(Json(UnreadCount { total_unread, unread_conversation_count }))
 }
 

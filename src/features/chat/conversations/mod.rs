@@ -3,6 +3,7 @@
 mod change;
 mod create;
 mod list;
+pub mod reading;
 pub mod removal;
 pub mod store;
 

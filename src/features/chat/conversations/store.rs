@@ -6,7 +6,7 @@ use db::{Conn, JsonText, Tx, args};
 
 use crate::error::Result;
 use crate::features::chat::rules::{Kind, Posting};
-use crate::ids::{ChatMessageId, ConversationId, FileId, ProjectId, SpaceId, UserId};
+use crate::ids::{ConversationId, FileId, ProjectId, SpaceId, UserId};
 use crate::time::Timestamp;
 
 db::row! {
@@ -86,17 +86,6 @@ macro_rules! select_conversation {
     };
 }
 
-/// Messages of the main stream, by others or by nobody, that a member has not read and can see.
-macro_rules! unread {
-    () => {
-        "(SELECT count(*) FROM chat_messages x WHERE x.project_id = $1
-            AND x.conversation_id = m.conversation_id AND x.parent_message_id IS NULL
-            AND NOT x.is_removed AND x.user_deleted_at IS NULL
-            AND x.created_at > COALESCE(m.last_read_at, -1)
-            AND (x.user_id IS NULL OR x.user_id <> m.user_id))"
-    };
-}
-
 db::statements! {
     query FIND -> ConversationRow = select_conversation!("AND c.id = $2");
     query FIND_ALL -> ConversationRow = select_conversation!("AND c.id {any}($2)");
@@ -148,20 +137,6 @@ db::statements! {
             AND deleted_at IS NOT NULL";
     command FORGET_AVATARS = "UPDATE conversations SET avatar_file_id = NULL
         WHERE project_id = $1 AND avatar_file_id {any}($2)";
-
-    /// What a user has not read, of some conversations.
-    query UNREAD -> (ConversationId, i64) = concat!("SELECT m.conversation_id, ", unread!(), " AS unread
-        FROM conversation_members m
-        WHERE m.project_id = $1 AND m.user_id = $2 AND m.conversation_id {any}($3)");
-    /// The same of each conversation that they are in.
-    query ALL_UNREAD -> i64 = concat!("SELECT ", unread!(), " AS unread FROM conversation_members m
-        WHERE m.project_id = $1 AND m.user_id = $2 AND m.is_active");
-    /// The newest visible message of the main stream of each, if there is one.
-    query LAST_MESSAGES -> Option<ChatMessageId> = "SELECT (SELECT x.id FROM chat_messages x
-            WHERE x.project_id = $1 AND x.conversation_id = c.id AND x.parent_message_id IS NULL
-                AND NOT x.is_removed AND x.user_deleted_at IS NULL
-            ORDER BY x.created_at DESC LIMIT 1)
-        FROM conversations c WHERE c.project_id = $1 AND c.id {any}($2)";
 }
 
 pub fn find(
@@ -337,29 +312,4 @@ pub fn note_time(tx: &Tx<'_>, project: ProjectId, id: ConversationId, at: Timest
 pub fn delete(tx: &Tx<'_>, project: ProjectId, id: ConversationId) -> Result<()> {
     tx.execute(&DELETE, args![project, id])?;
     Ok(())
-}
-
-pub fn unread(
-    c: &Conn<'_>,
-    project: ProjectId,
-    user: UserId,
-    ids: &[ConversationId],
-) -> Result<Vec<(ConversationId, i64)>> {
-    Ok(c.all(&UNREAD, args![project, user, ConversationId::list(ids)])?)
-}
-
-/// Messages that a user has not read, and in how many conversations they are.
-pub fn all_unread(c: &Conn<'_>, project: ProjectId, user: UserId) -> Result<(i64, i64)> {
-    let each = c.all(&ALL_UNREAD, args![project, user])?;
-    let some = each.iter().filter(|unread| **unread > 0).count();
-    Ok((each.iter().sum(), i64::try_from(some).unwrap_or(i64::MAX)))
-}
-
-pub fn last_messages(
-    c: &Conn<'_>,
-    project: ProjectId,
-    ids: &[ConversationId],
-) -> Result<Vec<ChatMessageId>> {
-    let found = c.all(&LAST_MESSAGES, args![project, ConversationId::list(ids)])?;
-    Ok(found.into_iter().flatten().collect())
 }
