@@ -20,8 +20,14 @@ pub(super) struct Audiences {
 }
 
 impl Audiences {
-    /// Those who are in it. What is read now is no older than what is being heard.
-    pub async fn of(&mut self, app: &App, key: Key) -> Result<&HashSet<UserId>> {
+    /// Those who are in it, among them somebody who has just come. What is read now may be newer than what is
+    /// being heard, by the changes that are about to be heard.
+    pub async fn of(
+        &mut self,
+        app: &App,
+        key: Key,
+        came: Option<UserId>,
+    ) -> Result<&HashSet<UserId>> {
         if !self.known.contains_key(&key) {
             let (project, conversation) = key;
             let read = app.db.read_slow(move |c| members::active(c, project, conversation));
@@ -32,13 +38,9 @@ impl Audiences {
             self.users += users.len();
             self.known.insert(key, users);
         }
-        Ok(self.known.entry(key).or_default())
-    }
-
-    pub fn came(&mut self, key: Key, user: UserId) {
-        if let Some(users) = self.known.get_mut(&key) {
-            self.users += usize::from(users.insert(user));
-        }
+        let users = self.known.entry(key).or_default();
+        self.users += came.map_or(0, |user| usize::from(users.insert(user)));
+        Ok(users)
     }
 
     pub fn left(&mut self, key: Key, user: UserId) {

@@ -63,19 +63,18 @@ async fn apply(app: &App, audiences: &mut Audiences, announcement: Announcement)
     match announcement {
         Announcement::InConversation { project, conversation, name, payload, change } => {
             let key = (project, conversation);
-            if let Some(Change::Came(user)) = change {
-                audiences.came(key, user);
-            }
-            let users = audiences.of(app, key).await?;
+            let (came, left) = match change {
+                Some(Change::Came(user)) => (Some(user), None),
+                Some(Change::Left(user)) => (None, Some(user)),
+                None => (None, None),
+            };
+            let users = audiences.of(app, key, came).await?;
             if let Some(packet) = socket::event_packet(&name, &payload) {
-                let leaving = match change {
-                    Some(Change::Left(user)) => Some(user).filter(|user| !users.contains(user)),
-                    _ => None,
-                };
+                let besides = left.filter(|user| !users.contains(user));
                 realtime.deliver_among(project, users, &packet, now);
-                realtime.deliver(project, leaving.as_slice(), &packet, now);
+                realtime.deliver(project, besides.as_slice(), &packet, now);
             }
-            if let Some(Change::Left(user)) = change {
+            if let Some(user) = left {
                 audiences.left(key, user);
                 realtime.put_out(project, conversation, Some(user));
             }

@@ -16,6 +16,7 @@ on_both_engines![
     a_gif_has_its_proportions_as_text,
     metadata_has_at_most_ten_kilobytes,
     mentions_are_kept_as_they_are,
+    the_texts_of_a_message_have_bounds,
     messages_are_listed_from_both_ends,
     pages_of_messages_are_bounded,
     what_cannot_be_asked_is_refused,
@@ -156,6 +157,29 @@ async fn mentions_are_kept_as_they_are(app: TestApp) {
     // Chat has no notifications of its own.
     let told = bob.get("/app-notifications").await.expect(200);
     assert_eq!(told["pagination"]["totalItems"], 0);
+}
+
+async fn the_texts_of_a_message_have_bounds(app: TestApp) {
+    let ada = app.user().await;
+    let id = group(&ada, &[]).await;
+    let with = |key: &str, text: String| {
+        let mut gif = gif();
+        gif[key] = json!(text);
+        json!({ "gif": gif })
+    };
+    let mention = |name: String| json!({ "content": "x", "mentions": [{ "type": "user", "id": ada.id, "username": name }] });
+    let local = |name: String| json!({ "content": "x", "localId": name });
+    let long = |length: usize| "ä".repeat(length);
+    for (fits, does_not) in [
+        (with("altText", long(2048)), with("altText", long(2049))),
+        (with("url", long(2048)), with("url", long(2049))),
+        (mention(long(500)), mention(long(501))),
+        (local(long(256)), local(long(257))),
+    ] {
+        say(&ada, &id, fits).await;
+        let refused = ada.post(&of(&id, "/messages"), does_not).await;
+        refused.refused(400, "chat/invalid-body");
+    }
 }
 
 async fn messages_are_listed_from_both_ends(app: TestApp) {

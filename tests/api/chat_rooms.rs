@@ -22,6 +22,8 @@ on_both_engines![
     whoever_closes_the_view_still_hears_of_messages,
     events_of_many_at_once_come_in_the_order_of_the_messages,
     reactions_of_many_at_once_end_with_what_is_so,
+    everybody_in_a_new_group_is_shown_it_as_they_see_it,
+    whoever_comes_and_goes_while_others_write_hears_what_they_may,
 ];
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -261,4 +263,58 @@ async fn messages_and_typing_cross_servers() {
     assert_eq!(far.event().await.0, "member:left");
     other.until(|app| app.app.realtime.sockets_in(one.project.id, room) == 0).await;
     assert_eq!(near.event().await.0, "member:left");
+}
+
+/// More than a preview can show.
+async fn everybody_in_a_new_group_is_shown_it_as_they_see_it(app: TestApp) {
+    let mut scene = Scene::new(&app, 9).await;
+    let users = scene.users.clone();
+    let id = group(&users[0], &users[1..].iter().collect::<Vec<_>>()).await;
+    let heard = scene.ears.heard().await;
+    assert_eq!(heard[0], []);
+    for (user, heard) in users.iter().zip(heard).skip(1) {
+        let preview = user.get(&of(&id, "/preview")).await.expect(200);
+        assert_eq!(preview["otherMembers"].as_array().unwrap().len(), 5);
+        assert_eq!(heard, [("conversation:created".to_owned(), preview)]);
+    }
+}
+
+async fn whoever_comes_and_goes_while_others_write_hears_what_they_may(app: TestApp) {
+    let mut scene = Scene::new(&app, 3).await;
+    let users = scene.users.clone();
+    let id = group(&users[0], &[&users[1]]).await;
+    send(&users[0], &id, "first").await;
+    scene.quiet().await;
+    let (writer, admin, guest) = (&users[1], &users[0], &users[2]);
+    let all = (0..24).map(|number| {
+        let id = &id;
+        async move {
+            match number % 3 {
+                0 => send(writer, id, &number.to_string()).await["id"].clone(),
+                1 => add(admin, id, guest).await.json()["id"].clone(),
+                _ => remove(admin, id, guest).await.json()["message"].clone(),
+            }
+        }
+    });
+    all_at_once(all).await;
+    let heard = scene.ears.heard().await;
+    let said = |events: &[Event]| -> Vec<Value> {
+        let said = events.iter().filter(|(name, _)| name == "message:created");
+        said.map(|(_, message)| message["id"].clone()).collect()
+    };
+    assert_eq!(said(&heard[0]).len(), 8);
+    assert_eq!(heard[0], heard[1], "one order for all");
+    // The guest hears what the others hear from each coming to the next going, and nothing else.
+    let mut is_in = false;
+    let mut expected = Vec::new();
+    for (name, payload) in &heard[0] {
+        is_in = is_in || name == "member:joined";
+        if is_in {
+            expected.push((name.clone(), payload.clone()));
+        }
+        is_in = is_in && name != "member:left";
+    }
+    let of_guest: Vec<Event> =
+        heard[2].iter().filter(|(name, _)| name != "conversation:created").cloned().collect();
+    assert_eq!(of_guest, expected);
 }
