@@ -96,7 +96,7 @@ async fn older_clients_report_below_the_conversation(app: TestApp) {
 async fn many_reporters_at_once_make_one_report(app: TestApp) {
     let ada = app.user().await;
     let mut users = Vec::new();
-    for _ in 0..16 {
+    for _ in 0..32 {
         users.push(app.user().await);
     }
     let id = group(&ada, &users.iter().collect::<Vec<_>>()).await;
@@ -106,9 +106,9 @@ async fn many_reporters_at_once_make_one_report(app: TestApp) {
         async move { user.post("/reports", body).await }
     }));
     let replies = replies.await;
-    assert_eq!((count(&replies, 201), count(&replies, 200)), (1, 15));
+    assert_eq!((count(&replies, 201), count(&replies, 200)), (1, 31));
     let listed = app.service().get("/reports?targetType=message").await.expect(200);
-    assert_eq!(listed["data"][0]["reporterCount"], 16);
+    assert_eq!(listed["data"][0]["reporterCount"], 32);
     assert_eq!(listed["pagination"]["totalItems"], 1);
 }
 

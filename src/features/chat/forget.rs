@@ -2,6 +2,7 @@
 //! what they wrote stays, of nobody.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use db::{JsonText, Tx, args};
 
@@ -13,7 +14,7 @@ use crate::features::chat::members::store::{self as members, MemberRow};
 use crate::features::chat::messages::store as messages;
 use crate::features::chat::rules::{Kind, Role};
 use crate::features::entities::rules::{Mentions, to_json};
-use crate::ids::{ChatMessageId, ProjectId, UserId};
+use crate::ids::{ChatMessageId, ConversationId, ProjectId, UserId};
 use crate::time::Timestamp;
 
 /// Messages that are changed together.
@@ -51,9 +52,10 @@ pub fn forget_user(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestamp
     forget_mentions(tx, project, user)?;
     tx.later(&DISOWN_MESSAGES, args![project, user])?;
     tx.later(&DISOWN_CONVERSATIONS, args![project, user])?;
-    for conversation in &held {
-        if let Some(row) = members::find(tx, project, conversation.id, user)? {
-            take_out(tx, project, conversation, &row, now)?;
+    let ids: Vec<ConversationId> = held.iter().map(|conversation| conversation.id).collect();
+    for row in members::own(tx, project, user, &ids)? {
+        if let Some(of) = held.iter().find(|conversation| conversation.id == row.conversation_id) {
+            take_out(tx, project, of, &row, now)?;
         }
     }
     Ok(())
@@ -80,8 +82,8 @@ fn forget_reactions(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()>
     let mut changed: BTreeMap<ChatMessageId, BTreeMap<String, i64>> = BTreeMap::new();
     for (id, emoji, counts) in tx.all(&REACTIONS, args![project, user])? {
         let counts = match changed.entry(id) {
-            std::collections::btree_map::Entry::Occupied(counts) => counts.into_mut(),
-            std::collections::btree_map::Entry::Vacant(place) => {
+            Entry::Occupied(counts) => counts.into_mut(),
+            Entry::Vacant(place) => {
                 place.insert(serde_json::from_str(&counts.0).map_err(Error::internal)?)
             }
         };

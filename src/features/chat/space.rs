@@ -94,15 +94,14 @@ fn found(
     let space = spaces::store::find(c, project, space)?.ok_or(spaces::NOT_FOUND)?;
     permit(c, project, space.id, user)?;
     let Some(row) = store::of_space(c, project, space.id)? else { return Ok(None) };
-    let Some(user) = user else {
-        return show::own_conversation(c, links, &row, None, now).map(Some);
+    let member = match user {
+        Some(user) => members::find(c, project, row.id, user)?,
+        None => None,
     };
-    match members::find(c, project, row.id, user)? {
-        Some(member) if member.is_active => {
-            show::own_conversation(c, links, &row, Some(&member), now).map(Some)
-        }
-        _ => Ok(None),
+    if user.is_some() && !member.as_ref().is_some_and(|member| member.is_active) {
+        return Ok(None);
     }
+    show::own_conversation(c, links, &row, member.as_ref(), now).map(Some)
 }
 
 /// Whoever belongs to the space, or waits to; and a key that names nobody.

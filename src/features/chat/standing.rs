@@ -13,7 +13,8 @@ use crate::features::chat::{FORBIDDEN, MESSAGE_NOT_FOUND, NOT_A_MEMBER, NOT_FOUN
 use crate::features::projects::Project;
 use crate::features::spaces;
 use crate::features::spaces::authority::{self, Authority};
-use crate::features::spaces::rules::{Role as SpaceRole, Status};
+use crate::features::spaces::permissions::Permissions;
+use crate::features::spaces::rules::{Posting as SpacePosting, Reading, Status};
 use crate::ids::{ChatMessageId, ConversationId, ProjectId, SpaceId, UserId};
 use crate::realtime::membership::{Act, Question};
 use crate::time::Timestamp;
@@ -48,15 +49,12 @@ impl Standing {
         }
         let Some(space) = self.conversation.space_id else { return Ok(()) };
         let standing = spaces::store::standing(c, project.id, space, self.member.user_id)?;
-        let role = standing.filter(|standing| standing.status == Status::Active);
-        let may = match role.map(|standing| standing.role) {
-            Some(SpaceRole::Admin | SpaceRole::Moderator) => true,
-            Some(SpaceRole::Member) => {
-                self.conversation.posting_permission != Some(Posting::Admins)
-            }
-            None => false,
+        let posting = match self.conversation.posting_permission {
+            Some(Posting::Admins) => SpacePosting::Admins,
+            Some(Posting::Members) | None => SpacePosting::Members,
         };
-        if may { Ok(()) } else { Err(FORBIDDEN.into()) }
+        let allowed = Permissions::new(Reading::Members, posting, standing);
+        if allowed.can_post { Ok(()) } else { Err(FORBIDDEN.into()) }
     }
 
     /// A direct conversation rests while there is a block between the two.
