@@ -85,7 +85,7 @@ async fn what_a_deleted_user_wrote_stays_and_is_of_nobody(app: TestApp) {
         bob.post("/chat/conversations/direct", json!({ "userId": ada.id })).await.expect(201);
     let direct = direct["id"].as_str().unwrap();
     send(&bob, direct, "hi").await;
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let mut cleos = client.connect(&app, "websocket", &cleo).await;
     erase(&app, &bob).await;
     let told = json!({ "conversationId": id, "userId": bob.id });

@@ -34,7 +34,7 @@ impl<'a> Scene<'a> {
     async fn new(app: &'a TestApp) -> Scene<'a> {
         let users = [app.user().await, app.user().await, app.user().await];
         let [ada, bob, cleo] = &users;
-        let mut client = Sockets::start().await;
+        let mut client = Sockets::default();
         let mut ears = Ears::new(app);
         for (user, transport) in
             [(ada, "websocket"), (bob, "websocket"), (bob, "polling"), (cleo, "polling")]

@@ -38,8 +38,7 @@ struct Scene<'a> {
 
 impl<'a> Scene<'a> {
     async fn new(app: &'a TestApp, count: usize) -> Scene<'a> {
-        let (mut users, mut client, mut ears) =
-            (Vec::new(), Sockets::start().await, Ears::new(app));
+        let (mut users, mut client, mut ears) = (Vec::new(), Sockets::default(), Ears::new(app));
         for place in 0..count {
             let user = app.user().await;
             let transport = if place % 2 == 0 { "websocket" } else { "polling" };
@@ -238,7 +237,7 @@ async fn reactions_of_many_at_once_end_with_what_is_so(app: TestApp) {
 async fn messages_and_typing_cross_servers() {
     let one = TestApp::start(Engine::Postgres).await;
     let other = one.second_node().await;
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let (ada, bob) = (one.user().await, one.user().await);
     let mut near = client.connect(&one, "websocket", &ada).await;
     let mut far = client.connect(&other, "polling", &bob).await;

@@ -24,7 +24,7 @@ on_both_engines![
 const TRANSPORTS: [&str; 2] = ["websocket", "polling"];
 
 async fn an_event_reaches_every_socket_of_its_users_once_and_nobody_else(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let (ada, bob) = (app.user().await, app.user().await);
     let mut sockets = Vec::new();
     for transport in TRANSPORTS {
@@ -44,7 +44,7 @@ async fn an_event_reaches_every_socket_of_its_users_once_and_nobody_else(app: Te
 }
 
 async fn events_arrive_in_the_order_of_their_commits(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let user = app.user().await;
     let mut sockets = Vec::new();
     for transport in TRANSPORTS {
@@ -61,7 +61,7 @@ async fn events_arrive_in_the_order_of_their_commits(app: TestApp) {
 }
 
 async fn polling_goes_on_as_websocket_and_loses_nothing(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let user = app.user().await;
     let with = json!({ "projectId": app.project.id, "token": user.access_token });
     let mut socket = client.open(&app, &["polling", "websocket"], with);
@@ -90,7 +90,7 @@ async fn polling_goes_on_as_websocket_and_loses_nothing(app: TestApp) {
 }
 
 async fn an_event_of_work_that_was_undone_reaches_nobody(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let user = app.user().await;
     let mut socket = client.connect(&app, "websocket", &user).await;
     let (project, id) = (app.project.id, user.id);
@@ -104,7 +104,7 @@ async fn an_event_of_work_that_was_undone_reaches_nobody(app: TestApp) {
 }
 
 async fn each_recipient_may_see_an_event_in_their_own_way(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let (ada, bob) = (app.user().await, app.user().await);
     let mut of_ada = client.connect(&app, "websocket", &ada).await;
     let mut of_bob = client.connect(&app, "polling", &bob).await;
@@ -124,7 +124,7 @@ async fn each_recipient_may_see_an_event_in_their_own_way(app: TestApp) {
 }
 
 async fn payloads_arrive_as_they_were_written(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let user = app.user().await;
     let mut sockets = Vec::new();
     for transport in TRANSPORTS {
@@ -141,7 +141,7 @@ async fn payloads_arrive_as_they_were_written(app: TestApp) {
 }
 
 async fn connections_are_refused_without_a_token_that_holds(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let user = app.user().await;
     let (project, nowhere) = (app.project.id, "00000000-0000-4000-8000-000000000000");
     let expired = user.access_token.clone();
@@ -179,7 +179,7 @@ async fn connections_are_refused_without_a_token_that_holds(app: TestApp) {
 }
 
 async fn a_namespace_other_than_the_main_one_is_refused(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let user = app.user().await;
     let with = json!({
         "projectId": app.project.id,
@@ -191,7 +191,7 @@ async fn a_namespace_other_than_the_main_one_is_refused(app: TestApp) {
 }
 
 async fn a_client_may_leave_and_come_back_with_a_new_token(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let user = app.user().await;
     for transport in TRANSPORTS {
         let mut socket = client.connect(&app, transport, &user).await;
@@ -211,7 +211,7 @@ async fn a_client_may_leave_and_come_back_with_a_new_token(app: TestApp) {
 }
 
 async fn the_operator_sees_how_many_sockets_there_are(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let user = app.user().await;
     let mut socket = client.connect(&app, "websocket", &user).await;
     raise(&app, &[user.id], "event", json!({})).await;

@@ -15,7 +15,7 @@ async fn two_nodes() -> (TestApp, TestApp) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn events_and_typing_cross_nodes() {
     let (one, other) = two_nodes().await;
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let (ada, bob) = (one.user().await, one.user().await);
     let mut near = client.connect(&one, "websocket", &ada).await;
     let mut far = client.connect(&other, "polling", &bob).await;
@@ -41,7 +41,7 @@ async fn events_and_typing_cross_nodes() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sign_out_on_one_node_closes_sockets_on_the_other() {
     let (one, other) = two_nodes().await;
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let user = one.user().await;
     let mut far = client.connect(&other, "websocket", &user).await;
     let body = json!({ "refreshToken": user.refresh_token });
@@ -52,7 +52,7 @@ async fn a_sign_out_on_one_node_closes_sockets_on_the_other() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_a_gap_clients_come_back_and_hear_again() {
     let app = TestApp::start(Engine::Postgres).await;
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let user = app.user().await;
     let mut sockets = Vec::new();
     for transport in ["websocket", "polling"] {

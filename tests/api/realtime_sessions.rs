@@ -52,7 +52,7 @@ async fn refused(client: &mut Sockets, app: &TestApp, user: &User<'_>) {
 }
 
 async fn sign_out_closes_the_sockets_of_its_session_and_no_other(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let user = app.user().await;
     let other = user.sign_in_again().await;
     let mut ending = both(&mut client, &app, &user).await;
@@ -67,7 +67,7 @@ async fn sign_out_closes_the_sockets_of_its_session_and_no_other(app: TestApp) {
 }
 
 async fn a_reused_refresh_token_closes_the_sockets_of_its_session(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let user = app.user().await;
     let other = user.sign_in_again().await;
     let mut ending = both(&mut client, &app, &user).await;
@@ -87,7 +87,7 @@ async fn a_reused_refresh_token_closes_the_sockets_of_its_session(app: TestApp) 
 }
 
 async fn a_new_password_closes_the_sockets_of_the_other_sessions(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let user = app.user().await;
     let other = user.sign_in_again().await;
     let mut staying = both(&mut client, &app, &user).await;
@@ -99,7 +99,7 @@ async fn a_new_password_closes_the_sockets_of_the_other_sessions(app: TestApp) {
 }
 
 async fn a_reset_password_closes_every_socket(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let user = app.user().await;
     let mut sockets = both(&mut client, &app, &user).await;
     sockets.extend(both(&mut client, &app, &user.sign_in_again().await).await);
@@ -111,7 +111,7 @@ async fn a_reset_password_closes_every_socket(app: TestApp) {
 }
 
 async fn a_deleted_user_has_no_sockets(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let user = app.user().await;
     let mut sockets = both(&mut client, &app, &user).await;
     app.service().delete(&format!("/users/{}", user.id)).await.expect(204);
@@ -120,7 +120,7 @@ async fn a_deleted_user_has_no_sockets(app: TestApp) {
 }
 
 async fn a_suspended_user_is_cut_off_but_may_come_back_and_listen(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let user = app.user().await;
     let mut sockets = both(&mut client, &app, &user).await;
     let reporter = app.user().await;
@@ -140,7 +140,7 @@ async fn a_suspended_user_is_cut_off_but_may_come_back_and_listen(app: TestApp) 
 }
 
 async fn a_socket_outlives_its_token_by_a_minute(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let user = app.user().await;
     let mut sockets = both(&mut client, &app, &user).await;
     app.advance(Duration::from_secs(1800 + 59));
@@ -162,7 +162,7 @@ async fn all_hear_only(sockets: &mut [Socket]) {
 }
 
 async fn a_client_that_answers_stays_however_often_it_is_asked(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let user = app.user().await;
     for transport in TRANSPORTS {
         let with =
@@ -182,7 +182,7 @@ async fn a_client_that_answers_stays_however_often_it_is_asked(app: TestApp) {
 }
 
 async fn sockets_are_closed_when_the_server_stops(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let user = app.user().await;
     let mut sockets = both(&mut client, &app, &user).await;
     app.app.drain();

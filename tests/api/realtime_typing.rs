@@ -55,7 +55,7 @@ impl Scene<'_> {
 }
 
 async fn typing_is_seen_in_the_room_except_by_the_socket_it_came_from(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let (ada, bob, eve) = (app.user().await, app.user().await, app.user().await);
     let scene = Scene { app: &app, room: conversation(&[ada.id, bob.id, eve.id]) };
     let mut typist = client.connect(&app, "websocket", &ada).await;
@@ -81,7 +81,7 @@ async fn typing_is_seen_in_the_room_except_by_the_socket_it_came_from(app: TestA
 }
 
 async fn typing_is_relayed_once_a_second_at_most(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let (ada, bob) = (app.user().await, app.user().await);
     let scene = Scene { app: &app, room: conversation(&[ada.id, bob.id]) };
     let mut typist = client.connect(&app, "websocket", &ada).await;
@@ -102,7 +102,7 @@ async fn typing_is_relayed_once_a_second_at_most(app: TestApp) {
 }
 
 async fn only_members_enter_a_room(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let (ada, bob, eve) = (app.user().await, app.user().await, app.user().await);
     let scene = Scene { app: &app, room: conversation(&[ada.id, bob.id]) };
     let mut typist = client.connect(&app, "websocket", &ada).await;
@@ -120,7 +120,7 @@ async fn only_members_enter_a_room(app: TestApp) {
 }
 
 async fn whoever_was_put_out_of_a_room_sees_and_shows_nothing_there(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let (ada, bob) = (app.user().await, app.user().await);
     let scene = Scene { app: &app, room: conversation(&[ada.id, bob.id]) };
     let mut typist = client.connect(&app, "websocket", &ada).await;
@@ -146,7 +146,7 @@ async fn whoever_was_put_out_of_a_room_sees_and_shows_nothing_there(app: TestApp
 }
 
 async fn leaving_a_room_does_not_stop_events(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let (ada, bob) = (app.user().await, app.user().await);
     let scene = Scene { app: &app, room: conversation(&[ada.id, bob.id]) };
     let mut typist = client.connect(&app, "websocket", &ada).await;
@@ -161,7 +161,7 @@ async fn leaving_a_room_does_not_stop_events(app: TestApp) {
 }
 
 async fn typing_of_suspended_users_and_in_frozen_conversations_is_dropped(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let (ada, bob) = (app.user().await, app.user().await);
     let scene = Scene { app: &app, room: conversation(&[ada.id, bob.id]) };
     let frozen = Scene { app: &app, room: conversation(&[ada.id, bob.id]) };
@@ -185,7 +185,7 @@ async fn typing_of_suspended_users_and_in_frozen_conversations_is_dropped(app: T
 }
 
 async fn malformed_and_unknown_events_are_ignored(app: TestApp) {
-    let mut client = Sockets::start().await;
+    let mut client = Sockets::default();
     let user = app.user().await;
     let mut socket = client.connect(&app, "websocket", &user).await;
     for payload in [json!(null), json!({}), json!([]), json!("x"), json!({ "conversationId": 7 })] {

@@ -36,6 +36,10 @@ const commands = {
   open,
   emit: ({ id, name, args }) => sockets.get(id).emit(name, ...args),
   disconnect: ({ id }) => sockets.get(id).disconnect(),
+  forget: ({ id }) => {
+    sockets.get(id).disconnect();
+    sockets.delete(id);
+  },
   connect: ({ id, token }) => {
     const socket = sockets.get(id);
     if (token !== undefined) socket.auth = { token };
@@ -50,4 +54,3 @@ lines.on("line", (line) => {
 });
 // Whoever started this is gone.
 lines.on("close", () => process.exit(0));
-tell("", "ready");

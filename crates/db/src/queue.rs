@@ -1,26 +1,35 @@
 //! A bounded queue with many consumers. Full is an answer, not a wait; closing lets consumers finish what is there.
+//! Of those who wait the last to come is called first: its connection has the freshest caches, and the others
+//! are not disturbed, or not even opened, while one is enough.
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Thread};
 
 pub(crate) struct Queue<T> {
     state: Mutex<State<T>>,
-    filled: Condvar,
     capacity: usize,
 }
 
 struct State<T> {
     items: VecDeque<T>,
-    waiting: usize,
+    waiting: Vec<Thread>,
     closed: bool,
+}
+
+impl<T> State<T> {
+    /// Closes; whoever waits is to be told.
+    fn close(&mut self) -> Vec<Thread> {
+        self.closed = true;
+        std::mem::take(&mut self.waiting)
+    }
 }
 
 impl<T> Queue<T> {
     pub(crate) fn new(capacity: usize) -> Self {
         Queue {
-            state: Mutex::new(State { items: VecDeque::new(), waiting: 0, closed: false }),
-            filled: Condvar::new(),
+            state: Mutex::new(State { items: VecDeque::new(), waiting: Vec::new(), closed: false }),
             capacity: capacity.max(1),
         }
     }
@@ -37,10 +46,10 @@ impl<T> Queue<T> {
             return Err(item);
         }
         state.items.push_back(item);
-        let wake = state.waiting > 0;
+        let called = state.waiting.pop();
         drop(state);
-        if wake {
-            self.filled.notify_one();
+        if let Some(thread) = called {
+            thread.unpark();
         }
         Ok(())
     }
@@ -52,9 +61,13 @@ impl<T> Queue<T> {
             if state.closed {
                 return false;
             }
-            state.waiting += 1;
-            state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
-            state.waiting -= 1;
+            let this = thread::current();
+            state.waiting.push(this.clone());
+            drop(state);
+            thread::park();
+            state = self.lock();
+            // It may have woken without being called.
+            state.waiting.retain(|thread| thread.id() != this.id());
         }
         let count = state.items.len().min(most.max(1));
         into.extend(state.items.drain(..count));
@@ -66,18 +79,16 @@ impl<T> Queue<T> {
     }
 
     pub(crate) fn close(&self) {
-        self.lock().closed = true;
-        self.filled.notify_all();
+        let waiting = self.lock().close();
+        waiting.iter().for_each(Thread::unpark);
     }
 
     /// Closes and takes what nobody will serve any more.
     pub(crate) fn abandon(&self) -> VecDeque<T> {
-        let left = {
-            let mut state = self.lock();
-            state.closed = true;
-            std::mem::take(&mut state.items)
-        };
-        self.filled.notify_all();
+        let mut state = self.lock();
+        let (waiting, left) = (state.close(), std::mem::take(&mut state.items));
+        drop(state);
+        waiting.iter().for_each(Thread::unpark);
         left
     }
 }
@@ -90,6 +101,10 @@ impl<T> fmt::Debug for Queue<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+    use std::sync::Arc;
+    use std::sync::mpsc::channel;
+
     use super::*;
 
     #[test]
@@ -106,5 +121,37 @@ mod tests {
         assert!(queue.pop(9, &mut taken), "what was queued is still served");
         assert_eq!(taken, [1, 2]);
         assert!(!queue.pop(9, &mut taken));
+    }
+
+    #[test]
+    fn one_consumer_serves_what_comes_one_at_a_time() {
+        let queue = Arc::new(Queue::new(9));
+        let (tell, told) = channel();
+        let consume = |_| {
+            let (queue, tell) = (queue.clone(), tell.clone());
+            let mut taken = Vec::new();
+            thread::spawn(move || {
+                while queue.pop(1, &mut taken) {
+                    tell.send((thread::current().id(), taken.pop())).unwrap();
+                }
+            })
+        };
+        let consumers: Vec<_> = (0..4).map(consume).collect();
+        let all_wait = |queue: &Queue<i32>| {
+            while queue.lock().waiting.len() < 4 {
+                thread::yield_now();
+            }
+        };
+        let mut served_by = HashSet::new();
+        for number in 0..20 {
+            all_wait(&queue);
+            queue.push(number).unwrap();
+            let (thread, served) = told.recv().unwrap();
+            assert_eq!(served, Some(number));
+            served_by.insert(thread);
+        }
+        assert_eq!(served_by.len(), 1);
+        queue.close();
+        consumers.into_iter().for_each(|consumer| consumer.join().unwrap());
     }
 }

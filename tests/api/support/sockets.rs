@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -22,16 +22,20 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 type Wires = Arc<Mutex<HashMap<String, UnboundedSender<Value>>>>;
 
-/// A process with any number of sockets; it ends with the test.
-pub struct Sockets {
-    node: Child,
-    stdin: Arc<Mutex<ChildStdin>>,
+/// The process that all tests share; it ends when nobody is left who could write to it.
+struct Node {
+    stdin: Mutex<ChildStdin>,
     wires: Wires,
-    opened: u64,
+    opened: AtomicU64,
 }
 
-impl Sockets {
-    pub async fn start() -> Sockets {
+impl Node {
+    fn shared() -> &'static Node {
+        static SHARED: OnceLock<Node> = OnceLock::new();
+        SHARED.get_or_init(Node::start)
+    }
+
+    fn start() -> Node {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/realtime-client");
         let installed = folder.join("node_modules/socket.io-client").exists();
         assert!(installed, "the client is missing: scripts/test installs it");
@@ -41,11 +45,9 @@ impl Sockets {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let stdin = Arc::new(Mutex::new(node.stdin.take().unwrap()));
+        let stdin = Mutex::new(node.stdin.take().unwrap());
         let stdout = BufReader::new(node.stdout.take().unwrap());
         let wires = Wires::default();
-        let (ready, mut is_ready) = unbounded_channel();
-        wires.lock().unwrap().insert(String::new(), ready);
         let told = wires.clone();
         std::thread::spawn(move || {
             for line in stdout.lines().map_while(Result::ok) {
@@ -56,16 +58,28 @@ impl Sockets {
                 }
             }
         });
-        tokio::time::timeout(PATIENCE, is_ready.recv()).await.unwrap();
-        Sockets { node, stdin, wires, opened: 0 }
+        Node { stdin, wires, opened: AtomicU64::new(0) }
     }
 
+    fn tell(&self, command: &Value) {
+        writeln!(self.stdin.lock().unwrap(), "{command}").unwrap();
+    }
+}
+
+/// The sockets of one test, which end with it.
+#[derive(Default)]
+pub struct Sockets {
+    opened: Vec<String>,
+}
+
+impl Sockets {
     /// A socket that is about to connect.
     pub fn open(&mut self, app: &TestApp, transports: &[&str], with: Value) -> Socket {
-        self.opened += 1;
-        let id = self.opened.to_string();
+        let node = Node::shared();
+        let id = node.opened.fetch_add(1, Ordering::Relaxed).to_string();
+        self.opened.push(id.clone());
         let (wire, happenings) = unbounded_channel();
-        self.wires.lock().unwrap().insert(id.clone(), wire);
+        node.wires.lock().unwrap().insert(id.clone(), wire);
         let mut command = json!({
             "do": "open",
             "id": id,
@@ -73,9 +87,8 @@ impl Sockets {
             "transports": transports,
         });
         command.as_object_mut().unwrap().extend(with.as_object().unwrap().clone());
-        let socket = Socket { id, stdin: self.stdin.clone(), happenings };
-        socket.tell(command);
-        socket
+        node.tell(&command);
+        Socket { id, happenings }
     }
 
     /// A connected socket of a user of the first project.
@@ -89,22 +102,20 @@ impl Sockets {
 
 impl Drop for Sockets {
     fn drop(&mut self) {
-        let _ = self.node.kill();
-        let _ = self.node.wait();
+        let node = Node::shared();
+        for id in &self.opened {
+            node.wires.lock().unwrap().remove(id);
+            node.tell(&json!({ "do": "forget", "id": id }));
+        }
     }
 }
 
 pub struct Socket {
     id: String,
-    stdin: Arc<Mutex<ChildStdin>>,
     happenings: UnboundedReceiver<Value>,
 }
 
 impl Socket {
-    fn tell(&self, command: Value) {
-        writeln!(self.stdin.lock().unwrap(), "{command}").unwrap();
-    }
-
     /// What happens next to this socket.
     pub async fn next(&mut self) -> Value {
         let next = tokio::time::timeout(PATIENCE, self.happenings.recv()).await;
@@ -142,16 +153,17 @@ impl Socket {
     }
 
     pub fn emit(&self, name: &str, payload: Value) {
-        self.tell(json!({ "do": "emit", "id": self.id, "name": name, "args": [payload] }));
+        Node::shared()
+            .tell(&json!({ "do": "emit", "id": self.id, "name": name, "args": [payload] }));
     }
 
     pub fn disconnect(&self) {
-        self.tell(json!({ "do": "disconnect", "id": self.id }));
+        Node::shared().tell(&json!({ "do": "disconnect", "id": self.id }));
     }
 
     /// Connects again, with another token perhaps.
     pub fn connect(&self, token: Option<&str>) {
-        self.tell(json!({ "do": "connect", "id": self.id, "token": token }));
+        Node::shared().tell(&json!({ "do": "connect", "id": self.id, "token": token }));
     }
 }
 
