@@ -15,11 +15,11 @@ use crate::features::connections::counters as connections;
 use crate::features::entities::counters as entities;
 use crate::features::follows::counters as follows;
 use crate::features::notifications::counters as notifications;
+use crate::features::projects::store as projects;
 use crate::features::reports::counters as reports;
 use crate::features::spaces::counters as spaces;
 use crate::features::tables::examine::examine;
 use crate::features::tables::sql::Dialect;
-use crate::features::users::counters;
 use crate::ids::{
     ChatMessageId, CollectionId, CommentId, ConversationId, EntityId, ProjectId, ReportId, SpaceId,
     UserId,
@@ -108,7 +108,7 @@ fn schema(db: &Db) -> Result<String, String> {
 
 /// A clock that was set back shows in rows that come from the future.
 fn clock(db: &Db, now: Timestamp) -> Result<String, String> {
-    let newest = block_on(db.read(counters::newest))?;
+    let newest = block_on(db.read(projects::newest))?;
     match newest {
         Some(newest) if newest > now => {
             Err(format!("it is {now}, but the database holds something from {newest}"))
@@ -119,7 +119,6 @@ fn clock(db: &Db, now: Timestamp) -> Result<String, String> {
 
 /// What does not agree with what it counts.
 struct Drift {
-    reputations: usize,
     notified: Vec<(ProjectId, UserId)>,
     reacted: Vec<(ProjectId, EntityId)>,
     reacted_comments: Vec<(ProjectId, CommentId)>,
@@ -141,14 +140,12 @@ struct Drift {
 
 impl Drift {
     fn find(db: &Db) -> Result<Self, String> {
-        let reputations = block_on(db.read_slow(counters::reputation_drift))?;
         let mut feeds = Vec::new();
         for project in block_on(db.read_slow(entities::projects))? {
             let wrong = block_on(db.read_slow(move |c| entities::drifted_feeds(c, project)))?;
             feeds.extend(Some((project, wrong.len())).filter(|(_, wrong)| *wrong > 0));
         }
         Ok(Drift {
-            reputations: usize::try_from(reputations).unwrap_or(usize::MAX),
             notified: block_on(db.read_slow(notifications::drifted))?,
             reacted: block_on(db.read_slow(entities::miscounted))?,
             reacted_comments: block_on(db.read_slow(comments::miscounted_reactions))?,
@@ -185,12 +182,12 @@ impl Drift {
         let on_content = self.reactions() + self.answers() + self.reported.len();
         let of_users = self.notified.len() + self.followed.len() + self.connected.len();
         let listed = self.saved.len() + self.joined.len() + self.feeds();
-        self.reputations.saturating_add(on_content + of_users + listed + self.in_chat())
+        on_content + of_users + listed + self.in_chat()
     }
 
     /// How many were repaired.
     fn repair(self, db: &Db) -> Result<u64, String> {
-        let mut repaired = block_on(db.write(counters::repair_reputation))?;
+        let mut repaired = 0;
         for (project, user) in self.notified {
             block_on(db.write(move |tx| notifications::repair(tx, project, user)))?;
             repaired += 1;
@@ -255,12 +252,10 @@ fn counters(db: &Db, fix: bool) -> Result<String, String> {
             Ok(format!("{drifted} had drifted, {repaired} were repaired"))
         }
         _ => Err(format!(
-            "{} users have a reputation that is not the sum of their buckets, \
-             {} wrong counts of notifications, {} of reactions, {} of comments, {} of reports, \
+            "{} wrong counts of notifications, {} of reactions, {} of comments, {} of reports, \
              {} of feeds, {} of collections, {} of follows, {} of connections, {} of spaces, \
              {} of chat; \
              repair with --fix",
-            drift.reputations,
             drift.notified.len(),
             drift.reactions(),
             drift.answers(),

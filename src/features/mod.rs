@@ -114,7 +114,6 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         users::points::ALL,
         users::store::ALL,
         users::suspensions::ALL,
-        users::counters::ALL,
         crate::jobs::store::ALL,
     ]
     .into_iter()

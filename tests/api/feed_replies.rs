@@ -138,7 +138,7 @@ async fn authors_are_shown_without_secrets(app: TestApp) {
 
 async fn give(app: &TestApp, user: UserId, space: SpaceId, points: i64) {
     let project = app.project.id;
-    let given = app.app.db.write(move |tx| points::add(tx, project, user, space, points));
+    let given = app.app.db.write(move |tx| points::add(tx, project, user, Some(space), points));
     given.await.unwrap();
 }
 

@@ -128,6 +128,7 @@ mod table_rows;
 mod table_sql;
 mod tables;
 mod testing_jwt;
+mod upgrades;
 mod upload_files;
 mod upload_images;
 mod upload_limits;

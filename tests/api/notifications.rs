@@ -15,6 +15,7 @@ on_both_engines![
     page_and_limit_must_be_whole_numbers,
     one_is_marked_once_and_for_good,
     all_are_marked_in_steps_and_only_once,
+    what_comes_late_with_an_earlier_time_is_marked_too,
 ];
 
 pub(crate) const UNKNOWN: &str = "01234567-89ab-4def-8123-456789abcdef";
@@ -185,6 +186,23 @@ async fn one_is_marked_once_and_for_good(app: TestApp) {
         let wrong = "/app-notifications/one/mark-as-read";
         actor.patch(wrong, json!({})).await.refused(400, "app-notification/invalid-params");
     }
+    counts_are_exact(&app).await;
+}
+
+/// As from a server whose clock is behind, or one that was slow.
+async fn what_comes_late_with_an_earlier_time_is_marked_too(app: TestApp) {
+    let user = app.user().await;
+    let (late, then) = ([told(&app, user.id, &json!({}))], app.now());
+    app.advance(Duration::from_secs(60));
+    tell(&app, &user, 0..2).await;
+    assert_eq!(user.patch(MARK_ALL, json!({})).await.expect(200), json!({ "markedAsRead": 2 }));
+    let project = app.project.id;
+    let added = app.app.db.write(move |tx| notifications::add(tx, project, then, &late));
+    added.await.unwrap();
+    assert_eq!(unread(&user).await, 1);
+    assert_eq!(list(&user, "").await["data"][2]["isRead"], false, "the oldest");
+    assert_eq!(user.patch(MARK_ALL, json!({})).await.expect(200), json!({ "markedAsRead": 1 }));
+    assert_eq!(unread(&user).await, 0);
     counts_are_exact(&app).await;
 }
 

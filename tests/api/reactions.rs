@@ -4,6 +4,7 @@ use http::Method;
 use serde_json::{Value, json};
 use townhall::features::notifications;
 use townhall::features::projects::Bundle;
+use townhall::features::users::points;
 
 use crate::support::{Actor, TestApp, TestProject, User, keys, on_both_engines};
 
@@ -65,13 +66,9 @@ pub(crate) async fn reputation(app: &TestApp, user: &User<'_>) -> i64 {
     let shown = user.get(&format!("/users/{}", user.id)).await.expect(200);
     let reputation = shown["reputation"].as_i64().unwrap();
     let project = shown["projectId"].as_str().unwrap().parse().unwrap();
-    let (id, general) = (user.id, townhall::ids::SpaceId(uuid::Uuid::nil()));
-    let points = app
-        .app
-        .db
-        .read(move |c| townhall::features::users::points::points(c, project, &[id], &[general]));
-    let in_bucket: i64 = points.await.unwrap().iter().map(|(_, _, points)| points).sum();
-    assert_eq!(reputation, in_bucket, "there are no spaces, so all is in the general bucket");
+    let id = user.id;
+    let outside = app.app.db.read(move |c| points::points_outside(c, project, &[id]));
+    assert_eq!(outside.await.unwrap(), [(id, reputation)], "nothing here is in a space");
     reputation
 }
 

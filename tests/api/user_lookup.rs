@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use db::{Command, args};
 use serde_json::{Value, json};
 use townhall::features::projects::Bundle;
+use townhall::features::users::points;
 use townhall::http::query::percent_encode;
-use townhall::ids::UserId;
+use townhall::ids::{SpaceId, UserId};
 use uuid::Uuid;
 
 use crate::support::{TestApp, all_at_once, on_both_engines};
@@ -203,23 +203,19 @@ async fn a_username_is_available_when_sign_up_would_take_it(app: TestApp) {
     assert_eq!(reply["available"], true);
 }
 
-async fn give_points(app: &TestApp, user: UserId, space: Uuid, points: i64) {
+async fn give_points(app: &TestApp, user: UserId, space: Option<SpaceId>, points: i64) {
     let project = app.project.id;
-    let sql = "INSERT INTO reputation_buckets (project_id, user_id, space_id, points)
-               VALUES ($1, $2, $3, $4)";
-    let given = app.app.db.write(move |tx| {
-        tx.execute(&Command::<()>::built("points", sql), args![project, user, space, points])
-    });
+    let given = app.app.db.write(move |tx| points::add(tx, project, user, space, points));
     given.await.unwrap();
 }
 
 async fn points_of_a_space_are_shown_when_asked_for(app: TestApp) {
     let (rich, poor) = (make(&app, "rich").await, make(&app, "rich_not").await);
     let space = crate::spaces::create(&*app.user().await, json!({})).await;
-    let space = crate::spaces::id(&space).0;
-    give_points(&app, rich, space, 7).await;
-    give_points(&app, rich, Uuid::nil(), -3).await;
-    let unknown = Uuid::from_u128(space.as_u128() + 1);
+    let space = crate::spaces::id(&space);
+    give_points(&app, rich, Some(space), 7).await;
+    give_points(&app, rich, None, -3).await;
+    let unknown = Uuid::from_u128(space.0.as_u128() + 1);
     let table = [
         (format!("spaceReputationId={space}"), 7),
         (format!("spaceReputationId={}", space.to_string().to_uppercase()), 7),

@@ -26,6 +26,7 @@ const TOKENS: &[(&str, &str, &str)] = &[
     ("for_update_of_c_b", "", "FOR UPDATE OF c, b"),
     // Holds a row, but not from those who only refer to it.
     ("for_no_key_update", "", "FOR NO KEY UPDATE"),
+    ("for_no_key_update_of_e", "", "FOR NO KEY UPDATE OF e"),
     // Keeps a row as it is; others may do the same.
     ("for_share", "", "FOR SHARE"),
     // Keeps a row from being deleted; others may do the same.

@@ -69,7 +69,7 @@ db::statements! {
     query FIND -> EntityRow = select_entity!("AND e.id = $2");
     query FIND_FOR_UPDATE -> EntityRow = select_entity!("AND e.id = $2 {for_update}");
     query FIND_MET_FOR_UPDATE -> EntityRow =
-        select_entity!(concat!("AND e.id = $2 ", met!("e.user_id"), "{for_update}"));
+        select_entity!(concat!("AND e.id = $2 ", met!("e.user_id"), "{for_no_key_update_of_e}"));
     query HOLD -> EntityId =
         "SELECT id FROM entities WHERE project_id = $1 AND id = $2 {for_update}";
     query KEEP -> EntityRow = select_entity!("AND e.id = $2 {for_key_share}");

@@ -14,14 +14,16 @@ db::statements! {
             OR COALESCE(c.unread, 0) <> (SELECT count(*) FROM notifications n
                 WHERE n.project_id = u.project_id AND n.user_id = u.id AND NOT n.is_read)";
     command HOLD =
-        "INSERT INTO notification_counts (project_id, user_id, total, unread) VALUES ($1, $2, 0, 0)
+        "INSERT INTO notification_counts (project_id, user_id, total, unread, unread_since)
+         VALUES ($1, $2, 0, 0, 0)
          ON CONFLICT (project_id, user_id) DO UPDATE SET total = notification_counts.total";
     command RECOUNT =
         "UPDATE notification_counts SET
             total = (SELECT count(*) FROM notifications n
                 WHERE n.project_id = $1 AND n.user_id = $2),
             unread = (SELECT count(*) FROM notifications n
-                WHERE n.project_id = $1 AND n.user_id = $2 AND NOT n.is_read)
+                WHERE n.project_id = $1 AND n.user_id = $2 AND NOT n.is_read),
+            unread_since = 0
          WHERE project_id = $1 AND user_id = $2";
 }
 

@@ -1,9 +1,10 @@
-//! The SQL about notifications and their counts. Both change in one transaction: rows first, then
-//! the user's counts, in the order of users; one order, so that writers wait for each other in turn.
+//! The SQL about notifications and their counts. Both change in one transaction. New rows come first, then
+//! the counts, in the order of users; whoever changes rows that are there holds the counts before.
 
 use std::collections::BTreeMap;
 
 use db::{Command, Conn, JsonText, Tx, Value, args};
+use uuid::Uuid;
 
 use crate::error::Result;
 use crate::features::notifications::Notification;
@@ -26,20 +27,40 @@ db::row! {
 
 db::row! {
     /// How many notifications a user has.
-    #[derive(Debug, Clone, Copy, Default)]
+    #[derive(Debug, Clone, Copy)]
     pub struct Counts {
         pub total: i64,
         pub unread: i64,
+        /// Nothing older is unread.
+        pub unread_since: Timestamp,
     }
+}
+
+impl Counts {
+    /// Those of somebody who was never told anything.
+    const NONE: Counts = Counts { total: 0, unread: 0, unread_since: Timestamp::from_millis(0) };
+}
+
+/// What is added to counts that are there.
+macro_rules! counted {
+    () => {
+        "ON CONFLICT (project_id, user_id) DO UPDATE SET
+            total = notification_counts.total + excluded.total,
+            unread = notification_counts.unread + excluded.unread,
+            unread_since = {least}(notification_counts.unread_since, excluded.unread_since)"
+    };
 }
 
 db::statements! {
     query LIST -> NotificationRow =
         "SELECT id, type, action, is_read, metadata, created_at, updated_at FROM notifications
-         WHERE project_id = $1 AND user_id = $2
-         ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4";
+         WHERE project_id = $1 AND user_id = $2 ORDER BY id DESC LIMIT $3 OFFSET $4";
     query COUNTS -> Counts =
-        "SELECT total, unread FROM notification_counts WHERE project_id = $1 AND user_id = $2";
+        "SELECT total, unread, unread_since FROM notification_counts
+         WHERE project_id = $1 AND user_id = $2";
+    query HOLD_COUNTS -> Counts =
+        "SELECT total, unread, unread_since FROM notification_counts
+         WHERE project_id = $1 AND user_id = $2 {for_no_key_update}";
     query EXISTS -> i64 =
         "SELECT count(*) FROM notifications WHERE project_id = $1 AND user_id = $2 AND id = $3";
     /// The user's row is held so that it cannot be deleted before the notification refers to it.
@@ -49,32 +70,35 @@ db::statements! {
          SELECT project_id, $2, id, $4, $5, FALSE, $6, $7, $7 FROM users
          WHERE project_id = $1 AND id = $3 {for_key_share}";
     command COUNT_ONE =
-        "INSERT INTO notification_counts (project_id, user_id, total, unread)
-         SELECT project_id, id, 1, 1 FROM users WHERE project_id = $1 AND id = $2
-         ON CONFLICT (project_id, user_id) DO UPDATE
-            SET total = notification_counts.total + 1, unread = notification_counts.unread + 1";
+        concat!(
+            "INSERT INTO notification_counts (project_id, user_id, total, unread, unread_since)
+             SELECT project_id, id, 1, 1, CAST($3 AS {time}) FROM users
+             WHERE project_id = $1 AND id = $2 ",
+            counted!()
+        );
     /// For a user who is kept from being deleted.
     command INSERT_KEPT =
         "INSERT INTO notifications (project_id, id, user_id, type, action, is_read, metadata,
             created_at, updated_at)
          VALUES ($1, $2, $3, $4, $5, FALSE, $6, $7, $7)";
     command COUNT_KEPT =
-        "INSERT INTO notification_counts (project_id, user_id, total, unread) VALUES ($1, $2, 1, 1)
-         ON CONFLICT (project_id, user_id) DO UPDATE
-            SET total = notification_counts.total + 1, unread = notification_counts.unread + 1";
+        concat!(
+            "INSERT INTO notification_counts (project_id, user_id, total, unread, unread_since)
+             VALUES ($1, $2, 1, 1, $3) ",
+            counted!()
+        );
     command MARK =
         "UPDATE notifications SET is_read = TRUE, updated_at = $4
          WHERE project_id = $1 AND user_id = $2 AND id = $3 AND NOT is_read";
-    /// Ordered by time first: by the id alone, PostgreSQL may walk the whole project along its
-    /// primary key.
+    query UNREAD -> (NotificationId, Timestamp) =
+        "SELECT id, created_at FROM notifications
+         WHERE project_id = $1 AND user_id = $2 AND id >= $3 AND NOT is_read
+         ORDER BY id LIMIT $4";
     command MARK_SOME =
-        "WITH oldest AS
-            (SELECT id FROM notifications WHERE project_id = $1 AND user_id = $2 AND NOT is_read
-             ORDER BY created_at, id LIMIT $4 {for_update})
-         UPDATE notifications SET is_read = TRUE, updated_at = $3
-         WHERE project_id = $1 AND id IN (SELECT id FROM oldest)";
+        "UPDATE notifications SET is_read = TRUE, updated_at = $4
+         WHERE project_id = $1 AND user_id = $2 AND id {any}($3)";
     command COUNT_READ =
-        "UPDATE notification_counts SET unread = unread - $3
+        "UPDATE notification_counts SET unread = unread - $3, unread_since = $4
          WHERE project_id = $1 AND user_id = $2";
 }
 
@@ -82,7 +106,7 @@ db::statements! {
 const AT_ONCE: usize = 250;
 
 pub fn counts(c: &Conn<'_>, project: ProjectId, user: UserId) -> Result<Counts> {
-    Ok(c.opt(&COUNTS, args![project, user])?.unwrap_or_default())
+    Ok(c.opt(&COUNTS, args![project, user])?.unwrap_or(Counts::NONE))
 }
 
 /// Newest first.
@@ -103,10 +127,11 @@ pub fn mark(
     id: NotificationId,
     now: Timestamp,
 ) -> Result<bool> {
+    let Some(counts) = tx.opt(&HOLD_COUNTS, args![project, user])? else { return Ok(false) };
     if tx.execute(&MARK, args![project, user, id, now])? == 0 {
         return Ok(tx.one(&EXISTS, args![project, user, id])? > 0);
     }
-    tx.execute(&COUNT_READ, args![project, user, 1])?;
+    tx.execute(&COUNT_READ, args![project, user, 1, counts.unread_since])?;
     Ok(true)
 }
 
@@ -118,12 +143,21 @@ pub fn mark_some(
     now: Timestamp,
     limit: i64,
 ) -> Result<i64> {
-    let marked = tx.execute(&MARK_SOME, args![project, user, now, limit])?;
-    let marked = i64::try_from(marked).unwrap_or(i64::MAX);
-    if marked > 0 {
-        tx.execute(&COUNT_READ, args![project, user, marked])?;
-    }
-    Ok(marked)
+    let Some(counts) = tx.opt(&HOLD_COUNTS, args![project, user])? else { return Ok(0) };
+    let since = first_id(counts.unread_since);
+    let unread = tx.all(&UNREAD, args![project, user, since, limit])?;
+    let Some((_, newest)) = unread.last().copied() else { return Ok(0) };
+    let count = i64::try_from(unread.len()).unwrap_or(i64::MAX);
+    let ids: Vec<NotificationId> = unread.into_iter().map(|(id, _)| id).collect();
+    tx.later(&MARK_SOME, args![project, user, NotificationId::list(&ids), now])?;
+    tx.later(&COUNT_READ, args![project, user, count, newest])?;
+    Ok(count)
+}
+
+/// The least id of anything made at that time or later.
+fn first_id(time: Timestamp) -> Uuid {
+    let millis = u128::try_from(time.millis()).unwrap_or_default();
+    Uuid::from_u128(millis << 80)
 }
 
 /// Stores one notification, unread, if its recipient exists. Nobody waits for the outcome; but the second
@@ -136,7 +170,7 @@ pub fn insert_one(
 ) -> Result<()> {
     let metadata = &*n.metadata;
     tx.later(&INSERT, args![project, n.id, n.user, n.kind, n.action, metadata, now])?;
-    Ok(tx.later(&COUNT_ONE, args![project, n.user])?)
+    Ok(tx.later(&COUNT_ONE, args![project, n.user, now])?)
 }
 
 /// The same for a recipient who is kept from being deleted, by whatever means.
@@ -149,7 +183,7 @@ pub fn insert_kept(
     let metadata = &*n.metadata;
     tx.together(|| {
         tx.later(&INSERT_KEPT, args![project, n.id, n.user, n.kind, n.action, metadata, now])?;
-        Ok(tx.later(&COUNT_KEPT, args![project, n.user])?)
+        Ok(tx.later(&COUNT_KEPT, args![project, n.user, now])?)
     })
 }
 
@@ -169,7 +203,7 @@ pub fn insert(
             inserted += 1;
             *recipients.entry(recipient).or_default() += 1;
         }
-        count_some(tx, project, &recipients)?;
+        count_some(tx, project, now, &recipients)?;
     }
     Ok(inserted)
 }
@@ -215,23 +249,27 @@ fn insert_some(
     Ok(tx.all(&Command::<UserId>::built("notifications::store::insert_some", text), &args)?)
 }
 
-fn count_some(tx: &Tx<'_>, project: ProjectId, recipients: &BTreeMap<UserId, i64>) -> Result<()> {
+fn count_some(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    now: Timestamp,
+    recipients: &BTreeMap<UserId, i64>,
+) -> Result<()> {
     if recipients.is_empty() {
         return Ok(());
     }
-    let mut args: Vec<Value<'_>> = vec![project.into()];
+    let mut args: Vec<Value<'_>> = vec![project.into(), now.into()];
     let mut rows = Vec::with_capacity(recipients.len());
     for (user, more) in recipients {
         args.extend([(*user).into(), (*more).into()]);
         let more = args.len();
-        rows.push(format!("($1, ${}, ${more}, ${more})", more - 1));
+        rows.push(format!("($1, ${}, ${more}, ${more}, $2)", more - 1));
     }
     let text = format!(
-        "INSERT INTO notification_counts (project_id, user_id, total, unread) VALUES {}
-         ON CONFLICT (project_id, user_id) DO UPDATE
-            SET total = notification_counts.total + excluded.total,
-                unread = notification_counts.unread + excluded.unread",
-        rows.join(", ")
+        "INSERT INTO notification_counts (project_id, user_id, total, unread, unread_since)
+         VALUES {} {}",
+        rows.join(", "),
+        counted!()
     );
     tx.execute(&Command::built("notifications::store::count_some", text), &args)?;
     Ok(())

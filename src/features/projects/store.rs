@@ -53,6 +53,8 @@ db::statements! {
         select_project!("WHERE id = $1");
     query LIST -> ProjectRow, unscoped "the operator lists every project" =
         select_project!("ORDER BY created_at, id");
+    query NEWEST -> Option<Timestamp>, unscoped "the operator examines every project" =
+        "SELECT max(created_at) FROM projects";
     query BUNDLES -> String =
         "SELECT bundle FROM project_bundles WHERE project_id = $1 ORDER BY bundle";
     query LIVE_KEYS -> KeyRow =
@@ -92,6 +94,11 @@ pub fn find(c: &Conn<'_>, id: ProjectId) -> Result<Option<ProjectRow>> {
 
 pub fn list(c: &Conn<'_>) -> Result<Vec<ProjectRow>> {
     Ok(c.all(&LIST, args![])?)
+}
+
+/// When the newest one was made.
+pub fn newest(c: &Conn<'_>) -> Result<Option<Timestamp>> {
+    Ok(c.one(&NEWEST, args![])?)
 }
 
 pub fn bundles(c: &Conn<'_>, id: ProjectId) -> Result<Vec<String>> {

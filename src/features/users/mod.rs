@@ -2,7 +2,6 @@
 
 mod by_foreign_id;
 mod check_username;
-pub mod counters;
 pub(crate) mod delete;
 mod fetch;
 pub mod grams;

@@ -1,11 +1,12 @@
 //! Reputation: points of users, in buckets by space. Here are the parameters that operations
 //! returning users take, and the one way points change.
 
+use std::collections::HashMap;
+
 use db::{Conn, Tx};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use uuid::Uuid;
 
 use crate::error::{Fault, Result};
 use crate::features::projects::{Bundle, Project};
@@ -14,13 +15,11 @@ use crate::features::users::store::{self, UserRow};
 use crate::http::input::Flag;
 use crate::ids::{ProjectId, SpaceId, UserId};
 
-/// The bucket of what belongs to no space.
-const GENERAL: SpaceId = SpaceId(Uuid::nil());
-
 /// Which points of a user are added up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Sum {
-    bucket: SpaceId,
+    /// None: what was earned outside of all spaces.
+    space: Option<SpaceId>,
     /// With those of all spaces below it.
     with_below: bool,
 }
@@ -38,7 +37,7 @@ impl Bucket {
     pub fn of(self, space: Option<SpaceId>) -> Sum {
         match self {
             Bucket::Of(sum) => sum,
-            Bucket::Context => Sum { bucket: space.unwrap_or(GENERAL), with_below: false },
+            Bucket::Context => Sum { space, with_below: false },
         }
     }
 }
@@ -109,12 +108,13 @@ impl ReputationQuery {
 
 fn resolve((id, with_below): &(String, bool), project: &Project, invalid: Fault) -> Result<Bucket> {
     let bucket = match id.as_str() {
-        "none" => Bucket::Of(Sum { bucket: GENERAL, with_below: false }),
+        "none" => Bucket::Of(Sum { space: None, with_below: false }),
         "context" => Bucket::Context,
         other => {
             let wrong =
                 |_| invalid.because("spaceReputationId must be a space id, `none` or `context`");
-            Bucket::Of(Sum { bucket: other.parse().map_err(wrong)?, with_below: *with_below })
+            let space = Some(other.parse().map_err(wrong)?);
+            Bucket::Of(Sum { space, with_below: *with_below })
         }
     };
     project.require(Bundle::Reputation)?;
@@ -129,23 +129,30 @@ pub fn add_points(c: &Conn<'_>, project: ProjectId, shown: Vec<Shown<'_>>) -> Re
     let users: Vec<UserId> = shown.iter().map(|(user, _, _)| *user).collect();
     let asked = |with_below: bool| -> Vec<SpaceId> {
         let asked = shown.iter().filter(|(_, sum, _)| sum.with_below == with_below);
-        asked.map(|(_, sum, _)| sum.bucket).collect()
+        asked.filter_map(|(_, sum, _)| sum.space).collect()
     };
-    let (buckets, roots) = (asked(false), asked(true));
-    let points = points::points(c, project, &users, &buckets)?;
-    let below = points::points_below(c, project, &users, &roots)?;
+    let outside = shown.iter().filter(|(_, sum, _)| sum.space.is_none());
+    let outside: Vec<UserId> = outside.map(|(user, _, _)| *user).collect();
+    let mut points = HashMap::new();
+    for (user, earned) in points::points_outside(c, project, &outside)? {
+        points.insert((user, Sum { space: None, with_below: false }), earned);
+    }
+    for (user, space, earned) in points::points(c, project, &users, &asked(false))? {
+        points.insert((user, Sum { space: Some(space), with_below: false }), earned);
+    }
+    for (user, space, earned) in points::points_below(c, project, &users, &asked(true))? {
+        points.insert((user, Sum { space: Some(space), with_below: true }), earned);
+    }
     for (user, sum, field) in shown {
-        let points = if sum.with_below { &below } else { &points };
-        let found = points.iter().find(|(id, space, _)| (*id, *space) == (user, sum.bucket));
-        *field = Some(found.map_or(0, |(_, _, points)| *points));
+        *field = Some(points.get(&(user, sum)).copied().unwrap_or(0));
     }
     Ok(())
 }
 
-/// Lets some of the points that were earned in a deleted space count in general, so that nobody
-/// loses any; how many users they were.
-pub fn dissolve(tx: &Tx<'_>, project: ProjectId, space: SpaceId, most: i64) -> Result<usize> {
-    points::move_some(tx, project, space, GENERAL, most)
+/// Lets some of the points that were earned in a deleted space count as earned outside, so that nobody
+/// loses any; of how many users.
+pub fn dissolve(tx: &Tx<'_>, project: ProjectId, space: SpaceId, most: i64) -> Result<u64> {
+    points::remove_some(tx, project, space, most)
 }
 
 /// Changes a user's reputation for something they did, or that was done to what they made. Without
@@ -160,7 +167,7 @@ pub fn award(
     if points == 0 || !project.has(Bundle::Reputation) {
         return Ok(());
     }
-    points::add(tx, project.id, user, space.unwrap_or(GENERAL), points)
+    points::add(tx, project.id, user, space, points)
 }
 
 /// The same, and the user as they are now, kept from being deleted until the transaction ends.
@@ -174,5 +181,5 @@ pub fn awarded(
     if points == 0 || !project.has(Bundle::Reputation) {
         return store::keep(tx, project.id, user);
     }
-    points::earn(tx, project.id, user, space.unwrap_or(GENERAL), points)
+    points::earn(tx, project.id, user, space, points)
 }

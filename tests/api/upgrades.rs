@@ -1,0 +1,81 @@
+//! What a new release makes of a database that an older one has filled.
+
+use db::Db;
+use townhall::error::Error;
+use townhall::features::notifications::store::{self as notifications, Counts};
+use townhall::features::users::points;
+use townhall::http::page::Page;
+use townhall::ids::{ProjectId, SpaceId, UserId};
+use townhall::schema::MIGRATIONS;
+use townhall::time::Timestamp;
+use uuid::Uuid;
+
+use crate::support::{Installation, installed_on_both_engines};
+
+installed_on_both_engines![notifications_and_points_stay_as_they_were];
+
+/// An id as both engines write it in a script.
+fn literal(town: &Installation, id: u128) -> String {
+    let id = Uuid::from_u128(id);
+    if town.is_sqlite() { format!("x'{}'", id.simple()) } else { format!("'{id}'") }
+}
+
+fn block_on<T>(work: impl Future<Output = Result<T, Error>>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(work).map_err(|error| error.to_string()).unwrap()
+}
+
+fn upgraded(town: &Installation, from: usize, script: &str) -> Db {
+    let db = town.db();
+    db.migrate(&MIGRATIONS[..from], 1).unwrap();
+    db.execute_script(script).unwrap();
+    db.migrate(MIGRATIONS, 2).unwrap();
+    db
+}
+
+fn notifications_and_points_stay_as_they_were(town: Installation) {
+    let id = |number| literal(&town, number);
+    let (project, user, space) = (id(1), id(2), id(3));
+    // Older versions kept what was earned outside of spaces in a bucket of a space without an id.
+    let (general, read, unread) = (id(0), id(4 << 80), id(5 << 80));
+    let script = format!(
+        "INSERT INTO projects (id, name, state, allowed_origins, created_at, updated_at)
+         VALUES ({project}, 'p', 'active', '[]', 1, 1);
+         INSERT INTO users (project_id, id, role, is_verified, is_active, metadata, secure_metadata,
+            reputation, last_active, created_at, updated_at)
+         VALUES ({project}, {user}, 'visitor', FALSE, TRUE, '{{}}', '{{}}', 9, 1, 1, 1);
+         INSERT INTO spaces (project_id, id, name, name_key, reading_permission, posting_permission,
+            visibility, is_open, nsfw, nsfw_effective, requires_approval, depth, metadata,
+            members_count, children_count, created_at, updated_at)
+         VALUES ({project}, {space}, 's', 's', 'anyone', 'anyone', 'public', TRUE, FALSE, FALSE,
+            FALSE, 0, '{{}}', 0, 0, 1, 1);
+         INSERT INTO reputation_buckets (project_id, user_id, space_id, points)
+         VALUES ({project}, {user}, {general}, 5), ({project}, {user}, {space}, 4);
+         INSERT INTO notifications (project_id, id, user_id, type, action, is_read, metadata,
+            created_at, updated_at)
+         VALUES ({project}, {read}, {user}, 'old', 'a', TRUE, '{{}}', 4, 6),
+            ({project}, {unread}, {user}, 'new', 'a', FALSE, '{{}}', 5, 5);
+         INSERT INTO notification_counts (project_id, user_id, total, unread)
+         VALUES ({project}, {user}, 2, 1)"
+    );
+    let db = upgraded(&town, 11, &script);
+    let (project, user) = (ProjectId(Uuid::from_u128(1)), UserId(Uuid::from_u128(2)));
+    let space = SpaceId(Uuid::from_u128(3));
+
+    let outside = block_on(db.read(move |c| points::points_outside(c, project, &[user])));
+    assert_eq!(outside, [(user, 5)]);
+    let inside = block_on(db.read(move |c| points::points(c, project, &[user], &[space])));
+    assert_eq!(inside, [(user, space, 4)]);
+
+    let page = Page { page: 1, limit: 5 };
+    let listed = block_on(db.read(move |c| notifications::list(c, project, user, page)));
+    let listed =
+        listed.iter().map(|row| (row.r#type.as_str(), row.is_read, row.updated_at.millis()));
+    assert_eq!(listed.collect::<Vec<_>>(), [("new", false, 5), ("old", true, 6)]);
+    let now = Timestamp::from_millis(7);
+    let mark = move |tx: &db::Tx<'_>| notifications::mark_some(tx, project, user, now, 100);
+    assert_eq!(block_on(db.write(mark)), 1);
+    let Counts { total, unread, .. } =
+        block_on(db.read(move |c| notifications::counts(c, project, user)));
+    assert_eq!((total, unread), (2, 0));
+}
