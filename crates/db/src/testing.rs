@@ -52,6 +52,8 @@ checkpoint_timeout = 1h";
 pub struct Cluster {
     port: u16,
     databases: AtomicU32,
+    /// Makes and drops databases.
+    keeper: OnceLock<Db>,
     /// Its standard input is the pipe whose end stops the server.
     _supervisor: Child,
 }
@@ -96,6 +98,7 @@ impl Cluster {
         (read.is_ok() && line == "ready\n").then_some(Cluster {
             port,
             databases: AtomicU32::new(0),
+            keeper: OnceLock::new(),
             _supervisor: supervisor,
         })
     }
@@ -133,9 +136,11 @@ impl Cluster {
     }
 
     fn run(&self, sql: &str) {
-        let options = Options { pool: 1, ..Options::default() };
-        let db = Db::open(&self.url("postgres"), options).expect("the cluster answers");
-        if let Err(error) = db.execute_script(sql) {
+        let keeper = self.keeper.get_or_init(|| {
+            let options = Options { pool: 1, ..Options::default() };
+            Db::open(&self.url("postgres"), options).expect("the cluster answers")
+        });
+        if let Err(error) = keeper.execute_script(sql) {
             panic!("{sql}: {error}");
         }
     }
@@ -176,7 +181,12 @@ fn unprivileged(dir: &Path) -> Command {
 }
 
 /// The directory of the server's programs.
-fn binaries() -> PathBuf {
+fn binaries() -> &'static Path {
+    static FOUND: OnceLock<PathBuf> = OnceLock::new();
+    FOUND.get_or_init(find_binaries)
+}
+
+fn find_binaries() -> PathBuf {
     let told = PathBuf::from(output("pg_config", &["--bindir"]));
     let installed = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
     let mut found: Vec<PathBuf> =

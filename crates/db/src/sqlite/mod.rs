@@ -1,6 +1,7 @@
 //! Embedded SQLite: one thread writes, pooled `query_only` connections read.
 
 mod admin;
+mod checkpointer;
 mod connection;
 mod decimal;
 mod errors;
@@ -9,6 +10,7 @@ mod like;
 mod readers;
 mod writer;
 
+use checkpointer::Checkpointer;
 use connection::Access;
 pub(crate) use connection::{Connection, expect_arguments};
 
@@ -41,7 +43,9 @@ impl Sqlite {
         let connection = Connection::open(path, Access::Write, &options)?;
         let queue = Arc::new(Queue::new(options.queue));
         let board = Arc::new(Board::default());
-        let ended = writer::start(connection, Arc::clone(&queue), Arc::clone(&board), &options)?;
+        let checkpointer = Checkpointer::start(path.to_owned(), options.clone())?;
+        let (writers, boards) = (Arc::clone(&queue), Arc::clone(&board));
+        let ended = writer::start(connection, checkpointer, writers, boards, &options)?;
         Ok(Sqlite {
             path: path.to_owned(),
             readers: Readers::new(path, options.clone()),

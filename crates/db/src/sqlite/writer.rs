@@ -1,6 +1,7 @@
 //! The one thread that writes. It takes everything that waits, runs each closure in a savepoint, commits
 //! once and then answers all: nobody is told of success before it is on disk.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use std::time::Duration;
@@ -13,25 +14,38 @@ use crate::job::Job;
 use crate::queue::Queue;
 use crate::{Error, Options, Tx};
 
+use super::checkpointer::{self, Checkpointer, Failed, Progress};
 use super::{Connection, errors};
 
-/// Pages in the WAL after which it is copied into the database, between two batches: 16 MiB. A page that
-/// changes again and again is copied once, so more of them make for less writing, and for longer pauses.
+/// Pages that come to the WAL before it is copied into the database: 16 MiB. A page that changes again and
+/// again is copied once, so more of them make for less writing, and for a longer way through the WAL.
 const CHECKPOINT_PAGES: i32 = 4000;
+/// Pages after which writing waits for the copy.
+const MOST_PAGES: i32 = 16_000;
 
 type Jobs = Vec<Box<dyn Job>>;
 /// The disk failed: writing is over.
 struct Dead(String);
 
+impl From<Failed> for Dead {
+    fn from(Failed(cause): Failed) -> Self {
+        Dead(cause)
+    }
+}
+
 struct Writer {
     connection: Connection,
     board: Arc<Board>,
     wal_pages: Arc<AtomicI32>,
+    /// How many of them are in the database.
+    copied_pages: Cell<i32>,
+    checkpointer: Checkpointer,
 }
 
 /// Starts the thread. The receiver's channel closes when it has ended.
 pub(super) fn start(
     mut connection: Connection,
+    checkpointer: Checkpointer,
     queue: Arc<Queue<Box<dyn Job>>>,
     board: Arc<Board>,
     options: &Options,
@@ -54,7 +68,8 @@ pub(super) fn start(
         fatal: Some("the writer thread died".to_owned()),
         _alive: alive,
     };
-    let writer = Writer { connection, board, wal_pages };
+    let copied_pages = Cell::new(0);
+    let writer = Writer { connection, board, wal_pages, copied_pages, checkpointer };
     let run = move || {
         // Outlives the guard, so that a dying writer reports before its jobs are dropped unanswered.
         let mut jobs = Vec::new();
@@ -101,11 +116,32 @@ impl Writer {
     fn serve(self, queue: &Queue<Box<dyn Job>>, batch: usize, jobs: &mut Jobs) -> Result<(), Dead> {
         while queue.pop(batch, jobs) {
             self.batch(jobs)?;
-            if self.wal_pages.load(Relaxed) >= CHECKPOINT_PAGES {
-                self.checkpoint()?;
-            }
+            self.shorten()?;
         }
         self.close();
+        Ok(())
+    }
+
+    /// Keeps the WAL short: most of it is copied beside the writing, the rest between two batches.
+    fn shorten(&self) -> Result<(), Dead> {
+        let pages = self.wal_pages.load(Relaxed);
+        if pages < self.copied_pages.get() {
+            // It has begun anew.
+            self.copied_pages.set(0);
+        }
+        match self.checkpointer.progress() {
+            Progress::Copying if pages < MOST_PAGES => return Ok(()),
+            Progress::Copying => self.checkpointer.finish()?,
+            Progress::Done(copied) => copied?,
+            Progress::Resting => {
+                if pages - self.copied_pages.get() >= CHECKPOINT_PAGES {
+                    self.checkpointer.begin();
+                }
+                return Ok(());
+            }
+        }
+        checkpointer::copy(&self.connection)?;
+        self.copied_pages.set(pages);
         Ok(())
     }
 
@@ -113,21 +149,11 @@ impl Writer {
     fn close(self) {
         // Without waiting: a truncating checkpoint holds the write lock while it waits for readers, and one who
         // waits for the write lock counts as a reader. What it cannot do, the last one to close does.
+        drop(self.checkpointer);
         let raw = self.connection.into_raw();
         let _ = raw.busy_timeout(Duration::ZERO);
         let _ = raw.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         drop(raw.close());
-    }
-
-    /// Copies the WAL into the database. Readers or another process may be in the way: later, then.
-    fn checkpoint(&self) -> Result<(), Dead> {
-        let raw = self.connection.raw();
-        let result = raw.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
-        self.wal_pages.store(0, Relaxed);
-        match result.as_ref().err().and_then(errors::disk_failure) {
-            Some(cause) => Err(Dead(format!("checkpoint: {cause}"))),
-            None => Ok(()),
-        }
     }
 
     /// Runs, commits and answers the jobs. Those of a transaction that one job undid run again without it.

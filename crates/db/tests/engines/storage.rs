@@ -4,7 +4,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
-use db::{Db, Error, Options, args};
+use db::{Command, Db, Error, Options, args};
 
 use crate::support::*;
 
@@ -45,6 +45,26 @@ fn spoil(file: &str) {
     file.seek(SeekFrom::Start(start)).unwrap();
     let count = usize::try_from(length - start).unwrap();
     file.write_all(&vec![0xa5; count]).unwrap();
+}
+
+/// It is copied into the database while more is written, and then begins anew.
+#[tokio::test]
+async fn the_log_stays_short_however_much_is_written() {
+    const LARGE: usize = 500_000;
+    let test = TestDb::sqlite();
+    let db = test.ready(Options { durable: false, ..Options::default() });
+    for number in 0..200 {
+        // The text is in the table and in the index of slugs.
+        let slug = format!("{number} {}", "x".repeat(LARGE));
+        let written = db.write(move |tx| {
+            tx.execute(&Command::<()>::built("clear", "DELETE FROM notes"), args![])?;
+            insert_in(tx, number, &slug)
+        });
+        assert_eq!(written.await, Ok(()));
+    }
+    let log = std::fs::metadata(format!("{}-wal", test.url.strip_prefix("sqlite://").unwrap()));
+    let (log, written) = (log.unwrap().len(), 200 * 2 * LARGE as u64);
+    assert!(log < written / 2, "{log} of {written} bytes");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
