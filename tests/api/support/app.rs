@@ -93,7 +93,11 @@ impl TestApp {
     async fn launch(engine: Engine, settings: TestConfig) -> TestApp {
         let data_dir = fresh_directory();
         let (url, database) = match engine {
-            Engine::Sqlite => (format!("sqlite://{}/townhall.db", data_dir.display()), None),
+            Engine::Sqlite => {
+                let file = data_dir.join("townhall.db");
+                std::fs::write(&file, migrated_file().await).unwrap();
+                (format!("sqlite://{}", file.display()), None)
+            }
             Engine::Postgres => {
                 let url = Cluster::shared().create_database_from(&template().await);
                 (url.clone(), Some(url))
@@ -365,6 +369,20 @@ async fn template() -> String {
         made
     });
     url.await.clone()
+}
+
+/// A migrated SQLite database that every test's own begins as.
+async fn migrated_file() -> &'static [u8] {
+    static MIGRATED: tokio::sync::OnceCell<Vec<u8>> = tokio::sync::OnceCell::const_new();
+    let bytes = MIGRATED.get_or_init(|| async {
+        let (directory, options) = (fresh_directory(), Options { pool: 1, ..Options::default() });
+        let file = directory.join("townhall.db");
+        open(&format!("sqlite://{}", file.display()), options).await.close().await;
+        let bytes = std::fs::read(&file).unwrap();
+        std::fs::remove_dir_all(directory).unwrap();
+        bytes
+    });
+    bytes.await
 }
 
 pub(super) fn fresh_directory() -> PathBuf {

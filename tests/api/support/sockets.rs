@@ -57,6 +57,7 @@ impl Node {
                     let _ = wire.send(happened.clone());
                 }
             }
+            let _ = node.wait();
         });
         Node { stdin, wires, opened: AtomicU64::new(0) }
     }
