@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
-use db::Db;
+use db::{Db, Tx};
 use townhall::error::Error;
 use townhall::features::comments::blank;
 use townhall::features::comments::model::Comment;
-use townhall::features::comments::store::CommentRow;
+use townhall::features::comments::store::{self as comments, CommentRow};
 use townhall::features::entities::model::Entity;
-use townhall::features::entities::store::EntityRow;
+use townhall::features::entities::store::{self as entities, EntityRow};
+use townhall::features::notifications::{Notification, store as notifications};
 use townhall::features::reactions::target::TargetId;
-use townhall::features::reactions::{ReactionType, store as reactions};
+use townhall::features::reactions::{ReactionCounts, ReactionType, counting, store as reactions};
 use townhall::features::users::model::User;
-use townhall::ids::{CommentId, EntityId, ProjectId, ReactionId, UserId, new_id};
+use townhall::features::users::points;
+use townhall::ids::{CommentId, EntityId, NotificationId, ProjectId, ReactionId, UserId, new_id};
 use townhall::random::Random;
 use townhall::time::Timestamp;
 use uuid::Uuid;
@@ -100,22 +102,72 @@ fn kind(dice: &mut Dice) -> ReactionType {
     ReactionType::ALL[dice.draw(ReactionType::ALL.len())]
 }
 
-/// The reaction alone; no counts, no reputation, no notification.
+/// `put`: the reaction alone. `statements`: also what has to happen in the same transaction, in the fewest
+/// statements: the target is read and held, its counts change, its author gets points and is told.
 fn bare(fixture: &Fixture, db: &Db, all: Entities, show: Show) -> Vec<Bare> {
-    let (db, project, now) = (db.clone(), fixture.project, fixture.now);
-    let seen = Arc::new(Seen { project, now, author: fixture.shown.clone() });
+    let (project, now) = (fixture.project, fixture.now);
     let reactors: Arc<[UserId]> = fixture.users.iter().copied().take(REACTORS).collect();
-    let write = Bare::new("put", move |dice| {
-        let (db, seen) = (db.clone(), seen.clone());
-        let user = reactors[dice.draw(reactors.len())];
-        let (target, kind) = (all.id(dice.draw(all.count)), kind(dice));
-        let id = ReactionId(new_id(now, &Random::System));
-        async move {
-            let (target, shown) = show(&seen, target.0, kind);
-            let put = db.write(move |tx| reactions::put(tx, project, target, user, id, kind, now));
-            put.await.map_err(text)?;
-            shown.map_err(text)
-        }
-    });
-    vec![write]
+    let seen = Arc::new(Seen { project, now, author: fixture.shown.clone() });
+    let bare = |name, react: fn(&Tx<'_>, &Reaction) -> Result<(), Error>| {
+        let (db, seen, reactors) = (db.clone(), seen.clone(), reactors.clone());
+        Bare::new(name, move |dice| {
+            let (db, seen) = (db.clone(), seen.clone());
+            let (user, author) =
+                (reactors[dice.draw(reactors.len())], reactors[dice.draw(reactors.len())]);
+            let (target, kind) = (all.id(dice.draw(all.count)), kind(dice));
+            async move {
+                let (target, shown) = show(&seen, target.0, kind);
+                let reaction = Reaction { project, target, user, author, kind, now };
+                db.write(move |tx| react(tx, &reaction)).await.map_err(text)?;
+                shown.map_err(text)
+            }
+        })
+    };
+    vec![bare("put", put), bare("statements", put_with_all_effects)]
 }
+
+/// Who reacts to what of whom.
+#[derive(Debug)]
+struct Reaction {
+    project: ProjectId,
+    target: TargetId,
+    user: UserId,
+    author: UserId,
+    kind: ReactionType,
+    now: Timestamp,
+}
+
+fn put(tx: &Tx<'_>, r: &Reaction) -> Result<(), Error> {
+    let id = ReactionId(new_id(r.now, &Random::System));
+    reactions::put(tx, r.project, r.target, r.user, id, r.kind, r.now).map(drop)
+}
+
+fn put_with_all_effects(tx: &Tx<'_>, r: &Reaction) -> Result<(), Error> {
+    match r.target {
+        TargetId::Entity(id) => {
+            entities::find_met_for_update(tx, r.project, id, r.user).map(drop)?
+        }
+        TargetId::Comment(id) => {
+            comments::find_met_for_update(tx, r.project, id, r.user).map(drop)?
+        }
+    }
+    put(tx, r)?;
+    let mut by = ReactionCounts::default();
+    *by.of_mut(r.kind) = 1;
+    let told = Notification {
+        id: NotificationId(new_id(r.now, &Random::System)),
+        user: r.author,
+        kind: "entity-reaction",
+        action: "open-entity",
+        metadata: METADATA.into(),
+    };
+    let author = tx.together(|| {
+        counting::change(tx, r.project, r.target, by)?;
+        notifications::insert_kept(tx, r.project, r.now, &told)?;
+        points::earn(tx, r.project, r.author, None, r.kind.points())
+    });
+    author.map(drop)
+}
+
+/// As long as that of a real one.
+const METADATA: &str = r#"{"entityId":"01a1e3d0-e79a-46bc-a196-afb639e9a7fa","entityShortId":"1cG6qdycVbeQNQCtgHxaQ8","entityTitle":"Post number 1234 about the bench","entityContent":"Lorem ipsum dolor sit amet, consectetur adipiscing elit","initiatorId":"01a1e3d0-e79a-40ba-a34c-158d10478d8a","initiatorName":null,"initiatorUsername":"user1234","initiatorAvatar":null,"reactionType":"love"}"#;
