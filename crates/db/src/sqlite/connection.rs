@@ -90,7 +90,7 @@ impl Connection {
         let synchronous = if options.durable { "FULL" } else { "NORMAL" };
         // There are many readers, who share what the system keeps; every page the writer lacks keeps all waiting.
         let cache = if access == Access::Write { 65_536 } else { 16_384 };
-        // The writer checkpoints by itself, after it has answered.
+        // Checkpoints have a thread of their own.
         raw.execute_batch(&format!(
             "PRAGMA synchronous = {synchronous};
              PRAGMA wal_autocheckpoint = 0;
