@@ -16,6 +16,13 @@ pub fn new_id(now: Timestamp, random: &Random) -> Uuid {
     Builder::from_random_bytes(bytes).into_uuid()
 }
 
+/// The least id of what was created at that time.
+pub fn first_id(time: Timestamp) -> Uuid {
+    let mut bytes = [0; 16];
+    bytes[..6].copy_from_slice(&time.millis().to_be_bytes()[2..]);
+    Uuid::from_bytes(bytes)
+}
+
 macro_rules! typed_ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*

@@ -154,8 +154,7 @@ fn the_doctor_finds_and_repairs_drift(town: Installation) {
         ["configuration", "storage", "disk", "database", "clock", "custom tables", "counters"];
     assert_eq!(checks.collect::<Vec<_>>(), names);
 
-    let id = project.replace('-', "");
-    let id = if town.is_sqlite() { format!("x'{id}'") } else { format!("'{id}'") };
+    let id = town.literal(project.parse().unwrap());
     let user = format!(
         "INSERT INTO users (project_id, id, role, is_verified, is_active, metadata, secure_metadata,
             reputation, last_active, created_at, updated_at)

@@ -2,11 +2,10 @@
 //! statements however many there are.
 
 use serde_json::{Value, json};
-use townhall::features::users::points;
-use townhall::ids::{SpaceId, UserId};
 
 use crate::support::feed::{feed, page, post};
 use crate::support::{Actor, TestApp, keys, on_both_engines};
+use crate::user_lookup::give_points;
 
 on_both_engines![
     only_what_was_asked_for_is_embedded,
@@ -136,16 +135,10 @@ async fn authors_are_shown_without_secrets(app: TestApp) {
     }
 }
 
-async fn give(app: &TestApp, user: UserId, space: SpaceId, points: i64) {
-    let project = app.project.id;
-    let given = app.app.db.write(move |tx| points::add(tx, project, user, Some(space), points));
-    given.await.unwrap();
-}
-
 async fn points_in_a_space_are_shown_beside_authors(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let space = crate::spaces::id(&crate::spaces::create(&bob, json!({})).await);
-    give(&app, ada.id, space, 7).await;
+    give_points(&app, ada.id, Some(space), 7).await;
     post(&app, &bob, json!({ "title": "bob's" })).await;
     post(&app, &ada, json!({ "title": "ada's" })).await;
     post(&app, &app.anonymous(), json!({ "title": "nobody's" })).await;

@@ -15,6 +15,7 @@ use crate::support::{Actor, Reply, TestApp, User, all_at_once, count, on_both_en
 
 on_both_engines![
     many_who_change_their_minds_leave_exact_counts,
+    points_in_a_space_and_outside_are_both_exact,
     one_who_sends_everything_at_once_has_one_reaction,
     one_who_repeats_a_reaction_is_counted_and_told_once,
     of_parallel_votes_one_is_cast_and_one_taken_back,
@@ -82,6 +83,36 @@ async fn many_who_change_their_minds_leave_exact_counts(app: TestApp) {
     assert_eq!(count(&gone, 200), CROWD);
     assert!(is_exact(&app, &author, entity).await.is_empty());
     counts_are_exact(&app).await;
+}
+
+async fn points_in_a_space_and_outside_are_both_exact(app: TestApp) {
+    let author = app.user().await;
+    let space = crate::spaces::id(&crate::spaces::create(&author, json!({})).await);
+    let inside = author.post("/entities", json!({ "spaceId": space })).await.expect(201);
+    let inside = format!("/entities/{}", inside["id"].as_str().unwrap());
+    let outside = publish(&author).await;
+    let users = some_users(&app, CROWD).await;
+    let both = |user| {
+        let (inside, outside) = (&inside, &outside);
+        async move { [step(user, inside, 3).await, step(user, outside, 0).await] }
+    };
+    let replies = all_at_once(users.iter().map(|user| both(&**user))).await;
+    for reply in replies.into_iter().flatten() {
+        reply.expect(200);
+    }
+    let earned = |asked: String| {
+        let author = &author;
+        async move {
+            let path = format!("/users/{}?spaceReputationId={asked}", author.id);
+            author.get(&path).await.expect(200)
+        }
+    };
+    let (crowd, loved) = (i64::try_from(CROWD).unwrap(), TYPES[3].1);
+    let in_space = earned(space.to_string()).await;
+    assert_eq!(in_space["spaceReputation"], PUBLISHED + crowd * loved);
+    let elsewhere = earned("none".to_owned()).await;
+    assert_eq!(elsewhere["spaceReputation"], PUBLISHED + crowd * TYPES[0].1);
+    assert_eq!(elsewhere["reputation"], 2 * PUBLISHED + crowd * (loved + TYPES[0].1));
 }
 
 async fn one_who_sends_everything_at_once_has_one_reaction(app: TestApp) {

@@ -14,12 +14,6 @@ use crate::support::{Installation, installed_on_both_engines};
 
 installed_on_both_engines![notifications_and_points_stay_as_they_were];
 
-/// An id as both engines write it in a script.
-fn literal(town: &Installation, id: u128) -> String {
-    let id = Uuid::from_u128(id);
-    if town.is_sqlite() { format!("x'{}'", id.simple()) } else { format!("'{id}'") }
-}
-
 fn block_on<T>(work: impl Future<Output = Result<T, Error>>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(work).map_err(|error| error.to_string()).unwrap()
@@ -34,7 +28,7 @@ fn upgraded(town: &Installation, from: usize, script: &str) -> Db {
 }
 
 fn notifications_and_points_stay_as_they_were(town: Installation) {
-    let id = |number| literal(&town, number);
+    let id = |number| town.literal(Uuid::from_u128(number));
     let (project, user, space) = (id(1), id(2), id(3));
     // Older versions kept what was earned outside of spaces in a bucket of a space without an id.
     let (general, read, unread) = (id(0), id(4 << 80), id(5 << 80));

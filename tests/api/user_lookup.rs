@@ -203,7 +203,7 @@ async fn a_username_is_available_when_sign_up_would_take_it(app: TestApp) {
     assert_eq!(reply["available"], true);
 }
 
-async fn give_points(app: &TestApp, user: UserId, space: Option<SpaceId>, points: i64) {
+pub(crate) async fn give_points(app: &TestApp, user: UserId, space: Option<SpaceId>, points: i64) {
     let project = app.project.id;
     let given = app.app.db.write(move |tx| points::add(tx, project, user, space, points));
     given.await.unwrap();

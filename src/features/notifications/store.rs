@@ -4,12 +4,11 @@
 use std::collections::BTreeMap;
 
 use db::{Command, Conn, JsonText, Tx, Value, args};
-use uuid::Uuid;
 
 use crate::error::Result;
 use crate::features::notifications::Notification;
 use crate::http::page::Page;
-use crate::ids::{NotificationId, ProjectId, UserId};
+use crate::ids::{NotificationId, ProjectId, UserId, first_id};
 use crate::time::Timestamp;
 
 db::row! {
@@ -131,7 +130,7 @@ pub fn mark(
     if tx.execute(&MARK, args![project, user, id, now])? == 0 {
         return Ok(tx.one(&EXISTS, args![project, user, id])? > 0);
     }
-    tx.execute(&COUNT_READ, args![project, user, 1, counts.unread_since])?;
+    tx.later(&COUNT_READ, args![project, user, 1, counts.unread_since])?;
     Ok(true)
 }
 
@@ -152,12 +151,6 @@ pub fn mark_some(
     tx.later(&MARK_SOME, args![project, user, NotificationId::list(&ids), now])?;
     tx.later(&COUNT_READ, args![project, user, count, newest])?;
     Ok(count)
-}
-
-/// The least id of anything made at that time or later.
-fn first_id(time: Timestamp) -> Uuid {
-    let millis = u128::try_from(time.millis()).unwrap_or_default();
-    Uuid::from_u128(millis << 80)
 }
 
 /// Stores one notification, unread, if its recipient exists. Nobody waits for the outcome; but the second

@@ -9,6 +9,7 @@ use std::time::Duration;
 use db::testing::Cluster;
 use db::{Db, Engine, Options};
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::app::fresh_directory;
 
@@ -66,6 +67,11 @@ impl Installation {
 
     pub fn db(&self) -> Db {
         Db::open(&self.database_url, Options { pool: 1, ..Options::default() }).unwrap()
+    }
+
+    /// An id as a script writes it on this engine.
+    pub fn literal(&self, id: Uuid) -> String {
+        if self.is_sqlite() { format!("x'{}'", id.simple()) } else { format!("'{id}'") }
     }
 
     pub fn is_sqlite(&self) -> bool {

@@ -43,7 +43,7 @@ impl Sqlite {
         let connection = Connection::open(path, Access::Write, &options)?;
         let queue = Arc::new(Queue::new(options.queue));
         let board = Arc::new(Board::default());
-        let checkpointer = Checkpointer::start(path.to_owned(), options.clone())?;
+        let checkpointer = Checkpointer::new(path.to_owned(), options.clone());
         let (writers, boards) = (Arc::clone(&queue), Arc::clone(&board));
         let ended = writer::start(connection, checkpointer, writers, boards, &options)?;
         Ok(Sqlite {

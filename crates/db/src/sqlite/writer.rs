@@ -14,7 +14,7 @@ use crate::job::Job;
 use crate::queue::Queue;
 use crate::{Error, Options, Tx};
 
-use super::checkpointer::{self, Checkpointer, Failed, Progress};
+use super::checkpointer::{self, Checkpointer, Failed};
 use super::{Connection, errors};
 
 /// Pages that come to the WAL before it is copied into the database: 16 MiB. A page that changes again and
@@ -129,16 +129,16 @@ impl Writer {
             // It has begun anew.
             self.copied_pages.set(0);
         }
-        match self.checkpointer.progress() {
-            Progress::Copying if pages < MOST_PAGES => return Ok(()),
-            Progress::Copying => self.checkpointer.finish()?,
-            Progress::Done(copied) => copied?,
-            Progress::Resting => {
-                if pages - self.copied_pages.get() >= CHECKPOINT_PAGES {
-                    self.checkpointer.begin();
-                }
+        if self.checkpointer.rests() {
+            let is_short = pages - self.copied_pages.get() < CHECKPOINT_PAGES;
+            if is_short || self.checkpointer.begin() {
                 return Ok(());
             }
+        } else {
+            let Some(copied) = self.checkpointer.outcome(pages >= MOST_PAGES) else {
+                return Ok(());
+            };
+            copied?;
         }
         checkpointer::copy(&self.connection)?;
         self.copied_pages.set(pages);
