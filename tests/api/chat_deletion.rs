@@ -86,7 +86,7 @@ async fn what_a_deleted_user_wrote_stays_and_is_of_nobody(app: TestApp) {
     let direct = direct["id"].as_str().unwrap();
     send(&bob, direct, "hi").await;
     let mut client = Sockets::default();
-    let mut cleos = client.connect(&app, "websocket", &cleo).await;
+    let mut cleos = client.listen(&app, "websocket", &cleo).await;
     erase(&app, &bob).await;
     let told = json!({ "conversationId": id, "userId": bob.id });
     assert_eq!(cleos.event().await, ("member:left".to_owned(), told));

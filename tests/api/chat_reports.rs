@@ -126,7 +126,7 @@ async fn the_project_handles_reports_of_private_messages(app: TestApp) {
     let ban = json!({ "actions": ["ban-user"], "summary": "s", "userId": ada.id, "reason": "r" });
     key.patch(&address, ban).await.refused(400, "report/invalid-actions");
     let mut client = Sockets::default();
-    let mut bobs = client.connect(&app, "websocket", &bob).await;
+    let mut bobs = client.listen(&app, "websocket", &bob).await;
     let both = json!({
         "actions": ["remove-content", "suspend-user"],
         "summary": "gone", "userId": ada.id, "reason": "rude",
@@ -179,7 +179,7 @@ async fn moderators_handle_reports_of_their_space(app: TestApp) {
     });
     cleo.patch(&address, order.clone()).await.refused(403, "space/moderator-required");
     let mut client = Sockets::default();
-    let mut cleos = client.connect(&app, "websocket", &cleo).await;
+    let mut cleos = client.listen(&app, "websocket", &cleo).await;
     let both = [&ada, &ada].map(|user| {
         let (address, order) = (address.clone(), order.clone());
         async move { user.patch(&address, order).await.status }

@@ -209,7 +209,7 @@ async fn the_team_changes_it_and_admins_delete_it(app: TestApp) {
     let outside = app.user().await;
     outside.delete(&path).await.refused(404, "chat/not-found");
     let mut client = Sockets::default();
-    let mut bobs = client.connect(&app, "websocket", &bob).await;
+    let mut bobs = client.listen(&app, "websocket", &bob).await;
     ada.delete(&path).await.expect(200);
     let told = json!({ "conversationId": conversation["id"] });
     assert_eq!(bobs.event().await, ("conversation:deleted".to_owned(), told));
@@ -232,8 +232,8 @@ async fn whoever_leaves_the_space_is_out(app: TestApp) {
     let Room { ada, mod_, bob, space, conversation } = Room::new(&app).await;
     send(&ada, &conversation, "before").await;
     let mut client = Sockets::default();
-    let mut modses = client.connect(&app, "websocket", &mod_).await;
-    let mut bobs = client.connect(&app, "polling", &bob).await;
+    let mut modses = client.listen(&app, "websocket", &mod_).await;
+    let mut bobs = client.listen(&app, "polling", &bob).await;
     app.advance(Duration::from_secs(1));
     bob.delete(&format!("{}/leave", path(&space))).await.expect(200);
     let banned = membership(&app, &space, &mod_).await;
@@ -302,7 +302,7 @@ async fn it_goes_with_its_space(app: TestApp) {
         send(&ada, &conversation, &number.to_string()).await;
     }
     let mut client = Sockets::default();
-    let mut adas = client.connect(&app, "websocket", &ada).await;
+    let mut adas = client.listen(&app, "websocket", &ada).await;
     ada.delete(&path(&space)).await.expect(200);
     let mut told = Vec::new();
     for _ in 0..2 {
@@ -345,7 +345,7 @@ async fn moderators_of_the_space_remove_messages(app: TestApp) {
     let elsewhere = moderation(&elsewhere, message["id"].as_str().unwrap());
     mod_.patch(&elsewhere, removed.clone()).await.refused(404, "moderation/message-not-in-space");
     let mut client = Sockets::default();
-    let mut bobs = client.connect(&app, "websocket", &bob).await;
+    let mut bobs = client.listen(&app, "websocket", &bob).await;
     let done = mod_.patch(&address, removed.clone()).await.expect(200);
     assert_eq!(done["moderationStatus"], "removed");
     let told = json!({ "messageId": message["id"], "conversationId": conversation["id"] });

@@ -133,8 +133,14 @@ impl TestApp {
             membership: super::sockets::is_member,
         };
         let statements = Watched::default();
-        let watch = Options { on_statement: Some(statements.hook()), ..Options::default() };
-        let options = Options { pool: 8, durable: false, ..watch };
+        let options = Options {
+            pool: 8,
+            durable: false,
+            // On a busy machine 64 writers of one row take their time.
+            statement_deadline: Duration::from_secs(60),
+            on_statement: Some(statements.hook()),
+            ..Options::default()
+        };
         let db = open(&url, options).await;
         let listener = TcpListener::bind(config.listen).await.unwrap();
         let address = listener.local_addr().unwrap();

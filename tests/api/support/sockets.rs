@@ -99,6 +99,14 @@ impl Sockets {
         socket.connected().await;
         socket
     }
+
+    /// The same, of a user to whom things have happened already: what is told late of them is not heard.
+    pub async fn listen(&mut self, app: &TestApp, transport: &str, user: &User<'_>) -> Socket {
+        let mut socket = self.connect(app, transport, user).await;
+        raise(app, &[user.id], FENCE, json!({})).await;
+        socket.up_to_fence().await;
+        socket
+    }
 }
 
 impl Drop for Sockets {
@@ -110,6 +118,9 @@ impl Drop for Sockets {
         }
     }
 }
+
+/// An event that no feature raises: whoever hears it has heard everything before it.
+const FENCE: &str = "fence";
 
 pub struct Socket {
     id: String,
@@ -151,6 +162,18 @@ impl Socket {
     pub async fn event(&mut self) -> (String, Value) {
         let happened = Self::must_be(self.next().await, "event");
         (happened["name"].as_str().unwrap().to_owned(), happened["args"][0].clone())
+    }
+
+    /// Everything up to the next fence.
+    async fn up_to_fence(&mut self) -> Vec<Event> {
+        let mut heard = Vec::new();
+        loop {
+            let event = self.event().await;
+            if event.0 == FENCE {
+                return heard;
+            }
+            heard.push(event);
+        }
     }
 
     pub fn emit(&self, name: &str, payload: Value) {
@@ -228,18 +251,10 @@ impl<'a> Ears<'a> {
 
     /// What each of them has heard since it was asked last, in the order in which they were added.
     pub async fn heard(&mut self) -> Vec<Vec<Event>> {
-        raise(self.app, &self.users, "fence", json!({})).await;
+        raise(self.app, &self.users, FENCE, json!({})).await;
         let mut all = Vec::new();
         for socket in &mut self.sockets {
-            let mut heard = Vec::new();
-            loop {
-                let event = socket.event().await;
-                if event.0 == "fence" {
-                    break;
-                }
-                heard.push(event);
-            }
-            all.push(heard);
+            all.push(socket.up_to_fence().await);
         }
         all
     }
