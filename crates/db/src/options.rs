@@ -18,7 +18,7 @@ pub struct Options {
     pub pool: usize,
     /// Longest time one statement may take.
     pub statement_deadline: Duration,
-    /// SQLite: an answered write survives a power cut (`synchronous=FULL`), or only a crash (`NORMAL`).
+    /// SQLite: an answered write survives a power cut, or only a crash of the process.
     pub durable: bool,
     /// Called when the writer died or its disk failed. Writing is over then: the process should end.
     pub on_fatal: Arc<dyn Fn(&str) + Send + Sync>,

@@ -8,9 +8,9 @@ mod errors;
 mod functions;
 mod like;
 mod readers;
+mod syncer;
 mod writer;
 
-use checkpointer::Checkpointer;
 use connection::Access;
 pub(crate) use connection::{Connection, expect_arguments};
 
@@ -43,9 +43,8 @@ impl Sqlite {
         let connection = Connection::open(path, Access::Write, &options)?;
         let queue = Arc::new(Queue::new(options.queue));
         let board = Arc::new(Board::default());
-        let checkpointer = Checkpointer::new(path.to_owned(), options.clone());
         let (writers, boards) = (Arc::clone(&queue), Arc::clone(&board));
-        let ended = writer::start(connection, checkpointer, writers, boards, &options)?;
+        let ended = writer::start(path, connection, writers, boards, &options)?;
         Ok(Sqlite {
             path: path.to_owned(),
             readers: Readers::new(path, options.clone()),

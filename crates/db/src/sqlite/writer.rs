@@ -1,7 +1,8 @@
-//! The one thread that writes. It takes everything that waits, runs each closure in a savepoint, commits
-//! once and then answers all: nobody is told of success before it is on disk.
+//! The one thread that writes. It takes everything that waits, runs each closure in a savepoint and commits
+//! once. Nobody is told of success before it is on disk: for that another thread waits.
 
 use std::cell::Cell;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use std::time::Duration;
@@ -15,6 +16,7 @@ use crate::queue::Queue;
 use crate::{Error, Options, Tx};
 
 use super::checkpointer::{self, Checkpointer, Failed};
+use super::syncer::{Committed, Lost, Syncer};
 use super::{Connection, errors};
 
 /// Pages that come to the WAL before it is copied into the database: 16 MiB. A page that changes again and
@@ -35,7 +37,7 @@ impl From<Failed> for Dead {
 
 struct Writer {
     connection: Connection,
-    board: Arc<Board>,
+    syncer: Syncer,
     wal_pages: Arc<AtomicI32>,
     /// How many of them are in the database.
     copied_pages: Cell<i32>,
@@ -44,12 +46,23 @@ struct Writer {
 
 /// Starts the thread. The receiver's channel closes when it has ended.
 pub(super) fn start(
+    path: &Path,
     mut connection: Connection,
-    checkpointer: Checkpointer,
     queue: Arc<Queue<Box<dyn Job>>>,
     board: Arc<Board>,
     options: &Options,
 ) -> Result<watch::Receiver<()>, Error> {
+    let syncer = if options.durable {
+        // So that a commit does not wait itself.
+        connection
+            .raw()
+            .pragma_update(None, "synchronous", "NORMAL")
+            .map_err(Error::unreachable)?;
+        Syncer::start(path, Arc::clone(&queue), Arc::clone(&board)).map_err(Error::unreachable)?
+    } else {
+        Syncer::none(Arc::clone(&board))
+    };
+    let checkpointer = Checkpointer::new(path.to_owned(), options.clone());
     let wal_pages = Arc::new(AtomicI32::new(0));
     let counted = Arc::clone(&wal_pages);
     connection
@@ -63,13 +76,13 @@ pub(super) fn start(
     let batch = options.batch.max(1);
     let guard = Guard {
         queue: Arc::clone(&queue),
-        board: Arc::clone(&board),
+        board,
         on_fatal: Arc::clone(&options.on_fatal),
         fatal: Some("the writer thread died".to_owned()),
         _alive: alive,
     };
     let copied_pages = Cell::new(0);
-    let writer = Writer { connection, board, wal_pages, copied_pages, checkpointer };
+    let writer = Writer { connection, syncer, wal_pages, copied_pages, checkpointer };
     let run = move || {
         // Outlives the guard, so that a dying writer reports before its jobs are dropped unanswered.
         let mut jobs = Vec::new();
@@ -118,6 +131,7 @@ impl Writer {
             self.batch(jobs)?;
             self.shorten()?;
         }
+        self.syncer.finish().map_err(|lost| unanswered(lost, jobs))?;
         self.close();
         Ok(())
     }
@@ -156,7 +170,7 @@ impl Writer {
         drop(raw.close());
     }
 
-    /// Runs, commits and answers the jobs. Those of a transaction that one job undid run again without it.
+    /// Runs and commits the jobs and has them answered. Those of a transaction that one job undid run again without it.
     fn batch(&self, jobs: &mut Jobs) -> Result<(), Dead> {
         while !jobs.is_empty() {
             if let Err(error) = self.control("BEGIN IMMEDIATE") {
@@ -169,8 +183,9 @@ impl Writer {
             }
             match self.control("COMMIT") {
                 Ok(()) => {
-                    self.board.post(announced);
-                    jobs.drain(..).for_each(|job| job.answer(None));
+                    let committed = Committed { jobs: std::mem::take(jobs), announced };
+                    let handed_over = self.syncer.hand_over(committed);
+                    handed_over.map_err(|lost| unanswered(lost, jobs))?;
                 }
                 // A deferred constraint speaks at COMMIT and does not tell whose it is: one by one, then.
                 Err(error) if is_constraint(&error) && jobs.len() > 1 => {
@@ -240,6 +255,12 @@ impl Writer {
     fn must(&self, sql: &str) -> Result<(), Dead> {
         self.control(sql).map_err(|error| Dead(format!("{sql}: {error}")))
     }
+}
+
+/// Kept among the jobs, which are dropped after the end was reported.
+fn unanswered(lost: Lost, jobs: &mut Jobs) -> Dead {
+    jobs.extend(lost.jobs);
+    Dead(lost.cause)
 }
 
 fn is_constraint(error: &rusqlite::Error) -> bool {

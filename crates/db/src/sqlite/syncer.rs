@@ -1,0 +1,199 @@
+//! Waits for the disk beside the writer, who goes on with the next batch meanwhile. A commit puts its pages
+//! into the WAL; once the system has them on disk, and not before, its jobs are answered. One wait serves
+//! everything that was committed before it began.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SendError, Sender, channel};
+use std::thread::JoinHandle;
+
+use crate::announce::{Announcement, Board};
+use crate::job::Job;
+use crate::queue::Queue;
+
+type Jobs = Vec<Box<dyn Job>>;
+
+/// What one commit has brought.
+pub(super) struct Committed {
+    pub(super) jobs: Jobs,
+    pub(super) announced: Vec<Announcement>,
+}
+
+impl Committed {
+    fn answer(self, board: &Board) {
+        board.post(self.announced);
+        self.jobs.into_iter().for_each(|job| job.answer(None));
+    }
+}
+
+/// The disk failed, and nobody may be told that these are done.
+pub(super) struct Lost {
+    pub(super) cause: String,
+    pub(super) jobs: Jobs,
+}
+
+/// Puts on disk what was written so far.
+type Sync = Box<dyn FnMut() -> io::Result<()> + Send>;
+
+/// For the WAL of a database. It is there from the first commit until the writer's connection closes.
+fn wal_of(database: &Path) -> Sync {
+    let mut path = database.as_os_str().to_owned();
+    path.push("-wal");
+    let (path, mut wal) = (PathBuf::from(path), None);
+    Box::new(move || {
+        let wal = match &mut wal {
+            Some(wal) => wal,
+            none => none.insert(File::open(&path)?),
+        };
+        wal.sync_data()
+    })
+}
+
+pub(super) struct Syncer {
+    board: Arc<Board>,
+    /// None where nobody waits for the disk.
+    thread: RefCell<Option<Thread>>,
+}
+
+struct Thread {
+    sender: Sender<Committed>,
+    handle: JoinHandle<Result<(), Lost>>,
+}
+
+impl Syncer {
+    /// Whoever writes to the database leaves it to this one to wait for the disk.
+    pub(super) fn start(
+        database: &Path,
+        queue: Arc<Queue<Box<dyn Job>>>,
+        board: Arc<Board>,
+    ) -> io::Result<Syncer> {
+        Self::with(wal_of(database), queue, board)
+    }
+
+    /// Answers at once.
+    pub(super) fn none(board: Arc<Board>) -> Syncer {
+        Syncer { board, thread: RefCell::new(None) }
+    }
+
+    fn with(
+        mut sync: Sync,
+        queue: Arc<Queue<Box<dyn Job>>>,
+        board: Arc<Board>,
+    ) -> io::Result<Syncer> {
+        let (sender, receiver) = channel();
+        let answers = Arc::clone(&board);
+        let run = move || {
+            serve(&receiver, &mut sync, &answers).map_err(|mut lost| {
+                // Nothing more is to be written if it cannot be kept. What the writer has in hand comes here.
+                queue.close();
+                lost.jobs.extend(receiver.iter().flat_map(|committed| committed.jobs));
+                lost
+            })
+        };
+        let handle = std::thread::Builder::new().name("db-sync".to_owned()).spawn(run)?;
+        Ok(Syncer { board, thread: RefCell::new(Some(Thread { sender, handle })) })
+    }
+
+    /// Has the jobs answered when what was committed is on disk.
+    pub(super) fn hand_over(&self, committed: Committed) -> Result<(), Lost> {
+        let thread = self.thread.borrow();
+        let Some(Thread { sender, .. }) = &*thread else {
+            committed.answer(&self.board);
+            return Ok(());
+        };
+        sender.send(committed).map_err(|SendError(committed)| {
+            let cause = "the thread that waits for the disk died".to_owned();
+            Lost { cause, jobs: committed.jobs }
+        })
+    }
+
+    /// Waits until all is on disk and answered.
+    pub(super) fn finish(&self) -> Result<(), Lost> {
+        let Some(Thread { sender, handle }) = self.thread.take() else { return Ok(()) };
+        drop(sender);
+        handle.join().unwrap_or(Ok(()))
+    }
+}
+
+fn serve(receiver: &Receiver<Committed>, sync: &mut Sync, board: &Board) -> Result<(), Lost> {
+    while let Ok(first) = receiver.recv() {
+        let mut waiting = vec![first];
+        waiting.extend(receiver.try_iter());
+        if let Err(error) = sync() {
+            let cause = format!("the log could not be put on disk: {error}");
+            let jobs = waiting.into_iter().flat_map(|committed| committed.jobs).collect();
+            return Err(Lost { cause, jobs });
+        }
+        waiting.into_iter().for_each(|committed| committed.answer(board));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use tokio::sync::oneshot;
+    use tokio::sync::oneshot::error::TryRecvError;
+
+    use super::*;
+    use crate::job;
+    use crate::{Error, Tx};
+
+    type Answer = oneshot::Receiver<Result<(), Error>>;
+
+    fn committed() -> (Committed, Answer) {
+        let (job, answer) = job::write(|_: &Tx<'_>| Ok::<_, Error>(()));
+        (Committed { jobs: vec![job], announced: Vec::new() }, answer)
+    }
+
+    fn syncer(sync: Sync) -> (Syncer, Arc<Queue<Box<dyn Job>>>) {
+        let queue = Arc::new(Queue::new(9));
+        (Syncer::with(sync, Arc::clone(&queue), Arc::default()).unwrap(), queue)
+    }
+
+    #[test]
+    fn nobody_is_answered_before_the_disk_has_it_and_one_wait_serves_all() {
+        let (began, begins) = mpsc::channel();
+        let (end, ends) = mpsc::channel::<()>();
+        let (syncer, _queue) = syncer(Box::new(move || {
+            began.send(()).unwrap();
+            ends.recv().unwrap();
+            Ok(())
+        }));
+        let (first, mut first_answer) = committed();
+        assert!(syncer.hand_over(first).is_ok());
+        begins.recv().unwrap();
+        let (second, mut second_answer) = committed();
+        let (third, third_answer) = committed();
+        assert!(syncer.hand_over(second).is_ok() && syncer.hand_over(third).is_ok());
+        assert_eq!(first_answer.try_recv(), Err(TryRecvError::Empty));
+        end.send(()).unwrap();
+        begins.recv().unwrap();
+        assert!(first_answer.blocking_recv().is_ok());
+        assert_eq!(second_answer.try_recv(), Err(TryRecvError::Empty), "written after it began");
+        end.send(()).unwrap();
+        assert!(second_answer.blocking_recv().is_ok() && third_answer.blocking_recv().is_ok());
+        assert!(syncer.finish().is_ok());
+        assert!(begins.recv().is_err(), "there was no third wait");
+    }
+
+    #[test]
+    fn after_a_failing_disk_nobody_is_answered_and_nothing_more_is_taken() {
+        let (syncer, queue) = syncer(Box::new(|| Err(io::Error::other("gone"))));
+        let (first, mut first_answer) = committed();
+        assert!(syncer.hand_over(first).is_ok());
+        let mut none = Vec::new();
+        assert!(!queue.pop(1, &mut none), "it is closed");
+        let (second, mut second_answer) = committed();
+        assert!(syncer.hand_over(second).is_ok(), "the writer was about to");
+        let lost = syncer.finish().err().unwrap();
+        assert!(lost.cause.contains("gone"), "{}", lost.cause);
+        assert_eq!(lost.jobs.len(), 2);
+        assert_eq!(first_answer.try_recv(), Err(TryRecvError::Empty));
+        assert_eq!(second_answer.try_recv(), Err(TryRecvError::Empty));
+    }
+}
