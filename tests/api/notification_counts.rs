@@ -17,6 +17,7 @@ on_both_engines![
     notifications_go_with_their_user,
     adding_and_marking_at_once_keeps_the_counts,
     adding_for_a_user_who_is_being_deleted_leaves_them_out,
+    who_marks_while_being_deleted_is_deleted,
 ];
 
 async fn many_are_stored_at_once_and_unknown_recipients_are_left_out(app: TestApp) {
@@ -133,6 +134,29 @@ async fn adding_for_a_user_who_is_being_deleted_leaves_them_out(app: TestApp) {
         counts_are_exact(&app).await;
     }
     assert_eq!(unread(&other).await, 1);
+}
+
+async fn who_marks_while_being_deleted_is_deleted(app: TestApp) {
+    for _ in 0..4 {
+        let user = app.user().await;
+        tell(&app, &user, 0..8).await;
+        let shown = list(&user, "?limit=8").await;
+        let (service, path) = (app.service(), format!("/users/{}", user.id));
+        let (marks, alls, deleted) = tokio::join!(
+            all_at_once((0..16).map(|n| {
+                let (path, user) = (mark_path(&shown, n % 8), &user);
+                async move { user.patch(&path, json!({})).await }
+            })),
+            all_at_once((0..6).map(|_| user.patch(MARK_ALL, json!({})))),
+            service.delete(&path),
+        );
+        deleted.expect(204);
+        for reply in marks.iter().chain(&alls) {
+            assert!([200, 403, 404].contains(&reply.status), "{} {}", reply.status, reply.text());
+        }
+        user.get("/app-notifications").await.refused(403, "auth/no-user-found");
+    }
+    counts_are_exact(&app).await;
 }
 
 /// How many transactions are held up by this one.

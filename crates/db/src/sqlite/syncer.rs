@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SendError, Sender, channel};
 use std::thread::JoinHandle;
@@ -35,21 +35,20 @@ pub(super) struct Lost {
     pub(super) jobs: Jobs,
 }
 
-/// Puts on disk what was written so far.
-type Sync = Box<dyn FnMut() -> io::Result<()> + Send>;
+impl Lost {
+    fn died(jobs: Jobs) -> Lost {
+        Lost { cause: "the thread that waits for the disk died".to_owned(), jobs }
+    }
+}
 
-/// For the WAL of a database. It is there from the first commit until the writer's connection closes.
-fn wal_of(database: &Path) -> Sync {
+/// Puts on disk what was written so far.
+type Flush = Box<dyn Fn() -> io::Result<()> + Send>;
+
+/// The WAL of a database. It is there once the database is open, until the last connection closes.
+fn wal_of(database: &Path) -> io::Result<File> {
     let mut path = database.as_os_str().to_owned();
     path.push("-wal");
-    let (path, mut wal) = (PathBuf::from(path), None);
-    Box::new(move || {
-        let wal = match &mut wal {
-            Some(wal) => wal,
-            none => none.insert(File::open(&path)?),
-        };
-        wal.sync_data()
-    })
+    File::open(path)
 }
 
 pub(super) struct Syncer {
@@ -64,13 +63,14 @@ struct Thread {
 }
 
 impl Syncer {
-    /// Whoever writes to the database leaves it to this one to wait for the disk.
+    /// For a database that is open: who writes to it leaves it to this one to wait for the disk.
     pub(super) fn start(
         database: &Path,
         queue: Arc<Queue<Box<dyn Job>>>,
         board: Arc<Board>,
     ) -> io::Result<Syncer> {
-        Self::with(wal_of(database), queue, board)
+        let wal = wal_of(database)?;
+        Self::with(Box::new(move || wal.sync_data()), queue, board)
     }
 
     /// Answers at once.
@@ -78,15 +78,11 @@ impl Syncer {
         Syncer { board, thread: RefCell::new(None) }
     }
 
-    fn with(
-        mut sync: Sync,
-        queue: Arc<Queue<Box<dyn Job>>>,
-        board: Arc<Board>,
-    ) -> io::Result<Syncer> {
+    fn with(sync: Flush, queue: Arc<Queue<Box<dyn Job>>>, board: Arc<Board>) -> io::Result<Syncer> {
         let (sender, receiver) = channel();
         let answers = Arc::clone(&board);
         let run = move || {
-            serve(&receiver, &mut sync, &answers).map_err(|mut lost| {
+            serve(&receiver, &sync, &answers).map_err(|mut lost| {
                 // Nothing more is to be written if it cannot be kept. What the writer has in hand comes here.
                 queue.close();
                 lost.jobs.extend(receiver.iter().flat_map(|committed| committed.jobs));
@@ -104,21 +100,25 @@ impl Syncer {
             committed.answer(&self.board);
             return Ok(());
         };
-        sender.send(committed).map_err(|SendError(committed)| {
-            let cause = "the thread that waits for the disk died".to_owned();
-            Lost { cause, jobs: committed.jobs }
-        })
+        sender.send(committed).map_err(|SendError(committed)| Lost::died(committed.jobs))
     }
 
     /// Waits until all is on disk and answered.
     pub(super) fn finish(&self) -> Result<(), Lost> {
         let Some(Thread { sender, handle }) = self.thread.take() else { return Ok(()) };
         drop(sender);
-        handle.join().unwrap_or(Ok(()))
+        handle.join().unwrap_or_else(|_| Err(Lost::died(Vec::new())))
     }
 }
 
-fn serve(receiver: &Receiver<Committed>, sync: &mut Sync, board: &Board) -> Result<(), Lost> {
+impl Drop for Syncer {
+    fn drop(&mut self) {
+        // What was committed before the writer came to a bad end is answered all the same.
+        let _ = self.finish();
+    }
+}
+
+fn serve(receiver: &Receiver<Committed>, sync: &Flush, board: &Board) -> Result<(), Lost> {
     while let Ok(first) = receiver.recv() {
         let mut waiting = vec![first];
         waiting.extend(receiver.try_iter());
@@ -150,7 +150,7 @@ mod tests {
         (Committed { jobs: vec![job], announced: Vec::new() }, answer)
     }
 
-    fn syncer(sync: Sync) -> (Syncer, Arc<Queue<Box<dyn Job>>>) {
+    fn syncer(sync: Flush) -> (Syncer, Arc<Queue<Box<dyn Job>>>) {
         let queue = Arc::new(Queue::new(9));
         (Syncer::with(sync, Arc::clone(&queue), Arc::default()).unwrap(), queue)
     }

@@ -36,8 +36,9 @@ impl From<Failed> for Dead {
 }
 
 struct Writer {
-    connection: Connection,
+    /// Goes before the connection, with which the WAL may go.
     syncer: Syncer,
+    connection: Connection,
     wal_pages: Arc<AtomicI32>,
     /// How many of them are in the database.
     copied_pages: Cell<i32>,
@@ -53,11 +54,9 @@ pub(super) fn start(
     options: &Options,
 ) -> Result<watch::Receiver<()>, Error> {
     let syncer = if options.durable {
-        // So that a commit does not wait itself.
-        connection
-            .raw()
-            .pragma_update(None, "synchronous", "NORMAL")
-            .map_err(Error::unreachable)?;
+        // A commit does not wait itself. Reading makes the WAL of a new database.
+        let ready = "PRAGMA synchronous = NORMAL; SELECT count(*) FROM sqlite_schema";
+        connection.raw().execute_batch(ready).map_err(Error::unreachable)?;
         Syncer::start(path, Arc::clone(&queue), Arc::clone(&board)).map_err(Error::unreachable)?
     } else {
         Syncer::none(Arc::clone(&board))
@@ -82,7 +81,7 @@ pub(super) fn start(
         _alive: alive,
     };
     let copied_pages = Cell::new(0);
-    let writer = Writer { connection, syncer, wal_pages, copied_pages, checkpointer };
+    let writer = Writer { syncer, connection, wal_pages, copied_pages, checkpointer };
     let run = move || {
         // Outlives the guard, so that a dying writer reports before its jobs are dropped unanswered.
         let mut jobs = Vec::new();
@@ -170,7 +169,8 @@ impl Writer {
         drop(raw.close());
     }
 
-    /// Runs and commits the jobs and has them answered. Those of a transaction that one job undid run again without it.
+    /// Runs and commits the jobs and has them answered. Those of a transaction that one job undid run again
+    /// without it.
     fn batch(&self, jobs: &mut Jobs) -> Result<(), Dead> {
         while !jobs.is_empty() {
             if let Err(error) = self.control("BEGIN IMMEDIATE") {
