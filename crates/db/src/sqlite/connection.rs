@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use rusqlite::OpenFlags;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::types::{ToSql, ToSqlOutput, Value as Owned, ValueRef};
+use rusqlite::{ErrorCode, OpenFlags};
 
 use crate::conn::{Failed, Sink};
 use crate::row::Source;
@@ -79,7 +79,7 @@ impl Connection {
         rusqlite::vtab::array::load_module(&raw)?;
         let timer = Timer::default();
         functions::add(&raw, &timer)?;
-        let mode: String = raw.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
+        let mode = write_ahead(&raw)?;
         if mode != "wal" {
             let message = format!("journal mode is {mode}, not WAL");
             return Err(rusqlite::Error::SqliteFailure(
@@ -172,6 +172,23 @@ impl Connection {
     fn arm(&self) -> Armed<'_> {
         self.timer.set(self.until.get().or_else(|| stats::now().checked_add(self.limit)));
         Armed(&self.timer)
+    }
+}
+
+/// Has the file written by way of a WAL; the mode it then has. SQLite itself does not wait for others here:
+/// two who do this to a new file could wait for each other.
+fn write_ahead(raw: &rusqlite::Connection) -> rusqlite::Result<String> {
+    let patience = stats::now() + BUSY_TIMEOUT;
+    loop {
+        match raw.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)) {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && stats::now() < patience =>
+            {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            mode => return mode,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Barrier;
 
-use db::{Error, Migration, MigrationState, Options, Query};
+use db::{Db, Error, Migration, MigrationState, Options, Query};
 
 use crate::support::*;
 
@@ -92,9 +92,9 @@ async fn versions_must_follow_each_other(test: TestDb) {
 async fn migrating_at_once_applies_once(test: TestDb) {
     let start = Barrier::new(4);
     let migrate = || {
-        let db = test.open(Options::default());
+        let opened = Db::open(&test.url, Options::default());
         start.wait();
-        db.migrate(&[NOTES, MARKS], 0).unwrap()
+        opened.unwrap().migrate(&[NOTES, MARKS], 0).unwrap()
     };
     let mut applied: Vec<u32> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(migrate)).collect();
