@@ -7,18 +7,16 @@ use std::thread::JoinHandle;
 
 use crate::Options;
 
+use super::Connection;
 use super::connection::Access;
-use super::{Connection, errors};
-
-/// The disk failed.
-pub(super) struct Failed(pub(super) String);
+use super::errors::{self, Dead};
 
 /// Copies everything that nobody reads or writes just now.
-pub(super) fn copy(connection: &Connection) -> Result<(), Failed> {
+pub(super) fn copy(connection: &Connection) -> Result<(), Dead> {
     let copied = connection.raw().query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
     // Another process may be in the way: later, then.
     match copied.as_ref().err().and_then(errors::disk_failure) {
-        Some(cause) => Err(Failed(format!("checkpoint: {cause}"))),
+        Some(cause) => Err(Dead(format!("checkpoint: {cause}"))),
         None => Ok(()),
     }
 }
@@ -26,7 +24,7 @@ pub(super) fn copy(connection: &Connection) -> Result<(), Failed> {
 pub(super) struct Checkpointer {
     path: PathBuf,
     options: Options,
-    copying: RefCell<Option<JoinHandle<Result<(), Failed>>>>,
+    copying: RefCell<Option<JoinHandle<Result<(), Dead>>>>,
 }
 
 impl Checkpointer {
@@ -52,7 +50,7 @@ impl Checkpointer {
     }
 
     /// What has become of the copy that was begun, told once. None while it goes on, unless it is waited for.
-    pub(super) fn outcome(&self, wait: bool) -> Option<Result<(), Failed>> {
+    pub(super) fn outcome(&self, wait: bool) -> Option<Result<(), Dead>> {
         let thread = self.copying.take()?;
         if wait || thread.is_finished() {
             return Some(thread.join().unwrap_or(Ok(())));

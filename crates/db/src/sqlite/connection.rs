@@ -180,15 +180,12 @@ impl Connection {
 fn write_ahead(raw: &rusqlite::Connection) -> rusqlite::Result<String> {
     let patience = stats::now() + BUSY_TIMEOUT;
     loop {
-        match raw.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)) {
-            Err(error)
-                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
-                    && stats::now() < patience =>
-            {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            mode => return mode,
+        let mode = raw.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0));
+        let code = mode.as_ref().err().and_then(rusqlite::Error::sqlite_error_code);
+        if code != Some(ErrorCode::DatabaseBusy) || stats::now() >= patience {
+            return mode;
         }
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 

@@ -9,6 +9,9 @@ use crate::conn::{Failed, Failure};
 
 use super::functions;
 
+/// The disk failed: writing is over.
+pub(super) struct Dead(pub(super) String);
+
 pub(super) fn failed(
     connection: &Connection,
     statement: &'static str,

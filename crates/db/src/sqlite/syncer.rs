@@ -14,7 +14,9 @@ use crate::announce::{Announcement, Board};
 use crate::job::Job;
 use crate::queue::Queue;
 
-type Jobs = Vec<Box<dyn Job>>;
+use super::errors::Dead;
+
+pub(super) type Jobs = Vec<Box<dyn Job>>;
 
 /// What one commit has brought.
 pub(super) struct Committed {
@@ -31,13 +33,13 @@ impl Committed {
 
 /// The disk failed, and nobody may be told that these are done.
 pub(super) struct Lost {
-    pub(super) cause: String,
+    pub(super) end: Dead,
     pub(super) jobs: Jobs,
 }
 
 impl Lost {
     fn died(jobs: Jobs) -> Lost {
-        Lost { cause: "the thread that waits for the disk died".to_owned(), jobs }
+        Lost { end: Dead("the thread that waits for the disk died".to_owned()), jobs }
     }
 }
 
@@ -123,9 +125,9 @@ fn serve(receiver: &Receiver<Committed>, sync: &Flush, board: &Board) -> Result<
         let mut waiting = vec![first];
         waiting.extend(receiver.try_iter());
         if let Err(error) = sync() {
-            let cause = format!("the log could not be put on disk: {error}");
+            let end = Dead(format!("the log could not be put on disk: {error}"));
             let jobs = waiting.into_iter().flat_map(|committed| committed.jobs).collect();
-            return Err(Lost { cause, jobs });
+            return Err(Lost { end, jobs });
         }
         waiting.into_iter().for_each(|committed| committed.answer(board));
     }
@@ -191,7 +193,8 @@ mod tests {
         let (second, mut second_answer) = committed();
         assert!(syncer.hand_over(second).is_ok(), "the writer was about to");
         let lost = syncer.finish().err().unwrap();
-        assert!(lost.cause.contains("gone"), "{}", lost.cause);
+        let Dead(cause) = lost.end;
+        assert!(cause.contains("gone"), "{cause}");
         assert_eq!(lost.jobs.len(), 2);
         assert_eq!(first_answer.try_recv(), Err(TryRecvError::Empty));
         assert_eq!(second_answer.try_recv(), Err(TryRecvError::Empty));

@@ -15,25 +15,16 @@ use crate::job::Job;
 use crate::queue::Queue;
 use crate::{Error, Options, Tx};
 
-use super::checkpointer::{self, Checkpointer, Failed};
-use super::syncer::{Committed, Lost, Syncer};
-use super::{Connection, errors};
+use super::Connection;
+use super::checkpointer::{self, Checkpointer};
+use super::errors::{self, Dead};
+use super::syncer::{Committed, Jobs, Lost, Syncer};
 
 /// Pages that come to the WAL before it is copied into the database: 16 MiB. A page that changes again and
 /// again is copied once, so more of them make for less writing, and for a longer way through the WAL.
 const CHECKPOINT_PAGES: i32 = 4000;
 /// Pages after which writing waits for the copy.
 const MOST_PAGES: i32 = 16_000;
-
-type Jobs = Vec<Box<dyn Job>>;
-/// The disk failed: writing is over.
-struct Dead(String);
-
-impl From<Failed> for Dead {
-    fn from(Failed(cause): Failed) -> Self {
-        Dead(cause)
-    }
-}
 
 struct Writer {
     /// Goes before the connection, with which the WAL may go.
@@ -260,7 +251,7 @@ impl Writer {
 /// Kept among the jobs, which are dropped after the end was reported.
 fn unanswered(lost: Lost, jobs: &mut Jobs) -> Dead {
     jobs.extend(lost.jobs);
-    Dead(lost.cause)
+    lost.end
 }
 
 fn is_constraint(error: &rusqlite::Error) -> bool {
