@@ -2,26 +2,52 @@
 //! beforehand, of an answer only the status and the length are looked at.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 /// The longest answer that is read.
-const MOST_BYTES: usize = 1024 * 1024;
+const MOST_BYTES: usize = 16 * 1024 * 1024;
 const MOST_HEADERS: usize = 32;
 
 #[derive(Debug)]
 pub struct Connection {
     stream: TcpStream,
+    /// The last answer, head and body.
     buffer: Vec<u8>,
 }
 
 impl Connection {
     pub async fn open(address: SocketAddr) -> io::Result<Self> {
-        let stream = TcpStream::connect(address).await?;
+        Self::over(TcpStream::connect(address).await?)
+    }
+
+    /// From an address of this machine's own, so that the server sees another client.
+    pub async fn open_from(source: IpAddr, address: SocketAddr) -> io::Result<Self> {
+        let socket = TcpSocket::new_v4()?;
+        socket.bind((source, 0).into())?;
+        Self::over(socket.connect(address).await?)
+    }
+
+    fn over(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         Ok(Connection { stream, buffer: Vec::with_capacity(16 * 1024) })
+    }
+
+    /// The value of a header of the last answer.
+    pub fn header(&self, name: &str) -> Option<String> {
+        let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+        let mut response = httparse::Response::new(&mut headers);
+        response.parse(&self.buffer).ok()?;
+        let header = response.headers.iter().find(|h| h.name.eq_ignore_ascii_case(name))?;
+        Some(String::from_utf8_lossy(header.value).into_owned())
+    }
+
+    /// The body of the last answer.
+    pub fn body(&self) -> &[u8] {
+        let head = self.buffer.windows(4).position(|window| window == b"\r\n\r\n");
+        head.map_or(&[], |end| &self.buffer[end + 4..])
     }
 
     /// Sends a whole request and reads its whole answer; its status. After an error the

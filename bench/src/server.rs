@@ -28,6 +28,15 @@ pub struct Server {
 
 impl Server {
     pub async fn start(program: &Path, store: &Store) -> Result<Server, String> {
+        Self::start_with(program, store, &[]).await
+    }
+
+    /// With further settings, which win over those of a measurement.
+    pub async fn start_with(
+        program: &Path,
+        store: &Store,
+        settings: &[(&str, &str)],
+    ) -> Result<Server, String> {
         let address = free_address()?;
         let mut command = Command::new(program);
         // Settings of the surrounding shell must not change what is measured.
@@ -39,6 +48,7 @@ impl Server {
         command.env("TOWNHALL_RATE_LIMITS", "off");
         command.env("TOWNHALL_SECRET_KEY", SECRET);
         command.env("RUST_LOG", "warn");
+        command.envs(settings.iter().copied());
         let child = command.spawn().map_err(|error| {
             format!("{}: {error}; build it with `cargo build --release`", program.display())
         })?;

@@ -29,7 +29,8 @@ pub const POOL: usize = 16;
 pub struct Store {
     pub url: String,
     pub directory: PathBuf,
-    _cluster: Option<Cluster>,
+    /// PostgreSQL, which goes away with the store.
+    pub cluster: Option<Cluster>,
 }
 
 impl Store {
@@ -48,7 +49,7 @@ impl Store {
                 (cluster.create_database(), Some(cluster))
             }
         };
-        let store = Store { url, directory, _cluster: cluster };
+        let store = Store { url, directory, cluster };
         store.open()?.migrate(MIGRATIONS, Clock::system().now().millis()).map_err(text)?;
         Ok(store)
     }

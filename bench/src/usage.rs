@@ -36,11 +36,17 @@ impl Sub for Cpu {
 /// Resident memory in bytes; 0 when there is no such process.
 pub fn resident_bytes(pid: u32) -> u64 {
     let status = read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    parse_resident(&status).unwrap_or(0) * 1024
+    parse_kilobytes(&status, "VmRSS:").unwrap_or(0) * 1024
 }
 
-fn parse_resident(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+/// The most resident memory so far, in bytes.
+pub fn peak_bytes(pid: u32) -> u64 {
+    let status = read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    parse_kilobytes(&status, "VmHWM:").unwrap_or(0) * 1024
+}
+
+fn parse_kilobytes(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     line.trim().strip_suffix(" kB")?.parse().ok()
 }
 
@@ -91,6 +97,6 @@ mod tests {
     #[test]
     fn this_process_has_memory_and_uses_the_processor() {
         assert!(resident_bytes(std::process::id()) > 0);
-        assert_eq!(parse_resident("VmHWM:\t 9 kB\nVmRSS:\t    2048 kB\n"), Some(2048));
+        assert_eq!(parse_kilobytes("VmHWM:\t 9 kB\nVmRSS:\t    2048 kB\n", "VmRSS:"), Some(2048));
     }
 }

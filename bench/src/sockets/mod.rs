@@ -8,6 +8,8 @@ mod ledger;
 mod memory;
 mod wire;
 
+pub use crowd::make_room;
+
 use std::path::Path;
 
 use crate::clock::Span;

@@ -51,6 +51,7 @@ checkpoint_timeout = 1h";
 #[derive(Debug)]
 pub struct Cluster {
     port: u16,
+    data: PathBuf,
     databases: AtomicU32,
     /// Makes and drops databases.
     keeper: OnceLock<Db>,
@@ -97,6 +98,7 @@ impl Cluster {
         let read = BufReader::new(stdout).read_line(&mut line);
         (read.is_ok() && line == "ready\n").then_some(Cluster {
             port,
+            data: dir.join("data"),
             databases: AtomicU32::new(0),
             keeper: OnceLock::new(),
             _supervisor: supervisor,
@@ -106,6 +108,17 @@ impl Cluster {
     /// The port on the loopback address.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// The server and the processes that it has started for connections and its own work.
+    pub fn processes(&self) -> Vec<u32> {
+        let read = |path: PathBuf| std::fs::read_to_string(path).unwrap_or_default();
+        let first = |text: String| text.lines().next().and_then(|line| line.trim().parse().ok());
+        let server: Option<u32> = first(read(self.data.join("postmaster.pid")));
+        let Some(server) = server else { return Vec::new() };
+        let children = read(format!("/proc/{server}/task/{server}/children").into());
+        let children = children.split_whitespace().filter_map(|pid| pid.parse().ok());
+        std::iter::once(server).chain(children).collect()
     }
 
     /// A new empty database; its URL.

@@ -1,0 +1,204 @@
+//! Measures the server: starts it on a database of its own, sends it the requests of scenarios,
+//! and says how fast it was beside how fast it could have been. `README.md` explains the numbers.
+
+mod ceiling;
+mod chat;
+pub mod client;
+pub mod clock;
+mod connections;
+pub mod dice;
+mod entities;
+mod fixture;
+mod load;
+mod report;
+mod run;
+mod scenario;
+mod scenarios;
+pub mod server;
+mod sockets;
+mod spaces;
+pub mod store;
+mod tables;
+mod tally;
+pub mod usage;
+
+pub use sockets::make_room;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use clap::builder::PossibleValuesParser;
+
+use clock::Span;
+use fixture::Scale;
+use load::Pace;
+use report::Report;
+use run::Run;
+use store::Engine;
+
+/// Load on a server of its own, on this machine. Every measurement ends by itself.
+#[derive(Debug, Parser)]
+#[command(name = "bench", after_help = scenarios_help())]
+struct Args {
+    /// Which database; may be given twice.
+    #[arg(long = "engine", value_enum, default_values_t = [Engine::Sqlite])]
+    engines: Vec<Engine>,
+    /// Which scenario; may be repeated. All of them when not given.
+    #[arg(long = "scenario", value_parser = scenario_names())]
+    scenarios: Vec<String>,
+    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    connections: u32,
+    /// Open loop: so many requests per second, whether or not the server keeps up.
+    #[arg(long, value_parser = rate)]
+    rate: Option<f64>,
+    /// Seconds that are measured.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
+    duration: u64,
+    /// Seconds before that, which do not count.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(0..=60))]
+    warm_up: u64,
+    /// Measure so many times and keep the better result.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=20))]
+    repeat: u32,
+    /// Users in the database.
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(16..=10_000_000))]
+    users: u32,
+    /// Entities in the database.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    entities: u32,
+    /// Comments on the first entity.
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    comments: u32,
+    /// Rows of the custom table.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    rows: u32,
+    /// Messages in the conversation of 1,000 members.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(50..=10_000_000))]
+    messages: u32,
+    /// Members of each group that messages are sent into.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    group_members: u32,
+    /// Sockets that are open: 1,000 for fan-out and 5,000 for idle-sockets when not given.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=9_500))]
+    sockets: Option<u32>,
+    /// Which page of 20 the lists ask for.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=500_000))]
+    page: u32,
+    /// Threads of the load generator: half of the cores when not given.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=64))]
+    threads: Option<u32>,
+    /// The server's program: `townhall` beside this one when not given.
+    #[arg(long)]
+    server: Option<PathBuf>,
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+fn scenario_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(all_scenarios().map(|(name, _)| name))
+}
+
+/// Names, and what they are about.
+fn all_scenarios() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let with_requests = scenario::ALL.iter().map(|scenario| (scenario.name, scenario.about));
+    let with_sockets = sockets::Scenario::ALL.iter().map(|s| (s.name(), s.about()));
+    with_requests.chain(with_sockets)
+}
+
+fn scenarios_help() -> String {
+    let lines = all_scenarios().map(|(name, about)| format!("  {name:<18} {about}\n"));
+    format!("Scenarios:\n{}", lines.collect::<String>())
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse().ok().filter(|rate: &f64| (1.0..=1e6).contains(rate));
+    rate.ok_or_else(|| "must be between 1 and 1000000".to_owned())
+}
+
+/// The program: its exit code says whether every request was answered as expected.
+pub fn main() -> ExitCode {
+    match measure(Args::parse()) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(errors) => {
+            eprintln!("bench: {errors} requests failed, so the numbers mean little");
+            ExitCode::FAILURE
+        }
+        Err(why) => {
+            eprintln!("bench: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Prints the report; how many requests failed.
+fn measure(args: Args) -> Result<u64, String> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let chosen = |name: &str| args.scenarios.is_empty() || args.scenarios.iter().any(|s| s == name);
+    let run = Run {
+        program: args.server.map_or_else(beside_this_program, Ok)?,
+        scenarios: scenario::ALL.iter().filter(|scenario| chosen(scenario.name)).collect(),
+        with_sockets: sockets::Scenario::ALL.into_iter().filter(|s| chosen(s.name())).collect(),
+        sockets: args.sockets.map(|sockets| sockets as usize),
+        connections: args.connections as usize,
+        threads: args.threads.map_or((cores / 2).max(1), |threads| threads as usize),
+        pace: args.rate.map_or(Pace::Closed, Pace::Open),
+        span: Span {
+            warm_up: Duration::from_secs(args.warm_up),
+            duration: Duration::from_secs(args.duration),
+        },
+        repeat: args.repeat,
+        scale: Scale {
+            users: args.users as usize,
+            entities: args.entities as usize,
+            comments: args.comments as usize,
+            rows: args.rows as usize,
+            chat: chat::Size {
+                messages: args.messages as usize,
+                group_members: args.group_members as usize,
+            },
+            page: args.page,
+        },
+    };
+    let runtime = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
+    let measured = runtime.block_on(async {
+        let mut measurements = Vec::new();
+        for engine in &args.engines {
+            tokio::select! {
+                measured = run.on(*engine) => measurements.extend(measured?),
+                // The server and the database go away with what is dropped here.
+                _ = tokio::signal::ctrl_c() => return Err("interrupted".to_owned()),
+            }
+        }
+        Ok(measurements)
+    });
+    runtime.shutdown_background();
+    let report = Report {
+        cores,
+        connections: run.connections,
+        users: run.scale.users,
+        entities: run.scale.entities,
+        comments: run.scale.comments,
+        rows: run.scale.rows,
+        messages: run.scale.chat.messages,
+        group_members: run.scale.chat.group_members,
+        page: run.scale.page,
+        seconds: run.span.duration.as_secs_f64(),
+        measurements: measured?,
+    };
+    if args.json {
+        let json = serde_json::to_string_pretty(&report).map_err(|error| error.to_string())?;
+        println!("{json}");
+    } else {
+        print!("{}", report.table());
+    }
+    Ok(report.errors())
+}
+
+/// The server's program, which the build puts beside this one.
+pub fn beside_this_program() -> Result<PathBuf, String> {
+    let this = std::env::current_exe().map_err(|error| error.to_string())?;
+    Ok(this.with_file_name("townhall"))
+}

@@ -1,0 +1,25 @@
+//! What a trial is given, and what it tells.
+
+use std::path::PathBuf;
+
+#[derive(Debug)]
+pub struct Setup {
+    /// The server's program.
+    pub program: PathBuf,
+    pub seed: u64,
+    pub kills: u32,
+    pub requests: u32,
+}
+
+/// The one figure of a trial.
+#[derive(Debug)]
+pub struct Figure {
+    pub holds: bool,
+    pub text: String,
+}
+
+impl Figure {
+    pub fn new(holds: bool, text: String) -> Self {
+        Figure { holds, text }
+    }
+}
