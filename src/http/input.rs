@@ -74,6 +74,16 @@ pub struct InputDoc {
     pub body: Option<Schema>,
 }
 
+impl InputDoc {
+    /// Several inputs may read parts of one body.
+    fn add_body(&mut self, schema: Schema) {
+        self.body = Some(match self.body.take() {
+            Some(other) => json_schema!({ "allOf": [other, schema] }),
+            None => schema,
+        });
+    }
+}
+
 impl Input for () {
     fn extract(_: &Arrival) -> Result<Self> {
         Ok(())
@@ -173,7 +183,7 @@ impl<T: DeserializeOwned + JsonSchema + Send> Input for Body<T> {
     }
 
     fn describe(doc: &mut InputDoc, generator: &mut SchemaGenerator) {
-        doc.body = Some(generator.subschema_for::<T>());
+        doc.add_body(generator.subschema_for::<T>());
     }
 }
 
@@ -195,7 +205,7 @@ impl<T: DeserializeOwned + JsonSchema + Send> Input for Verbatim<T> {
     }
 
     fn describe(doc: &mut InputDoc, generator: &mut SchemaGenerator) {
-        doc.body = Some(generator.subschema_for::<T>());
+        doc.add_body(generator.subschema_for::<T>());
     }
 }
 

@@ -257,4 +257,15 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_body_that_several_inputs_read_is_described_whole() {
+        let document = document(Some(Version::V8));
+        let create = &document["paths"]["/v8/{projectId}/entities"]["post"];
+        let body = &create["requestBody"]["content"]["application/json"]["schema"];
+        let parts = body["allOf"].as_array().unwrap().iter();
+        let names: Vec<&str> = parts.filter_map(|part| part["$ref"].as_str()).collect();
+        let schemas = "#/components/schemas";
+        assert_eq!(names, [format!("{schemas}/NewEntity"), format!("{schemas}/OptionsFields")]);
+    }
 }
