@@ -11,6 +11,7 @@ use crate::features::projects::store::Settings;
 use crate::features::projects::{
     Bundle, Deletion, NOT_FOUND, Project, ProjectState, registry, store,
 };
+use crate::http::cors;
 use crate::ids::{ProjectId, new_id};
 
 #[derive(Debug, Subcommand)]
@@ -48,7 +49,7 @@ pub(super) enum ProjectCommand {
     Origins {
         #[arg(value_parser = project_id)]
         id: ProjectId,
-        /// Separated by commas, such as https://app.example.com
+        /// Separated by commas, such as https://app.example.com or https://*.example.com
         #[arg(long)]
         set: String,
     },
@@ -96,7 +97,8 @@ pub(super) fn run(command: ProjectCommand, admin: Admin) -> CommandResult {
             show(&admin, id)
         }
         ProjectCommand::Origins { id, set } => {
-            let origins = parse_origins(&set)?;
+            let named = set.split(',').map(str::trim).filter(|origin| !origin.is_empty());
+            let origins = named.map(cors::parse_origin).collect::<CommandResult<Vec<_>>>()?;
             let (now, stored) = (admin.world.clock.now(), json!(origins).to_string());
             found(admin.write(move |tx| store::set_origins(tx, id, &stored, now))?)?;
             show(&admin, id)
@@ -275,21 +277,4 @@ impl Bundles {
         });
         bundles.collect::<Result<_, _>>().map(Bundles)
     }
-}
-
-/// As browsers send them: scheme, host and port, lower case, nothing after.
-fn parse_origins(text: &str) -> CommandResult<Vec<String>> {
-    let mut origins = Vec::new();
-    for given in text.split(',').map(str::trim).filter(|origin| !origin.is_empty()) {
-        let origin = given.trim_end_matches('/').to_lowercase();
-        match origin.split_once("://") {
-            Some((_, host)) if !host.is_empty() && !host.contains(['/', '@', '?', '#']) => {
-                origins.push(origin);
-            }
-            _ => {
-                return Err(format!("`{given}` is no origin such as https://app.example.com"));
-            }
-        }
-    }
-    Ok(origins)
 }

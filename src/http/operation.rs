@@ -138,6 +138,11 @@ impl<A> Call<A> {
 }
 
 impl<A> Call<A> {
+    /// The network that limits count against; none for the holder of a key.
+    pub fn network(&self) -> Option<u128> {
+        self.network
+    }
+
     /// Addresses of the project's files, as replies of this request show them.
     pub fn links(&self) -> Links {
         self.app.signer.links(self.project.id, self.now)

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use db::testing::Cluster;
 use db::{Db, Engine, Options};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use townhall::app::{App, World};
 use townhall::auth::passwords::Cost;
@@ -15,6 +15,7 @@ use townhall::clock::Clock;
 use townhall::config::{Config, Flags};
 use townhall::features::projects::Bundle;
 use townhall::features::projects::admin::{self, NewProject, ProjectSecrets};
+use townhall::features::projects::store as projects;
 use townhall::features::users::suspensions::{self, NewSuspension};
 use townhall::ids::{ProjectId, SuspensionId, UserId, new_id};
 use townhall::outbound::Resolver;
@@ -88,6 +89,15 @@ impl TestApp {
         let engine = self.engine;
         drop(self);
         Self::launch(engine, config).await
+    }
+
+    /// With rate limits, and believing the address that a client claims to have; see [`Actor::at_address`].
+    pub async fn with_networks(self) -> TestApp {
+        self.restart_with(|config| {
+            config.set("TOWNHALL_RATE_LIMITS", "on");
+            config.set("TOWNHALL_TRUSTED_PROXIES", "127.0.0.0/8");
+        })
+        .await
     }
 
     async fn launch(engine: Engine, settings: TestConfig) -> TestApp {
@@ -202,6 +212,14 @@ impl TestApp {
     /// A user of the other project.
     pub async fn stranger(&self) -> User<'_> {
         User::sign_up(self, self.other.id).await
+    }
+
+    /// Sets the list of origins of the first project; by the time this returns every node knows.
+    pub async fn allow_origins(&self, origins: &[&str]) {
+        let (project, now, origins) = (self.project.id, self.now(), json!(origins).to_string());
+        let set = self.app.db.write(move |tx| projects::set_origins(tx, project, &origins, now));
+        assert!(set.await.unwrap());
+        self.advance(Duration::from_secs(1));
     }
 
     pub fn now(&self) -> Timestamp {
