@@ -66,6 +66,20 @@ impl Access for Anyone {
     }
 }
 
+/// Anybody. A key is recognised; no other credential is looked at.
+#[derive(Debug)]
+pub struct AnyoneOrKey {
+    pub is_key: bool,
+}
+
+impl Access for AnyoneOrKey {
+    const CREDENTIAL: Credential = Credential::Ignored;
+
+    async fn admit(arrival: &Arrival) -> Result<Self> {
+        Ok(AnyoneOrKey { is_key: matches!(arrival.presented, Presented::Key(_)) })
+    }
+}
+
 /// Whoever it is, known if they can be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OptionalViewer {

@@ -250,6 +250,9 @@ impl TestApp {
         if claims.get("iss").is_none() {
             claims["iss"] = self.project.id.to_string().into();
         }
+        if claims.get("exp").is_none() {
+            claims["exp"] = (self.now().seconds() + 300).into();
+        }
         townhall::auth::rs256::sign(&self.project.private_key, &claims).unwrap()
     }
 
