@@ -13,9 +13,9 @@ use townhall::app::{App, World};
 use townhall::auth::passwords::Cost;
 use townhall::clock::Clock;
 use townhall::config::{Config, Flags};
-use townhall::features::projects::Bundle;
 use townhall::features::projects::admin::{self, NewProject, ProjectSecrets};
-use townhall::features::projects::store as projects;
+use townhall::features::projects::store::{self as projects, Settings};
+use townhall::features::projects::{Bundle, registry};
 use townhall::features::users::suspensions::{self, NewSuspension};
 use townhall::ids::{ProjectId, SuspensionId, UserId, new_id};
 use townhall::outbound::Resolver;
@@ -212,6 +212,16 @@ impl TestApp {
     /// A user of the other project.
     pub async fn stranger(&self) -> User<'_> {
         User::sign_up(self, self.other.id).await
+    }
+
+    /// Changes settings of a project; by the time this returns every node knows.
+    pub async fn change_settings(&self, id: ProjectId, change: impl FnOnce(&mut Settings)) {
+        let project = self.app.db.read(move |c| registry::load(c, id)).await.unwrap().unwrap();
+        let (mut settings, now) = (project.settings(), self.now());
+        change(&mut settings);
+        let set = self.app.db.write(move |tx| projects::set_settings(tx, id, settings, now));
+        assert!(set.await.unwrap());
+        self.advance(Duration::from_secs(1));
     }
 
     /// Sets the list of origins of the first project; by the time this returns every node knows.
