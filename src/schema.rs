@@ -36,4 +36,9 @@ pub const MIGRATIONS: &[Migration] = &[
     ),
     Migration::shared(11, "chat", include_str!("../migrations/0011_chat.sql")),
     Migration::shared(12, "fewer indexes", include_str!("../migrations/0012_fewer_indexes.sql")),
+    Migration::shared(
+        13,
+        "project settings and mail quotas",
+        include_str!("../migrations/0013_project_settings.sql"),
+    ),
 ];

@@ -35,13 +35,16 @@ pub enum Credential {
 
 impl Credential {
     /// The check that needs nothing but the credential itself.
-    pub fn check(self, presented: Presented, operation: &Operation) -> Result<()> {
+    pub fn check(self, presented: Presented, operation: &Operation, query: &Value) -> Result<()> {
         use Credential::{Ignored, Key, Optional, User};
         let refused = |fault: Option<Fault>| Err(fault.map_or(Error::NoCredential, Error::from));
         match (self, presented) {
+            (Optional, Presented::Unusable) if operation.bad_token.is_refused(query) => {
+                Err(Error::BadCredential)
+            }
             (Ignored | Optional, _) => Ok(()),
             (_, Presented::Nothing) => refused(operation.nobody),
-            (_, Presented::Unusable) => Err(Error::BadCredential),
+            (_, Presented::Placeholder | Presented::Unusable) => Err(Error::BadCredential),
             (User, Presented::Key(_)) => refused(operation.key_refusal),
             (Key, Presented::User { .. }) => Err(ELEVATED_AUTH_REQUIRED.into()),
             _ => Ok(()),
@@ -63,6 +66,20 @@ impl Access for Anyone {
 
     async fn admit(_: &Arrival) -> Result<Self> {
         Ok(Anyone)
+    }
+}
+
+/// Anybody. A key is recognised; no other credential is looked at.
+#[derive(Debug)]
+pub struct AnyoneOrKey {
+    pub is_key: bool,
+}
+
+impl Access for AnyoneOrKey {
+    const CREDENTIAL: Credential = Credential::Ignored;
+
+    async fn admit(arrival: &Arrival) -> Result<Self> {
+        Ok(AnyoneOrKey { is_key: matches!(arrival.presented, Presented::Key(_)) })
     }
 }
 
@@ -95,11 +112,15 @@ impl Access for OptionalViewer {
 
     async fn admit(arrival: &Arrival) -> Result<Self> {
         Ok(match arrival.presented {
-            Presented::Nothing | Presented::Unusable => OptionalViewer::Anonymous,
+            Presented::Nothing | Presented::Placeholder | Presented::Unusable => {
+                OptionalViewer::Anonymous
+            }
             Presented::Key(kind) => OptionalViewer::Key(kind),
             Presented::User { user, .. } => {
                 if may_act(arrival, user, false).await? {
                     OptionalViewer::User(user)
+                } else if arrival.operation.bad_token.is_refused(&arrival.query) {
+                    return Err(arrival.operation.user_gone.into());
                 } else {
                     OptionalViewer::Anonymous
                 }
@@ -197,7 +218,9 @@ impl Access for Actor {
                 let found = found.ok_or(acts_as.unknown)?;
                 Ok(Actor { user, via: Via::Key(kind), named: found })
             }
-            Presented::Nothing | Presented::Unusable => Err(Error::NoCredential),
+            Presented::Nothing | Presented::Placeholder | Presented::Unusable => {
+                Err(Error::NoCredential)
+            }
         }
     }
 }

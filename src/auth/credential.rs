@@ -5,11 +5,13 @@ use std::fmt;
 
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
+use serde_json::Value;
 
 use crate::auth::keys::{self, KeyKind};
 use crate::auth::tokens::Tokens;
 use crate::error::{Fault, Result};
 use crate::features::projects::Project;
+use crate::http::cors;
 use crate::ids::{SessionId, UserId};
 use crate::time::Timestamp;
 
@@ -19,10 +21,18 @@ pub const PROJECT_MISMATCH: Fault = Fault::new(
     "The project of the credential is not the project of the request",
 );
 
+pub const KEY_IN_BROWSER: Fault = Fault::new(
+    403,
+    "auth/key-in-browser",
+    "The project does not allow service and master keys in browsers",
+);
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Presented {
     #[default]
     Nothing,
+    /// The word `null` or `undefined`, which old clients send when they have no token.
+    Placeholder,
     Unusable,
     User {
         user: UserId,
@@ -35,7 +45,9 @@ pub enum Presented {
 impl fmt::Display for Presented {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Presented::Nothing | Presented::Unusable => f.write_str("anonymous"),
+            Presented::Nothing | Presented::Placeholder | Presented::Unusable => {
+                f.write_str("anonymous")
+            }
             Presented::User { user, .. } => write!(f, "user {user}"),
             Presented::Key(kind) => write!(f, "{} key", kind.name()),
         }
@@ -47,6 +59,7 @@ impl Presented {
         headers: &HeaderMap,
         project: &Project,
         tokens: &Tokens,
+        public_url: &str,
         now: Timestamp,
     ) -> Result<Self> {
         let Some(bearer) = bearer(headers) else {
@@ -57,12 +70,43 @@ impl Presented {
             if named.is_some_and(|id| !id.eq_ignore_ascii_case(&project.id.to_string())) {
                 return Err(PROJECT_MISMATCH.into());
             }
+            check_key_origin(headers, project, public_url)?;
             return Ok(Presented::Key(key.kind));
         }
         Ok(match tokens.verify_access(bearer, project.id, now) {
             Some(claims) => Presented::User { user: claims.sub, session: claims.sid },
+            None if bearer == "null" || bearer == "undefined" => Presented::Placeholder,
             None => Presented::Unusable,
         })
+    }
+}
+
+/// Refuses a key that a page sends: whoever opens the page can read it.
+pub fn check_key_origin(headers: &HeaderMap, project: &Project, public_url: &str) -> Result<()> {
+    if project.keys_in_browsers || cors::is_own(headers, public_url) {
+        Ok(())
+    } else {
+        Err(KEY_IN_BROWSER.into())
+    }
+}
+
+/// What becomes of a token that does not hold where the user is optional. Who writes is refused, so
+/// that no post silently loses its author.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BadToken {
+    Anonymous,
+    Refused,
+    /// Refused only with `createIfNotFound=true`.
+    RefusedToCreate,
+}
+
+impl BadToken {
+    pub fn is_refused(self, query: &Value) -> bool {
+        match self {
+            BadToken::Anonymous => false,
+            BadToken::Refused => true,
+            BadToken::RefusedToCreate => query["createIfNotFound"] == "true",
+        }
     }
 }
 

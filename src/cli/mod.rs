@@ -3,6 +3,7 @@
 
 mod doctor;
 mod keys;
+mod project_settings;
 mod projects;
 mod serve;
 mod show;

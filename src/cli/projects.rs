@@ -5,12 +5,11 @@ use std::fmt::Write as _;
 use clap::Subcommand;
 use serde_json::{Value, json};
 
+use crate::cli::project_settings::{self, SettingsChange};
 use crate::cli::{Admin, CommandResult, Output, confirm, project_id};
 use crate::features::projects::admin::{self, NewProject, ProjectSecrets};
-use crate::features::projects::store::Settings;
-use crate::features::projects::{
-    Bundle, Deletion, NOT_FOUND, Project, ProjectState, registry, store,
-};
+use crate::features::projects::{Bundle, NOT_FOUND, Project, ProjectState, registry, store};
+use crate::http::cors;
 use crate::ids::{ProjectId, new_id};
 
 #[derive(Debug, Subcommand)]
@@ -48,7 +47,7 @@ pub(super) enum ProjectCommand {
     Origins {
         #[arg(value_parser = project_id)]
         id: ProjectId,
-        /// Separated by commas, such as https://app.example.com
+        /// Separated by commas, such as https://app.example.com or https://*.example.com
         #[arg(long)]
         set: String,
     },
@@ -59,22 +58,12 @@ pub(super) enum ProjectCommand {
         #[arg(long)]
         set: ProjectState,
     },
-    /// Set how entities and spaces are deleted, and how fast entities age; what is not named stays
+    /// Change settings; what is not named stays as it is
     Settings {
         #[arg(value_parser = project_id)]
         id: ProjectId,
-        /// Whether a deleted entity goes for good or only from sight
-        #[arg(long, value_name = "HARD|SOFT")]
-        entity_deletion: Option<Deletion>,
-        /// Whether the files of an entity stay that is only out of sight
-        #[arg(long, value_name = "BOOL")]
-        keep_files_of_deleted: Option<bool>,
-        /// The hours in which an entity's freshness falls to about a third
-        #[arg(long, value_name = "HOURS", value_parser = parse_hours)]
-        score_hours: Option<f64>,
-        /// Whether users may delete the spaces they created
-        #[arg(long, value_name = "BOOL")]
-        delete_spaces: Option<bool>,
+        #[command(flatten)]
+        change: SettingsChange,
     },
     /// Make a new key pair for external sign-in; the previous public key stays valid
     RotateJwtKey {
@@ -96,7 +85,8 @@ pub(super) fn run(command: ProjectCommand, admin: Admin) -> CommandResult {
             show(&admin, id)
         }
         ProjectCommand::Origins { id, set } => {
-            let origins = parse_origins(&set)?;
+            let named = set.split(',').map(str::trim).filter(|origin| !origin.is_empty());
+            let origins = named.map(cors::parse_origin).collect::<CommandResult<Vec<_>>>()?;
             let (now, stored) = (admin.world.clock.now(), json!(origins).to_string());
             found(admin.write(move |tx| store::set_origins(tx, id, &stored, now))?)?;
             show(&admin, id)
@@ -106,23 +96,11 @@ pub(super) fn run(command: ProjectCommand, admin: Admin) -> CommandResult {
             found(admin.write(move |tx| store::set_state(tx, id, set.name(), now))?)?;
             show(&admin, id)
         }
-        ProjectCommand::Settings {
-            id,
-            entity_deletion,
-            keep_files_of_deleted,
-            score_hours,
-            delete_spaces,
-        } => {
+        ProjectCommand::Settings { id, change } => {
             let now = admin.world.clock.now();
             admin.write(move |tx| {
-                let project = registry::load(tx, id)?.ok_or(NOT_FOUND)?;
-                let settings = Settings {
-                    entity_deletion: entity_deletion.unwrap_or(project.entity_deletion).name(),
-                    keeps_files_of_deleted: keep_files_of_deleted
-                        .unwrap_or(project.keeps_files_of_deleted),
-                    score_hours: score_hours.unwrap_or(project.score_hours),
-                    deletes_spaces: delete_spaces.unwrap_or(project.deletes_spaces),
-                };
+                let mut settings = registry::load(tx, id)?.ok_or(NOT_FOUND)?.settings();
+                change.apply(&mut settings);
                 store::set_settings(tx, id, settings, now)
             })?;
             show(&admin, id)
@@ -195,32 +173,26 @@ fn show(admin: &Admin, id: ProjectId) -> CommandResult {
     } else {
         project.allowed_origins.join(", ")
     };
-    let text = format!(
+    let mut text = format!(
         "project                {id}\nname                   {}\nstate                  {}\n\
-         bundles                {}\norigins                {origins}\nentity deletion        {}\n\
-         keep files of deleted  {}\nscore hours            {}\ndelete spaces          {}\n\
-         created                {}\n",
+         bundles                {}\norigins                {origins}\n",
         project.name,
         project.state.name(),
         names(&project.bundles).join(", "),
-        project.entity_deletion.name(),
-        project.keeps_files_of_deleted,
-        project.score_hours,
-        project.deletes_spaces,
-        project.created_at,
     );
-    let json = json!({
+    let mut json = json!({
         "projectId": id,
         "name": project.name,
         "state": project.state.name(),
         "bundles": names(&project.bundles),
         "allowedOrigins": project.allowed_origins,
-        "entityDeletion": project.entity_deletion.name(),
-        "keepFilesOfDeleted": project.keeps_files_of_deleted,
-        "scoreHours": project.score_hours,
-        "deleteSpaces": project.deletes_spaces,
         "createdAt": project.created_at,
     });
+    for (name, key, value) in project_settings::shown(&project.settings()) {
+        let _ = writeln!(text, "{name:<21}  {}", project_settings::plain(&value));
+        json[key] = value;
+    }
+    let _ = writeln!(text, "created                {}", project.created_at);
     Ok(Output::new(text, json))
 }
 
@@ -250,16 +222,6 @@ fn parse_name(text: &str) -> Result<String, String> {
     Ok(name.to_owned())
 }
 
-/// Up to a century: beyond, scores would not tell entities apart.
-fn parse_hours(text: &str) -> Result<f64, String> {
-    let hours: f64 = text.parse().map_err(|_| "must be a number of hours".to_owned())?;
-    if (0.01..=876_000.0).contains(&hours) {
-        Ok(hours)
-    } else {
-        Err("must be from 0.01 to 876000".to_owned())
-    }
-}
-
 #[derive(Debug, Clone)]
 pub(super) struct Bundles(Vec<Bundle>);
 
@@ -275,21 +237,4 @@ impl Bundles {
         });
         bundles.collect::<Result<_, _>>().map(Bundles)
     }
-}
-
-/// As browsers send them: scheme, host and port, lower case, nothing after.
-fn parse_origins(text: &str) -> CommandResult<Vec<String>> {
-    let mut origins = Vec::new();
-    for given in text.split(',').map(str::trim).filter(|origin| !origin.is_empty()) {
-        let origin = given.trim_end_matches('/').to_lowercase();
-        match origin.split_once("://") {
-            Some((_, host)) if !host.is_empty() && !host.contains(['/', '@', '?', '#']) => {
-                origins.push(origin);
-            }
-            _ => {
-                return Err(format!("`{given}` is no origin such as https://app.example.com"));
-            }
-        }
-    }
-    Ok(origins)
 }

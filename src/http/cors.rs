@@ -6,6 +6,7 @@ use http::header::{
     VARY,
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
+use url::Url;
 
 use crate::error::Fault;
 use crate::http::reply::{Body, Response};
@@ -20,7 +21,60 @@ pub fn is_allowed(headers: &HeaderMap, allowed: &[String]) -> bool {
     match (origins.next(), origins.next()) {
         (None, _) => true,
         _ if allowed.is_empty() => true,
-        (Some(origin), None) => allowed.iter().any(|one| one.as_bytes() == origin.as_bytes()),
+        (Some(origin), None) => origin.to_str().is_ok_and(|origin| is_listed(origin, allowed)),
+        (Some(_), Some(_)) => false,
+    }
+}
+
+/// Whether the list names this origin, to the letter or by a wildcard.
+pub fn is_listed(origin: &str, allowed: &[String]) -> bool {
+    allowed.iter().any(|listed| match listed.split_once("://*.") {
+        None => listed == origin,
+        Some((scheme, parent)) => is_below(origin, scheme, parent),
+    })
+}
+
+/// `https://a.b.example.com` is below `example.com`; that itself is not, nor is `evilexample.com`.
+fn is_below(origin: &str, scheme: &str, parent: &str) -> bool {
+    let host = origin.strip_prefix(scheme).and_then(|rest| rest.strip_prefix("://"));
+    let labels = host.and_then(|host| host.strip_suffix(parent)?.strip_suffix('.'));
+    labels.is_some_and(|labels| labels.split('.').all(is_label))
+}
+
+fn is_label(label: &str) -> bool {
+    let fits = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_".contains(&b);
+    !label.is_empty() && label.bytes().all(fits)
+}
+
+/// An origin as an operator writes it, as browsers send it: scheme, host and port, lower case, nothing
+/// after. A wildcard is the whole first label, with at least two more after it.
+pub fn parse_origin(given: &str) -> Result<String, String> {
+    let origin = given.trim_end_matches('/').to_lowercase();
+    let (scheme, host) = origin.split_once("://").unwrap_or(("", &origin));
+    if origin.contains('*') {
+        let parent = host.strip_prefix("*.").unwrap_or_default();
+        let (parent, port) = parent.split_once(':').unwrap_or((parent, "1"));
+        let is_parent = parent.contains('.') && parent.split('.').all(is_label);
+        if !is_parent || port.parse::<u16>().is_err() || scheme.contains('*') || scheme.is_empty() {
+            let rule = "a wildcard is the first label of a host, as in https://*.example.com";
+            return Err(format!("`{given}`: {rule}"));
+        }
+    }
+    if scheme.is_empty() || host.is_empty() || host.contains(['/', '@', '?', '#']) {
+        return Err(format!("`{given}` is no origin such as https://app.example.com"));
+    }
+    Ok(origin)
+}
+
+/// Whether a request comes from no page, or from one of the server's own.
+pub fn is_own(headers: &HeaderMap, public_url: &str) -> bool {
+    let mut origins = headers.get_all(ORIGIN).into_iter();
+    match (origins.next(), origins.next()) {
+        (None, _) => true,
+        (Some(origin), None) => {
+            let own = Url::parse(public_url).map(|url| url.origin().ascii_serialization());
+            own.is_ok_and(|own| own != "null" && own.as_bytes() == origin.as_bytes())
+        }
         (Some(_), Some(_)) => false,
     }
 }

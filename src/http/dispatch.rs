@@ -80,7 +80,7 @@ pub async fn handle(app: &App, peer: SocketAddr, request: Request<Incoming>) -> 
     let context = Context {
         version: seen.version,
         feature: seen.operation.map_or("server", |operation| operation.feature),
-        v7_forbids: app.config.v7_auth_forbids
+        v7_forbids: seen.v7_auth_forbids.unwrap_or(app.config.v7_auth_forbids)
             || seen.operation.is_some_and(|operation| operation.plain_refusals),
     };
     let failure = result.as_ref().err().and_then(Error::chain);
@@ -110,6 +110,8 @@ struct Seen {
     operation: Option<&'static Operation>,
     version: Option<Version>,
     project: Option<ProjectId>,
+    /// The project's own word on how version 7 answers a bad token.
+    v7_auth_forbids: Option<bool>,
     caller: Presented,
     standing: Option<Standing>,
     /// The page that asks is not on the project's list, and may read nothing.
@@ -165,6 +167,7 @@ async fn answer(
     seen.operation = Some(operation);
     let project = find_project(app, named_project).await?;
     seen.project = Some(project.id);
+    seen.v7_auth_forbids = project.v7_auth_forbids;
     match project.state {
         ProjectState::Active => {}
         ProjectState::PendingDeletion => return Err(projects::PENDING_DELETION.into()),
@@ -180,7 +183,8 @@ async fn answer(
     }
 
     let now = app.clock.now();
-    let presented = match Presented::read(&head.headers, &project, &app.tokens, now) {
+    let public_url = &app.config.public_url;
+    let presented = match Presented::read(&head.headers, &project, &app.tokens, public_url, now) {
         // Where credentials are not looked at, none of them changes the answer.
         Err(_) if operation.credential == Credential::Ignored => Presented::Nothing,
         presented => presented?,
@@ -192,7 +196,8 @@ async fn answer(
         network = Some(client::bucket(client));
         seen.standing = limit(app, operation, Some(project.id), client)?;
     }
-    operation.credential.check(presented, operation)?;
+    let query = pairs(head.uri.query().unwrap_or_default());
+    operation.credential.check(presented, operation, &query)?;
     for bundle in operation.bundle.iter().chain(&operation.further_bundles) {
         project.require(*bundle)?;
     }
@@ -207,7 +212,7 @@ async fn answer(
         now,
         presented,
         params: route.params,
-        query: pairs(head.uri.query().unwrap_or_default()),
+        query,
         query_text: head.uri.query().unwrap_or_default().to_owned(),
         body: content.body,
         parsed_body: content.parsed,

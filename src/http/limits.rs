@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::ids::ProjectId;
@@ -89,22 +89,11 @@ impl Limiter {
         client: &[u8],
         now: Duration,
     ) -> Result<Option<Standing>, Exceeded> {
-        let Scale::Times(times) = self.scale else {
+        let Some(max) = self.scaled(limit.max) else {
             return Ok(None);
         };
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "float-to-integer `as` saturates, which is what a multiplied limit should do"
-        )]
-        let max = (f64::from(limit.max) * times).ceil() as u32;
-
-        // Two keyed 64-bit hashes: nobody can aim at another's window, and none meet by chance.
-        let key = (endpoint, project, client);
-        let hashed = self.hash.each_ref().map(|hash| hash.hash_one(key));
-        let key = u128::from(hashed[0]) << 64 | u128::from(hashed[1]);
-        let shard = &self.shards[usize::try_from(key % SHARDS as u128).unwrap_or(0)];
-        let mut windows = shard.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = self.key(endpoint, project, client);
+        let mut windows = self.shard(key);
 
         if windows.len() >= WINDOWS_PER_SHARD && !windows.contains_key(&key) {
             make_room(&mut windows, now);
@@ -122,6 +111,37 @@ impl Limiter {
             return Err(Exceeded { standing, text: limit.text });
         }
         Ok(Some(standing))
+    }
+
+    /// Takes back one request that was counted: it turned out not to be what the limit is about.
+    pub fn uncount(&self, endpoint: &str, project: Option<ProjectId>, client: &[u8]) {
+        let key = self.key(endpoint, project, client);
+        if let Some(window) = self.shard(key).get_mut(&key) {
+            window.count = window.count.saturating_sub(1);
+        }
+    }
+
+    /// A limit as the operator has multiplied it; none when limits are off.
+    pub fn scaled(&self, max: u32) -> Option<u32> {
+        let Scale::Times(times) = self.scale else { return None };
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "float-to-integer `as` saturates, which is what a multiplied limit should do"
+        )]
+        let max = (f64::from(max) * times).ceil() as u32;
+        Some(max)
+    }
+
+    /// Two keyed 64-bit hashes: nobody can aim at another's window, and none meet by chance.
+    fn key(&self, endpoint: &str, project: Option<ProjectId>, client: &[u8]) -> u128 {
+        let hashed = self.hash.each_ref().map(|hash| hash.hash_one((endpoint, project, client)));
+        u128::from(hashed[0]) << 64 | u128::from(hashed[1])
+    }
+
+    fn shard(&self, key: u128) -> MutexGuard<'_, HashMap<u128, Window>> {
+        let shard = &self.shards[usize::try_from(key % SHARDS as u128).unwrap_or(0)];
+        shard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -171,6 +191,18 @@ mod tests {
             let standing = limiter.count(LIMIT, endpoint, project, client, at(0)).unwrap().unwrap();
             assert_eq!(standing.remaining, 2);
         }
+    }
+
+    #[test]
+    fn what_is_taken_back_was_not_counted() {
+        let limiter = Limiter::new(Scale::Times(1.0));
+        for _ in 0..10 {
+            limiter.count(LIMIT, "a", None, b"", at(0)).unwrap();
+            limiter.uncount("a", None, b"");
+        }
+        let standing = limiter.count(LIMIT, "a", None, b"", at(1)).unwrap().unwrap();
+        assert_eq!(standing, Standing { limit: 3, remaining: 2, reset: 299 });
+        limiter.uncount("b", None, b"");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::auth::caller::{Credential, ELEVATED_AUTH_REQUIRED};
+use crate::auth::credential::{BadToken, KEY_IN_BROWSER};
 use crate::error::Fault;
 use crate::features;
 use crate::features::projects::TABLES_NOT_AVAILABLE;
@@ -72,14 +73,19 @@ pub fn faults(operation: &Operation) -> Vec<Fault> {
         faults.extend([acts_as.missing, acts_as.unknown]);
         faults.extend(acts_as.other);
     }
-    let asks = !matches!(operation.credential, Credential::Ignored | Credential::Optional);
-    if operation.may_be_closed || (asks && !operation.plain_refusals) {
+    if operation.credential != Credential::Ignored {
+        faults.push(KEY_IN_BROWSER);
+    }
+    if refuses_callers(operation) && !operation.plain_refusals {
         faults.push(UNAUTHORIZED);
     }
     if operation.may_be_closed {
         faults.push(ELEVATED_AUTH_REQUIRED);
     }
     match operation.credential {
+        Credential::Optional if operation.bad_token != BadToken::Anonymous => {
+            faults.push(operation.user_gone);
+        }
         Credential::Ignored | Credential::Optional => {}
         Credential::Key => faults.push(ELEVATED_AUTH_REQUIRED),
         Credential::User | Credential::UserOrKey => faults.push(operation.user_gone),
@@ -94,6 +100,12 @@ pub fn faults(operation: &Operation) -> Vec<Fault> {
         faults.push(SUSPENDED);
     }
     faults
+}
+
+/// Whether a caller may hear 401 or 403 for want of a credential that holds.
+fn refuses_callers(operation: &Operation) -> bool {
+    let asks = !matches!(operation.credential, Credential::Ignored | Credential::Optional);
+    asks || operation.may_be_closed || operation.bad_token != BadToken::Anonymous
 }
 
 fn prefixes(operation: &Operation, version: Option<Version>) -> Vec<String> {
@@ -212,8 +224,7 @@ fn responses(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
         entry["content"]["application/json"] = json!({ "schema": schema });
     }
     let text = json!({ "schema": { "type": "string" } });
-    let asks = !matches!(operation.credential, Credential::Ignored | Credential::Optional);
-    if asks || operation.may_be_closed {
+    if refuses_callers(operation) {
         for status in [401, 403] {
             response(&mut responses, status)["content"]["text/plain"] = text.clone();
         }

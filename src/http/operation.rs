@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::app::App;
 use crate::auth::caller::{Access, Credential, NO_USER_FOUND};
-use crate::auth::credential::Presented;
+use crate::auth::credential::{BadToken, Presented};
 use crate::error::{Error, Fault, Result};
 use crate::features::projects::{Bundle, Project};
 use crate::features::storage::signed::Links;
@@ -38,6 +38,8 @@ pub struct Operation {
     since: Version,
     until: Version,
     pub credential: Credential,
+    /// What becomes of a token that does not hold, where the user is optional.
+    pub bad_token: BadToken,
     /// What it is done to decides whether a credential is needed.
     pub may_be_closed: bool,
     pub bundle: Option<Bundle>,
@@ -138,6 +140,11 @@ impl<A> Call<A> {
 }
 
 impl<A> Call<A> {
+    /// The network that limits count against; none for the holder of a key.
+    pub fn network(&self) -> Option<u128> {
+        self.network
+    }
+
     /// Addresses of the project's files, as replies of this request show them.
     pub fn links(&self) -> Links {
         self.app.signer.links(self.project.id, self.now)
@@ -193,6 +200,7 @@ impl Operation {
             since: Version::V6,
             until: Version::V8,
             credential: A::CREDENTIAL,
+            bad_token: BadToken::Anonymous,
             may_be_closed: false,
             bundle: None,
             further_bundles: Vec::new(),
@@ -237,6 +245,7 @@ impl Operation {
             since: Version::V6,
             until: Version::V8,
             credential: Credential::Ignored,
+            bad_token: BadToken::Anonymous,
             may_be_closed: false,
             bundle: None,
             further_bundles: Vec::new(),
@@ -274,6 +283,10 @@ impl Operation {
 
     pub fn is_in(&self, version: Version) -> bool {
         (self.since..=self.until).contains(&version)
+    }
+
+    pub fn bad_token(self, bad_token: BadToken) -> Self {
+        Operation { bad_token, ..self }
     }
 
     pub fn may_be_closed(self) -> Self {

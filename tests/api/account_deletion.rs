@@ -10,6 +10,7 @@ on_both_engines![
     a_mailed_code_deletes_the_account_and_all_that_is_its_own,
     a_code_is_good_for_ten_minutes_and_a_new_one_replaces_it,
     a_code_is_void_after_five_wrong_tries,
+    wrong_tries_count_from_whichever_network,
     one_users_code_is_nothing_to_another,
     a_confirmation_needs_a_code,
     who_may_not_delete_an_account,
@@ -103,6 +104,24 @@ async fn a_code_is_void_after_five_wrong_tries(app: TestApp) {
     let replies = all_at_once(wrong.iter().map(|wrong| confirm(&user, wrong))).await;
     assert_eq!(count(&replies, 400), 5);
     confirm(&user, &code).await.refused(400, "auth/invalid-or-expired-code");
+    user.get("/oauth/identities").await.expect(200);
+}
+
+async fn wrong_tries_count_from_whichever_network(app: TestApp) {
+    let app = app.with_networks().await;
+    let user = app.user().await;
+    let code = code_for(&app, &user).await;
+    for (network, wrong) in wrong_codes(&code, 5).iter().enumerate() {
+        let actor = user.at_address(&format!("203.0.113.{network}"));
+        confirm(&actor, wrong).await.refused(400, "auth/invalid-or-expired-code");
+    }
+    let elsewhere = user.at_address("198.51.100.1");
+    confirm(&elsewhere, &code).await.refused(400, "auth/invalid-or-expired-code");
+    // One network has five tries, against whichever code.
+    for (number, wrong) in wrong_codes(&code, 6).iter().enumerate() {
+        let reply = confirm(&user.at_address("192.0.2.1"), wrong).await;
+        assert_eq!(reply.status, if number < 5 { 400 } else { 429 }, "{}", reply.text());
+    }
     user.get("/oauth/identities").await.expect(200);
 }
 

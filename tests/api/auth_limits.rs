@@ -1,4 +1,4 @@
-//! Rate limits of the auth endpoints, per client and per account, and what no cache may keep.
+//! Rate limits of the auth endpoints, wrong passwords by account and network, and what no cache may keep.
 
 use std::time::Duration;
 
@@ -11,7 +11,9 @@ on_both_engines![
     every_auth_endpoint_has_its_limit_window_and_text,
     one_client_has_one_window_however_it_spells_the_request,
     a_valid_key_is_exempt_and_a_made_up_one_is_not,
-    an_account_is_guarded_against_guesses_from_everywhere,
+    wrong_passwords_shut_out_their_network_and_not_the_owner,
+    a_guess_at_the_password_counts_wherever_it_is_asked_for,
+    right_passwords_count_for_nothing,
     auth_replies_stay_out_of_every_cache,
 ];
 
@@ -126,35 +128,73 @@ async fn a_valid_key_is_exempt_and_a_made_up_one_is_not(app: TestApp) {
         .refused(400, "auth/missing-user-id");
 }
 
-async fn an_account_is_guarded_against_guesses_from_everywhere(app: TestApp) {
-    let app = app
-        .restart_with(|config| {
-            config.set("TOWNHALL_RATE_LIMITS", "on");
-            config.set("TOWNHALL_TRUSTED_PROXIES", "127.0.0.0/8");
-        })
-        .await;
-    let (user, other) = (app.user().await, app.user().await);
-    let from = |address: usize| {
-        let address = format!("203.0.{}.{}", address / 250, address % 250);
-        app.anonymous().with_header("X-Forwarded-For", &address)
-    };
-    let body = |email: &str, password: &str| json!({ "email": email, "password": password });
+async fn sign_in(app: &TestApp, network: &str, email: &str, password: &str) -> Reply {
+    let body = json!({ "email": email, "password": password });
+    app.anonymous().at_address(network).post("/auth/sign-in", body).await
+}
+
+const GUESSER: &str = "203.0.113.7";
+const ELSEWHERE: &str = "198.51.100.1";
+const TOO_MANY_PASSWORDS: &str = "Too many wrong passwords, please try again later";
+
+/// As many wrong passwords as one network may try at an account; 20 minutes pass.
+async fn guess_a_hundred_times(app: &TestApp, email: &str) {
     for guess in 0..100 {
-        let spelled = if guess % 2 == 0 {
-            user.email.clone()
-        } else {
-            format!(" {} ", user.email.to_uppercase())
-        };
-        let guessed = body(&spelled, &format!("guess {guess}"));
-        from(guess).post("/auth/sign-in", guessed).await.refused(401, "auth/wrong-password");
+        if guess % 25 == 0 {
+            // The limit of the network comes first.
+            app.advance(Duration::from_secs(300));
+        }
+        let spelled =
+            if guess % 2 == 0 { email.to_owned() } else { format!(" {} ", email.to_uppercase()) };
+        let guessed = sign_in(app, GUESSER, &spelled, &format!("guess {guess}")).await;
+        guessed.refused(401, "auth/wrong-password");
     }
-    let right = body(&user.email, User::PASSWORD);
-    let refused = from(100).post("/auth/sign-in", right.clone()).await;
-    check_refusal(&refused, "Too many sign in attempts, please try again later", 100, 3600);
-    app.service().post("/auth/sign-in", right.clone()).await.expect(200);
-    from(101).post("/auth/sign-in", body(&other.email, User::PASSWORD)).await.expect(200);
-    app.advance(Duration::from_secs(3600));
-    from(102).post("/auth/sign-in", right).await.expect(200);
+    sign_in(app, GUESSER, email, User::PASSWORD)
+        .await
+        .says(429, "Too many sign in attempts, please wait 5 minutes");
+    app.advance(Duration::from_secs(300));
+}
+
+async fn wrong_passwords_shut_out_their_network_and_not_the_owner(app: TestApp) {
+    let app = app.with_networks().await;
+    let (user, other) = (app.user().await, app.user().await);
+    guess_a_hundred_times(&app, &user.email).await;
+    let refused = sign_in(&app, GUESSER, &user.email, User::PASSWORD).await;
+    // The first of them was 20 minutes ago.
+    check_refusal(&refused, TOO_MANY_PASSWORDS, 100, 2400);
+    sign_in(&app, ELSEWHERE, &user.email, User::PASSWORD).await.expect(200);
+    sign_in(&app, GUESSER, &other.email, User::PASSWORD).await.expect(200);
+    let by_key = json!({ "email": user.email, "password": User::PASSWORD });
+    app.service().at_address(GUESSER).post("/auth/sign-in", by_key).await.expect(200);
+    app.advance(Duration::from_secs(2400));
+    sign_in(&app, GUESSER, &user.email, User::PASSWORD).await.expect(200);
+}
+
+async fn a_guess_at_the_password_counts_wherever_it_is_asked_for(app: TestApp) {
+    let app = app.with_networks().await;
+    let user = app.user().await;
+    guess_a_hundred_times(&app, &user.email).await;
+    let change = |password: &str| json!({ "password": password, "newPassword": "battery staple" });
+    for password in ["wrong", User::PASSWORD] {
+        let refused =
+            user.at_address(GUESSER).post("/auth/change-password", change(password)).await;
+        check_refusal(&refused, TOO_MANY_PASSWORDS, 100, 2400);
+    }
+    let wrong = user.at_address(ELSEWHERE).post("/auth/change-password", change("wrong")).await;
+    wrong.refused(401, "auth/wrong-password");
+    let changed = change(User::PASSWORD);
+    user.at_address(ELSEWHERE).post("/auth/change-password", changed).await.expect(200);
+}
+
+async fn right_passwords_count_for_nothing(app: TestApp) {
+    let app = app.with_networks().await;
+    let user = app.user().await;
+    for attempt in 0..110 {
+        if attempt % 25 == 0 {
+            app.advance(Duration::from_secs(300));
+        }
+        sign_in(&app, GUESSER, &user.email, User::PASSWORD).await.expect(200);
+    }
 }
 
 async fn auth_replies_stay_out_of_every_cache(app: TestApp) {

@@ -9,6 +9,7 @@ use crate::support::{Installation, failure, installed_on_both_engines, keys, mod
 installed_on_both_engines![
     a_made_project_shows_its_secrets_once,
     a_project_is_listed_shown_and_changed,
+    a_wildcard_is_the_first_label_of_an_origin,
     bundles_keep_their_prerequisites,
     keys_are_made_listed_and_revoked,
     migrations_are_shown_and_applied,
@@ -70,7 +71,7 @@ fn a_project_is_listed_shown_and_changed(town: Installation) {
     let shown = town.json(&["project", "origins", chosen, "--set", origins]);
     let expected = json!(["https://app.example.com", "http://localhost:3000"]);
     assert_eq!(shown["allowedOrigins"], expected);
-    for wrong in ["example.com", "https://", "https://a/b", "https://a@b", "*"] {
+    for wrong in ["example.com", "https://", "https://a/b", "https://a@b"] {
         town.fails(&["project", "origins", chosen, "--set", wrong]);
     }
     assert_eq!(town.json(&["project", "show", chosen])["allowedOrigins"], expected);
@@ -79,6 +80,35 @@ fn a_project_is_listed_shown_and_changed(town: Installation) {
         assert_eq!(shown["state"], state);
     }
     assert_eq!(town.run(&["project", "state", chosen, "--set", "nonsense"]).code, 2);
+}
+
+fn a_wildcard_is_the_first_label_of_an_origin(town: Installation) {
+    let id = create(&town, "all")["projectId"].as_str().unwrap().to_owned();
+    for wrong in [
+        "*",
+        "https://*",
+        "https://*:3000",
+        "https://*.com",
+        "https://*.com:3000",
+        "https://*.",
+        "https://*.example.",
+        "https://*..com",
+        "https://a.*.com",
+        "https://a*.example.com",
+        "https://*a.example.com",
+        "https://*.*.example.com",
+        "https://example.com:*",
+        "*://example.com",
+    ] {
+        let why = town.fails(&["project", "origins", &id, "--set", wrong]);
+        let rule = "a wildcard is the first label of a host, as in https://*.example.com";
+        assert_eq!(why, format!("`{wrong}`: {rule}"));
+    }
+    assert_eq!(town.json(&["project", "show", &id])["allowedOrigins"], json!([]));
+    let wildcards = "https://*.Example.com, http://*.a.example.com:3000";
+    let shown = town.json(&["project", "origins", &id, "--set", wildcards]);
+    let expected = json!(["https://*.example.com", "http://*.a.example.com:3000"]);
+    assert_eq!(shown["allowedOrigins"], expected);
 }
 
 fn bundles_keep_their_prerequisites(town: Installation) {

@@ -6,6 +6,7 @@ use crate::support::{Installation, installed_on_both_engines};
 
 installed_on_both_engines![
     settings_change_one_by_one,
+    settings_about_credentials_change_one_by_one,
     the_doctor_recounts_feeds_and_reactions,
     the_doctor_recounts_follows_and_connections,
 ];
@@ -70,6 +71,41 @@ fn settings_change_one_by_one(town: Installation) {
     }
     let unknown = "01890000-0000-4000-8000-000000000000";
     town.fails(&["project", "settings", unknown, "--score-hours", "1"]);
+    assert_eq!(shown(&other), usual, "each project has its own");
+}
+
+fn settings_about_credentials_change_one_by_one(town: Installation) {
+    let (id, other) = (create(&town), create(&town));
+    let of = |shown: Value| {
+        let keys = ["keysInBrowsers", "anonymousPosts", "v7AuthStatus"];
+        json!(keys.map(|key| shown[key].clone()))
+    };
+    let shown = |id: &str| of(town.json(&["project", "show", id]));
+    let usual = json!([false, true, null]);
+    assert_eq!(shown(&id), usual);
+    for (arguments, expected) in [
+        (&["--keys-in-browsers", "on"][..], json!([true, true, null])),
+        (&["--anonymous-posts", "off"], json!([true, false, null])),
+        (&["--v7-auth-status", "403"], json!([true, false, 403])),
+        (&["--score-hours", "7"], json!([true, false, 403])),
+        (&["--v7-auth-status", "401", "--keys-in-browsers", "off"], json!([false, false, 401])),
+        (&["--v7-auth-status", "default", "--anonymous-posts", "on"], usual.clone()),
+    ] {
+        let answer = town.json(&[&["project", "settings", &id][..], arguments].concat());
+        assert_eq!(of(answer), expected, "{arguments:?}");
+        assert_eq!(shown(&id), expected, "{arguments:?}");
+    }
+    assert_eq!(town.json(&["project", "show", &id])["scoreHours"], 7.0);
+    let text = town.run(&["project", "settings", &id, "--v7-auth-status", "403"]).stdout;
+    assert!(text.contains("keys in browsers       false\n"), "{text}");
+    assert!(text.contains("anonymous posts        true\n"), "{text}");
+    assert!(text.contains("v7 auth status         403\n"), "{text}");
+    for wrong in
+        [["--keys-in-browsers", "maybe"], ["--anonymous-posts", "1"], ["--v7-auth-status", "404"]]
+    {
+        let done = town.run(&[&["project", "settings", &id][..], &wrong].concat());
+        assert_eq!(done.code, 2, "{wrong:?}");
+    }
     assert_eq!(shown(&other), usual, "each project has its own");
 }
 

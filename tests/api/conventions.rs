@@ -133,11 +133,7 @@ async fn a_project_out_of_service_answers_nothing_else(app: TestApp) {
 
 async fn checks_come_in_their_order(app: TestApp) {
     let user = app.user().await;
-    let (project, now) = (app.project.id, app.now());
-    let origins = r#"["https://app.example"]"#;
-    let set = app.app.db.write(move |tx| store::set_origins(tx, project, origins, now));
-    assert!(set.await.unwrap());
-    app.advance(Duration::from_secs(1));
+    app.allow_origins(&["https://app.example"]).await;
     let evil = app.bearer("bad token").with_header("Origin", "https://evil.example");
     let nowhere = evil.in_project("x").get("/nowhere").await;
     nowhere.refused(404, "route/not-found");

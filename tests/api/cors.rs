@@ -1,11 +1,8 @@
 //! Pages of other origins: a project's list decides who may call, preflights are answered, and
 //! no reply ever allows credentials.
 
-use std::time::Duration;
-
 use http::Method;
 use serde_json::json;
-use townhall::features::projects::store;
 
 use crate::support::{Reply, TestApp, on_both_engines};
 
@@ -14,6 +11,7 @@ on_both_engines![
     with_a_list_only_its_origins_may_call,
     the_reset_page_works_whatever_the_list_says,
     an_origin_must_match_exactly,
+    a_wildcard_stands_for_one_label_or_more,
     a_preflight_is_answered_everywhere,
     a_preflight_of_an_unlisted_origin_is_refused,
     a_page_may_read_refusals_too,
@@ -21,13 +19,6 @@ on_both_engines![
 ];
 
 const APP: &str = "https://app.example.com";
-
-async fn allow(app: &TestApp, origins: &[&str]) {
-    let (project, now, origins) = (app.project.id, app.now(), json!(origins).to_string());
-    let set = app.app.db.write(move |tx| store::set_origins(tx, project, &origins, now));
-    assert!(set.await.unwrap());
-    app.advance(Duration::from_secs(1));
-}
 
 fn cors_headers(reply: &Reply) -> Vec<String> {
     let names = reply.headers.keys().map(ToString::to_string);
@@ -53,7 +44,7 @@ async fn the_reset_page_works_whatever_the_list_says(app: TestApp) {
     let mail = app.next_mail().await;
     let (_, link) = mail.split_once("token=").unwrap();
     let token: String = link.chars().take_while(char::is_ascii_hexdigit).collect();
-    allow(&app, &[APP]).await;
+    app.allow_origins(&[APP]).await;
     let page = app.anonymous().with_header("Origin", "null");
     let json = json!({ "token": token, "newPassword": "battery staple" });
     let refused = page.post("/auth/reset-password", json).await;
@@ -68,7 +59,7 @@ async fn the_reset_page_works_whatever_the_list_says(app: TestApp) {
 
 async fn with_a_list_only_its_origins_may_call(app: TestApp) {
     let user = app.user().await;
-    allow(&app, &[APP, "http://localhost:3000"]).await;
+    app.allow_origins(&[APP, "http://localhost:3000"]).await;
     for origin in [APP, "http://localhost:3000"] {
         let reply = user.with_header("Origin", origin).get("/oauth/identities").await;
         reply.expect(200);
@@ -85,7 +76,7 @@ async fn with_a_list_only_its_origins_may_call(app: TestApp) {
 }
 
 async fn an_origin_must_match_exactly(app: TestApp) {
-    allow(&app, &[APP]).await;
+    app.allow_origins(&[APP]).await;
     for origin in [
         "null",
         "",
@@ -104,6 +95,51 @@ async fn an_origin_must_match_exactly(app: TestApp) {
     }
     let twice = app.anonymous().with_header("Origin", APP).with_header("Origin", APP);
     twice.get("/projects/lean").await.refused(403, "project/origin-not-allowed");
+}
+
+async fn a_wildcard_stands_for_one_label_or_more(app: TestApp) {
+    app.allow_origins(&["https://*.example.com", "http://*.example.org:3000"]).await;
+    let get = async |origin: &str| {
+        app.anonymous().with_header("Origin", origin).get("/projects/lean").await
+    };
+    for origin in [
+        "https://a.example.com",
+        "https://a.b.example.com",
+        "https://xn--a-2_1.example.com",
+        "http://a.example.org:3000",
+    ] {
+        let reply = get(origin).await;
+        reply.expect(200);
+        assert_eq!(reply.header("access-control-allow-origin"), Some(origin));
+    }
+    for origin in [
+        "https://example.com",
+        "https://.example.com",
+        "https://a..example.com",
+        "https://.a.example.com",
+        "https://evilexample.com",
+        "https://a.example.com.evil.io",
+        "https://evil.io/.example.com",
+        "https://evil.io?.example.com",
+        "https://evil.io#.example.com",
+        "https://evil.io\\.example.com",
+        "https://evil.io:1.example.com",
+        "https://ada@a.example.com",
+        "https://a.example.com:8443",
+        "https://A.example.com",
+        "https://*.example.com",
+        "http://a.example.com",
+        "a.example.com",
+        "http://a.example.org",
+        "http://a.example.org:30000",
+        "null",
+    ] {
+        let reply = get(origin).await;
+        assert_eq!(reply.outcome(), "403 project/origin-not-allowed", "{origin}");
+        assert_eq!(cors_headers(&reply), [""; 0], "{origin}");
+    }
+    let page = app.anonymous().with_header("Origin", "https://a.b.example.com");
+    assert_eq!(page.send(Method::OPTIONS, "/users/x", None).await.status, 204);
 }
 
 async fn a_preflight_is_answered_everywhere(app: TestApp) {
@@ -133,7 +169,7 @@ async fn a_preflight_is_answered_everywhere(app: TestApp) {
 }
 
 async fn a_preflight_of_an_unlisted_origin_is_refused(app: TestApp) {
-    allow(&app, &[APP]).await;
+    app.allow_origins(&[APP]).await;
     let listed = app.anonymous().with_header("Origin", APP);
     assert_eq!(listed.send(Method::OPTIONS, "/users/x", None).await.status, 204);
     let reply = app.anonymous().with_header("Origin", "https://evil.io");

@@ -11,6 +11,8 @@ use crate::support::{Actor, Reply, TestApp, TestProject, User, on_both_engines};
 on_both_engines![
     every_credential_on_every_kind_of_route,
     v7_speaks_like_v8_when_the_operator_wants_it,
+    v7_speaks_like_v8_in_a_project_that_wants_it,
+    the_setting_of_a_project_wins_over_the_servers,
     a_key_may_name_its_project_in_either_header,
     a_key_counts_only_as_a_bearer_value,
     an_access_token_lasts_half_an_hour,
@@ -193,6 +195,25 @@ async fn every_credential_on_every_kind_of_route(app: TestApp) {
 async fn v7_speaks_like_v8_when_the_operator_wants_it(app: TestApp) {
     let app = app.restart_with(|config| config.set("TOWNHALL_V7_AUTH_STATUS", "403")).await;
     matrix(&app, true).await;
+}
+
+async fn v7_speaks_like_v8_in_a_project_that_wants_it(app: TestApp) {
+    let forbid = |settings: &mut projects::Settings| settings.v7_auth_forbids = Some(true);
+    app.change_settings(app.project.id, forbid).await;
+    matrix(&app, true).await;
+    let elsewhere = app.bearer("x").v7().in_project(app.other.id);
+    elsewhere.get("/oauth/identities").await.refused(401, "auth/unauthorized");
+}
+
+async fn the_setting_of_a_project_wins_over_the_servers(app: TestApp) {
+    let app = app.restart_with(|config| config.set("TOWNHALL_V7_AUTH_STATUS", "403")).await;
+    let get = async || app.bearer("x").v7().get("/oauth/identities").await;
+    get().await.says(403, "Forbidden");
+    let refuse = |settings: &mut projects::Settings| settings.v7_auth_forbids = Some(false);
+    app.change_settings(app.project.id, refuse).await;
+    get().await.refused(401, "auth/unauthorized");
+    app.change_settings(app.project.id, |settings| settings.v7_auth_forbids = None).await;
+    get().await.says(403, "Forbidden");
 }
 
 async fn a_key_may_name_its_project_in_either_header(app: TestApp) {

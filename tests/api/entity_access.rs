@@ -40,9 +40,9 @@ const KEYS_ONLY: &str = "403 auth/elevated-auth-required";
 /// of the other project, who is nobody here.
 #[rustfmt::skip]
 const PERMISSIONS: [(&str, [&str; 7]); 13] = [
-    ("create",                [ "201",      "201",     "201",      BANNED,    "201", "201", "201"]),
-    ("create for the author", [ FOR_OTHERS, "201",     FOR_OTHERS, BANNED,    "201", "201", FOR_OTHERS]),
-    ("backfill",              [ FOR_OTHERS, FOR_OTHERS, FOR_OTHERS, BANNED,   "201", "201", FOR_OTHERS]),
+    ("create",                [ "201",      "201",     "201",      BANNED,    "201", "201", BAD_TOKEN]),
+    ("create for the author", [ FOR_OTHERS, "201",     FOR_OTHERS, BANNED,    "201", "201", BAD_TOKEN]),
+    ("backfill",              [ FOR_OTHERS, FOR_OTHERS, FOR_OTHERS, BANNED,   "201", "201", BAD_TOKEN]),
     ("fetch",                 [ "200",      "200",     "200",      "200",     "200", "200", "200"]),
     ("fetch draft",           [ NOT_THERE,  "200",     NOT_THERE,  "200",     "200", "200", NOT_THERE]),
     ("update",                [ NO_TOKEN,   "200",     NOT_YOURS,  BANNED,    "200", "200", BAD_TOKEN]),

@@ -13,6 +13,7 @@ on_both_engines![
     what_breaks_a_rule_is_refused,
     values_of_the_server_cannot_be_sent,
     an_entity_is_for_its_caller_for_nobody_or_by_a_key_for_anybody,
+    a_project_may_refuse_anonymous_posts,
     a_key_backfills_times,
     refusals_come_in_this_order,
     a_foreign_id_is_taken_once,
@@ -161,7 +162,7 @@ async fn an_entity_is_for_its_caller_for_nobody_or_by_a_key_for_anybody(app: Tes
     assert_eq!(by(json!({ "excludeUserId": true, "requireUser": true })).await, Value::Null);
     assert_eq!(by(json!({ "requireUser": true })).await, json!(ada.id));
     let required = json!({ "requireUser": true });
-    for nobody in [app.anonymous(), app.service(), app.bearer("nonsense")] {
+    for nobody in [app.anonymous(), app.service(), app.bearer("null")] {
         let refused = nobody.post("/entities", required.clone()).await;
         refused.refused(401, "entity/user-required");
     }
@@ -179,6 +180,33 @@ async fn an_entity_is_for_its_caller_for_nobody_or_by_a_key_for_anybody(app: Tes
     let for_banned = json!({ "userId": banned.id });
     app.service().post("/entities", for_banned.clone()).await.refused(403, "user/suspended");
     create(&app.master(), for_banned).await;
+}
+
+async fn a_project_may_refuse_anonymous_posts(app: TestApp) {
+    let find_or_create =
+        |n: &str| format!("/entities/by-foreign-id?foreignId={n}&createIfNotFound=true");
+    create(&app.anonymous(), json!({ "foreignId": "before" })).await;
+    app.change_settings(app.project.id, |settings| settings.anonymous_posts = false).await;
+    let ada = app.user().await;
+    for nobody in [app.anonymous(), app.anonymous().v6(), app.anonymous().v7(), app.service()] {
+        nobody.post("/entities", json!({})).await.refused(401, "entity/user-required");
+        let waived = json!({ "requireUser": false });
+        nobody.post("/entities", waived).await.refused(401, "entity/user-required");
+    }
+    for nobody in [app.anonymous(), app.anonymous().v6(), app.anonymous().v7(), app.bearer("null")]
+    {
+        let refused = nobody.get(&find_or_create("new")).await;
+        refused.refused(401, "entity/user-required");
+        nobody.get(&find_or_create("before")).await.expect(200);
+    }
+    assert_eq!(create(&ada, json!({})).await["userId"], json!(ada.id));
+    let hidden = create(&ada, json!({ "excludeUserId": true })).await;
+    assert_eq!(hidden["userId"], Value::Null, "as with requireUser");
+    create(&app.service(), json!({ "userId": ada.id })).await;
+    ada.get(&find_or_create("by-ada")).await.expect(200);
+    app.service().get(&find_or_create("by-key")).await.expect(200);
+    let elsewhere = app.anonymous().in_project(app.other.id);
+    elsewhere.post("/entities", json!({})).await.expect(201);
 }
 
 async fn a_key_backfills_times(app: TestApp) {

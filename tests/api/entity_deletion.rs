@@ -2,7 +2,6 @@
 
 use db::{Query, args};
 use serde_json::json;
-use townhall::features::projects::store as projects;
 use townhall::ids::EntityId;
 
 use crate::entities::{UNKNOWN, counts_are_exact, create, feed_size, path, reputation};
@@ -19,17 +18,7 @@ on_both_engines![
 ];
 
 pub(crate) async fn delete_softly(app: &TestApp) {
-    let settings = projects::Settings {
-        entity_deletion: "soft",
-        keeps_files_of_deleted: false,
-        score_hours: 120.0,
-        deletes_spaces: true,
-    };
-    let (project, now) = (app.project.id, app.now());
-    let set = app.app.db.write(move |tx| projects::set_settings(tx, project, settings, now));
-    assert!(set.await.unwrap());
-    // By then every node knows.
-    app.advance(std::time::Duration::from_secs(1));
+    app.change_settings(app.project.id, |settings| settings.entity_deletion = "soft").await;
 }
 
 /// Rows of the table that are about this entity.

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use townhall::features::entities::pulse;
-use townhall::features::projects::store as projects;
 
 use crate::entities::{UNKNOWN, create, path};
 use crate::support::{Actor, TestApp, all_at_once, count, on_both_engines};
@@ -149,16 +148,8 @@ async fn scores_follow_reactions_views_and_the_projects_pace(app: TestApp) {
     // e^(-12/120) + (5 - 0.7) / √log₂(101) + 2 · 5/100, with 100 views and five that like it
     assert_eq!(stored(&app).await["score"], 2.67);
 
-    let settings = projects::Settings {
-        entity_deletion: "hard",
-        keeps_files_of_deleted: false,
-        score_hours: 12.0,
-        deletes_spaces: true,
-    };
-    let (project, now) = (app.project.id, app.now());
-    let set = app.app.db.write(move |tx| projects::set_settings(tx, project, settings, now));
-    assert!(set.await.unwrap());
-    app.advance(Duration::from_secs(12 * 3600));
+    app.change_settings(app.project.id, |settings| settings.score_hours = 12.0).await;
+    app.advance(Duration::from_secs(12 * 3600 - 1));
     app.anonymous().v6().get(&path(&entity)).await.expect(200);
     flush(&app).await;
     // e^(-24/12) in place of the first

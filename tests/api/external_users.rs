@@ -30,6 +30,13 @@ async fn verify(app: &TestApp, claims: Value) -> Reply {
     app.anonymous().post("/auth/verify-external-user", body).await
 }
 
+/// The claims and nothing more but the issuer.
+async fn verify_as_given(app: &TestApp, mut claims: Value) -> Reply {
+    claims["iss"] = json!(app.project.id);
+    let token = rs256::sign(&app.project.private_key, &claims).unwrap();
+    app.anonymous().post("/auth/verify-external-user", json!({ "userJwt": token })).await
+}
+
 async fn a_vouched_user_is_made_once_and_found_again(app: TestApp) {
     let first = verify(&app, json!({ "sub": "ext-7", "aud": "anybody" })).await.expect(200);
     let mut keys: Vec<&String> = first.as_object().unwrap().keys().collect();
@@ -205,11 +212,23 @@ async fn times_are_honoured(app: TestApp) {
         (json!({ "sub": "7", "exp": now }), false),
         (json!({ "sub": "7", "exp": now - 3600 }), false),
         (json!({ "sub": "7", "exp": "2001-01-01" }), false),
-        (json!({ "sub": "7", "nbf": now }), true),
-        (json!({ "sub": "7", "nbf": now + 1 }), false),
-        (json!({ "sub": "7", "iat": now + 3600 }), true),
+        (json!({ "sub": "7", "exp": now + 1, "nbf": now }), true),
+        (json!({ "sub": "7", "exp": now + 1, "nbf": now + 1 }), false),
+        (json!({ "sub": "7", "exp": now + 1, "iat": now + 3600 }), true),
+        (json!({ "sub": "7", "exp": now + 1, "iat": 0 }), true),
+        // A token that ends nowhere must at least be fresh.
+        (json!({ "sub": "7" }), false),
+        (json!({ "sub": "7", "exp": null }), false),
+        (json!({ "sub": "7", "iat": now }), true),
+        (json!({ "sub": "7", "iat": now - 24 * 3600 }), true),
+        (json!({ "sub": "7", "iat": now - 24 * 3600 - 1 }), false),
+        (json!({ "sub": "7", "iat": now + 300 }), true),
+        (json!({ "sub": "7", "iat": now + 301 }), false),
+        (json!({ "sub": "7", "iat": now.to_string() }), false),
+        (json!({ "sub": "7", "iat": now, "exp": now }), false),
+        (json!({ "sub": "7", "iat": now, "nbf": now + 1 }), false),
     ] {
-        let reply = verify(&app, claims.clone()).await;
+        let reply = verify_as_given(&app, claims.clone()).await;
         if holds {
             reply.expect(200);
         } else {

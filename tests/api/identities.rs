@@ -2,7 +2,6 @@
 
 use db::{Command, args};
 use serde_json::{Value, json};
-use townhall::auth::rs256;
 use townhall::ids::{IdentityId, new_id};
 
 use crate::support::{TestApp, User, all_at_once, keys, on_both_engines};
@@ -18,9 +17,7 @@ on_both_engines![
 
 /// Somebody whom the project's backend vouches for: an identity and no password.
 async fn external<'a>(app: &'a TestApp, sub: &str) -> User<'a> {
-    let claims = json!({ "sub": sub, "iss": app.project.id });
-    let jwt = rs256::sign(&app.project.private_key, &claims).unwrap();
-    let body = json!({ "userJwt": jwt });
+    let body = json!({ "userJwt": app.vouch_for(json!({ "sub": sub })) });
     let signed_in = app.anonymous().post("/auth/verify-external-user", body).await.expect(200);
     User::from_reply(app, app.project.id, &signed_in)
 }

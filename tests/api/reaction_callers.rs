@@ -2,7 +2,7 @@
 
 use http::Method;
 use serde_json::{Value, json};
-use townhall::features::projects::{Bundle, store as projects};
+use townhall::features::projects::Bundle;
 
 use crate::notifications::{UNKNOWN, in_every_version};
 use crate::reactions::{counts, publish, react, reactions, reputation, user_of};
@@ -197,15 +197,7 @@ async fn a_draft_is_there_for_its_author_and_for_keys(app: TestApp) {
 
 async fn a_hidden_entity_takes_no_reactions(app: TestApp) {
     let project = app.project_with(&Bundle::ALL).await;
-    let (id, now) = (project.id, app.now());
-    let settings = projects::Settings {
-        entity_deletion: "soft",
-        keeps_files_of_deleted: false,
-        score_hours: 120.0,
-        deletes_spaces: true,
-    };
-    let set = app.app.db.write(move |tx| projects::set_settings(tx, id, settings, now));
-    assert!(set.await.unwrap());
+    app.change_settings(project.id, |settings| settings.entity_deletion = "soft").await;
     let (author, user) =
         (user_of(&app, &project, "author").await, user_of(&app, &project, "user").await);
     let entity = publish(&author).await;

@@ -7,7 +7,8 @@ use crate::support::{TestApp, User, all_at_once, count, on_both_engines};
 
 on_both_engines![
     sign_up_answers_with_a_session_and_the_whole_own_user,
-    every_profile_field_is_kept_and_secure_metadata_is_shown_to_keys_only,
+    every_profile_field_is_kept,
+    secure_metadata_is_written_by_keys_alone,
     sign_up_refuses_what_breaks_a_rule,
     v6_names_missing_fields,
     addresses_and_usernames_are_unique_within_a_project,
@@ -57,7 +58,7 @@ async fn sign_up_answers_with_a_session_and_the_whole_own_user(app: TestApp) {
     user.get("/oauth/identities").await.expect(200);
 }
 
-async fn every_profile_field_is_kept_and_secure_metadata_is_shown_to_keys_only(app: TestApp) {
+async fn every_profile_field_is_kept(app: TestApp) {
     let body = json!({
         "email": "grace@example.com",
         "password": "correct horse",
@@ -93,9 +94,42 @@ async fn every_profile_field_is_kept_and_secure_metadata_is_shown_to_keys_only(a
     ] {
         assert_eq!(user[field], value, "{field}");
     }
-    let path = format!("/users/{}", user["id"].as_str().unwrap());
-    let seen_by_key = app.service().get(&path).await.expect(200);
-    assert_eq!(seen_by_key["secureMetadata"], json!({ "clearance": 7 }));
+}
+
+async fn secure_metadata_is_written_by_keys_alone(app: TestApp) {
+    let somebody = app.user().await;
+    let given = json!({ "clearance": 7 });
+    let callers = [
+        (app.anonymous(), json!({})),
+        ((*somebody).clone(), json!({})),
+        (app.bearer(&app.other.service_key), json!({})),
+        (app.service(), given.clone()),
+        (app.master(), given.clone()),
+    ];
+    for (number, (caller, kept)) in callers.iter().enumerate() {
+        let body = |value: &Value| {
+            let email = format!("new{number}@example.com");
+            json!({ "email": email, "password": "correct horse", "secureMetadata": value })
+        };
+        let wrong = caller.post("/auth/sign-up", body(&json!("x"))).await;
+        if *kept == given {
+            wrong.refused(400, "auth/invalid-body");
+            caller.post("/auth/sign-up", body(&given)).await.expect(201);
+        } else {
+            // Like a field that nobody knows.
+            wrong.expect(201);
+        }
+        let seen = app.service().get(&format!("/users/{}", somebody.id)).await.expect(200);
+        assert_eq!(seen["secureMetadata"], json!({}));
+    }
+    for (number, (_, kept)) in callers.iter().enumerate() {
+        let sign_in =
+            json!({ "email": format!("new{number}@example.com"), "password": "correct horse" });
+        let signed_in = app.anonymous().post("/auth/sign-in", sign_in).await.expect(200);
+        let path = format!("/users/{}", signed_in["user"]["id"].as_str().unwrap());
+        let seen_by_key = app.service().get(&path).await.expect(200);
+        assert_eq!(seen_by_key["secureMetadata"], *kept, "caller {number}");
+    }
 }
 
 async fn sign_up_refuses_what_breaks_a_rule(app: TestApp) {
@@ -121,7 +155,6 @@ async fn sign_up_refuses_what_breaks_a_rule(app: TestApp) {
         with("birthdate", json!("yesterday")),
         with("metadata", json!([])),
         with("metadata", json!({ "x": "y".repeat(512 * 1024) })),
-        with("secureMetadata", json!("x")),
         with("name", json!("a\u{0}b")),
         json!(["ada@example.com", "correct horse"]),
         json!("ada@example.com"),

@@ -2,7 +2,6 @@
 
 use serde_json::json;
 use townhall::features::entities::counters as entities;
-use townhall::features::projects::store as projects;
 use townhall::features::spaces;
 
 use crate::avatars::picture;
@@ -133,15 +132,7 @@ async fn who_may_delete_and_where_nobody_may(app: TestApp) {
     bob.delete(&format!("/spaces/{UNKNOWN}")).await.refused(404, "space/not-found");
     assert_eq!(app.anonymous().delete(&path(&space)).await.status, 401);
     app.stranger().await.delete(&path(&space)).await.refused(404, "space/not-found");
-    let settings = projects::Settings {
-        entity_deletion: "hard",
-        keeps_files_of_deleted: false,
-        score_hours: 120.0,
-        deletes_spaces: false,
-    };
-    let (project, now) = (app.project.id, app.now());
-    app.app.db.write(move |tx| projects::set_settings(tx, project, settings, now)).await.unwrap();
-    app.advance(std::time::Duration::from_secs(1));
+    app.change_settings(app.project.id, |settings| settings.deletes_spaces = false).await;
     for user in [&ada, &bob] {
         user.delete(&path(&space)).await.refused(403, "space/deletion-disabled");
     }

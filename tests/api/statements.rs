@@ -203,6 +203,9 @@ pub fn seed(engine: Engine) -> String {
         ("account_deletions (project_id, user_id, code_hash, wrong_tries, expires_at)", 5_999, {
             format!("{project}, {id}, {hash}, 0, n")
         }),
+        ("mail_quotas (project_id, address_hash, sent_at, expires_at)", 5_999, {
+            format!("{project}, {hash}, '[]', n")
+        }),
         (
             "suspensions (project_id, id, user_id, start_date, created_by, created_at, updated_at)",
             5_999,

@@ -153,18 +153,8 @@ async fn deleted_and_hidden_entities_do_not_hold_their_author(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let entity = create(&ada, json!({ "title": "Gone" })).await;
     react(&bob, &entity, "like").await.expect(200);
-    let settings = townhall::features::projects::store::Settings {
-        entity_deletion: "soft",
-        keeps_files_of_deleted: false,
-        score_hours: 120.0,
-        deletes_spaces: true,
-    };
-    let (project, now) = (app.project.id, app.now());
-    let set = app.app.db.write(move |tx| {
-        townhall::features::projects::store::set_settings(tx, project, settings, now)
-    });
-    set.await.unwrap();
-    app.advance(std::time::Duration::from_secs(1));
+    let project = app.project.id;
+    app.change_settings(project, |settings| settings.entity_deletion = "soft").await;
     ada.delete(&path(&entity)).await.expect(204);
     delete(&app, bob.id).await.expect(204);
     delete(&app, ada.id).await.expect(204);

@@ -11,6 +11,7 @@ use crate::support::{TestApp, User, keys, on_both_engines};
 on_both_engines![
     every_field_can_be_set_left_alone_and_cleared,
     metadata_is_replaced_whole_and_never_cleared,
+    a_user_does_not_write_their_own_secure_metadata,
     an_update_answers_with_oneself_and_moves_the_time,
     wrong_values_change_nothing,
     a_body_that_is_no_object_is_refused,
@@ -70,7 +71,7 @@ async fn metadata_is_replaced_whole_and_never_cleared(app: TestApp) {
         (json!({}), None),
     ] {
         let update = json!({ "metadata": sent, "secureMetadata": sent });
-        user.patch(&path(&user), update).await.expect(200);
+        app.service().patch(&path(&user), update).await.expect(200);
         let seen = app.service().get(&path(&user)).await.expect(200);
         let shown = shown.unwrap_or(sent);
         assert_eq!((&seen["metadata"], &seen["secureMetadata"]), (&shown, &shown));
@@ -79,6 +80,22 @@ async fn metadata_is_replaced_whole_and_never_cleared(app: TestApp) {
     user.patch(&path(&user), largest.clone()).await.expect(200);
     let seen = app.anonymous().get(&path(&user)).await.expect(200);
     assert_eq!(seen["metadata"], largest["metadata"]);
+}
+
+async fn a_user_does_not_write_their_own_secure_metadata(app: TestApp) {
+    let user = app.user().await;
+    let by_key = json!({ "secureMetadata": { "plan": "free" } });
+    app.service().patch(&path(&user), by_key).await.expect(200);
+    app.advance(Duration::from_secs(60));
+    for value in [json!({ "plan": "gold" }), json!({}), json!(7), json!("x".repeat(600_000))] {
+        let update = json!({ "secureMetadata": value });
+        let unchanged = user.patch(&path(&user), update.clone()).await.expect(200);
+        assert_eq!(unchanged["updatedAt"], "2026-08-01T12:00:00.000Z");
+        let wrapped = json!({ "update": update });
+        user.v6().patch(&path(&user), wrapped).await.expect(200);
+        let seen = app.master().get(&path(&user)).await.expect(200);
+        assert_eq!(seen["secureMetadata"], json!({ "plan": "free" }));
+    }
 }
 
 async fn an_update_answers_with_oneself_and_moves_the_time(app: TestApp) {
@@ -151,7 +168,6 @@ async fn wrong_values_change_nothing(app: TestApp) {
         ("metadata", json!([])),
         ("metadata", json!("{}")),
         ("metadata", too_much.clone()),
-        ("secureMetadata", too_much),
     ];
     for (field, value) in wrong {
         let mut update = json!({ "name": "changed" });
@@ -162,6 +178,9 @@ async fn wrong_values_change_nothing(app: TestApp) {
         assert!(text.contains(field), "`{text}` does not name {field} for {value}");
         assert!(!text.contains("struct"), "`{text}` speaks of the program's own types");
     }
+    let by_key = app.service().patch(&path(&user), json!({ "secureMetadata": too_much })).await;
+    let text = by_key.refused(400, "user/invalid-body")["error"].to_string();
+    assert!(text.contains("secureMetadata"), "{text}");
     assert_eq!(app.service().get(&path(&user)).await.expect(200), before);
 }
 

@@ -49,7 +49,7 @@ async fn profiled(app: &TestApp) -> User<'_> {
         "metadata": { "theme": "dark" },
         "secureMetadata": { "plan": "gold" },
     });
-    user.patch(&format!("/users/{}", user.id), update).await.expect(200);
+    app.service().patch(&format!("/users/{}", user.id), update).await.expect(200);
     user
 }
 

@@ -8,23 +8,22 @@ use crate::auth::caller::{NO_USER_FOUND, Viewer};
 use crate::auth::keys::hash;
 use crate::error::{Error, Result};
 use crate::features::auth::session::Done;
-use crate::features::auth::{INVALID_OR_EXPIRED_CODE, NO_EMAIL_ON_FILE, store};
+use crate::features::auth::{INVALID_OR_EXPIRED_CODE, NO_EMAIL_ON_FILE, mail_quota, store};
 use crate::features::users::delete::erase;
 use crate::features::users::{self, store as user_store};
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::{Json, NoContent};
-use crate::jobs::{self, Job};
+use crate::jobs::Job;
 
 const MOST_WRONG_TRIES: i64 = 5;
 
 pub(super) async fn request_account_deletion(call: Call<Viewer>, (): ()) -> Result<Json<Done>> {
     let (project, user) = (call.project.id, call.caller.user);
     let row = call.app.db.read(move |c| user_store::find(c, project, user)).await?;
-    if row.ok_or(NO_USER_FOUND)?.email.is_none() {
-        return Err(NO_EMAIL_ON_FILE.into());
-    }
-    jobs::enqueue(&call.app, project, Job::DeletionCode { user }, call.now).await?;
+    let email = row.ok_or(NO_USER_FOUND)?.email.ok_or(NO_EMAIL_ON_FILE)?;
+    let job = Job::DeletionCode { user };
+    mail_quota::enqueue(&call.app, project, &email, job, call.now).await?;
     Ok(Json(Done::SILENT))
 }
 

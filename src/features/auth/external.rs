@@ -29,6 +29,10 @@ use crate::ids::{IdentityId, UserId, new_id};
 use crate::time::Timestamp;
 
 const PROVIDER: &str = "external";
+/// In seconds: how old a token may be that does not say when it ends, and how far the signer's clock
+/// may be ahead.
+const MAX_AGE: f64 = 24.0 * 3600.0;
+const MAX_SKEW: f64 = 300.0;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -119,7 +123,8 @@ impl Vouched {
     }
 }
 
-/// A time that is no number bounds nothing, so a token that names one is never in time.
+/// A token must end at some time, or else be fresh: one that is good for ever is a password. A time
+/// that is no number bounds nothing, so a token that names one is never in time.
 fn is_in_time(claims: &Value, now: Timestamp) -> bool {
     #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are far below 2^52")]
     let now = now.seconds() as f64;
@@ -127,7 +132,12 @@ fn is_in_time(claims: &Value, now: Timestamp) -> bool {
         Value::Null => true,
         time => time.as_f64().is_some_and(|time| rule(time, now)),
     };
-    holds("exp", |exp, now| exp > now) && holds("nbf", |nbf, now| nbf <= now)
+    let is_fresh = |iat: f64, now: f64| (now - MAX_AGE..=now + MAX_SKEW).contains(&iat);
+    let ends = match &claims["exp"] {
+        Value::Null => claims["iat"].as_f64().is_some_and(|iat| is_fresh(iat, now)),
+        _ => holds("exp", |exp, now| exp > now),
+    };
+    ends && holds("nbf", |nbf, now| nbf <= now)
 }
 
 #[derive(Debug, Clone)]

@@ -2,6 +2,8 @@
 
 mod delete_account;
 mod external;
+mod guesses;
+pub(crate) mod mail_quota;
 pub(crate) mod mails;
 mod pages;
 mod passwords;

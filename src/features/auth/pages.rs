@@ -41,15 +41,22 @@ pub(super) fn reset_refused() -> Page {
     page(StatusCode::BAD_REQUEST, "Password not changed", text)
 }
 
-pub(super) fn verified() -> Page {
-    page(StatusCode::OK, "Email verified", "<p>Thank you. You can close this page.</p>")
-}
-
-pub(super) fn not_verified(status: StatusCode) -> Page {
-    let text = "<p>The link has been used or is too old. Ask for a new one in the app.</p>";
-    let trouble = "<p>Something went wrong. Please try the link again in a moment.</p>";
-    let text = if status.is_server_error() { trouble } else { text };
-    page(status, "Email not verified", text)
+/// How a verification went, and where to go on: an address and the host that people are shown.
+pub(super) fn verification(status: StatusCode, go_on: Option<(&str, &str)>) -> Page {
+    let (title, text) = match status {
+        StatusCode::OK => ("Email verified", "Thank you. You can close this page."),
+        StatusCode::BAD_REQUEST => (
+            "Email not verified",
+            "The link has been used or is too old. Ask for a new one in the app.",
+        ),
+        _ => ("Email not verified", "Something went wrong. Please try the link again in a moment."),
+    };
+    let mut body = format!("<p>{text}</p>");
+    if let Some((address, host)) = go_on {
+        let (address, host) = (escape(address), escape(host));
+        body.push_str(&format!("\n<p><a href=\"{address}\">Go on to {host}</a></p>"));
+    }
+    page(status, title, &body)
 }
 
 fn escape(text: &str) -> String {

@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use crate::auth::caller::{Actor, NO_USER_FOUND, Via};
 use crate::error::Result;
+use crate::features::auth::guesses::Guess;
 use crate::features::auth::push_device::PushDevice;
 use crate::features::auth::session::Done;
 use crate::features::auth::{
@@ -38,7 +39,10 @@ pub(super) async fn change_password(
     let Actor { user, via, .. } = call.caller;
     let found = app.db.read(move |c| users::find(c, project, user)).await?.ok_or(NO_USER_FOUND)?;
     let old_hash = found.password_hash.ok_or(NOT_PASSWORD_AUTHENTICATED)?;
-    if !app.passwords.verify(body.password, old_hash.clone()).await? {
+    let guess = Guess::at_password(&call, user)?;
+    let verified = app.passwords.verify(body.password, old_hash.clone()).await;
+    guess.settle(&verified);
+    if !verified? {
         return Err(WRONG_PASSWORD.into());
     }
 

@@ -3,20 +3,15 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::auth::caller::{NO_USER_FOUND, OptionalViewer};
-use crate::error::{Error, Result};
+use crate::auth::caller::{Anyone, NO_USER_FOUND};
+use crate::error::Result;
+use crate::features::auth::guesses::Guess;
 use crate::features::auth::session::{self, SignedIn, TokenSeed};
 use crate::features::auth::{NO_PASSWORD, WRONG_PASSWORD};
 use crate::features::users::store;
 use crate::http::input::Body;
-use crate::http::limits::RateLimit;
 use crate::http::operation::Call;
 use crate::http::reply::Json;
-
-/// Tries against one account, from wherever they come.
-const PER_ACCOUNT: RateLimit = RateLimit::per_5_minutes(100)
-    .window_minutes(60)
-    .text("Too many sign in attempts, please try again later");
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Credentials {
@@ -25,21 +20,18 @@ pub(super) struct Credentials {
 }
 
 pub(super) async fn sign_in(
-    call: Call<OptionalViewer>,
+    call: Call<Anyone>,
     Body(credentials): Body<Credentials>,
 ) -> Result<Json<SignedIn>> {
     let (app, project, now) = (call.app.clone(), call.project.clone(), call.now);
     let email = credentials.email.trim().to_lowercase();
-    if !call.caller.is_key() {
-        let (account, now) = (email.as_bytes(), app.clock.uptime());
-        let counted = app.limiter.count(PER_ACCOUNT, "account", Some(project.id), account, now);
-        counted.map_err(Error::RateLimited)?;
-    }
-
     let found = app.db.read(move |c| store::find_by_email(c, project.id, &email)).await?;
     let user = found.ok_or(NO_USER_FOUND)?;
     let hash = user.password_hash.clone().ok_or(NO_PASSWORD)?;
-    if !app.passwords.verify(credentials.password, hash).await? {
+    let guess = Guess::at_password(&call, user.id)?;
+    let verified = app.passwords.verify(credentials.password, hash).await;
+    guess.settle(&verified);
+    if !verified? {
         return Err(WRONG_PASSWORD.into());
     }
 

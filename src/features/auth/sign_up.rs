@@ -3,11 +3,12 @@
 use db::JsonText;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
-use crate::auth::caller::Anyone;
+use crate::auth::caller::AnyoneOrKey;
 use crate::error::Result;
-use crate::features::auth::PICTURES;
 use crate::features::auth::session::{self, SignedIn, TokenSeed};
+use crate::features::auth::{INVALID_BODY, PICTURES};
 use crate::features::users::pictures::{Pictures, Portrayed};
 use crate::features::users::rules::{
     Avatar, Bio, Email, Location, Metadata, Name, Password, Username,
@@ -31,15 +32,19 @@ pub(super) struct NewUser {
     location: Option<Location>,
     birthdate: Option<Timestamp>,
     metadata: Option<Metadata>,
-    secure_metadata: Option<Metadata>,
+    /// With a key only; ignored without one.
+    #[schemars(with = "Option<Metadata>")]
+    secure_metadata: Option<Value>,
 }
 
 pub(super) async fn sign_up(
-    call: Call<Anyone>,
+    call: Call<AnyoneOrKey>,
     (Body(new), pictures): (Body<NewUser>, Pictures),
 ) -> Result<Created<SignedIn>> {
     let (app, project, now) = (call.app.clone(), call.project.clone(), call.now);
     let json = |metadata: Option<Metadata>| JsonText(metadata.unwrap_or_default().to_json());
+    let secure_metadata = new.secure_metadata.filter(|_| call.caller.is_key);
+    let secure_metadata = Metadata::secure(secure_metadata, INVALID_BODY)?;
     let mut user = UserRow {
         email: Some(new.email.into_text()),
         password_hash: Some(app.passwords.hash(new.password.into_text()).await?),
@@ -51,7 +56,7 @@ pub(super) async fn sign_up(
         longitude: new.location.map(|place| place.longitude),
         birthdate: new.birthdate,
         metadata: json(new.metadata),
-        secure_metadata: json(new.secure_metadata),
+        secure_metadata: json(secure_metadata),
         ..UserRow::new(UserId(new_id(now, &app.random)), now)
     };
     let seed = TokenSeed::draw(&app.tokens, &app.random, now);

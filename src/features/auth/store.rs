@@ -1,8 +1,9 @@
-//! All SQL about refresh tokens, password resets, e-mail verifications and account deletions.
+//! All SQL about refresh tokens, password resets, e-mail verifications, account deletions, and the
+//! quotas of mails.
 
-use db::{Conn, Tx, args};
+use db::{Conn, JsonText, Tx, args};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::{ProjectId, RefreshTokenId, SessionId, UserId, VerificationId};
 use crate::time::Timestamp;
 
@@ -72,13 +73,13 @@ db::statements! {
     /// In one order, so that guesses wait for each other and never in a circle.
     query LOCK_CODES -> VerificationId =
         "SELECT id FROM email_verifications
-         WHERE project_id = $1 AND guessable AND (user_id = $2 OR $2 IS NULL)
-         ORDER BY id {for_update}";
+         WHERE project_id = $1 AND user_id = $2 AND guessable ORDER BY id {for_update}";
     command COUNT_WRONG_TRY =
         "UPDATE email_verifications SET wrong_tries = wrong_tries + 1
-         WHERE project_id = $1 AND guessable AND (user_id = $2 OR $2 IS NULL)";
+         WHERE project_id = $1 AND user_id = $2 AND guessable";
     command DELETE_GUESSED_AT =
-        "DELETE FROM email_verifications WHERE project_id = $1 AND wrong_tries >= $2";
+        "DELETE FROM email_verifications
+         WHERE project_id = $1 AND user_id = $2 AND wrong_tries >= $3";
 
     command REPLACE_DELETION =
         "INSERT INTO account_deletions (project_id, user_id, code_hash, wrong_tries, expires_at)
@@ -92,6 +93,16 @@ db::statements! {
         "UPDATE account_deletions SET wrong_tries = wrong_tries + 1
          WHERE project_id = $1 AND user_id = $2";
     command DELETE_DELETION = "DELETE FROM account_deletions WHERE project_id = $1 AND user_id = $2";
+
+    /// Makes the row or locks it. Writes in either case, so that both take the same time.
+    command LOCK_MAIL_QUOTA -> JsonText =
+        "INSERT INTO mail_quotas (project_id, address_hash, sent_at, expires_at)
+         VALUES ($1, $2, '[]', $3)
+         ON CONFLICT (project_id, address_hash) DO UPDATE SET expires_at = mail_quotas.expires_at
+         RETURNING sent_at";
+    command SET_MAIL_QUOTA =
+        "UPDATE mail_quotas SET sent_at = $3, expires_at = $4
+         WHERE project_id = $1 AND address_hash = $2";
 
     // The expiry is asked for twice: PostgreSQL would otherwise read the whole table to find the
     // few keys of the subquery in it.
@@ -107,6 +118,9 @@ db::statements! {
     command SWEEP_DELETIONS, unscoped "expiry is the same for every project" =
         "DELETE FROM account_deletions WHERE expires_at < $1 AND (project_id, user_id) IN
             (SELECT project_id, user_id FROM account_deletions WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)";
+    command SWEEP_MAIL_QUOTAS, unscoped "expiry is the same for every project" =
+        "DELETE FROM mail_quotas WHERE expires_at < $1 AND (project_id, address_hash) IN
+            (SELECT project_id, address_hash FROM mail_quotas WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)";
 }
 
 /// Locks the row until the transaction ends.
@@ -225,22 +239,16 @@ pub fn delete_verifications(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Re
     Ok(())
 }
 
-/// Holds the codes that a guess could hit, so that no second guess is compared before this one
-/// is counted.
-pub fn lock_codes(tx: &Tx<'_>, project: ProjectId, viewer: Option<UserId>) -> Result<()> {
-    tx.all(&LOCK_CODES, args![project, viewer])?;
+/// Locks the user's codes, so that no second guess is compared before this one is counted.
+pub fn lock_codes(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
+    tx.all(&LOCK_CODES, args![project, user])?;
     Ok(())
 }
 
-/// Counts a wrong guess against every code it could have hit, and voids those guessed at too often.
-pub fn count_wrong_try(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    viewer: Option<UserId>,
-    most: i64,
-) -> Result<()> {
-    tx.execute(&COUNT_WRONG_TRY, args![project, viewer])?;
-    tx.execute(&DELETE_GUESSED_AT, args![project, most])?;
+/// Counts a user's wrong guess against all of their codes, and voids those guessed at too often.
+pub fn count_wrong_try(tx: &Tx<'_>, project: ProjectId, user: UserId, most: i64) -> Result<()> {
+    tx.execute(&COUNT_WRONG_TRY, args![project, user])?;
+    tx.execute(&DELETE_GUESSED_AT, args![project, user, most])?;
     Ok(())
 }
 
@@ -275,10 +283,37 @@ pub fn delete_deletion(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<
     Ok(())
 }
 
-/// Forgets tokens and codes that have expired, at most `most` of each kind.
+/// When mails were sent to an address, oldest first. Locks the row until the transaction ends; one
+/// that is new expires as given.
+pub fn lock_mail_quota(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    address_hash: &[u8],
+    expires: Timestamp,
+) -> Result<Vec<Timestamp>> {
+    let JsonText(sent) = tx.one(&LOCK_MAIL_QUOTA, args![project, address_hash, expires])?;
+    let millis: Vec<i64> = serde_json::from_str(&sent).map_err(Error::internal)?;
+    Ok(millis.into_iter().map(Timestamp::from_millis).collect())
+}
+
+pub fn set_mail_quota(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    address_hash: &[u8],
+    sent: &[Timestamp],
+    expires: Timestamp,
+) -> Result<()> {
+    let millis: Vec<i64> = sent.iter().map(|at| at.millis()).collect();
+    let millis = serde_json::to_string(&millis).map_err(Error::internal)?;
+    tx.execute(&SET_MAIL_QUOTA, args![project, address_hash, millis.as_str(), expires])?;
+    Ok(())
+}
+
+/// Forgets tokens, codes and quotas that have expired, at most `most` of each kind.
 pub fn sweep(tx: &Tx<'_>, now: Timestamp, most: i64) -> Result<u64> {
+    let codes = [&SWEEP_RESETS, &SWEEP_VERIFICATIONS, &SWEEP_DELETIONS];
     let mut swept = 0;
-    for statement in [&SWEEP_TOKENS, &SWEEP_RESETS, &SWEEP_VERIFICATIONS, &SWEEP_DELETIONS] {
+    for statement in codes.into_iter().chain([&SWEEP_TOKENS, &SWEEP_MAIL_QUOTAS]) {
         swept += tx.execute(statement, args![now, most])?;
     }
     Ok(swept)

@@ -5,19 +5,24 @@ use std::ops::RangeInclusive;
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use crate::auth::caller::{Actor, NO_USER_FOUND, OptionalViewer};
 use crate::auth::keys::hash;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::features::auth::guesses::Guess;
 use crate::features::auth::pages::{self, LinkReply};
 use crate::features::auth::session::Done;
-use crate::features::auth::{INVALID_BODY, INVALID_OR_EXPIRED_TOKEN, NOT_PASSWORD_USER, store};
+use crate::features::auth::{
+    INVALID_BODY, INVALID_OR_EXPIRED_TOKEN, NOT_PASSWORD_USER, mail_quota, store,
+};
 use crate::features::users::store as users;
+use crate::http::cors;
 use crate::http::input::{Body, Query};
 use crate::http::operation::Call;
 use crate::http::reply::Json;
 use crate::ids::UserId;
-use crate::jobs::{self, Job};
+use crate::jobs::Job;
 use crate::random::{Random, hex};
 
 /// How long a code that is typed may be: long enough not to be guessed too soon.
@@ -82,15 +87,15 @@ pub(super) async fn send_verification_email(
     if body.token_format.is_guessable() && !CODE_LENGTHS.contains(&token_length) {
         return Err(INVALID_BODY.because("tokenLength must be within 6..12"));
     }
-    if body.redirect_url.as_deref().is_some_and(|url| safe_redirect(url).is_none()) {
-        return Err(INVALID_BODY.because("redirectUrl must be an absolute URL"));
+    let origins = &call.project.allowed_origins;
+    if body.redirect_url.as_deref().is_some_and(|url| return_address(url, origins).is_none()) {
+        let rule = "redirectUrl must be an http or https URL, of an origin that the project allows";
+        return Err(INVALID_BODY.because(rule));
     }
     let (project, user) = (call.project.id, call.caller.user);
     let row = call.app.db.read(move |c| users::find(c, project, user)).await?;
     let row = row.ok_or(NO_USER_FOUND)?;
-    if row.password_hash.is_none() || row.email.is_none() {
-        return Err(NOT_PASSWORD_USER.into());
-    }
+    let email = row.email.filter(|_| row.password_hash.is_some()).ok_or(NOT_PASSWORD_USER)?;
     if !row.is_verified {
         let job = Job::EmailVerification {
             user,
@@ -100,7 +105,7 @@ pub(super) async fn send_verification_email(
             length: token_length,
             redirect: body.redirect_url.filter(|_| body.mode == Mode::Link),
         };
-        jobs::enqueue(&call.app, project, job, call.now).await?;
+        mail_quota::enqueue(&call.app, project, &email, job, call.now).await?;
     }
     Ok(Json(Done::SILENT))
 }
@@ -110,8 +115,6 @@ pub(super) struct VerifyEmail {
     token: String,
 }
 
-/// A wrong guess counts against the codes it could have hit: those of the signed-in user, or
-/// every code of the project when nobody is signed in.
 pub(super) async fn verify_email(
     call: Call<OptionalViewer>,
     Body(body): Body<VerifyEmail>,
@@ -119,11 +122,7 @@ pub(super) async fn verify_email(
     if body.token.is_empty() {
         return Err(INVALID_BODY.because("token must not be empty"));
     }
-    let viewer = match call.caller {
-        OptionalViewer::User(user) => Some(user),
-        OptionalViewer::Anonymous | OptionalViewer::Key(_) => None,
-    };
-    if verify(&call, &body.token, viewer).await? {
+    if verify(&call, &body.token, call.caller.user()).await? {
         Ok(Json(Done::SILENT))
     } else {
         Err(INVALID_OR_EXPIRED_TOKEN.into())
@@ -141,38 +140,49 @@ pub(super) async fn verify_email_link(
     call: Call<OptionalViewer>,
     Query(query): Query<LinkQuery>,
 ) -> Result<LinkReply> {
-    let (outcome, page) = match verify(&call, &query.token, None).await {
-        Ok(true) => ("verified=true", pages::verified()),
-        Ok(false) => (
-            "verified=false&error=invalid-or-expired-token",
-            pages::not_verified(StatusCode::BAD_REQUEST),
-        ),
+    let (outcome, status) = match verify(&call, &query.token, None).await {
+        Ok(true) => ("verified=true", StatusCode::OK),
+        Ok(false) => ("verified=false&error=invalid-or-expired-token", StatusCode::BAD_REQUEST),
+        Err(error @ Error::RateLimited(_)) => return Err(error),
         Err(error) => {
             tracing::error!(%error, "verification by link failed");
-            let page = pages::not_verified(StatusCode::INTERNAL_SERVER_ERROR);
-            ("verified=false&error=server-error", page)
+            ("verified=false&error=server-error", StatusCode::INTERNAL_SERVER_ERROR)
         }
     };
-    let redirect = query.redirect.as_deref().and_then(safe_redirect);
-    Ok(redirect.map_or(LinkReply::Page(page), |url| {
-        let joint = if url.contains('?') { '&' } else { '?' };
-        LinkReply::Redirect(format!("{url}{joint}{outcome}"))
-    }))
+    let origins = &call.project.allowed_origins;
+    let given = query.redirect.as_deref();
+    let Some((url, parsed)) = given.and_then(|url| Some((url, return_address(url, origins)?)))
+    else {
+        return Ok(LinkReply::Page(pages::verification(status, None)));
+    };
+    let joint = if url.contains('?') { '&' } else { '?' };
+    let target = format!("{url}{joint}{outcome}");
+    if origins.is_empty() {
+        // Anybody can make a link of this server that names any address: the reader decides.
+        let host = parsed.host_str().unwrap_or_default();
+        return Ok(LinkReply::Page(pages::verification(status, Some((&target, host)))));
+    }
+    Ok(LinkReply::Redirect(target))
 }
 
-/// Whether the token was live. It is used up, with all others of its user.
+/// Whether the token was live. It is used up, with all others of its user. A wrong guess of a user
+/// counts against their own codes, any other against the network it comes from.
 async fn verify(call: &Call<OptionalViewer>, token: &str, viewer: Option<UserId>) -> Result<bool> {
-    let (project, now) = (call.project.id, call.now);
     // A link that is too old is no guess: it could not have hit a code that is typed.
     let is_guess = CODE_LENGTHS.contains(&token.len());
-    let token = hash(token);
+    let counted = match viewer {
+        None if is_guess => Some(Guess::at_code(call)?),
+        _ => None,
+    };
+    let guesser = viewer.filter(|_| is_guess);
+    let (project, now, token) = (call.project.id, call.now, hash(token));
     let verified = call.app.db.write(move |tx| {
-        if is_guess {
-            store::lock_codes(tx, project, viewer)?;
+        if let Some(user) = guesser {
+            store::lock_codes(tx, project, user)?;
         }
         let Some(user) = store::take_verification(tx, project, &token, viewer, now)? else {
-            if is_guess {
-                store::count_wrong_try(tx, project, viewer, MOST_WRONG_TRIES)?;
+            if let Some(user) = guesser {
+                store::count_wrong_try(tx, project, user, MOST_WRONG_TRIES)?;
             }
             return Ok(false);
         };
@@ -180,21 +190,25 @@ async fn verify(call: &Call<OptionalViewer>, token: &str, viewer: Option<UserId>
         store::delete_verifications(tx, project, user)?;
         Ok(true)
     });
-    verified.await
+    let verified = verified.await;
+    if let Some(guess) = counted {
+        guess.settle(&verified);
+    }
+    verified
 }
 
-/// An absolute URL that a browser may be sent to; `None` for anything else.
-fn safe_redirect(url: &str) -> Option<&str> {
-    let (scheme, rest) = url.split_once("://")?;
-    let mut letters = scheme.bytes();
-    let is_scheme = letters.next().is_some_and(|b| b.is_ascii_alphabetic())
-        && letters.all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
-    let runs_code = ["javascript", "data", "vbscript"];
-    let is_safe = is_scheme
-        && !rest.is_empty()
-        && !runs_code.iter().any(|bad| scheme.eq_ignore_ascii_case(bad))
-        && url.bytes().all(|b| b.is_ascii_graphic());
-    is_safe.then_some(url)
+/// The URL of a web page that a browser may be sent to, on the project's list of origins if it has
+/// one; `None` for anything else.
+fn return_address(url: &str, origins: &[String]) -> Option<Url> {
+    let is_plain = url.bytes().all(|b| b.is_ascii_graphic() && b != b'\\');
+    // The parser also takes addresses without the slashes, which not every reader does.
+    let (scheme, _) = url.split_once("://").filter(|_| is_plain)?;
+    let parsed = Url::parse(url).ok()?;
+    let is_web = ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web));
+    let is_anonymous = parsed.username().is_empty() && parsed.password().is_none();
+    let origin = parsed.origin().ascii_serialization();
+    let is_allowed = origins.is_empty() || cors::is_listed(&origin, origins);
+    (is_web && is_anonymous && is_allowed).then_some(parsed)
 }
 
 #[cfg(test)]
@@ -202,24 +216,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_absolute_and_harmless_urls_are_followed() {
-        for good in ["https://app.example/done?x=1", "myapp://verified", "http://localhost:3000/"] {
-            assert_eq!(safe_redirect(good), Some(good));
+    fn only_web_addresses_are_returned_to() {
+        for good in ["https://app.example/done?x=1", "http://localhost:3000/", "HTTPS://a.example"]
+        {
+            assert!(return_address(good, &[]).is_some(), "{good}");
         }
         for bad in [
             "javascript:alert(1)",
             "javascript://%0aalert(1)",
-            "JavaScript://x",
             "data:text/html,x",
-            "data://x",
+            "myapp://verified",
             "//evil.io",
             "/done",
             "done",
-            "java\nscript://x",
+            "https:app.example",
             "https://",
             "https://a b",
+            "ht\ntps://x",
+            "https://ada@app.example/",
+            "https://:secret@app.example/",
+            "https://evil.io\\@app.example/",
         ] {
-            assert_eq!(safe_redirect(bad), None, "{bad}");
+            assert!(return_address(bad, &[]).is_none(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn with_a_list_an_address_must_be_of_a_listed_origin() {
+        let list = ["https://app.example".to_owned(), "https://*.example.org".to_owned()];
+        for good in ["https://app.example/x", "https://APP.example:443", "https://a.example.org"] {
+            assert!(return_address(good, &list).is_some(), "{good}");
+        }
+        for bad in ["http://app.example", "https://app.example.evil.io", "https://example.org"] {
+            assert!(return_address(bad, &list).is_none(), "{bad}");
         }
     }
 

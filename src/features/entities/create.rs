@@ -166,7 +166,8 @@ fn author(call: &Call<OptionalViewer>, new: &NewEntity) -> Result<Option<UserId>
             viewer
         }
     };
-    if new.require_user == Some(true) && author.is_none() {
+    let is_required = new.require_user == Some(true) || !call.project.anonymous_posts;
+    if is_required && author.is_none() {
         return Err(USER_REQUIRED.into());
     }
     Ok(author.filter(|_| new.exclude_user_id != Some(true)))

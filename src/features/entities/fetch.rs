@@ -13,7 +13,7 @@ use crate::features::entities::store::{self, EntityRow};
 use crate::features::entities::terms::Terms;
 use crate::features::entities::visibility::{self, Eyes};
 use crate::features::entities::{
-    CREATE_RATE, DUPLICATE_FOREIGN_ID, EntityPath, INVALID_QUERY, NOT_FOUND, create,
+    CREATE_RATE, DUPLICATE_FOREIGN_ID, EntityPath, INVALID_QUERY, NOT_FOUND, USER_REQUIRED, create,
 };
 use crate::features::users::reputation::ReputationQuery;
 use crate::http::include::Include;
@@ -99,6 +99,9 @@ pub(super) async fn by_foreign_id(
 /// Counts as a write for the limits, though it comes by GET.
 async fn create_blank(call: &Call<OptionalViewer>, view: View, foreign_id: &str) -> Result<Entity> {
     call.limit(CREATE_RATE, "POST /entities")?;
+    if call.caller == OptionalViewer::Anonymous && !call.project.anonymous_posts {
+        return Err(USER_REQUIRED.into());
+    }
     let id = EntityId(new_id(call.now, &call.app.random));
     let row =
         EntityRow { foreign_id: Some(foreign_id.to_owned()), ..EntityRow::blank(id, call.now) };

@@ -34,6 +34,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::auth::caller::ELEVATED_AUTH_REQUIRED;
+use crate::auth::credential::BadToken;
 use crate::error::Fault;
 use crate::features::projects::Bundle;
 use crate::features::spaces;
@@ -135,7 +136,8 @@ fn reads() -> Vec<Operation> {
             INVALID,
             fetch::by_foreign_id,
         )
-        .errors(&[NOT_FOUND]),
+        .bad_token(BadToken::RefusedToCreate)
+        .errors(&[NOT_FOUND, USER_REQUIRED]),
         Operation::new(
             get.clone(),
             "/entities/by-short-id",
@@ -169,6 +171,7 @@ fn writes() -> Vec<Operation> {
             INVALID,
             create::create_entity,
         )
+        .bad_token(BadToken::Refused)
         .takes_files(&attached::FORM)
         .rate(CREATE_RATE)
         .errors(&[

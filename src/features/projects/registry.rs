@@ -11,6 +11,7 @@ use db::{Conn, Db};
 use crate::auth::keys::{KeyKind, StoredKey};
 use crate::error::{Error, Result};
 use crate::features::projects::bundles::Bundle;
+use crate::features::projects::store::Settings;
 use crate::features::projects::{TABLES_NOT_AVAILABLE, store};
 use crate::ids::ProjectId;
 use crate::time::Timestamp;
@@ -80,6 +81,12 @@ pub struct Project {
     pub score_hours: f64,
     /// Whether users may delete the spaces they created.
     pub deletes_spaces: bool,
+    /// Whether a page may call with a service or master key.
+    pub keys_in_browsers: bool,
+    /// Whether an entity may be created without a user.
+    pub anonymous_posts: bool,
+    /// Whether version 7 answers a bad token with 403; without it the server's own setting counts.
+    pub v7_auth_forbids: Option<bool>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub bundles: Vec<Bundle>,
@@ -96,6 +103,19 @@ impl Project {
             return Ok(());
         }
         Err(TABLES_NOT_AVAILABLE.with("missingTables", bundle.tables()))
+    }
+
+    /// The settings as they are, for whoever changes one of them.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            entity_deletion: self.entity_deletion.name(),
+            keeps_files_of_deleted: self.keeps_files_of_deleted,
+            score_hours: self.score_hours,
+            deletes_spaces: self.deletes_spaces,
+            keys_in_browsers: self.keys_in_browsers,
+            anonymous_posts: self.anonymous_posts,
+            v7_auth_forbids: self.v7_auth_forbids,
+        }
     }
 }
 
@@ -121,6 +141,9 @@ pub fn load(c: &Conn<'_>, id: ProjectId) -> Result<Option<Project>> {
         keeps_files_of_deleted: row.keeps_files_of_deleted,
         score_hours: row.score_hours,
         deletes_spaces: row.deletes_spaces,
+        keys_in_browsers: row.keys_in_browsers,
+        anonymous_posts: row.anonymous_posts,
+        v7_auth_forbids: row.v7_auth_forbids,
         created_at: row.created_at,
         updated_at: row.updated_at,
         bundles: store::bundles(c, id)?.iter().filter_map(|n| Bundle::from_name(n)).collect(),

@@ -19,6 +19,9 @@ db::row! {
         pub keeps_files_of_deleted: bool,
         pub score_hours: f64,
         pub deletes_spaces: bool,
+        pub keys_in_browsers: bool,
+        pub anonymous_posts: bool,
+        pub v7_auth_forbids: Option<bool>,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
     }
@@ -29,7 +32,8 @@ macro_rules! select_project {
     ($rest:literal) => {
         concat!(
             "SELECT id, name, state, allowed_origins, public_key, previous_public_key, entity_deletion,
-                keeps_files_of_deleted, score_hours, deletes_spaces, created_at, updated_at
+                keeps_files_of_deleted, score_hours, deletes_spaces, keys_in_browsers, anonymous_posts,
+                v7_auth_forbids, created_at, updated_at
              FROM projects ",
             $rest
         )
@@ -81,7 +85,8 @@ db::statements! {
         "UPDATE projects SET allowed_origins = $2, updated_at = $3 WHERE id = $1";
     command SET_SETTINGS, unscoped "the project itself is changed" =
         "UPDATE projects SET entity_deletion = $2, keeps_files_of_deleted = $3, score_hours = $4,
-            deletes_spaces = $5, updated_at = $6
+            deletes_spaces = $5, keys_in_browsers = $6, anonymous_posts = $7, v7_auth_forbids = $8,
+            updated_at = $9
          WHERE id = $1";
     command ROTATE_PUBLIC_KEY, unscoped "the project itself is changed" =
         "UPDATE projects SET previous_public_key = public_key, public_key = $2,
@@ -161,18 +166,30 @@ pub fn set_origins(tx: &Tx<'_>, id: ProjectId, origins: &str, now: Timestamp) ->
     Ok(tx.execute(&SET_ORIGINS, args![id, origins, now])? > 0)
 }
 
-/// How entities and spaces are deleted, and how fast entities age.
+/// What `townhall project settings` sets.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
     pub entity_deletion: &'static str,
     pub keeps_files_of_deleted: bool,
     pub score_hours: f64,
     pub deletes_spaces: bool,
+    pub keys_in_browsers: bool,
+    pub anonymous_posts: bool,
+    pub v7_auth_forbids: Option<bool>,
 }
 
 pub fn set_settings(tx: &Tx<'_>, id: ProjectId, new: Settings, now: Timestamp) -> Result<bool> {
-    let Settings { entity_deletion, keeps_files_of_deleted, score_hours, deletes_spaces } = new;
-    let args = args![id, entity_deletion, keeps_files_of_deleted, score_hours, deletes_spaces, now];
+    let args = args![
+        id,
+        new.entity_deletion,
+        new.keeps_files_of_deleted,
+        new.score_hours,
+        new.deletes_spaces,
+        new.keys_in_browsers,
+        new.anonymous_posts,
+        new.v7_auth_forbids,
+        now
+    ];
     Ok(tx.execute(&SET_SETTINGS, args)? > 0)
 }
 

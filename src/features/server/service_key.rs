@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::auth::credential::{bearer, project_header};
+use crate::auth::credential::{KEY_IN_BROWSER, bearer, check_key_origin, project_header};
 use crate::auth::keys;
 use crate::error::{Error, Fault, Result};
 use crate::features::projects::INVALID_PROJECT_ID;
@@ -21,7 +21,7 @@ const WRONG_KEYS: RateLimit = RateLimit::per_5_minutes(100);
 
 pub(super) fn operation() -> Operation {
     Operation::server("/internal/service/verify", "Verify Service Key", verify_service_key)
-        .errors(&[UNAUTHORIZED, INVALID_PROJECT_ID, INVALID_SERVICE_KEY])
+        .errors(&[UNAUTHORIZED, INVALID_PROJECT_ID, INVALID_SERVICE_KEY, KEY_IN_BROWSER])
         .no_store()
 }
 
@@ -38,7 +38,8 @@ async fn verify_service_key(call: ServerCall) -> Result<Json<ValidKey>> {
     let project_id: ProjectId = project_id.ok_or(INVALID_PROJECT_ID)?;
     let app = &call.app;
     let project = app.projects.get(&app.db, project_id, app.clock.uptime()).await?;
-    if project.is_some_and(|project| keys::find(key, &project.keys).is_some()) {
+    if let Some(project) = project.filter(|project| keys::find(key, &project.keys).is_some()) {
+        check_key_origin(&call.headers, &project, &app.config.public_url)?;
         return Ok(Json(ValidKey { valid: true, project_id }));
     }
     // A good key meets no limit: its client refuses to start on any other answer than yes.

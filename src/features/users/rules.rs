@@ -8,6 +8,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::error::Fault;
+
 /// A lower-case address.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
@@ -246,6 +248,13 @@ pub struct Metadata(Map<String, Value>);
 
 impl Metadata {
     pub const MAX_BYTES: usize = 512 * 1024;
+
+    /// The `secureMetadata` of a body. It is read late, because it counts only with a key: from anybody
+    /// else it is dropped whatever it is.
+    pub fn secure(given: Option<Value>, invalid: Fault) -> crate::error::Result<Option<Self>> {
+        let read = given.map(serde_json::from_value).transpose();
+        read.map_err(|error| invalid.because(format!("secureMetadata: {error}")))
+    }
 
     pub fn to_json(&self) -> String {
         // Keys are strings and numbers are finite: a map of JSON values always serialises.

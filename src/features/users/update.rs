@@ -13,7 +13,7 @@ use crate::features::users::model::AuthUser;
 use crate::features::users::pictures::{Pictures, Portrayed, remove_replaced};
 use crate::features::users::rules::{Avatar, Bio, Location, Metadata, Name, Username};
 use crate::features::users::store::{self, UserRow};
-use crate::features::users::{MISSING_DATA, NOT_AUTHORIZED, NOT_FOUND, PICTURES};
+use crate::features::users::{INVALID_BODY, MISSING_DATA, NOT_AUTHORIZED, NOT_FOUND, PICTURES};
 use crate::http::input::{Input, InputDoc, Path, body_value, read_body};
 use crate::http::operation::{Arrival, Call};
 use crate::http::patch::Patch;
@@ -32,7 +32,9 @@ pub(super) struct UserUpdate {
     birthdate: Patch<Timestamp>,
     location: Patch<Location>,
     metadata: Option<Metadata>,
-    secure_metadata: Option<Metadata>,
+    /// With a key only; ignored without one.
+    #[schemars(with = "Option<Metadata>")]
+    secure_metadata: Option<Value>,
 }
 
 impl UserUpdate {
@@ -52,9 +54,6 @@ impl UserUpdate {
         self.location.map(|place| place.longitude).put(&mut row.longitude);
         if let Some(metadata) = self.metadata {
             row.metadata = JsonText(metadata.to_json());
-        }
-        if let Some(metadata) = self.secure_metadata {
-            row.secure_metadata = JsonText(metadata.to_json());
         }
     }
 }
@@ -93,6 +92,8 @@ pub(super) async fn update_user(
         UserOrKey::User(_) => false,
         UserOrKey::Key(_) => true,
     };
+    let secure = update.secure_metadata.take().filter(|_| by_key);
+    let secure = Metadata::secure(secure, INVALID_BODY)?.map(|metadata| metadata.to_json());
     let (app, project, now) = (&call.app, call.project.clone(), call.now);
     let of = Portrayed::User(path.user_id);
     let pictures = pictures.prepare(app, project.id, of, &PICTURES, now).await?;
@@ -104,6 +105,9 @@ pub(super) async fn update_user(
         let found = store::find_for_update(tx, project.id, path.user_id)?.ok_or(NOT_FOUND)?;
         let mut row = found.clone();
         update.clone().apply(&mut row);
+        if let Some(metadata) = &secure {
+            row.secure_metadata = JsonText(metadata.clone());
+        }
         stored.put_on(&mut row);
         stored.insert(tx, project.id)?;
         if row != found {

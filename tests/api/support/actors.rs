@@ -66,6 +66,11 @@ impl<'a> Actor<'a> {
         actor
     }
 
+    /// The same caller at this address.
+    pub fn at_address(&self, address: &str) -> Self {
+        self.with_header("X-Forwarded-For", address)
+    }
+
     pub async fn get(&self, path: &str) -> Reply {
         self.send(Method::GET, path, None).await
     }

@@ -7,14 +7,15 @@ use std::time::Duration;
 
 use db::testing::Cluster;
 use db::{Db, Engine, Options};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use townhall::app::{App, World};
 use townhall::auth::passwords::Cost;
 use townhall::clock::Clock;
 use townhall::config::{Config, Flags};
-use townhall::features::projects::Bundle;
 use townhall::features::projects::admin::{self, NewProject, ProjectSecrets};
+use townhall::features::projects::store::{self as projects, Settings};
+use townhall::features::projects::{Bundle, registry};
 use townhall::features::users::suspensions::{self, NewSuspension};
 use townhall::ids::{ProjectId, SuspensionId, UserId, new_id};
 use townhall::outbound::Resolver;
@@ -88,6 +89,15 @@ impl TestApp {
         let engine = self.engine;
         drop(self);
         Self::launch(engine, config).await
+    }
+
+    /// With rate limits, and believing the address that a client claims to have; see [`Actor::at_address`].
+    pub async fn with_networks(self) -> TestApp {
+        self.restart_with(|config| {
+            config.set("TOWNHALL_RATE_LIMITS", "on");
+            config.set("TOWNHALL_TRUSTED_PROXIES", "127.0.0.0/8");
+        })
+        .await
     }
 
     async fn launch(engine: Engine, settings: TestConfig) -> TestApp {
@@ -204,6 +214,24 @@ impl TestApp {
         User::sign_up(self, self.other.id).await
     }
 
+    /// Changes settings of a project; by the time this returns every node knows.
+    pub async fn change_settings(&self, id: ProjectId, change: impl FnOnce(&mut Settings)) {
+        let project = self.app.db.read(move |c| registry::load(c, id)).await.unwrap().unwrap();
+        let (mut settings, now) = (project.settings(), self.now());
+        change(&mut settings);
+        let set = self.app.db.write(move |tx| projects::set_settings(tx, id, settings, now));
+        assert!(set.await.unwrap());
+        self.advance(Duration::from_secs(1));
+    }
+
+    /// Sets the list of origins of the first project; by the time this returns every node knows.
+    pub async fn allow_origins(&self, origins: &[&str]) {
+        let (project, now, origins) = (self.project.id, self.now(), json!(origins).to_string());
+        let set = self.app.db.write(move |tx| projects::set_origins(tx, project, &origins, now));
+        assert!(set.await.unwrap());
+        self.advance(Duration::from_secs(1));
+    }
+
     pub fn now(&self) -> Timestamp {
         self.app.clock.now()
     }
@@ -231,6 +259,9 @@ impl TestApp {
     pub fn vouch_for(&self, mut claims: Value) -> String {
         if claims.get("iss").is_none() {
             claims["iss"] = self.project.id.to_string().into();
+        }
+        if claims.get("exp").is_none() {
+            claims["exp"] = (self.now().seconds() + 300).into();
         }
         townhall::auth::rs256::sign(&self.project.private_key, &claims).unwrap()
     }

@@ -1,0 +1,115 @@
+//! The settings of `townhall project settings`, as they are given and as they are shown.
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use crate::features::projects::Deletion;
+use crate::features::projects::store::Settings;
+
+#[derive(Debug, Clone, Copy, Args)]
+pub(super) struct SettingsChange {
+    /// Whether a deleted entity goes for good or only from sight
+    #[arg(long, value_name = "HARD|SOFT")]
+    entity_deletion: Option<Deletion>,
+    /// Whether the files of an entity stay that is only out of sight
+    #[arg(long, value_name = "BOOL")]
+    keep_files_of_deleted: Option<bool>,
+    /// The hours in which an entity's freshness falls to about a third
+    #[arg(long, value_name = "HOURS", value_parser = parse_hours)]
+    score_hours: Option<f64>,
+    /// Whether users may delete the spaces they created
+    #[arg(long, value_name = "BOOL")]
+    delete_spaces: Option<bool>,
+    /// Whether a page in a browser may call with a service or master key
+    #[arg(long, value_name = "ON|OFF")]
+    keys_in_browsers: Option<Switch>,
+    /// Whether entities may be created without a user
+    #[arg(long, value_name = "ON|OFF")]
+    anonymous_posts: Option<Switch>,
+    /// What version 7 answers to a bad token; `default`: as TOWNHALL_V7_AUTH_STATUS says
+    #[arg(long, value_name = "401|403|DEFAULT")]
+    v7_auth_status: Option<V7AuthStatus>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Switch {
+    On,
+    Off,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum V7AuthStatus {
+    #[value(name = "401")]
+    Unauthorized,
+    #[value(name = "403")]
+    Forbidden,
+    Default,
+}
+
+impl SettingsChange {
+    pub(super) fn apply(self, settings: &mut Settings) {
+        put(&mut settings.entity_deletion, self.entity_deletion.map(Deletion::name));
+        put(&mut settings.keeps_files_of_deleted, self.keep_files_of_deleted);
+        put(&mut settings.score_hours, self.score_hours);
+        put(&mut settings.deletes_spaces, self.delete_spaces);
+        put(&mut settings.keys_in_browsers, self.keys_in_browsers.map(Switch::is_on));
+        put(&mut settings.anonymous_posts, self.anonymous_posts.map(Switch::is_on));
+        put(&mut settings.v7_auth_forbids, self.v7_auth_status.map(V7AuthStatus::forbids));
+    }
+}
+
+impl Switch {
+    fn is_on(self) -> bool {
+        self == Switch::On
+    }
+}
+
+impl V7AuthStatus {
+    fn forbids(self) -> Option<bool> {
+        match self {
+            V7AuthStatus::Unauthorized => Some(false),
+            V7AuthStatus::Forbidden => Some(true),
+            V7AuthStatus::Default => None,
+        }
+    }
+}
+
+fn put<T>(setting: &mut T, change: Option<T>) {
+    if let Some(value) = change {
+        *setting = value;
+    }
+}
+
+/// Each setting: its name for people, its key in JSON, its value.
+pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value); 7] {
+    let v7_status = settings.v7_auth_forbids.map(|forbids| if forbids { 403 } else { 401 });
+    [
+        ("entity deletion", "entityDeletion", json!(settings.entity_deletion)),
+        ("keep files of deleted", "keepFilesOfDeleted", json!(settings.keeps_files_of_deleted)),
+        ("score hours", "scoreHours", json!(settings.score_hours)),
+        ("delete spaces", "deleteSpaces", json!(settings.deletes_spaces)),
+        ("keys in browsers", "keysInBrowsers", json!(settings.keys_in_browsers)),
+        ("anonymous posts", "anonymousPosts", json!(settings.anonymous_posts)),
+        ("v7 auth status", "v7AuthStatus", json!(v7_status)),
+    ]
+}
+
+/// A value as people read it.
+pub(super) fn plain(value: &Value) -> String {
+    match (value, value.as_f64()) {
+        (Value::Null, _) => "default".to_owned(),
+        (Value::String(text), _) => text.clone(),
+        (_, Some(number)) => number.to_string(),
+        (other, None) => other.to_string(),
+    }
+}
+
+/// Up to a century: beyond, scores would not tell entities apart.
+fn parse_hours(text: &str) -> Result<f64, String> {
+    let hours: f64 = text.parse().map_err(|_| "must be a number of hours".to_owned())?;
+    if (0.01..=876_000.0).contains(&hours) {
+        Ok(hours)
+    } else {
+        Err("must be from 0.01 to 876000".to_owned())
+    }
+}

@@ -1,0 +1,59 @@
+//! Guesses at passwords and codes. Wrong guesses count against the network that they come from, so
+//! nobody can lock the owner of an account or of a code out.
+
+use crate::app::App;
+use crate::error::{Error, Result};
+use crate::http::limits::RateLimit;
+use crate::http::operation::Call;
+use crate::ids::{ProjectId, UserId};
+
+/// Wrong passwords of one account from one network, at whichever operation. All accounts together
+/// are under the operations' own limits.
+const WRONG_PASSWORDS: RateLimit = RateLimit::per_5_minutes(100)
+    .window_minutes(60)
+    .text("Too many wrong passwords, please try again later");
+/// Wrong codes of anonymous callers from one network.
+const WRONG_CODES: RateLimit = RateLimit::per_5_minutes(5);
+
+/// A guess that is counted as a wrong one until it turns out otherwise.
+#[derive(Debug)]
+pub(super) struct Guess {
+    app: App,
+    project: ProjectId,
+    window: &'static str,
+    /// The network, and what is guessed at. None for the holder of a key, whom nothing limits.
+    client: Option<Vec<u8>>,
+}
+
+impl Guess {
+    pub(super) fn at_password<A>(call: &Call<A>, user: UserId) -> Result<Self> {
+        Self::count(call, WRONG_PASSWORDS, "wrong password", user.0.as_bytes())
+    }
+
+    pub(super) fn at_code<A>(call: &Call<A>) -> Result<Self> {
+        Self::count(call, WRONG_CODES, "wrong code", &[])
+    }
+
+    fn count<A>(
+        call: &Call<A>,
+        rate: RateLimit,
+        window: &'static str,
+        target: &[u8],
+    ) -> Result<Self> {
+        let (app, project) = (call.app.clone(), call.project.id);
+        let client = call.network().map(|network| [&network.to_be_bytes(), target].concat());
+        if let Some(client) = &client {
+            let now = app.clock.uptime();
+            let counted = app.limiter.count(rate, window, Some(project), client, now);
+            counted.map_err(Error::RateLimited)?;
+        }
+        Ok(Guess { app, project, window, client })
+    }
+
+    /// Takes the guess back unless it was wrong.
+    pub(super) fn settle(self, outcome: &Result<bool>) {
+        if let (Some(client), Ok(true) | Err(_)) = (&self.client, outcome) {
+            self.app.limiter.uncount(self.window, Some(self.project), client);
+        }
+    }
+}
