@@ -36,4 +36,5 @@ pub const MIGRATIONS: &[Migration] = &[
     ),
     Migration::shared(11, "chat", include_str!("../migrations/0011_chat.sql")),
     Migration::shared(12, "fewer indexes", include_str!("../migrations/0012_fewer_indexes.sql")),
+    Migration::shared(14, "file hashes", include_str!("../migrations/0014_file_hashes.sql")),
 ];

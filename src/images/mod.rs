@@ -67,6 +67,8 @@ pub struct Output {
     pub height: u32,
     /// In bytes.
     pub size: u64,
+    /// Of the bytes, in lower-case hex.
+    pub sha256: String,
     pub encoding: Encoding,
 }
 

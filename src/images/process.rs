@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use aws_lc_rs::digest::{SHA256, digest};
 use tokio::sync::Semaphore;
 use webpx::{Stop, StopReason};
 
@@ -22,6 +23,7 @@ use super::encode::Encoder;
 use super::picture::Picture;
 use super::plan::{self, Recipe};
 use super::{Encoding, Failure, Options, Output, Processed};
+use crate::random::hex;
 
 /// How long an image may wait for its turn.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -200,6 +202,7 @@ impl Writer<'_> {
             width: extent.width,
             height: extent.height,
             size: encoded.len() as u64,
+            sha256: hex(digest(&SHA256, &encoded).as_ref()),
             encoding: self.encoding,
         })
     }

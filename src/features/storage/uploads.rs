@@ -142,6 +142,7 @@ impl Wanted {
             position: 0,
             metadata: JsonText(Value::Object(metadata).to_string()),
             image: None,
+            sha256: Some(upload.sha256.clone()),
             created_at: now,
             updated_at: now,
         };
@@ -172,6 +173,7 @@ async fn make_image(
     if !row.mime.to_ascii_lowercase().starts_with("image/") {
         row.mime = format!("image/{}", processed.source_format);
     }
+    row.sha256 = Some(processed.original.sha256.clone());
     row.image = Some(JsonText(serde_json::to_string(&facts).map_err(Error::internal)?));
     Ok(Made { row, objects })
 }
