@@ -7,14 +7,16 @@ mod fields;
 mod options;
 mod picture;
 mod plan;
+mod pool;
 mod process;
+mod pyramid;
 #[cfg(test)]
 mod tests;
 
 use std::path::PathBuf;
 
 pub use options::{Format, MissingKey, Options};
-pub use process::Processor;
+pub use process::{Job, Processor};
 
 /// The form something was written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
