@@ -49,6 +49,7 @@ db::statements! {
         select_file!("AND entity_id {any}($2) ORDER BY entity_id, position, id");
     query OF_MESSAGES -> FileRow =
         select_file!("AND chat_message_id {any}($2) ORDER BY chat_message_id, position, id");
+    query FIRST -> FileId, unscoped "asked once at the start" = "SELECT id FROM files LIMIT 1";
     command INSERT =
         "INSERT INTO files (project_id, id, user_id, entity_id, comment_id, chat_message_id,
             space_id, event_id, path, size, mime, position, metadata, image, sha256, created_at,
@@ -66,6 +67,11 @@ db::statements! {
         "DELETE FROM files WHERE project_id = $1 AND space_id = $2 RETURNING id, path";
     command DELETE_OF_USER -> (FileId, String) =
         "DELETE FROM files WHERE project_id = $1 AND user_id = $2 RETURNING id, path";
+}
+
+/// Whether there are any, in whatever project.
+pub fn any(c: &Conn<'_>) -> Result<bool> {
+    Ok(c.opt(&FIRST, args![])?.is_some())
 }
 
 pub fn find(c: &Conn<'_>, project: ProjectId, id: FileId) -> Result<Option<FileRow>> {
