@@ -41,4 +41,5 @@ pub const MIGRATIONS: &[Migration] = &[
         "project settings and mail quotas",
         include_str!("../migrations/0013_project_settings.sql"),
     ),
+    Migration::shared(14, "file hashes", include_str!("../migrations/0014_file_hashes.sql")),
 ];

@@ -1,29 +1,50 @@
 //! From nothing to a running server: the data directory and its lock, the secret, the database
 //! and its schema. Each refusal is one line that says what is wrong.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use db::{Db, Options};
 
+use crate::app::App;
 use crate::config::{Config, is_writable};
+use crate::features::storage::store as files;
 use crate::random::{Random, hex};
 use crate::schema::MIGRATIONS;
+use crate::storage::durable::{make_directories, sync_directory};
 use crate::time::Timestamp;
 
 /// Shorter ones could be guessed, and tokens then forged.
 pub const SHORTEST_SECRET: usize = 32;
 
+const SECRET: &str = "secret_key";
+
 pub fn prepare_data_dir(config: &Config) -> Result<(), String> {
     let directory = &config.data_dir;
     // What lives here (password hashes, mailed links) is nobody else's.
-    DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|error| {
+    make_directories(directory).map_err(|error| {
         format!("the data directory {} cannot be made: {error}", directory.display())
     })?;
     if !is_writable(directory) {
         return Err(format!("the data directory {} is not writable", directory.display()));
+    }
+    Ok(())
+}
+
+/// The storage is made at the first start alone. One that was lost stays lost: the server runs,
+/// but refuses uploads until it is back.
+pub async fn claim_storage(app: &App) -> Result<(), String> {
+    let has_files = app.db.read(files::any).await.map_err(|error| error.to_string())?;
+    let storage = &app.config.storage;
+    let claimed = app.storage.claim(has_files).await;
+    let claimed = claimed.map_err(|error| format!("the storage {storage} cannot be made: {error}"));
+    if !claimed? {
+        tracing::error!(
+            storage,
+            "the storage is empty, but the database knows of files: uploads are refused"
+        );
     }
     Ok(())
 }
@@ -47,11 +68,14 @@ pub fn secret(config: &Config, random: &Random) -> Result<Vec<u8>, String> {
     if let Some(secret) = &config.secret_key {
         return Ok(secret.clone().into_bytes());
     }
-    let path = config.data_dir.join("secret_key");
-    let at_path = |error: std::io::Error| format!("{}: {error}", path.display());
+    let path = config.data_dir.join(SECRET);
+    let at_path = |error: io::Error| format!("{}: {error}", path.display());
     if !path.exists() {
         create_secret(&path, &hex(&random.bytes::<32>())).map_err(at_path)?;
     }
+    // Also after a start that was killed before it came to this.
+    sync_directory(&config.data_dir).map_err(at_path)?;
+    remove_copies(&config.data_dir).map_err(at_path)?;
     // Another process may have been quicker: the file decides.
     let secret = fs::read(&path).map_err(at_path)?;
     if secret.len() < SHORTEST_SECRET {
@@ -60,18 +84,39 @@ pub fn secret(config: &Config, random: &Random) -> Result<Vec<u8>, String> {
     Ok(secret)
 }
 
-/// Written aside and linked into place, so that nobody reads half a secret or replaces a whole one.
-fn create_secret(path: &Path, secret: &str) -> std::io::Result<()> {
-    let aside = path.with_extension(format!("{}.new", std::process::id()));
-    let mut file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&aside)?;
+/// Written aside and moved into place, so that nobody reads half a secret. Whoever holds the lock on
+/// the file aside is the only one to do so, and does it only as long as there is no secret.
+fn create_secret(path: &Path, secret: &str) -> io::Result<()> {
+    let aside = path.with_extension("new");
+    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&aside);
+    let mut file = file?;
+    file.lock()?;
+    if path.exists() {
+        return Ok(());
+    }
+    // What a start has left that was killed is of no use.
+    file.set_len(0)?;
+    file.set_permissions(Permissions::from_mode(0o600))?;
     file.write_all(secret.as_bytes())?;
     file.sync_all()?;
-    let linked = fs::hard_link(&aside, path);
-    fs::remove_file(&aside)?;
-    match linked {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
+    fs::rename(&aside, path)
+}
+
+/// What is left beside the secret: `secret_key.new`, and from earlier versions `secret_key.4711.new`.
+fn remove_copies(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_str().unwrap_or_default();
+        if !name.strip_prefix(SECRET).is_some_and(|rest| rest.ends_with(".new")) {
+            continue;
+        }
+        match fs::remove_file(entry.path()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            removed => removed?,
+        }
     }
+    Ok(())
 }
 
 pub fn open_database(config: &Config) -> Result<Db, String> {

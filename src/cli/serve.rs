@@ -59,6 +59,7 @@ fn run(config: Config, demo: Option<fn(&str)>) -> CommandResult {
             .await
             .map_err(|error| format!("cannot listen on {address}: {error}"))?;
         let app = App::new(config, &secret, db, world)?;
+        start::claim_storage(&app).await?;
         if let Some(tell) = demo {
             tell(&prepare_demo(&app).await?);
         }

@@ -9,7 +9,7 @@ use super::Encoding;
 use super::picture::Picture;
 
 /// The largest EXIF block that every format can carry.
-const EXIF_BYTES: usize = 65_000;
+pub(super) const EXIF_BYTES: usize = 65_000;
 
 /// Pictures above this are written in haste: a photo of 12 megapixels takes half the time as WebP
 /// and a tenth as PNG, and a few hundredths more bytes.
@@ -30,7 +30,6 @@ pub(super) struct Encoder<'a> {
 
 impl<'a> Encoder<'a> {
     pub fn new(encoding: Encoding, quality: u8, exif: Option<&'a [u8]>) -> Self {
-        let exif = exif.filter(|block| block.len() <= EXIF_BYTES);
         Encoder { encoding, quality, exif }
     }
 

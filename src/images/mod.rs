@@ -7,14 +7,16 @@ mod fields;
 mod options;
 mod picture;
 mod plan;
+mod pool;
 mod process;
+mod pyramid;
 #[cfg(test)]
 mod tests;
 
 use std::path::PathBuf;
 
 pub use options::{Format, MissingKey, Options};
-pub use process::Processor;
+pub use process::{Job, Processor};
 
 /// The form something was written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +69,8 @@ pub struct Output {
     pub height: u32,
     /// In bytes.
     pub size: u64,
+    /// Of the bytes, in lower-case hex.
+    pub sha256: String,
     pub encoding: Encoding,
 }
 

@@ -124,6 +124,17 @@ impl Picture {
         Ok(self)
     }
 
+    /// Half as wide and half as high, each pixel the mean of those it is made of.
+    pub fn halved(&self) -> Result<Picture, Box<dyn Error + Send + Sync>> {
+        let half = |edge: u32| (edge / 2).max(1);
+        let Extent { width, height } = self.extent;
+        let extent = Extent { width: half(width), height: half(height) };
+        let options = ResizeOptions::new()
+            .resize_alg(ResizeAlg::Convolution(FilterType::Box))
+            .use_alpha(false);
+        Ok(Picture { extent, alpha: self.alpha, data: self.resized(extent, &options)? })
+    }
+
     /// A variant of this picture, which must be premultiplied. What stays free of the canvas is
     /// black, and transparent unless the variant has to be `opaque`.
     pub fn variant(
@@ -131,26 +142,36 @@ impl Picture {
         recipe: &Recipe,
         opaque: bool,
     ) -> Result<Picture, Box<dyn Error + Send + Sync>> {
-        let kind = if self.alpha { PixelType::U8x4 } else { PixelType::U8x3 };
-        let source = ImageRef::new(self.extent.width, self.extent.height, &self.data, kind)?;
-        let mut resized = Image::new(recipe.picture.width, recipe.picture.height, kind);
         let crop = recipe.crop;
         let options = ResizeOptions::new()
             .resize_alg(ResizeAlg::Convolution(FilterType::Lanczos3))
             .crop(crop.left, crop.top, crop.width, crop.height)
             .use_alpha(false);
-        // One that is kept would keep what it worked in, which is as large as the picture.
-        Resizer::new().resize(&source, &mut resized, &options)?;
+        let Extent { width, height } = recipe.picture;
+        let mut data = self.resized(recipe.picture, &options)?;
         if self.alpha {
-            MulDiv::new().divide_alpha_inplace(&mut resized)?;
+            let mut image = Image::from_slice_u8(width, height, &mut data, PixelType::U8x4)?;
+            MulDiv::new().divide_alpha_inplace(&mut image)?;
         }
-        let resized =
-            Picture { extent: recipe.picture, alpha: self.alpha, data: resized.into_vec() };
+        let resized = Picture { extent: recipe.picture, alpha: self.alpha, data };
         Ok(if recipe.canvas == recipe.picture {
             resized
         } else {
             resized.on_canvas(recipe.canvas, opaque)
         })
+    }
+
+    fn resized(
+        &self,
+        to: Extent,
+        options: &ResizeOptions,
+    ) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {
+        let kind = if self.alpha { PixelType::U8x4 } else { PixelType::U8x3 };
+        let source = ImageRef::new(self.extent.width, self.extent.height, &self.data, kind)?;
+        let mut resized = Image::new(to.width, to.height, kind);
+        // One that is kept would keep what it worked in, which is as large as the picture.
+        Resizer::new().resize(&source, &mut resized, options)?;
+        Ok(resized.into_vec())
     }
 
     fn on_canvas(self, canvas: Extent, opaque: bool) -> Picture {

@@ -5,7 +5,8 @@ use super::Encoding;
 use super::fields::Ratio;
 use super::options::{Fit, Options, Size};
 
-/// Largest source, and most pixels of all variants of one image together.
+/// Largest source, most pixels of all sources of one request together, and most pixels that one
+/// request makes of them.
 pub(super) const MOST_PIXELS: u64 = 100_000_000;
 /// How many times the source's pixels a variant may have.
 const MOST_ENLARGED: u64 = 4;
@@ -26,13 +27,28 @@ impl Extent {
         Extent { width: self.height, height: self.width }
     }
 
-    fn rounded(width: f64, height: f64) -> Extent {
-        // Conversions from floats saturate, so that nothing absurd wraps into something small.
-        Extent { width: (width.round() as u32).max(1), height: (height.round() as u32).max(1) }
+    fn scaled(self, by: f64) -> Extent {
+        Frame { width: f64::from(self.width) * by, height: f64::from(self.height) * by }.rounded()
     }
 
-    fn scaled(self, by: f64) -> Extent {
-        Extent::rounded(f64::from(self.width) * by, f64::from(self.height) * by)
+    pub fn frame(self) -> Frame {
+        Frame { width: f64::from(self.width), height: f64::from(self.height) }
+    }
+}
+
+/// The box of a variant before it is rounded to whole pixels: what fits into it is measured by this,
+/// or an edge that was rounded would move the other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Frame {
+    pub width: f64,
+    pub height: f64,
+}
+
+impl Frame {
+    fn rounded(self) -> Extent {
+        // Conversions from floats saturate, so that nothing absurd wraps into something small.
+        let whole = |edge: f64| (edge.round() as u32).max(1);
+        Extent { width: whole(self.width), height: whole(self.height) }
     }
 }
 
@@ -61,11 +77,10 @@ pub(super) fn recipes(
 ) -> Result<Vec<Recipe>, String> {
     holds(encoding, "the image", source)?;
     let mut recipes = Vec::with_capacity(options.variants.len());
-    let mut total = 0;
     for variant in &options.variants {
         let mut wanted = boxed(variant.size, source);
-        if !options.enlarges && wanted.pixels() > source.pixels() {
-            wanted = source;
+        if !options.enlarges && wanted.rounded().pixels() > source.pixels() {
+            wanted = source.frame();
         }
         let recipe = fitted(options.fit, source, wanted);
         if recipe.canvas.pixels() > source.pixels().saturating_mul(MOST_ENLARGED) {
@@ -79,13 +94,19 @@ pub(super) fn recipes(
             ));
         }
         holds(encoding, &format!("variant {}", variant.name), recipe.canvas)?;
-        total += recipe.canvas.pixels();
         recipes.push(recipe);
     }
-    if total > MOST_PIXELS {
-        return Err("the variants of an image can have at most 100 megapixels together".to_owned());
-    }
     Ok(recipes)
+}
+
+/// The first with which the pixels are more than a request may have.
+pub(super) fn first_beyond<T>(images: impl Iterator<Item = (T, u64)>) -> Option<T> {
+    let mut total: u64 = 0;
+    let mut images = images.map(|(image, pixels)| {
+        total = total.saturating_add(pixels);
+        (image, total)
+    });
+    images.find(|(_, total)| *total > MOST_PIXELS).map(|(image, _)| image)
 }
 
 /// Whether an encoding can hold so large a picture.
@@ -102,48 +123,52 @@ fn holds(encoding: Encoding, what: &str, extent: Extent) -> Result<(), String> {
     ))
 }
 
-fn boxed(size: Size, source: Extent) -> Extent {
+fn boxed(size: Size, source: Extent) -> Frame {
     let own = Ratio { width: f64::from(source.width), height: f64::from(source.height) };
     match size {
-        Size::Exact { width, height } => Extent { width, height },
+        Size::Exact { width, height } => Extent { width, height }.frame(),
         Size::Width(width, ratio) => {
             let (ratio, width) = (ratio.unwrap_or(own), f64::from(width));
-            Extent::rounded(width, width * ratio.height / ratio.width)
+            Frame { width, height: width * ratio.height / ratio.width }
         }
         Size::Height(height, ratio) => {
             let (ratio, height) = (ratio.unwrap_or(own), f64::from(height));
-            Extent::rounded(height * ratio.width / ratio.height, height)
+            Frame { width: height * ratio.width / ratio.height, height }
         }
         Size::LongestEdge(edge, ratio) => {
             let ratio = ratio.unwrap_or(own);
             let scale = f64::from(edge) / ratio.width.max(ratio.height);
-            Extent::rounded(ratio.width * scale, ratio.height * scale)
+            Frame { width: ratio.width * scale, height: ratio.height * scale }
         }
     }
 }
 
-pub(super) fn fitted(fit: Fit, source: Extent, wanted: Extent) -> Recipe {
-    let (width, height) = (f64::from(source.width), f64::from(source.height));
-    let across = f64::from(wanted.width) / width;
-    let down = f64::from(wanted.height) / height;
+pub(super) fn fitted(fit: Fit, source: Extent, wanted: Frame) -> Recipe {
+    let Frame { width, height } = source.frame();
+    let (across, down) = (wanted.width / width, wanted.height / height);
+    let canvas = wanted.rounded();
     let all = Crop { left: 0.0, top: 0.0, width, height };
     match fit {
         Fit::Cover => {
             let scale = across.max(down);
-            // Rounding must not carry the crop over the edge of the source.
-            let used_width = (f64::from(wanted.width) / scale).min(width);
-            let used_height = (f64::from(wanted.height) / scale).min(height);
+            // At least a pixel, and never beyond the edge of the source.
+            let used_width = (wanted.width / scale).max(1.0).min(width);
+            let used_height = (wanted.height / scale).max(1.0).min(height);
             let crop = Crop {
                 left: (width - used_width) / 2.0,
                 top: (height - used_height) / 2.0,
                 width: used_width,
                 height: used_height,
             };
-            Recipe { crop, picture: wanted, canvas: wanted }
+            Recipe { crop, picture: canvas, canvas }
         }
         Fit::Contain => {
             let picture = source.scaled(across.min(down));
-            Recipe { crop: all, picture, canvas: wanted }
+            let picture = Extent {
+                width: picture.width.min(canvas.width),
+                height: picture.height.min(canvas.height),
+            };
+            Recipe { crop: all, picture, canvas }
         }
         Fit::Inside => {
             let picture = source.scaled(across.min(down));

@@ -1,10 +1,5 @@
-//! The pool that images are worked on: so many at once, so much memory, and nobody waits long.
-//!
-//! One image takes, at its peak, up to 12 bytes for each of its pixels, or 28 if it is transparent:
-//! the picture, what a decoder collects before it, and what an encoder makes of it. A photo of 12
-//! megapixels was measured at 110 MB, the worst that 100 megapixels can be at 1.7 GB. So that
-//! several large images do not meet, a place in the pool stands for 300 MB, and an image takes as
-//! many as it may need.
+//! From a staged file to an original and variants: the header first, on which all limits rest, then,
+//! when the pool gives a turn, the pixels.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -12,33 +7,27 @@ use std::io::{BufReader, Read, Seek, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use aws_lc_rs::digest::{SHA256, digest};
 use webpx::{Stop, StopReason};
 
 use super::decode::{Header, Kind};
-use super::encode::Encoder;
+use super::encode::{EXIF_BYTES, Encoder};
 use super::picture::Picture;
 use super::plan::{self, Recipe};
+use super::pool::Pool;
+use super::pyramid::Pyramid;
 use super::{Encoding, Failure, Options, Output, Processed};
+use crate::random::hex;
 
-/// How long an image may wait for its turn.
-const PATIENCE: Duration = Duration::from_secs(3);
-/// What one place in the pool is good for.
-const BYTES_PER_PLACE: u64 = 300_000_000;
-
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Processor {
-    places: Arc<Semaphore>,
-    at_once: usize,
-    patience: Duration,
+    pool: Pool,
 }
 
 impl Processor {
     pub fn new(at_once: usize) -> Self {
-        let at_once = at_once.clamp(1, 1024);
-        Processor { places: Arc::new(Semaphore::new(at_once)), at_once, patience: PATIENCE }
+        Processor { pool: Pool::new(at_once) }
     }
 
     /// Whether a file that begins so may be an image.
@@ -46,29 +35,28 @@ impl Processor {
         Kind::of(first_bytes).is_some()
     }
 
+    /// Reads the header of an image and plans what is to be made of it. No pixel is decoded.
+    pub async fn plan(source: PathBuf, options: Options) -> Result<Job, Failure> {
+        // Without a turn: headers take little, and say how much the rest will take.
+        on_a_thread(move || Job::plan(source, options)).await
+    }
+
     /// Writes the original and all variants of an image into the directory `into`, on disk when
     /// this returns. What was written when it fails, or when the caller stops waiting, is the
-    /// caller's to remove.
+    /// caller's to remove. Images of one `owner` take turns with those of others.
     pub async fn process(
         &self,
-        source: PathBuf,
-        options: Options,
+        job: Job,
         into: PathBuf,
+        owner: u128,
     ) -> Result<Processed, Failure> {
-        // Headers are read without a place: they take little, and say how many places it takes.
-        let job = on_a_thread(move || Job::prepare(source, options, into)).await?;
-        let places = job.memory().div_ceil(BYTES_PER_PLACE) as usize;
-        let places = places.clamp(1, self.at_once) as u32;
-        let turn = self.places.clone().acquire_many_owned(places);
-        let Ok(Ok(turn)) = tokio::time::timeout(self.patience, turn).await else {
-            return Err(Failure::Busy);
-        };
+        let turn = self.pool.turn(job.work(), job.memory(), owner).await.ok_or(Failure::Busy)?;
         // When the caller hangs up, this is dropped, but the thread works on until it notices,
         // and keeps its places until then.
         let waiting = Arc::new(());
         let caller = Caller(Arc::downgrade(&waiting));
         on_a_thread(move || {
-            let processed = job.run(&caller);
+            let processed = job.run(&into, &caller);
             drop(turn);
             processed
         })
@@ -100,9 +88,9 @@ impl Stop for Caller {
 }
 
 /// An image whose header was found to be good, and what is to be made of it.
-struct Job {
+#[derive(Debug)]
+pub struct Job {
     source: PathBuf,
-    into: PathBuf,
     options: Options,
     header: Header,
     encoding: Encoding,
@@ -110,7 +98,7 @@ struct Job {
 }
 
 impl Job {
-    fn prepare(source: PathBuf, options: Options, into: PathBuf) -> Result<Job, Failure> {
+    fn plan(source: PathBuf, options: Options) -> Result<Job, Failure> {
         let mut file = File::open(&source).map_err(Failure::internal)?;
         let mut start = Vec::new();
         (&file).take(16).read_to_end(&mut start).map_err(Failure::internal)?;
@@ -118,11 +106,42 @@ impl Job {
         let kind = Kind::of(&start).ok_or_else(|| {
             Failure::Invalid("only JPEG, PNG, WebP, GIF and TIFF are accepted".to_owned())
         })?;
-        let header = Header::read(kind, BufReader::new(file)).map_err(Failure::Invalid)?;
+        let mut header = Header::read(kind, BufReader::new(file)).map_err(Failure::Invalid)?;
+        // What is not written is not kept while the image waits for its turn.
+        header.exif.take_if(|exif| options.strips_exif() || exif.len() > EXIF_BYTES);
         let encoding = kind.written_as(options.format());
         let recipes =
             plan::recipes(&options, header.extent(), encoding).map_err(Failure::Options)?;
-        Ok(Job { source, into, options, header, encoding, recipes })
+        Ok(Job { source, options, header, encoding, recipes })
+    }
+
+    /// Whether the images of one request are not too much together; else the first with which they
+    /// are, and why.
+    pub fn check_together<'a, T>(
+        images: impl Iterator<Item = (T, &'a Job)> + Clone,
+    ) -> Result<(), (T, Failure)> {
+        let sources = images.clone().map(|(image, job)| (image, job.header.extent().pixels()));
+        if let Some(image) = plan::first_beyond(sources) {
+            let why = "the images of a request have more than 100 megapixels together";
+            return Err((image, Failure::Invalid(why.to_owned())));
+        }
+        if let Some(image) = plan::first_beyond(images.map(|(image, job)| (image, job.output()))) {
+            let why =
+                "the images of a request and their variants have more than 100 megapixels together";
+            return Err((image, Failure::Options(why.to_owned())));
+        }
+        Ok(())
+    }
+
+    /// How many pixels are written; the original is written anew.
+    fn output(&self) -> u64 {
+        let variants = self.recipes.iter().map(|recipe| recipe.canvas.pixels());
+        self.header.extent().pixels() + variants.sum::<u64>()
+    }
+
+    /// How many pixels are read and written.
+    fn work(&self) -> u64 {
+        self.header.extent().pixels() + self.output()
     }
 
     /// About as many bytes as this may take.
@@ -131,13 +150,13 @@ impl Job {
         self.header.extent().pixels() * per_pixel
     }
 
-    fn run(self, caller: &Caller) -> Result<Processed, Failure> {
+    fn run(self, into: &Path, caller: &Caller) -> Result<Processed, Failure> {
         let original = self.decoded()?;
-        let exif = self.header.exif.as_deref().filter(|_| !self.options.strips_exif());
+        let exif = self.header.exif.as_deref();
         let writer = Writer {
             encoder: Encoder::new(self.encoding, self.options.quality(), exif),
             encoding: self.encoding,
-            into: &self.into,
+            into,
             caller,
         };
         self.write_all(original, &writer).map_err(Failure::Internal)
@@ -162,7 +181,7 @@ impl Job {
     ) -> Result<Processed, Box<dyn Error + Send + Sync>> {
         let extent = original.extent();
         let written = writer.write("original", &original)?;
-        let source = original.premultiplied()?;
+        let mut source = Pyramid::new(original.premultiplied()?);
         let mut variants = Vec::with_capacity(self.recipes.len());
         for (at, (variant, recipe)) in self.options.variants.iter().zip(&self.recipes).enumerate() {
             let picture = source.variant(recipe, self.encoding == Encoding::Jpeg)?;
@@ -200,6 +219,7 @@ impl Writer<'_> {
             width: extent.width,
             height: extent.height,
             size: encoded.len() as u64,
+            sha256: hex(digest(&SHA256, &encoded).as_ref()),
             encoding: self.encoding,
         })
     }
@@ -207,11 +227,11 @@ impl Writer<'_> {
 
 #[cfg(test)]
 impl Processor {
-    pub(super) fn with_patience(self, patience: Duration) -> Self {
-        Processor { patience, ..self }
+    pub(super) fn with_patience(self, patience: std::time::Duration) -> Self {
+        Processor { pool: self.pool.with_patience(patience) }
     }
 
-    pub(super) fn places(&self) -> &Semaphore {
-        &self.places
+    pub(super) fn pool(&self) -> &Pool {
+        &self.pool
     }
 }

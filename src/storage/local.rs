@@ -1,74 +1,102 @@
 //! Files in a directory of this machine. A staged file is synced and moved into place, and the
 //! directory is synced after it: what `put` has answered survives a loss of power.
+//!
+//! The root holds a marker, made at the first start. Without it this is not our directory but, say,
+//! the place where a disk was to be mounted: nothing is stored there, and nothing is said to be gone.
 
-use std::fs::{self, DirBuilder, File};
-use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::ops::Range;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt as _, stream};
+use uuid::Uuid;
 
 use crate::storage::Chunks;
+use crate::storage::durable::{make_directories, make_directory, sync_directory};
 
 /// So much is read at once, and so much of a file is in memory.
 const CHUNK: u64 = 128 * 1024;
-/// A directory that was just removed as empty may be needed again at the same moment.
+/// Somebody else may remove a directory that is about to be used.
 const TRIES: usize = 4;
+/// Directories that are remembered as synced; beyond this they are synced again.
+const MAX_SYNCED: usize = 10_000;
+
+const MARKER: &str = ".townhall";
+const MARKER_TEXT: &str =
+    "The files of a Townhall server. Without this file nothing is stored here.\n";
+
+#[derive(Debug, Clone)]
+pub struct Local(Arc<Root>);
 
 #[derive(Debug)]
-pub struct Local {
-    root: PathBuf,
+struct Root {
+    path: PathBuf,
+    /// Directories whose names have been synced since the start. That a directory is there does
+    /// not mean that it lasts: another upload may be about to make it so.
+    synced: Mutex<HashSet<PathBuf>>,
+    /// Shared by those who store, taken alone by who removes, so that no directory goes between
+    /// being synced and being used.
+    removal: RwLock<()>,
+    #[cfg(test)]
+    syncs: Mutex<Vec<PathBuf>>,
 }
 
 impl Local {
-    pub(super) fn open(directory: &str) -> Result<Self, String> {
-        let root = PathBuf::from(directory);
-        make_directories(&root)
-            .map_err(|error| format!("the storage {} cannot be made: {error}", root.display()))?;
-        Ok(Local { root })
+    pub(super) fn open(directory: &str) -> Self {
+        Local(Arc::new(Root {
+            path: PathBuf::from(directory),
+            synced: Mutex::default(),
+            removal: RwLock::default(),
+            #[cfg(test)]
+            syncs: Mutex::default(),
+        }))
+    }
+
+    /// Makes the directory and its marker at the first start, and the marker alone where an older
+    /// version has stored files. If there should be files and are none, the directory was lost:
+    /// it stays as it is. Whether it may be used now.
+    pub(super) async fn claim(&self, should_hold_files: bool) -> io::Result<bool> {
+        self.blocking(move |root| root.claim(should_hold_files)).await
     }
 
     pub(super) async fn put(&self, key: &str, staged: &Path) -> io::Result<()> {
-        let (root, target, staged) = (self.root.clone(), self.place(key)?, staged.to_owned());
-        blocking(move || {
-            let mut last = Ok(());
-            for _ in 0..TRIES {
-                last = put(&root, &staged, &target);
-                if !matches!(&last, Err(error) if error.kind() == ErrorKind::NotFound) {
-                    break;
-                }
-            }
-            last
-        })
-        .await
+        let (target, staged) = (self.place(key)?, staged.to_owned());
+        self.blocking(move |root| root.put(&staged, &target)).await
     }
 
     pub(super) async fn read(&self, key: &str, range: Option<Range<u64>>) -> io::Result<Chunks> {
         let path = self.place(key)?;
-        let (file, left) = blocking(move || {
-            let mut file = File::open(path)?;
+        let opened = self.blocking(move |root| {
+            let mut file = match File::open(path) {
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    return root.check_marker().and(Err(error));
+                }
+                opened => opened?,
+            };
             let range = match range {
                 Some(range) => range,
                 None => 0..file.metadata()?.len(),
             };
             file.seek(SeekFrom::Start(range.start))?;
             Ok((file, range.end.saturating_sub(range.start)))
-        })
-        .await?;
-        Ok(stream::try_unfold((file, left), next_chunk).boxed())
+        });
+        Ok(stream::try_unfold(opened.await?, next_chunk).boxed())
     }
 
     pub(super) async fn remove_under(&self, prefix: &str) -> io::Result<()> {
-        let (root, directory) = (self.root.clone(), self.place(prefix)?);
-        blocking(move || remove_under(&root, &directory)).await
+        let directory = self.place(prefix)?;
+        self.blocking(move |root| root.remove_under(&directory)).await
     }
 
     /// Asks the system and writes nothing, so that it may be asked often.
     pub(super) fn check(&self) -> io::Result<()> {
         use rustix::fs::{Access, access};
-        Ok(access(&self.root, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK)?)
+        self.0.check_marker()?;
+        Ok(access(&self.0.path, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK)?)
     }
 
     /// Keys are made here and hold nothing but plain names; this is the last line of defence.
@@ -77,20 +105,128 @@ impl Local {
         if key.is_empty() || !parts.all(|part| matches!(part, Component::Normal(_))) {
             return Err(io::Error::new(ErrorKind::InvalidInput, "a key is no plain path"));
         }
-        Ok(self.root.join(key))
+        Ok(self.0.path.join(key))
+    }
+
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Root) -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        let root = self.0.clone();
+        blocking(move || work(&root)).await
     }
 }
 
-fn put(root: &Path, staged: &Path, target: &Path) -> io::Result<()> {
-    let directory = target.parent().unwrap_or(root);
-    make_directories(directory)?;
-    File::open(staged)?.sync_all()?;
-    match fs::rename(staged, target) {
-        // The staged files are on another disk than the stored ones.
-        Err(error) if error.kind() == ErrorKind::CrossesDevices => copy(staged, target)?,
-        moved => moved?,
+impl Root {
+    fn claim(&self, should_hold_files: bool) -> io::Result<bool> {
+        let marker = self.path.join(MARKER);
+        if !marker.exists() {
+            if should_hold_files && !self.holds_projects()? {
+                return Ok(false);
+            }
+            make_directories(&self.path)?;
+            let mut file = File::create(&marker)?;
+            file.write_all(MARKER_TEXT.as_bytes())?;
+            file.sync_all()?;
+        }
+        sync_directory(&self.path)?;
+        Ok(true)
     }
-    sync_directory(directory)
+
+    /// Whether anything lies here as `put` would have left it.
+    fn holds_projects(&self) -> io::Result<bool> {
+        let entries = match fs::read_dir(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            entries => entries?,
+        };
+        let is_project = |name: &str| Uuid::try_parse(name).is_ok();
+        let mut names = entries.flatten().map(|entry| entry.file_name());
+        Ok(names.any(|name| name.to_str().is_some_and(is_project)))
+    }
+
+    fn check_marker(&self) -> io::Result<()> {
+        fs::metadata(self.path.join(MARKER)).map(drop).map_err(|error| {
+            let path = self.path.display();
+            io::Error::other(format!("the storage {path} is lost: no {MARKER} in it ({error})"))
+        })
+    }
+
+    fn put(&self, staged: &Path, target: &Path) -> io::Result<()> {
+        let _no_removal = self.removal.read().unwrap_or_else(PoisonError::into_inner);
+        self.check_marker()?;
+        let directory = target.parent().unwrap_or(&self.path);
+        let mut last = Ok(());
+        for _ in 0..TRIES {
+            last = self.try_put(staged, target, directory);
+            if !matches!(&last, Err(error) if error.kind() == ErrorKind::NotFound) {
+                break;
+            }
+            // Something was removed by hand.
+            self.forget(directory);
+        }
+        last
+    }
+
+    fn try_put(&self, staged: &Path, target: &Path, directory: &Path) -> io::Result<()> {
+        self.make_lasting(directory)?;
+        File::open(staged)?.sync_all()?;
+        match fs::rename(staged, target) {
+            // The staged files are on another disk than the stored ones.
+            Err(error) if error.kind() == ErrorKind::CrossesDevices => copy(staged, target)?,
+            moved => moved?,
+        }
+        self.sync(directory)
+    }
+
+    /// Makes a directory below the root last. The root itself does since the start.
+    fn make_lasting(&self, directory: &Path) -> io::Result<()> {
+        let synced = || self.synced.lock().unwrap_or_else(PoisonError::into_inner);
+        if directory == self.path || synced().contains(directory) {
+            return Ok(());
+        }
+        let parent = directory.parent().unwrap_or(&self.path);
+        self.make_lasting(parent)?;
+        make_directory(directory)?;
+        self.sync(parent)?;
+        let mut synced = synced();
+        if synced.len() >= MAX_SYNCED {
+            synced.clear();
+        }
+        synced.insert(directory.to_owned());
+        Ok(())
+    }
+
+    /// The directory and those above it have to be made and synced again.
+    fn forget(&self, directory: &Path) {
+        let mut synced = self.synced.lock().unwrap_or_else(PoisonError::into_inner);
+        for above in directory.ancestors() {
+            synced.remove(above);
+        }
+    }
+
+    /// Also the directories above that are empty now, up to the root.
+    fn remove_under(&self, directory: &Path) -> io::Result<()> {
+        let _alone = self.removal.write().unwrap_or_else(PoisonError::into_inner);
+        self.check_marker()?;
+        self.forget(directory);
+        match fs::remove_dir_all(directory) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            removed => removed?,
+        }
+        let above = directory.ancestors().skip(1).take_while(|above| *above != self.path);
+        let kept = above.into_iter().find(|above| fs::remove_dir(above).is_err());
+        // One that is gone altogether was removed by somebody else, who syncs it.
+        match self.sync(kept.unwrap_or(&self.path)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            synced => synced,
+        }
+    }
+
+    fn sync(&self, directory: &Path) -> io::Result<()> {
+        #[cfg(test)]
+        self.syncs.lock().unwrap().push(directory.to_owned());
+        sync_directory(directory)
+    }
 }
 
 /// Whoever looks at the target sees all of it or nothing.
@@ -100,40 +236,6 @@ fn copy(staged: &Path, target: &Path) -> io::Result<()> {
     fs::copy(staged, &aside)?;
     File::open(&aside)?.sync_all()?;
     fs::rename(&aside, target)
-}
-
-/// A new directory lasts only once the one that holds it is synced.
-fn make_directories(directory: &Path) -> io::Result<()> {
-    if directory.as_os_str().is_empty() || directory.is_dir() {
-        return Ok(());
-    }
-    let parent = directory.parent().unwrap_or(Path::new(""));
-    make_directories(parent)?;
-    match DirBuilder::new().mode(0o700).create(directory) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-        made => made?,
-    }
-    sync_directory(parent)
-}
-
-fn sync_directory(directory: &Path) -> io::Result<()> {
-    let here = Path::new(".");
-    File::open(if directory.as_os_str().is_empty() { here } else { directory })?.sync_all()
-}
-
-/// Also the directories above that are empty now, up to the root.
-fn remove_under(root: &Path, directory: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(directory) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
-        removed => removed?,
-    }
-    let above = directory.ancestors().skip(1).take_while(|above| *above != root);
-    let kept = above.into_iter().find(|above| fs::remove_dir(above).is_err());
-    // One that is gone altogether was removed by somebody else, who syncs it.
-    match sync_directory(kept.unwrap_or(root)) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        synced => synced,
-    }
 }
 
 /// A file that is shorter than it should be ends early; the reply notices.
@@ -167,7 +269,8 @@ mod tests {
             std::env::temp_dir().join(format!("townhall-local-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&root);
         let staged = root.join("staged");
-        let local = Local::open(&root.join("files").display().to_string()).unwrap();
+        let local = Local::open(&root.join("files").display().to_string());
+        assert!(local.0.claim(false).unwrap());
         fs::write(&staged, b"0123456789").unwrap();
         (local, staged)
     }
@@ -193,10 +296,10 @@ mod tests {
         local.put("p/a/1/x", &staged).await.unwrap();
         local.put("p/b/2/x", &staged.with_extension("2")).await.unwrap();
         local.remove_under("p/a/1").await.unwrap();
-        assert!(!local.root.join("p/a").exists() && local.root.join("p/b/2/x").exists());
+        assert!(!local.0.path.join("p/a").exists() && local.0.path.join("p/b/2/x").exists());
         local.remove_under("p/a/1").await.unwrap();
         local.remove_under("p/b/2").await.unwrap();
-        assert!(local.root.exists() && !local.root.join("p").exists());
+        assert!(local.0.path.exists() && !local.0.path.join("p").exists());
     }
 
     #[tokio::test]
@@ -208,5 +311,46 @@ mod tests {
         }
         let missing = local.read("p/none", None).await.map(drop).map_err(|error| error.kind());
         assert_eq!(missing, Err(ErrorKind::NotFound));
+    }
+
+    #[tokio::test]
+    async fn a_directory_that_is_there_lasts_only_once_its_parent_was_synced() {
+        let (local, staged) = fresh("sync");
+        let root = local.0.path.clone();
+        let syncs = || std::mem::take(&mut *local.0.syncs.lock().unwrap());
+        // As another upload leaves them that has not synced them yet.
+        fs::create_dir_all(root.join("p/a")).unwrap();
+        fs::copy(&staged, staged.with_extension("2")).unwrap();
+        fs::copy(&staged, staged.with_extension("3")).unwrap();
+        syncs();
+        local.put("p/a/1", &staged).await.unwrap();
+        assert_eq!(syncs(), [root.clone(), root.join("p"), root.join("p/a")]);
+        local.put("p/a/2", &staged.with_extension("2")).await.unwrap();
+        assert_eq!(syncs(), [root.join("p/a")], "known by now");
+
+        local.remove_under("p/a").await.unwrap();
+        syncs();
+        local.put("p/a/3", &staged.with_extension("3")).await.unwrap();
+        assert_eq!(syncs(), [root.clone(), root.join("p"), root.join("p/a")], "made anew");
+    }
+
+    #[tokio::test]
+    async fn directories_removed_by_hand_are_made_again() {
+        let (local, staged) = fresh("by-hand");
+        fs::copy(&staged, staged.with_extension("2")).unwrap();
+        local.put("p/a/1", &staged).await.unwrap();
+        fs::remove_dir_all(local.0.path.join("p")).unwrap();
+        local.put("p/a/2", &staged.with_extension("2")).await.unwrap();
+        assert_eq!(text(&local, "p/a/2", None).await, "0123456789");
+    }
+
+    #[tokio::test]
+    async fn what_is_remembered_as_synced_is_bounded() {
+        let (local, staged) = fresh("bounded");
+        for n in 0..MAX_SYNCED {
+            local.0.synced.lock().unwrap().insert(PathBuf::from(n.to_string()));
+        }
+        local.put("p/1", &staged).await.unwrap();
+        assert_eq!(local.0.synced.lock().unwrap().len(), 1);
     }
 }

@@ -3,6 +3,7 @@
 //! A key is `<projectId>/<relative path>`. What `put` has answered is durable, so a row that
 //! names an object may be committed after it; what is missing reads as `None`, never as an error.
 
+pub(crate) mod durable;
 mod local;
 mod s3;
 pub mod staging;
@@ -32,13 +33,22 @@ impl Storage {
     /// Fails, in one line, on an address that is neither `file://…` nor `s3://…`.
     pub fn open(config: &Config) -> Result<Self, String> {
         if let Some(directory) = config.storage.strip_prefix("file://") {
-            return Ok(Storage::Local(Local::open(directory)?));
+            return Ok(Storage::Local(Local::open(directory)));
         }
         if let Some(bucket) = config.storage.strip_prefix("s3://") {
             let bucket = S3::open(bucket, &config.aws, config.s3_path_style)?;
             return Ok(Storage::S3(Box::new(bucket)));
         }
         Err(format!("TOWNHALL_STORAGE: `{}` is no file:// or s3:// address", config.storage))
+    }
+
+    /// Asked once at the start, with whether there are rows of files: see [`Local::claim`]. A
+    /// bucket that is lost is not silently made anew, and needs no marker.
+    pub async fn claim(&self, should_hold_files: bool) -> io::Result<bool> {
+        match self {
+            Storage::Local(local) => local.claim(should_hold_files).await,
+            Storage::S3(_) => Ok(true),
+        }
     }
 
     /// Stores a staged file under a key. The staged file may be gone afterwards.

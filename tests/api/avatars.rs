@@ -4,7 +4,7 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Form, Part, TestApp, User, keys, on_both_engines, png};
+use crate::support::{Form, Part, TestApp, User, keys, on_both_engines, png, png_claiming};
 
 on_both_engines![
     a_sign_up_takes_pictures,
@@ -12,6 +12,7 @@ on_both_engines![
     a_sign_up_without_files_may_be_a_form,
     pictures_need_their_options,
     what_is_no_picture_is_refused,
+    avatar_and_banner_are_bounded_together,
     an_update_replaces_pictures,
     an_update_by_form_clears_and_sets_fields,
     an_avatar_is_taken_down_with_its_file,
@@ -166,6 +167,21 @@ async fn what_is_no_picture_is_refused(app: TestApp) {
     let sign_in = json!({ "email": "ada@example.com", "password": "correct horse" });
     app.anonymous().post("/auth/sign-in", sign_in).await.refused(403, "auth/no-user-found");
     app.nothing_stays_staged().await;
+    assert_eq!(app.stored(), 0);
+}
+
+async fn avatar_and_banner_are_bounded_together(app: TestApp) {
+    let large = png_claiming(8_000, 8_000);
+    let mut form = new_user("ada@example.com");
+    for name in ["avatarFile", "bannerFile"] {
+        form = form
+            .file(Part { name, file: name, mime: "image/png", bytes: &large })
+            .json(&format!("{name}.options"), json!({ "mode": "original-aspect" }));
+    }
+    let refused = app.anonymous().post_form("/auth/sign-up", &form).await;
+    assert_eq!(refused.outcome(), "422 auth/invalid-image");
+    let message = refused.json()["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("bannerFile") && message.contains("together"), "{message}");
     assert_eq!(app.stored(), 0);
 }
 

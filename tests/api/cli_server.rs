@@ -12,6 +12,7 @@ installed_on_both_engines![
     a_data_directory_serves_one_server,
     a_newer_schema_is_not_touched,
     a_place_that_cannot_be_written_is_refused,
+    a_start_that_was_killed_leaves_no_copy_of_the_secret,
 ];
 
 fn project(town: &Installation) -> Value {
@@ -158,4 +159,33 @@ fn a_place_that_cannot_be_written_is_refused(town: Installation) {
         command.env("TOWNHALL_LISTEN", &address);
     });
     assert!(line.contains(&address), "{line}");
+}
+
+fn a_start_that_was_killed_leaves_no_copy_of_the_secret(town: Installation) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = |name: &str| town.data_dir.join(name);
+    // Half a secret aside, and a whole one as earlier versions wrote it.
+    std::fs::create_dir_all(&town.data_dir).unwrap();
+    std::fs::write(place("secret_key.new"), "half").unwrap();
+    std::fs::write(place("secret_key.4711.new"), "a".repeat(64)).unwrap();
+    let mut secrets = Vec::new();
+    for _ in 0..2 {
+        let server = town.serve();
+        assert_eq!(server.request("GET", "/readyz", "", "").0, 200);
+        server.signal("TERM");
+        server.wait();
+        let secret = std::fs::read_to_string(place("secret_key")).unwrap();
+        assert!(secret.len() == 64 && secret.bytes().all(|b| b.is_ascii_hexdigit()), "{secret}");
+        assert_ne!(secret, "a".repeat(64));
+        let mode = place("secret_key").metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let names = std::fs::read_dir(&town.data_dir).unwrap();
+        let names: Vec<String> =
+            names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        assert!(names.iter().all(|name| !name.ends_with(".new")), "{names:?}");
+        secrets.push(secret);
+        // As a copy of the one in use would lie there.
+        std::fs::copy(place("secret_key"), place("secret_key.17.new")).unwrap();
+    }
+    assert_eq!(secrets[0], secrets[1]);
 }

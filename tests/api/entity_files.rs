@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Form, Part, TestApp, on_both_engines, png};
+use crate::support::{Form, Part, TestApp, on_both_engines, png, png_claiming};
 
 on_both_engines![
     an_entity_is_created_with_images_and_files,
     a_form_without_files_is_like_json,
     what_is_refused_leaves_nothing,
     files_are_counted_and_bounded,
+    pixels_are_counted_over_all_images,
     files_need_their_bundle,
     files_are_seen_with_their_entity,
     files_go_with_their_entity,
@@ -145,6 +146,31 @@ async fn files_are_counted_and_bounded(app: TestApp) {
         assert_eq!(refused.json()["message"], message);
     }
     assert_eq!(count(&app, "entities").await, 0);
+}
+
+/// By their headers alone: what these claim to hold is not there, and would be found damaged.
+async fn pixels_are_counted_over_all_images(app: TestApp) {
+    let ada = app.user().await;
+    let sent = async |images: &[(u32, u32)], sizes: Value| {
+        let mut form = Form::new()
+            .text("title", "x")
+            .json("images.options", json!({ "mode": "original-aspect", "sizes": sizes }));
+        for (n, (width, height)) in images.iter().enumerate() {
+            form = form.file(image(&format!("{n}.png"), &png_claiming(*width, *height)));
+        }
+        let refused = ada.post_form("/entities", &form).await;
+        (refused.outcome(), refused.json().to_string())
+    };
+    let (outcome, body) = sent(&[(9_990, 9_990); 3], json!({})).await;
+    assert_eq!(outcome, "422 entity/invalid-image");
+    assert!(body.contains("1.png") && body.contains("together"), "{body}");
+    let (outcome, body) = sent(&[(5_000, 5_000); 4], json!({ "small": 50 })).await;
+    assert_eq!(outcome, "400 entity/invalid-body");
+    assert!(body.contains("together"), "{body}");
+    let (outcome, body) = sent(&[(5_000, 5_000); 4], json!({})).await;
+    assert_eq!(outcome, "422 entity/invalid-image");
+    assert!(body.contains("0.png") && body.contains("damaged"), "{body}");
+    assert_eq!((count(&app, "entities").await, app.stored()), (0, 0));
 }
 
 async fn files_need_their_bundle(app: TestApp) {

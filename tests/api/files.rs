@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
+use aws_lc_rs::digest::{SHA256, digest};
 use serde_json::{Value, json};
+use townhall::features::storage::model::ImageFacts;
 use townhall::features::storage::store;
 use townhall::ids::{FileId, JobId};
 use townhall::jobs::store as jobs;
@@ -23,6 +25,7 @@ on_both_engines![
     what_a_crash_left_behind_goes_after_an_hour,
     a_job_that_was_begun_is_not_taken_back,
     a_suspended_user_stores_and_deletes_nothing,
+    every_stored_object_has_its_hash,
 ];
 
 async fn upload(actor: &Actor<'_>) -> Value {
@@ -264,4 +267,33 @@ async fn a_suspended_user_stores_and_deletes_nothing(app: TestApp) {
     app.service().post_form("/storage", &named).await.refused(403, "user/suspended");
     app.master().post_form("/storage", &named).await.expect(201);
     app.nothing_stays_staged().await;
+}
+
+/// More than one piece of what an upload is written in, so that the hash goes on over several.
+async fn every_stored_object_has_its_hash(app: TestApp) {
+    let (large, picture) = (vec![7; 700_000], png(120, 60));
+    let key = app.service();
+    let file = |bytes| Form::new().file(Part { name: "file", file: "a", mime: "image/png", bytes });
+    let image = file(&picture).text("mode", "original-aspect").json("sizes", json!({ "s": 50 }));
+    let mut hashed = 0;
+    for (path, form) in [
+        ("/storage", file(&large).json("pathParts", json!(["docs"]))),
+        ("/storage", file(b"").json("pathParts", json!([]))),
+        ("/storage/images", image),
+    ] {
+        let stored = key.post_form(path, &form).await.expect(201);
+        let id: FileId = stored["fileId"].as_str().unwrap().parse().unwrap();
+        let project = app.project.id;
+        let row = app.app.db.read(move |c| store::find(c, project, id)).await.unwrap().unwrap();
+        let facts = ImageFacts::of(&row).unwrap();
+        let outputs = facts.iter().flat_map(ImageFacts::all).map(|one| (&one.path, &one.sha256));
+        for (path, sha256) in outputs.chain([(&row.path, &row.sha256)]) {
+            let place = app.data_dir().join("files").join(project.to_string()).join(path);
+            let digest = digest(&SHA256, &std::fs::read(place).unwrap());
+            let expected: String = digest.as_ref().iter().map(|b| format!("{b:02x}")).collect();
+            assert_eq!(sha256.as_deref(), Some(expected.as_str()), "{path}");
+            hashed += 1;
+        }
+    }
+    assert_eq!(hashed, 5);
 }

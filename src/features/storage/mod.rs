@@ -5,6 +5,7 @@ mod delete;
 mod fetch;
 pub mod holders;
 pub mod model;
+mod processing;
 mod read;
 pub mod removal;
 pub mod rules;

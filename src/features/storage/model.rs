@@ -101,6 +101,9 @@ pub struct StoredVariant {
     pub height: u32,
     pub size: u64,
     pub format: String,
+    /// None for images older than the column `sha256`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
 }
 
 impl ImageFacts {
@@ -116,6 +119,7 @@ impl ImageFacts {
             height: output.height,
             size: output.size,
             format: output.encoding.name().to_owned(),
+            sha256: Some(output.sha256.clone()),
         };
         let variants = processed.variants.iter();
         ImageFacts {

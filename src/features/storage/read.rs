@@ -4,7 +4,8 @@
 use std::ops::Range;
 
 use http::header::{ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH};
-use http::header::{CONTENT_RANGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, IF_RANGE, RANGE};
+use http::header::{CONTENT_RANGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use http::header::{ETAG, IF_NONE_MATCH, IF_RANGE, RANGE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use schemars::{JsonSchema, SchemaGenerator, json_schema};
 
@@ -58,14 +59,22 @@ pub(super) fn operations() -> Vec<Operation> {
 struct Object {
     size: u64,
     mime: String,
+    /// Strong, with its quotes: the same address never has other bytes.
+    etag: String,
 }
 
 impl Object {
     /// The original or one of the variants; `None` for a path that is none of the row's.
     fn find(row: &FileRow, path: &str) -> Result<Option<Self>> {
+        // The id names the bytes as well; older files have no hash.
+        let etag = |sha256: Option<&String>| match sha256 {
+            Some(sha256) => format!("\"{sha256}\""),
+            None => format!("\"{}\"", row.id),
+        };
         let Some(facts) = ImageFacts::of(row)? else {
             let size = u64::try_from(row.size).map_err(Error::internal)?;
-            return Ok((row.path == path).then(|| Object { size, mime: row.mime.clone() }));
+            let (mime, etag) = (row.mime.clone(), etag(row.sha256.as_ref()));
+            return Ok((row.path == path).then_some(Object { size, mime, etag }));
         };
         let found = facts.all().find(|one| one.path == path);
         let mime = |format: &str| {
@@ -73,7 +82,11 @@ impl Object {
             let known = encodings.into_iter().find(|encoding| encoding.name() == format);
             known.map_or("application/octet-stream", Encoding::mime).to_owned()
         };
-        Ok(found.map(|one| Object { size: one.size, mime: mime(&one.format) }))
+        Ok(found.map(|one| Object {
+            size: one.size,
+            mime: mime(&one.format),
+            etag: etag(one.sha256.as_ref()),
+        }))
     }
 }
 
@@ -88,7 +101,7 @@ impl Reply for StoredBytes {
     fn describe(_: &mut SchemaGenerator) -> Vec<ReplyDoc> {
         let bytes = || json_schema!({ "description": "The file's bytes." });
         let doc = |status| ReplyDoc { status, content: Some(("*/*", bytes())) };
-        vec![doc(200), doc(206)]
+        vec![doc(200), doc(206), ReplyDoc { status: 304, content: None }]
     }
 }
 
@@ -107,7 +120,13 @@ async fn read_stored_file(call: ServerCall) -> Result<StoredBytes> {
     let row = app.db.read(move |c| store::find(c, project, id)).await?.ok_or(FILE_NOT_FOUND)?;
     let object = Object::find(&row, &path)?.ok_or(FILE_NOT_FOUND)?;
 
-    let asked = match asked_range(&call.headers, object.size) {
+    if is_known(&call.headers, &object.etag) {
+        let mut response = Response::new(Body::default());
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        identify(response.headers_mut(), &object, left)?;
+        return Ok(StoredBytes(response));
+    }
+    let asked = match asked_range(&call.headers, &object) {
         Ok(asked) => asked,
         Err(Unsatisfiable) => return Ok(StoredBytes(unsatisfiable(object.size))),
     };
@@ -130,10 +149,9 @@ async fn read_stored_file(call: ServerCall) -> Result<StoredBytes> {
 }
 
 fn describe(headers: &mut HeaderMap, object: &Object, length: u64, left: i64) -> Result<()> {
-    let age = format!("private, max-age={left}");
+    identify(headers, object, left)?;
     headers.insert(CONTENT_TYPE, HeaderValue::from_str(&object.mime).map_err(Error::internal)?);
     headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_str(&age).map_err(Error::internal)?);
     headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     if !is_inline(&object.mime) {
@@ -142,16 +160,30 @@ fn describe(headers: &mut HeaderMap, object: &Object, length: u64, left: i64) ->
     Ok(())
 }
 
+/// What a cache goes by. The bytes never change, so nobody need ask again while the address is good.
+fn identify(headers: &mut HeaderMap, object: &Object, left: i64) -> Result<()> {
+    let age = format!("private, immutable, max-age={left}");
+    headers.insert(CACHE_CONTROL, HeaderValue::from_str(&age).map_err(Error::internal)?);
+    headers.insert(ETAG, HeaderValue::from_str(&object.etag).map_err(Error::internal)?);
+    Ok(())
+}
+
+/// Whether the client has these bytes already. This comes before any range, and weak names do.
+fn is_known(headers: &HeaderMap, etag: &str) -> bool {
+    let known = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    let mut known = known.flat_map(|tags| tags.split(',')).map(str::trim);
+    known.any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
+}
+
 #[derive(Debug, PartialEq, Eq)]
 struct Unsatisfiable;
 
 /// The one part that is asked for. Several parts, other units and what is malformed are answered
-/// with the whole file, as the standard allows; so is a part of a certain state of the file, for
-/// states have no names here.
-fn asked_range(headers: &HeaderMap, size: u64) -> Result<Option<Range<u64>>, Unsatisfiable> {
-    let range = headers.get(RANGE).and_then(|value| value.to_str().ok());
-    match range {
-        Some(range) if !headers.contains_key(IF_RANGE) => parse_range(range, size),
+/// with the whole file, as the standard allows; so is a part of other bytes than these.
+fn asked_range(headers: &HeaderMap, object: &Object) -> Result<Option<Range<u64>>, Unsatisfiable> {
+    let is_of_these = headers.get(IF_RANGE).is_none_or(|etag| *etag == object.etag);
+    match headers.get(RANGE).and_then(|value| value.to_str().ok()) {
+        Some(range) if is_of_these => parse_range(range, object.size),
         _ => Ok(None),
     }
 }

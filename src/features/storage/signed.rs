@@ -1,5 +1,6 @@
-//! Addresses of stored files: signed, good for a while, made anew for every reply. The host is
-//! the configured one, never what a request says it is.
+//! Addresses of stored files: signed and good for a while. A file keeps its address for half of that
+//! while, so that browsers need not fetch it again with every page. The host is the configured one,
+//! never what a request says it is.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +30,11 @@ impl Signer {
 
     /// What replies of one project are given at this moment.
     pub fn links(self: &Arc<Self>, project: ProjectId, now: Timestamp) -> Links {
+        // Rounded down to whole windows of half the lifetime: good for the other half at least, and
+        // never for longer than configured.
+        let window = i64::try_from(self.lifetime.as_secs() / 2).unwrap_or(i64::MAX).max(1);
         let expires = now.plus(self.lifetime).seconds();
+        let expires = expires - expires.rem_euclid(window);
         Links { signer: self.clone(), project, expires }
     }
 
@@ -117,5 +122,27 @@ mod tests {
         }
         let elsewhere = Signer::new(b"another", "https://x.example", day);
         assert_eq!(elsewhere.verify(project, "a/b.txt", expires, signature, NOW), None);
+    }
+
+    #[test]
+    fn an_address_stays_the_same_for_half_its_lifetime() {
+        for lifetime in [1, 2, 3, 90, 3_600, 86_400, 86_401, 7 * 86_400] {
+            let signer = Signer::new(b"secret", "", Duration::from_secs(lifetime));
+            let lifetime = i64::try_from(lifetime).unwrap();
+            let start = NOW.seconds() / lifetime * lifetime;
+            let step = (lifetime / 40).max(1);
+            let at = |seconds| {
+                signer.links(ProjectId(Uuid::nil()), Timestamp::from_millis(seconds * 1_000))
+            };
+            let mut addresses = std::collections::BTreeSet::new();
+            for seconds in (0..3 * lifetime).step_by(step as usize).map(|after| start + after) {
+                let expires = at(seconds).expires;
+                let left = expires - seconds;
+                assert!(left <= lifetime && 2 * left > lifetime - 2, "{lifetime}: {left}");
+                addresses.insert(expires);
+            }
+            let windows = 3 * lifetime / (lifetime / 2).max(1) + 1;
+            assert!(addresses.len() as i64 <= windows, "{lifetime}: {}", addresses.len());
+        }
     }
 }

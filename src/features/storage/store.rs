@@ -22,6 +22,8 @@ db::row! {
         pub position: i64,
         pub metadata: JsonText,
         pub image: Option<JsonText>,
+        /// Of the object at `path`; none for files older than the column.
+        pub sha256: Option<String>,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
     }
@@ -32,7 +34,7 @@ macro_rules! select_file {
     ($rest:literal) => {
         concat!(
             "SELECT id, user_id, entity_id, comment_id, chat_message_id, space_id, event_id, path,
-                size, mime, position, metadata, image, created_at, updated_at
+                size, mime, position, metadata, image, sha256, created_at, updated_at
              FROM files WHERE project_id = $1 ",
             $rest
         )
@@ -47,10 +49,12 @@ db::statements! {
         select_file!("AND entity_id {any}($2) ORDER BY entity_id, position, id");
     query OF_MESSAGES -> FileRow =
         select_file!("AND chat_message_id {any}($2) ORDER BY chat_message_id, position, id");
+    query FIRST -> FileId, unscoped "asked once at the start" = "SELECT id FROM files LIMIT 1";
     command INSERT =
         "INSERT INTO files (project_id, id, user_id, entity_id, comment_id, chat_message_id,
-            space_id, event_id, path, size, mime, position, metadata, image, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
+            space_id, event_id, path, size, mime, position, metadata, image, sha256, created_at,
+            updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
     command DELETE -> (FileId, String) =
         "DELETE FROM files WHERE project_id = $1 AND id {any}($2) RETURNING id, path";
     command DELETE_OF_ENTITY -> (FileId, String) =
@@ -63,6 +67,11 @@ db::statements! {
         "DELETE FROM files WHERE project_id = $1 AND space_id = $2 RETURNING id, path";
     command DELETE_OF_USER -> (FileId, String) =
         "DELETE FROM files WHERE project_id = $1 AND user_id = $2 RETURNING id, path";
+}
+
+/// Whether there are any, in whatever project.
+pub fn any(c: &Conn<'_>) -> Result<bool> {
+    Ok(c.opt(&FIRST, args![])?.is_some())
 }
 
 pub fn find(c: &Conn<'_>, project: ProjectId, id: FileId) -> Result<Option<FileRow>> {
@@ -119,6 +128,7 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, f: &FileRow) -> Result<()> {
             f.position,
             &f.metadata,
             f.image.as_ref(),
+            f.sha256.as_deref(),
             f.created_at,
             f.updated_at
         ],

@@ -15,12 +15,12 @@ use serde_json::{Map, Value};
 use crate::app::App;
 use crate::error::{Error, Fault, Result};
 use crate::features::storage::holders::Holder;
-use crate::features::storage::model::ImageFacts;
+use crate::features::storage::processing::plan_images;
 use crate::features::storage::rules::{PathParts, shown_name, stored_name};
 use crate::features::storage::store::{self, FileRow};
 pub use crate::http::multipart::Upload;
 use crate::ids::{FileId, JobId, ProjectId, UserId, new_id};
-use crate::images::{Encoding, Failure, Options, Processed};
+use crate::images::Options;
 use crate::jobs::{self, Job};
 use crate::time::Timestamp;
 
@@ -91,9 +91,9 @@ impl Prepared {
 
 /// A row and the objects it speaks of: where each goes, and the staged file it is made of.
 #[derive(Debug)]
-struct Made {
-    row: FileRow,
-    objects: Vec<(String, PathBuf)>,
+pub(super) struct Made {
+    pub row: FileRow,
+    pub objects: Vec<(String, PathBuf)>,
 }
 
 /// Works on the images and stores everything. Nothing is stored if anything is refused.
@@ -103,28 +103,47 @@ pub async fn prepare(
     wanted: Wanted,
     now: Timestamp,
 ) -> Result<Prepared> {
+    prepare_all(app, project, &[wanted], now).await
+}
+
+/// The same for all that one request wants, with the rows in that order: what images may cost is
+/// counted over all of them, by their headers and before the first is decoded.
+pub async fn prepare_all(
+    app: &App,
+    project: ProjectId,
+    wanted: &[Wanted],
+    now: Timestamp,
+) -> Result<Prepared> {
+    let planned = plan_images(wanted).await?;
     let mut made = Vec::new();
-    if let Some(images) = &wanted.images {
-        for upload in &images.uploads {
-            made.push(make_image(app, &wanted, images, upload, now).await?);
+    for (one, planned) in wanted.iter().zip(planned) {
+        let first = made.len();
+        for image in planned {
+            made.push(image.make(app, project, now).await?);
         }
-    }
-    if let Some(files) = &wanted.files {
-        for upload in &files.uploads {
-            let id = FileId(new_id(now, &app.random));
-            let path = files.under.join(&format!("{id}/{}", stored_name(&upload.file_name)));
-            let objects = vec![(path.clone(), upload.path().to_owned())];
-            made.push(Made { row: wanted.row(upload, id, path, now)?, objects });
+        if let Some(files) = &one.files {
+            for upload in &files.uploads {
+                let id = FileId(new_id(now, &app.random));
+                let path = files.under.join(&format!("{id}/{}", stored_name(&upload.file_name)));
+                let objects = vec![(path.clone(), upload.path().to_owned())];
+                made.push(Made { row: one.row(upload, id, path, now)?, objects });
+            }
         }
-    }
-    for (position, one) in (wanted.position..).zip(&mut made) {
-        one.row.position = position;
+        for (position, made) in (one.position..).zip(made.iter_mut().skip(first)) {
+            made.row.position = position;
+        }
     }
     store_objects(app, project, made, now).await
 }
 
 impl Wanted {
-    fn row(&self, upload: &Upload, id: FileId, path: String, now: Timestamp) -> Result<FileRow> {
+    pub(super) fn row(
+        &self,
+        upload: &Upload,
+        id: FileId,
+        path: String,
+        now: Timestamp,
+    ) -> Result<FileRow> {
         let mut metadata = self.metadata.clone();
         metadata.insert("originalName".to_owned(), shown_name(&upload.file_name).into());
         metadata.insert("uploadedAt".to_owned(), now.to_string().into());
@@ -142,62 +161,12 @@ impl Wanted {
             position: 0,
             metadata: JsonText(Value::Object(metadata).to_string()),
             image: None,
+            sha256: Some(upload.sha256.clone()),
             created_at: now,
             updated_at: now,
         };
         Ok(self.holder.hold(row))
     }
-}
-
-async fn make_image(
-    app: &App,
-    wanted: &Wanted,
-    images: &Images,
-    upload: &Upload,
-    now: Timestamp,
-) -> Result<Made> {
-    let id = FileId(new_id(now, &app.random));
-    let processed = process(app, upload, images, &wanted.faults, id).await?;
-    let path_of = |name: Option<&str>, encoding: Encoding| {
-        let prefix = name.map(|name| format!("{name}_")).unwrap_or_default();
-        images.under.join(&format!("{id}/{prefix}original.{}", encoding.extension()))
-    };
-    let facts = ImageFacts::new(&images.options, &processed, path_of);
-    let outputs = processed.variants.iter().map(|(name, output)| (Some(name.as_str()), output));
-    let outputs = std::iter::once((None, &processed.original)).chain(outputs);
-    let objects =
-        outputs.map(|(name, output)| (path_of(name, output.encoding), output.file.clone()));
-    let objects = objects.collect();
-    let mut row = wanted.row(upload, id, facts.original.path.clone(), now)?;
-    if !row.mime.to_ascii_lowercase().starts_with("image/") {
-        row.mime = format!("image/{}", processed.source_format);
-    }
-    row.image = Some(JsonText(serde_json::to_string(&facts).map_err(Error::internal)?));
-    Ok(Made { row, objects })
-}
-
-async fn process(
-    app: &App,
-    upload: &Upload,
-    images: &Images,
-    faults: &UploadFaults,
-    id: FileId,
-) -> Result<Processed> {
-    let into = upload.staged().path().join(id.to_string());
-    let made = into.clone();
-    let made = tokio::task::spawn_blocking(move || std::fs::create_dir(made));
-    made.await.map_err(Error::internal)?.map_err(crate::storage::unavailable)?;
-    let source = upload.path().to_owned();
-    let processed = app.images.process(source, images.options.clone(), into).await;
-    let processed = processed.map_err(|failure| match failure {
-        Failure::Invalid(why) => (faults.invalid_image)(&shown_name(&upload.file_name), &why),
-        Failure::Options(why) => faults.invalid_options.because(why),
-        Failure::Busy => Error::Busy("too many images are being worked on"),
-        Failure::Internal(error) => Error::Internal(error),
-    })?;
-    let variants = processed.variants.iter().map(|(_, output)| output.size);
-    upload.staged().reserve(processed.original.size + variants.sum::<u64>())?;
-    Ok(processed)
 }
 
 async fn store_objects(

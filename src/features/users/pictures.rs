@@ -10,6 +10,7 @@ use crate::features::storage::holders::Holder;
 use crate::features::storage::model::{File, show};
 use crate::features::storage::rules::PathParts;
 use crate::features::storage::signed::Links;
+use crate::features::storage::store::FileRow;
 use crate::features::storage::uploads::{self, Images, Prepared, UploadFaults, Wanted};
 use crate::features::storage::{removal, store};
 use crate::features::users::store::UserRow;
@@ -121,15 +122,10 @@ impl Pictures {
     ) -> Result<StoredPictures> {
         let avatar = self.avatar.map(|one| one.wanted(of, "avatars", faults)).transpose()?;
         let banner = self.banner.map(|one| one.wanted(of, "banners", faults)).transpose()?;
-        let mut stored = StoredPictures::default();
-        if let Some(wanted) = avatar {
-            stored.avatar = uploads::prepare(app, project, wanted, now).await?;
-        }
-        if let Some(wanted) = banner {
-            let banner = uploads::prepare(app, project, wanted, now).await;
-            stored.banner = uploads::settle(app, project, &stored.avatar, banner, now).await?;
-        }
-        Ok(stored)
+        let (has_avatar, has_banner) = (avatar.is_some(), banner.is_some());
+        let wanted: Vec<Wanted> = avatar.into_iter().chain(banner).collect();
+        let prepared = uploads::prepare_all(app, project, &wanted, now).await?;
+        Ok(StoredPictures { prepared, has_avatar, has_banner })
     }
 }
 
@@ -162,37 +158,46 @@ impl Picture {
 /// Pictures whose bytes are stored and whose rows are not.
 #[derive(Debug, Default, Clone)]
 pub struct StoredPictures {
-    avatar: Prepared,
-    banner: Prepared,
+    /// The avatar comes before the banner.
+    prepared: Prepared,
+    has_avatar: bool,
+    has_banner: bool,
 }
 
 impl StoredPictures {
     pub fn has_avatar(&self) -> bool {
-        !self.avatar.rows().is_empty()
+        self.has_avatar
     }
 
     pub fn avatar(&self) -> Option<FileId> {
-        self.avatar.rows().first().map(|row| row.id)
+        self.avatar_row().map(|row| row.id)
     }
 
     pub fn banner(&self) -> Option<FileId> {
-        self.banner.rows().first().map(|row| row.id)
+        self.banner_row().map(|row| row.id)
+    }
+
+    fn avatar_row(&self) -> Option<&FileRow> {
+        self.prepared.rows().first().filter(|_| self.has_avatar)
+    }
+
+    fn banner_row(&self) -> Option<&FileRow> {
+        self.prepared.rows().last().filter(|_| self.has_banner)
     }
 
     /// Puts them on the profile in place of those that are there.
     pub fn put_on(&self, user: &mut UserRow) {
-        if let Some(row) = self.avatar.rows().first() {
+        if let Some(row) = self.avatar_row() {
             (user.avatar, user.avatar_path) = (None, Some(row.path.clone()));
             user.avatar_file_id = Some(row.id);
         }
-        if let Some(row) = self.banner.rows().first() {
+        if let Some(row) = self.banner_row() {
             user.banner_file_id = Some(row.id);
         }
     }
 
     pub fn insert(&self, tx: &Tx<'_>, project: ProjectId) -> Result<()> {
-        uploads::insert(tx, project, &self.avatar)?;
-        uploads::insert(tx, project, &self.banner)
+        uploads::insert(tx, project, &self.prepared)
     }
 
     /// Hands on the outcome of the write; if it failed, the bytes go soon.
@@ -203,8 +208,7 @@ impl StoredPictures {
         outcome: Result<T>,
         now: Timestamp,
     ) -> Result<T> {
-        let outcome = uploads::settle(app, project, &self.avatar, outcome, now).await;
-        uploads::settle(app, project, &self.banner, outcome, now).await
+        uploads::settle(app, project, &self.prepared, outcome, now).await
     }
 }
 

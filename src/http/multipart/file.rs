@@ -6,11 +6,13 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::sync::Arc;
 
+use aws_lc_rs::digest;
 use bytes::BytesMut;
 
 use crate::error::{Error, Result};
 use crate::http::multipart::head::PartHead;
 use crate::http::multipart::{FileField, MAX_FILE, Upload};
+use crate::random::hex;
 use crate::storage::staging::Staged;
 use crate::storage::unavailable;
 
@@ -22,6 +24,7 @@ pub(super) struct OpenFile {
     upload: Upload,
     file: File,
     buffer: BytesMut,
+    hash: digest::Context,
 }
 
 impl OpenFile {
@@ -43,14 +46,18 @@ impl OpenFile {
             file_name: head.file_name.unwrap_or_default(),
             mime: media_type(head.content_type.as_deref()),
             size: 0,
+            sha256: String::new(),
             path,
             staged,
         };
-        Ok(OpenFile { field, upload, file, buffer: BytesMut::with_capacity(BUFFER) })
+        let (buffer, hash) =
+            (BytesMut::with_capacity(BUFFER), digest::Context::new(&digest::SHA256));
+        Ok(OpenFile { field, upload, file, buffer, hash })
     }
 
     pub(super) async fn finish(mut self) -> Result<Upload> {
         self.flush().await?;
+        self.upload.sha256 = hex(self.hash.finish().as_ref());
         Ok(self.upload)
     }
 
@@ -82,16 +89,18 @@ impl OpenFile {
         too_large.about_upload(text)
     }
 
-    /// Writes what has gathered, off the threads that serve requests.
+    /// Writes and hashes what has gathered, off the threads that serve requests.
     async fn flush(&mut self) -> Result<()> {
         let mut file = self.file.try_clone().map_err(unavailable)?;
         let mut buffer = std::mem::take(&mut self.buffer);
+        let mut hash = self.hash.clone();
         let written = tokio::task::spawn_blocking(move || {
             file.write_all(&buffer)?;
+            hash.update(&buffer);
             buffer.clear();
-            Ok(buffer)
+            Ok((buffer, hash))
         });
-        self.buffer = written.await.map_err(Error::internal)?.map_err(unavailable)?;
+        (self.buffer, self.hash) = written.await.map_err(Error::internal)?.map_err(unavailable)?;
         Ok(())
     }
 }

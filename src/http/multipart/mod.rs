@@ -83,6 +83,8 @@ pub struct Upload {
     /// As the client says: anything that is a media type.
     pub mime: String,
     pub size: u64,
+    /// Of the bytes, in lower-case hex.
+    pub sha256: String,
     path: PathBuf,
     staged: Arc<Staged>,
 }

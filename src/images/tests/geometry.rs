@@ -1,7 +1,7 @@
 //! What is cut out of which source and how large it gets, for every mode and fit.
 
 use super::super::options::Fit;
-use super::super::plan::{Crop, Recipe, fitted, recipes};
+use super::super::plan::{Crop, Frame, Recipe, fitted, recipes};
 use super::*;
 
 const SOURCE: Extent = Extent { width: 1200, height: 800 };
@@ -104,10 +104,92 @@ fn a_crop_never_leaves_the_source() {
     for (width, height) in [(1, 1), (7, 3), (4999, 3), (3, 4999), (333, 1000)] {
         let source = Extent { width, height };
         for wanted in [(50, 50), (51, 977), (977, 51), (9999, 50)] {
-            let wanted = Extent { width: wanted.0, height: wanted.1 };
+            let wanted = Frame { width: f64::from(wanted.0), height: f64::from(wanted.1) };
             let Crop { left, top, width: w, height: h } = fitted(Fit::Cover, source, wanted).crop;
             assert!(left >= 0.0 && top >= 0.0 && w > 0.0 && h > 0.0);
             assert!(left + w <= f64::from(width) && top + h <= f64::from(height));
+        }
+    }
+}
+
+/// Sizes of sources from square to as thin as can be, lying and standing.
+fn sources() -> impl Iterator<Item = Extent> {
+    let edges = [1, 2, 7, 50, 333, 399, 400, 401, 640, 799, 1001, 1999, 4032];
+    edges.into_iter().flat_map(move |width| edges.map(|height| Extent { width, height }))
+}
+
+/// What is asked for with the rest being up to the image is exact, not a pixel off by rounding.
+#[test]
+fn what_is_asked_for_is_exact_in_every_mode() {
+    let ratios = [(16, 9), (9, 16), (1, 1), (35, 1), (3, 200)];
+    let mut seen = [0; 5];
+    for source in sources() {
+        for edge in [50, 101, 400] {
+            let ratio = |(width, height)| json!({"width": width, "height": height});
+            let ratios: Vec<Value> = ratios.into_iter().map(ratio).collect();
+            let exact = json!({"a": {"width": edge, "height": 50}});
+            for (mode, options) in [
+                json!({"mode": "exact-dimensions", "dimensions": exact}),
+                json!({"mode": "aspect-ratio-width-based", "widths": {"a": edge}}),
+                json!({"mode": "aspect-ratio-height-based", "heights": {"a": edge}}),
+                json!({"mode": "original-aspect", "sizes": {"a": edge}}),
+                json!({"mode": "multi-aspect-ratio", "sizes": {"a": edge}, "aspectRatios": ratios}),
+            ]
+            .into_iter()
+            .enumerate()
+            {
+                let fits: &[&str] = match mode {
+                    0 | 4 => &["cover", "contain"],
+                    3 => &["inside", "outside"],
+                    // The box has the ratio of the image, so that every fit means the same.
+                    _ => &["cover", "contain", "inside", "outside"],
+                };
+                for fit in fits {
+                    let mut options = options.clone();
+                    options["fit"] = json!(fit);
+                    // More than four times the source, or not enlarged.
+                    let Ok(recipes) = plan(source, options.clone()) else { continue };
+                    for Recipe { canvas, picture, .. } in recipes {
+                        let longest = canvas.width.max(canvas.height);
+                        let found = match mode {
+                            0 | 1 => canvas.width,
+                            2 => canvas.height,
+                            _ => longest,
+                        };
+                        let wanted = match mode {
+                            3 => edge.min(source.width.max(source.height)),
+                            _ => edge,
+                        };
+                        assert_eq!(found, wanted, "{source:?} {options}");
+                        assert!(picture.width <= canvas.width && picture.height <= canvas.height);
+                        seen[mode] += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(seen.iter().all(|seen| *seen > 300), "{seen:?}");
+}
+
+/// Inside touches the box and outside covers it, on one edge exactly and nowhere beyond.
+#[test]
+fn a_picture_meets_its_box_on_one_edge_exactly() {
+    for source in sources() {
+        for (width, height) in [(400, 300), (300, 400), (50, 50), (333, 77)] {
+            let fit = |fit: &str| {
+                let dimensions = json!({"a": {"width": width, "height": height}});
+                let options =
+                    json!({"mode": "exact-dimensions", "fit": fit, "dimensions": dimensions});
+                plan(source, options).map(|recipes| recipes[0].canvas)
+            };
+            if let Ok(inside) = fit("inside") {
+                assert!(inside.width == width || inside.height == height, "{source:?} {inside:?}");
+                assert!(inside.width <= width && inside.height <= height, "{source:?} {inside:?}");
+            }
+            if let Ok(outside) = fit("outside") {
+                assert!(outside.width == width || outside.height == height, "{source:?}");
+                assert!(outside.width >= width && outside.height >= height, "{source:?}");
+            }
         }
     }
 }
@@ -128,16 +210,49 @@ fn a_variant_has_at_most_four_times_the_pixels_of_its_source() {
     assert!(plan(strip, outside).is_err());
 }
 
-#[test]
-fn the_variants_of_an_image_have_at_most_a_hundred_megapixels() {
-    let source = Extent { width: 5000, height: 5000 };
+/// Header-only images: nothing of them is decoded to find out what they would cost.
+async fn together(images: &[(u32, u32)], options: Value) -> Result<(), (usize, Failure)> {
+    let mut jobs = Vec::new();
+    for (width, height) in images {
+        let scratch = Scratch::new();
+        let file = hostile::png_claiming(*width, *height, &hostile::chunk(b"IDAT", &[]));
+        let options = Options::parse(options.as_object().unwrap(), MissingKey::NoVariants);
+        jobs.push(Processor::plan(scratch.source(&file), options.unwrap()).await.unwrap());
+    }
+    Job::check_together(jobs.iter().enumerate())
+}
+
+#[tokio::test]
+async fn the_images_of_a_request_have_a_hundred_megapixels_together() {
+    let plain = json!({"mode": "original-aspect"});
+    assert!(together(&[(5000, 5000); 4], plain.clone()).await.is_ok());
+    assert!(together(&[(10_000, 10_000)], plain.clone()).await.is_ok());
+    for (images, at) in [(&[(5000, 5000); 5][..], 4), (&[(10_000, 10_000), (1, 1), (1, 1)], 1)] {
+        let (first, failure) = together(images, plain.clone()).await.unwrap_err();
+        assert_eq!(first, at);
+        assert!(matches!(failure, Failure::Invalid(why) if why.contains("100 megapixels")));
+    }
+}
+
+#[tokio::test]
+async fn what_a_request_makes_of_its_images_has_a_hundred_megapixels_together() {
     let each = json!({"width": 5000, "height": 5000});
-    let four = json!({"a": each, "b": each, "c": each, "d": each});
-    let mut five = four.clone();
-    five["e"] = json!({"width": 50, "height": 50});
-    let with = |sizes| plan(source, json!({"mode": "exact-dimensions", "dimensions": sizes}));
-    assert!(with(four).is_ok());
-    assert!(with(five).unwrap_err().contains("100 megapixels"));
+    let three =
+        json!({"mode": "exact-dimensions", "dimensions": {"a": each, "b": each, "c": each}});
+    let mut more = three.clone();
+    more["dimensions"]["d"] = json!({"width": 50, "height": 50});
+    assert!(together(&[(5000, 5000)], three.clone()).await.is_ok());
+    // The original is written too, and a second image counts with the first.
+    let small = json!({"mode": "original-aspect", "sizes": {"a": 50}});
+    for (images, options, at) in [
+        (&[(5000, 5000)][..], &more, 0),
+        (&[(5000, 5000), (2500, 2500)], &three, 1),
+        (&[(10_000, 10_000)], &small, 0),
+    ] {
+        let (first, failure) = together(images, options.clone()).await.unwrap_err();
+        assert_eq!(first, at, "{options}");
+        assert!(matches!(failure, Failure::Options(why) if why.contains("100 megapixels")));
+    }
 }
 
 #[test]

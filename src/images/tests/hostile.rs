@@ -21,7 +21,7 @@ async fn refused_quickly(file: &[u8]) -> String {
 }
 
 /// A chunk of a PNG, with the checksum it needs to be looked at.
-fn chunk(name: &[u8; 4], content: &[u8]) -> Vec<u8> {
+pub(super) fn chunk(name: &[u8; 4], content: &[u8]) -> Vec<u8> {
     let step = |crc: u32, byte: &u8| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0xedb8_8320 * (crc & 1)))
     };
@@ -30,7 +30,7 @@ fn chunk(name: &[u8; 4], content: &[u8]) -> Vec<u8> {
     [&(content.len() as u32).to_be_bytes()[..], &named, &crc.to_be_bytes()].concat()
 }
 
-fn png_claiming(width: u32, height: u32, rest: &[u8]) -> Vec<u8> {
+pub(super) fn png_claiming(width: u32, height: u32, rest: &[u8]) -> Vec<u8> {
     let size = [width.to_be_bytes(), height.to_be_bytes()].concat();
     let header = chunk(b"IHDR", &[&size[..], &[8, 0, 0, 0, 0]].concat());
     [b"\x89PNG\r\n\x1a\n", &header[..], rest].concat()

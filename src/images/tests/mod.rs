@@ -7,6 +7,7 @@ mod hostile;
 mod metadata;
 mod options;
 mod pool;
+mod pyramid;
 
 use std::fs;
 use std::io::Cursor;
@@ -73,8 +74,9 @@ fn options(options: Value) -> Options {
 
 async fn process(file: &[u8], wanted: Value) -> Result<Made, Failure> {
     let scratch = Scratch::new();
-    let (source, out) = (scratch.source(file), scratch.out());
-    let processed = Processor::new(2).process(source, options(wanted), out).await?;
+    let job = Processor::plan(scratch.source(file), options(wanted)).await?;
+    Job::check_together([((), &job)].into_iter()).map_err(|((), failure)| failure)?;
+    let processed = Processor::new(2).process(job, scratch.out(), 0).await?;
     Ok(Made { processed, _scratch: scratch })
 }
 

@@ -155,6 +155,7 @@ impl TestApp {
         let listener = TcpListener::bind(config.listen).await.unwrap();
         let address = listener.local_addr().unwrap();
         let app = App::new(config, b"a secret of at least 32 characters", db, world).unwrap();
+        townhall::start::claim_storage(&app).await.unwrap();
         tokio::spawn(server::serve(app.clone(), listener));
         let (project, other) = match projects {
             Some(projects) => projects,
@@ -316,7 +317,7 @@ impl TestApp {
     pub fn stored(&self) -> usize {
         fn count(path: &std::path::Path) -> usize {
             if path.is_file() {
-                return 1;
+                return usize::from(!path.ends_with(".townhall"));
             }
             let entries = std::fs::read_dir(path).unwrap();
             entries.map(|entry| count(&entry.unwrap().path())).sum()

@@ -77,3 +77,21 @@ pub fn png(width: u32, height: u32) -> Vec<u8> {
     writer.finish().unwrap();
     out
 }
+
+/// A PNG whose header claims so many pixels, and which holds none of them.
+pub fn png_claiming(width: u32, height: u32) -> Vec<u8> {
+    let mut file = png(1, 1);
+    file[16..20].copy_from_slice(&width.to_be_bytes());
+    file[20..24].copy_from_slice(&height.to_be_bytes());
+    let checksum = crc(&file[12..29]).to_be_bytes();
+    file[29..33].copy_from_slice(&checksum);
+    file
+}
+
+fn crc(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0_u32, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
+            if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 }
+        })
+    })
+}

@@ -21,7 +21,7 @@ pub use actors::{Actor, User, local_part};
 pub use app::{TestApp, TestConfig, TestProject};
 pub use bucket::Bucket;
 pub use dice::Dice;
-pub use form::{Form, Part, png};
+pub use form::{Form, Part, png, png_claiming};
 pub use installation::{Installation, failure, mode, outcome};
 pub use parallel::{all_at_once, count};
 pub use reply::{Reply, keys};
