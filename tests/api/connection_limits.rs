@@ -6,7 +6,9 @@ use tokio::task::block_in_place;
 use townhall::config::Config;
 
 use crate::support::raw_socket::RawSocket;
-use crate::support::wire::{ask_from, connect_from, get, one_reply, send, status, until_closed};
+use crate::support::wire::{
+    PATIENCE, ask_from, connect_from, get, one_reply, send, status, until_closed,
+};
 use crate::support::{TestApp, on_both_engines};
 
 on_both_engines![
@@ -16,6 +18,15 @@ on_both_engines![
     one_network_does_not_take_the_whole_reserve,
     a_websocket_keeps_its_place,
 ];
+
+/// A server with these limits, where no connection is idle for too long.
+async fn restarted(app: TestApp, limits: fn(&mut Config)) -> TestApp {
+    app.restart_with(|config| {
+        config.adjust(limits);
+        config.adjust(|config| config.head_timeout = 10 * PATIENCE);
+    })
+    .await
+}
 
 /// Whoever has a regular place is not told that the connection closes.
 fn is_regular(reply: &str) -> bool {
@@ -50,8 +61,7 @@ fn live_from(app: &TestApp, host: u8) -> String {
 }
 
 async fn beyond_the_cap_only_health_checks_are_served(app: TestApp) {
-    let two = |config: &mut Config| config.max_connections = 2;
-    let app = app.restart_with(|config| config.adjust(two)).await;
+    let app = restarted(app, |config| config.max_connections = 2).await;
     let lean = format!("/v8/{}/projects/lean", app.project.id);
     block_in_place(|| {
         let first = idle_from(&app, 1);
@@ -73,8 +83,7 @@ async fn beyond_the_cap_only_health_checks_are_served(app: TestApp) {
 }
 
 async fn a_network_has_its_share_and_no_more(app: TestApp) {
-    let two = |config: &mut Config| config.connections_per_network = 2;
-    let app = app.restart_with(|config| config.adjust(two)).await;
+    let app = restarted(app, |config| config.connections_per_network = 2).await;
     let lean = format!("/v8/{}/projects/lean", app.project.id);
     block_in_place(|| {
         let held = [idle_from(&app, 2), idle_from(&app, 2)];
@@ -89,12 +98,11 @@ async fn a_network_has_its_share_and_no_more(app: TestApp) {
 }
 
 async fn a_trusted_proxy_has_no_share(app: TestApp) {
-    let one = |config: &mut Config| config.connections_per_network = 1;
-    let app = app.restart_with(|config| {
-        config.adjust(one);
-        config.set("TOWNHALL_TRUSTED_PROXIES", "127.0.0.2");
-    });
-    let app = app.await;
+    let one = |config: &mut Config| {
+        config.connections_per_network = 1;
+        config.trusted_proxies = vec!["127.0.0.2".parse().unwrap()];
+    };
+    let app = restarted(app, one).await;
     block_in_place(|| {
         let _many: Vec<_> = (0..20).map(|_| idle_from(&app, 2)).collect();
         let _one = idle_from(&app, 3);
@@ -103,8 +111,7 @@ async fn a_trusted_proxy_has_no_share(app: TestApp) {
 }
 
 async fn one_network_does_not_take_the_whole_reserve(app: TestApp) {
-    let one = |config: &mut Config| config.max_connections = 1;
-    let app = app.restart_with(|config| config.adjust(one)).await;
+    let app = restarted(app, |config| config.max_connections = 1).await;
     block_in_place(|| {
         let _only = idle_from(&app, 1);
         let silent: Vec<_> = (0..200).map(|_| connect_from(&app, 2)).collect();
@@ -122,8 +129,7 @@ async fn one_network_does_not_take_the_whole_reserve(app: TestApp) {
 }
 
 async fn a_websocket_keeps_its_place(app: TestApp) {
-    let one = |config: &mut Config| config.connections_per_network = 1;
-    let app = app.restart_with(|config| config.adjust(one)).await;
+    let app = restarted(app, |config| config.connections_per_network = 1).await;
     let mut socket = RawSocket::open(&app).await;
     block_in_place(|| is_refused(&app, 1, "/nowhere"));
     socket.say("1").await;

@@ -8,7 +8,7 @@ use tokio::task::block_in_place;
 use townhall::config::Config;
 
 use crate::support::wire::{
-    ask_from, connect_from, get, one_head, one_reply, send, status, until_closed,
+    PATIENCE, ask_from, connect_from, get, one_head, one_reply, send, status, until_closed,
 };
 use crate::support::{Form, TestApp, on_both_engines};
 
@@ -51,6 +51,12 @@ async fn all_wait(app: &TestApp, count: i64) {
     app.until(|app| app.app.body_waits.total() == count).await;
 }
 
+/// Nothing that waits in a test is cut off for it.
+fn patient(config: &mut Config) {
+    config.body_timeout = 10 * PATIENCE;
+    config.body_grace = 10 * PATIENCE;
+}
+
 fn quick(config: &mut Config) {
     config.body_grace = Duration::from_millis(200);
 }
@@ -79,6 +85,7 @@ async fn the_rest_of_a_body_that_was_cut_off_is_no_request(app: TestApp) {
 }
 
 async fn a_network_has_so_many_bodies_that_wait_and_no_more(app: TestApp) {
+    let app = app.restart_with(|config| config.adjust(patient)).await;
     let mut waiting: Vec<_> = block_in_place(|| {
         let mut waiting: Vec<_> = (0..63).map(|_| begin(&app, 2, "", 2)).collect();
         waiting.push(begin_form(&app, 2));
@@ -117,7 +124,11 @@ fn finish_at_once(app: &TestApp, mut stream: TcpStream) -> String {
 }
 
 async fn bodies_behind_a_proxy_count_by_client(app: TestApp) {
-    let app = app.restart_with(|config| config.set("TOWNHALL_TRUSTED_PROXIES", "127.0.0.2")).await;
+    let proxy = app.restart_with(|config| {
+        config.adjust(patient);
+        config.set("TOWNHALL_TRUSTED_PROXIES", "127.0.0.2");
+    });
+    let app = proxy.await;
     let header = |client: u8| format!("X-Forwarded-For: 203.0.113.{client}\r\n");
     let _waiting: Vec<_> =
         block_in_place(|| (0..64).map(|_| begin(&app, 2, &header(1), 2)).collect());
@@ -131,8 +142,11 @@ async fn bodies_behind_a_proxy_count_by_client(app: TestApp) {
 }
 
 async fn bodies_that_wait_take_no_room_from_others(app: TestApp) {
-    let two = |config: &mut Config| config.max_in_flight = 2;
-    let app = app.restart_with(|config| config.adjust(two)).await;
+    let few = app.restart_with(|config| {
+        config.adjust(patient);
+        config.adjust(|config| config.max_in_flight = 2);
+    });
+    let app = few.await;
     // One by one: each of them is let in while the others wait.
     let mut waiting = Vec::new();
     for count in 1..=6 {
