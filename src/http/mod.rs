@@ -4,10 +4,13 @@
 //! the checks and the OpenAPI document all read that one declaration.
 
 pub mod address;
+pub mod admission;
 pub mod body;
+pub mod body_waits;
 pub mod client;
 pub mod cors;
 pub mod dispatch;
+pub mod forwarding;
 pub mod include;
 pub mod input;
 pub mod json;

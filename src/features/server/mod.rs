@@ -113,13 +113,15 @@ async fn metrics(call: ServerCall) -> Result<Text> {
         Some(token) => bearer(&call.headers).is_some_and(|given| {
             verify_slices_are_equal(given.as_bytes(), token.as_bytes()).is_ok()
         }),
-        None => call.client.is_loopback(),
+        // To the socket, everybody behind a proxy on this machine looks local.
+        None => call.client.is_loopback() && !call.is_forwarded,
     };
     if !allowed {
         return Err(METRICS_CLOSED.into());
     }
-    let (db, realtime) = (call.app.db.stats(), call.app.realtime.figures());
-    Ok(Text(call.app.metrics.render(&db, realtime)))
+    let app = &call.app;
+    let (db, realtime) = (app.db.stats(), app.realtime.figures());
+    Ok(Text(app.metrics.render(&db, realtime, app.connections.figures())))
 }
 
 /// The document, made once: the operations do not change while the server runs.
