@@ -36,4 +36,5 @@ pub const MIGRATIONS: &[Migration] = &[
     ),
     Migration::shared(11, "chat", include_str!("../migrations/0011_chat.sql")),
     Migration::shared(12, "fewer indexes", include_str!("../migrations/0012_fewer_indexes.sql")),
+    Migration::shared(13, "installation", include_str!("../migrations/0016_installation.sql")),
 ];

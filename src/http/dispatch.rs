@@ -214,6 +214,7 @@ async fn answer(
         uploads: content.uploads,
         form,
         wants_html: header_has(&head.headers, ACCEPT, "text/html"),
+        headers: head.headers,
         network,
     };
     run(arrival).await

@@ -3,6 +3,8 @@
 use db::Engine;
 use serde_json::{Value, json};
 use townhall::auth::rs256;
+use townhall::http::openapi;
+use townhall::http::version::Version;
 
 use crate::support::{Installation, failure, installed_on_both_engines, keys, mode, outcome};
 
@@ -249,6 +251,8 @@ fn the_document_of_one_version_holds_that_version_alone() {
     assert_eq!(paths.iter().find(others), None);
     let plain: Value = serde_json::from_str(&town.run(&["openapi"]).stdout).unwrap();
     assert!(keys(&plain["paths"]).len() > paths.len());
+    assert_eq!(document, openapi::document(Some(Version::V8)), "as it is served");
+    assert_eq!(plain, openapi::document(None));
     assert_eq!(town.run(&["openapi", "--version", "v9"]).code, 2);
 }
 

@@ -79,6 +79,7 @@ mod mail;
 mod notification_callers;
 mod notification_counts;
 mod notifications;
+mod openapi_documents;
 mod operator;
 mod password_reset;
 mod passwords;
