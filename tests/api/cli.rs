@@ -228,6 +228,7 @@ fn wrong_usage_exits_with_two_and_help_with_zero() {
         &["project", "bundles"],
         &["key", "revoke"],
         &["user", "token"],
+        &["secret", "accept"],
         &["migrate", "up"],
         &["doctor"],
         &["openapi"],
@@ -266,6 +267,7 @@ fn settings_are_shown_without_their_secrets() {
         command.env("DATABASE_URL", "postgres://me:hunter2@db.example/townhall");
         command.env("TOWNHALL_SECRET_KEY", secret).env("TOWNHALL_METRICS_TOKEN", "t0ken-of-mine");
         command.env("TOWNHALL_SMTP_URL", "smtps://me:hunter2@mail.example");
+        command.env("TOWNHALL_MAIL_FROM", "forum@example.com");
         outcome(command.arg("config").args(arguments))
     };
     let (text, document) = (show(&[]), show(&["--json"]));
