@@ -13,6 +13,7 @@ use crate::config::Config;
 use crate::features;
 use crate::features::entities::pulse::Pulse;
 use crate::features::projects::registry::Registry;
+use crate::features::server::document_cache::Documents;
 use crate::features::storage::signed::Signer;
 use crate::features::utils::Previews;
 use crate::http::body::BODY_MEMORY;
@@ -54,6 +55,8 @@ pub struct AppState {
     pub mailer: Mailer,
     pub outbound: Outbound,
     pub previews: Previews,
+    /// OpenAPI documents kept ready.
+    pub documents: Documents,
     /// Views and stale scores that are not yet written.
     pub pulse: Pulse,
     pub realtime: Realtime,
@@ -116,6 +119,7 @@ impl App {
             mailer,
             outbound: Outbound::new(config.outbound_allow.clone(), resolver),
             previews: Previews::default(),
+            documents: Documents::default(),
             pulse: Pulse::default(),
             realtime: Realtime::default(),
             membership,

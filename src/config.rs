@@ -1,6 +1,8 @@
 //! Configuration: each setting from a flag, the environment, the file `townhall.toml` or its
-//! default, in that order. A value that does not parse, or a key nobody knows, stops the start.
+//! default, in that order. A value that does not parse, or a name nobody knows, stops the start before
+//! anything is written.
 
+mod check;
 mod source;
 
 pub use source::{Flags, Setting, Source};
@@ -44,6 +46,8 @@ pub struct Config {
     pub smtp_url: Option<String>,
     pub mail_from: Option<String>,
     pub log: Option<LogFormat>,
+    /// What is logged: `RUST_LOG`.
+    pub log_filter: String,
     pub metrics_token: Option<String>,
     /// v7 answers an expired token with 403, like v8.
     pub v7_auth_forbids: bool,
@@ -76,6 +80,9 @@ pub enum LogFormat {
 impl Config {
     /// Reads the real environment.
     pub fn load(flags: &Flags) -> Result<Config, String> {
+        let text = |given: std::ffi::OsString| given.to_string_lossy().into_owned();
+        let given = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
+        check::variables(given, &Config::known_variables())?;
         Config::from_sources(flags, &|name| std::env::var(name).ok())
     }
 
@@ -83,17 +90,28 @@ impl Config {
         flags: &Flags,
         env: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Config, String> {
-        let mut from = Sources::open(flags, env)?;
+        Config::read(Sources::open(flags, env)?, env)
+    }
+
+    /// The variable of every setting: what is asked for when nothing is set.
+    fn known_variables() -> Vec<String> {
+        let (flags, env) = (Flags::default(), |_: &str| None);
+        let config = Config::read(Sources::without_file(&flags, &env), &env);
+        let settings = config.map_or_else(|_| Vec::new(), |config| config.settings);
+        settings.into_iter().map(|setting| setting.variable).collect()
+    }
+
+    fn read(mut from: Sources<'_>, env: &dyn Fn(&str) -> Option<String>) -> Result<Config, String> {
         let data_dir = from.data_dir()?;
         let listen = listen(&mut from, env)?;
         let default_url = format!("http://{listen}");
-        let public_url = from.text("public_url", &default_url)?;
+        let public_url = from.parse("public_url", &default_url, check::public_url)?;
         let default_database = format!("sqlite://{}", data_dir.join("townhall.db").display());
         let default_storage = format!("file://{}", data_dir.join("files").display());
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         let config = Config {
             listen,
-            public_url: public_url.trim_end_matches('/').to_owned(),
+            public_url,
             database_url: from.text("database_url", &default_database)?,
             database_pool: from.parse("database_pool", "16", positive)?,
             sqlite_durable: from.parse("sqlite_synchronous", "full", |text| match text {
@@ -123,6 +141,7 @@ impl Config {
                 "json" => Ok(Some(LogFormat::Json)),
                 _ => Err("must be `pretty` or `json`".to_owned()),
             })?,
+            log_filter: check::log_filter(env("RUST_LOG"))?,
             metrics_token: from.optional("metrics_token")?,
             v7_auth_forbids: from.parse("v7_auth_status", "401", |text| match text {
                 "401" => Ok(false),
@@ -143,20 +162,20 @@ impl Config {
             drain: from.parse("drain", "10s", duration)?,
             realtime: Limits::default(),
             staging_mebibytes: 4096,
-            settings: from.finish()?,
+            settings: from.finish(),
             data_dir,
         };
-        config.check_secret()?;
+        check::whole(&config)?;
         Ok(config)
     }
 
-    fn check_secret(&self) -> Result<(), String> {
-        match &self.secret_key {
-            Some(secret) if secret.len() < crate::start::SHORTEST_SECRET => {
-                Err("TOWNHALL_SECRET_KEY must have at least 32 characters".to_owned())
-            }
-            _ => Ok(()),
-        }
+    /// Links would name an address that nobody can open: the server listens on all of them, and none
+    /// of them was said to be the public one.
+    pub fn lacks_public_url(&self) -> bool {
+        let is_default = |setting: &Setting| {
+            setting.variable == "TOWNHALL_PUBLIC_URL" && setting.source == Source::Default
+        };
+        self.listen.ip().is_unspecified() && self.settings.iter().any(is_default)
     }
 
     /// Whether the system lets this process write below the data directory right now.
@@ -249,7 +268,10 @@ fn blocks(text: &str) -> Result<Vec<Cidr>, String> {
 mod tests {
     use super::*;
 
-    fn load(flags: &[(&'static str, &str)], env: &[(&str, &str)]) -> Result<Config, String> {
+    pub(super) fn load(
+        flags: &[(&'static str, &str)],
+        env: &[(&str, &str)],
+    ) -> Result<Config, String> {
         let mut all = Flags::default();
         for (name, value) in flags {
             all.set(name, Some((*value).to_owned()));
@@ -260,7 +282,7 @@ mod tests {
         Config::from_sources(&all, &find)
     }
 
-    fn temporary_file(name: &str, content: &str) -> String {
+    pub(super) fn temporary_file(name: &str, content: &str) -> String {
         let directory =
             std::env::temp_dir().join(format!("townhall-{}-{name}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
@@ -320,14 +342,17 @@ mod tests {
             ("TOWNHALL_CONNECTIONS_PER_NETWORK", "many"),
             ("TOWNHALL_DRAIN", "10"),
             ("TOWNHALL_V7_AUTH_STATUS", "404"),
+            ("TOWNHALL_DATABASE_URL", "mysql://db/townhall"),
+            ("TOWNHALL_DATABASE_URL", "postgres://db:notaport/townhall"),
+            ("TOWNHALL_STORAGE", "ftp://files"),
+            ("TOWNHALL_STORAGE", "s3://"),
+            ("TOWNHALL_STORAGE", "file://"),
             ("PORT", "x"),
         ] {
             let error = load(&[], &[(name, value)]).unwrap_err();
             assert!(error.contains(name), "{error}");
             assert!(!error.contains('\n'));
         }
-        let unknown = temporary_file("unknown", "lisen = \"x\"\n");
-        assert!(load(&[("config", &unknown)], &[]).unwrap_err().contains("lisen"));
     }
 
     #[test]

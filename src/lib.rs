@@ -12,6 +12,7 @@ pub mod features;
 pub mod http;
 pub mod ids;
 pub mod images;
+pub mod installation;
 pub mod jobs;
 pub mod logs;
 pub mod mail;

@@ -6,14 +6,14 @@ use std::io::{IsTerminal as _, stderr};
 use tracing_appender::non_blocking::{NonBlocking, WorkerGuard};
 use tracing_subscriber::EnvFilter;
 
-use crate::config::LogFormat;
+use crate::config::{Config, LogFormat};
 
 /// Starts logging to standard error; what is still buffered is written when the guard is dropped.
-pub fn start(format: Option<LogFormat>) -> WorkerGuard {
+pub fn start(config: &Config) -> WorkerGuard {
     let (writer, guard) = NonBlocking::new(stderr());
-    let level = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let level = EnvFilter::new(&config.log_filter);
     let terminal = stderr().is_terminal();
-    let format = format.unwrap_or(if terminal { LogFormat::Pretty } else { LogFormat::Json });
+    let format = config.log.unwrap_or(if terminal { LogFormat::Pretty } else { LogFormat::Json });
     let logs = tracing_subscriber::fmt().with_env_filter(level).with_writer(writer);
     // Only the first start of a process takes effect; a second one is no reason to fail.
     let _ = match format {

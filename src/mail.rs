@@ -37,6 +37,16 @@ impl Mailer {
     /// The sender of mails when none is configured.
     pub const DEFAULT_FROM: &'static str = "Townhall <townhall@localhost>";
 
+    pub fn check_sender(from: &str) -> Result<(), String> {
+        parse_from(from).map(drop)
+    }
+
+    /// The text of a refusal does not repeat the address, which holds a password.
+    pub fn check_server(url: &str) -> Result<(), String> {
+        let form = "must be an address such as smtp://user:password@host:587?tls=required";
+        AsyncSmtpTransport::<Tokio1Executor>::from_url(url).map(drop).map_err(|_| form.to_owned())
+    }
+
     pub fn outbox(directory: &Path, from: &str) -> Result<Self, String> {
         let directory = directory.to_owned();
         Ok(Mailer { from: parse_from(from)?, way: Way::Outbox(directory) })

@@ -42,4 +42,5 @@ pub const MIGRATIONS: &[Migration] = &[
         include_str!("../migrations/0013_project_settings.sql"),
     ),
     Migration::shared(14, "file hashes", include_str!("../migrations/0014_file_hashes.sql")),
+    Migration::shared(16, "installation", include_str!("../migrations/0016_installation.sql")),
 ];

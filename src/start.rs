@@ -3,23 +3,49 @@
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
+use std::net::SocketAddr;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use db::{Db, Options};
+use tokio::net::{TcpListener, TcpSocket};
 
 use crate::app::App;
 use crate::config::{Config, is_writable};
 use crate::features::storage::store as files;
+use crate::installation::{self, Fingerprint};
 use crate::random::{Random, hex};
 use crate::schema::MIGRATIONS;
 use crate::storage::durable::{make_directories, sync_directory};
 use crate::time::Timestamp;
 
+/// Connections that wait to be accepted.
+const BACKLOG: u32 = 1024;
 /// Shorter ones could be guessed, and tokens then forged.
 pub const SHORTEST_SECRET: usize = 32;
 
 const SECRET: &str = "secret_key";
+
+/// Takes the address, and answers nobody there yet.
+pub fn reserve_address(address: SocketAddr) -> Result<TcpSocket, String> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
+    let reserved = socket.and_then(|socket| {
+        // As every listener does: the last server's connections may still be closing.
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        Ok(socket)
+    });
+    reserved.map_err(|error| format!("TOWNHALL_LISTEN: cannot listen on {address}: {error}"))
+}
+
+/// Opens the address, and says which it is: the port may have been left to the system.
+pub fn listen(socket: TcpSocket, address: SocketAddr) -> Result<(TcpListener, SocketAddr), String> {
+    let opened = socket.listen(BACKLOG).and_then(|listener| {
+        let address = listener.local_addr()?;
+        Ok((listener, address))
+    });
+    opened.map_err(|error| format!("TOWNHALL_LISTEN: cannot listen on {address}: {error}"))
+}
 
 pub fn prepare_data_dir(config: &Config) -> Result<(), String> {
     let directory = &config.data_dir;
@@ -126,6 +152,18 @@ pub fn open_database(config: &Config) -> Result<Db, String> {
         ..Options::default()
     };
     Db::open(&config.database_url, options).map_err(|error| error.to_string())
+}
+
+/// Refuses a secret that is not the one the installation signs with; the first one becomes it.
+pub async fn claim_secret(db: &Db, secret: &[u8]) -> Result<(), String> {
+    let fingerprint = Fingerprint::of(secret);
+    let claimed = db.write(move |tx| installation::claim_secret(tx, &fingerprint)).await;
+    if claimed.map_err(|error| error.to_string())? {
+        return Ok(());
+    }
+    Err("TOWNHALL_SECRET_KEY is not the secret that this database was used with: set that one, or \
+         accept the new one with `townhall secret accept`"
+        .to_owned())
 }
 
 /// Makes the schema of an empty database. One that is behind is left to whoever runs its server:

@@ -5,6 +5,7 @@ mod doctor;
 mod keys;
 mod project_settings;
 mod projects;
+mod secret;
 mod serve;
 mod show;
 mod users;
@@ -73,6 +74,9 @@ enum Command {
     /// Sign tokens for users; suspend them
     #[command(subcommand)]
     User(users::UserCommand),
+    /// Change the secret key on purpose
+    #[command(subcommand)]
+    Secret(secret::SecretCommand),
     /// Show or bring up to date the schema of the database
     #[command(subcommand)]
     Migrate(MigrateCommand),
@@ -135,7 +139,9 @@ pub fn run(cli: Cli) -> ExitCode {
     let json = cli.global.json;
     match execute(cli) {
         Ok(output) => {
-            let text = if json { format!("{}\n", output.json) } else { output.text };
+            // A server has printed its document when it was ready.
+            let has_document = json && !output.json.is_null();
+            let text = if has_document { format!("{}\n", output.json) } else { output.text };
             // A closed pipe (`| head`) is no failure.
             let _ = std::io::stdout().write_all(text.as_bytes());
             if output.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
@@ -157,11 +163,12 @@ fn execute(cli: Cli) -> CommandResult {
         }
         Command::Serve(listen) => {
             flags.set("listen", listen.listen);
-            serve::serve(Config::load(&flags)?)
+            serve::serve(Config::load(&flags)?, cli.global.json)
         }
         Command::Project(command) => projects::run(command, Admin::open(&flags)?),
         Command::Key(command) => keys::run(command, Admin::open(&flags)?),
         Command::User(command) => users::run(command, Admin::open(&flags)?),
+        Command::Secret(command) => secret::run(&command, &Admin::open(&flags)?),
         Command::Migrate(MigrateCommand::Status) => show::migrations(&Config::load(&flags)?),
         Command::Migrate(MigrateCommand::Up) => show::migrate(&Config::load(&flags)?),
         Command::Doctor { fix } => Ok(doctor::diagnose(&Config::load(&flags)?, fix)),

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::net::SocketAddr;
 use std::time::Duration;
 
-use serde_json::Value;
-use tokio::net::TcpListener;
+use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::app::{App, World};
@@ -28,19 +28,19 @@ const LAST_WRITE: Duration = Duration::from_secs(10);
 /// Known to everybody: a demo is for looking around on one's own machine.
 const DEMO_PASSWORD: &str = "townhall";
 
-pub(super) fn serve(config: Config) -> CommandResult {
-    run(config, None)
+pub(super) fn serve(config: Config, json: bool) -> CommandResult {
+    run(config, false, json)
 }
 
-/// Standard output belongs to a program that asked for JSON; people's text goes elsewhere then.
 pub(super) fn dev(config: Config, json: bool) -> CommandResult {
-    run(config, Some(if json { |text| eprintln!("{text}") } else { |text| println!("{text}") }))
+    run(config, true, json)
 }
 
-/// With a demo, if there is somewhere to tell about it.
-fn run(mut config: Config, demo: Option<fn(&str)>) -> CommandResult {
-    let _logs = logs::start(config.log);
+/// Everything that a setting can be wrong about is found out before the first write.
+fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
+    let _logs = logs::start(&config);
     config.max_connections = server::connections_that_fit(config.max_connections);
+    let socket = start::reserve_address(config.listen)?;
     start::prepare_data_dir(&config)?;
     let _lock = start::lock_data_dir(&config)?;
     let world = World::real();
@@ -55,16 +55,18 @@ fn run(mut config: Config, demo: Option<fn(&str)>) -> CommandResult {
         .build()
         .map_err(|error| error.to_string())?;
     runtime.block_on(async {
-        let address = config.listen;
-        let listener = TcpListener::bind(address)
-            .await
-            .map_err(|error| format!("cannot listen on {address}: {error}"))?;
+        start::claim_secret(&db, &secret).await?;
+        let (listener, address) = start::listen(socket, config.listen)?;
         let app = App::new(config, &secret, db, world)?;
         start::claim_storage(&app).await?;
-        if let Some(tell) = demo {
-            tell(&prepare_demo(&app).await?);
+        let demo = if with_demo { Some(prepare_demo(&app).await?) } else { None };
+        report(&app, address, demo.as_ref(), json);
+        if app.config.lacks_public_url() {
+            let url = &app.config.public_url;
+            tracing::warn!(
+                "TOWNHALL_PUBLIC_URL is not set: links in mails and addresses of files will begin with {url}"
+            );
         }
-        let _ = std::io::stdout().flush();
         tracing::info!(listen = %address, url = app.config.public_url, "townhall is ready");
         let mut worker = tokio::spawn(jobs::work(app.clone()));
         let beat = tokio::spawn(pulse::beat(app.clone()));
@@ -108,34 +110,86 @@ async fn stop_on_signal(app: App) {
     }
 }
 
-/// Makes the demo project if it is not there yet, and says how to use it.
-async fn prepare_demo(app: &App) -> CommandResult<String> {
-    let existing = app.db.read(projects::list).await.map_err(plain)?;
-    let mut text = format!("\nTownhall is listening on {}\n\n", app.config.public_url);
-    let demo = existing.iter().find(|project| project.name == DEMO_PROJECT);
-    let project = match demo {
-        Some(project) => {
-            let id = project.id;
-            let _ = writeln!(text, "  project      {id}");
-            let _ = writeln!(
+/// What a demo is used with.
+struct Demo {
+    project: ProjectId,
+    /// Shown once, when they are made.
+    secrets: Option<ProjectSecrets>,
+    /// Lines for a shell.
+    tour: Vec<String>,
+}
+
+/// Says how the server is used, now that it can be. Standard output belongs to a program that asked for
+/// JSON; people's text goes elsewhere then.
+fn report(app: &App, address: SocketAddr, demo: Option<&Demo>, json: bool) {
+    let url = &app.config.public_url;
+    let text = demo.map(|demo| demo.text(url)).unwrap_or_default();
+    // A closed pipe is no reason to stop.
+    let mut out = std::io::stdout();
+    let _ = if json {
+        eprint!("{text}");
+        let mut document = json!({ "url": url, "listen": address });
+        if let Some(demo) = demo {
+            demo.describe(&mut document);
+        }
+        writeln!(out, "{document}")
+    } else {
+        write!(out, "{text}")
+    };
+    let _ = out.flush();
+}
+
+impl Demo {
+    fn text(&self, url: &str) -> String {
+        let mut text = format!("\nTownhall is listening on {url}\n\n");
+        let id = self.project;
+        let _ = writeln!(text, "  project      {id}");
+        let _ = match &self.secrets {
+            Some(secrets) => writeln!(
+                text,
+                "  service key  {}\n  master key   {}",
+                secrets.service.secret, secrets.master.secret
+            ),
+            None => writeln!(
                 text,
                 "  keys         were shown when they were made; for new ones:\n               \
                  townhall key create --project {id} --kind service"
-            );
-            id
+            ),
+        };
+        let _ = writeln!(text, "  users        ada@example.com and grace@example.com");
+        let _ = writeln!(text, "  password     {DEMO_PASSWORD}\n");
+        if !self.tour.is_empty() {
+            let _ = writeln!(text, "Try it:\n\n{}", self.tour.join("\n\n"));
         }
+        text
+    }
+
+    fn describe(&self, document: &mut Value) {
+        let users = DEMO_USERS.map(|(username, _)| {
+            let email = format!("{username}@example.com");
+            json!({ "username": username, "email": email, "password": DEMO_PASSWORD })
+        });
+        let secrets = self.secrets.as_ref();
+        document["projectId"] = json!(self.project);
+        document["serviceKey"] = json!(secrets.map(|secrets| &secrets.service.secret));
+        document["masterKey"] = json!(secrets.map(|secrets| &secrets.master.secret));
+        document["users"] = json!(users);
+        document["tour"] = json!(self.tour);
+    }
+}
+
+/// Makes the demo project if it is not there yet.
+async fn prepare_demo(app: &App) -> CommandResult<Demo> {
+    let existing = app.db.read(projects::list).await.map_err(plain)?;
+    let demo = existing.iter().find(|project| project.name == DEMO_PROJECT);
+    let (project, secrets) = match demo {
+        Some(project) => (project.id, None),
         None => {
             let (id, secrets) = create_demo(app).await?;
-            let _ = writeln!(text, "  project      {id}");
-            let _ = writeln!(text, "  service key  {}", secrets.service.secret);
-            let _ = writeln!(text, "  master key   {}", secrets.master.secret);
-            id
+            (id, Some(secrets))
         }
     };
-    let _ = writeln!(text, "  users        ada@example.com and grace@example.com");
-    let _ = writeln!(text, "  password     {DEMO_PASSWORD}\n");
-    text.push_str(&tour(app, project).await?);
-    Ok(text)
+    Ok(Demo { project, secrets, tour: tour(app, project).await? })
 }
 
 async fn create_demo(app: &App) -> CommandResult<(ProjectId, ProjectSecrets)> {
@@ -163,7 +217,7 @@ async fn create_demo(app: &App) -> CommandResult<(ProjectId, ProjectSecrets)> {
 
 /// Three lines to paste: Ada posts, Grace likes it, anybody reads the feed. None of them depends on
 /// what a shell remembers of the one before.
-async fn tour(app: &App, project: ProjectId) -> CommandResult<String> {
+async fn tour(app: &App, project: ProjectId) -> CommandResult<Vec<String>> {
     let now = app.clock.now();
     let seeds = DEMO_USERS.map(|_| TokenSeed::draw(&app.tokens, &app.random, now));
     let signed_in = app.db.write(move |tx| {
@@ -177,23 +231,21 @@ async fn tour(app: &App, project: ProjectId) -> CommandResult<String> {
     });
     let tokens = signed_in.await.map_err(plain)?;
     let [ada, grace] = tokens.as_slice() else {
-        return Ok(String::new());
+        return Ok(Vec::new());
     };
     let [ada, grace] =
         [ada, grace].map(|token| app.tokens.access(project, token.user_id, token.family_id, now));
     let base = format!("{}/v8/{project}", app.config.public_url);
     let json = "-H 'Content-Type: application/json'";
-    let mut text = String::from("Try it:\n\n");
-    let _ = writeln!(
-        text,
-        "curl -s '{base}/entities' -H 'Authorization: Bearer {ada}' {json} \
-         -d '{{\"title\":\"Hello\",\"content\":\"Notes on the analytical engine\"}}'\n"
-    );
-    let _ = writeln!(
-        text,
-        "curl -s \"{base}/entities/$(curl -s '{base}/entities?limit=1' | cut -d '\"' -f 6)/reactions\" \
-         -H 'Authorization: Bearer {grace}' {json} -d '{{\"reactionType\":\"love\"}}'\n"
-    );
-    let _ = writeln!(text, "curl -s '{base}/entities?sortBy=hot&include=user'");
-    Ok(text)
+    Ok(vec![
+        format!(
+            "curl -s '{base}/entities' -H 'Authorization: Bearer {ada}' {json} \
+             -d '{{\"title\":\"Hello\",\"content\":\"Notes on the analytical engine\"}}'"
+        ),
+        format!(
+            "curl -s \"{base}/entities/$(curl -s '{base}/entities?limit=1' | cut -d '\"' -f 6)/reactions\" \
+             -H 'Authorization: Bearer {grace}' {json} -d '{{\"reactionType\":\"love\"}}'"
+        ),
+        format!("curl -s '{base}/entities?sortBy=hot&include=user'"),
+    ])
 }

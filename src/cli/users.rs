@@ -63,6 +63,7 @@ pub(super) fn run(command: UserCommand, admin: Admin) -> CommandResult {
 fn token(admin: &Admin, who: Who) -> CommandResult {
     let now = admin.world.clock.now();
     let secret = start::secret(&admin.config, &admin.world.random)?;
+    admin.runtime.block_on(start::claim_secret(&admin.db, &secret))?;
     let (access_ttl, refresh_ttl) = (admin.config.access_token_ttl, admin.config.refresh_token_ttl);
     let tokens = Tokens::new(&secret, access_ttl, refresh_ttl);
     let seed = TokenSeed::draw(&tokens, &admin.world.random, now);

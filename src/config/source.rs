@@ -5,6 +5,10 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
+use toml::de::{DeTable, DeValue};
+
+use crate::config::{Config, check};
+
 /// Values given on the command line, by the setting's name.
 #[derive(Debug, Clone, Default)]
 pub struct Flags(BTreeMap<&'static str, String>);
@@ -53,17 +57,22 @@ pub(super) struct Sources<'a> {
 }
 
 impl<'a> Sources<'a> {
+    pub(super) fn without_file(flags: &'a Flags, env: &'a dyn Fn(&str) -> Option<String>) -> Self {
+        Sources { flags, env, file: BTreeMap::new(), settings: Vec::new() }
+    }
+
     pub(super) fn open(
         flags: &'a Flags,
         env: &'a dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, String> {
-        let mut sources = Sources { flags, env, file: BTreeMap::new(), settings: Vec::new() };
+        let mut sources = Sources::without_file(flags, env);
         let named = flags.0.get("config").map(PathBuf::from);
         let in_data_dir = sources.data_dir()?.join("townhall.toml");
         let path = named.clone().unwrap_or(in_data_dir);
         sources.file = match std::fs::read_to_string(&path) {
             Ok(text) => {
-                parse_file(&text).map_err(|error| format!("{}: {error}", path.display()))?
+                let known = Config::known_variables();
+                parse_file(&text, &known).map_err(|error| format!("{} {error}", path.display()))?
             }
             Err(error) if named.is_none() && error.kind() == ErrorKind::NotFound => BTreeMap::new(),
             Err(error) => return Err(format!("{}: {error}", path.display())),
@@ -107,13 +116,9 @@ impl<'a> Sources<'a> {
         self.remember(name, value, source);
     }
 
-    /// All settings; a key of the file that none of them took is an error.
-    pub(super) fn finish(self) -> Result<Vec<Setting>, String> {
-        let known = |key: &str| self.settings.iter().any(|s| s.variable == variable(key));
-        match self.file.keys().find(|key| !known(key)) {
-            Some(unknown) => Err(format!("townhall.toml: there is no setting `{unknown}`")),
-            None => Ok(self.settings),
-        }
+    /// Every setting that was asked for.
+    pub(super) fn finish(self) -> Vec<Setting> {
+        self.settings
     }
 
     fn find(&self, name: &'static str) -> Result<Option<(String, Source)>, String> {
@@ -172,18 +177,31 @@ fn mask_password(url: &str) -> String {
     query.map_or(masked.clone(), |query| format!("{masked}?{query}"))
 }
 
-fn parse_file(text: &str) -> Result<BTreeMap<String, String>, String> {
-    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-        error.message().lines().next().unwrap_or("not valid TOML").to_owned()
+/// The values of a file, all of which are settings. An error begins with the line it is in.
+fn parse_file(text: &str, known: &[String]) -> Result<BTreeMap<String, String>, String> {
+    let at = |offset: usize, why: &str| {
+        let line = text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1;
+        format!("line {line}: {why}")
+    };
+    let table = DeTable::parse(text).map_err(|error| {
+        let why = error.message().lines().next().unwrap_or("not valid TOML").to_owned();
+        at(error.span().map_or(0, |span| span.start), &why)
     })?;
+    let mut entries: Vec<_> = table.into_inner().into_iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
     let mut values = BTreeMap::new();
-    for (key, value) in table {
-        let value = match value {
-            toml::Value::String(text) => text,
-            toml::Value::Integer(number) => number.to_string(),
-            toml::Value::Float(number) => number.to_string(),
-            toml::Value::Boolean(flag) => flag.to_string(),
-            _ => return Err(format!("`{key}` must be a text, a number or true/false")),
+    for (key, value) in entries {
+        let (start, key) = (key.span().start, key.into_inner().into_owned());
+        check::key(&key, known).map_err(|why| at(start, &why))?;
+        let value = match value.into_inner() {
+            DeValue::String(text) => text.into_owned(),
+            DeValue::Integer(number) => number.to_string(),
+            DeValue::Float(number) => number.to_string(),
+            DeValue::Boolean(flag) => flag.to_string(),
+            _ => {
+                let why = format!("`{key}` must be a text, a number or true/false");
+                return Err(at(start, &why));
+            }
         };
         values.insert(key, value);
     }

@@ -114,6 +114,7 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         users::points::ALL,
         users::store::ALL,
         users::suspensions::ALL,
+        crate::installation::ALL,
         crate::jobs::store::ALL,
     ]
     .into_iter()

@@ -231,6 +231,7 @@ async fn answer(
         uploads: content.uploads,
         form,
         wants_html: header_has(&head.headers, ACCEPT, "text/html"),
+        headers: head.headers,
         network: (!has_key).then_some(network),
     };
     run(arrival).await

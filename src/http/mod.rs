@@ -21,6 +21,7 @@ pub mod openapi;
 pub mod operation;
 pub mod page;
 pub mod patch;
+pub mod prepared;
 pub mod query;
 pub mod render;
 pub mod reply;

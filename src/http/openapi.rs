@@ -1,5 +1,10 @@
 //! The OpenAPI 3.1 document, generated from the declarations that the router serves.
 
+mod components;
+mod document;
+
+pub use document::{Additions, Document};
+
 use std::collections::BTreeSet;
 
 use schemars::SchemaGenerator;
@@ -16,46 +21,62 @@ use crate::http::dispatch::GENERAL_FAULTS;
 use crate::http::operation::Operation;
 use crate::http::render::{BUSY, UNAUTHORIZED};
 use crate::http::version::Version;
+use components::Section;
 
 /// The document of one version, or of every version side by side.
 pub fn document(version: Option<Version>) -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
-        settings.definitions_path = "/components/schemas".into();
-        settings.meta_schema = None;
-    });
-    let mut generator = settings.into_generator();
-    let mut paths = Map::new();
-    for operation in features::operations() {
-        let described = describe(operation, &mut generator);
-        for prefix in prefixes(operation, version) {
-            let mut described = described.clone();
-            described["operationId"] = operation_id(&prefix, operation.name).into();
-            let path = documented_path(&prefix, operation);
-            let methods = paths.entry(path).or_insert_with(|| json!({}));
-            methods[operation.method.as_str().to_lowercase()] = described;
+    // Maps with text for keys always become JSON.
+    serde_json::to_value(Document::of(version).with(&Additions::default())).unwrap_or_default()
+}
+
+impl Document {
+    pub fn of(version: Option<Version>) -> Self {
+        let mut parts = Parts::new();
+        let mut paths = Map::new();
+        for operation in features::operations() {
+            let prefixes = prefixes(operation, version);
+            if prefixes.is_empty() {
+                continue;
+            }
+            let described = describe(operation, &mut parts);
+            for prefix in prefixes {
+                let mut described = described.clone();
+                described["operationId"] = operation_id(&prefix, operation.name).into();
+                let path = documented_path(&prefix, operation);
+                let methods = paths.entry(path).or_insert_with(|| json!({}));
+                methods[operation.method.as_str().to_lowercase()] = described;
+            }
+        }
+        let mut schemas = parts.generator.take_definitions(true);
+        schemas.insert("Error".to_owned(), error_schema());
+        Document {
+            paths,
+            schemas,
+            responses: parts.responses.into_parts(),
+            parameters: parts.parameters.into_parts(),
         }
     }
-    let mut schemas = generator.take_definitions(true);
-    schemas.insert("Error".to_owned(), error_schema());
-    json!({
-        "openapi": "3.1.0",
-        "info": {
-            "title": "Townhall",
-            "version": env!("CARGO_PKG_VERSION"),
-            "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
-        },
-        "paths": paths,
-        "components": {
-            "schemas": schemas,
-            "securitySchemes": {
-                "bearer": {
-                    "type": "http",
-                    "scheme": "bearer",
-                    "description": "A user's access token, or a service or master key.",
-                },
-            },
-        },
-    })
+}
+
+/// What operations refer to, gathered while they are described.
+struct Parts {
+    generator: SchemaGenerator,
+    responses: Section,
+    parameters: Section,
+}
+
+impl Parts {
+    fn new() -> Self {
+        let settings = SchemaSettings::draft2020_12().with(|settings| {
+            settings.definitions_path = "/components/schemas".into();
+            settings.meta_schema = None;
+        });
+        Parts {
+            generator: settings.into_generator(),
+            responses: Section::new("responses"),
+            parameters: Section::new("parameters"),
+        }
+    }
 }
 
 /// Every fault the operation may answer with, from its declaration and from the shared checks.
@@ -129,8 +150,8 @@ fn operation_id(prefix: &str, name: &str) -> String {
     version.into_iter().chain(words).collect::<Vec<_>>().join("-").to_lowercase()
 }
 
-fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
-    let input = (operation.input)(generator);
+fn describe(operation: &Operation, parts: &mut Parts) -> Value {
+    let input = (operation.input)(&mut parts.generator);
     let mut parameters = Vec::new();
     if operation.is_project_scoped() {
         let schema = json!({ "type": "string", "format": "uuid" });
@@ -151,12 +172,18 @@ fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
         }));
     }
 
+    let refer = |parameter: Value| {
+        let name = parameter["name"].as_str().unwrap_or_default().to_owned();
+        parts.parameters.refer(&name, parameter)
+    };
+    let parameters: Vec<Value> = parameters.into_iter().map(refer).collect();
+
     let tag = operation.path.split('/').nth(1).unwrap_or_default();
     let mut described = json!({
         "summary": operation.name,
         "tags": [tag],
         "parameters": parameters,
-        "responses": responses(operation, generator),
+        "responses": responses(operation, parts),
     });
     if let Some(rate) = operation.rate {
         described["x-rate-limit"] =
@@ -201,9 +228,9 @@ fn parameter_list(schema: &Value, place: &str) -> Vec<Value> {
         .collect()
 }
 
-fn responses(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
+fn responses(operation: &Operation, parts: &mut Parts) -> Value {
     let mut responses = Map::new();
-    for reply in (operation.replies)(generator) {
+    for reply in (operation.replies)(&mut parts.generator) {
         let entry = response(&mut responses, reply.status);
         if let Some((media, schema)) = reply.content {
             entry["content"][media] = json!({ "schema": schema });
@@ -232,7 +259,14 @@ fn responses(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     response(&mut responses, 429)["content"]["text/plain"] = text;
     let schema = json!({ "$ref": "#/components/schemas/Error" });
     response(&mut responses, 500)["content"]["application/json"] = json!({ "schema": schema });
-    Value::Object(responses)
+    // Replies with what was asked for stay: a client reads them, and few operations share one.
+    let shared = responses.into_iter().map(|(status, reply)| {
+        let is_error = status.as_str() >= "400";
+        let name = format!("E{status}");
+        let reply = if is_error { parts.responses.refer(&name, reply) } else { reply };
+        (status, reply)
+    });
+    Value::Object(shared.collect())
 }
 
 fn response(responses: &mut Map<String, Value>, status: u16) -> &mut Value {

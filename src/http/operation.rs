@@ -110,6 +110,7 @@ pub struct Arrival {
     pub form: bool,
     /// The caller is a browser that wants a page.
     pub wants_html: bool,
+    pub headers: HeaderMap,
     /// The network that limits count against; none for the holder of a key.
     pub network: Option<u128>,
 }

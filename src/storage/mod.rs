@@ -30,7 +30,15 @@ pub enum Storage {
 }
 
 impl Storage {
-    /// Fails, in one line, on an address that is neither `file://…` nor `s3://…`.
+    /// Fails, in one line, on an address that is neither `file://…` nor `s3://…`. Asks nobody.
+    pub fn check_settings(config: &Config) -> Result<(), String> {
+        match config.storage.split_once("://") {
+            Some(("file", directory)) if !directory.is_empty() => Ok(()),
+            Some(("s3", bucket)) => S3::open(bucket, &config.aws, config.s3_path_style).map(drop),
+            _ => Err(unknown_address(&config.storage)),
+        }
+    }
+
     pub fn open(config: &Config) -> Result<Self, String> {
         if let Some(directory) = config.storage.strip_prefix("file://") {
             return Ok(Storage::Local(Local::open(directory)));
@@ -39,7 +47,7 @@ impl Storage {
             let bucket = S3::open(bucket, &config.aws, config.s3_path_style)?;
             return Ok(Storage::S3(Box::new(bucket)));
         }
-        Err(format!("TOWNHALL_STORAGE: `{}` is no file:// or s3:// address", config.storage))
+        Err(unknown_address(&config.storage))
     }
 
     /// Asked once at the start, with whether there are rows of files: see [`Local::claim`]. A
@@ -92,6 +100,10 @@ impl Storage {
             Storage::S3(bucket) => bucket.check().await,
         }
     }
+}
+
+fn unknown_address(storage: &str) -> String {
+    format!("TOWNHALL_STORAGE: `{storage}` is no file:// or s3:// address")
 }
 
 /// The caller may come back; the log is told why.

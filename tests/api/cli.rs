@@ -3,6 +3,8 @@
 use db::Engine;
 use serde_json::{Value, json};
 use townhall::auth::rs256;
+use townhall::http::openapi;
+use townhall::http::version::Version;
 
 use crate::support::{Installation, failure, installed_on_both_engines, keys, mode, outcome};
 
@@ -256,6 +258,7 @@ fn wrong_usage_exits_with_two_and_help_with_zero() {
         &["project", "bundles"],
         &["key", "revoke"],
         &["user", "token"],
+        &["secret", "accept"],
         &["migrate", "up"],
         &["doctor"],
         &["openapi"],
@@ -279,6 +282,8 @@ fn the_document_of_one_version_holds_that_version_alone() {
     assert_eq!(paths.iter().find(others), None);
     let plain: Value = serde_json::from_str(&town.run(&["openapi"]).stdout).unwrap();
     assert!(keys(&plain["paths"]).len() > paths.len());
+    assert_eq!(document, openapi::document(Some(Version::V8)), "as it is served");
+    assert_eq!(plain, openapi::document(None));
     assert_eq!(town.run(&["openapi", "--version", "v9"]).code, 2);
 }
 
@@ -292,6 +297,7 @@ fn settings_are_shown_without_their_secrets() {
         command.env("DATABASE_URL", "postgres://me:hunter2@db.example/townhall");
         command.env("TOWNHALL_SECRET_KEY", secret).env("TOWNHALL_METRICS_TOKEN", "t0ken-of-mine");
         command.env("TOWNHALL_SMTP_URL", "smtps://me:hunter2@mail.example");
+        command.env("TOWNHALL_MAIL_FROM", "forum@example.com");
         outcome(command.arg("config").args(arguments))
     };
     let (text, document) = (show(&[]), show(&["--json"]));

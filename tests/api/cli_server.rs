@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Installation, failure, installed_on_both_engines};
+use crate::support::{Installation, failure, installed_on_both_engines, keys, outcome};
 
 installed_on_both_engines![
     a_running_server_knows_what_commands_change,
@@ -14,6 +14,10 @@ installed_on_both_engines![
     a_newer_schema_is_not_touched,
     a_place_that_cannot_be_written_is_refused,
     a_start_that_was_killed_leaves_no_copy_of_the_secret,
+    a_wrong_setting_is_named_before_anything_is_written,
+    another_secret_is_refused_until_it_is_accepted,
+    a_server_prints_its_document_when_it_is_ready,
+    a_server_on_all_addresses_says_what_links_look_like,
 ];
 
 fn project(town: &Installation) -> Value {
@@ -199,4 +203,127 @@ fn a_start_that_was_killed_leaves_no_copy_of_the_secret(town: Installation) {
         std::fs::copy(place("secret_key"), place("secret_key.17.new")).unwrap();
     }
     assert_eq!(secrets[0], secrets[1]);
+}
+
+fn a_wrong_setting_is_named_before_anything_is_written(town: Installation) {
+    let fresh = town.data_dir.join("fresh");
+    let fresh_name = fresh.display().to_string();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    for (variable, value) in [
+        ("TOWNHALL_PUBLIC_URL", "community.example"),
+        ("TOWNHALL_SMTP_URL", "mail.example"),
+        ("TOWNHALL_MAIL_FROM", "nobody"),
+        ("TOWNHALL_STORAGE", "ftp://files"),
+        ("TOWNHALL_DATABASE_URL", "mysql://db/townhall"),
+        ("TOWNHALL_LISTEN", taken.as_str()),
+        ("TOWNHALL_LISTN", "127.0.0.1:1"),
+        ("TOWNHALL_SECRET_KEY", "short"),
+        ("RUST_LOG", "loud"),
+    ] {
+        let mut command = town.command();
+        command.env("TOWNHALL_DATA_DIR", &fresh_name).env("TOWNHALL_LISTEN", "127.0.0.1:0");
+        let line = failure(command.arg("serve").env(variable, value));
+        assert!(line.contains(variable), "{variable}: {line}");
+        assert!(!fresh.exists(), "{variable}");
+    }
+    let mut mail = town.command();
+    mail.args(["serve", "--listen", "127.0.0.1:0", "--data-dir", &fresh_name]);
+    let line = failure(mail.env("TOWNHALL_SMTP_URL", "smtp://mail.example"));
+    assert!(line.starts_with("TOWNHALL_MAIL_FROM "), "{line}");
+    let mut misspelt = town.command();
+    let line = failure(misspelt.arg("config").env("TOWNHALL_LISTN", "127.0.0.1:1"));
+    assert_eq!(line, "unknown setting TOWNHALL_LISTN: did you mean TOWNHALL_LISTEN?");
+    std::fs::write(town.data_dir.join("townhall.toml"), "rate_limits = 1\nlisen = \"x\"\n")
+        .unwrap();
+    let line = failure(town.command().arg("serve"));
+    assert!(
+        line.ends_with("townhall.toml line 2: unknown setting `lisen`: did you mean `listen`?")
+    );
+    // Not one table was made, in the database that the others name either.
+    std::fs::remove_file(town.data_dir.join("townhall.toml")).unwrap();
+    let states = town.json(&["migrate", "status"]);
+    assert!(states.as_array().unwrap().iter().all(|one| one["appliedAt"].is_null()), "{states}");
+}
+
+fn another_secret_is_refused_until_it_is_accepted(town: Installation) {
+    const OTHER: (&str, &str) = ("TOWNHALL_SECRET_KEY", "another secret of 32 characters!");
+    let made = project(&town);
+    let (id, user) = (text(&made, "projectId"), "01890000-0000-4000-8000-000000000000");
+    drop(town.serve());
+    let token = ["user", "token", "--project", id, "--user", user];
+    for arguments in [&["serve", "--listen", "127.0.0.1:0"][..], &["dev"], &token] {
+        let mut command = town.command();
+        command.env("RUST_LOG", "off").env("TOWNHALL_LISTEN", "127.0.0.1:0");
+        let line = failure(command.args(arguments).env(OTHER.0, OTHER.1));
+        assert!(line.contains("TOWNHALL_SECRET_KEY"), "{line}");
+        assert!(line.contains("townhall secret accept"), "{line}");
+        assert!(!line.contains(OTHER.1));
+    }
+    drop(town.serve());
+
+    let accept = |arguments: &[&str]| {
+        let mut command = town.command();
+        outcome(command.args(["secret", "accept"]).args(arguments).env(OTHER.0, OTHER.1))
+    };
+    assert!(accept(&[]).stderr.contains("--yes"), "it ends every session");
+    drop(town.serve());
+    assert_eq!(accept(&["--yes", "--json"]).stdout, "{\"accepted\":true}\n");
+    drop(town.launch(&["serve"], &[OTHER]));
+    let mut first = town.command();
+    first.args(["serve", "--listen", "127.0.0.1:0"]).env("RUST_LOG", "off");
+    assert!(failure(&mut first).contains("TOWNHALL_SECRET_KEY"));
+    let kept = town.db();
+    let text = "SELECT value FROM installation";
+    let read = kept.read(move |c| c.all(&db::Query::<String>::built("test", text), db::args![]));
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let values: Vec<String> = runtime.block_on(read).unwrap();
+    assert_eq!(values.len(), 1);
+    assert!(!values[0].contains(OTHER.1) && values[0].len() == 32, "{values:?}");
+}
+
+fn a_server_prints_its_document_when_it_is_ready(town: Installation) {
+    let mut demo = town.launch(&["dev", "--json"], &[]);
+    let printed = demo.printed();
+    let document: Value = serde_json::from_str(&printed).unwrap_or_else(|_| panic!("{printed:?}"));
+    let names = ["listen", "masterKey", "projectId", "serviceKey", "tour", "url", "users"];
+    assert_eq!(keys(&document), names);
+    assert_eq!(document["listen"], demo.address.to_string());
+    assert_eq!(document["tour"].as_array().unwrap().len(), 3);
+    let tables = format!("/v8/{}/db/tables", text(&document, "projectId"));
+    let column = json!({ "columnName": "a", "dataType": "text", "nullable": true });
+    let table = json!({ "tableName": "t", "columns": [column] }).to_string();
+    let (status, body) = demo.request("POST", &tables, text(&document, "serviceKey"), &table);
+    assert_eq!(status, 201, "{body}");
+    let user = &document["users"][0];
+    let sign_in = json!({ "email": user["email"], "password": user["password"] }).to_string();
+    let path = format!("/v8/{}/auth/sign-in", text(&document, "projectId"));
+    let (status, body) = demo.request("POST", &path, "", &sign_in);
+    assert_eq!(status, 200, "{body}");
+    demo.signal("TERM");
+    let (status, rest) = demo.finish();
+    assert_eq!((status.code(), rest.as_str()), (Some(0), ""), "one document and nothing more");
+
+    let mut again = town.launch(&["dev", "--json"], &[]);
+    let document: Value = serde_json::from_str(&again.printed()).unwrap();
+    assert_eq!((&document["serviceKey"], &document["masterKey"]), (&Value::Null, &Value::Null));
+    drop(again);
+    let mut server = town.launch(&["serve", "--json"], &[]);
+    let document: Value = serde_json::from_str(&server.printed()).unwrap();
+    let address = server.address.to_string();
+    assert_eq!(document, json!({ "url": format!("http://{address}"), "listen": address }));
+    server.signal("TERM");
+    assert_eq!(server.finish().1, "");
+}
+
+fn a_server_on_all_addresses_says_what_links_look_like(town: Installation) {
+    // Whichever port is free: no other test can be in its way.
+    let port = ("PORT", "0");
+    let server = town.launch(&["serve"], &[port]);
+    let line = server.log.lines().find(|line| line.contains("TOWNHALL_PUBLIC_URL"));
+    assert!(line.unwrap().contains("will begin with http://0.0.0.0:0"), "{line:?}");
+    drop(server);
+    let named = ("TOWNHALL_PUBLIC_URL", "https://community.example");
+    let server = town.launch(&["serve"], &[port, named]);
+    assert!(!server.log.contains("TOWNHALL_PUBLIC_URL"), "{}", server.log);
 }

@@ -82,6 +82,7 @@ mod mail_quotas;
 mod notification_callers;
 mod notification_counts;
 mod notifications;
+mod openapi_documents;
 mod operator;
 mod optional_credentials;
 mod password_reset;

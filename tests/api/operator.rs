@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use townhall::features;
 use townhall::http::forwarding;
 use townhall::http::version::Version;
+use townhall::installation::{Fingerprint, claim_secret, replace_secret};
 
-use crate::support::{Actor, Reply, TestApp, TestConfig, on_both_engines};
+use crate::support::{Actor, Reply, TestApp, TestConfig, all_at_once, on_both_engines};
 
 on_both_engines![
     the_server_says_that_it_lives,
@@ -22,6 +23,7 @@ on_both_engines![
     a_proxy_that_is_not_trusted_is_noted,
     the_document_describes_every_operation_under_a_name_of_its_own,
     health_is_never_rate_limited,
+    of_many_secrets_at_once_one_becomes_that_of_the_installation,
 ];
 
 async fn get(actor: &Actor<'_>, address: &str) -> Reply {
@@ -177,10 +179,10 @@ async fn the_document_describes_every_operation_under_a_name_of_its_own(app: Tes
             let parameters = operation["parameters"].as_array().unwrap();
             for part in path.split('/').filter_map(|part| part.strip_prefix('{')) {
                 let part = part.trim_end_matches('}');
-                assert!(
-                    parameters.iter().any(|p| p["name"] == part && p["in"] == "path"),
-                    "{path}"
-                );
+                let shared = |p: &&Value| document.pointer(&p["$ref"].as_str().unwrap()[1..]);
+                let parameters = parameters.iter().filter_map(|p| shared(&p));
+                let names = parameters.filter(|p| p["in"] == "path").map(|p| &p["name"]);
+                assert!(names.into_iter().any(|name| name == part), "{path}");
             }
             count += 1;
         }
@@ -219,4 +221,19 @@ async fn health_is_never_rate_limited(app: TestApp) {
             assert_eq!(get(&app.anonymous(), path).await.status, 200, "{path}");
         }
     }
+}
+
+async fn of_many_secrets_at_once_one_becomes_that_of_the_installation(app: TestApp) {
+    let claim = |number: u8| {
+        let fingerprint = Fingerprint::of(&[number; 32]);
+        app.app.db.write(move |tx| claim_secret(tx, &fingerprint))
+    };
+    let claims = all_at_once((0..16).map(claim)).await;
+    let claimed = |one: &Result<bool, townhall::error::Error>| *one.as_ref().unwrap();
+    assert_eq!(claims.iter().filter(|one| claimed(one)).count(), 1);
+    let first = u8::try_from(claims.iter().position(claimed).unwrap()).unwrap();
+    assert!(claim(first).await.unwrap(), "it stays the same");
+    let other = Fingerprint::of(b"another one");
+    app.app.db.write(move |tx| replace_secret(tx, &other)).await.unwrap();
+    assert!(!claim(first).await.unwrap());
 }

@@ -391,6 +391,7 @@ pub fn seed(engine: Engine) -> String {
             format!("{project}, {id}, 1, 0, 0")
         }),
         ("user_grams (project_id, gram, user_id)", 5_999, format!("{project}, 'g' || n, {id}")),
+        ("installation (name, value)", 5_999, "'n' || n, 'v'".to_owned()),
         ("jobs (project_id, id, payload, attempts, run_at, created_at)", 5_999, {
             format!("{project}, {id}, '{{}}', 0, n, n")
         }),
@@ -446,7 +447,8 @@ async fn every_key_begins_with_the_project(app: TestApp) {
         Ok::<_, db::Error>((keys, tables))
     });
     let (keys, tables) = read.await.unwrap();
-    let of_projects = |table: &str| !["projects", "schema_migrations"].contains(&table);
+    let of_projects =
+        |table: &str| !["projects", "schema_migrations", "installation"].contains(&table);
     let tables: BTreeSet<&str> =
         tables.iter().map(String::as_str).filter(|table| of_projects(table)).collect();
     assert!(tables.contains("users") && tables.contains("jobs"), "{tables:?}");

@@ -15,6 +15,8 @@ use crate::{
     Options, Query, Stats, Tx, job,
 };
 
+const UNKNOWN_URL: &str = "a database URL is sqlite:///path/file.db or postgres://…";
+
 /// An open database. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Db {
@@ -37,6 +39,15 @@ enum Backend {
 }
 
 impl Db {
+    /// Whether [`open`](Db::open) understands the address; nobody is asked, nothing is opened.
+    pub fn check_url(url: &str) -> Result<(), Error> {
+        match url.split_once("://") {
+            Some(("sqlite", path)) if !path.is_empty() => Ok(()),
+            Some(("postgres" | "postgresql", _)) => Postgres::check_url(url),
+            _ => Err(Error::unreachable(UNKNOWN_URL)),
+        }
+    }
+
     /// Opens `sqlite:///path/file.db` or `postgres://…`. Blocks. Does not migrate.
     pub fn open(url: &str, options: Options) -> Result<Db, Error> {
         let slow = SlowReads::new(&options, url.starts_with("sqlite:"));
@@ -47,10 +58,7 @@ impl Db {
             Some(("postgres" | "postgresql", _)) => {
                 Backend::Postgres(Postgres::open(url, options)?)
             }
-            _ => {
-                let message = "a database URL is sqlite:///path/file.db or postgres://…";
-                return Err(Error::unreachable(message));
-            }
+            _ => return Err(Error::unreachable(UNKNOWN_URL)),
         };
         Ok(Db {
             inner: Arc::new(Inner {

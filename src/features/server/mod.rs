@@ -1,27 +1,24 @@
 //! The server's own operations: health, metrics, its OpenAPI document, and the check that a
 //! server-side client makes of its key at start.
 
+pub mod document_cache;
+mod documents;
 mod service_key;
 
-use std::sync::LazyLock;
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::StatusCode;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
-use serde_json::Value;
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 
-use crate::auth::caller::OptionalViewer;
 use crate::auth::credential::bearer;
-use crate::error::{Error, Fault, Result};
-use crate::features::tables::{self, catalogue};
+use crate::error::{Fault, Result};
 use crate::http::input::Invalid;
-use crate::http::openapi;
-use crate::http::operation::{Call, Operation, ServerCall};
-use crate::http::reply::{JSON, Json, Reply, ReplyDoc, Response, Text, json, with_body};
+use crate::http::limits::RateLimit;
+use crate::http::operation::{Operation, ServerCall};
+use crate::http::reply::{Reply, ReplyDoc, Response, Text, json};
 
 const METRICS_CLOSED: Fault =
     Fault::new(403, "server/metrics-closed", "Metrics need the token of the operator");
@@ -36,15 +33,19 @@ pub fn operations() -> Vec<Operation> {
         Operation::server("/livez", "Liveness", live),
         Operation::server("/readyz", "Readiness", ready),
         Operation::server("/metrics", "Metrics", metrics).errors(&[METRICS_CLOSED]),
-        Operation::server("/openapi.json", "OpenAPI Document", openapi_document),
+        Operation::server("/openapi.json", "OpenAPI Document", documents::server_document)
+            .parameters::<(), documents::DocumentQuery>()
+            .rate(RateLimit::per_5_minutes(100))
+            .errors(&[INVALID_QUERY]),
         Operation::new(
             http::Method::GET,
             "/openapi.json",
             "OpenAPI Document of a Project",
             "server",
             Invalid::all(INVALID_QUERY),
-            project_openapi_document,
-        ),
+            documents::project_document,
+        )
+        .rate(RateLimit::per_5_minutes(100)),
     ]
 }
 
@@ -122,40 +123,4 @@ async fn metrics(call: ServerCall) -> Result<Text> {
     let app = &call.app;
     let (db, realtime) = (app.db.stats(), app.realtime.figures());
     Ok(Text(app.metrics.render(&db, realtime, app.connections.figures())))
-}
-
-/// The document, made once: the operations do not change while the server runs.
-static DOCUMENT: LazyLock<Value> = LazyLock::new(|| openapi::document(None));
-static DOCUMENT_TEXT: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(DOCUMENT.to_string()));
-
-struct Document(Bytes);
-
-impl Reply for Document {
-    fn into_response(self) -> Result<Response> {
-        Ok(with_body(StatusCode::OK, JSON, self.0))
-    }
-
-    fn describe(generator: &mut SchemaGenerator) -> Vec<ReplyDoc> {
-        Json::<Value>::describe(generator)
-    }
-}
-
-async fn openapi_document(_: ServerCall) -> Result<Document> {
-    Ok(Document(DOCUMENT_TEXT.clone()))
-}
-
-/// The same document with the project's own tables, as far as the caller may see their rows.
-async fn project_openapi_document(call: Call<OptionalViewer>, (): ()) -> Result<Document> {
-    let project = call.project.id;
-    let tables = call.app.db.read(move |c| catalogue::list(c, project)).await?;
-    if tables.is_empty() {
-        return Ok(Document(DOCUMENT_TEXT.clone()));
-    }
-    // A hundred tables take a while to describe.
-    let described = tokio::task::spawn_blocking(move || {
-        let mut document = DOCUMENT.clone();
-        tables::openapi::describe(&mut document, &tables, call.caller);
-        Bytes::from(document.to_string())
-    });
-    described.await.map(Document).map_err(Error::internal)
 }

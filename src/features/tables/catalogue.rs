@@ -58,8 +58,10 @@ db::statements! {
         WHERE c.project_id = $1 AND c.references_id = $2 AND c.table_id <> $2
         ORDER BY t.name, c.position";
 
-    query HOLD_PROJECT -> ProjectId, unscoped "the project itself" =
-        "SELECT id FROM projects WHERE id = $1 {for_no_key_update}";
+    query VERSION -> i64, unscoped "the project itself" =
+        "SELECT catalogue_version FROM projects WHERE id = $1";
+    command BEGIN_CHANGE, unscoped "the project itself" =
+        "UPDATE projects SET catalogue_version = catalogue_version + 1 WHERE id = $1";
 
     command INSERT_TABLE = "INSERT INTO custom_tables
         (project_id, id, name, timestamps, paranoid, access, created_at)
@@ -141,9 +143,15 @@ pub fn referrers(c: &Conn<'_>, table: &Table) -> Result<Vec<(Table, Column)>> {
     Ok(found)
 }
 
-/// One change of a project's tables at a time.
-pub fn hold(tx: &Tx<'_>, project: ProjectId) -> Result<()> {
-    tx.opt(&HOLD_PROJECT, args![project])?;
+/// Which state of its tables a project is in; 0 before the first of them was made.
+pub fn version(c: &Conn<'_>, project: ProjectId) -> Result<i64> {
+    Ok(c.opt(&VERSION, args![project])?.unwrap_or(0))
+}
+
+/// One change of a project's tables at a time: locks the row of the project, and makes the next
+/// version of its catalogue.
+pub fn begin_change(tx: &Tx<'_>, project: ProjectId) -> Result<()> {
+    tx.execute(&BEGIN_CHANGE, args![project])?;
     Ok(())
 }
 

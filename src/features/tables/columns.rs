@@ -97,7 +97,7 @@ pub(super) async fn drop_column(
 /// The table, for whoever changes it.
 fn held(tx: &Tx<'_>, project: ProjectId, name: &str, dialect: Dialect) -> Result<Table> {
     tx.within(PATIENCE);
-    catalogue::hold(tx, project)?;
+    catalogue::begin_change(tx, project)?;
     let table = catalogue::find(tx, project, name)?.ok_or(TABLE_NOT_FOUND)?;
     work::hold_alone(tx, dialect, project, name)?;
     Ok(table)

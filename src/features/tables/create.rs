@@ -50,7 +50,7 @@ fn create(
     now: Timestamp,
 ) -> Result<()> {
     tx.within(PATIENCE);
-    catalogue::hold(tx, project)?;
+    catalogue::begin_change(tx, project)?;
     let TableDefinition { name, timestamps, paranoid, access, columns } = definition;
     let find = |referred: &str| {
         if referred == name {

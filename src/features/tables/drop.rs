@@ -34,7 +34,7 @@ pub(super) async fn drop_table(
 /// The rows go first, and take along or let go of those that refer to them; then nothing does.
 fn drop_now(tx: &Tx<'_>, project: ProjectId, name: &str, dialect: Dialect) -> Result<()> {
     tx.within(PATIENCE);
-    catalogue::hold(tx, project)?;
+    catalogue::begin_change(tx, project)?;
     let table = catalogue::find(tx, project, name)?.ok_or(TABLE_NOT_FOUND)?;
     let referrers = catalogue::referrers(tx, &table)?;
     let restricts = |reference: &Reference| reference.on_delete == OnDelete::Restrict;

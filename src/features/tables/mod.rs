@@ -22,7 +22,7 @@ pub mod rows;
 pub mod sql;
 mod update;
 mod values;
-mod work;
+pub mod work;
 
 use http::Method;
 

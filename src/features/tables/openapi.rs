@@ -3,49 +3,53 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::auth::caller::OptionalViewer;
+use crate::error::Result;
 use crate::features::tables::model::{Column, DataType, Table};
-use crate::features::tables::work;
+use crate::features::tables::work::{self, Audience};
+use crate::http::openapi::{Additions, Document};
 use crate::http::version::Version;
 use crate::ids::TableId;
 
-/// Adds the tables whose rows the viewer may see.
-pub fn describe(document: &mut Value, tables: &[Table], viewer: OptionalViewer) {
+/// The text of the document with the tables whose rows the audience may see.
+pub fn described(document: &Document, tables: &[Table], audience: Audience) -> Result<Vec<u8>> {
     let shown: Vec<&Table> =
-        tables.iter().filter(|table| work::admit(table.access, viewer).is_ok()).collect();
+        tables.iter().filter(|table| work::admit(table.access, audience).is_ok()).collect();
     let is_shown = |id| shown.iter().any(|table| table.id == id);
+    let mut additions = Additions::default();
     for table in &shown {
-        let (row, new, changes) =
-            (component(table, "Row"), component(table, "New"), component(table, "Changes"));
-        let schemas = &mut document["components"]["schemas"];
-        schemas[row.as_str()] = row_schema(table, &is_shown);
-        schemas[new.as_str()] = written_schema(table, true, &is_shown);
-        schemas[changes.as_str()] = written_schema(table, false, &is_shown);
+        let schemas = [
+            ("Row", row_schema(table, &is_shown)),
+            ("New", written_schema(table, true, &is_shown)),
+            ("Changes", written_schema(table, false, &is_shown)),
+        ];
+        additions.schemas.extend(schemas.map(|(what, schema)| (component(table, what), schema)));
         for version in Version::ALL.into_iter().filter(|version| *version >= Version::V7) {
             let generic = format!("/{}/{{projectId}}/db/{{tableName}}", version.segment());
             for ending in ["", "/bulk", "/{rowId}", "/{rowId}/restore"] {
                 if ending == "/{rowId}/restore" && !table.paranoid {
                     continue;
                 }
-                let operations = document["paths"][format!("{generic}{ending}")].clone();
                 let path = generic.replace("{tableName}", &table.name) + ending;
-                document["paths"][path] = of_table(operations, table, ending);
+                let operations = of_table(document, &format!("{generic}{ending}"), table, ending);
+                additions.paths.insert(path, operations);
             }
         }
     }
+    document.to_json(&additions)
 }
 
 fn component(table: &Table, what: &str) -> String {
     format!("custom_{}_{what}", table.name)
 }
 
-/// The operations at one ending of the table's path.
-fn of_table(mut operations: Value, table: &Table, ending: &str) -> Value {
+/// The operations at one ending of the table's path, made from those for any table.
+fn of_table(document: &Document, generic: &str, table: &Table, ending: &str) -> Value {
+    let mut operations = document.operations(generic).clone();
     let reference =
         |what: &str| json!({ "$ref": format!("#/components/schemas/{}", component(table, what)) });
     for (method, operation) in operations.as_object_mut().into_iter().flatten() {
         if let Some(parameters) = operation["parameters"].as_array_mut() {
-            parameters.retain(|parameter| parameter["name"] != "tableName");
+            parameters.retain(|one| document.parameter_name(one) != Some("tableName"));
         }
         for key in ["operationId", "summary"] {
             let text = operation[key].as_str().unwrap_or_default();

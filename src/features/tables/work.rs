@@ -125,19 +125,37 @@ fn open(
     viewer: OptionalViewer,
 ) -> Result<Arc<Table>> {
     let table = catalogue::find(c, project, &name.0)?.ok_or(TABLE_NOT_FOUND)?;
-    admit(table.access, viewer)?;
+    admit(table.access, viewer.into())?;
     Ok(Arc::new(table))
 }
 
+/// Callers who may touch the rows of the same tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Audience {
+    Anonymous,
+    User,
+    Key,
+}
+
+impl From<OptionalViewer> for Audience {
+    fn from(viewer: OptionalViewer) -> Self {
+        match viewer {
+            OptionalViewer::Anonymous => Audience::Anonymous,
+            OptionalViewer::User(_) => Audience::User,
+            OptionalViewer::Key(_) => Audience::Key,
+        }
+    }
+}
+
 /// Who may touch the rows of a table.
-pub fn admit(access: RowAccess, viewer: OptionalViewer) -> Result<()> {
+pub fn admit(access: RowAccess, audience: Audience) -> Result<()> {
     use crate::auth::caller::ELEVATED_AUTH_REQUIRED;
-    match (access, viewer) {
-        (RowAccess::Open, _)
-        | (RowAccess::Authenticated, OptionalViewer::User(_))
-        | (_, OptionalViewer::Key(_)) => Ok(()),
-        (_, OptionalViewer::Anonymous) => Err(Error::NoCredential),
-        (RowAccess::Key, OptionalViewer::User(_)) => Err(ELEVATED_AUTH_REQUIRED.into()),
+    match (access, audience) {
+        (RowAccess::Open, _) | (RowAccess::Authenticated, Audience::User) | (_, Audience::Key) => {
+            Ok(())
+        }
+        (_, Audience::Anonymous) => Err(Error::NoCredential),
+        (RowAccess::Key, Audience::User) => Err(ELEVATED_AUTH_REQUIRED.into()),
     }
 }
 

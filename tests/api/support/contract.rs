@@ -44,6 +44,9 @@ pub fn check(method: &Method, address: &str, reply: &Reply) {
     let key = format!("{} {prefix}{} {}", method, found.operation.path, reply.status);
     let documented = &DOCUMENT["paths"][openapi::documented_path(&prefix, found.operation)]
         [method.as_str().to_lowercase()]["responses"][reply.status.to_string()];
+    // Error replies are shared by many operations.
+    let shared = documented["$ref"].as_str().and_then(|name| DOCUMENT.pointer(&name[1..]));
+    let documented = shared.unwrap_or(documented);
     assert!(documented.is_object(), "{key} is not documented: {}", reply.text());
 
     let media = reply.header("content-type").unwrap_or_default().split(';').next().unwrap();

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use db::testing::Cluster;
@@ -80,7 +80,7 @@ impl Installation {
 
     /// A server on a free port, ready to answer.
     pub fn serve(&self) -> Running {
-        self.start(self.command())
+        self.launch(&["serve"], &[])
     }
 
     /// The same, of a process that may not open more files than this.
@@ -90,27 +90,35 @@ impl Installation {
         let script = format!("ulimit -n {most}; exec \"$0\" \"$@\"");
         limited.args(["-c", &script]).arg(own.get_program()).env_clear().stdin(Stdio::null());
         limited.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        self.start(limited)
+        self.start(limited, &["serve"], &[])
     }
 
-    fn start(&self, mut command: Command) -> Running {
+    /// The same for a command that serves, with further settings.
+    pub fn launch(&self, arguments: &[&str], settings: &[(&str, &str)]) -> Running {
+        self.start(self.command(), arguments, settings)
+    }
+
+    fn start(
+        &self,
+        mut command: Command,
+        arguments: &[&str],
+        settings: &[(&str, &str)],
+    ) -> Running {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        command.args(["serve", "--listen", &free.to_string()]);
+        command.args(arguments).env("TOWNHALL_LISTEN", free.to_string());
         command.env("TOWNHALL_LOG", "json").env("TOWNHALL_RATE_LIMITS", "off");
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut log = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        while !line.contains("townhall is ready") {
-            line.clear();
-            assert_ne!(
-                log.read_line(&mut line).unwrap(),
-                0,
-                "the server ended before it was ready"
-            );
+        command.envs(settings.iter().copied());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut reader = BufReader::new(child.stderr.take().unwrap());
+        let mut log = String::new();
+        while !log.contains("townhall is ready") {
+            let read = reader.read_line(&mut log).unwrap();
+            assert_ne!(read, 0, "the server ended before it was ready: {log}");
         }
         // Somebody has to read on, or the server's log would fill the pipe.
-        std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
-        Running { child, address: free }
+        std::thread::spawn(move || std::io::copy(&mut reader, &mut std::io::sink()));
+        let stdout = child.stdout.take().unwrap();
+        Running { child, address: free, log, stdout }
     }
 }
 
@@ -147,6 +155,9 @@ pub fn failure(command: &mut Command) -> String {
 pub struct Running {
     child: Child,
     pub address: SocketAddr,
+    /// What it logged until it was ready.
+    pub log: String,
+    stdout: ChildStdout,
 }
 
 impl Running {
@@ -175,6 +186,22 @@ impl Running {
 
     pub fn wait(mut self) -> ExitStatus {
         self.child.wait().unwrap()
+    }
+
+    /// How it ended, and what it printed since it was last looked at.
+    pub fn finish(mut self) -> (ExitStatus, String) {
+        let status = self.child.wait().unwrap();
+        (status, self.printed())
+    }
+
+    /// What is on standard output by now. A ready server has printed what it had to: the pipe is read
+    /// without waiting for more.
+    pub fn printed(&mut self) -> String {
+        rustix::io::ioctl_fionbio(&self.stdout, true).unwrap();
+        let mut printed = Vec::new();
+        // Fails when there is nothing more, and keeps what there was.
+        let _ = self.stdout.read_to_end(&mut printed);
+        String::from_utf8(printed).unwrap()
     }
 }
 

@@ -46,6 +46,10 @@ pub(crate) struct Postgres {
 }
 
 impl Postgres {
+    pub(crate) fn check_url(url: &str) -> Result<(), Error> {
+        Address::parse(url, &Options::default()).map(drop)
+    }
+
     pub(crate) fn open(url: &str, options: Options) -> Result<Postgres, Error> {
         let address = Arc::new(Address::parse(url, &options)?);
         let queue = Arc::new(Queue::new(options.queue));

@@ -1,0 +1,99 @@
+//! The OpenAPI documents: the server's, and each project's with its own tables. They are built when
+//! first asked for after a change and then shared, so that no number of requests costs more than one.
+
+use std::sync::{Arc, LazyLock};
+
+use schemars::JsonSchema;
+
+use crate::app::App;
+use crate::auth::caller::OptionalViewer;
+use crate::error::{Error, Result};
+use crate::features::server::INVALID_QUERY;
+use crate::features::server::document_cache::{Cell, Which};
+use crate::features::tables::{self, catalogue};
+use crate::http::openapi::{Additions, Document};
+use crate::http::operation::{Call, ServerCall};
+use crate::http::prepared::{Negotiation, Prepared, PreparedReply};
+use crate::http::version::Version;
+
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "for the document alone")]
+pub(super) struct DocumentQuery {
+    /// One version alone: `v6`, `v7` or `v8`.
+    version: Option<String>,
+}
+
+pub(super) async fn server_document(call: ServerCall) -> Result<PreparedReply> {
+    let version = match call.query.get("version") {
+        None => None,
+        Some(name) => {
+            let known = name.as_str().and_then(Version::from_segment);
+            let unknown = || INVALID_QUERY.because("version: must be v6, v7 or v8");
+            Some(known.ok_or_else(unknown)?)
+        }
+    };
+    let document = shared(&call.app, Which::Server(version), 0).await?;
+    Ok(PreparedReply { document, client: Negotiation::of(&call.headers), is_private: false })
+}
+
+/// The same document with the project's own tables, as far as the caller may see their rows.
+pub(super) async fn project_document(
+    call: Call<OptionalViewer>,
+    client: Negotiation,
+) -> Result<PreparedReply> {
+    let (project, audience) = (call.project.id, call.caller.into());
+    let version = call.app.db.read(move |c| catalogue::version(c, project)).await?;
+    let never_had_a_table = version == 0;
+    let which =
+        if never_had_a_table { Which::Server(None) } else { Which::Project(project, audience) };
+    let document = shared(&call.app, which, version).await?;
+    Ok(PreparedReply { document, client, is_private: true })
+}
+
+/// The document at this version of its catalogue.
+async fn shared(app: &App, which: Which, version: i64) -> Result<Arc<Prepared>> {
+    let cell = app.documents.cell(which, version);
+    let built = match cell.get() {
+        Some(built) => built.clone(),
+        // In a task of its own: a client that goes away does not take along what others wait for.
+        None => {
+            tokio::spawn(build_once(app.clone(), which, cell)).await.map_err(Error::internal)?
+        }
+    };
+    built.ok_or(Error::Busy("the document could not be built"))
+}
+
+/// Whoever comes first builds; the others wait here.
+async fn build_once(app: App, which: Which, cell: Cell) -> Option<Arc<Prepared>> {
+    let building = cell.get_or_init(|| async {
+        let built = build(&app, which).await;
+        if let Err(error) = &built {
+            tracing::error!(%error, ?which, "the OpenAPI document could not be built");
+        }
+        built.ok().map(Arc::new)
+    });
+    let built = building.await.clone();
+    app.documents.settle(which, &cell);
+    built
+}
+
+/// All versions side by side, for the tables of projects to be added to.
+static BASE: LazyLock<Document> = LazyLock::new(|| Document::of(None));
+
+async fn build(app: &App, which: Which) -> Result<Prepared> {
+    let _turn = app.documents.turn.acquire().await.map_err(Error::internal)?;
+    // The version was read before: what is listed here is that or newer, never older.
+    let tables = match which {
+        Which::Server(_) => Vec::new(),
+        Which::Project(project, _) => app.db.read(move |c| catalogue::list(c, project)).await?,
+    };
+    let built = tokio::task::spawn_blocking(move || match which {
+        Which::Server(version) => {
+            Prepared::json(Document::of(version).to_json(&Additions::default())?)
+        }
+        Which::Project(_, audience) => {
+            Prepared::json(tables::openapi::described(&BASE, &tables, audience)?)
+        }
+    });
+    built.await.map_err(Error::internal)?
+}
