@@ -77,6 +77,7 @@ fn create_secret(path: &Path, secret: &str) -> std::io::Result<()> {
 pub fn open_database(config: &Config) -> Result<Db, String> {
     let options = Options {
         pool: config.database_pool,
+        wait: config.database_wait,
         durable: config.sqlite_durable,
         ..Options::default()
     };
