@@ -25,6 +25,8 @@ pub struct Config {
     pub data_dir: PathBuf,
     pub database_url: String,
     pub database_pool: usize,
+    /// How long a request waits for the database before it is refused.
+    pub database_wait: Duration,
     pub sqlite_durable: bool,
     /// `file://<directory>` or `s3://<bucket>/<prefix>`.
     pub storage: String,
@@ -114,6 +116,7 @@ impl Config {
             public_url,
             database_url: from.text("database_url", &default_database)?,
             database_pool: from.parse("database_pool", "16", positive)?,
+            database_wait: from.parse("database_wait", "5s", duration)?,
             sqlite_durable: from.parse("sqlite_synchronous", "full", |text| match text {
                 "full" => Ok(true),
                 "normal" => Ok(false),
@@ -183,6 +186,12 @@ impl Config {
         use rustix::fs::{Access, access};
         access(&self.data_dir, Access::WRITE_OK | Access::EXEC_OK).is_ok()
     }
+}
+
+/// Bytes that this process may still write there.
+pub fn free_space(directory: &Path) -> std::io::Result<u64> {
+    let space = rustix::fs::statvfs(directory)?;
+    Ok(space.f_bavail * space.f_frsize)
 }
 
 /// Whether a file can really be written there.
@@ -341,6 +350,7 @@ mod tests {
             ("TOWNHALL_MAX_CONNECTIONS", "0"),
             ("TOWNHALL_CONNECTIONS_PER_NETWORK", "many"),
             ("TOWNHALL_DRAIN", "10"),
+            ("TOWNHALL_DATABASE_WAIT", "soon"),
             ("TOWNHALL_V7_AUTH_STATUS", "404"),
             ("TOWNHALL_DATABASE_URL", "mysql://db/townhall"),
             ("TOWNHALL_DATABASE_URL", "postgres://db:notaport/townhall"),

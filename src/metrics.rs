@@ -100,6 +100,9 @@ impl Metrics {
         histogram(&mut out, name, "kind=\"write\"", &db.writes);
         head(&mut out, "townhall_db_queue_depth", "gauge", "Database work that waits.");
         let _ = writeln!(out, "townhall_db_queue_depth {}", db.queue_depth);
+        let help = "1 while the database server does not answer and work is refused.";
+        head(&mut out, "townhall_db_silent", "gauge", help);
+        let _ = writeln!(out, "townhall_db_silent {}", u8::from(db.silent));
         sockets(&mut out, realtime);
         process(&mut out);
         out

@@ -148,6 +148,7 @@ fn remove_copies(directory: &Path) -> io::Result<()> {
 pub fn open_database(config: &Config) -> Result<Db, String> {
     let options = Options {
         pool: config.database_pool,
+        wait: config.database_wait,
         durable: config.sqlite_durable,
         ..Options::default()
     };

@@ -35,6 +35,8 @@ pub(crate) enum Failure {
     Retry,
     /// The connection is gone.
     Broken,
+    /// No space was left.
+    Full,
     /// The storage below the database failed.
     Disk(String),
 }

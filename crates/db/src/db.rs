@@ -3,16 +3,18 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
+use tokio::time::timeout_at;
 
 use crate::postgres::Postgres;
 use crate::slow::SlowReads;
 use crate::sqlite::Sqlite;
 use crate::stats::{Histogram, now};
 use crate::{
-    Announcement, Announcements, AnyStatement, Conn, Engine, Error, Migration, MigrationState,
-    Options, Query, Stats, Tx, job,
+    Announcement, Announcements, AnyStatement, Command, Conn, Engine, Error, Migration,
+    MigrationState, Options, Query, Stats, Tx, job,
 };
 
 const UNKNOWN_URL: &str = "a database URL is sqlite:///path/file.db or postgres://…";
@@ -23,10 +25,20 @@ pub struct Db {
     inner: Arc<Inner>,
 }
 
+/// What an examination has found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Examination {
+    /// What is wrong; empty if nothing is.
+    pub findings: Vec<String>,
+    /// What could not be looked at, and why.
+    pub skipped: Option<String>,
+}
+
 #[derive(Debug)]
 struct Inner {
     backend: Backend,
     slow: SlowReads,
+    wait: Duration,
     closed: AtomicBool,
     reads: Histogram,
     writes: Histogram,
@@ -51,6 +63,7 @@ impl Db {
     /// Opens `sqlite:///path/file.db` or `postgres://…`. Blocks. Does not migrate.
     pub fn open(url: &str, options: Options) -> Result<Db, Error> {
         let slow = SlowReads::new(&options, url.starts_with("sqlite:"));
+        let wait = options.wait;
         let backend = match url.split_once("://") {
             Some(("sqlite", path)) if !path.is_empty() => {
                 Backend::Sqlite(Sqlite::open(Path::new(path), options)?)
@@ -64,6 +77,7 @@ impl Db {
             inner: Arc::new(Inner {
                 backend,
                 slow,
+                wait,
                 closed: AtomicBool::new(false),
                 reads: Histogram::default(),
                 writes: Histogram::default(),
@@ -86,14 +100,24 @@ impl Db {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        self.inner.open_or_busy()?;
+        self.read_until(now() + self.inner.wait, work).await
+    }
+
+    /// `until`: how long the work may wait to be begun.
+    async fn read_until<T, E, F>(&self, until: Instant, work: F) -> Result<T, E>
+    where
+        F: Fn(&Conn<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        self.inner.admit()?;
         let start = now();
         let result = match &self.inner.backend {
             Backend::Sqlite(sqlite) => sqlite.read(work),
             Backend::Postgres(postgres) => {
-                let (job, answer) = job::read(work);
+                let (job, answer) = job::read(until, work);
                 postgres.push(job)?;
-                received(answer, Error::Busy).await
+                self.inner.received(answer, until, Error::Busy).await
             }
         };
         self.inner.reads.record(now() - start);
@@ -107,12 +131,13 @@ impl Db {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        self.inner.open_or_busy()?;
+        self.inner.admit()?;
         let start = now();
-        let slot = self.inner.slow.slot().await?;
+        let until = start + self.inner.wait;
+        let slot = self.inner.slow.slot(until).await?;
         if let Backend::Postgres(_) = self.inner.backend {
             // Half of the pool at most: the other half stays for what is quick.
-            let result = self.read(work).await;
+            let result = self.read_until(until, work).await;
             drop(slot);
             return result;
         }
@@ -139,13 +164,14 @@ impl Db {
         E: From<Error> + Send + 'static,
     {
         let start = now();
-        let (job, answer) = job::write(work);
+        let until = start + self.inner.wait;
+        let (job, answer) = job::write(until, work);
         match &self.inner.backend {
             Backend::Sqlite(sqlite) => sqlite.push(job)?,
             Backend::Postgres(postgres) => postgres.push(job)?,
         }
         // No answer at all: the thread died with the job, perhaps during COMMIT.
-        let result = received(answer, Error::OutcomeUnknown).await;
+        let result = self.inner.received(answer, until, Error::OutcomeUnknown).await;
         self.inner.writes.record(now() - start);
         result
     }
@@ -186,6 +212,40 @@ impl Db {
         self.read(|conn| conn.one(&PING, crate::args![]).map(drop)).await
     }
 
+    /// A write that changes nothing and really goes to the disk.
+    pub async fn touch(&self) -> Result<(), Error> {
+        /// Nobody uses this number, and it is zero. Setting it writes a page all the same.
+        static PAGE: Command<()> = Command::declared("db::PAGE", "PRAGMA user_version = 0", None);
+        static TRANSACTION: Query<i64> =
+            Query::declared("db::TRANSACTION", "SELECT txid_current()", None);
+        let engine = self.engine();
+        let written = self.write(move |tx| match engine {
+            Engine::Sqlite => tx.execute(&PAGE, crate::args![]).map(drop),
+            Engine::Postgres => tx.one(&TRANSACTION, crate::args![]).map(drop),
+        });
+        written.await
+    }
+
+    /// Whether no space was left for the last write. A later one that succeeds ends that.
+    pub fn is_full(&self) -> bool {
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.is_full(),
+            Backend::Postgres(postgres) => postgres.is_full(),
+        }
+    }
+
+    /// SQLite: empties the write-ahead log, which still holds what was deleted from the database. Busy while
+    /// somebody is at work on it. What PostgreSQL keeps of deleted rows is for its own VACUUM.
+    pub async fn empty_log(&self) -> Result<(), Error> {
+        self.inner.admit()?;
+        let inner = Arc::clone(&self.inner);
+        let emptied = tokio::task::spawn_blocking(move || match &inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.empty_log(),
+            Backend::Postgres(_) => Ok(()),
+        });
+        emptied.await.unwrap_or(Err(Error::Panic))
+    }
+
     pub fn stats(&self) -> Stats {
         let queue_depth = match &self.inner.backend {
             Backend::Sqlite(sqlite) => sqlite.queue_depth() + self.inner.slow.waiting(),
@@ -193,6 +253,7 @@ impl Db {
         };
         Stats {
             queue_depth,
+            silent: self.inner.is_silent(),
             reads: self.inner.reads.snapshot(),
             writes: self.inner.writes.snapshot(),
         }
@@ -234,6 +295,26 @@ impl Db {
         }
     }
 
+    /// How many migrations are still to be applied; an error if the schema is newer, or not the one that is known.
+    pub fn pending_migrations(&self, migrations: &[Migration]) -> Result<usize, Error> {
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.connect()?.pending_migrations(migrations),
+            Backend::Postgres(postgres) => {
+                postgres.alone(|session| session.pending_migrations(migrations))
+            }
+        }
+    }
+
+    /// Looks at everything the database holds, which takes a while: is it sound?
+    pub fn examine(&self) -> Result<Examination, Error> {
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => {
+                Ok(Examination { findings: sqlite.connect()?.examine(), skipped: None })
+            }
+            Backend::Postgres(postgres) => postgres.alone(|session| session.examine()),
+        }
+    }
+
     /// Prepares a statement and compares its columns with its row type, for the test of all statements.
     pub fn prepare(&self, statement: &dyn AnyStatement) -> Result<(), Error> {
         match &self.inner.backend {
@@ -264,17 +345,39 @@ impl Db {
 }
 
 impl Inner {
-    fn open_or_busy(&self) -> Result<(), Error> {
+    /// Refuses work that would only wait.
+    fn admit(&self) -> Result<(), Error> {
         if self.closed.load(Relaxed) {
             return Err(Error::Busy);
         }
-        Ok(())
+        match &self.backend {
+            Backend::Sqlite(_) => Ok(()),
+            Backend::Postgres(postgres) => postgres.admit(),
+        }
     }
-}
 
-async fn received<T, E: From<Error>>(
-    answer: oneshot::Receiver<Result<T, E>>,
-    none: Error,
-) -> Result<T, E> {
-    answer.await.unwrap_or_else(|_| Err(none.into()))
+    fn is_silent(&self) -> bool {
+        matches!(&self.backend, Backend::Postgres(postgres) if postgres.is_silent())
+    }
+
+    /// The answer of a job. One that is still in the queue then is refused; one that was begun is bounded by
+    /// the deadlines of its statements. `none`: what no answer at all means.
+    async fn received<T, E: From<Error>>(
+        &self,
+        mut answer: oneshot::Receiver<Result<T, E>>,
+        until: Instant,
+        none: Error,
+    ) -> Result<T, E> {
+        let answered = match timeout_at(until.into(), &mut answer).await {
+            Ok(answered) => answered,
+            Err(_) => {
+                match &self.backend {
+                    Backend::Sqlite(sqlite) => sqlite.expire(),
+                    Backend::Postgres(postgres) => postgres.expire(),
+                }
+                answer.await
+            }
+        };
+        answered.unwrap_or_else(|_| Err(none.into()))
+    }
 }

@@ -1,15 +1,19 @@
 //! A closure on its way to a connection, with the channel its answer goes back through.
-//! A job whose caller is gone still runs.
+//! A job whose caller is gone still runs. One that waited too long in a queue is taken out of it and refused.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
 
 use tokio::sync::oneshot;
 
-use crate::{Conn, Error, Tx};
+use crate::queue::Queue;
+use crate::{Conn, Error, Tx, stats};
 
 /// A unit of work of any type. It may run more than once; only the last run counts.
 pub(crate) trait Job: Send {
     fn writes(&self) -> bool;
+    /// How long it may wait to be begun, or to be begun again after a lost connection.
+    fn until(&self) -> Instant;
     /// Runs the closure and keeps its result. `false`: what it wrote must be undone.
     fn run(&mut self, tx: &Tx<'_>) -> bool;
     /// Sends the result of the last run, or the error that took its place.
@@ -21,41 +25,60 @@ type Answer<T, E> = oneshot::Sender<Result<T, E>>;
 struct Unit<T, E, F> {
     work: F,
     writes: bool,
+    until: Instant,
     result: Option<Result<T, E>>,
     answer: Answer<T, E>,
 }
 
-pub(crate) fn read<T, E, F>(work: F) -> (Box<dyn Job>, oneshot::Receiver<Result<T, E>>)
+pub(crate) fn read<T, E, F>(
+    until: Instant,
+    work: F,
+) -> (Box<dyn Job>, oneshot::Receiver<Result<T, E>>)
 where
     F: Fn(&Conn<'_>) -> Result<T, E> + Send + 'static,
     T: Send + 'static,
     E: From<Error> + Send + 'static,
 {
-    unit(false, move |tx: &Tx<'_>| work(tx))
+    unit(false, until, move |tx: &Tx<'_>| work(tx))
 }
 
-pub(crate) fn write<T, E, F>(work: F) -> (Box<dyn Job>, oneshot::Receiver<Result<T, E>>)
+pub(crate) fn write<T, E, F>(
+    until: Instant,
+    work: F,
+) -> (Box<dyn Job>, oneshot::Receiver<Result<T, E>>)
 where
     F: Fn(&Tx<'_>) -> Result<T, E> + Send + 'static,
     T: Send + 'static,
     E: From<Error> + Send + 'static,
 {
-    unit(true, work)
+    unit(true, until, work)
 }
 
-fn unit<T, E, F>(writes: bool, work: F) -> (Box<dyn Job>, oneshot::Receiver<Result<T, E>>)
+fn unit<T, E, F>(
+    writes: bool,
+    until: Instant,
+    work: F,
+) -> (Box<dyn Job>, oneshot::Receiver<Result<T, E>>)
 where
     F: Fn(&Tx<'_>) -> Result<T, E> + Send + 'static,
     T: Send + 'static,
     E: From<Error> + Send + 'static,
 {
     let (answer, receiver) = oneshot::channel();
-    (Box::new(Unit { work, writes, result: None, answer }), receiver)
+    (Box::new(Unit { work, writes, until, result: None, answer }), receiver)
 }
 
 /// The result of the closure; a panic is an error like another.
 pub(crate) fn guarded<T, E: From<Error>>(work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(Error::Panic.into()))
+}
+
+/// Refuses the jobs that waited too long. Outside the queue nobody can begin them any more.
+pub(crate) fn expire(queue: &Queue<Box<dyn Job>>) {
+    let now = stats::now();
+    for job in queue.take(|job| job.until() <= now) {
+        job.answer(Some(Error::Busy));
+    }
 }
 
 fn send<T, E: From<Error>>(
@@ -80,6 +103,10 @@ where
 {
     fn writes(&self) -> bool {
         self.writes
+    }
+
+    fn until(&self) -> Instant {
+        self.until
     }
 
     fn run(&mut self, tx: &Tx<'_>) -> bool {

@@ -25,7 +25,7 @@ mod value;
 
 pub use announce::{Announced, Announcement, Announcements};
 pub use conn::{Conn, Tx};
-pub use db::Db;
+pub use db::{Db, Examination};
 pub use error::Error;
 pub use migrate::{Migration, MigrationState};
 pub use options::{Options, Watch};

@@ -18,6 +18,9 @@ pub struct Options {
     pub pool: usize,
     /// Longest time one statement may take.
     pub statement_deadline: Duration,
+    /// Longest time a job may wait: in the queue, for a slow-read slot, for a connection, for a lost
+    /// connection's replacement. The server of PostgreSQL has this long to answer a probe, or it is silent.
+    pub wait: Duration,
     /// SQLite: an answered write survives a power cut, or only a crash of the process.
     pub durable: bool,
     /// Called when the writer died or its disk failed. Writing is over then: the process should end.
@@ -33,6 +36,7 @@ impl Default for Options {
             batch: 1024,
             pool: 8,
             statement_deadline: Duration::from_secs(5),
+            wait: Duration::from_secs(5),
             durable: true,
             on_fatal: Arc::new(|cause| {
                 eprintln!("fatal: {cause}");
@@ -50,6 +54,7 @@ impl fmt::Debug for Options {
             .field("batch", &self.batch)
             .field("pool", &self.pool)
             .field("statement_deadline", &self.statement_deadline)
+            .field("wait", &self.wait)
             .field("durable", &self.durable)
             .finish_non_exhaustive()
     }

@@ -74,8 +74,23 @@ impl<T> Queue<T> {
         true
     }
 
+    /// Takes out the items that are due, wherever they stand.
+    pub(crate) fn take(&self, is_due: impl Fn(&T) -> bool) -> Vec<T> {
+        let mut state = self.lock();
+        if !state.items.iter().any(&is_due) {
+            return Vec::new();
+        }
+        let (due, kept): (Vec<T>, Vec<T>) = state.items.drain(..).partition(is_due);
+        state.items.extend(kept);
+        due
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.lock().items.len()
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().closed
     }
 
     pub(crate) fn close(&self) {
@@ -121,6 +136,17 @@ mod tests {
         assert!(queue.pop(9, &mut taken), "what was queued is still served");
         assert_eq!(taken, [1, 2]);
         assert!(!queue.pop(9, &mut taken));
+    }
+
+    #[test]
+    fn what_is_due_is_taken_and_the_rest_keeps_its_order() {
+        let queue = Queue::new(9);
+        (1..=5).for_each(|number| queue.push(number).unwrap());
+        assert_eq!(queue.take(|number| number % 2 == 0), [2, 4]);
+        assert_eq!(queue.take(|number| *number > 5), [0; 0]);
+        let mut left = Vec::new();
+        assert!(queue.pop(9, &mut left));
+        assert_eq!(left, [1, 3, 5]);
     }
 
     #[test]

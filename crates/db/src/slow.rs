@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Instant;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout_at;
 
 use crate::{Error, Options};
 
@@ -30,13 +32,14 @@ impl SlowReads {
         self.waiting.load(Relaxed)
     }
 
-    pub(crate) async fn slot(&self) -> Result<OwnedSemaphorePermit, Error> {
+    pub(crate) async fn slot(&self, until: Instant) -> Result<OwnedSemaphorePermit, Error> {
         let slots = Arc::clone(&self.slots);
         if let Ok(slot) = Arc::clone(&slots).try_acquire_owned() {
             return Ok(slot);
         }
         let _waiting = Waiting::new(self)?;
-        slots.acquire_owned().await.map_err(|_| Error::Busy)
+        let slot = timeout_at(until.into(), slots.acquire_owned()).await;
+        slot.map_err(|_| Error::Busy)?.map_err(|_| Error::Busy)
     }
 }
 

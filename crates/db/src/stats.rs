@@ -12,6 +12,8 @@ const BOUNDS: [f64; 13] =
 pub struct Stats {
     /// Jobs that wait for the writer (SQLite) or for a connection (PostgreSQL), or for a slow-read slot.
     pub queue_depth: usize,
+    /// PostgreSQL: the server does not answer, and work is refused until it does.
+    pub silent: bool,
     /// From call to answer, waiting included.
     pub reads: Latency,
     pub writes: Latency,

@@ -15,13 +15,15 @@ const KEEPALIVE: Duration = Duration::from_secs(30);
 /// A closure does no network work inside a transaction, so this is only ever a bug or a stopped process.
 const IDLE_IN_TRANSACTION: Duration = Duration::from_secs(60);
 /// After the server's own deadline, the time for its refusal to arrive before the network is to blame.
-pub(super) const GRACE: Duration = Duration::from_secs(5);
+pub(super) const GRACE: Duration = Duration::from_secs(3);
 
 /// How to connect.
 pub(super) struct Address {
     pub(super) config: Config,
     pub(super) tls: Tls,
     pub(super) deadline: Duration,
+    /// How long a job may wait for a connection, and the server may take for a probe.
+    pub(super) wait: Duration,
     pub(super) on_statement: Option<Watch>,
 }
 
@@ -37,6 +39,7 @@ impl Address {
             config,
             tls: tls.map_err(Error::Unreachable)?,
             deadline: options.statement_deadline,
+            wait: options.wait,
             on_statement: options.on_statement.clone(),
         })
     }

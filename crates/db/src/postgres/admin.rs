@@ -35,6 +35,10 @@ impl Session {
         Ok(pending.iter().map(|migration| migration.version).collect())
     }
 
+    pub(crate) fn pending_migrations(&self, migrations: &[Migration]) -> Result<usize, Error> {
+        Ok(migrate::pending(migrations, &self.applied()?)?.len())
+    }
+
     pub(crate) fn migration_status(
         &self,
         migrations: &[Migration],

@@ -45,7 +45,7 @@ fn refused(statement: &'static str, refusal: &DbError) -> Failed {
             Error::Limit { statement, message: refusal.message().to_owned() }.into()
         }
         "57014" => Error::Deadline { statement }.into(),
-        "53100" => Error::Full.into(),
+        "53100" => Failed { error: Error::Full, failure: Failure::Full },
         "25P02" => Error::Aborted.into(),
         // Lock not available.
         "55P03" => Error::Busy.into(),

@@ -2,13 +2,16 @@
 
 mod address;
 mod admin;
+mod breaker;
 mod cache;
 mod errors;
+mod examine;
 mod gathered;
 mod listener;
 mod sending;
 mod session;
 mod tls;
+mod transaction;
 mod types;
 
 pub(crate) use session::Session;
@@ -20,11 +23,12 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use crate::announce::Board;
-use crate::job::Job;
+use crate::job::{self, Job};
 use crate::queue::Queue;
-use crate::{Announcements, Error, Options};
+use crate::{Announcements, Error, Options, stats};
 use address::Address;
-use session::Attempt;
+use breaker::Breaker;
+use transaction::Attempt;
 
 /// Runs of a job that meets serialization failures and deadlocks.
 const MOST_RUNS: u32 = 3;
@@ -38,6 +42,7 @@ const MOST_LOST: usize = 2;
 pub(crate) struct Postgres {
     address: Arc<Address>,
     queue: Arc<Queue<Box<dyn Job>>>,
+    breaker: Arc<Breaker>,
     board: Arc<Board>,
     /// Closes when the last thread has ended.
     ended: watch::Receiver<()>,
@@ -53,12 +58,14 @@ impl Postgres {
     pub(crate) fn open(url: &str, options: Options) -> Result<Postgres, Error> {
         let address = Arc::new(Address::parse(url, &options)?);
         let queue = Arc::new(Queue::new(options.queue));
+        let breaker = Arc::new(Breaker::new(Arc::clone(&address), Arc::clone(&queue)));
         let (alive, ended) = watch::channel(());
         let alive = Arc::new(alive);
         for number in 0..options.pool.max(1) {
             let (queue, address, alive) = (queue.clone(), address.clone(), alive.clone());
+            let breaker = Arc::clone(&breaker);
             let serve = move || {
-                serve(&queue, &address);
+                serve(&queue, &address, &breaker);
                 drop(alive);
             };
             std::thread::Builder::new()
@@ -67,7 +74,7 @@ impl Postgres {
                 .map_err(Error::unreachable)?;
         }
         let (board, spare) = (Arc::default(), Mutex::new(None));
-        let postgres = Postgres { address, queue, board, ended, spare };
+        let postgres = Postgres { address, queue, breaker, board, ended, spare };
         // Connecting now tells at the start what would otherwise be told by the first request.
         postgres.alone(|_| Ok(()))?;
         Ok(postgres)
@@ -99,8 +106,29 @@ impl Postgres {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Refuses work while the server is silent.
+    pub(crate) fn admit(&self) -> Result<(), Error> {
+        if self.is_silent() { Err(Breaker::refusal()) } else { Ok(()) }
+    }
+
     pub(crate) fn push(&self, job: Box<dyn Job>) -> Result<(), Error> {
+        self.admit()?;
         self.queue.push(job).map_err(|_| Error::Busy)
+    }
+
+    /// Refuses what has waited too long. It never ran and never will.
+    pub(crate) fn expire(&self) {
+        job::expire(&self.queue);
+        self.breaker.suspect();
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.breaker.is_full()
+    }
+
+    /// Whether the server does not answer.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.breaker.is_open()
     }
 
     pub(crate) fn announcements(&self) -> Result<Option<Announcements>, Error> {
@@ -136,13 +164,14 @@ impl Drop for Postgres {
     }
 }
 
-fn serve(queue: &Queue<Box<dyn Job>>, address: &Address) {
+fn serve(queue: &Queue<Box<dyn Job>>, address: &Address, breaker: &Arc<Breaker>) {
     let mut session = None;
     let mut jobs = Vec::new();
     while queue.pop(1, &mut jobs) {
         for job in jobs.drain(..) {
             // Closures are guarded further in; a panic here is one of this crate, and costs the connection only.
-            if catch_unwind(AssertUnwindSafe(|| run(&mut session, address, job))).is_err() {
+            if catch_unwind(AssertUnwindSafe(|| run(&mut session, address, breaker, job))).is_err()
+            {
                 session = None;
             }
         }
@@ -153,12 +182,21 @@ fn serve(queue: &Queue<Box<dyn Job>>, address: &Address) {
 }
 
 /// Runs a job until it is done, on a new connection when there is none or it was lost.
-fn run(slot: &mut Option<Session>, address: &Address, mut job: Box<dyn Job>) {
+fn run(
+    slot: &mut Option<Session>,
+    address: &Address,
+    breaker: &Arc<Breaker>,
+    mut job: Box<dyn Job>,
+) {
     let (mut runs, mut lost) = (0, 0);
     loop {
+        if breaker.is_open() {
+            return job.answer(Some(Breaker::refusal()));
+        }
+        slot.take_if(|session| session.is_stale());
         let session = match slot {
             Some(session) => session,
-            None => match Session::connect(address) {
+            None => match Session::pooled(address, breaker, job.until()) {
                 Ok(session) => slot.insert(session),
                 Err(error) => return job.answer(Some(error)),
             },
@@ -176,7 +214,7 @@ fn run(slot: &mut Option<Session>, address: &Address, mut job: Box<dyn Job>) {
             Attempt::Lost(error) => {
                 *slot = None;
                 lost += 1;
-                if lost > MOST_LOST {
+                if lost > MOST_LOST || stats::now() >= job.until() {
                     return job.answer(Some(error));
                 }
             }

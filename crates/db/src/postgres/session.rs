@@ -13,13 +13,13 @@ use futures_util::{FutureExt, TryStreamExt};
 use tokio::runtime::Runtime;
 use tokio_postgres::{Client, Statement};
 
-use crate::conn::{Failed, Failure, Link, Sink};
-use crate::job::Job;
+use crate::conn::{Failed, Sink};
 use crate::sqlite::expect_arguments;
 use crate::statement::{MOST_CACHED_ARGUMENTS, Text};
-use crate::{Columns, Engine, Error, Tx, Value, Watch, stats};
+use crate::{Columns, Engine, Error, Value, Watch, stats};
 
 use super::address::{Address, GRACE};
+use super::breaker::Breaker;
 use super::cache::Cache;
 use super::errors;
 use super::gathered::{self, Gathered};
@@ -30,7 +30,7 @@ pub(crate) struct Session {
     pub(super) client: Arc<Client>,
     /// The connection itself. It moves only while an answer is waited for, on this same thread.
     wire: RefCell<Pin<Box<dyn Future<Output = ()> + Send>>>,
-    cache: RefCell<Cache>,
+    pub(super) cache: RefCell<Cache>,
     /// A transaction is wanted, but BEGIN was not sent yet.
     pub(super) begin: Cell<bool>,
     /// Commands of the transaction whose outcome is not known yet.
@@ -41,36 +41,45 @@ pub(crate) struct Session {
     /// milliseconds that the server was last told.
     deadline: Duration,
     pub(crate) until: Cell<Option<Instant>>,
-    told: Cell<u128>,
+    pub(super) told: Cell<u128>,
     on_statement: Option<Watch>,
-}
-
-/// How one run of a job ended.
-pub(super) enum Attempt {
-    /// Answer with its own result, or with this error instead.
-    Done(Option<Error>),
-    /// Worth running again.
-    Retry,
-    /// The connection was lost before COMMIT was sent: nothing was written.
-    Lost(Error),
-    /// The connection was lost after COMMIT was sent.
-    Unknown,
+    /// Of the pool; a connection outside of it waits as long as it takes.
+    pub(super) breaker: Option<Arc<Breaker>>,
+    /// How often the breaker had opened when this connection was made.
+    openings: u64,
 }
 
 impl Session {
+    /// A connection of the pool, for a job that may wait for it until then.
+    pub(super) fn pooled(
+        address: &Address,
+        breaker: &Arc<Breaker>,
+        until: Instant,
+    ) -> Result<Session, Error> {
+        let left = until.saturating_duration_since(stats::now());
+        Session::new(address, Some(Arc::clone(breaker)), left)
+    }
+
     pub(super) fn connect(address: &Address) -> Result<Session, Error> {
+        Session::new(address, None, address.patience())
+    }
+
+    fn new(
+        address: &Address,
+        breaker: Option<Arc<Breaker>>,
+        patience: Duration,
+    ) -> Result<Session, Error> {
+        let openings = breaker.as_ref().map_or(0, |breaker| breaker.openings());
+
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(Error::unreachable)?;
         // The client's own limit covers the socket only: a server may accept and then say nothing.
-        let connecting = async {
-            tokio::time::timeout(address.patience(), address.config.connect(address.tls.clone()))
-                .await
-        };
+        let connecting = address.config.connect(address.tls.clone());
         let (client, connection) = runtime
-            .block_on(connecting)
-            .map_err(|_| Error::unreachable("the server does not answer"))?
+            .block_on(watched(breaker.as_ref(), patience, connecting))
+            .ok_or_else(Breaker::refusal)?
             .map_err(|error| Error::Unreachable(errors::text(&error)))?;
         // What ends the connection is told by the statement that finds it ended.
         let wire = async move { drop(connection.await) };
@@ -86,11 +95,18 @@ impl Session {
             until: Cell::new(None),
             told: Cell::new(address.deadline.as_millis().max(1)),
             on_statement: address.on_statement.clone(),
+            breaker,
+            openings,
         };
         session
             .within(session.client.batch_execute(&address.settings()))
             .map_err(|failed| Error::unreachable(failed.error))?;
         Ok(session)
+    }
+
+    /// Whether the server fell silent after this connection was made: the network may have lost it.
+    pub(super) fn is_stale(&self) -> bool {
+        self.breaker.as_ref().is_some_and(|breaker| breaker.openings() != self.openings)
     }
 
     /// Says goodbye to the server.
@@ -99,69 +115,6 @@ impl Session {
         let goodbye =
             async { tokio::time::timeout(Duration::from_secs(1), self.wire.into_inner()).await };
         drop(self.runtime.block_on(goodbye));
-    }
-
-    /// Runs one job, with its transaction if it writes.
-    pub(super) fn attempt(&self, job: &mut dyn Job) -> Attempt {
-        let attempt = self.run_job(job);
-        // What nobody asked about any more has been rolled back with the rest.
-        self.pending.borrow_mut().clear();
-        self.gathered.clear();
-        if matches!(attempt, Attempt::Retry) {
-            // Perhaps for a statement that was prepared when a table was another.
-            self.cache.borrow_mut().clear();
-        }
-        attempt
-    }
-
-    fn run_job(&self, job: &mut dyn Job) -> Attempt {
-        if !job.writes() {
-            let tx = Tx::reading(Link::Postgres(self));
-            job.run(&tx);
-            return match tx.failure() {
-                Some(Failure::Broken) => lost(),
-                Some(Failure::Retry) => Attempt::Retry,
-                _ => Attempt::Done(None),
-            };
-        }
-        self.begin.set(true);
-        let tx = Tx::new(Link::Postgres(self));
-        let keep = job.run(&tx);
-        let begun = !self.begin.replace(false);
-        match tx.failure() {
-            Some(Failure::Broken) => lost(),
-            Some(Failure::Retry) if begun => self.rollback(Attempt::Retry),
-            Some(Failure::Retry) => Attempt::Retry,
-            _ if !begun => Attempt::Done(None),
-            None if keep => self.commit(),
-            _ => self.rollback(Attempt::Done(None)),
-        }
-    }
-
-    /// COMMIT travels with what is pending; the server takes it for a ROLLBACK if any of that failed.
-    fn commit(&self) -> Attempt {
-        let pending = self.pending.take();
-        let committed = self.within(async {
-            let commit = self.client.batch_execute("COMMIT");
-            let (committed, settled) = tokio::join!(biased; commit, settle(pending));
-            committed.map(|()| settled)
-        });
-        match committed.and_then(|settled| settled) {
-            Ok(()) => Attempt::Done(None),
-            Err(failed) => match failed.failure {
-                Failure::Broken => Attempt::Unknown,
-                Failure::Retry => Attempt::Retry,
-                _ => Attempt::Done(Some(failed.error)),
-            },
-        }
-    }
-
-    /// A rollback that does not arrive is one all the same: the server undoes what was not committed.
-    fn rollback(&self, then: Attempt) -> Attempt {
-        drop(self.within(self.client.batch_execute("ROLLBACK")));
-        // What was said inside the transaction is undone with it.
-        self.told.set(0);
-        then
     }
 
     /// Runs one statement to its end and tells how many rows it touched. What was gathered goes with it.
@@ -312,16 +265,12 @@ impl Session {
     ) -> Result<T, Wait> {
         let work = self.driven(work);
         let patience = self.limit().max(self.deadline) + GRACE;
-        self.runtime.block_on(async {
-            match tokio::time::timeout(patience, work).await {
-                Ok(result) => result.map_err(Wait::Failed),
-                Err(_) => Err(Wait::Silent),
-            }
-        })
+        let waited = self.runtime.block_on(watched(self.breaker.as_ref(), patience, work));
+        waited.ok_or(Wait::Silent)?.map_err(Wait::Failed)
     }
 
     /// For the transaction's own words, which are no statement of anybody.
-    fn within<T>(
+    pub(super) fn within<T>(
         &self,
         work: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, Failed> {
@@ -357,6 +306,18 @@ impl Session {
     }
 }
 
+/// The outcome of work that waits for the server, or `None` if it takes too long.
+async fn watched<T>(
+    breaker: Option<&Arc<Breaker>>,
+    longest: Duration,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    match breaker {
+        Some(breaker) => breaker.watched(longest, work).await,
+        None => tokio::time::timeout(longest, work).await.ok(),
+    }
+}
+
 /// A statement, and whether it was prepared just now.
 pub(super) struct Prepared {
     pub(super) statement: Statement,
@@ -374,10 +335,6 @@ fn understood(name: &'static str, failed: Wait) -> Failed {
         Wait::Failed(error) => errors::failed(name, &error),
         Wait::Silent => errors::broken("no answer in time"),
     }
-}
-
-fn lost() -> Attempt {
-    Attempt::Lost(Error::unreachable("the connection was lost"))
 }
 
 impl fmt::Debug for Session {

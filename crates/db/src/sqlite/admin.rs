@@ -48,6 +48,10 @@ impl Connection {
         Ok(Some(migration.version))
     }
 
+    pub(crate) fn pending_migrations(&self, migrations: &[Migration]) -> Result<usize, Error> {
+        Ok(migrate::pending(migrations, &applied(self.raw())?)?.len())
+    }
+
     pub(crate) fn migration_status(
         &self,
         migrations: &[Migration],

@@ -97,6 +97,11 @@ impl Connection {
              PRAGMA cache_size = -{cache};
              PRAGMA temp_store = MEMORY;"
         ))?;
+        if access == Access::Write {
+            // What is deleted is overwritten, on pages that become free too: a deleted user's profile must not
+            // be found in the file.
+            raw.execute_batch("PRAGMA secure_delete = ON")?;
+        }
         if access == Access::Read {
             raw.execute_batch("PRAGMA query_only = ON")?;
         }

@@ -53,6 +53,7 @@ pub(super) fn failed(
     };
     let failure = match disk_failure(&error) {
         Some(cause) => Failure::Disk(cause),
+        None if mapped == Error::Full => Failure::Full,
         None => Failure::Refused,
     };
     Failed { error: mapped, failure }

@@ -5,8 +5,10 @@ mod checkpointer;
 mod connection;
 mod decimal;
 mod errors;
+mod examine;
 mod functions;
 mod like;
+mod private;
 mod readers;
 mod syncer;
 mod writer;
@@ -16,15 +18,20 @@ pub(crate) use connection::{Connection, expect_arguments};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
 
 use tokio::sync::watch;
 
 use crate::announce::Board;
 use crate::conn::Link;
-use crate::job::{Job, guarded};
+use crate::job::{self, Job, guarded};
 use crate::queue::Queue;
 use crate::{Announcement, Announcements, Conn, Error, Options};
 use readers::Readers;
+
+/// How long emptying the WAL waits for those who read or write it.
+const LOG_PATIENCE: Duration = Duration::from_millis(200);
 
 /// An open SQLite database.
 #[derive(Debug)]
@@ -34,22 +41,26 @@ pub(crate) struct Sqlite {
     readers: Readers,
     queue: Arc<Queue<Box<dyn Job>>>,
     board: Arc<Board>,
+    full: Arc<AtomicBool>,
     /// Closes when the writer has ended.
     ended: watch::Receiver<()>,
 }
 
 impl Sqlite {
     pub(crate) fn open(path: &Path, options: Options) -> Result<Sqlite, Error> {
+        private::keep(path);
         let connection = Connection::open(path, Access::Write, &options)?;
         let queue = Arc::new(Queue::new(options.queue));
         let board = Arc::new(Board::default());
         let (writers, boards) = (Arc::clone(&queue), Arc::clone(&board));
-        let ended = writer::start(path, connection, writers, boards, &options)?;
+        let full = Arc::<AtomicBool>::default();
+        let ended = writer::start(path, connection, writers, boards, Arc::clone(&full), &options)?;
         Ok(Sqlite {
             path: path.to_owned(),
             readers: Readers::new(path, options.clone()),
             queue,
             board,
+            full,
             ended,
             options,
         })
@@ -81,6 +92,29 @@ impl Sqlite {
 
     pub(crate) fn push(&self, job: Box<dyn Job>) -> Result<(), Error> {
         self.queue.push(job).map_err(|_| Error::Busy)
+    }
+
+    /// Refuses what has waited too long. It never ran and never will.
+    pub(crate) fn expire(&self) {
+        job::expire(&self.queue);
+    }
+
+    /// Whether no space was left for what was last written.
+    pub(crate) fn is_full(&self) -> bool {
+        self.full.load(Relaxed)
+    }
+
+    /// Copies the WAL into the database and empties it, so that nothing that was deleted is left in it.
+    /// Busy, after a moment, while others read what it holds.
+    pub(crate) fn empty_log(&self) -> Result<(), Error> {
+        let connection = self.connect()?;
+        // Writers wait meanwhile, so it does not wait long itself.
+        connection.raw().busy_timeout(LOG_PATIENCE).map_err(Error::unreachable)?;
+        let is_busy = connection
+            .raw()
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0))
+            .map_err(|error| errors::failed(connection.raw(), "wal_checkpoint", error).error)?;
+        if is_busy { Err(Error::Busy) } else { Ok(()) }
     }
 
     pub(crate) fn announce(&self, announcement: Announcement) {

@@ -142,13 +142,13 @@ mod tests {
     use tokio::sync::oneshot::error::TryRecvError;
 
     use super::*;
-    use crate::job;
     use crate::{Error, Tx};
+    use crate::{job, stats};
 
     type Answer = oneshot::Receiver<Result<(), Error>>;
 
     fn committed() -> (Committed, Answer) {
-        let (job, answer) = job::write(|_: &Tx<'_>| Ok::<_, Error>(()));
+        let (job, answer) = job::write(stats::now(), |_: &Tx<'_>| Ok::<_, Error>(()));
         (Committed { jobs: vec![job], announced: Vec::new() }, answer)
     }
 

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -34,6 +34,8 @@ struct Writer {
     /// How many of them are in the database.
     copied_pages: Cell<i32>,
     checkpointer: Checkpointer,
+    /// No space was left for what was last written.
+    full: Arc<AtomicBool>,
 }
 
 /// Starts the thread. The receiver's channel closes when it has ended.
@@ -42,6 +44,7 @@ pub(super) fn start(
     mut connection: Connection,
     queue: Arc<Queue<Box<dyn Job>>>,
     board: Arc<Board>,
+    full: Arc<AtomicBool>,
     options: &Options,
 ) -> Result<watch::Receiver<()>, Error> {
     let syncer = if options.durable {
@@ -54,11 +57,13 @@ pub(super) fn start(
     };
     let checkpointer = Checkpointer::new(path.to_owned(), options.clone());
     let wal_pages = Arc::new(AtomicI32::new(0));
-    let counted = Arc::clone(&wal_pages);
+    let (counted, room) = (Arc::clone(&wal_pages), Arc::clone(&full));
     connection
         .raw_mut()
         .wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages| {
             counted.store(pages, Relaxed);
+            // Called for commits that wrote something: there was room for it.
+            room.store(false, Relaxed);
             Ok(())
         }))
         .map_err(Error::unreachable)?;
@@ -72,7 +77,7 @@ pub(super) fn start(
         _alive: alive,
     };
     let copied_pages = Cell::new(0);
-    let writer = Writer { syncer, connection, wal_pages, copied_pages, checkpointer };
+    let writer = Writer { syncer, connection, wal_pages, copied_pages, checkpointer, full };
     let run = move || {
         // Outlives the guard, so that a dying writer reports before its jobs are dropped unanswered.
         let mut jobs = Vec::new();
@@ -201,8 +206,10 @@ impl Writer {
             self.must("SAVEPOINT job")?;
             let tx = Tx::new(Link::Sqlite(&self.connection));
             let keep = job.run(&tx);
-            if let Some(Failure::Disk(cause)) = tx.failure() {
-                return Err(Dead(cause));
+            match tx.failure() {
+                Some(Failure::Disk(cause)) => return Err(Dead(cause)),
+                Some(Failure::Full) => self.full.store(true, Relaxed),
+                _ => {}
             }
             if self.connection.raw().is_autocommit() {
                 return Ok(Some(index));
@@ -224,6 +231,9 @@ impl Writer {
         }
         self.rollback()?;
         let error = errors::failed(self.connection.raw(), "COMMIT", error).error;
+        if error == Error::Full {
+            self.full.store(true, Relaxed);
+        }
         for job in jobs.drain(..) {
             job.answer(Some(error.clone()));
         }

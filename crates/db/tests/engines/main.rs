@@ -3,6 +3,7 @@
 
 mod announcements;
 mod deadlines;
+mod examine;
 mod mapping;
 mod migrations;
 mod outages;
@@ -11,4 +12,5 @@ mod reads;
 mod storage;
 mod support;
 mod together;
+mod waits;
 mod writes;

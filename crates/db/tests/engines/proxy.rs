@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 
 /// Where the next cuts are made.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +17,38 @@ pub(crate) struct Cut {
 pub(crate) struct Proxy {
     port: u16,
     cut: Arc<Mutex<Option<Cut>>>,
+    hush: Arc<Hush>,
+}
+
+/// What stops all traffic, as a stopped server does: connections are accepted and nothing is answered.
+#[derive(Default)]
+struct Hush {
+    state: Mutex<Silence>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Silence {
+    is_silent: bool,
+    /// Falls silent when the client sends this.
+    word: Option<&'static [u8]>,
+}
+
+impl Hush {
+    fn set(&self, is_silent: bool, word: Option<&'static [u8]>) {
+        *self.state.lock().unwrap() = Silence { is_silent, word };
+        self.changed.notify_all();
+    }
+
+    /// Holds the bytes until traffic is let through.
+    fn wait(&self, bytes: &[u8]) {
+        let mut state = self.state.lock().unwrap();
+        let word = state.word;
+        if word.is_some_and(|word| bytes.windows(word.len()).any(|window| window == word)) {
+            *state = Silence { is_silent: true, word: None };
+        }
+        drop(self.changed.wait_while(state, |state| state.is_silent).unwrap());
+    }
 }
 
 impl Proxy {
@@ -24,18 +56,20 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let cut = Arc::new(Mutex::new(None));
-        let seen = Arc::clone(&cut);
+        let (seen, hush) = (Arc::clone(&cut), Arc::<Hush>::default());
+        let hushed = Arc::clone(&hush);
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let server = TcpStream::connect(("127.0.0.1", server)).unwrap();
                 let (to_client, from_server) =
                     (client.try_clone().unwrap(), server.try_clone().unwrap());
                 let seen = Arc::clone(&seen);
-                std::thread::spawn(move || pass(from_server, to_client, &Mutex::new(None)));
-                std::thread::spawn(move || pass(client, server, &seen));
+                let (there, back) = (Arc::clone(&hushed), Arc::clone(&hushed));
+                std::thread::spawn(move || pass(from_server, to_client, &Mutex::new(None), &back));
+                std::thread::spawn(move || pass(client, server, &seen, &there));
             }
         });
-        Proxy { port, cut }
+        Proxy { port, cut, hush }
     }
 
     /// The URL of the same database through the wire.
@@ -49,11 +83,29 @@ impl Proxy {
     }
 }
 
+impl Proxy {
+    /// Nothing passes any more.
+    pub(crate) fn silence(&self) {
+        self.hush.set(true, None);
+    }
+
+    /// Nothing passes from the moment on when the client sends that word.
+    pub(crate) fn silence_at(&self, word: &'static [u8]) {
+        self.hush.set(false, Some(word));
+    }
+
+    /// What was held passes, and everything after it.
+    pub(crate) fn speak(&self) {
+        self.hush.set(false, None);
+    }
+}
+
 /// Copies one direction. A message is written at once and is short, so it arrives in one piece.
-fn pass(mut from: TcpStream, mut to: TcpStream, cut: &Mutex<Option<Cut>>) {
+fn pass(mut from: TcpStream, mut to: TcpStream, cut: &Mutex<Option<Cut>>, hush: &Hush) {
     let mut buffer = [0; 1 << 16];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
         let bytes = &buffer[..count];
+        hush.wait(bytes);
         let here = due(cut, bytes);
         if here.is_some_and(|cut| cut.delivered) {
             // Nothing comes back, though the server does its part: wait until it closed.

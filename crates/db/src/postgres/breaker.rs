@@ -1,0 +1,168 @@
+//! A circuit breaker: while the server is silent, jobs are refused at once, and probes ask until one is
+//! answered. A late answer is only a suspicion: a probe on another connection decides, so that a slow
+//! statement is not taken for a stopped server.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
+
+use crate::job::Job;
+use crate::queue::Queue;
+use crate::{Error, stats};
+
+use super::address::Address;
+
+/// Time between two probes. Those under way go on, so that a server that is only slow gets to answer.
+const PROBE_EVERY: Duration = Duration::from_millis(500);
+/// An answer that takes longer is suspicious, or a fifth of the wait if that is less.
+const SUSPICIOUS: Duration = Duration::from_secs(1);
+
+#[derive(Debug)]
+pub(super) struct Breaker {
+    address: Arc<Address>,
+    queue: Arc<Queue<Box<dyn Job>>>,
+    /// Open: the server is silent.
+    open: watch::Sender<bool>,
+    /// How often it has opened. Connections from before are not used again: the network may have lost them.
+    openings: AtomicU64,
+    is_probing: AtomicBool,
+    /// The server had no space left for what was last written.
+    full: AtomicBool,
+}
+
+impl Breaker {
+    pub(super) fn new(address: Arc<Address>, queue: Arc<Queue<Box<dyn Job>>>) -> Self {
+        Breaker {
+            address,
+            queue,
+            open: watch::Sender::new(false),
+            openings: AtomicU64::new(0),
+            is_probing: AtomicBool::new(false),
+            full: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        *self.open.borrow()
+    }
+
+    pub(super) fn openings(&self) -> u64 {
+        self.openings.load(Relaxed)
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.full.load(Relaxed)
+    }
+
+    pub(super) fn set_full(&self, full: bool) {
+        self.full.store(full, Relaxed);
+    }
+
+    /// What a job is told while the server is silent.
+    pub(super) fn refusal() -> Error {
+        Error::unreachable("the server does not answer")
+    }
+
+    /// The outcome of work that waits for the server. `None`: it took longer than that, or the server was
+    /// found to be silent meanwhile.
+    pub(super) async fn watched<T>(
+        self: &Arc<Self>,
+        longest: Duration,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
+        let (mut work, end) = (pin!(work), Instant::from(stats::now()) + longest);
+        let suspicious = SUSPICIOUS.min(self.address.wait / 5).min(longest);
+        // Nearly always the answer comes here, at the cost of one timer.
+        if let Ok(outcome) = timeout(suspicious, &mut work).await {
+            return Some(outcome);
+        }
+        self.suspect();
+        let mut open = self.open.subscribe();
+        tokio::select! {
+            biased;
+            outcome = work => Some(outcome),
+            _ = open.wait_for(|open| *open) => None,
+            () = sleep_until(end) => None,
+        }
+    }
+
+    /// Has the server probed, unless it is being probed already. If it does not answer, whoever waits for it
+    /// is refused.
+    pub(super) fn suspect(self: &Arc<Self>) {
+        if self.is_probing.swap(true, Relaxed) {
+            return;
+        }
+        let probing = Probing(Arc::clone(self));
+        let run = move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            if let Ok(runtime) = runtime {
+                runtime.block_on(probing.0.probe());
+            }
+        };
+        // Without a thread the patience of each connection has to do.
+        drop(std::thread::Builder::new().name("db-probe".to_owned()).spawn(run));
+    }
+
+    /// Probes until one is answered or the database is closed.
+    async fn probe(&self) {
+        let verdict = Instant::from(stats::now()) + self.address.wait;
+        let mut ticks = interval(PROBE_EVERY.min(self.address.wait / 2));
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut under_way = FuturesUnordered::new();
+        while !self.queue.is_closed() {
+            tokio::select! {
+                biased;
+                Some(true) = under_way.next() => return,
+                _ = ticks.tick() => under_way.push(is_answered(&self.address)),
+                () = sleep_until(verdict), if !self.is_open() => self.open(),
+            }
+        }
+    }
+
+    fn open(&self) {
+        self.openings.fetch_add(1, Relaxed);
+        self.open.send_replace(true);
+        for job in self.queue.take(|_| true) {
+            job.answer(Some(Self::refusal()));
+        }
+    }
+}
+
+/// Closes the breaker when the probing ends, however it ends: nobody else would.
+struct Probing(Arc<Breaker>);
+
+impl Drop for Probing {
+    fn drop(&mut self) {
+        self.0.is_probing.store(false, Relaxed);
+        self.0.open.send_replace(false);
+    }
+}
+
+/// Whether a new connection gets an answer to a statement. Connecting alone proves nothing: what lies between
+/// may accept connections in the server's place.
+async fn is_answered(address: &Address) -> bool {
+    let asking = async {
+        let (client, connection) = match address.config.connect(address.tls.clone()).await {
+            Ok(connected) => connected,
+            Err(error) => return is_refusal(&error),
+        };
+        tokio::select! {
+            asked = client.batch_execute("SELECT 1") => asked.is_ok(),
+            _ = connection => false,
+        }
+    };
+    timeout(address.wait, asking).await.unwrap_or(false)
+}
+
+/// The server, or the system in its place, said no. That is an answer: jobs get it as quickly.
+fn is_refusal(error: &tokio_postgres::Error) -> bool {
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref());
+    let is_refused = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::ConnectionRefused;
+    error.as_db_error().is_some() || cause.is_some_and(is_refused)
+}
