@@ -13,6 +13,7 @@ use crate::config::Config;
 use crate::features;
 use crate::features::entities::pulse::Pulse;
 use crate::features::projects::registry::Registry;
+use crate::features::server::readiness::Probes;
 use crate::features::storage::signed::Signer;
 use crate::features::utils::Previews;
 use crate::http::body::BODY_MEMORY;
@@ -57,6 +58,8 @@ pub struct AppState {
     /// Who may enter which conversation.
     pub membership: Ask,
     pub metrics: Metrics,
+    /// What `/readyz` knows of the world outside.
+    pub probes: Probes,
     pub request_ids: RequestIds,
     /// One permit for each byte of a request's body that may be in memory.
     pub body_memory: Semaphore,
@@ -113,6 +116,7 @@ impl App {
             realtime: Realtime::default(),
             membership,
             metrics: Metrics::default(),
+            probes: Probes::default(),
             request_ids: RequestIds::new(&random),
             body_memory: Semaphore::new(BODY_MEMORY),
             job_added: Notify::new(),
