@@ -56,6 +56,7 @@ mod entity_limits;
 mod entity_mentions;
 mod entity_updates;
 mod entity_views;
+mod erasure;
 mod external_users;
 mod feed_counts;
 mod feed_filters;
