@@ -19,7 +19,7 @@ const TRIES: usize = 4;
 
 #[derive(Debug)]
 pub struct Local {
-    root: PathBuf,
+    pub(super) root: PathBuf,
 }
 
 impl Local {
@@ -72,7 +72,7 @@ impl Local {
     }
 
     /// Keys are made here and hold nothing but plain names; this is the last line of defence.
-    fn place(&self, key: &str) -> io::Result<PathBuf> {
+    pub(super) fn place(&self, key: &str) -> io::Result<PathBuf> {
         let mut parts = Path::new(key).components();
         if key.is_empty() || !parts.all(|part| matches!(part, Component::Normal(_))) {
             return Err(io::Error::new(ErrorKind::InvalidInput, "a key is no plain path"));
@@ -151,7 +151,7 @@ async fn next_chunk((mut file, left): (File, u64)) -> io::Result<Option<(Bytes, 
     .await
 }
 
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?

@@ -28,6 +28,7 @@ mod chat_threads;
 mod cli;
 mod cli_chat;
 mod cli_collections;
+mod cli_doctor;
 mod cli_entities;
 mod cli_server;
 mod collection_callers;

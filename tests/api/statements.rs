@@ -17,7 +17,7 @@ on_both_engines![
 ];
 
 /// What the operator runs by hand and may look at every row.
-const MAY_SCAN: [(&str, &str); 17] = [
+const MAY_SCAN: [(&str, &str); 19] = [
     ("tables::catalogue::PROJECTS", "the doctor goes through every table"),
     ("projects::store::LIST", "lists every project"),
     ("projects::store::NEWEST", "the doctor asks once"),
@@ -32,6 +32,8 @@ const MAY_SCAN: [(&str, &str); 17] = [
     ("comments::counters::MISCOUNTED_ENTITIES", "the doctor recounts everything"),
     ("comments::counters::MISCOUNTED_COMMENTS", "the doctor recounts everything"),
     ("comments::counters::MISCOUNTED_REACTIONS", "the doctor recounts everything"),
+    ("comments::counters::UNBALANCED", "the doctor recounts everything"),
+    ("storage::audit::ANY", "the doctor asks whether there is any file"),
     ("chat::counters::MISCOUNTED", "the doctor recounts everything"),
     ("chat::counters::MISCOUNTED_REPLIES", "the doctor recounts everything"),
     ("chat::counters::REACTED", "the doctor recounts everything"),
