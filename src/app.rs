@@ -14,6 +14,7 @@ use crate::features;
 use crate::features::entities::pulse::Pulse;
 use crate::features::projects::registry::Registry;
 use crate::features::server::document_cache::Documents;
+use crate::features::server::readiness::Probes;
 use crate::features::storage::signed::Signer;
 use crate::features::utils::Previews;
 use crate::http::body::BODY_MEMORY;
@@ -63,6 +64,8 @@ pub struct AppState {
     /// Who may enter which conversation.
     pub membership: Ask,
     pub metrics: Metrics,
+    /// What `/readyz` knows of the world outside.
+    pub probes: Probes,
     pub request_ids: RequestIds,
     /// Places for connections.
     pub connections: Arc<Places>,
@@ -124,6 +127,7 @@ impl App {
             realtime: Realtime::default(),
             membership,
             metrics: Metrics::default(),
+            probes: Probes::default(),
             request_ids: RequestIds::new(&random),
             connections: Arc::default(),
             body_waits: BodyWaits::default(),

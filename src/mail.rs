@@ -60,6 +60,17 @@ impl Mailer {
         Ok(Mailer { from: parse_from(from)?, way: Way::Smtp(Box::new(transport)) })
     }
 
+    /// Whether the mail server greets, and takes the credentials if there are any. Without one there is nothing
+    /// to ask.
+    pub async fn check(&self) -> Result<(), String> {
+        let Way::Smtp(transport) = &self.way else { return Ok(()) };
+        match transport.test_connection().await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err("the connection was closed".to_owned()),
+            Err(error) => Err(Error::internal(error).chain().unwrap_or_default()),
+        }
+    }
+
     pub async fn send(&self, mail: Mail, now: Timestamp, random: &Random) -> Result<()> {
         let id = hex(&random.bytes::<16>());
         let millis = u64::try_from(now.millis()).unwrap_or(0);

@@ -80,8 +80,11 @@ enum Command {
     /// Show or bring up to date the schema of the database
     #[command(subcommand)]
     Migrate(MigrateCommand),
-    /// Check configuration, database, storage, disk and clock; recount stored counters
+    /// Check configuration, database, storage, mail, disk and clock; recount stored counters
     Doctor {
+        /// Also read everything: integrity, foreign keys, every stored file
+        #[arg(long)]
+        deep: bool,
         /// Repair counters that have drifted
         #[arg(long)]
         fix: bool,
@@ -171,7 +174,10 @@ fn execute(cli: Cli) -> CommandResult {
         Command::Secret(command) => secret::run(&command, &Admin::open(&flags)?),
         Command::Migrate(MigrateCommand::Status) => show::migrations(&Config::load(&flags)?),
         Command::Migrate(MigrateCommand::Up) => show::migrate(&Config::load(&flags)?),
-        Command::Doctor { fix } => Ok(doctor::diagnose(&Config::load(&flags)?, fix)),
+        Command::Doctor { deep, fix } => {
+            let asked = doctor::Asked { deep, fix };
+            Ok(doctor::diagnose(&Config::load(&flags)?, asked))
+        }
         Command::Openapi { version } => Ok(show::openapi(version)),
         Command::Config => Ok(show::config(&Config::load(&flags)?)),
         Command::Health { url } => show::health(url, &flags),

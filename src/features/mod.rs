@@ -95,6 +95,7 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         entities::store::ALL,
         oauth::store::ALL,
         projects::store::ALL,
+        storage::audit::ALL,
         storage::store::ALL,
         reactions::forget::ALL,
         reactions::store::ALL,

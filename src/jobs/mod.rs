@@ -56,6 +56,8 @@ pub(crate) enum Job {
     RemoveConversation {
         conversation: ConversationId,
     },
+    /// What a deleted user wrote is no longer in the database, but still in its log.
+    EmptyDatabaseLog,
 }
 
 impl Job {
@@ -77,6 +79,7 @@ impl Job {
             Job::RemoveConversation { conversation } => {
                 conversations::removal::run(app, project, conversation).await
             }
+            Job::EmptyDatabaseLog => app.db.empty_log().await.map_err(Error::from),
         }
     }
 }

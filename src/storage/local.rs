@@ -25,16 +25,16 @@ const TRIES: usize = 4;
 /// Directories that are remembered as synced; beyond this they are synced again.
 const MAX_SYNCED: usize = 10_000;
 
-const MARKER: &str = ".townhall";
+pub(super) const MARKER: &str = ".townhall";
 const MARKER_TEXT: &str =
     "The files of a Townhall server. Without this file nothing is stored here.\n";
 
 #[derive(Debug, Clone)]
-pub struct Local(Arc<Root>);
+pub struct Local(pub(super) Arc<Root>);
 
 #[derive(Debug)]
-struct Root {
-    path: PathBuf,
+pub(super) struct Root {
+    pub(super) path: PathBuf,
     /// Directories whose names have been synced since the start. That a directory is there does
     /// not mean that it lasts: another upload may be about to make it so.
     synced: Mutex<HashSet<PathBuf>>,
@@ -100,7 +100,7 @@ impl Local {
     }
 
     /// Keys are made here and hold nothing but plain names; this is the last line of defence.
-    fn place(&self, key: &str) -> io::Result<PathBuf> {
+    pub(super) fn place(&self, key: &str) -> io::Result<PathBuf> {
         let mut parts = Path::new(key).components();
         if key.is_empty() || !parts.all(|part| matches!(part, Component::Normal(_))) {
             return Err(io::Error::new(ErrorKind::InvalidInput, "a key is no plain path"));
@@ -108,7 +108,7 @@ impl Local {
         Ok(self.0.path.join(key))
     }
 
-    async fn blocking<T: Send + 'static>(
+    pub(super) async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Root) -> io::Result<T> + Send + 'static,
     ) -> io::Result<T> {
@@ -253,7 +253,7 @@ async fn next_chunk((mut file, left): (File, u64)) -> io::Result<Option<(Bytes, 
     .await
 }
 
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?

@@ -4,6 +4,7 @@
 //! names an object may be committed after it; what is missing reads as `None`, never as an error.
 
 pub(crate) mod durable;
+mod inspect;
 mod local;
 mod s3;
 pub mod staging;

@@ -49,8 +49,8 @@ const RETRIES: usize = 3;
 
 #[derive(Debug)]
 pub struct S3 {
-    bucket: AmazonS3,
-    prefix: Key,
+    pub(super) bucket: AmazonS3,
+    pub(super) prefix: Key,
     uploads: Semaphore,
 }
 
@@ -142,7 +142,7 @@ impl S3 {
         listed.try_next().await.map(drop).map_err(as_io)
     }
 
-    fn key(&self, key: &str) -> io::Result<Key> {
+    pub(super) fn key(&self, key: &str) -> io::Result<Key> {
         let key =
             Key::parse(key).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
         Ok(self.prefix.parts().chain(key.parts()).collect())
@@ -176,7 +176,7 @@ async fn next_part(mut file: File) -> io::Result<(File, Vec<u8>)> {
     read.await.map_err(io::Error::other)?
 }
 
-fn as_io(error: object_store::Error) -> io::Error {
+pub(super) fn as_io(error: object_store::Error) -> io::Error {
     match error {
         object_store::Error::NotFound { .. } => io::Error::new(io::ErrorKind::NotFound, error),
         other => io::Error::other(other),

@@ -182,8 +182,17 @@ fn the_doctor_finds_and_repairs_drift(town: Installation) {
     let well = town.json(&["doctor"]);
     assert_eq!(well["status"], "pass");
     let checks = well["checks"].as_array().unwrap().iter().map(|check| check["check"].clone());
-    let names =
-        ["configuration", "storage", "disk", "database", "clock", "custom tables", "counters"];
+    let names = [
+        "configuration",
+        "data directory",
+        "disk",
+        "mail",
+        "database",
+        "storage",
+        "clock",
+        "custom tables",
+        "counters",
+    ];
     assert_eq!(checks.collect::<Vec<_>>(), names);
 
     let id = town.literal(project.parse().unwrap());

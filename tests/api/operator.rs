@@ -1,7 +1,9 @@
 //! What the operator's machines ask for: health, metrics, the OpenAPI document.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
+use db::{Command, Engine, Query};
 use http::Method;
 use serde_json::{Value, json};
 use townhall::features;
@@ -16,6 +18,9 @@ on_both_engines![
     a_ready_server_lists_its_checks,
     a_server_whose_database_is_gone_is_not_ready,
     a_server_that_cannot_store_is_not_ready,
+    a_full_disk_is_told_until_something_can_be_written_again,
+    a_mail_server_that_is_gone_is_a_warning,
+    a_request_that_waits_too_long_for_the_database_is_told_to_come_back,
     metrics_count_by_pattern_and_never_by_id,
     metrics_need_the_token_once_there_is_one,
     metrics_are_not_for_clients_of_a_proxy,
@@ -37,14 +42,18 @@ async fn the_server_says_that_it_lives(app: TestApp) {
 
 async fn a_ready_server_lists_its_checks(app: TestApp) {
     let ready = get(&app.anonymous(), "/readyz").await.expect(200);
-    let checks = json!({ "accepting": "pass", "database": "pass", "storage": "pass" });
+    let pass = json!({ "status": "pass" });
+    let checks =
+        json!({ "accepting": pass, "database": pass, "disk": pass, "storage": pass, "mail": pass });
     assert_eq!(ready, json!({ "status": "pass", "checks": checks }));
 }
 
 async fn a_server_whose_database_is_gone_is_not_ready(app: TestApp) {
     app.app.db.close().await;
     let reply = get(&app.anonymous(), "/readyz").await.expect(503);
-    assert_eq!((&reply["status"], &reply["checks"]["database"]), (&json!("fail"), &json!("fail")));
+    assert_eq!(reply["status"], "fail");
+    let database = json!({ "status": "fail", "message": "the database does not answer" });
+    assert_eq!(reply["checks"]["database"], database);
     get(&app.anonymous(), "/livez").await.says(200, "ok");
     app.anonymous().get("/users/suggestions?query=a").await.refused(503, "server/busy");
 }
@@ -52,7 +61,82 @@ async fn a_server_whose_database_is_gone_is_not_ready(app: TestApp) {
 async fn a_server_that_cannot_store_is_not_ready(app: TestApp) {
     std::fs::remove_dir_all(app.data_dir()).unwrap();
     let reply = get(&app.anonymous(), "/readyz").await.expect(503);
-    assert_eq!((&reply["status"], &reply["checks"]["storage"]), (&json!("fail"), &json!("fail")));
+    assert_eq!(
+        (&reply["status"], &reply["checks"]["disk"]["status"]),
+        (&json!("fail"), &json!("fail"))
+    );
+    assert_eq!(reply["checks"]["storage"]["status"], "warn");
+}
+
+/// The database itself refuses for want of space, as it does on a full disk.
+async fn a_full_disk_is_told_until_something_can_be_written_again(app: TestApp) {
+    get(&app.anonymous(), "/readyz").await.expect(200);
+    let engine = app.engine();
+    let full = app.app.db.write(move |tx| match engine {
+        Engine::Sqlite => {
+            // As many pages as there are, and no more.
+            tx.one(&Query::<i64>::built("limit", "PRAGMA max_page_count = 1"), &[])?;
+            let fill = "CREATE TABLE filler AS SELECT zeroblob(10000000) AS bytes";
+            tx.execute(&Command::built("fill", fill), &[]).map(drop)
+        }
+        Engine::Postgres => {
+            let fill = "DO $$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = '53100'; END $$";
+            tx.execute(&Command::built("fill", fill), &[]).map(drop)
+        }
+    });
+    let full = full.await;
+    assert_eq!(full, Err(db::Error::Full));
+    let reply = get(&app.anonymous(), "/readyz").await.expect(503);
+    let message = json!({ "status": "fail", "message": "no space is left for the database" });
+    assert_eq!((&reply["status"], &reply["checks"]["database"]), (&json!("fail"), &message));
+    // The next probe writes, and there is room for it.
+    app.advance(Duration::from_secs(5));
+    while get(&app.anonymous(), "/readyz").await.status != 200 {
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn a_request_that_waits_too_long_for_the_database_is_told_to_come_back(app: TestApp) {
+    let app = app.restart_with(|config| {
+        config.set("TOWNHALL_DATABASE_WAIT", "1s");
+        config.set("TOWNHALL_DATABASE_POOL", "1");
+    });
+    let app = app.await;
+    let (arrive, mut arrived) = tokio::sync::mpsc::unbounded_channel();
+    let (go_on, wait) = std::sync::mpsc::channel::<()>();
+    let wait = std::sync::Mutex::new(wait);
+    let db = app.app.db.clone();
+    let held = tokio::spawn(async move {
+        let holding = db.write(move |_| {
+            arrive.send(()).unwrap();
+            wait.lock().unwrap().recv().unwrap();
+            Ok::<_, db::Error>(())
+        });
+        holding.await
+    });
+    arrived.recv().await.unwrap();
+    let entity = json!({ "foreignId": "late", "title": "Late" });
+    let late = app.service().post("/entities", entity).await;
+    assert_eq!(late.header("retry-after"), Some("1"));
+    late.refused(503, "server/busy");
+    go_on.send(()).unwrap();
+    held.await.unwrap().unwrap();
+    let found = app.service().get("/entities/by-foreign-id?foreignId=late").await;
+    found.refused(404, "entity/not-found");
+}
+
+async fn a_mail_server_that_is_gone_is_a_warning(app: TestApp) {
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let app = app.restart_with(|config| {
+        config.set("TOWNHALL_SMTP_URL", &format!("smtp://{closed}"));
+        config.set("TOWNHALL_MAIL_FROM", "forum@example.com");
+    });
+    let app = app.await;
+    let reply = get(&app.anonymous(), "/readyz").await.expect(200);
+    assert_eq!(
+        (&reply["status"], &reply["checks"]["mail"]["status"]),
+        (&json!("warn"), &json!("warn"))
+    );
 }
 
 /// The value of a metric's line.

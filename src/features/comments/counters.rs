@@ -30,6 +30,10 @@ db::statements! {
             OR p.answers_count <> COALESCE(a.listed, 0))";
     query MISCOUNTED_REACTIONS -> (ProjectId, CommentId), unscoped "the operator examines every project" =
         miscounted_reactions!("comments");
+    query UNBALANCED -> (ProjectId, CommentId), unscoped "the operator examines every project" =
+        "SELECT c.project_id, c.id FROM comments c WHERE c.balance <> c.upvote_count - c.downvote_count";
+    command BALANCE =
+        "UPDATE comments SET balance = upvote_count - downvote_count WHERE project_id = $1 AND id = $2";
     command RECOUNT_ENTITY =
         "UPDATE entities SET
             replies_count = (SELECT count(*) FROM comments c WHERE c.project_id = $1
@@ -59,6 +63,15 @@ pub fn miscounted_comments(c: &Conn<'_>) -> Result<Vec<(ProjectId, CommentId)>> 
 
 pub fn miscounted_reactions(c: &Conn<'_>) -> Result<Vec<(ProjectId, CommentId)>> {
     Ok(c.all(&MISCOUNTED_REACTIONS, args![])?)
+}
+
+pub fn unbalanced(c: &Conn<'_>) -> Result<Vec<(ProjectId, CommentId)>> {
+    Ok(c.all(&UNBALANCED, args![])?)
+}
+
+pub fn balance(tx: &Tx<'_>, project: ProjectId, id: CommentId) -> Result<()> {
+    tx.execute(&BALANCE, args![project, id])?;
+    Ok(())
 }
 
 /// Whoever comments or deletes holds the entity: so once it is held, the comments that are

@@ -3,13 +3,8 @@
 
 pub mod document_cache;
 mod documents;
+pub mod readiness;
 mod service_key;
-
-use std::time::Duration;
-
-use http::StatusCode;
-use schemars::{JsonSchema, SchemaGenerator};
-use serde::Serialize;
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 
@@ -18,20 +13,17 @@ use crate::error::{Fault, Result};
 use crate::http::input::Invalid;
 use crate::http::limits::RateLimit;
 use crate::http::operation::{Operation, ServerCall};
-use crate::http::reply::{Reply, ReplyDoc, Response, Text, json};
+use crate::http::reply::Text;
 
 const METRICS_CLOSED: Fault =
     Fault::new(403, "server/metrics-closed", "Metrics need the token of the operator");
 const INVALID_QUERY: Fault = Fault::new(400, "server/invalid-query", "Invalid query");
 
-/// A database that takes longer to say hello is not ready.
-const PATIENCE: Duration = Duration::from_secs(2);
-
 pub fn operations() -> Vec<Operation> {
     vec![
         service_key::operation(),
         Operation::server("/livez", "Liveness", live),
-        Operation::server("/readyz", "Readiness", ready),
+        Operation::server("/readyz", "Readiness", readiness::ready),
         Operation::server("/metrics", "Metrics", metrics).errors(&[METRICS_CLOSED]),
         Operation::server("/openapi.json", "OpenAPI Document", documents::server_document)
             .parameters::<(), documents::DocumentQuery>()
@@ -51,61 +43,6 @@ pub fn operations() -> Vec<Operation> {
 
 async fn live(_: ServerCall) -> Result<Text> {
     Ok(Text("ok".to_owned()))
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Readiness {
-    status: Status,
-    checks: Checks,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Checks {
-    accepting: Status,
-    database: Status,
-    storage: Status,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum Status {
-    Pass,
-    Fail,
-}
-
-impl From<bool> for Status {
-    fn from(passes: bool) -> Self {
-        if passes { Status::Pass } else { Status::Fail }
-    }
-}
-
-impl Reply for Readiness {
-    fn into_response(self) -> Result<Response> {
-        let passes = self.status == Status::Pass;
-        json(if passes { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, &self)
-    }
-
-    fn describe(generator: &mut SchemaGenerator) -> Vec<ReplyDoc> {
-        let schema = generator.subschema_for::<Readiness>();
-        let doc = |status| ReplyDoc { status, content: Some(("application/json", schema.clone())) };
-        vec![doc(200), doc(503)]
-    }
-}
-
-async fn ready(call: ServerCall) -> Result<Readiness> {
-    let app = &call.app;
-    let accepting = !app.is_draining();
-    let database = matches!(tokio::time::timeout(PATIENCE, app.db.ping()).await, Ok(Ok(())));
-    let stored = tokio::time::timeout(PATIENCE, app.storage.check()).await;
-    let storage = app.config.data_dir_is_writable() && matches!(stored, Ok(Ok(())));
-    Ok(Readiness {
-        status: (accepting && database && storage).into(),
-        checks: Checks {
-            accepting: accepting.into(),
-            database: database.into(),
-            storage: storage.into(),
-        },
-    })
 }
 
 /// Open to whoever has the operator's token; without one, to this machine.

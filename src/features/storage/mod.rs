@@ -1,6 +1,7 @@
 //! Storage: files that users upload, the images made of them, and the signed addresses by which
 //! their bytes are read. Other features store theirs through `uploads`.
 
+pub mod audit;
 mod delete;
 mod fetch;
 pub mod holders;

@@ -49,7 +49,7 @@ db::statements! {
         select_file!("AND entity_id {any}($2) ORDER BY entity_id, position, id");
     query OF_MESSAGES -> FileRow =
         select_file!("AND chat_message_id {any}($2) ORDER BY chat_message_id, position, id");
-    query FIRST -> FileId, unscoped "asked once at the start" = "SELECT id FROM files LIMIT 1";
+    query FIRST -> FileId, unscoped "the operator's storage is one for all projects" = "SELECT id FROM files LIMIT 1";
     command INSERT =
         "INSERT INTO files (project_id, id, user_id, entity_id, comment_id, chat_message_id,
             space_id, event_id, path, size, mime, position, metadata, image, sha256, created_at,

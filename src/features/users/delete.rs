@@ -4,7 +4,7 @@
 use db::Tx;
 
 use crate::auth::caller::KeyHolder;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::features::storage::removal;
 use crate::features::users::fetch::UserPath;
 use crate::features::users::{NOT_FOUND, grams, store};
@@ -14,7 +14,8 @@ use crate::features::{
 use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::NoContent;
-use crate::ids::{ProjectId, UserId};
+use crate::ids::{JobId, ProjectId, UserId};
+use crate::jobs::{self, Job};
 use crate::realtime;
 use crate::time::Timestamp;
 
@@ -49,5 +50,14 @@ pub(crate) fn erase(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestam
     removal::delete_of_user(tx, project, user, now)?;
     grams::forget(tx, project, &row)?;
     realtime::end_user(tx, project, user)?;
+    empty_log(tx, project, user, now)?;
     store::delete(tx, project, user)
+}
+
+/// The job that removes what was deleted from the database's log, too.
+fn empty_log(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestamp) -> Result<()> {
+    let payload = serde_json::to_string(&Job::EmptyDatabaseLog).map_err(Error::internal)?;
+    // A user is deleted once, so their id is a fresh one for the job; a transaction may run twice and draws
+    // nothing.
+    jobs::store::insert(tx, project, JobId(user.0), &payload, now, now)
 }

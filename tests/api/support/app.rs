@@ -79,6 +79,7 @@ impl TestApp {
         let mut config = TestConfig::default();
         config.set("TOWNHALL_RATE_LIMITS", "off");
         config.set("TOWNHALL_TABLE_QUERY_DEADLINE", "60s");
+        config.set("TOWNHALL_DATABASE_WAIT", "60s");
         Self::launch(engine, config).await
     }
 
@@ -144,10 +145,11 @@ impl TestApp {
         };
         let statements = Watched::default();
         let options = Options {
-            pool: 8,
+            pool: 8.min(config.database_pool),
             durable: false,
             // On a busy machine 64 writers of one row take their time.
             statement_deadline: Duration::from_secs(60),
+            wait: config.database_wait,
             on_statement: Some(statements.hook()),
             ..Options::default()
         };

@@ -20,6 +20,9 @@ use super::address::Address;
 
 /// Time between two probes. Those under way go on, so that a server that is only slow gets to answer.
 const PROBE_EVERY: Duration = Duration::from_millis(500);
+/// Probes under way. A stopped server still accepts connections, and must deal with every one that was given up
+/// before it gets to those that are waiting.
+const PROBES_AT_ONCE: usize = 4;
 /// An answer that takes longer is suspicious, or a fifth of the wait if that is less.
 const SUSPICIOUS: Duration = Duration::from_secs(1);
 
@@ -118,8 +121,10 @@ impl Breaker {
         while !self.queue.is_closed() {
             tokio::select! {
                 biased;
-                Some(true) = under_way.next() => return,
-                _ = ticks.tick() => under_way.push(is_answered(&self.address)),
+                Some(answered) = under_way.next() => if answered { return },
+                _ = ticks.tick() => if under_way.len() < PROBES_AT_ONCE {
+                    under_way.push(is_answered(&self.address));
+                },
                 () = sleep_until(verdict), if !self.is_open() => self.open(),
             }
         }
@@ -157,7 +162,7 @@ async fn is_answered(address: &Address) -> bool {
             _ = connection => false,
         }
     };
-    timeout(address.wait, asking).await.unwrap_or(false)
+    timeout(2 * address.wait, asking).await.unwrap_or(false)
 }
 
 /// The server, or the system in its place, said no. That is an answer: jobs get it as quickly.

@@ -70,7 +70,6 @@ impl Session {
         patience: Duration,
     ) -> Result<Session, Error> {
         let openings = breaker.as_ref().map_or(0, |breaker| breaker.openings());
-
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()

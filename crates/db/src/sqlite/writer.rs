@@ -36,6 +36,10 @@ struct Writer {
     checkpointer: Checkpointer,
     /// No space was left for what was last written.
     full: Arc<AtomicBool>,
+    /// The last commit has put something into the WAL.
+    has_written: Arc<AtomicBool>,
+    /// A job of this batch found no space.
+    met_full: Cell<bool>,
 }
 
 /// Starts the thread. The receiver's channel closes when it has ended.
@@ -57,13 +61,13 @@ pub(super) fn start(
     };
     let checkpointer = Checkpointer::new(path.to_owned(), options.clone());
     let wal_pages = Arc::new(AtomicI32::new(0));
-    let (counted, room) = (Arc::clone(&wal_pages), Arc::clone(&full));
+    let has_written = Arc::<AtomicBool>::default();
+    let (counted, written) = (Arc::clone(&wal_pages), Arc::clone(&has_written));
     connection
         .raw_mut()
         .wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages| {
             counted.store(pages, Relaxed);
-            // Called for commits that wrote something: there was room for it.
-            room.store(false, Relaxed);
+            written.store(true, Relaxed);
             Ok(())
         }))
         .map_err(Error::unreachable)?;
@@ -77,7 +81,16 @@ pub(super) fn start(
         _alive: alive,
     };
     let copied_pages = Cell::new(0);
-    let writer = Writer { syncer, connection, wal_pages, copied_pages, checkpointer, full };
+    let writer = Writer {
+        syncer,
+        connection,
+        wal_pages,
+        copied_pages,
+        checkpointer,
+        full,
+        has_written,
+        met_full: Cell::new(false),
+    };
     let run = move || {
         // Outlives the guard, so that a dying writer reports before its jobs are dropped unanswered.
         let mut jobs = Vec::new();
@@ -173,12 +186,17 @@ impl Writer {
                 return self.refuse(jobs, error);
             }
             let mut announced = Vec::new();
+            self.met_full.set(false);
             if let Some(culprit) = self.run_all(jobs, &mut announced)? {
                 jobs.remove(culprit).answer(None);
                 continue;
             }
             match self.control("COMMIT") {
                 Ok(()) => {
+                    // A commit that wrote nothing proves nothing, nor does one that is short of a job.
+                    if self.has_written.swap(false, Relaxed) && !self.met_full.get() {
+                        self.full.store(false, Relaxed);
+                    }
                     let committed = Committed { jobs: std::mem::take(jobs), announced };
                     let handed_over = self.syncer.hand_over(committed);
                     handed_over.map_err(|lost| unanswered(lost, jobs))?;
@@ -208,7 +226,10 @@ impl Writer {
             let keep = job.run(&tx);
             match tx.failure() {
                 Some(Failure::Disk(cause)) => return Err(Dead(cause)),
-                Some(Failure::Full) => self.full.store(true, Relaxed),
+                Some(Failure::Full) => {
+                    self.met_full.set(true);
+                    self.full.store(true, Relaxed);
+                }
                 _ => {}
             }
             if self.connection.raw().is_autocommit() {

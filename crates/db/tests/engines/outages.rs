@@ -3,28 +3,13 @@
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier};
 
-use db::testing::Cluster;
 use db::{Command, Db, Error, Options, Query, args};
 
-use crate::proxy::{Cut, Proxy};
+use crate::proxy::{Cut, Wired, wired};
 use crate::support::*;
 
 const BEGIN: &[u8] = b"BEGIN\0";
 const COMMIT: &[u8] = b"COMMIT\0";
-
-struct Wired {
-    test: TestDb,
-    proxy: Proxy,
-    db: Db,
-}
-
-fn wired() -> Wired {
-    let test = TestDb::postgres();
-    drop(test.ready(one_connection()));
-    let proxy = Proxy::start(Cluster::shared().port());
-    let db = Db::open(&proxy.url(&test.url), one_connection()).unwrap();
-    Wired { test, proxy, db }
-}
 
 /// Inserts a note and counts how often the closure ran.
 async fn counted_insert(db: &Db) -> (Result<(), Error>, usize) {
@@ -42,7 +27,7 @@ async fn counted_insert(db: &Db) -> (Result<(), Error>, usize) {
 #[tokio::test]
 async fn cut_during_commit_the_outcome_is_unknown() {
     for delivered in [false, true] {
-        let Wired { test, proxy, db } = wired();
+        let Wired { test, proxy, db } = wired(one_connection());
         db.ping().await.unwrap();
         proxy.cut(Cut { word: COMMIT, delivered, times: 1 });
         assert_eq!(counted_insert(&db).await, (Err(Error::OutcomeUnknown), 1));
@@ -57,7 +42,7 @@ async fn cut_during_commit_the_outcome_is_unknown() {
 
 #[tokio::test]
 async fn cut_before_commit_the_work_is_run_again() {
-    let Wired { test: _test, proxy, db } = wired();
+    let Wired { test: _test, proxy, db } = wired(one_connection());
     db.ping().await.unwrap();
     for delivered in [false, true] {
         proxy.cut(Cut { word: BEGIN, delivered, times: 1 });
@@ -69,7 +54,7 @@ async fn cut_before_commit_the_work_is_run_again() {
 
 #[tokio::test]
 async fn cut_again_and_again_the_database_is_unreachable() {
-    let Wired { test: _test, proxy, db } = wired();
+    let Wired { test: _test, proxy, db } = wired(one_connection());
     proxy.cut(Cut { word: BEGIN, delivered: false, times: 3 });
     let (result, runs) = counted_insert(&db).await;
     assert!(matches!(result, Err(Error::Unreachable(_))), "{result:?}");

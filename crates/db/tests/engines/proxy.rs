@@ -4,6 +4,26 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 
+use db::testing::Cluster;
+use db::{Db, Options};
+
+use crate::support::{TestDb, one_connection};
+
+/// A database behind a wire.
+pub(crate) struct Wired {
+    pub(crate) test: TestDb,
+    pub(crate) proxy: Proxy,
+    pub(crate) db: Db,
+}
+
+pub(crate) fn wired(options: Options) -> Wired {
+    let test = TestDb::postgres();
+    drop(test.ready(one_connection()));
+    let proxy = Proxy::start(Cluster::shared().port());
+    let db = Db::open(&proxy.url(&test.url), options).unwrap();
+    Wired { test, proxy, db }
+}
+
 /// Where the next cuts are made.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cut {

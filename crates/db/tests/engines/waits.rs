@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
-use db::testing::Cluster;
 use db::{Db, Error, Options};
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 
-use crate::proxy::Proxy;
+use crate::proxy::{Wired, wired};
 use crate::support::*;
 
 on_both![
@@ -60,18 +59,8 @@ async fn who_waits_too_long_for_a_slot_is_refused(test: TestDb) {
     assert_eq!(db.read_slow(|conn| conn.all(&LIST_SLUGS, &[])).await, Ok(vec![]));
 }
 
-struct Wired {
-    _test: TestDb,
-    proxy: Proxy,
-    db: Db,
-}
-
-fn wired() -> Wired {
-    let test = TestDb::postgres();
-    drop(test.ready(one_connection()));
-    let proxy = Proxy::start(Cluster::shared().port());
-    let db = Db::open(&proxy.url(&test.url), Options { pool: 2, ..hasty() }).unwrap();
-    Wired { _test: test, proxy, db }
+fn hastily_wired() -> Wired {
+    wired(Options { pool: 2, ..hasty() })
 }
 
 async fn until_it_answers(db: &Db) {
@@ -82,7 +71,7 @@ async fn until_it_answers(db: &Db) {
 
 #[tokio::test]
 async fn a_silent_server_is_noticed_and_work_is_refused_until_it_answers() {
-    let Wired { _test, proxy, db } = wired();
+    let Wired { test: _test, proxy, db } = hastily_wired();
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = |id: i64| {
         let runs = Arc::clone(&runs);
@@ -125,7 +114,7 @@ async fn a_silent_server_is_noticed_and_work_is_refused_until_it_answers() {
 
 #[tokio::test]
 async fn a_commit_that_stays_unanswered_has_an_unknown_outcome() {
-    let Wired { _test, proxy, db } = wired();
+    let Wired { test: _test, proxy, db } = hastily_wired();
     db.ping().await.unwrap();
     proxy.silence_at(b"COMMIT\0");
     assert_eq!(insert(&db, 1, "note").await, Err(Error::OutcomeUnknown));
@@ -135,7 +124,7 @@ async fn a_commit_that_stays_unanswered_has_an_unknown_outcome() {
 
 #[tokio::test]
 async fn a_statement_that_takes_long_does_not_make_the_server_silent() {
-    let Wired { _test, proxy: _proxy, db } = wired();
+    let Wired { test: _test, proxy: _proxy, db } = hastily_wired();
     let slow = db.read(|conn| conn.one(&db::Query::<i64>::built("sleep", LONG), &[])).await;
     assert_eq!(slow, Ok::<_, Error>(1));
     assert!(!db.stats().silent);
@@ -146,7 +135,7 @@ const LONG: &str = "SELECT CAST(1 AS bigint) FROM pg_sleep(0.5)";
 
 #[tokio::test]
 async fn a_database_is_closed_while_its_server_is_silent() {
-    let Wired { _test, proxy, db } = wired();
+    let Wired { test: _test, proxy, db } = hastily_wired();
     proxy.silence();
     assert!(db.ping().await.is_err());
     db.close().await;

@@ -1,13 +1,9 @@
-//! `townhall doctor`: is everything as it should be?
-
-use std::fmt::Write as _;
+//! Stored counts against what they count, and their repair. Reputation is not among them: points stay when
+//! what earned them is deleted, so nothing is left to add up.
 
 use db::Db;
-use serde_json::{Value, json};
 
-use crate::app::World;
-use crate::cli::{Output, plain};
-use crate::config::{Config, is_writable};
+use crate::cli::doctor::{Finding, block_on};
 use crate::features::chat::counters as chat;
 use crate::features::collections::counters as collections;
 use crate::features::comments::counters as comments;
@@ -15,113 +11,20 @@ use crate::features::connections::counters as connections;
 use crate::features::entities::counters as entities;
 use crate::features::follows::counters as follows;
 use crate::features::notifications::counters as notifications;
-use crate::features::projects::store as projects;
 use crate::features::reports::counters as reports;
 use crate::features::spaces::counters as spaces;
-use crate::features::tables::examine::examine;
-use crate::features::tables::sql::Dialect;
 use crate::ids::{
     ChatMessageId, CollectionId, CommentId, ConversationId, EntityId, ProjectId, ReportId, SpaceId,
     UserId,
 };
-use crate::schema::MIGRATIONS;
-use crate::start;
-use crate::time::Timestamp;
-
-/// Below this much free space the operator should act.
-const LITTLE_SPACE: u64 = 1 << 30;
-
-#[derive(Debug)]
-struct Check {
-    name: &'static str,
-    result: Result<String, String>,
-}
-
-pub(super) fn diagnose(config: &Config, fix: bool) -> Output {
-    let mut checks = vec![
-        Check { name: "configuration", result: Ok("readable".to_owned()) },
-        Check { name: "storage", result: storage(config) },
-        Check { name: "disk", result: disk(config) },
-    ];
-    match start::open_database(config) {
-        Ok(db) => {
-            let schema = schema(&db);
-            let is_sound = schema.is_ok();
-            checks.push(Check { name: "database", result: schema });
-            if is_sound {
-                let now = World::real().clock.now();
-                checks.push(Check { name: "clock", result: clock(&db, now) });
-                checks.push(Check { name: "custom tables", result: tables(&db) });
-                checks.push(Check { name: "counters", result: counters(&db, fix) });
-            }
-        }
-        Err(error) => checks.push(Check { name: "database", result: Err(error) }),
-    }
-    report(&checks)
-}
-
-fn report(checks: &[Check]) -> Output {
-    let mut text = String::new();
-    for check in checks {
-        let (mark, detail) = match &check.result {
-            Ok(detail) => ("ok", detail),
-            Err(detail) => ("FAIL", detail),
-        };
-        let _ = writeln!(text, "{mark:<5} {:<14} {detail}", check.name);
-    }
-    let json: Vec<Value> = checks
-        .iter()
-        .map(|check| {
-            let status = if check.result.is_ok() { "pass" } else { "fail" };
-            let detail = check.result.as_ref().unwrap_or_else(|detail| detail);
-            json!({ "check": check.name, "status": status, "detail": detail })
-        })
-        .collect();
-    let failed = checks.iter().any(|check| check.result.is_err());
-    let status = if failed { "fail" } else { "pass" };
-    Output { text, json: json!({ "status": status, "checks": json }), failed }
-}
-
-fn storage(config: &Config) -> Result<String, String> {
-    let directory = config.data_dir.display();
-    if is_writable(&config.data_dir) {
-        Ok(format!("{directory} is writable"))
-    } else {
-        Err(format!("{directory} is missing or not writable"))
-    }
-}
-
-fn disk(config: &Config) -> Result<String, String> {
-    let space = rustix::fs::statvfs(&config.data_dir).map_err(|error| error.to_string())?;
-    let free = space.f_bavail * space.f_frsize;
-    let text = format!("{} MiB free", free >> 20);
-    if free < LITTLE_SPACE { Err(text) } else { Ok(text) }
-}
-
-fn schema(db: &Db) -> Result<String, String> {
-    let states = db.migration_status(MIGRATIONS).map_err(|error| error.to_string())?;
-    match states.iter().filter(|state| state.applied_at.is_none()).count() {
-        0 => Ok(format!("reachable, schema {}", states.len())),
-        pending => Err(format!("{pending} migrations are pending: townhall migrate up")),
-    }
-}
-
-/// A clock that was set back shows in rows that come from the future.
-fn clock(db: &Db, now: Timestamp) -> Result<String, String> {
-    let newest = block_on(db.read(projects::newest))?;
-    match newest {
-        Some(newest) if newest > now => {
-            Err(format!("it is {now}, but the database holds something from {newest}"))
-        }
-        _ => Ok(now.to_string()),
-    }
-}
 
 /// What does not agree with what it counts.
 struct Drift {
     notified: Vec<(ProjectId, UserId)>,
     reacted: Vec<(ProjectId, EntityId)>,
     reacted_comments: Vec<(ProjectId, CommentId)>,
+    /// Comments whose balance of votes is not that of their counts.
+    unbalanced: Vec<(ProjectId, CommentId)>,
     /// Entities and comments with a wrong number of answers.
     answered: Vec<(ProjectId, EntityId)>,
     answered_comments: Vec<(ProjectId, CommentId)>,
@@ -149,6 +52,7 @@ impl Drift {
             notified: block_on(db.read_slow(notifications::drifted))?,
             reacted: block_on(db.read_slow(entities::miscounted))?,
             reacted_comments: block_on(db.read_slow(comments::miscounted_reactions))?,
+            unbalanced: block_on(db.read_slow(comments::unbalanced))?,
             answered: block_on(db.read_slow(comments::miscounted_entities))?,
             answered_comments: block_on(db.read_slow(comments::miscounted_comments))?,
             reported: block_on(db.read_slow(reports::drifted))?,
@@ -167,7 +71,7 @@ impl Drift {
     }
 
     fn reactions(&self) -> usize {
-        self.reacted.len() + self.reacted_comments.len()
+        self.reacted.len() + self.reacted_comments.len() + self.unbalanced.len()
     }
 
     fn answers(&self) -> usize {
@@ -198,6 +102,11 @@ impl Drift {
         }
         for (project, comment) in self.reacted_comments {
             block_on(db.write(move |tx| comments::repair_reactions(tx, project, comment)))?;
+            repaired += 1;
+        }
+        // After the counts that it is made of.
+        for (project, comment) in self.unbalanced {
+            block_on(db.write(move |tx| comments::balance(tx, project, comment)))?;
             repaired += 1;
         }
         for (project, entity) in self.answered {
@@ -243,7 +152,7 @@ impl Drift {
     }
 }
 
-fn counters(db: &Db, fix: bool) -> Result<String, String> {
+pub(super) fn counters(db: &Db, fix: bool) -> Finding {
     let drift = Drift::find(db)?;
     match drift.total() {
         0 => Ok("all agree with what they count".to_owned()),
@@ -268,18 +177,4 @@ fn counters(db: &Db, fix: bool) -> Result<String, String> {
             drift.in_chat(),
         )),
     }
-}
-
-/// Tables that were changed behind the server's back cannot be used through it.
-fn tables(db: &Db) -> Result<String, String> {
-    let dialect = Dialect(db.engine());
-    match block_on(db.read_slow(move |c| examine(c, dialect)))? {
-        (count, wrong) if wrong.is_empty() => Ok(format!("{count}, all as they were made")),
-        (_, wrong) => Err(wrong.join("; ")),
-    }
-}
-
-fn block_on<T>(work: impl Future<Output = crate::error::Result<T>>) -> Result<T, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| error.to_string())?.block_on(work).map_err(plain)
 }
