@@ -22,6 +22,7 @@ fn picture(width: u32, height: u32, alpha: bool) -> Picture {
 
 #[test]
 fn a_small_variant_looks_as_if_made_from_all_pixels() {
+    let mut compared = 0;
     for (width, height) in [(1600, 1200), (1601, 1199), (3001, 77), (64, 2000)] {
         for alpha in [false, true] {
             let whole = picture(width, height, alpha);
@@ -34,6 +35,11 @@ fn a_small_variant_looks_as_if_made_from_all_pixels() {
                     let (made, direct) = (made.unwrap(), direct.unwrap());
                     assert_eq!(made.extent(), direct.extent());
                     assert_eq!(made.has_alpha(), direct.has_alpha());
+                    // One row of two fields is whatever the filter weighs more.
+                    if made.extent().width.min(made.extent().height) < 8 {
+                        continue;
+                    }
+                    compared += 1;
                     let differences = made.data().iter().zip(direct.data());
                     let differences = differences.map(|(a, b)| f64::from(a.abs_diff(*b)));
                     let mean = differences.sum::<f64>() / made.data().len() as f64;
@@ -42,6 +48,7 @@ fn a_small_variant_looks_as_if_made_from_all_pixels() {
             }
         }
     }
+    assert!(compared > 60, "{compared}");
 }
 
 #[test]
