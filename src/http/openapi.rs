@@ -3,9 +3,9 @@
 mod components;
 mod document;
 
-pub use document::{Additions, Document};
+pub use document::{Additions, Document, Operations, text};
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
@@ -32,19 +32,17 @@ pub fn document(version: Option<Version>) -> Value {
 impl Document {
     pub fn of(version: Option<Version>) -> Self {
         let mut parts = Parts::new();
-        let mut paths = Map::new();
+        let mut paths: BTreeMap<String, Operations> = BTreeMap::new();
         for operation in features::operations() {
             let prefixes = prefixes(operation, version);
             if prefixes.is_empty() {
                 continue;
             }
-            let described = describe(operation, &mut parts);
+            let mut described = describe(operation, &mut parts);
             for prefix in prefixes {
-                let mut described = described.clone();
                 described["operationId"] = operation_id(&prefix, operation.name).into();
-                let path = documented_path(&prefix, operation);
-                let methods = paths.entry(path).or_insert_with(|| json!({}));
-                methods[operation.method.as_str().to_lowercase()] = described;
+                let methods = paths.entry(documented_path(&prefix, operation)).or_default();
+                methods.insert(operation.method.as_str().to_lowercase(), text(&described));
             }
         }
         let mut schemas = parts.generator.take_definitions(true);

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::error::Result;
 use crate::features::tables::model::{Column, DataType, Table};
 use crate::features::tables::work::{self, Audience};
-use crate::http::openapi::{Additions, Document};
+use crate::http::openapi::{Additions, Document, Operations, text};
 use crate::http::version::Version;
 use crate::ids::TableId;
 
@@ -22,7 +22,8 @@ pub fn described(document: &Document, tables: &[Table], audience: Audience) -> R
             ("New", written_schema(table, true, &is_shown)),
             ("Changes", written_schema(table, false, &is_shown)),
         ];
-        additions.schemas.extend(schemas.map(|(what, schema)| (component(table, what), schema)));
+        let schemas = schemas.map(|(what, schema)| (component(table, what), text(&schema)));
+        additions.schemas.extend(schemas);
         for version in Version::ALL.into_iter().filter(|version| *version >= Version::V7) {
             let generic = format!("/{}/{{projectId}}/db/{{tableName}}", version.segment());
             for ending in ["", "/bulk", "/{rowId}", "/{rowId}/restore"] {
@@ -43,46 +44,49 @@ fn component(table: &Table, what: &str) -> String {
 }
 
 /// The operations at one ending of the table's path, made from those for any table.
-fn of_table(document: &Document, generic: &str, table: &Table, ending: &str) -> Value {
-    let mut operations = document.operations(generic).clone();
+fn of_table(document: &Document, generic: &str, table: &Table, ending: &str) -> Operations {
+    let operations = document.operations(generic).map(|(method, mut operation)| {
+        narrow(document, &mut operation, method, table, ending);
+        (method.to_owned(), text(&operation))
+    });
+    operations.collect()
+}
+
+/// Makes an operation for any table one for this table.
+fn narrow(document: &Document, operation: &mut Value, method: &str, table: &Table, ending: &str) {
     let reference =
         |what: &str| json!({ "$ref": format!("#/components/schemas/{}", component(table, what)) });
-    for (method, operation) in operations.as_object_mut().into_iter().flatten() {
-        if let Some(parameters) = operation["parameters"].as_array_mut() {
-            parameters.retain(|one| document.parameter_name(one) != Some("tableName"));
+    if let Some(parameters) = operation["parameters"].as_array_mut() {
+        parameters.retain(|one| document.parameter_name(one) != Some("tableName"));
+    }
+    for key in ["operationId", "summary"] {
+        let name = operation[key].as_str().unwrap_or_default();
+        let joint = if key == "summary" { ": " } else { "-" };
+        operation[key] = format!("{name}{joint}{}", table.name).into();
+    }
+    let (reply, body) = match (method, ending) {
+        ("delete", _) => return,
+        ("post", "/bulk") => (many("rows", reference("Row")), Some(many("rows", reference("New")))),
+        ("post", "") => (one(reference("Row")), Some(reference("New"))),
+        ("patch", _) => (one(reference("Row")), Some(reference("Changes"))),
+        ("get", "") => {
+            let mut reply = many("data", reference("Row"));
+            reply["required"] = json!(["data", "pagination"]);
+            reply["properties"]["pagination"] =
+                json!({ "$ref": "#/components/schemas/Pagination" });
+            (reply, None)
         }
-        for key in ["operationId", "summary"] {
-            let text = operation[key].as_str().unwrap_or_default();
-            let joint = if key == "summary" { ": " } else { "-" };
-            operation[key] = format!("{text}{joint}{}", table.name).into();
-        }
-        let (reply, body) = match (method.as_str(), ending) {
-            ("delete", _) => continue,
-            ("post", "/bulk") => {
-                (many("rows", reference("Row")), Some(many("rows", reference("New"))))
-            }
-            ("post", "") => (one(reference("Row")), Some(reference("New"))),
-            ("patch", _) => (one(reference("Row")), Some(reference("Changes"))),
-            ("get", "") => {
-                let mut reply = many("data", reference("Row"));
-                reply["required"] = json!(["data", "pagination"]);
-                reply["properties"]["pagination"] =
-                    json!({ "$ref": "#/components/schemas/Pagination" });
-                (reply, None)
-            }
-            _ => (one(reference("Row")), None),
-        };
-        for status in ["200", "201"] {
-            if operation["responses"].get(status).is_some() {
-                let content = json!({ "application/json": { "schema": reply } });
-                operation["responses"][status]["content"] = content;
-            }
-        }
-        if let Some(body) = body {
-            operation["requestBody"]["content"] = json!({ "application/json": { "schema": body } });
+        _ => (one(reference("Row")), None),
+    };
+    for status in ["200", "201"] {
+        if operation["responses"].get(status).is_some() {
+            let content = json!({ "application/json": { "schema": reply } });
+            operation["responses"][status]["content"] = content;
         }
     }
-    operations
+    if let Some(body) = body {
+        operation["requestBody"]["content"] = json!({ "application/json": { "schema": body } });
+    }
 }
 
 fn one(row: Value) -> Value {

@@ -1,8 +1,11 @@
 //! A document in its parts, and how they become text: what a project adds is written beside them, so that
-//! nothing is copied for it.
+//! nothing is copied for it. Operations are kept as text: as values they take twenty times the memory.
+
+use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde::ser::Serializer;
+use serde::ser::{SerializeMap as _, Serializer};
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
@@ -10,7 +13,7 @@ use crate::error::{Error, Result};
 /// The parts of a document.
 #[derive(Debug)]
 pub struct Document {
-    pub(super) paths: Map<String, Value>,
+    pub(super) paths: BTreeMap<String, Operations>,
     pub(super) schemas: Map<String, Value>,
     pub(super) responses: Map<String, Value>,
     pub(super) parameters: Map<String, Value>,
@@ -19,8 +22,16 @@ pub struct Document {
 /// What a project adds to the document.
 #[derive(Debug, Default)]
 pub struct Additions {
-    pub paths: Map<String, Value>,
-    pub schemas: Map<String, Value>,
+    pub paths: BTreeMap<String, Operations>,
+    pub schemas: BTreeMap<String, Box<RawValue>>,
+}
+
+/// The operations at a path, by their methods in lower case.
+pub type Operations = BTreeMap<String, Box<RawValue>>;
+
+/// The text of a part. A value always has one.
+pub fn text(part: &Value) -> Box<RawValue> {
+    to_raw_value(part).unwrap_or_default()
 }
 
 impl Document {
@@ -28,9 +39,12 @@ impl Document {
         serde_json::to_vec(&self.with(additions)).map_err(Error::internal)
     }
 
-    /// The operations at a path.
-    pub fn operations(&self, path: &str) -> &Value {
-        self.paths.get(path).unwrap_or(&Value::Null)
+    /// The operations at a path, with their methods.
+    pub fn operations(&self, path: &str) -> impl Iterator<Item = (&str, Value)> {
+        let operations = self.paths.get(path).into_iter().flatten();
+        operations.map(|(method, operation)| {
+            (method.as_str(), serde_json::from_str(operation.get()).unwrap_or_default())
+        })
     }
 
     /// The name of a parameter of an operation.
@@ -47,9 +61,9 @@ impl Document {
                 "version": env!("CARGO_PKG_VERSION"),
                 "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
             }),
-            paths: Joined(&self.paths, &additions.paths),
+            paths: Joined(self.paths.iter().collect(), &additions.paths),
             components: Components {
-                schemas: Joined(&self.schemas, &additions.schemas),
+                schemas: Joined(self.schemas.iter().collect(), &additions.schemas),
                 responses: &self.responses,
                 parameters: &self.parameters,
                 security_schemes: json!({
@@ -68,24 +82,31 @@ impl Document {
 struct Whole<'a> {
     openapi: &'static str,
     info: Value,
-    paths: Joined<'a>,
+    paths: Joined<'a, Operations, Operations>,
     components: Components<'a>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Components<'a> {
-    schemas: Joined<'a>,
+    schemas: Joined<'a, Value, Box<RawValue>>,
     responses: &'a Map<String, Value>,
     parameters: &'a Map<String, Value>,
     security_schemes: Value,
 }
 
 /// The entries of both, which have no key in common, without a copy of either.
-struct Joined<'a>(&'a Map<String, Value>, &'a Map<String, Value>);
+struct Joined<'a, A, B>(Vec<(&'a String, &'a A)>, &'a BTreeMap<String, B>);
 
-impl Serialize for Joined<'_> {
+impl<A: Serialize, B: Serialize> Serialize for Joined<'_, A, B> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().chain(self.1))
+        let mut map = serializer.serialize_map(Some(self.0.len() + self.1.len()))?;
+        for (key, value) in &self.0 {
+            map.serialize_entry(key, value)?;
+        }
+        for (key, value) in self.1 {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
     }
 }
