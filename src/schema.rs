@@ -36,4 +36,16 @@ pub const MIGRATIONS: &[Migration] = &[
     ),
     Migration::shared(11, "chat", include_str!("../migrations/0011_chat.sql")),
     Migration::shared(12, "fewer indexes", include_str!("../migrations/0012_fewer_indexes.sql")),
+    Migration::twins(
+        13,
+        "subjects of notifications",
+        concat!(
+            include_str!("../migrations/0015_notification_subjects.sqlite.sql"),
+            include_str!("../migrations/0015_notification_subjects.sql"),
+        ),
+        concat!(
+            include_str!("../migrations/0015_notification_subjects.postgres.sql"),
+            include_str!("../migrations/0015_notification_subjects.sql"),
+        ),
+    ),
 ];

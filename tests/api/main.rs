@@ -78,6 +78,7 @@ mod lists_v6;
 mod mail;
 mod notification_callers;
 mod notification_counts;
+mod notification_subjects;
 mod notifications;
 mod operator;
 mod password_reset;

@@ -261,13 +261,18 @@ pub fn seed(engine: Engine) -> String {
         ),
         (
             "notifications (project_id, id, user_id, type, action, is_read, metadata, created_at,
-                updated_at)",
+                updated_at, subject_id, target_id, actor_id, space_id)",
             5_999,
-            format!("{project}, {id}, {id}, 'system', 'do-nothing', FALSE, '{{}}', n, n"),
+            format!(
+                "{project}, {id}, {id}, 'entity-reaction', 'open-entity', FALSE, '{{}}', n, n, {id},
+                 {id}, {id}, {id}"
+            ),
         ),
-        ("notification_counts (project_id, user_id, total, unread, unread_since)", 5_999, {
-            format!("{project}, {id}, 1, 1, 1")
-        }),
+        (
+            "notification_counts (project_id, user_id, space_id, total, unread, unread_since)",
+            5_999,
+            format!("{project}, {id}, {id}, 1, 1, 1"),
+        ),
         (
             "entities (project_id, id, foreign_id, source_id, space_id, user_id, is_draft, is_listed,
                 is_wide, nsfw, upvote_count, downvote_count, like_count, love_count, wow_count,

@@ -102,6 +102,10 @@ fn tell(
     let Some(by) = users::find(tx, project.id, by)? else { return Ok(()) };
     let metadata = Map::from_iter([("connectionId".to_owned(), json!(connection))]);
     let told = about_user(app, now, user, kind, &by, metadata);
+    // An unread one must lead to the connection that is there now.
+    if notifications::insert::reword(tx, project.id, &told)? {
+        return Ok(());
+    }
     notifications::add(tx, project.id, now, &[told])
 }
 
