@@ -58,3 +58,17 @@ ALTER TABLE notification_counts_by_space RENAME TO notification_counts;
 
 -- `is_emptied`: its author was deleted. It is not listed any more, and stays where it is for its thread.
 ALTER TABLE entities ADD COLUMN is_emptied {bool} NOT NULL DEFAULT FALSE;
+
+-- Who waits to be let into a space that is for its members alone is not in its conversation.
+UPDATE conversation_members SET is_active = FALSE, left_at = updated_at
+WHERE is_active AND EXISTS
+    (SELECT 1 FROM conversations c
+        JOIN spaces s ON s.project_id = c.project_id AND s.id = c.space_id
+        JOIN space_members m ON m.project_id = s.project_id AND m.space_id = s.id
+     WHERE c.project_id = conversation_members.project_id AND c.id = conversation_members.conversation_id
+        AND m.user_id = conversation_members.user_id AND m.status = 'pending'
+        AND s.reading_permission = 'members');
+UPDATE conversations SET member_count =
+    (SELECT count(*) FROM conversation_members m
+     WHERE m.project_id = conversations.project_id AND m.conversation_id = conversations.id AND m.is_active)
+WHERE space_id IS NOT NULL;

@@ -128,6 +128,14 @@ pub fn is_banned(c: &Conn<'_>, project: ProjectId, space: SpaceId, user: UserId)
     Ok(member.is_some_and(|member| member.status == Status::Banned))
 }
 
+/// Whether a user waits to be let into a space that is for its members alone.
+pub fn waits(c: &Conn<'_>, project: ProjectId, space: SpaceId, user: UserId) -> Result<bool> {
+    let found = c.opt(&ACCESS, args![project, space, user])?;
+    Ok(found.is_some_and(|row| {
+        row.reading_permission == Reading::Members && row.status == Some(Status::Pending)
+    }))
+}
+
 /// Something in a space, or in none, and who wrote it.
 pub type Written = (Option<SpaceId>, Option<UserId>);
 
