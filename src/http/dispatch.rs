@@ -30,7 +30,7 @@ use crate::http::query::pairs;
 use crate::http::render::{self, Context};
 use crate::http::reply::{self, Response};
 use crate::http::version::Version;
-use crate::http::{client, cors};
+use crate::http::{client, cors, unnamed};
 use crate::ids::ProjectId;
 
 pub const ROUTE_NOT_FOUND: Fault = Fault::new(404, "route/not-found", "Route not found");
@@ -149,7 +149,7 @@ async fn answer(
     check_head(app, &head)?;
     let address = Address::parse(head.uri.path()).ok_or(ROUTE_NOT_FOUND)?;
     let (version, named_project) = match &address.scope {
-        Scope::Project { version, project } => (*version, project),
+        Scope::Project { version, project } => (*version, project.as_deref()),
         Scope::Server => return server_operation(app, peer, head, &address, seen).await,
     };
     seen.version = Some(version);
@@ -163,7 +163,17 @@ async fn answer(
         return Err(ROUTE_NOT_FOUND.into());
     }
     seen.operation = Some(operation);
-    let project = find_project(app, named_project).await?;
+    let client = client::address(peer, &head.headers, &app.config.trusted_proxies);
+    let project = match named_project {
+        Some(named) => find_project(app, named).await?,
+        None => {
+            let told = unnamed::told(app, &head.headers);
+            if told.is_none() {
+                seen.standing = limit(app, operation, None, client)?;
+            }
+            unnamed::project(app, operation, told, &head.headers, &route.params).await?
+        }
+    };
     seen.project = Some(project.id);
     match project.state {
         ProjectState::Active => {}
@@ -188,7 +198,6 @@ async fn answer(
     seen.caller = presented;
     let mut network = None;
     if !matches!(presented, Presented::Key(_)) {
-        let client = client::address(peer, &head.headers, &app.config.trusted_proxies);
         network = Some(client::bucket(client));
         seen.standing = limit(app, operation, Some(project.id), client)?;
     }
@@ -237,10 +246,10 @@ fn check_head(app: &App, head: &http::request::Parts) -> Result<()> {
 async fn preflight(
     app: &App,
     headers: &HeaderMap,
-    named_project: &str,
+    named_project: Option<&str>,
     seen: &mut Seen,
 ) -> Result<Response> {
-    if let Ok(id) = named_project.parse() {
+    if let Some(Ok(id)) = named_project.map(str::parse) {
         let project = app.projects.get(&app.db, id, app.clock.uptime()).await?;
         if let Err(refusal) = check_origin(headers, project.as_deref()) {
             seen.foreign_origin = true;

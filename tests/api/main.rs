@@ -40,6 +40,7 @@ mod comment_lists;
 mod comment_notices;
 mod comment_reactions;
 mod comments;
+mod connection_addresses;
 mod connections;
 mod conventions;
 mod cors;

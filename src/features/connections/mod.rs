@@ -18,6 +18,7 @@ use crate::app::App;
 use crate::error::{Fault, Result};
 use crate::features::notifications;
 use crate::features::projects::{Bundle, Project};
+use crate::features::users::NOT_FOUND as NO_SUCH_USER;
 use crate::features::users::notices::about_user;
 use crate::features::users::store as users;
 use crate::http::input::Invalid;
@@ -163,7 +164,8 @@ fn with_users() -> Vec<Operation> {
             "connection",
             of_user,
             list::connections_of,
-        ),
+        )
+        .errors(&[NO_SUCH_USER]),
         Operation::new(
             get,
             "/users/{userId}/connections-count",
@@ -171,7 +173,8 @@ fn with_users() -> Vec<Operation> {
             "connection",
             of_user,
             list::count_of,
-        ),
+        )
+        .errors(&[NO_SUCH_USER]),
     ]
 }
 
