@@ -42,5 +42,17 @@ pub const MIGRATIONS: &[Migration] = &[
         include_str!("../migrations/0013_project_settings.sql"),
     ),
     Migration::shared(14, "file hashes", include_str!("../migrations/0014_file_hashes.sql")),
+    Migration::twins(
+        15,
+        "subjects of notifications",
+        concat!(
+            include_str!("../migrations/0015_notification_subjects.sqlite.sql"),
+            include_str!("../migrations/0015_notification_subjects.sql"),
+        ),
+        concat!(
+            include_str!("../migrations/0015_notification_subjects.postgres.sql"),
+            include_str!("../migrations/0015_notification_subjects.sql"),
+        ),
+    ),
     Migration::shared(16, "installation", include_str!("../migrations/0016_installation.sql")),
 ];

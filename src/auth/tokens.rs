@@ -109,6 +109,12 @@ impl Tokens {
         (claims.exp > now.seconds() && claims.project_id == project).then_some(claims)
     }
 
+    /// The project of a token that is ours and unexpired.
+    pub fn project_of(&self, token: &str, now: Timestamp) -> Option<ProjectId> {
+        let claims: AccessClaims = verify(&self.access, token)?;
+        (claims.exp > now.seconds()).then_some(claims.project_id)
+    }
+
     pub fn refresh(&self, token: &RefreshToken) -> String {
         let claims = RefreshClaims {
             sub: token.user,

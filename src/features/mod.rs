@@ -79,6 +79,8 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         collections::store::ALL,
         notifications::store::ALL,
         notifications::counters::ALL,
+        notifications::hide::ALL,
+        notifications::insert::ALL,
         comments::counters::ALL,
         comments::forget::ALL,
         comments::list::search::ALL,

@@ -17,8 +17,9 @@ pub struct Address {
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// `/v8/:projectId/…` and its aliases; the project id as it was sent.
-    Project { version: Version, project: String },
+    /// `/v8/:projectId/…` and its aliases; the project id as it was sent. None where version 7 leaves it
+    /// out: the credential or the path tells the project.
+    Project { version: Version, project: Option<String> },
     /// Outside the project form: health, metrics, `/internal`.
     Server,
 }
@@ -47,12 +48,33 @@ impl Address {
             _ => None,
         });
         Some(match found {
-            Some((version, project, endpoint)) => Address {
-                scope: Scope::Project { version, project: project.to_owned() },
-                endpoint: join(endpoint),
-            },
+            Some((version, project, endpoint)) => in_project(version, project, endpoint),
             None => Address { scope: Scope::Server, endpoint: join(&words) },
         })
+    }
+}
+
+/// Clients of version 7 leave the project out of every address about connections, and repeat the version
+/// after a socket has come back.
+fn in_project(version: Version, project: &str, endpoint: &[&str]) -> Address {
+    if version == Version::V7 && is_about_connections(project, endpoint) {
+        let endpoint = join(&[project]) + &join(endpoint);
+        return Address { scope: Scope::Project { version, project: None }, endpoint };
+    }
+    let endpoint = match endpoint {
+        ["v7", rest @ ..] if version == Version::V7 => rest,
+        endpoint => endpoint,
+    };
+    let scope = Scope::Project { version, project: Some(project.to_owned()) };
+    Address { scope, endpoint: join(endpoint) }
+}
+
+/// Neither word is the id of a project.
+fn is_about_connections(first: &str, rest: &[&str]) -> bool {
+    match first {
+        "connections" => true,
+        "users" => matches!(rest, [_, "connection" | "connections" | "connections-count"]),
+        _ => false,
     }
 }
 
@@ -78,7 +100,7 @@ mod tests {
     fn project(path: &str) -> Option<(Version, String, String)> {
         match Address::parse(path)? {
             Address { scope: Scope::Project { version, project }, endpoint } => {
-                Some((version, project, endpoint))
+                Some((version, project.unwrap_or_else(|| "none".to_owned()), endpoint))
             }
             Address { scope: Scope::Server, .. } => None,
         }
@@ -97,6 +119,29 @@ mod tests {
         ] {
             assert_eq!(project(path), expected, "{path}");
         }
+    }
+
+    #[test]
+    fn version_seven_may_repeat_itself_or_leave_out_the_project() {
+        let at = |project: &str, endpoint: &str| {
+            Some((Version::V7, project.to_owned(), endpoint.to_owned()))
+        };
+        for path in ["/v7/P/v7/chat", "/api/v7/P/v7/chat", "/P/api/v7/v7/chat", "/v7/P/%767/chat"] {
+            assert_eq!(project(path), at("P", "/chat"), "{path}");
+        }
+        for path in ["/v7/connections/count", "/api/v7/connections/count"] {
+            assert_eq!(project(path), at("none", "/connections/count"), "{path}");
+        }
+        assert_eq!(project("/v7/users/U/connection"), at("none", "/users/U/connection"));
+        // No more than once, and nothing else.
+        assert_eq!(project("/v7/P/v7/v7/chat"), at("P", "/v7/chat"));
+        assert_eq!(project("/v7/users/U"), at("users", "/U"));
+        for path in ["/v8/P/v8/chat", "/v6/P/v6/chat", "/v8/P/v7/chat"] {
+            assert!(
+                project(path).unwrap().2.ends_with("/chat") && project(path).unwrap().2.len() == 8
+            );
+        }
+        assert_eq!(project("/v8/connections/count").unwrap().1, "connections");
     }
 
     #[test]

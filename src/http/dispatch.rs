@@ -33,7 +33,7 @@ use crate::http::query::pairs;
 use crate::http::render::{self, Context};
 use crate::http::reply::{self, Response};
 use crate::http::version::Version;
-use crate::http::{client, cors, forwarding};
+use crate::http::{client, cors, forwarding, unnamed};
 use crate::ids::ProjectId;
 
 pub const ROUTE_NOT_FOUND: Fault = Fault::new(404, "route/not-found", "Route not found");
@@ -159,7 +159,7 @@ async fn answer(
         app.forwarding_notice.give(peer.address, &app.config);
     }
     let (version, named_project) = match &address.scope {
-        Scope::Project { version, project } => (*version, project),
+        Scope::Project { version, project } => (*version, project.as_deref()),
         Scope::Server => {
             return server_operation(app, peer, head, &address, is_forwarded, seen).await;
         }
@@ -175,7 +175,17 @@ async fn answer(
         return Err(ROUTE_NOT_FOUND.into());
     }
     seen.operation = Some(operation);
-    let project = find_project(app, named_project).await?;
+    let client = client::address(peer.address, &head.headers, &app.config.trusted_proxies);
+    let project = match named_project {
+        Some(named) => find_project(app, named).await?,
+        None => {
+            let told = unnamed::told(app, &head.headers);
+            if told.is_none() {
+                seen.standing = limit(app, operation, None, client)?;
+            }
+            unnamed::project(app, operation, told, &head.headers, &route.params).await?
+        }
+    };
     seen.project = Some(project.id);
     seen.v7_auth_forbids = project.v7_auth_forbids;
     match project.state {
@@ -200,7 +210,6 @@ async fn answer(
         presented => presented?,
     };
     seen.caller = presented;
-    let client = client::address(peer.address, &head.headers, &app.config.trusted_proxies);
     let network = client::bucket(client);
     let has_key = matches!(presented, Presented::Key(_));
     if !has_key {
@@ -240,10 +249,10 @@ async fn answer(
 async fn preflight(
     app: &App,
     headers: &HeaderMap,
-    named_project: &str,
+    named_project: Option<&str>,
     seen: &mut Seen,
 ) -> Result<Response> {
-    if let Ok(id) = named_project.parse() {
+    if let Some(Ok(id)) = named_project.map(str::parse) {
         let project = app.projects.get(&app.db, id, app.clock.uptime()).await?;
         if let Err(refusal) = check_origin(headers, project.as_deref()) {
             seen.foreign_origin = true;

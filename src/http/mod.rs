@@ -26,4 +26,5 @@ pub mod query;
 pub mod render;
 pub mod reply;
 pub mod router;
+pub mod unnamed;
 pub mod version;

@@ -159,6 +159,7 @@ impl Node {
     pub fn number(&self) -> Result<f64, &'static str> {
         let number = match self {
             Node::Text(text) => text.trim().parse().ok(),
+            Node::Json(Value::String(text)) => text.trim().parse().ok(),
             Node::Json(value) => value.as_f64(),
             _ => None,
         };
@@ -314,6 +315,8 @@ mod tests {
         assert!(value("f[a]=yes").flag().is_err());
         assert_eq!(value("f[a]=-1.5").number(), Ok(-1.5));
         assert_eq!(value(r#"f={"a":2}"#).number(), Ok(2.0));
+        assert_eq!(value(r#"f={"a":"-2.5"}"#).number(), Ok(-2.5));
+        assert!(value(r#"f={"a":"x"}"#).number().is_err());
         assert!(value("f[a]=NaN").number().is_err());
         assert!(value("f[a]=inf").number().is_err());
     }

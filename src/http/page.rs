@@ -50,12 +50,13 @@ impl Page {
         i64::from(self.page - 1) * i64::from(self.limit)
     }
 
-    /// The other form of a list, which says `limit` and `total`.
+    /// The other form of a list, which says `limit` and `total` too.
     pub fn of_limited<T>(self, data: Vec<T>, total: i64) -> LimitPaged<T> {
         let Paged { data, pagination } = self.of(data, total);
         let Pagination { page, page_size, total_pages, total_items, has_more } = pagination;
+        let (limit, total) = (page_size, total_items);
         let pagination =
-            LimitPagination { page, limit: page_size, total: total_items, total_pages, has_more };
+            LimitPagination { page, page_size, limit, total_pages, total_items, total, has_more };
         LimitPaged { data, pagination }
     }
 
@@ -101,9 +102,13 @@ pub struct LimitPaged<T> {
 #[serde(rename_all = "camelCase")]
 pub struct LimitPagination {
     pub page: u32,
+    pub page_size: u32,
+    /// The same as `pageSize`.
     pub limit: u32,
-    pub total: i64,
     pub total_pages: i64,
+    pub total_items: i64,
+    /// The same as `totalItems`.
+    pub total: i64,
     pub has_more: bool,
 }
 

@@ -59,7 +59,9 @@ async fn a_group_is_made_with_its_members(app: TestApp) {
         "memberIds": [bob.id, ada.id, bob.id],
     });
     let made = ada.post("/chat/conversations", body).await.expect(201);
-    assert_eq!(keys(&made), words(&format!("{CONVERSATION} currentMember")));
+    let shown = format!("{CONVERSATION} currentMember lastMessage unreadCount");
+    assert_eq!(keys(&made), words(&shown));
+    assert_eq!((&made["unreadCount"], &made["lastMessage"]), (&json!(0), &Value::Null));
     assert_eq!((&made["name"], &made["description"]), (&json!("Crew"), &json!("Ours")));
     assert_eq!((&made["metadata"]["colour"], &made["memberCount"]), (&json!("red"), &json!(2)));
     assert_eq!(made["currentMember"]["role"], "admin");

@@ -13,7 +13,8 @@ on_both_engines![
     a_message_shows_who_said_what,
     what_a_message_is_made_of_is_checked,
     a_message_must_say_something,
-    a_gif_has_its_proportions_as_text,
+    a_gif_is_kept_as_it_was_sent,
+    grants_are_shown_when_asked_for,
     metadata_has_at_most_ten_kilobytes,
     mentions_are_kept_as_they_are,
     the_texts_of_a_message_have_bounds,
@@ -40,7 +41,7 @@ async fn a_message_shows_who_said_what(app: TestApp) {
     assert_eq!((&sent["createdAt"], &sent["updatedAt"]), (&now, &now));
     let empty = json!({
         "gif": null, "mentions": [], "files": [], "metadata": {}, "parentMessageId": null,
-        "quotedMessageId": null, "threadReplyCount": 0, "reactionCounts": {}, "userReactions": [],
+        "quotedMessageId": null, "quotedMessage": null, "threadReplyCount": 0, "reactionCounts": {}, "userReactions": [],
         "editedAt": null, "userDeletedAt": null, "moderationStatus": null, "moderatedAt": null,
         "moderatedById": null, "moderatedByType": null, "moderationReason": null,
     });
@@ -106,19 +107,35 @@ async fn a_message_must_say_something(app: TestApp) {
     assert_eq!(send(&ada, &id, "  kept  ").await["content"], "  kept  ");
 }
 
-async fn a_gif_has_its_proportions_as_text(app: TestApp) {
+async fn grants_are_shown_when_asked_for(app: TestApp) {
     let ada = app.user().await;
     let id = group(&ada, &[]).await;
-    for (given, shown) in
-        [(json!(1.5), "1.5"), (json!(2), "2"), (json!("16:9"), "16:9"), (json!(0.75), "0.75")]
-    {
-        let mut one = gif();
-        one["aspectRatio"] = given;
-        let sent = say(&ada, &id, json!({ "gif": one })).await;
-        assert_eq!(sent["gif"]["aspectRatio"], shown);
-        assert_eq!(ada.get(&at(&id, &sent)).await.expect(200)["gif"]["aspectRatio"], shown);
+    let sent = send(&ada, &id, "x").await;
+    let none = json!({ "total": 0, "count": 0, "viewerTotal": 0 });
+    for include in ["grants", "files, Grants"] {
+        let query = format!("?include={}", include.replace(' ', "%20"));
+        assert_eq!(messages(&ada, &id, &query).await["messages"][0]["grants"], none, "{include}");
+        let shown = ada.get(&format!("{}{query}", at(&id, &sent))).await.expect(200);
+        assert_eq!(shown["grants"], none, "{include}");
     }
-    for key in ["id", "url", "gifUrl", "gifPreviewUrl", "altText", "aspectRatio"] {
+    assert!(messages(&ada, &id, "?include=files").await["messages"][0].get("grants").is_none());
+    assert!(ada.get(&at(&id, &sent)).await.expect(200).get("grants").is_none());
+}
+
+async fn a_gif_is_kept_as_it_was_sent(app: TestApp) {
+    let ada = app.user().await;
+    let id = group(&ada, &[]).await;
+    for ratio in [json!(1.5), json!(2), json!("16:9"), json!("0.75")] {
+        let mut one = gif();
+        one["aspectRatio"] = ratio;
+        let sent = say(&ada, &id, json!({ "gif": one })).await;
+        assert_eq!(sent["gif"], one);
+        assert_eq!(ada.get(&at(&id, &sent)).await.expect(200)["gif"], one);
+    }
+    let mut silent = gif();
+    silent.as_object_mut().unwrap().remove("altText");
+    assert_eq!(say(&ada, &id, json!({ "gif": silent })).await["gif"], silent);
+    for key in ["id", "url", "gifUrl", "gifPreviewUrl", "aspectRatio"] {
         for value in [None, Some(Value::Null), Some(json!({}))] {
             let mut one = gif();
             match value {

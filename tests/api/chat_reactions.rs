@@ -81,6 +81,25 @@ async fn a_reaction_is_one_character(app: TestApp) {
         let reacted = react(&ada, &id, &message, emoji).await;
         assert_eq!(reacted.outcome(), "400 chat/invalid-emoji", "{} bytes", emoji.len());
     }
+    // Nothing to see: joiners, variation selectors and other formatting alone.
+    for emoji in [
+        "\u{200D}",
+        "\u{200C}",
+        "\u{FE0F}",
+        "\u{200D}\u{FE0F}",
+        "\u{200B}",
+        "\u{2060}",
+        "\u{AD}",
+        "\u{FEFF}",
+        "\u{202E}",
+        "\u{E0061}\u{E007F}",
+        "\u{34F}",
+        "\u{3164}",
+        " \u{200D}",
+    ] {
+        let reacted = react(&ada, &id, &message, emoji).await;
+        assert_eq!(reacted.outcome(), "400 chat/invalid-emoji", "{}", emoji.escape_unicode());
+    }
     for emoji in ["\u{0}", "a\u{0}"] {
         react(&ada, &id, &message, emoji).await.refused(400, "chat/invalid-body");
     }

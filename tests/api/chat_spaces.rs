@@ -8,7 +8,7 @@ use townhall::features::projects::Bundle;
 use crate::notifications::UNKNOWN;
 use crate::space_members::{membership, of, open_space};
 use crate::spaces::{create, join, path};
-use crate::support::sockets::Sockets;
+use crate::support::sockets::{Ears, Sockets};
 use crate::support::{Actor, TestApp, User, all_at_once, keys, on_both_engines};
 
 on_both_engines![
@@ -17,6 +17,8 @@ on_both_engines![
     all_who_ask_at_once_get_the_same_one,
     a_key_asks_for_somebody_or_for_nobody,
     whoever_waits_may_read_and_not_write,
+    whoever_waits_for_a_closed_space_reads_nothing,
+    who_waits_goes_out_when_the_space_closes,
     the_team_says_who_may_write,
     the_team_changes_it_and_admins_delete_it,
     whoever_leaves_the_space_is_out,
@@ -165,6 +167,93 @@ async fn whoever_waits_may_read_and_not_write(app: TestApp) {
     bob.post(&at(&made, "/messages"), said.clone()).await.refused(403, "chat/forbidden");
     ada.patch(&of(&space, &asked, "/approve"), json!({})).await.expect(200);
     bob.post(&at(&made, "/messages"), said).await.expect(201);
+}
+
+/// Every way to what is said: none of them is open.
+async fn nothing_is_read(user: &User<'_>, conversation: &Value, message: &Value) {
+    let one = at(conversation, &format!("/messages/{}", message["id"].as_str().unwrap()));
+    let thread = format!("/messages?parentId={}", message["id"].as_str().unwrap());
+    for path in [
+        at(conversation, "/messages"),
+        at(conversation, &thread),
+        one.clone(),
+        format!("{one}/reactions?emoji=a"),
+    ] {
+        user.get(&path).await.refused(403, "chat/not-a-member");
+    }
+    let said = json!({ "content": "x" });
+    user.post(&at(conversation, "/messages"), said.clone()).await.refused(403, "chat/not-a-member");
+    user.patch(&one, said).await.refused(403, "chat/not-a-member");
+    user.delete(&one).await.refused(403, "chat/not-a-member");
+    let reaction = json!({ "emoji": "a" });
+    user.post(&format!("{one}/reactions"), reaction).await.refused(403, "chat/not-a-member");
+    let read = json!({ "messageId": message["id"] });
+    user.post(&at(conversation, "/read"), read).await.refused(403, "chat/not-a-member");
+    let report = json!({ "targetType": "message", "targetId": message["id"], "reason": "spam" });
+    user.post("/reports", report).await.refused(403, "chat/not-a-member");
+    assert_eq!(user.get("/chat/conversations").await.expect(200)["conversations"], json!([]));
+    let unread = user.get("/chat/conversations/unread-count").await.expect(200);
+    assert_eq!(unread, json!({ "totalUnread": 0, "unreadConversationCount": 0 }));
+    user.get(&at(conversation, "/preview")).await.refused(404, "chat/not-found");
+}
+
+async fn whoever_waits_for_a_closed_space_reads_nothing(app: TestApp) {
+    let (ada, bob) = (app.user().await, app.user().await);
+    let closed = json!({ "requireJoinApproval": true, "readingPermission": "members" });
+    let space = create(&ada, closed).await;
+    let asked = join(&bob, &space).await;
+    let (mut client, mut ears) = (Sockets::default(), Ears::new(&app));
+    for user in [&ada, &bob] {
+        ears.add(user, client.connect(&app, "websocket", user).await);
+    }
+    // Who waits may be the first to ask for it.
+    let made = of_space(&bob, &space).await;
+    assert_eq!((&made["currentMember"], &made["memberCount"]), (&Value::Null, &json!(0)));
+    of_space(&ada, &space).await;
+    let said = send(&ada, &made, "secret").await;
+    assert_eq!(of_space(&bob, &space).await["currentMember"], Value::Null);
+    assert_eq!(bob.get(&at(&made, "")).await.expect(200)["memberCount"], 1);
+    nothing_is_read(&bob, &made, &said).await;
+    let heard = ears.heard().await;
+    assert!(heard[0].iter().any(|(name, _)| name == "message:created"), "{heard:?}");
+    assert_eq!(heard[1], [], "who waits hears nothing");
+    ada.patch(&of(&space, &asked, "/approve"), json!({})).await.expect(200);
+    assert_eq!(of_space(&bob, &space).await["memberCount"], 2);
+    let listed = bob.get(&at(&made, "/messages")).await.expect(200);
+    assert_eq!(listed["messages"][0]["content"], "secret");
+    send(&bob, &made, "hello").await;
+    let names: Vec<String> =
+        ears.heard().await.remove(1).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["member:joined", "message:created"]);
+}
+
+async fn who_waits_goes_out_when_the_space_closes(app: TestApp) {
+    let (ada, bob) = (app.user().await, app.user().await);
+    let space = create(&ada, json!({ "requireJoinApproval": true })).await;
+    let made = of_space(&ada, &space).await;
+    join(&bob, &space).await;
+    assert_eq!(of_space(&bob, &space).await["currentMember"]["isActive"], true);
+    let said = send(&ada, &made, "for all").await;
+    bob.get(&at(&made, "/messages")).await.expect(200);
+    let (mut client, mut ears) = (Sockets::default(), Ears::new(&app));
+    ears.add(&bob, client.connect(&app, "websocket", &bob).await);
+    // What was said before may still be on its way.
+    ears.heard().await;
+    for (reading, count) in [("members", 1), ("anyone", 2)] {
+        let change = json!({ "readingPermission": reading });
+        ada.patch(&path(&space), change).await.expect(200);
+        if reading == "members" {
+            nothing_is_read(&bob, &made, &said).await;
+            send(&ada, &made, "for members").await;
+            let left = json!({ "conversationId": made["id"], "userId": bob.id });
+            assert_eq!(ears.heard().await, [[("member:left".to_owned(), left)]]);
+        }
+        of_space(&bob, &space).await;
+        let shown = ada.get(&at(&made, "")).await.expect(200);
+        assert_eq!(shown["memberCount"], count, "{reading}");
+    }
+    let listed = bob.get(&at(&made, "/messages?sort=asc")).await.expect(200);
+    assert_eq!(listed["messages"][0]["id"], said["id"]);
 }
 
 async fn the_team_says_who_may_write(app: TestApp) {

@@ -132,8 +132,8 @@ async fn reactions_are_listed_with_their_users(app: TestApp) {
     };
     let (by, page) = list("").await;
     assert_eq!(by, [json!(eve.id), json!(bob.id), json!(ada.id)]);
-    let pagination =
-        json!({ "page": 1, "limit": 20, "total": 3, "totalPages": 1, "hasMore": false });
+    let pagination = json!({ "page": 1, "pageSize": 20, "limit": 20, "totalItems": 3, "total": 3,
+        "totalPages": 1, "hasMore": false });
     assert_eq!(page["pagination"], pagination);
     let one = &page["data"][2];
     assert_eq!((&one["targetType"], &one["targetId"]), (&json!("comment"), &said["id"]));

@@ -13,6 +13,8 @@ on_both_engines![
     a_reply_answers_a_comment,
     a_comment_may_quote_another,
     a_gif_or_attachments_are_content_enough,
+    a_gif_is_kept_as_it_was_sent,
+    version_8_shows_a_comment_bare_too,
     what_is_wrong_with_a_new_comment_is_said,
     a_key_comments_for_a_user_and_sets_times,
     what_may_not_be_seen_cannot_be_commented_on,
@@ -164,6 +166,55 @@ async fn a_comment_may_quote_another(app: TestApp) {
         ada.post("/comments", quote(&gone))
             .await
             .refused(404, "comment/referenced-comment-not-found");
+    }
+}
+
+async fn a_gif_is_kept_as_it_was_sent(app: TestApp) {
+    let author = app.user().await;
+    let entity = publish(&author).await;
+    let gif = json!({ "id": "1", "url": "u", "gifUrl": "g", "gifPreviewUrl": "p" });
+    for more in [
+        json!({ "aspectRatio": 1.5 }),
+        json!({ "aspectRatio": 2, "altText": "a cat" }),
+        json!({ "aspectRatio": "16:9" }),
+    ] {
+        let mut one = gif.clone();
+        one.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let new = json!({ "entityId": id_of(&entity), "gif": one });
+        let created = author.post("/comments", new).await.expect(201);
+        assert_eq!(created["gif"], one);
+        assert_eq!(read(&app.anonymous(), &created).await["gif"], one);
+    }
+    for wrong in [json!({}), json!({ "aspectRatio": null }), json!({ "aspectRatio": [1] })] {
+        let mut one = gif.clone();
+        one.as_object_mut().unwrap().extend(wrong.as_object().unwrap().clone());
+        let new = json!({ "entityId": id_of(&entity), "gif": one });
+        author.post("/comments", new).await.refused(400, "comment/invalid-body");
+    }
+}
+
+async fn version_8_shows_a_comment_bare_too(app: TestApp) {
+    let author = app.user().await;
+    let entity = publish(&author).await;
+    let first = comment(&author, &entity, "first").await;
+    let new = json!({
+        "entityId": id_of(&entity), "parentId": first["id"], "content": "x", "foreignId": "f",
+        "metadata": { "k": 1.50 },
+    });
+    let said = author.post("/comments", new).await.expect(201);
+    for address in [
+        format!("{}?include=user,parent,entity", path(&said)),
+        "/comments/by-foreign-id?foreignId=f".to_owned(),
+    ] {
+        for actor in [&*author, &app.anonymous()] {
+            let mut found = actor.get(&address).await.expect(200);
+            let under_key = found.as_object_mut().unwrap().remove("comment").unwrap();
+            assert_eq!(found, under_key, "{address}");
+            assert_eq!(under_key["content"], "x");
+            assert_eq!(keys(&actor.v7().get(&address).await.expect(200)), ["comment"]);
+            let older = keys(&actor.v6().get(&address).await.expect(200));
+            assert_eq!(older, ["comment", "parentComment"]);
+        }
     }
 }
 

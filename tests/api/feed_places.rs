@@ -50,7 +50,8 @@ async fn near_means_within_so_many_metres(app: TestApp) {
     }
     let json = r#"locationFilters={"latitude":0,"longitude":0,"radius":1}"#;
     let texts = r#"locationFilters={"latitude":0.0,"longitude":-0.0,"radius":1e0}"#;
-    lists(&app.anonymous(), &[(json, "zero"), (texts, "zero")]).await;
+    let quoted = r#"locationFilters={"latitude":"0","longitude":"-0.0","radius":" 1 "}"#;
+    lists(&app.anonymous(), &[(json, "zero"), (texts, "zero"), (quoted, "zero")]).await;
     let shown = page(&app.anonymous(), json).await;
     let point = json!({ "type": "Point", "coordinates": [0.0, 0.0] });
     assert_eq!(shown["data"][0]["location"], point);

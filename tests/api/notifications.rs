@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
-use townhall::features::notifications::{self, Notification, counters};
+use townhall::features::notifications::{self, About, Notification, counters};
 use townhall::ids::{NotificationId, ProjectId, UserId, new_id};
 
 use crate::support::{Actor, TestApp, User, keys, on_both_engines};
@@ -28,6 +28,7 @@ pub(crate) fn told(app: &TestApp, user: UserId, metadata: &Value) -> Notificatio
         kind: "entity-reaction",
         action: "open-entity",
         metadata: metadata.to_string().into(),
+        about: About::NOTHING,
     }
 }
 

@@ -67,8 +67,8 @@ async fn a_reaction_is_shown_with_whoever_reacted(app: TestApp) {
                 "updatedAt": at,
             });
             assert_eq!(shown, expected);
-            let pagination =
-                json!({ "page": 1, "limit": 20, "total": 1, "totalPages": 1, "hasMore": false });
+            let pagination = json!({ "page": 1, "pageSize": 20, "limit": 20, "totalItems": 1,
+                "total": 1, "totalPages": 1, "hasMore": false });
             assert_eq!(page["pagination"], pagination);
         }
     }
@@ -92,7 +92,7 @@ async fn a_change_of_type_keeps_the_place_in_the_list(app: TestApp) {
 async fn reactions_come_in_pages_newest_first(app: TestApp) {
     let author = app.user().await;
     let entity = publish(&author).await;
-    let pagination = |page, limit, total, pages, more| json!({ "page": page, "limit": limit, "total": total, "totalPages": pages, "hasMore": more });
+    let pagination = |page, limit, total, pages, more| json!({ "page": page, "pageSize": limit, "limit": limit, "totalItems": total, "total": total, "totalPages": pages, "hasMore": more });
     let empty = json!({ "data": [], "pagination": pagination(1, 20, 0, 0, false) });
     assert_eq!(list(&author, &entity, "").await, empty);
 

@@ -15,6 +15,7 @@ on_both_engines![
     a_resolved_target_is_reported_anew,
     nobody_reports_what_is_theirs,
     what_is_wrong_with_a_report_is_said,
+    version_6_names_targets_in_either_way,
     what_may_not_be_seen_cannot_be_reported,
     a_key_reports_for_a_user,
     the_twenty_sixth_report_is_one_too_many,
@@ -130,6 +131,37 @@ async fn what_is_wrong_with_a_report_is_said(app: TestApp) {
     let blank = json!({ "targetType": "entity", "targetId": id, "reason": "spam", "details": "" });
     bob.post("/reports", blank).await.expect(201);
     assert_eq!(reports(&app, "").await[0]["userReports"][0]["details"], Value::Null);
+}
+
+async fn version_6_names_targets_in_either_way(app: TestApp) {
+    let (ada, bob) = (app.user().await, app.user().await);
+    let older = |address: String, body: Value| {
+        let bob = &bob;
+        async move { bob.raw(http::Method::POST, &address, "application/json", body.to_string()).await }
+    };
+    for prefix in ["/v6", "/api/v6"] {
+        let address = format!("{prefix}/{}/reports", app.project.id);
+        for (entity_name, comment_name) in [("Entity", "Comment"), ("entity", "comment")] {
+            let entity = publish(&ada).await;
+            let said = comment(&ada, &entity, "x").await;
+            let body = against(entity_name, &json!(id_of(&entity)));
+            older(address.clone(), body).await.expect(201);
+            older(address.clone(), against(comment_name, &said["id"])).await.expect(201);
+        }
+        let entity = json!(id_of(&publish(&ada).await));
+        for wrong in ["ENTITY", "Message", "User"] {
+            let refused = older(address.clone(), against(wrong, &entity)).await;
+            assert_eq!(refused.outcome(), "400 report/invalid-body", "{prefix} {wrong}");
+        }
+    }
+    assert_eq!(reports(&app, "targetType=entity").await.len(), 4);
+    let entity = json!(id_of(&publish(&ada).await));
+    for actor in [bob.v7(), (*bob).clone()] {
+        actor
+            .post("/reports", against("Entity", &entity))
+            .await
+            .refused(400, "report/invalid-body");
+    }
 }
 
 async fn what_may_not_be_seen_cannot_be_reported(app: TestApp) {

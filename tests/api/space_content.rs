@@ -13,6 +13,8 @@ use crate::support::{Actor, TestApp, all_at_once, keys, on_both_engines};
 
 on_both_engines![
     posting_follows_the_permission_of_the_space,
+    a_closed_space_is_not_there_for_strangers_who_post,
+    whoever_is_banned_comments_on_nothing_in_the_space,
     what_a_space_keeps_to_its_members_is_not_there_for_others,
     feeds_and_their_totals_leave_out_what_may_not_be_read,
     totals_stay_exact_while_a_space_opens_and_closes,
@@ -92,6 +94,76 @@ async fn posting_follows_the_permission_of_the_space(app: TestApp) {
     stranger.post("/entities", in_space(&space, "t")).await.refused(404, "entity/space-not-found");
 }
 
+async fn a_closed_space_is_not_there_for_strangers_who_post(app: TestApp) {
+    let (ada, member, pending, rejected, stranger, banned) = (
+        app.user().await,
+        app.user().await,
+        app.user().await,
+        app.user().await,
+        app.user().await,
+        app.user().await,
+    );
+    let space = open_space(&ada).await;
+    join(&member, &space).await;
+    let gone = join(&banned, &space).await;
+    ada.patch(&of(&space, &gone, "/ban"), json!({})).await.expect(200);
+    ada.patch(&path(&space), json!({ "requireJoinApproval": true })).await.expect(200);
+    join(&pending, &space).await;
+    let asked = join(&rejected, &space).await;
+    ada.patch(&of(&space, &asked, "/decline"), json!({})).await.expect(200);
+    let (no, banished) = ("403 space/posting-not-allowed", "403 space/banned");
+    let absent = "404 entity/space-not-found";
+    let anonymous = app.anonymous();
+    let actors: [(&Actor<'_>, [&str; 3]); 6] = [
+        (&member, ["201", "201", no]),
+        (&pending, ["201", no, no]),
+        (&rejected, ["201", absent, absent]),
+        (&stranger, ["201", absent, absent]),
+        (&anonymous, ["201", absent, absent]),
+        (&banned, [banished; 3]),
+    ];
+    for (column, permission) in ["anyone", "members", "admins"].iter().enumerate() {
+        let change = json!({ "postingPermission": permission, "readingPermission": "members" });
+        ada.patch(&path(&space), change).await.expect(200);
+        for (row, (actor, expected)) in actors.iter().enumerate() {
+            let posted = actor.post("/entities", in_space(&space, "t")).await;
+            assert_eq!(posted.outcome(), expected[column], "{permission} {row}");
+            if expected[column] == absent {
+                let unknown = json!({ "id": UNKNOWN });
+                let unknown = actor.post("/entities", in_space(&unknown, "t")).await;
+                assert_eq!(posted.json(), unknown.json(), "as for one that is unknown");
+            }
+        }
+    }
+}
+
+async fn whoever_is_banned_comments_on_nothing_in_the_space(app: TestApp) {
+    let (ada, author, blocked) = (app.user().await, app.user().await, app.user().await);
+    let space = open_space(&ada).await;
+    join(&author, &space).await;
+    let mine = post(&app, &author, in_space(&space, "mine")).await;
+    let theirs = post(&app, &ada, in_space(&space, "theirs")).await;
+    join(&blocked, &space).await;
+    let hidden = post(&app, &blocked, in_space(&space, "hidden")).await;
+    blocked.post(&format!("/users/{}/block", author.id), json!({})).await.expect(201);
+    let member = membership(&app, &space, &author).await;
+    ada.patch(&of(&space, &member, "/ban"), json!({})).await.expect(200);
+    for reading in ["anyone", "members"] {
+        let change = json!({ "readingPermission": reading });
+        ada.patch(&path(&space), change).await.expect(200);
+        for entity in [mine, theirs] {
+            let said = json!({ "entityId": entity, "content": "x" });
+            author.post("/comments", said).await.refused(403, "space/banned");
+        }
+        let said = json!({ "entityId": hidden, "content": "x" });
+        author.post("/comments", said).await.refused(404, "comment/entity-not-found");
+    }
+    let member = membership(&app, &space, &author).await;
+    ada.patch(&of(&space, &member, "/unban"), json!({})).await.expect(200);
+    let said = json!({ "entityId": theirs, "content": "x" });
+    author.post("/comments", said).await.expect(201);
+}
+
 async fn what_a_space_keeps_to_its_members_is_not_there_for_others(app: TestApp) {
     let (ada, bob, member, outsider) =
         (app.user().await, app.user().await, app.user().await, app.user().await);
@@ -143,7 +215,11 @@ async fn what_a_space_keeps_to_its_members_is_not_there_for_others(app: TestApp)
         let on_comment = format!("{}/reactions", comment_path(&said));
         actor.post(&on_comment, like).await.refused(404, "comment/not-found");
         let answer = json!({ "entityId": entity["id"], "content": "x" });
-        assert_eq!(actor.post("/comments", answer).await.status, 404);
+        let expected = match actor.id == bob.id {
+            true => "403 space/banned",
+            false => "404 comment/entity-not-found",
+        };
+        assert_eq!(actor.post("/comments", answer).await.outcome(), expected);
         for (kind, target) in [("entity", &entity), ("comment", &said)] {
             let report = json!({ "targetType": kind, "targetId": target["id"], "reason": "spam" });
             actor.post("/reports", report).await.refused(404, "report/target-not-found");
@@ -519,6 +595,6 @@ async fn every_other_door_to_closed_content_is_shut(app: TestApp) {
     bob.post_form("/entities", &lost).await.refused(404, "entity/space-not-found");
     let stored = app.stored();
     let shut = Form::new().text("spaceId", space["id"].as_str().unwrap()).file(text);
-    bob.post_form("/entities", &shut).await.refused(403, "space/posting-not-allowed");
+    bob.post_form("/entities", &shut).await.refused(404, "entity/space-not-found");
     assert_eq!(app.stored(), stored);
 }

@@ -2,6 +2,7 @@
 
 use db::Db;
 use townhall::error::Error;
+use townhall::features::notifications::counters;
 use townhall::features::notifications::store::{self as notifications, Counts};
 use townhall::features::users::points;
 use townhall::http::page::Page;
@@ -12,7 +13,10 @@ use uuid::Uuid;
 
 use crate::support::{Installation, installed_on_both_engines};
 
-installed_on_both_engines![notifications_and_points_stay_as_they_were];
+installed_on_both_engines![
+    notifications_and_points_stay_as_they_were,
+    older_notifications_learn_what_they_are_about,
+];
 
 fn block_on<T>(work: impl Future<Output = Result<T, Error>>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -72,4 +76,73 @@ fn notifications_and_points_stay_as_they_were(town: Installation) {
     let Counts { total, unread, .. } =
         block_on(db.read(move |c| notifications::counts(c, project, user)));
     assert_eq!((total, unread), (2, 0));
+}
+
+fn older_notifications_learn_what_they_are_about(town: Installation) {
+    let id = |number: u128| town.literal(Uuid::from_u128(number));
+    let text = |number: u128| Uuid::from_u128(number).to_string();
+    let (project, ada, space) = (id(1), id(2), id(3));
+    let entity = |number: u128, status: &str, space: &str| {
+        format!(
+            "INSERT INTO entities (project_id, id, space_id, is_draft, is_listed, is_wide, nsfw,
+                upvote_count, downvote_count, like_count, love_count, wow_count, sad_count,
+                angry_count, funny_count, replies_count, shares_count, views, score,
+                score_updated_at, has_attachments, moderation_status, created_at, updated_at)
+             VALUES ({project}, {}, {space}, FALSE, TRUE, FALSE, FALSE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                0, 1, FALSE, {status}, 1, 1);",
+            id(number)
+        )
+    };
+    // Reactions of one user: two to an entity that is there, and one each to one in a closed space, to a
+    // removed one and to one that is gone; and what the project said itself.
+    let reacted = |number: u128, entity: u128, more: &str| {
+        let about =
+            format!("{{\"entityId\":\"{}\",\"initiatorId\":\"{}\"{more}}}", text(entity), text(9));
+        format!(
+            "INSERT INTO notifications (project_id, id, user_id, type, action, is_read, metadata,
+                created_at, updated_at)
+             VALUES ({project}, {}, {ada}, 'entity-reaction', 'open-entity', FALSE, '{about}', 5, 5);",
+            id(number << 80)
+        )
+    };
+    let script = [
+        format!(
+            "INSERT INTO projects (id, name, state, allowed_origins, created_at, updated_at)
+             VALUES ({project}, 'p', 'active', '[]', 1, 1);
+             INSERT INTO users (project_id, id, role, is_verified, is_active, metadata,
+                secure_metadata, reputation, last_active, created_at, updated_at)
+             VALUES ({project}, {ada}, 'visitor', FALSE, TRUE, '{{}}', '{{}}', 9, 1, 1, 1);
+             INSERT INTO spaces (project_id, id, name, name_key, reading_permission,
+                posting_permission, visibility, is_open, nsfw, nsfw_effective, requires_approval,
+                depth, metadata, members_count, children_count, created_at, updated_at)
+             VALUES ({project}, {space}, 's', 's', 'members', 'anyone', 'public', FALSE, FALSE, FALSE,
+                FALSE, 0, '{{}}', 0, 0, 1, 1);"
+        ),
+        entity(20, "NULL", "NULL"),
+        entity(21, "NULL", &space),
+        entity(22, "'removed'", "NULL"),
+        reacted(30, 20, ""),
+        reacted(31, 20, ""),
+        reacted(32, 21, &format!(",\"spaceId\":\"{}\"", text(3))),
+        reacted(33, 22, ""),
+        reacted(34, 23, ""),
+        format!(
+            "INSERT INTO notifications (project_id, id, user_id, type, action, is_read, metadata,
+                created_at, updated_at)
+             VALUES ({project}, {}, {ada}, 'system', 'open-entity', TRUE, '{{\"title\":\"t\"}}', 5, 5);
+             INSERT INTO notification_counts (project_id, user_id, total, unread, unread_since)
+             VALUES ({project}, {ada}, 6, 5, 0)",
+            id(35 << 80)
+        ),
+    ];
+    let db = upgraded(&town, 12, &script.concat());
+    let (project, user) = (ProjectId(Uuid::from_u128(1)), UserId(Uuid::from_u128(2)));
+    let page = Page { page: 1, limit: 50 };
+    let listed = block_on(db.read(move |c| notifications::list(c, project, user, page)));
+    let ids: Vec<u128> = listed.iter().map(|row| row.id.0.as_u128() >> 80).collect();
+    assert_eq!(ids, [35, 30]);
+    let Counts { total, unread } =
+        block_on(db.read(move |c| notifications::counts(c, project, user)));
+    assert_eq!((total, unread), (2, 1));
+    assert_eq!(block_on(db.read_slow(counters::drifted)), []);
 }

@@ -3,11 +3,16 @@
 use serde_json::{Value, json};
 use townhall::ids::UserId;
 
+use crate::comments::comment;
 use crate::entities::{counts_are_exact, create, feed_size, path, reputation};
+use crate::space_members::open_space;
+use crate::spaces::{join, path as space_path};
 use crate::support::{Reply, TestApp, User, all_at_once, count, on_both_engines};
 
 on_both_engines![
     entities_stay_as_empty_shells_of_nobody,
+    emptied_entities_leave_every_feed_and_keep_their_threads,
+    an_emptied_entity_is_not_listed_again,
     reactions_go_and_points_stay,
     mentions_go_from_what_others_wrote,
     whoever_leaves_by_mail_leaves_the_same,
@@ -49,11 +54,11 @@ async fn entities_stay_as_empty_shells_of_nobody(app: TestApp) {
     assert_eq!(app.service().get(&path(&draft)).await.expect(200)["title"], Value::Null);
     bob.get(&path(&draft)).await.refused(404, "entity/not-found");
     for (query, found) in [
-        ("", 1),
-        ("keywordsFilters[includes]=k", 1),
-        ("metadataFilters[includes][m]=1", 1),
-        ("sourceId=s", 1),
-        ("attachmentsFilters[hasAttachments]=false", 1),
+        ("", 0),
+        ("keywordsFilters[includes]=k", 0),
+        ("metadataFilters[includes][m]=1", 0),
+        ("sourceId=s", 0),
+        ("attachmentsFilters[hasAttachments]=false", 0),
         ("titleFilters[hasTitle]=true", 0),
         (&format!("userId={}", ada.id), 0),
     ] {
@@ -61,9 +66,79 @@ async fn entities_stay_as_empty_shells_of_nobody(app: TestApp) {
     }
     counts_are_exact(&app).await;
     assert_eq!(delete(&app, ada.id).await.status, 404);
-    // The shells are ordinary entities of nobody.
+    // By its id it is an ordinary entity of nobody.
     react(&bob, &entity, "love").await.expect(200);
     app.service().delete(&path(&entity)).await.expect(204);
+    counts_are_exact(&app).await;
+}
+
+async fn emptied_entities_leave_every_feed_and_keep_their_threads(app: TestApp) {
+    let (ada, bob, eve) = (app.user().await, app.user().await, app.user().await);
+    let space = open_space(&eve).await;
+    for actor in [&ada, &bob] {
+        join(actor, &space).await;
+    }
+    let new = |space: &Value| {
+        json!({ "title": "t", "keywords": ["k"], "sourceId": "s", "spaceId": space,
+            "location": { "latitude": 1, "longitude": 2 } })
+    };
+    let emptied = create(&ada, new(&space["id"])).await;
+    create(&ada, new(&Value::Null)).await;
+    for place in [&space["id"], &Value::Null] {
+        create(&bob, new(place)).await;
+    }
+    let said = comment(&bob, &path(&emptied), "still here").await;
+    let root = bob.get("/collections/root").await.expect(200)["id"].take();
+    let saved = format!("/collections/{}/entities", root.as_str().unwrap());
+    bob.post(&saved, json!({ "entityId": emptied["id"] })).await.expect(200);
+    let feeds = [
+        String::new(),
+        "sortBy=hot".to_owned(),
+        "sortBy=top".to_owned(),
+        "sourceId=s".to_owned(),
+        "keywordsFilters[includes]=k".to_owned(),
+        "locationFilters[latitude]=1&locationFilters[longitude]=2&locationFilters[radius]=9"
+            .to_owned(),
+        format!("spaceId={}", space["id"].as_str().unwrap()),
+    ];
+    delete(&app, ada.id).await.expect(204);
+    let mut sizes = Vec::new();
+    for feed in &feeds {
+        sizes.push(feed_size(&app, feed).await.as_i64().unwrap());
+    }
+    assert_eq!(sizes, [2, 2, 2, 2, 2, 2, 1]);
+    counts_are_exact(&app).await;
+    // Its thread goes on.
+    assert_eq!(app.anonymous().get(&path(&emptied)).await.expect(200)["title"], Value::Null);
+    let thread = format!("/comments?entityId={}", emptied["id"].as_str().unwrap());
+    for actor in [&*bob, &*eve, &app.anonymous()] {
+        let listed = actor.get(&thread).await.expect(200);
+        assert_eq!(listed["data"][0]["id"], said["id"]);
+        assert_eq!(listed["pagination"]["totalItems"], 1);
+    }
+    comment(&eve, &path(&emptied), "so am I").await;
+    assert_eq!(bob.get(&thread).await.expect(200)["pagination"]["totalItems"], 2);
+    let listed = bob.get(&saved).await.expect(200);
+    assert_eq!((&listed["data"], &listed["pagination"]["totalItems"]), (&json!([]), &json!(0)));
+}
+
+async fn an_emptied_entity_is_not_listed_again(app: TestApp) {
+    let (ada, eve) = (app.user().await, app.user().await);
+    let space = open_space(&eve).await;
+    join(&ada, &space).await;
+    let emptied = create(&ada, json!({ "title": "t", "spaceId": space["id"] })).await;
+    let draft = create(&ada, json!({ "title": "d", "isDraft": true })).await;
+    delete(&app, ada.id).await.expect(204);
+    let moderation = format!("{}{}/moderation", space_path(&space), path(&emptied));
+    for action in ["remove", "approve"] {
+        eve.patch(&moderation, json!({ "action": action })).await.expect(200);
+        assert_eq!(feed_size(&app, "").await, 0, "{action}");
+    }
+    let publish = format!("{}/publish", path(&draft));
+    app.service().patch(&publish, json!({})).await.expect(200);
+    app.service().patch(&path(&emptied), json!({ "keywords": ["k"] })).await.expect(200);
+    assert_eq!(feed_size(&app, "").await, 0);
+    assert_eq!(feed_size(&app, "keywordsFilters[includes]=k").await, 0);
     counts_are_exact(&app).await;
 }
 

@@ -9,7 +9,7 @@ use townhall::features::comments::model::Comment;
 use townhall::features::comments::store::{self as comments, CommentRow};
 use townhall::features::entities::model::Entity;
 use townhall::features::entities::store::{self as entities, EntityRow};
-use townhall::features::notifications::{Notification, store as notifications};
+use townhall::features::notifications::{About, Notification, Subject, insert as notifications};
 use townhall::features::reactions::target::TargetId;
 use townhall::features::reactions::{ReactionCounts, ReactionType, counting, store as reactions};
 use townhall::features::users::model::User;
@@ -160,6 +160,11 @@ fn put_with_all_effects(tx: &Tx<'_>, r: &Reaction) -> Result<(), Error> {
         kind: "entity-reaction",
         action: "open-entity",
         metadata: METADATA.into(),
+        about: About {
+            subject: Subject::Entity(EntityId(r.target.uuid())),
+            space: None,
+            actor: Some(r.user),
+        },
     };
     let author = tx.together(|| {
         counting::change(tx, r.project, r.target, by)?;

@@ -6,6 +6,12 @@ use crate::Engine;
 /// `{token}`, its text on SQLite, its text on PostgreSQL.
 const TOKENS: &[(&str, &str, &str)] = &[
     ("uuid", "BLOB", "UUID"),
+    // The id that is all zeros.
+    (
+        "nil",
+        "x'00000000000000000000000000000000'",
+        "CAST('00000000-0000-0000-0000-000000000000' AS UUID)",
+    ),
     ("json", "TEXT", "JSONB"),
     // JSON that is only kept and shown: it stays as it was written, to the letter, on both.
     ("document", "TEXT", "JSON"),
@@ -24,6 +30,8 @@ const TOKENS: &[(&str, &str, &str)] = &[
     ("for_update", "", "FOR UPDATE"),
     // Of a join only the rows of the tables named `c` and `b`.
     ("for_update_of_c_b", "", "FOR UPDATE OF c, b"),
+    // The same, and those of `e` are first kept from being deleted or held.
+    ("for_update_of_c_b_keeping_e", "", "FOR KEY SHARE OF e FOR UPDATE OF c, b"),
     // Holds a row, but not from those who only refer to it.
     ("for_no_key_update", "", "FOR NO KEY UPDATE"),
     ("for_no_key_update_of_e", "", "FOR NO KEY UPDATE OF e"),

@@ -12,6 +12,7 @@ use crate::features::chat::members::store::MemberRow;
 use crate::features::chat::messages::store::MessageRow;
 use crate::features::chat::rules::{Kind, Posting, Role};
 use crate::features::comments::rules::Gif;
+use crate::features::entities::model::Grants;
 use crate::features::entities::rules::Mention;
 use crate::features::storage::model::File;
 use crate::features::users::model::{User, raw};
@@ -92,6 +93,16 @@ pub struct ConversationPreview {
     pub muted_forever: bool,
     pub last_message: Option<LastMessage>,
     pub other_members: Vec<OtherMember>,
+}
+
+/// A group that was just created, as clients put it into their list.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NewConversation {
+    #[serde(flatten)]
+    pub conversation: Conversation,
+    pub unread_count: i64,
+    pub last_message: Option<LastMessage>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -249,13 +260,16 @@ pub struct ChatMessage {
     pub metadata: Box<RawValue>,
     pub parent_message_id: Option<ChatMessageId>,
     pub quoted_message_id: Option<ChatMessageId>,
-    /// One level deep.
+    /// One level deep; null if nothing is quoted, or what was quoted is removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quoted_message: Option<Option<Box<ChatMessage>>>,
     pub thread_reply_count: i64,
     #[schemars(with = "std::collections::BTreeMap<String, i64>")]
     pub reaction_counts: Box<RawValue>,
     pub user_reactions: Vec<String>,
+    /// With `include=grants`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grants: Option<Grants>,
     pub edited_at: Option<Timestamp>,
     pub user_deleted_at: Option<Timestamp>,
     pub moderation_status: Option<String>,
@@ -288,6 +302,7 @@ impl ChatMessage {
             thread_reply_count: row.thread_reply_count,
             reaction_counts: raw(row.reaction_counts.0)?,
             user_reactions: Vec::new(),
+            grants: None,
             edited_at: row.edited_at,
             user_deleted_at: row.user_deleted_at,
             moderation_status: row.moderation_status,

@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::features::comments::rules::Gif;
 use crate::names::names;
 use crate::texts::texts;
 
@@ -32,23 +31,6 @@ texts! {
     Content 0..=4000;
     /// What a client calls its own message.
     LocalId 0..=256;
-}
-
-/// A moving picture from elsewhere. Some clients send its proportions as a number.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "Map<String, Value>")]
-#[schemars(inline, with = "Gif")]
-pub struct AnyGif(Gif);
-
-impl TryFrom<Map<String, Value>> for AnyGif {
-    type Error = serde_json::Error;
-
-    fn try_from(mut map: Map<String, Value>) -> Result<Self, Self::Error> {
-        if let Some(ratio) = map.get_mut("aspectRatio").filter(|ratio| ratio.is_number()) {
-            *ratio = ratio.to_string().into();
-        }
-        serde_json::from_value(Value::Object(map)).map(AnyGif)
-    }
 }
 
 /// What an app keeps with a message.

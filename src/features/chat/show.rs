@@ -14,6 +14,7 @@ use crate::features::chat::model::{
     ChatMessage, Conversation, ConversationPreview, LastMessage, Member, OtherMember, Speaker,
 };
 use crate::features::chat::rules::Kind;
+use crate::features::entities::model::Grants;
 use crate::features::storage;
 use crate::features::storage::model::File;
 use crate::features::storage::signed::Links;
@@ -32,6 +33,7 @@ pub struct View {
     /// Whose reactions are shown.
     pub viewer: Option<UserId>,
     pub with_files: bool,
+    pub with_grants: bool,
     pub points: Points,
 }
 
@@ -72,6 +74,11 @@ pub fn own_conversation(
 }
 
 impl View {
+    /// As whoever writes one sees it.
+    pub fn written(links: Links, viewer: Option<UserId>) -> Self {
+        View { links, viewer, with_files: true, with_grants: false, points: None }
+    }
+
     pub fn messages(&self, c: &Conn<'_>, rows: Vec<MessageRow>) -> Result<Vec<ChatMessage>> {
         let project = self.links.project;
         let quoted: Vec<ChatMessageId> =
@@ -96,15 +103,22 @@ impl View {
             let user = row.user_id.and_then(|user| authors.get(&user)).cloned();
             let files = self.with_files.then(|| files.get(&row.id).cloned().unwrap_or_default());
             let user_reactions = reactions.get(&row.id).cloned().unwrap_or_default();
-            Ok(ChatMessage { user, files, user_reactions, ..ChatMessage::new(project, row)? })
+            let grants = self.with_grants.then(Grants::default);
+            Ok(ChatMessage {
+                user,
+                files,
+                user_reactions,
+                grants,
+                ..ChatMessage::new(project, row)?
+            })
         };
         let quote = |id: ChatMessageId| -> Result<Option<Box<ChatMessage>>> {
             let found = quoted.iter().find(|row| row.id == id && !row.is_removed);
             found.map(|row| show(row.clone()).map(Box::new)).transpose()
         };
         let with_quote = |row: MessageRow| {
-            let quoted_message = row.quoted_message_id.map(quote).transpose()?;
-            Ok(ChatMessage { quoted_message, ..show(row)? })
+            let quoted_message = row.quoted_message_id.map(quote).transpose()?.flatten();
+            Ok(ChatMessage { quoted_message: Some(quoted_message), ..show(row)? })
         };
         rows.iter().cloned().map(with_quote).collect()
     }

@@ -15,8 +15,8 @@ use crate::features::chat::rules::{Kind, Posting};
 use crate::features::chat::{ACTS_AS, BANNED, INVALID, NOT_A_MEMBER, show};
 use crate::features::projects::Bundle;
 use crate::features::spaces;
-use crate::features::spaces::SpacePath;
 use crate::features::spaces::rules::Status;
+use crate::features::spaces::{SpacePath, access};
 use crate::features::storage::signed::Links;
 use crate::http::input::Path;
 use crate::http::limits::RateLimit;
@@ -71,6 +71,10 @@ async fn fetch(call: Call<ActorOrKey>, Path(path): Path<SpacePath>) -> Result<Js
             }
         };
         let Some(user) = user else { return show::own_conversation(tx, &links, &row, None, now) };
+        if access::waits(tx, project, space.id, user)? {
+            let member = members::find(tx, project, row.id, user)?;
+            return show::own_conversation(tx, &links, &row, member.as_ref(), now);
+        }
         let new = MemberRow::new(row.id, user, own, now);
         let (member, has_come) = presence::enter(tx, project, &row, new)?;
         if has_come {
@@ -98,13 +102,18 @@ fn found(
         Some(user) => members::find(c, project, row.id, user)?,
         None => None,
     };
-    if user.is_some() && !member.as_ref().is_some_and(|member| member.is_active) {
+    let is_in = member.as_ref().is_some_and(|member| member.is_active);
+    if let Some(user) = user
+        && !is_in
+        && !access::waits(c, project, space.id, user)?
+    {
         return Ok(None);
     }
     show::own_conversation(c, links, &row, member.as_ref(), now).map(Some)
 }
 
-/// Whoever belongs to the space, or waits to; and a key that names nobody.
+/// Whoever belongs to the space, or waits to; and a key that names nobody. Who waits does not come in while
+/// the space is for its members alone.
 fn permit(c: &Conn<'_>, project: ProjectId, space: SpaceId, user: Option<UserId>) -> Result<()> {
     let Some(user) = user else { return Ok(()) };
     let standing = spaces::store::standing(c, project, space, user)?;
@@ -130,6 +139,16 @@ pub fn go_out(
         }
     }
     Ok::<_, Error>(())
+}
+
+/// A space, which is held, is for its members alone from now on: who still waits to be let in goes out.
+pub fn close(tx: &Tx<'_>, project: ProjectId, space: SpaceId, now: Timestamp) -> Result<()> {
+    for conversation in store::hold_of_spaces(tx, project, &[space])? {
+        for member in members::waiting(tx, project, conversation.id, space)? {
+            presence::go_out(tx, project, &conversation, member, now)?;
+        }
+    }
+    Ok(())
 }
 
 /// The spaces go, and are held.

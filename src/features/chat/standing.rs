@@ -11,10 +11,10 @@ use crate::features::chat::messages::store::{self as messages, MessageRow};
 use crate::features::chat::rules::{Kind, Posting};
 use crate::features::chat::{FORBIDDEN, MESSAGE_NOT_FOUND, NOT_A_MEMBER, NOT_FOUND};
 use crate::features::projects::Project;
-use crate::features::spaces;
 use crate::features::spaces::authority::{self, Authority};
 use crate::features::spaces::permissions::Permissions;
 use crate::features::spaces::rules::{Posting as SpacePosting, Reading, Status};
+use crate::features::spaces::{self, access};
 use crate::ids::{ChatMessageId, ConversationId, ProjectId, SpaceId, UserId};
 use crate::realtime::membership::{Act, Question};
 use crate::time::Timestamp;
@@ -30,6 +30,17 @@ impl Standing {
     /// What was written later is not for somebody who has left.
     pub fn sees(&self, at: Timestamp) -> bool {
         self.member.is_active || self.member.left_at.is_some_and(|left| at <= left)
+    }
+
+    /// Whether they have left, and wait to be let into its space, which is for its members alone: what they
+    /// could read before is not for them until then. Who waits is never in the conversation of such a space.
+    fn waits(&self, c: &Conn<'_>, project: ProjectId) -> Result<bool> {
+        match self.conversation.space_id {
+            Some(space) if !self.member.is_active => {
+                access::waits(c, project, space, self.member.user_id)
+            }
+            _ => Ok(false),
+        }
     }
 
     pub fn require_active(self, fault: Fault) -> Result<Self> {
@@ -87,7 +98,8 @@ pub fn reader(
     id: ConversationId,
     user: UserId,
 ) -> Result<Standing> {
-    seen(c, project, id, user)?.ok_or_else(|| NOT_A_MEMBER.into())
+    let standing = seen(c, project, id, user)?.ok_or(NOT_A_MEMBER)?;
+    if standing.waits(c, project)? { Err(NOT_A_MEMBER.into()) } else { Ok(standing) }
 }
 
 /// Somebody who is in it.
@@ -263,6 +275,9 @@ pub fn reported(
     };
     let member = members::find(tx, project, conversation.id, user)?.ok_or(NOT_A_MEMBER)?;
     let standing = Standing { conversation, member };
+    if standing.waits(tx, project)? {
+        return Err(NOT_A_MEMBER.into());
+    }
     let is_seen = standing.sees(row.created_at);
     Ok(is_seen.then_some((row, standing.conversation.space_id)))
 }
@@ -275,8 +290,9 @@ pub fn sees_files(
     user: UserId,
 ) -> Result<bool> {
     let Some(row) = messages::find(c, project, id)? else { return Ok(false) };
-    let standing = seen(c, project, row.conversation_id, user)?;
-    Ok(standing.is_some_and(|standing| !row.is_removed && standing.sees(row.created_at)))
+    let Some(standing) = seen(c, project, row.conversation_id, user)? else { return Ok(false) };
+    let is_seen = !row.is_removed && standing.sees(row.created_at);
+    Ok(is_seen && !standing.waits(c, project)?)
 }
 
 /// Whether somebody may enter the room of a conversation, or be seen typing there.

@@ -35,12 +35,11 @@ impl TryFrom<String> for Name {
     }
 }
 
-/// Whether the owner of a collection sees what is saved in it: not what was removed by a moderator,
-/// and no draft but their own. `links.rs` says the same in SQL.
+/// Whether the owner of a collection sees what is saved in it: not what was removed by a moderator or
+/// emptied with its author, and no draft but their own. `links.rs` says the same in SQL.
 pub fn is_shown(entity: &EntityRow, owner: UserId) -> bool {
-    let is_removed = entity.moderation_status.as_deref() == Some("removed");
     let is_own_draft = entity.is_draft && entity.user_id == Some(owner);
-    entity.is_listed || (is_own_draft && !is_removed)
+    entity.is_listed || (is_own_draft && !entity.is_removed())
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ use crate::features::entities::store::EntityRow;
 use crate::features::entities::visibility::Eyes;
 use crate::features::notifications;
 use crate::features::projects::Project;
+use crate::features::spaces::{self, access};
 use crate::features::users::{self, reputation};
 use crate::http::input::Body;
 use crate::http::operation::Call;
@@ -97,7 +98,7 @@ pub(super) async fn create_comment(
             created_at,
             updated_at,
             parent_deleted_at: parent.as_ref().and_then(|parent| parent.parent_deleted_at),
-            entity_is_listed: entity.is_listed,
+            entity_is_removed: false,
             entity_is_draft: entity.is_draft,
             entity_user_id: entity.user_id,
             ..blank.clone()
@@ -113,7 +114,7 @@ pub(super) async fn create_comment(
             store::insert(tx, project.id, &row, &mentioned)?;
             let live = i64::from(row.is_counted());
             store::count(tx, project.id, &row, Counted { live, direct: 1, listed: 1 })?;
-            only.map_or(Ok(()), |one| notifications::store::insert_kept(tx, project.id, now, one))
+            only.map_or(Ok(()), |one| notifications::insert::insert_kept(tx, project.id, now, one))
         })?;
         if only.is_none() && !told.is_empty() {
             notifications::add(tx, project.id, now, &told)?;
@@ -127,9 +128,39 @@ pub(super) async fn create_comment(
 /// take this order.
 fn hold_entity(tx: &Tx<'_>, project: &Project, id: EntityId, eyes: Eyes) -> Result<EntityRow> {
     let found = entities::visibility::hold(tx, project, id, eyes)?;
+    if let Eyes::User(user) = eyes {
+        check_ban(tx, project, found.as_ref(), id, user)?;
+    }
     // One that a moderator has removed takes no more comments, whoever writes them.
-    let open = found.filter(|entity| entity.is_listed || entity.is_draft);
+    let open = found.filter(|entity| !entity.is_removed());
     open.ok_or(ENTITY_NOT_FOUND.into())
+}
+
+/// Refuses whoever is banned from the space of a published entity, their own or not. What is hidden from
+/// them for any other reason is not there.
+fn check_ban(
+    tx: &Tx<'_>,
+    project: &Project,
+    found: Option<&EntityRow>,
+    id: EntityId,
+    user: UserId,
+) -> Result<()> {
+    let unseen = match found {
+        Some(_) => None,
+        None => entities::store::find(tx, project.id, id)?,
+    };
+    let Some(entity) = found.or(unseen.as_ref()).filter(|entity| !entity.is_draft) else {
+        return Ok(());
+    };
+    let Some(space) = entity.space_id else { return Ok(()) };
+    let is_hidden = match entity.user_id.filter(|_| found.is_none()) {
+        Some(author) => filter::hides(tx, project, Some(user), author)?,
+        None => false,
+    };
+    if !is_hidden && access::is_banned(tx, project.id, space, user)? {
+        return Err(spaces::BANNED.into());
+    }
+    Ok(())
 }
 
 /// Without the mentions of those with a block between them and the author.

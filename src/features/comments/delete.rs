@@ -14,6 +14,7 @@ use crate::features::comments::{
 };
 use crate::features::entities;
 use crate::features::entities::visibility::Eyes;
+use crate::features::notifications;
 use crate::features::storage::removal;
 use crate::features::users::reputation;
 use crate::http::input::Path;
@@ -70,10 +71,10 @@ pub(super) async fn delete_comment(
         let marking = Marking { comment: id, entity, at: now };
         marking::mark_or_enqueue(tx, project.id, marking, job)?;
         // The author last: whoever reacts to an answer holds it before its author.
-        match row.user_id {
-            Some(author) => reputation::award(tx, &project, author, row.space_id, -POINTS),
-            None => Ok(()),
+        if let Some(author) = row.user_id {
+            reputation::award(tx, &project, author, row.space_id, -POINTS)?;
         }
+        notifications::hide::delete_of_comment(tx, project.id, entity, id)
     });
     deleted.await?;
     call.app.job_added.notify_one();

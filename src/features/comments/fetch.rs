@@ -1,7 +1,9 @@
 //! Fetch Comment by id and by foreign id.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::auth::caller::OptionalViewer;
 use crate::error::Result;
@@ -41,14 +43,46 @@ pub(super) struct ForeignIdQuery {
     fetch: FetchQuery,
 }
 
-/// Under a key of its own, unlike other single reads.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+/// Under a key of its own, unlike other single reads; in the newest version also as it is.
+#[derive(Debug)]
 pub(super) struct Found {
     comment: Comment,
-    /// In the oldest version only: what it answers.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    is_bare_too: bool,
     parent_comment: Option<Option<Comment>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "FoundComment")]
+struct Shown<'a> {
+    /// In the newest version: its own keys once more.
+    #[serde(flatten)]
+    bare: Option<&'a Comment>,
+    comment: &'a Comment,
+    /// In the oldest version only: what it replies to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_comment: Option<Option<&'a Comment>>,
+}
+
+impl Serialize for Found {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let shown = Shown {
+            bare: self.is_bare_too.then_some(&self.comment),
+            comment: &self.comment,
+            parent_comment: self.parent_comment.as_ref().map(Option::as_ref),
+        };
+        shown.serialize(serializer)
+    }
+}
+
+impl JsonSchema for Found {
+    fn schema_name() -> Cow<'static, str> {
+        Shown::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Shown::json_schema(generator)
+    }
 }
 
 pub(super) async fn by_id(
@@ -92,7 +126,7 @@ async fn find(
     let (viewer, version) = (call.caller, call.version);
     let view = View::asked(call, Eyes::from(viewer), viewer.user(), &query.include);
     let view = view.with_points(bucket);
-    let is_v6 = version == Version::V6;
+    let (is_v6, is_bare_too) = (version == Version::V6, version == Version::V8);
     let with_parent = query.include.has("parent") || (is_v6 && !query.with_parent.is_empty());
     let found = call.app.db.read(move |c| {
         let row = row(c, &view)?.ok_or(NOT_FOUND)?;
@@ -103,7 +137,7 @@ async fn find(
             let parent = comment.parent_comment.take().flatten();
             parent_comment = Some(parent.map(|parent| *parent));
         }
-        Ok(Found { comment, parent_comment })
+        Ok(Found { comment, is_bare_too, parent_comment })
     });
     found.await.map(Json)
 }

@@ -30,7 +30,7 @@ use serde::Deserialize;
 
 use crate::error::{Fault, Result};
 use crate::features::projects::Bundle;
-use crate::features::users;
+use crate::features::{spaces, users};
 use crate::http::include::Include;
 use crate::http::input::Invalid;
 use crate::http::limits::RateLimit;
@@ -164,6 +164,7 @@ fn writes() -> Vec<Operation> {
             MISSING_USER_ID,
             INVALID_TIMESTAMP,
             INVALID_PARENT,
+            spaces::BANNED,
             ENTITY_NOT_FOUND,
             PARENT_NOT_FOUND,
             REFERENCED_NOT_FOUND,

@@ -4,8 +4,10 @@
 use db::{Tx, args};
 
 use crate::error::Result;
+use crate::features::comments::store::CommentRow;
 use crate::features::entities::moderation::Decision;
-use crate::ids::{CommentId, ProjectId};
+use crate::features::notifications;
+use crate::ids::ProjectId;
 
 db::statements! {
     command MODERATE =
@@ -17,10 +19,12 @@ db::statements! {
 pub fn moderate(
     tx: &Tx<'_>,
     project: ProjectId,
-    id: CommentId,
+    comment: &CommentRow,
     decision: &Decision<'_>,
 ) -> Result<()> {
     let Decision { verdict, by, reason, at } = *decision;
     let by_type = decision.by_type();
-    Ok(tx.later(&MODERATE, args![project, id, verdict.name(), at, by, by_type, reason])?)
+    let id = comment.id;
+    tx.later(&MODERATE, args![project, id, verdict.name(), at, by, by_type, reason])?;
+    notifications::hide::follow_comment(tx, project, comment.entity_id, id)
 }

@@ -10,7 +10,7 @@ use crate::features::comments::store::CommentRow;
 use crate::features::entities::notices::{initiator, quoted, small_metadata, subject};
 use crate::features::entities::rules::to_json;
 use crate::features::entities::store::EntityRow;
-use crate::features::notifications::Notification;
+use crate::features::notifications::{About, Notification, Subject};
 use crate::features::projects::{Bundle, Project};
 use crate::features::spaces::access;
 use crate::features::users::store::UserRow;
@@ -56,6 +56,7 @@ pub fn told(
         return Ok(Vec::new());
     }
     let subject = subject(tx, project.id, news.entity)?;
+    let written = Subject::Comment { entity: news.entity.id, comment: news.comment.id };
     let told = recipients.into_iter().map(|(user, kind)| {
         let mut keys = subject.clone();
         about(&mut keys, news.comment);
@@ -71,6 +72,7 @@ pub fn told(
             kind,
             action: OPEN_COMMENT,
             metadata: to_json(&keys).into(),
+            about: About { subject: written, space: news.entity.space_id, actor: Some(author.id) },
         }
     });
     Ok(told.collect())

@@ -44,7 +44,7 @@ db::row! {
         pub mentions: JsonText,
         pub attachments: JsonText,
         pub metadata: JsonText,
-        pub entity_is_listed: bool,
+        pub entity_is_removed: bool,
         pub entity_is_draft: bool,
         pub entity_user_id: Option<UserId>,
     }
@@ -106,7 +106,7 @@ pub fn blank(id: CommentId, entity: EntityId, now: Timestamp) -> CommentRow {
         mentions: JsonText("[]".to_owned()),
         attachments: JsonText("[]".to_owned()),
         metadata: JsonText("{}".to_owned()),
-        entity_is_listed: true,
+        entity_is_removed: false,
         entity_is_draft: false,
         entity_user_id: None,
     }

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Number;
 
 use crate::texts::texts;
 
@@ -10,7 +11,8 @@ texts! {
     GifText 0..=2048;
 }
 
-/// A moving picture from elsewhere. Its texts are the sender's and are not looked into.
+/// A moving picture from elsewhere, in a comment or a message. What it says is the sender's and is not looked
+/// into.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Gif {
@@ -18,6 +20,16 @@ pub struct Gif {
     url: GifText,
     gif_url: GifText,
     gif_preview_url: GifText,
-    alt_text: GifText,
-    aspect_ratio: GifText,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    alt_text: Option<GifText>,
+    aspect_ratio: AspectRatio,
+}
+
+/// Kept as it was sent: clients disagree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub enum AspectRatio {
+    Number(#[schemars(with = "f64")] Number),
+    Text(GifText),
 }

@@ -28,7 +28,7 @@ macro_rules! select_comment {
                 c.moderation_status, c.moderated_at, c.moderated_by_id, c.moderated_by_type,
                 c.moderation_reason, c.created_at, c.updated_at, c.parent_deleted_at,
                 c.user_deleted_at, c.deleted_at, b.content, b.gif, b.mentions, b.attachments, b.metadata,
-                e.is_listed AS entity_is_listed, e.is_draft AS entity_is_draft,
+                COALESCE(e.moderation_status, '') = 'removed' AS entity_is_removed, e.is_draft AS entity_is_draft,
                 e.user_id AS entity_user_id
              FROM comments c
                 JOIN comment_bodies b ON b.project_id = c.project_id AND b.id = c.id
@@ -65,12 +65,12 @@ macro_rules! best {
 
 db::statements! {
     query FIND -> CommentRow = select_comment!("AND c.id = $2");
-    /// With its body, which is else read as it was before the wait. The entity is not held: whoever
-    /// needs it holds it first.
-    query FIND_FOR_UPDATE -> CommentRow = select_comment!("AND c.id = $2 {for_update_of_c_b}");
+    /// With its body, which is else read as it was before the wait. The entity stays as it is, so that
+    /// nobody is notified of what is in one that is deleted meanwhile; whoever changes it holds it first.
+    query FIND_FOR_UPDATE -> CommentRow = select_comment!("AND c.id = $2 {for_update_of_c_b_keeping_e}");
     query FIND_MET_FOR_UPDATE -> CommentRow = select_comment!(concat!(
         "AND c.id = $2 AND (c.user_id = $3 OR (1 = 1 ", met!("c.user_id"), met!("e.user_id"), "))
-         {for_update_of_c_b}"));
+         {for_update_of_c_b_keeping_e}"));
     query FIND_ALL -> CommentRow = select_comment!("AND c.id {any}($2)");
     query FIND_ALL_EVER -> CommentRow = select_comment!(even deleted, "AND c.id {any}($2)");
     query FIND_BY_FOREIGN_ID -> CommentRow =

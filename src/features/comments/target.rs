@@ -11,6 +11,7 @@ use crate::features::comments::store::{self, CommentRow};
 use crate::features::comments::{CommentPath, INVALID_QUERY, NOT_FOUND, notices, visibility};
 use crate::features::entities;
 use crate::features::entities::visibility::Eyes;
+use crate::features::notifications::Subject;
 use crate::features::projects::Project;
 use crate::features::reactions::target::{Faults, NoticeTypes, Target, TargetId};
 use crate::features::reactions::{ReactionCounts, ReactionType};
@@ -75,6 +76,14 @@ impl Target for CommentRow {
 
     fn space(&self) -> Option<SpaceId> {
         self.space_id
+    }
+
+    fn is_removed(&self) -> bool {
+        CommentRow::is_removed(self) || self.entity_is_removed
+    }
+
+    fn notified_of(&self) -> Subject {
+        Subject::Comment { entity: self.entity_id, comment: self.id }
     }
 
     fn reactions(&self) -> ReactionCounts {

@@ -13,13 +13,13 @@ use crate::features::projects::Project;
 use crate::features::spaces::access;
 use crate::ids::{CommentId, UserId};
 
-/// Whether the comments of an entity are listed for these eyes: of one that is listed itself for
-/// everybody, of a draft or a removed one for whom it belongs to.
-pub fn is_open(eyes: Eyes, is_listed: bool, author: Option<UserId>) -> bool {
+/// Whether the comments of an entity are listed for these eyes: of a published one for everybody, of a
+/// draft or a removed one for whom it belongs to.
+pub fn is_open(eyes: Eyes, is_published: bool, author: Option<UserId>) -> bool {
     match eyes {
         Eyes::Key | Eyes::KeyAs(_) => true,
-        Eyes::User(user) => is_listed || author == Some(user),
-        Eyes::Nobody => is_listed,
+        Eyes::User(user) => is_published || author == Some(user),
+        Eyes::Nobody => is_published,
     }
 }
 

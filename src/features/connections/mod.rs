@@ -18,6 +18,7 @@ use crate::app::App;
 use crate::error::{Fault, Result};
 use crate::features::notifications;
 use crate::features::projects::{Bundle, Project};
+use crate::features::users::NOT_FOUND as NO_SUCH_USER;
 use crate::features::users::notices::about_user;
 use crate::features::users::store as users;
 use crate::http::input::Invalid;
@@ -102,6 +103,10 @@ fn tell(
     let Some(by) = users::find(tx, project.id, by)? else { return Ok(()) };
     let metadata = Map::from_iter([("connectionId".to_owned(), json!(connection))]);
     let told = about_user(app, now, user, kind, &by, metadata);
+    // An unread one must lead to the connection that is there now.
+    if notifications::insert::reword(tx, project.id, &told)? {
+        return Ok(());
+    }
     notifications::add(tx, project.id, now, &[told])
 }
 
@@ -159,7 +164,8 @@ fn with_users() -> Vec<Operation> {
             "connection",
             of_user,
             list::connections_of,
-        ),
+        )
+        .errors(&[NO_SUCH_USER]),
         Operation::new(
             get,
             "/users/{userId}/connections-count",
@@ -167,7 +173,8 @@ fn with_users() -> Vec<Operation> {
             "connection",
             of_user,
             list::count_of,
-        ),
+        )
+        .errors(&[NO_SUCH_USER]),
     ]
 }
 

@@ -124,6 +124,27 @@ pub fn remove(tx: &Tx<'_>, project: ProjectId, entities: &[EntityRow]) -> Result
     changes.write(tx, project)
 }
 
+db::row! {
+    /// What decides in which feeds a listed entity is.
+    #[derive(Debug)]
+    pub struct Listed {
+        pub id: EntityId,
+        pub space_id: Option<SpaceId>,
+        pub source_id: Option<String>,
+        pub user_id: Option<UserId>,
+        pub keywords: JsonText,
+    }
+}
+
+/// The same for many, of which no more is known.
+pub fn remove_listed(tx: &Tx<'_>, project: ProjectId, entities: Vec<Listed>) -> Result<()> {
+    let mut changes = Changes::default();
+    for Listed { id, space_id, source_id, user_id, keywords } in entities {
+        changes.note(id, counted_in(space_id, source_id, user_id, &keywords)?, -1);
+    }
+    changes.write(tx, project)
+}
+
 /// Moves a listed entity between feeds after it has changed.
 pub fn replace(
     tx: &Tx<'_>,

@@ -114,7 +114,9 @@ async fn check(call: &Call<OptionalViewer>, row: &EntityRow) -> Result<()> {
         permit(c, &project, caller, &row, now)?;
         if let Some(space) = row.space_id {
             let space = spaces::find(c, project.id, space)?.ok_or(SPACE_NOT_FOUND)?;
-            access::may_post(c, project.id, &space, caller.into())?;
+            if !access::may_post(c, project.id, &space, caller.into())? {
+                return Err(SPACE_NOT_FOUND.into());
+            }
         }
         match &row.foreign_id {
             Some(id) if store::find_by_foreign_id(c, project.id, id)?.is_some() => {
@@ -244,6 +246,8 @@ pub(super) fn appear(
     row: &EntityRow,
     now: Timestamp,
 ) -> Result<()> {
-    counts::add(tx, project.id, row)?;
+    if row.is_listed {
+        counts::add(tx, project.id, row)?;
+    }
     notices::mentioned(tx, app, project, row, now)
 }

@@ -9,7 +9,7 @@ use crate::features::entities::{
 use crate::features::projects::Deletion;
 use crate::features::storage::removal;
 use crate::features::users::reputation;
-use crate::features::{collections, comments, reactions};
+use crate::features::{collections, comments, notifications, reactions};
 use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::NoContent;
@@ -44,10 +44,11 @@ pub(super) async fn delete_entity(
         if let Some(author) = row.user_id.filter(|_| !row.is_draft) {
             reputation::award(tx, &project, author, row.space_id, -create::POINTS)?;
         }
+        let id = row.id;
         if row.is_listed {
             counts::remove(tx, project.id, &[row])?;
         }
-        Ok(())
+        notifications::hide::delete_of_subjects(tx, project.id, vec![id.0])
     });
     deleted.await?;
     call.app.job_added.notify_one();

@@ -1,10 +1,10 @@
 //! What becomes of entities when a user is deleted: those they wrote stay as empty shells of
-//! nobody, and those of others mention them no longer.
+//! nobody, out of every feed, and those of others mention them no longer.
 
 use db::{JsonText, Tx, args};
 
 use crate::error::{Error, Result};
-use crate::features::entities::counts::Scope;
+use crate::features::entities::counts::Listed;
 use crate::features::entities::rules::{Mentions, to_json};
 use crate::features::entities::terms;
 use crate::ids::{EntityId, ProjectId, UserId};
@@ -21,11 +21,13 @@ db::statements! {
          WHERE project_id = $1 AND id IN
             (SELECT e.id FROM entities e WHERE e.project_id = $1 AND e.user_id = $2)";
     command DISOWN =
-        "UPDATE entities SET user_id = NULL, has_attachments = FALSE
+        "UPDATE entities SET user_id = NULL, has_attachments = FALSE, is_listed = FALSE,
+            is_emptied = TRUE
          WHERE project_id = $1 AND user_id = $2";
-    command FORGET_FEED = "DELETE FROM entity_counts WHERE project_id = $1 AND scope = $2";
-    command FORGET_PARTS =
-        "DELETE FROM entity_counts WHERE project_id = $1 AND within = $2 AND space_id IS NOT NULL";
+    query LISTED -> Listed =
+        "SELECT e.id, e.space_id, e.source_id, e.user_id, b.keywords
+         FROM entities e JOIN entity_bodies b ON b.project_id = e.project_id AND b.id = e.id
+         WHERE e.project_id = $1 AND e.user_id = $2 AND e.is_listed";
     query MENTIONING -> (EntityId, JsonText) =
         "SELECT b.id, b.mentions FROM entity_terms t
             JOIN entity_bodies b ON b.project_id = t.project_id AND b.id = t.entity_id
@@ -42,14 +44,14 @@ pub fn hold(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
     Ok(())
 }
 
-/// Takes the user off everything that was written. What is counted by others stays counted.
-pub fn forget_author(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
+/// Takes the user off everything that was written. What was listed until now is to be taken out of the
+/// counts of feeds, which are changed last.
+pub fn forget_author(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<Vec<Listed>> {
+    let listed = tx.all(&LISTED, args![project, user])?;
     tx.later(&EMPTY, args![project, user])?;
     tx.later(&DISOWN, args![project, user])?;
-    let feed = Scope::Author(user).key();
-    tx.later(&FORGET_FEED, args![project, &feed])?;
-    tx.later(&FORGET_PARTS, args![project, &feed])?;
-    forget_mentions(tx, project, user)
+    forget_mentions(tx, project, user)?;
+    Ok(listed)
 }
 
 fn forget_mentions(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {

@@ -6,6 +6,7 @@ use db::{Tx, args};
 use crate::error::Result;
 use crate::features::entities::counts;
 use crate::features::entities::store::EntityRow;
+use crate::features::notifications;
 use crate::ids::{EntityId, ProjectId, UserId};
 use crate::time::Timestamp;
 
@@ -62,15 +63,16 @@ pub fn moderate(
     decision: &Decision<'_>,
 ) -> Result<()> {
     let Decision { verdict, by, reason, at } = *decision;
-    let is_listed = verdict == Verdict::Approved && !entity.is_draft;
+    let is_listed = verdict == Verdict::Approved && !entity.is_draft && !entity.is_emptied;
     let by_type = decision.by_type();
     tx.later(
         &MODERATE,
         args![project, entity.id, verdict.name(), at, by, by_type, reason, is_listed],
     )?;
     match (entity.is_listed, is_listed) {
-        (true, false) => counts::remove(tx, project, std::slice::from_ref(entity)),
-        (false, true) => counts::add(tx, project, entity),
-        _ => Ok(()),
+        (true, false) => counts::remove(tx, project, std::slice::from_ref(entity))?,
+        (false, true) => counts::add(tx, project, entity)?,
+        _ => {}
     }
+    notifications::hide::follow_entity(tx, project, entity.id)
 }

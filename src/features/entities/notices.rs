@@ -10,7 +10,7 @@ use crate::features::blocks::filter;
 use crate::features::entities::mentions;
 use crate::features::entities::rules::to_json;
 use crate::features::entities::store::EntityRow;
-use crate::features::notifications::{self, Notification};
+use crate::features::notifications::{self, About, Notification, Subject};
 use crate::features::projects::{Bundle, Project};
 use crate::features::spaces::{access, store as spaces};
 use crate::features::users::notices::Initiator;
@@ -70,6 +70,7 @@ pub fn about_entity(
     user: UserId,
     kind: &'static str,
     metadata: &Map<String, Value>,
+    about: About,
 ) -> Notification<'static> {
     Notification {
         id: NotificationId(new_id(now, &app.random)),
@@ -77,6 +78,7 @@ pub fn about_entity(
         kind,
         action: OPEN_ENTITY,
         metadata: to_json(metadata).into(),
+        about,
     }
 }
 
@@ -101,8 +103,13 @@ pub fn mentioned(
     let Some(author) = users::find(tx, project.id, author)? else { return Ok(()) };
     let mut metadata = subject(tx, project.id, entity)?;
     initiator(&mut metadata, &author);
+    let about = About {
+        subject: Subject::Entity(entity.id),
+        space: entity.space_id,
+        actor: Some(author.id),
+    };
     let told = recipients
         .into_iter()
-        .map(|user| about_entity(app, now, user, "entity-mention", &metadata));
+        .map(|user| about_entity(app, now, user, "entity-mention", &metadata, about));
     notifications::add(tx, project.id, now, &told.collect::<Vec<_>>())
 }

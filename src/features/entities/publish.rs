@@ -26,7 +26,7 @@ pub(super) async fn publish_entity(
         create::admit(tx, &project, eyes, &draft)?;
         let row = EntityRow {
             is_draft: false,
-            is_listed: true,
+            is_listed: !draft.is_emptied,
             created_at: now,
             updated_at: now,
             score: FIRST_SCORE,

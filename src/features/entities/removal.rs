@@ -6,7 +6,7 @@ use db::{Tx, args};
 use crate::error::Result;
 use crate::features::entities::{counts, store};
 use crate::features::storage::removal;
-use crate::features::{collections, comments, reactions};
+use crate::features::{collections, comments, notifications, reactions};
 use crate::ids::{EntityId, ProjectId};
 use crate::time::Timestamp;
 
@@ -30,5 +30,6 @@ pub fn remove(tx: &Tx<'_>, project: ProjectId, ids: &[EntityId], now: Timestamp)
         removal::delete_of_entity(tx, project, *id, now)?;
     }
     tx.execute(&REMOVE, args![project, EntityId::list(&held)])?;
-    counts::remove(tx, project, &listed)
+    counts::remove(tx, project, &listed)?;
+    notifications::hide::delete_of_subjects(tx, project, held.iter().map(|id| id.0).collect())
 }

@@ -17,6 +17,7 @@ db::row! {
         pub user_id: Option<UserId>,
         pub is_draft: bool,
         pub is_listed: bool,
+        pub is_emptied: bool,
         pub nsfw: bool,
         pub upvote_count: i64,
         pub downvote_count: i64,
@@ -52,7 +53,14 @@ db::row! {
 
 row_counts_reactions!(EntityRow);
 
+/// What a moderator has taken away.
+const REMOVED: &str = "removed";
+
 impl EntityRow {
+    pub fn is_removed(&self) -> bool {
+        self.moderation_status.as_deref() == Some(REMOVED)
+    }
+
     /// A published entity of nobody, with nothing in it.
     pub fn blank(id: EntityId, now: Timestamp) -> Self {
         EntityRow {
@@ -63,6 +71,7 @@ impl EntityRow {
             user_id: None,
             is_draft: false,
             is_listed: true,
+            is_emptied: false,
             nsfw: false,
             upvote_count: 0,
             downvote_count: 0,

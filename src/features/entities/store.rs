@@ -24,7 +24,7 @@ macro_rules! select_entity {
     (even deleted, $rest:expr) => {
         concat!(
             "SELECT e.id, e.foreign_id, e.source_id, e.space_id, e.user_id, e.is_draft, e.is_listed,
-                e.nsfw, e.upvote_count, e.downvote_count, e.like_count, e.love_count, e.wow_count,
+                e.is_emptied, e.nsfw, e.upvote_count, e.downvote_count, e.like_count, e.love_count, e.wow_count,
                 e.sad_count, e.angry_count, e.funny_count, e.replies_count, e.shares_count, e.views,
                 e.score, e.score_updated_at, e.latitude, e.longitude, e.moderation_status,
                 e.moderated_at, e.moderated_by_id, e.moderated_by_type, e.moderation_reason,
@@ -96,7 +96,7 @@ db::statements! {
             keywords = $7, metadata = $8
          WHERE project_id = $1 AND id = $2";
     command PUBLISH =
-        "UPDATE entities SET is_draft = FALSE, is_listed = TRUE, created_at = $3, updated_at = $3,
+        "UPDATE entities SET is_draft = FALSE, is_listed = NOT is_emptied, created_at = $3, updated_at = $3,
             score = $4, score_updated_at = $3
          WHERE project_id = $1 AND id = $2";
     command ADD_VIEWS =

@@ -10,6 +10,7 @@ use crate::features::entities::show::View;
 use crate::features::entities::store::EntityRow;
 use crate::features::entities::visibility::{self, Eyes};
 use crate::features::entities::{EntityPath, INVALID_QUERY, notices, store};
+use crate::features::notifications::Subject;
 use crate::features::projects::Project;
 use crate::features::reactions::target::{Faults, NoticeTypes, Target, TargetId};
 use crate::features::reactions::{ReactionCounts, ReactionType};
@@ -69,6 +70,14 @@ impl Target for EntityRow {
 
     fn space(&self) -> Option<SpaceId> {
         self.space_id
+    }
+
+    fn is_removed(&self) -> bool {
+        EntityRow::is_removed(self)
+    }
+
+    fn notified_of(&self) -> Subject {
+        Subject::Entity(self.id)
     }
 
     fn reactions(&self) -> ReactionCounts {

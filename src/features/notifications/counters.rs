@@ -7,22 +7,30 @@ use crate::ids::{ProjectId, UserId};
 
 db::statements! {
     query DRIFTED -> (ProjectId, UserId), unscoped "the operator examines every project" =
-        "SELECT u.project_id, u.id FROM users u LEFT JOIN notification_counts c
-            ON c.project_id = u.project_id AND c.user_id = u.id
-         WHERE COALESCE(c.total, 0) <> (SELECT count(*) FROM notifications n
-                WHERE n.project_id = u.project_id AND n.user_id = u.id)
-            OR COALESCE(c.unread, 0) <> (SELECT count(*) FROM notifications n
-                WHERE n.project_id = u.project_id AND n.user_id = u.id AND NOT n.is_read)";
+        "SELECT DISTINCT d.project_id, d.user_id FROM
+            (SELECT b.project_id, b.user_id, b.space_id FROM
+                (SELECT n.project_id, n.user_id, COALESCE(n.space_id, {nil}) AS space_id, 1 AS total,
+                    CASE WHEN n.is_read THEN 0 ELSE 1 END AS unread
+                 FROM notifications n WHERE NOT n.is_hidden
+                 UNION ALL
+                 SELECT c.project_id, c.user_id, c.space_id, -c.total, -c.unread
+                 FROM notification_counts c) b
+             GROUP BY b.project_id, b.user_id, b.space_id
+             HAVING sum(b.total) <> 0 OR sum(b.unread) <> 0) d
+         ORDER BY d.project_id, d.user_id";
     command HOLD =
-        "INSERT INTO notification_counts (project_id, user_id, total, unread, unread_since)
-         VALUES ($1, $2, 0, 0, 0)
-         ON CONFLICT (project_id, user_id) DO UPDATE SET total = notification_counts.total";
+        "INSERT INTO notification_counts (project_id, user_id, space_id, total, unread, unread_since)
+         SELECT DISTINCT project_id, user_id, COALESCE(space_id, {nil}), 0, 0, 0 FROM notifications
+         WHERE project_id = $1 AND user_id = $2
+         ON CONFLICT (project_id, user_id, space_id) DO UPDATE SET total = notification_counts.total";
     command RECOUNT =
         "UPDATE notification_counts SET
             total = (SELECT count(*) FROM notifications n
-                WHERE n.project_id = $1 AND n.user_id = $2),
+                WHERE n.project_id = $1 AND n.user_id = $2 AND NOT n.is_hidden
+                    AND COALESCE(n.space_id, {nil}) = notification_counts.space_id),
             unread = (SELECT count(*) FROM notifications n
-                WHERE n.project_id = $1 AND n.user_id = $2 AND NOT n.is_read),
+                WHERE n.project_id = $1 AND n.user_id = $2 AND NOT n.is_hidden AND NOT n.is_read
+                    AND COALESCE(n.space_id, {nil}) = notification_counts.space_id),
             unread_since = 0
          WHERE project_id = $1 AND user_id = $2";
 }

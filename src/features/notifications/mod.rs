@@ -2,6 +2,8 @@
 //! what happened; users read them and mark them, and a project may send its own.
 
 pub mod counters;
+pub mod hide;
+pub mod insert;
 mod list;
 mod mark;
 mod model;
@@ -12,7 +14,7 @@ mod system;
 use db::Tx;
 use http::Method;
 
-pub use model::Notification;
+pub use model::{About, Notification, Subject};
 
 use crate::error::{Fault, Result};
 use crate::features::projects::Bundle;
@@ -43,7 +45,7 @@ const ACTS_AS: ActsAs = ActsAs {
 };
 
 /// Stores notifications, unread, in the transaction of what they tell about. Recipients that do
-/// not exist are left out. Whether the project has the bundle is for the caller to ask.
+/// not exist are left out, and so is what repeats an unread one. Whether the project has the bundle is for the caller to ask.
 pub fn add(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -51,8 +53,8 @@ pub fn add(
     new: &[Notification<'_>],
 ) -> Result<()> {
     match new {
-        [one] => store::insert_one(tx, project, now, one),
-        many => store::insert(tx, project, now, many).map(drop),
+        [one] => insert::insert_one(tx, project, now, one),
+        many => insert::insert(tx, project, now, many).map(drop),
     }
 }
 

@@ -5,10 +5,11 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use uuid::Uuid;
 
 use crate::error::{Error, Result};
 use crate::features::notifications::store::NotificationRow;
-use crate::ids::{NotificationId, ProjectId, UserId};
+use crate::ids::{CommentId, EntityId, NotificationId, ProjectId, SpaceId, UserId};
 use crate::time::Timestamp;
 
 /// A new notification for one user.
@@ -23,12 +24,60 @@ pub struct Notification<'a> {
     pub action: &'a str,
     /// A JSON object: what was so at the time, never looked into again.
     pub metadata: Cow<'a, str>,
+    pub about: About,
+}
+
+/// What a notification is about. While one of an actor about a target is unread, another of the same kind
+/// is not stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct About {
+    pub subject: Subject,
+    /// Whoever may not read it does not read the notification.
+    pub space: Option<SpaceId>,
+    /// None if nobody in particular caused it, or nobody is named.
+    pub actor: Option<UserId>,
+}
+
+impl About {
+    /// What the project itself has to say.
+    pub const NOTHING: About = About { subject: Subject::Nothing, space: None, actor: None };
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    Nothing,
+    Entity(EntityId),
+    Comment {
+        entity: EntityId,
+        comment: CommentId,
+    },
+    /// Whoever gets the notification.
+    Recipient,
+    Space(SpaceId),
+}
+
+impl Subject {
+    /// What the notification goes with, and the target in it.
+    pub(super) fn ids(self, recipient: UserId) -> (Option<Uuid>, Option<Uuid>) {
+        let (subject, target) = match self {
+            Subject::Nothing => return (None, None),
+            Subject::Entity(id) => (id.0, id.0),
+            Subject::Comment { entity, comment } => (entity.0, comment.0),
+            Subject::Recipient => (recipient.0, recipient.0),
+            Subject::Space(id) => (id.0, id.0),
+        };
+        (Some(subject), Some(target))
+    }
 }
 
 impl Notification<'_> {
     /// Whether it differs from the other in its recipient alone.
     pub(super) fn says_the_same(&self, other: &Notification<'_>) -> bool {
-        (self.kind, self.action, &self.metadata) == (other.kind, other.action, &other.metadata)
+        if self.about.subject == Subject::Recipient {
+            return false;
+        }
+        (self.kind, self.action, &self.metadata, self.about)
+            == (other.kind, other.action, &other.metadata, other.about)
     }
 }
 

@@ -1,14 +1,16 @@
-//! The SQL about notifications and their counts. Both change in one transaction. New rows come first, then
-//! the counts, in the order of users; whoever changes rows that are there holds the counts before.
+//! The SQL for reading and marking notifications, and their counts. A user's notifications are counted by
+//! the space they are about, so that what may not be read is left out of the sum. Both change in one
+//! transaction: new rows come first (`insert.rs`), then the counts, in the order of users; whoever changes
+//! rows that are there locks the counts before.
 
 use std::collections::BTreeMap;
 
 use db::{Command, Conn, JsonText, Tx, Value, args};
 
 use crate::error::Result;
-use crate::features::notifications::Notification;
+use crate::features::spaces::access::member_opens;
 use crate::http::page::Page;
-use crate::ids::{NotificationId, ProjectId, UserId, first_id};
+use crate::ids::{NotificationId, ProjectId, SpaceId, UserId, first_id};
 use crate::time::Timestamp;
 
 db::row! {
@@ -25,87 +27,125 @@ db::row! {
 }
 
 db::row! {
-    /// How many notifications a user has.
+    /// How many notifications a user may read.
     #[derive(Debug, Clone, Copy)]
     pub struct Counts {
         pub total: i64,
         pub unread: i64,
-        /// Nothing older is unread.
-        pub unread_since: Timestamp,
     }
 }
 
-impl Counts {
-    /// Those of somebody who was never told anything.
-    const NONE: Counts = Counts { total: 0, unread: 0, unread_since: Timestamp::from_millis(0) };
+db::row! {
+    /// Where unread notifications may be, and since when.
+    #[derive(Debug, Clone, Copy)]
+    struct Part {
+        space_id: SpaceId,
+        unread: i64,
+        /// Nothing older is unread.
+        unread_since: Timestamp,
+    }
+}
+
+db::row! {
+    #[derive(Debug, Clone, Copy)]
+    struct Unread {
+        id: NotificationId,
+        space_id: SpaceId,
+        created_at: Timestamp,
+    }
+}
+
+/// SQL: the user $2 may read what a notification `n` is about.
+macro_rules! readable {
+    () => {
+        concat!(
+            "NOT n.is_hidden AND (n.space_id IS NULL OR COALESCE((SELECT ",
+            member_opens!("$2"),
+            " FROM spaces s WHERE s.project_id = $1 AND s.id = n.space_id), FALSE))"
+        )
+    };
+}
+
+/// SQL: the user $2 may read the space that the counts `c` are about.
+macro_rules! readable_part {
+    () => {
+        concat!(
+            "COALESCE((SELECT ",
+            member_opens!("$2"),
+            " FROM spaces s WHERE s.project_id = $1 AND s.id = c.space_id), c.space_id = {nil})"
+        )
+    };
 }
 
 /// What is added to counts that are there.
 macro_rules! counted {
     () => {
-        "ON CONFLICT (project_id, user_id) DO UPDATE SET
+        "ON CONFLICT (project_id, user_id, space_id) DO UPDATE SET
             total = notification_counts.total + excluded.total,
             unread = notification_counts.unread + excluded.unread,
             unread_since = {least}(notification_counts.unread_since, excluded.unread_since)"
     };
 }
+pub(super) use counted;
 
 db::statements! {
     query LIST -> NotificationRow =
-        "SELECT id, type, action, is_read, metadata, created_at, updated_at FROM notifications
-         WHERE project_id = $1 AND user_id = $2 ORDER BY id DESC LIMIT $3 OFFSET $4";
-    query COUNTS -> Counts =
-        "SELECT total, unread, unread_since FROM notification_counts
-         WHERE project_id = $1 AND user_id = $2";
-    query HOLD_COUNTS -> Counts =
-        "SELECT total, unread, unread_since FROM notification_counts
-         WHERE project_id = $1 AND user_id = $2 {for_no_key_update}";
-    query EXISTS -> i64 =
-        "SELECT count(*) FROM notifications WHERE project_id = $1 AND user_id = $2 AND id = $3";
-    /// The user's row is held so that it cannot be deleted before the notification refers to it.
-    command INSERT =
-        "INSERT INTO notifications (project_id, id, user_id, type, action, is_read, metadata,
-            created_at, updated_at)
-         SELECT project_id, $2, id, $4, $5, FALSE, $6, $7, $7 FROM users
-         WHERE project_id = $1 AND id = $3 {for_key_share}";
-    command COUNT_ONE =
         concat!(
-            "INSERT INTO notification_counts (project_id, user_id, total, unread, unread_since)
-             SELECT project_id, id, 1, 1, CAST($3 AS {time}) FROM users
-             WHERE project_id = $1 AND id = $2 ",
-            counted!()
+            "SELECT n.id, n.type, n.action, n.is_read, n.metadata, n.created_at, n.updated_at
+             FROM notifications n WHERE n.project_id = $1 AND n.user_id = $2 AND ",
+            readable!(),
+            " ORDER BY n.id DESC LIMIT $3 OFFSET $4"
         );
-    /// For a user who is kept from being deleted.
-    command INSERT_KEPT =
-        "INSERT INTO notifications (project_id, id, user_id, type, action, is_read, metadata,
-            created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, FALSE, $6, $7, $7)";
-    command COUNT_KEPT =
+    query COUNTS -> Counts =
         concat!(
-            "INSERT INTO notification_counts (project_id, user_id, total, unread, unread_since)
-             VALUES ($1, $2, 1, 1, $3) ",
-            counted!()
+            "SELECT CAST(COALESCE(sum(c.total), 0) AS {int}) AS total,
+                CAST(COALESCE(sum(c.unread), 0) AS {int}) AS unread
+             FROM notification_counts c WHERE c.project_id = $1 AND c.user_id = $2 AND ",
+            readable_part!()
+        );
+    query LOCK_READABLE -> Part =
+        concat!(
+            "SELECT c.space_id, c.unread, c.unread_since FROM notification_counts c
+             WHERE c.project_id = $1 AND c.user_id = $2 AND ",
+            readable_part!(),
+            " ORDER BY c.space_id {for_no_key_update}"
+        );
+    query LOCK_PART -> SpaceId =
+        "SELECT space_id FROM notification_counts
+         WHERE project_id = $1 AND user_id = $2 AND space_id = $3 {for_no_key_update}";
+    query FIND -> SpaceId =
+        concat!(
+            "SELECT COALESCE(n.space_id, {nil}) FROM notifications n
+             WHERE n.project_id = $1 AND n.user_id = $2 AND n.id = $3 AND ",
+            readable!()
         );
     command MARK =
         "UPDATE notifications SET is_read = TRUE, updated_at = $4
          WHERE project_id = $1 AND user_id = $2 AND id = $3 AND NOT is_read";
-    query UNREAD -> (NotificationId, Timestamp) =
-        "SELECT id, created_at FROM notifications
-         WHERE project_id = $1 AND user_id = $2 AND id >= $3 AND NOT is_read
-         ORDER BY id LIMIT $4";
+    query UNREAD -> Unread =
+        "SELECT id, COALESCE(space_id, {nil}) AS space_id, created_at FROM notifications
+         WHERE project_id = $1 AND user_id = $2 AND id >= $3 AND NOT is_read AND NOT is_hidden
+            AND COALESCE(space_id, {nil}) {any}($4)
+         ORDER BY id LIMIT $5";
     command MARK_SOME =
         "UPDATE notifications SET is_read = TRUE, updated_at = $4
          WHERE project_id = $1 AND user_id = $2 AND id {any}($3)";
     command COUNT_READ =
-        "UPDATE notification_counts SET unread = unread - $3, unread_since = $4
-         WHERE project_id = $1 AND user_id = $2";
+        "UPDATE notification_counts SET unread = unread - $4
+         WHERE project_id = $1 AND user_id = $2 AND space_id = $3";
+    command SET_SINCE =
+        "UPDATE notification_counts SET unread_since = $4
+         WHERE project_id = $1 AND user_id = $2 AND space_id {any}($3)";
 }
 
-/// How many records one statement inserts.
-const AT_ONCE: usize = 250;
+/// The space under which notifications about no space are counted.
+pub(super) const NO_SPACE: SpaceId = SpaceId(uuid::Uuid::nil());
+
+/// How many records one statement changes.
+pub(super) const BATCH_SIZE: usize = 250;
 
 pub fn counts(c: &Conn<'_>, project: ProjectId, user: UserId) -> Result<Counts> {
-    Ok(c.opt(&COUNTS, args![project, user])?.unwrap_or(Counts::NONE))
+    Ok(c.one(&COUNTS, args![project, user])?)
 }
 
 /// Newest first.
@@ -118,7 +158,7 @@ pub fn list(
     Ok(c.all(&LIST, args![project, user, page.limit, page.offset()])?)
 }
 
-/// False if the user has no such notification. Marking it again changes nothing.
+/// False if there is no such notification for the user. Marking it again changes nothing.
 pub fn mark(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -126,11 +166,11 @@ pub fn mark(
     id: NotificationId,
     now: Timestamp,
 ) -> Result<bool> {
-    let Some(counts) = tx.opt(&HOLD_COUNTS, args![project, user])? else { return Ok(false) };
-    if tx.execute(&MARK, args![project, user, id, now])? == 0 {
-        return Ok(tx.one(&EXISTS, args![project, user, id])? > 0);
+    let Some(space) = tx.opt(&FIND, args![project, user, id])? else { return Ok(false) };
+    tx.opt(&LOCK_PART, args![project, user, space])?;
+    if tx.execute(&MARK, args![project, user, id, now])? > 0 {
+        tx.later(&COUNT_READ, args![project, user, space, 1])?;
     }
-    tx.later(&COUNT_READ, args![project, user, 1, counts.unread_since])?;
     Ok(true)
 }
 
@@ -142,128 +182,64 @@ pub fn mark_some(
     now: Timestamp,
     limit: i64,
 ) -> Result<i64> {
-    let Some(counts) = tx.opt(&HOLD_COUNTS, args![project, user])? else { return Ok(0) };
-    let since = first_id(counts.unread_since);
-    let unread = tx.all(&UNREAD, args![project, user, since, limit])?;
-    let Some((_, newest)) = unread.last().copied() else { return Ok(0) };
-    let count = i64::try_from(unread.len()).unwrap_or(i64::MAX);
-    let ids: Vec<NotificationId> = unread.into_iter().map(|(id, _)| id).collect();
+    let mut parts = tx.all(&LOCK_READABLE, args![project, user])?;
+    parts.retain(|part| part.unread > 0);
+    let Some(since) = parts.iter().map(|part| part.unread_since).min() else { return Ok(0) };
+    let spaces: Vec<SpaceId> = parts.iter().map(|part| part.space_id).collect();
+    let spaces = SpaceId::list(&spaces);
+    let unread = tx.all(&UNREAD, args![project, user, first_id(since), spaces.clone(), limit])?;
+    let Some(newest) = unread.last().map(|one| one.created_at) else { return Ok(0) };
+    let ids: Vec<NotificationId> = unread.iter().map(|one| one.id).collect();
     tx.later(&MARK_SOME, args![project, user, NotificationId::list(&ids), now])?;
-    tx.later(&COUNT_READ, args![project, user, count, newest])?;
-    Ok(count)
-}
-
-/// Stores one notification, unread, if its recipient exists. Nobody waits for the outcome; but the second
-/// statement looks for a recipient whom the first may have seen go.
-pub fn insert_one(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    now: Timestamp,
-    n: &Notification<'_>,
-) -> Result<()> {
-    let metadata = &*n.metadata;
-    tx.later(&INSERT, args![project, n.id, n.user, n.kind, n.action, metadata, now])?;
-    Ok(tx.later(&COUNT_ONE, args![project, n.user, now])?)
-}
-
-/// The same for a recipient who is kept from being deleted, by whatever means.
-pub fn insert_kept(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    now: Timestamp,
-    n: &Notification<'_>,
-) -> Result<()> {
-    let metadata = &*n.metadata;
-    tx.together(|| {
-        tx.later(&INSERT_KEPT, args![project, n.id, n.user, n.kind, n.action, metadata, now])?;
-        Ok(tx.later(&COUNT_KEPT, args![project, n.user, now])?)
-    })
-}
-
-/// Stores the notifications whose recipient exists, unread, and tells how many they were.
-pub fn insert(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    now: Timestamp,
-    new: &[Notification<'_>],
-) -> Result<u64> {
-    let mut in_order: Vec<&Notification<'_>> = new.iter().collect();
-    in_order.sort_by_key(|notification| notification.user);
-    let mut inserted = 0;
-    for some in in_order.chunks(AT_ONCE) {
-        let mut recipients: BTreeMap<UserId, i64> = BTreeMap::new();
-        for recipient in insert_some(tx, project, now, some)? {
-            inserted += 1;
-            *recipients.entry(recipient).or_default() += 1;
-        }
-        count_some(tx, project, now, &recipients)?;
+    let mut marked: BTreeMap<SpaceId, i64> = BTreeMap::new();
+    for one in &unread {
+        *marked.entry(one.space_id).or_default() += 1;
     }
-    Ok(inserted)
+    for (space, count) in marked {
+        tx.later(&COUNT_READ, args![project, user, space, count])?;
+    }
+    tx.later(&SET_SINCE, args![project, user, spaces, newest])?;
+    Ok(i64::try_from(unread.len()).unwrap_or(i64::MAX))
 }
 
-/// One statement for many records; gives the recipient of each that was stored. What a record has
-/// in common with the one before it is bound once: a message to everybody travels once.
-fn insert_some(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    now: Timestamp,
-    new: &[&Notification<'_>],
-) -> Result<Vec<UserId>> {
-    let mut args: Vec<Value<'_>> = vec![project.into(), now.into()];
-    let mut rows = Vec::with_capacity(new.len());
-    let mut before: Option<(&Notification<'_>, usize)> = None;
-    for n in new {
-        let content = match before {
-            Some((other, content)) if n.says_the_same(other) => content,
-            _ => {
-                args.extend([n.kind.into(), n.action.into(), Value::from(&*n.metadata)]);
-                args.len() - 2
+/// By how much the counts of some users change, in the order in which everybody changes them.
+#[derive(Debug, Default)]
+pub(super) struct Changes(BTreeMap<(UserId, SpaceId), Change>);
+
+#[derive(Debug, Default)]
+struct Change {
+    total: i64,
+    unread: i64,
+}
+
+impl Changes {
+    pub fn note(&mut self, user: UserId, space: Option<SpaceId>, is_read: bool, by: i64) {
+        let change = self.0.entry((user, space.unwrap_or(NO_SPACE))).or_default();
+        change.total += by;
+        change.unread += if is_read { 0 } else { by };
+    }
+
+    /// `since`: nothing that is unread now and was not before is older.
+    pub fn write(self, tx: &Tx<'_>, project: ProjectId, since: Timestamp) -> Result<()> {
+        let changes: Vec<_> = self.0.into_iter().collect();
+        for some in changes.chunks(BATCH_SIZE) {
+            let mut args: Vec<Value<'_>> = vec![project.into(), since.into()];
+            let mut rows = Vec::with_capacity(some.len());
+            for ((user, space), Change { total, unread }) in some {
+                args.extend([(*user).into(), (*space).into(), (*total).into(), (*unread).into()]);
+                let last = args.len();
+                let [user, space, total] = [last - 3, last - 2, last - 1];
+                rows.push(format!("($1, ${user}, ${space}, ${total}, ${last}, $2)"));
             }
-        };
-        before = Some((n, content));
-        args.extend([n.id.into(), n.user.into()]);
-        let id = args.len() - 1;
-        rows.push(format!(
-            "(CAST(${id} AS {{uuid}}), CAST(${} AS {{uuid}}), CAST(${content} AS TEXT),
-              CAST(${} AS TEXT), CAST(${} AS {{document}}))",
-            id + 1,
-            content + 1,
-            content + 2,
-        ));
+            let text = format!(
+                "INSERT INTO notification_counts (project_id, user_id, space_id, total, unread,
+                    unread_since)
+                 VALUES {} {}",
+                rows.join(", "),
+                counted!()
+            );
+            tx.execute(&Command::built("notifications::store::change", text), &args)?;
+        }
+        Ok(())
     }
-    let text = format!(
-        "INSERT INTO notifications (project_id, id, user_id, type, action, is_read, metadata,
-            created_at, updated_at)
-         SELECT u.project_id, v.column1, u.id, v.column3, v.column4, FALSE, v.column5, $2, $2
-         FROM (VALUES {}) AS v JOIN users u ON u.project_id = $1 AND u.id = v.column2
-         {{for_key_share}} RETURNING user_id",
-        rows.join(", ")
-    );
-    Ok(tx.all(&Command::<UserId>::built("notifications::store::insert_some", text), &args)?)
-}
-
-fn count_some(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    now: Timestamp,
-    recipients: &BTreeMap<UserId, i64>,
-) -> Result<()> {
-    if recipients.is_empty() {
-        return Ok(());
-    }
-    let mut args: Vec<Value<'_>> = vec![project.into(), now.into()];
-    let mut rows = Vec::with_capacity(recipients.len());
-    for (user, more) in recipients {
-        args.extend([(*user).into(), (*more).into()]);
-        let more = args.len();
-        rows.push(format!("($1, ${}, ${more}, ${more}, $2)", more - 1));
-    }
-    let text = format!(
-        "INSERT INTO notification_counts (project_id, user_id, total, unread, unread_since)
-         VALUES {} {}",
-        rows.join(", "),
-        counted!()
-    );
-    tx.execute(&Command::built("notifications::store::count_some", text), &args)?;
-    Ok(())
 }

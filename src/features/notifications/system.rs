@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::auth::caller::KeyHolder;
 use crate::error::{Error, Result};
 use crate::features::notifications::rules::{Button, Message, Text};
-use crate::features::notifications::{INVALID_BODY, Notification, store};
+use crate::features::notifications::{About, INVALID_BODY, Notification, insert};
 use crate::features::users;
 use crate::http::input::Body;
 use crate::http::operation::Call;
@@ -130,9 +130,10 @@ impl Sending {
                     kind: "system",
                     action: &action,
                     metadata: Cow::Borrowed(&metadata),
+                    about: About::NOTHING,
                 })
                 .collect();
-            store::insert(tx, project, now, &new)
+            insert::insert(tx, project, now, &new)
         });
         written.await
     }

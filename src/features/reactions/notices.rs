@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::features::blocks::filter;
 use crate::features::entities::notices::initiator;
 use crate::features::entities::rules::to_json;
-use crate::features::notifications::Notification;
+use crate::features::notifications::{About, Notification};
 use crate::features::projects::Bundle;
 use crate::features::reactions::change::Change;
 use crate::features::reactions::store::ReactorRow;
@@ -39,19 +39,21 @@ pub(super) fn news<T: Target>(
     let mut told = Vec::new();
     let Some(author) = target.author() else { return Ok(told) };
     let (project, now) = (&change.project, change.now);
-    if announce == Announce::Silently || !project.has(Bundle::Notifications) {
+    let is_silent = announce == Announce::Silently || target.is_removed();
+    if is_silent || !project.has(Bundle::Notifications) {
         return Ok(told);
     }
     // Whoever may not read the space any more hears nothing of what goes on there.
     if !access::shut_out(tx, project.id, target.space(), &[author])?.is_empty() {
         return Ok(told);
     }
-    let tell = |kind, metadata: Map<String, Value>| Notification {
+    let tell = |kind, metadata: Map<String, Value>, actor| Notification {
         id: NotificationId(new_id(now, &change.app.random)),
         user: author,
         kind,
         action: T::NOTICES.action,
         metadata: to_json(&metadata).into(),
+        about: About { subject: target.notified_of(), space: target.space(), actor },
     };
     let subject = || target.subject(tx, project.id);
 
@@ -61,10 +63,10 @@ pub(super) fn news<T: Target>(
         let mut metadata = subject()?;
         initiator(&mut metadata, change.actor.clone());
         told.push(match announce {
-            Announce::Upvote => tell(T::NOTICES.upvote, metadata),
+            Announce::Upvote => tell(T::NOTICES.upvote, metadata, Some(change.actor.id)),
             _ => {
                 metadata.insert("reactionType".to_owned(), json!(kind));
-                tell(T::NOTICES.reaction, metadata)
+                tell(T::NOTICES.reaction, metadata, Some(change.actor.id))
             }
         });
     }
@@ -77,7 +79,7 @@ pub(super) fn news<T: Target>(
         metadata.insert("milestoneCount".to_owned(), specific.into());
         metadata
             .insert("lastThreeUsers".to_owned(), latest(tx, change, target, author, Some(kind))?);
-        told.push(tell(T::NOTICES.milestone_specific, metadata));
+        told.push(tell(T::NOTICES.milestone_specific, metadata, None));
     }
     let total = counts.total();
     let grew = before.is_none();
@@ -86,7 +88,7 @@ pub(super) fn news<T: Target>(
         metadata.insert("milestoneCount".to_owned(), total.into());
         metadata.insert("reactionCounts".to_owned(), json!(counts));
         metadata.insert("lastThreeUsers".to_owned(), latest(tx, change, target, author, None)?);
-        told.push(tell(T::NOTICES.milestone_total, metadata));
+        told.push(tell(T::NOTICES.milestone_total, metadata, None));
     }
     Ok(told)
 }

@@ -11,6 +11,7 @@ use uuid::Uuid;
 use crate::auth::caller::Actor;
 use crate::error::{Fault, Result};
 use crate::features::entities::visibility::Eyes;
+use crate::features::notifications::Subject;
 use crate::features::projects::Project;
 use crate::features::reactions::{ReactionCounts, ReactionType};
 use crate::features::users::store::UserRow;
@@ -119,6 +120,10 @@ pub trait Target: Sized + Send + 'static {
     fn id(&self) -> TargetId;
     fn author(&self) -> Option<UserId>;
     fn space(&self) -> Option<SpaceId>;
+    /// Whether a moderator has removed it, or what it is in.
+    fn is_removed(&self) -> bool;
+    /// What notifications about it go with.
+    fn notified_of(&self) -> Subject;
     fn reactions(&self) -> ReactionCounts;
     fn set_reactions(&mut self, counts: ReactionCounts);
     fn change_reactions(&self, tx: &Tx<'_>, project: ProjectId, by: ReactionCounts) -> Result<()>;

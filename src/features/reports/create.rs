@@ -20,6 +20,7 @@ use crate::features::spaces::access;
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::reply::FoundOrCreated;
+use crate::http::version::Version;
 use crate::ids::{
     ChatMessageId, CommentId, ConversationId, EntityId, ProjectId, ReportEntryId, ReportId,
     SpaceId, UserId, new_id,
@@ -32,9 +33,39 @@ const LONGEST_DETAILS: usize = 10_000;
 pub(super) struct ReportRequest {
     /// An entity, a comment or a message.
     target_id: EntityId,
-    target_type: TargetType,
+    target_type: NamedType,
     reason: Reason,
     details: Option<String>,
+}
+
+/// In the oldest version clients write `Entity` and `Comment` too.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline, with = "TargetType")]
+enum NamedType {
+    Name(TargetType),
+    Older(OlderName),
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+enum OlderName {
+    Entity,
+    Comment,
+}
+
+impl NamedType {
+    fn in_version(self, version: Version) -> Result<TargetType> {
+        match self {
+            NamedType::Name(kind) => Ok(kind),
+            NamedType::Older(name) if version == Version::V6 => Ok(match name {
+                OlderName::Entity => TargetType::Entity,
+                OlderName::Comment => TargetType::Comment,
+            }),
+            NamedType::Older(_) => {
+                Err(INVALID_BODY.because("targetType: entity, comment or message"))
+            }
+        }
+    }
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -53,7 +84,8 @@ pub(super) async fn create_report(
     call: Call<ActorOrKey>,
     Body(request): Body<ReportRequest>,
 ) -> Result<FoundOrCreated<Reported>> {
-    report(call, request, None).await
+    let target = request.target_type.in_version(call.version)?;
+    report(call, target, request, None).await
 }
 
 pub(super) async fn report_message(
@@ -62,13 +94,15 @@ pub(super) async fn report_message(
 ) -> Result<FoundOrCreated<Reported>> {
     let MessageReport { reason, details } = body;
     let target_id = EntityId(path.message_id.0);
-    let request = ReportRequest { target_id, target_type: TargetType::Message, reason, details };
-    report(call, request, Some(path.conversation_id)).await
+    let target_type = NamedType::Name(TargetType::Message);
+    let request = ReportRequest { target_id, target_type, reason, details };
+    report(call, TargetType::Message, request, Some(path.conversation_id)).await
 }
 
 /// `within`: the conversation that a message has to be in.
 async fn report(
     call: Call<ActorOrKey>,
+    target_type: TargetType,
     request: ReportRequest,
     within: Option<ConversationId>,
 ) -> Result<FoundOrCreated<Reported>> {
@@ -80,7 +114,7 @@ async fn report(
     let new = NewReport {
         report: ReportId(new_id(call.now, &call.app.random)),
         entry: ReportEntryId(new_id(call.now, &call.app.random)),
-        target_type: request.target_type,
+        target_type,
         target: request.target_id.0,
         reporter,
         reason: request.reason,

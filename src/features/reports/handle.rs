@@ -202,7 +202,7 @@ impl Hands {
                 entities::moderation::moderate(tx, project, &row, &self.removal(orders))
             }
             Some(Content::Comment(row)) => {
-                comments::moderation::moderate(tx, project, row.id, &self.removal(orders))
+                comments::moderation::moderate(tx, project, &row, &self.removal(orders))
             }
             Some(Content::Message(_)) | None => Ok(()),
         }

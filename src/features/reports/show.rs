@@ -108,7 +108,7 @@ impl View {
         let mut shown = Vec::new();
         for (space, ids) in by_space {
             let (links, points) = (self.links.clone(), self.bucket.map(|bucket| (bucket, space)));
-            let view = chat::show::View { links, viewer: None, with_files: true, points };
+            let view = chat::show::View { points, ..chat::show::View::written(links, None) };
             let found = messages::find_all(c, self.project, &ids)?;
             let row_of = |id: &ChatMessageId| found.iter().find(|row| row.id == *id).cloned();
             shown.extend(view.messages(c, ids.iter().filter_map(row_of).collect())?);

@@ -29,6 +29,20 @@ db::row! {
     }
 }
 
+/// SQL: the space `s` may be read by a user, who is an argument.
+macro_rules! member_opens {
+    ($member:literal) => {
+        concat!(
+            "CASE (SELECT m.status FROM space_members m
+                WHERE m.project_id = $1 AND m.space_id = s.id AND m.user_id = ",
+            $member,
+            ")
+             WHEN 'active' THEN s.deleted_at IS NULL WHEN 'banned' THEN FALSE ELSE s.is_open END"
+        )
+    };
+}
+pub(crate) use member_opens;
+
 db::statements! {
     query ACCESS -> AccessRow =
         "SELECT s.reading_permission, s.posting_permission, m.role, m.status
@@ -79,18 +93,18 @@ pub fn may_read(
 }
 
 /// Refuses whom the space does not let publish, and keeps it as it is until the transaction ends; false
-/// if there is no such space.
+/// if there is no such space for them.
 pub fn admit(tx: &Tx<'_>, project: ProjectId, space: SpaceId, eyes: Eyes) -> Result<bool> {
     match store::keep(tx, project, space)? {
-        Some(space) => may_post(tx, project, &space, eyes).map(|()| true),
+        Some(space) => may_post(tx, project, &space, eyes),
         None => Ok(false),
     }
 }
 
-/// Refuses whom the space does not let publish.
-pub fn may_post(c: &Conn<'_>, project: ProjectId, space: &SpaceRow, eyes: Eyes) -> Result<()> {
+/// Refuses whom the space does not let publish; false for a stranger who may not even read it.
+pub fn may_post(c: &Conn<'_>, project: ProjectId, space: &SpaceRow, eyes: Eyes) -> Result<bool> {
     if eyes.is_key() {
-        return Ok(());
+        return Ok(true);
     }
     let member = match eyes.viewer() {
         Some(user) => store::standing(c, project, space.id, user)?,
@@ -100,7 +114,26 @@ pub fn may_post(c: &Conn<'_>, project: ProjectId, space: &SpaceRow, eyes: Eyes) 
         return Err(BANNED.into());
     }
     let allowed = Permissions::new(space.reading_permission, space.posting_permission, member);
-    if allowed.can_post { Ok(()) } else { Err(POSTING_NOT_ALLOWED.into()) }
+    let is_stranger = member.is_none_or(|member| member.status == Status::Rejected);
+    match allowed.can_post {
+        true => Ok(true),
+        false if is_stranger && !allowed.can_read => Ok(false),
+        false => Err(POSTING_NOT_ALLOWED.into()),
+    }
+}
+
+/// Whether a user is banned from the space.
+pub fn is_banned(c: &Conn<'_>, project: ProjectId, space: SpaceId, user: UserId) -> Result<bool> {
+    let member = store::standing(c, project, space, user)?;
+    Ok(member.is_some_and(|member| member.status == Status::Banned))
+}
+
+/// Whether a user waits to be let into a space that is for its members alone.
+pub fn waits(c: &Conn<'_>, project: ProjectId, space: SpaceId, user: UserId) -> Result<bool> {
+    let found = c.opt(&ACCESS, args![project, space, user])?;
+    Ok(found.is_some_and(|row| {
+        row.reading_permission == Reading::Members && row.status == Some(Status::Pending)
+    }))
 }
 
 /// Something in a space, or in none, and who wrote it.
@@ -208,12 +241,7 @@ impl Reader {
         match self.0 {
             Eyes::Key | Eyes::KeyAs(_) => "s.deleted_at IS NULL".to_owned(),
             Eyes::Nobody => "s.is_open".to_owned(),
-            Eyes::User(_) => format!(
-                "CASE (SELECT m.status FROM space_members m
-                    WHERE m.project_id = $1 AND m.space_id = s.id AND m.user_id = {member})
-                 WHEN 'active' THEN s.deleted_at IS NULL WHEN 'banned' THEN FALSE
-                 ELSE s.is_open END"
-            ),
+            Eyes::User(_) => format!(member_opens!("{}"), member),
         }
     }
 

@@ -11,6 +11,7 @@ use crate::auth::caller::ActorOrKey;
 use crate::error::{Error, Result};
 use crate::features::chat;
 use crate::features::entities::removal as entities;
+use crate::features::notifications;
 use crate::features::projects::Project;
 use crate::features::reports::store as reports;
 use crate::features::spaces::authority::{self, Authority};
@@ -170,6 +171,7 @@ async fn empty(app: &App, project: ProjectId, space: SpaceId) -> Result<bool> {
         }
         removal::delete_of_space(tx, project, space, now)?;
         tx.execute(&DELETE, args![project, space])?;
+        notifications::hide::delete_of_subjects(tx, project, vec![space.0])?;
         Ok::<_, Error>(false)
     });
     let left = left.await?;

@@ -197,7 +197,7 @@ async fn moderate_comment(
         if row.space_id != Some(path.space_id) {
             return Err(COMMENT_NOT_IN_SPACE.into());
         }
-        comments::moderation::moderate(tx, project, row.id, &body.decision(caller, now))
+        comments::moderation::moderate(tx, project, &row, &body.decision(caller, now))
     });
     moderated.await?;
     Ok(Json(Moderated::new(verdict)))

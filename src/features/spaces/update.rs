@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use crate::auth::caller::ActorOrKey;
 use crate::error::Result;
+use crate::features::chat;
 use crate::features::entities::rules::{Metadata, to_json};
 use crate::features::spaces::authority::{self, Authority, Held};
 use crate::features::spaces::model::SpaceDetailed;
@@ -87,6 +88,11 @@ pub(super) async fn update_space(
             let written = store::update(tx, project, &row);
             written.map_err(|error| error.on_unique("spaces_slug", SLUG_TAKEN))?;
             remove_replaced(tx, project, found.picture_ids(), row.picture_ids(), now)?;
+        }
+        if row.reading_permission != found.reading_permission
+            && row.reading_permission == Reading::Members
+        {
+            chat::space::close(tx, project, row.id, now)?;
         }
         if row.nsfw != found.nsfw {
             store::spread_nsfw(tx, project, row.id)?;

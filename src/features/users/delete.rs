@@ -9,7 +9,8 @@ use crate::features::storage::removal;
 use crate::features::users::fetch::UserPath;
 use crate::features::users::{NOT_FOUND, grams, store};
 use crate::features::{
-    chat, collections, comments, connections, entities, follows, reactions, reports, spaces,
+    chat, collections, comments, connections, entities, follows, notifications, reactions, reports,
+    spaces,
 };
 use crate::http::input::Path;
 use crate::http::operation::Call;
@@ -38,7 +39,8 @@ pub(crate) fn erase(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestam
     chat::forget::hold(tx, project, user)?;
     // Once the user is held, nothing new can be theirs.
     let Some(row) = store::find_for_update(tx, project, user)? else { return Ok(false) };
-    entities::forget::forget_author(tx, project, user)?;
+    let told = notifications::hide::about_what_they_wrote(tx, project, user)?;
+    let listed = entities::forget::forget_author(tx, project, user)?;
     comments::forget::forget_author(tx, project, user)?;
     reactions::forget::forget_user(tx, project, user)?;
     reports::forget::forget_reporter(tx, project, user)?;
@@ -49,6 +51,8 @@ pub(crate) fn erase(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestam
     chat::forget::forget_user(tx, project, user, now)?;
     removal::delete_of_user(tx, project, user, now)?;
     grams::forget(tx, project, &row)?;
+    entities::counts::remove_listed(tx, project, listed)?;
+    notifications::hide::delete_with_author(tx, project, user, &told)?;
     realtime::end_user(tx, project, user)?;
     empty_log(tx, project, user, now)?;
     store::delete(tx, project, user)

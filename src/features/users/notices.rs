@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::app::App;
 use crate::features::entities::notices::initiator;
 use crate::features::entities::rules::to_json;
-use crate::features::notifications::Notification;
+use crate::features::notifications::{About, Notification, Subject};
 use crate::features::users::store::UserRow;
 use crate::ids::{NotificationId, UserId, new_id};
 use crate::time::Timestamp;
@@ -50,5 +50,6 @@ pub fn about_user(
         kind,
         action: OPEN_PROFILE,
         metadata: to_json(&metadata).into(),
+        about: About { subject: Subject::Recipient, space: None, actor: Some(by.id) },
     }
 }

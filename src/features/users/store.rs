@@ -95,6 +95,9 @@ impl UserRow {
 
 db::statements! {
     query FIND -> UserRow = select_user!("AND id = $2");
+    /// There are few projects, and users are found by project and id.
+    query PROJECT_OF -> ProjectId, unscoped "the project is what is asked for" =
+        "SELECT p.id FROM projects p CROSS JOIN users u WHERE u.project_id = p.id AND u.id = $1 LIMIT 1";
     query FIND_FOR_UPDATE -> UserRow = select_user!("AND id = $2 {for_update}");
     query KEEP -> UserRow = select_user!("AND id = $2 {for_key_share}");
     query KEEP_ALL -> UserId =
@@ -145,6 +148,11 @@ db::statements! {
 
 pub fn find(c: &Conn<'_>, project: ProjectId, id: UserId) -> Result<Option<UserRow>> {
     Ok(c.opt(&FIND, args![project, id])?)
+}
+
+/// Where a user is.
+pub fn project_of(c: &Conn<'_>, id: UserId) -> Result<Option<ProjectId>> {
+    Ok(c.opt(&PROJECT_OF, args![id])?)
 }
 
 /// Those of the ids that are there, in no particular order.

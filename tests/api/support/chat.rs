@@ -16,7 +16,7 @@ pub const PREVIEW: &str = "lastMessage mutedForever mutedUntil otherMembers unre
 /// The keys of a message with its files.
 pub const MESSAGE: &str = "content conversationId createdAt editedAt files gif id mentions metadata \
     moderatedAt moderatedById moderatedByType moderationReason moderationStatus parentMessageId \
-    projectId quotedMessageId reactionCounts threadReplyCount updatedAt user userDeletedAt userId \
+    projectId quotedMessage quotedMessageId reactionCounts threadReplyCount updatedAt user userDeletedAt userId \
     userReactions";
 
 pub fn gif() -> Value {

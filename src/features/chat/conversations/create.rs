@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::features::blocks::filter;
 use crate::features::chat::conversations::store::{self, ConversationRow};
 use crate::features::chat::members::store::{self as members, MemberRow};
-use crate::features::chat::model::Conversation;
+use crate::features::chat::model::{Conversation, NewConversation};
 use crate::features::chat::rules::{Description, Kind, Name, Role};
 use crate::features::chat::{INVALID_MEMBER, events, show};
 use crate::features::entities::rules::{Metadata, to_json};
@@ -93,7 +93,7 @@ enum GroupType {
 pub(super) async fn create_group(
     call: Call<Actor>,
     Body(new): Body<NewGroup>,
-) -> Result<Created<Conversation>> {
+) -> Result<Created<NewConversation>> {
     let GroupType::Group = new.r#type;
     let (project, actor, now, links) = (call.project.id, call.caller.user, call.now, call.links());
     let mut seen = HashSet::from([actor]);
@@ -129,7 +129,8 @@ pub(super) async fn create_group(
         store::insert(tx, project, &row, &metadata)?;
         rows.iter().try_for_each(|member| members::insert(tx, project, member))?;
         events::created(tx, &links, id, &others, now)?;
-        show::own_conversation(tx, &links, &row, rows.first(), now)
+        let conversation = show::own_conversation(tx, &links, &row, rows.first(), now)?;
+        Ok(NewConversation { conversation, unread_count: 0, last_message: None })
     });
     made.await.map(Created)
 }

@@ -5,7 +5,7 @@ use db::{Conn, Query, Tx, Value, args};
 use crate::error::Result;
 use crate::features::chat::rules::Role;
 use crate::http::page::Page;
-use crate::ids::{ConversationId, ConversationMemberId, ProjectId, UserId};
+use crate::ids::{ConversationId, ConversationMemberId, ProjectId, SpaceId, UserId};
 use crate::time::Timestamp;
 
 db::row! {
@@ -94,6 +94,11 @@ db::statements! {
     query OWN -> MemberRow = select_member!("AND m.user_id = $2 AND m.conversation_id {any}($3)");
     query ACTIVE -> UserId = "SELECT m.user_id FROM conversation_members m
         WHERE m.project_id = $1 AND m.conversation_id = $2 AND m.is_active";
+    /// Those who are in it and wait to be let into its space.
+    query WAITING -> MemberRow = select_member!("AND m.conversation_id = $2 AND m.is_active
+        AND m.user_id IN (SELECT s.user_id FROM space_members s
+            WHERE s.project_id = $1 AND s.space_id = $3 AND s.status = 'pending')
+        ORDER BY m.user_id");
     query ADMINS -> i64 = "SELECT count(*) FROM conversation_members m
         WHERE m.project_id = $1 AND m.conversation_id = $2 AND m.is_active AND m.role = 'admin'";
     query ANYBODY -> i64 = "SELECT 1 FROM conversation_members m
@@ -121,6 +126,15 @@ db::statements! {
     command READ_UP_TO = "UPDATE conversation_members SET last_read_at = $4, updated_at = $5
         WHERE project_id = $1 AND conversation_id = $2 AND user_id = $3
             AND (last_read_at IS NULL OR last_read_at < $4)";
+}
+
+pub fn waiting(
+    c: &Conn<'_>,
+    project: ProjectId,
+    conversation: ConversationId,
+    space: SpaceId,
+) -> Result<Vec<MemberRow>> {
+    Ok(c.all(&WAITING, args![project, conversation, space])?)
 }
 
 pub fn find(

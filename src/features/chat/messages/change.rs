@@ -11,13 +11,14 @@ use crate::features::chat::conversations::store as conversations;
 use crate::features::chat::messages::moderation;
 use crate::features::chat::messages::store::{self, MessageRow};
 use crate::features::chat::model::ChatMessage;
-use crate::features::chat::rules::{AnyGif, Content, MessageMetadata};
+use crate::features::chat::rules::{Content, MessageMetadata};
 use crate::features::chat::show::View;
 use crate::features::chat::standing;
 use crate::features::chat::{
     EMPTY_MESSAGE, FORBIDDEN, InMessage, MESSAGE_DELETED, MESSAGE_NOT_FOUND, MESSAGE_REMOVED,
     events,
 };
+use crate::features::comments::rules::Gif;
 use crate::features::entities::moderation::{Decision, Verdict};
 use crate::features::entities::rules::{Mentions, to_json};
 use crate::features::storage::{self, removal};
@@ -32,7 +33,7 @@ use crate::time::Timestamp;
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct MessageChanges {
     content: Patch<Content>,
-    gif: Patch<AnyGif>,
+    gif: Patch<Gif>,
     mentions: Option<Mentions>,
     metadata: Patch<MessageMetadata>,
 }
@@ -64,8 +65,7 @@ pub(super) async fn edit(
         {
             return Err(EMPTY_MESSAGE.into());
         }
-        let view =
-            View { links: links.clone(), viewer: Some(actor), with_files: true, points: None };
+        let view = View::written(links.clone(), Some(actor));
         if row == before {
             return view.message(tx, row);
         }

@@ -12,6 +12,7 @@ use crate::features::chat::show::View;
 use crate::features::chat::standing::{self, Standing};
 use crate::features::chat::{INVALID_QUERY, InConversation, InMessage};
 use crate::features::users::reputation::ReputationQuery;
+use crate::http::include::Include;
 use crate::http::input::{Path, Query};
 use crate::http::operation::Call;
 use crate::http::page::{self, PageSize};
@@ -31,8 +32,9 @@ pub(super) struct MessagesQuery {
     #[schemars(with = "Option<u32>")]
     limit: Option<String>,
     sort: Option<Sort>,
-    /// `files`.
-    include: Option<String>,
+    /// `files`, `grants`.
+    #[serde(default)]
+    include: Include,
     #[serde(rename = "filters[hasReplies]")]
     has_replies: Option<String>,
     #[serde(flatten)]
@@ -97,8 +99,7 @@ pub(super) async fn list(
 ) -> Result<Json<Messages>> {
     let asked = query.read()?;
     let bucket = query.reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
-    let includes = query.include.as_deref().unwrap_or_default();
-    let with_files = includes.split(',').any(|name| name.trim() == "files");
+    let (with_files, with_grants) = (query.include.has("files"), query.include.has("grants"));
     let (links, actor) = (call.links(), call.caller.user);
     // Those that were answered are passed over one by one.
     let is_slow = asked.has_replies == Some(false);
@@ -115,7 +116,8 @@ pub(super) async fn list(
         let times = || rows.iter().map(|row| row.created_at);
         let (oldest_created_at, newest_created_at) = (times().min(), times().max());
         let points = bucket.map(|bucket| (bucket, standing.conversation.space_id));
-        let view = View { links: links.clone(), viewer: Some(actor), with_files, points };
+        let (links, viewer) = (links.clone(), Some(actor));
+        let view = View { links, viewer, with_files, with_grants, points };
         let notice = is_empty.then_some("Replies have no replies of their own");
         let messages = view.messages(c, rows)?;
         Ok::<_, Error>(Messages {
@@ -167,17 +169,28 @@ fn rows(
     Ok(c.all(&Statement::built("chat::messages::page", text), &args)?)
 }
 
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct FetchQuery {
+    /// `grants`.
+    #[serde(default)]
+    include: Include,
+    #[serde(flatten)]
+    reputation: ReputationQuery,
+}
+
 pub(super) async fn fetch(
     call: Call<Actor>,
-    (Path(path), Query(reputation)): (Path<InMessage>, Query<ReputationQuery>),
+    (Path(path), Query(query)): (Path<InMessage>, Query<FetchQuery>),
 ) -> Result<Json<ChatMessage>> {
-    let bucket = reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
+    let bucket = query.reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
+    let with_grants = query.include.has("grants");
     let (links, actor) = (call.links(), call.caller.user);
     let found = call.app.db.read(move |c| {
         let standing = standing::reader(c, links.project, path.conversation_id, actor)?;
         let row = standing::message(c, links.project, &standing, path.message_id)?;
         let points = bucket.map(|bucket| (bucket, standing.conversation.space_id));
-        let view = View { links: links.clone(), viewer: Some(actor), with_files: true, points };
+        let view = View { with_grants, points, ..View::written(links.clone(), Some(actor)) };
         view.message(c, row)
     });
     found.await.map(Json)

@@ -43,9 +43,21 @@ pub(super) struct Reacted {
     delta: i64,
 }
 
-/// One character as people see it.
+/// One character as people see it, of which there is something to see.
 fn is_emoji(text: &str) -> bool {
-    text.len() <= LONGEST && text.graphemes(true).count() == 1 && !text.trim().is_empty()
+    let is_seen = |c: char| !c.is_whitespace() && !c.is_control() && !is_ignorable(c);
+    text.len() <= LONGEST && text.graphemes(true).count() == 1 && text.chars().any(is_seen)
+}
+
+/// Whether a character shows nothing by itself: joiners, variation selectors, tags and other formatting
+/// (Unicode's `Default_Ignorable_Code_Point`, and the annotations that are not among them).
+fn is_ignorable(c: char) -> bool {
+    matches!(c,
+        '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}'..='\u{1160}' | '\u{17B4}'..='\u{17B5}'
+        | '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}'
+        | '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}'
+        | '\u{FFF0}'..='\u{FFFB}' | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}'
+        | '\u{E0000}'..='\u{E0FFF}')
 }
 
 pub(super) async fn toggle(

@@ -11,12 +11,13 @@ use crate::features::chat::conversations::store::{self as conversations, Convers
 use crate::features::chat::messages::files::{self, FILES};
 use crate::features::chat::messages::store::{self, MessageRow};
 use crate::features::chat::model::ChatMessage;
-use crate::features::chat::rules::{AnyGif, Content, Kind, LocalId, MessageMetadata};
+use crate::features::chat::rules::{Content, Kind, LocalId, MessageMetadata};
 use crate::features::chat::show::View;
 use crate::features::chat::standing::{self, Standing};
 use crate::features::chat::{
     EMPTY_MESSAGE, INVALID_PARENT, INVALID_QUERY, INVALID_QUOTE, InConversation, events,
 };
+use crate::features::comments::rules::Gif;
 use crate::features::entities::rules::{Mentions, to_json};
 use crate::features::projects::{Bundle, Project};
 use crate::features::storage::signed::Links;
@@ -35,7 +36,7 @@ use crate::time::Timestamp;
 pub(super) struct NewMessage {
     /// Content, a gif or files: at least one of them.
     content: Option<Content>,
-    gif: Option<AnyGif>,
+    gif: Option<Gif>,
     mentions: Option<Mentions>,
     metadata: Option<MessageMetadata>,
     /// The message of the main stream that this one answers.
@@ -138,12 +139,8 @@ fn write(
     })?;
     store::mention(tx, project.id, row.id, sent.mentions.users())?;
     uploads::insert(tx, project.id, &sent.prepared)?;
-    let view = View {
-        links: links.clone(),
-        viewer: None,
-        with_files: true,
-        points: sent.bucket.map(|bucket| (bucket, before.space_id)),
-    };
+    let points = sent.bucket.map(|bucket| (bucket, before.space_id));
+    let view = View { points, ..View::written(links.clone(), None) };
     let shown = ChatMessage { local_id: sent.local_id.clone(), ..view.message(tx, row)? };
     tell(tx, project, links, before, &shown, parent.as_ref(), now)?;
     Ok(shown)

@@ -43,7 +43,7 @@ db::row! {
     #[derive(Debug)]
     struct PlaceRow {
         entity_id: EntityId,
-        is_listed: bool,
+        is_open: bool,
         user_id: Option<UserId>,
         space_id: Option<SpaceId>,
         answered_id: Option<UserId>,
@@ -52,16 +52,31 @@ db::row! {
     }
 }
 
+/// SQL: the comments of an entity `e` are listed for everybody. One whose author was deleted keeps its thread.
+macro_rules! is_commented {
+    () => {
+        "(NOT e.is_draft AND COALESCE(e.moderation_status, '') <> 'removed')"
+    };
+}
+
 db::statements! {
     query ENTITY -> PlaceRow =
-        "SELECT e.id AS entity_id, e.is_listed, e.user_id, e.space_id, NULL AS answered_id, e.comments_count AS \"all\",
-            e.top_comments_count AS top
-         FROM entities e WHERE e.project_id = $1 AND e.id = $2 AND e.deleted_at IS NULL";
+        concat!(
+            "SELECT e.id AS entity_id, ",
+            is_commented!(),
+            " AS is_open, e.user_id, e.space_id, NULL AS answered_id,
+                e.comments_count AS \"all\", e.top_comments_count AS top
+             FROM entities e WHERE e.project_id = $1 AND e.id = $2 AND e.deleted_at IS NULL"
+        );
     query COMMENT -> PlaceRow =
-        "SELECT e.id AS entity_id, e.is_listed, e.user_id, e.space_id, p.user_id AS answered_id, p.answers_count AS \"all\",
-            p.answers_count AS top
-         FROM comments p JOIN entities e ON e.project_id = p.project_id AND e.id = p.entity_id
-         WHERE p.project_id = $1 AND p.id = $2 AND e.deleted_at IS NULL";
+        concat!(
+            "SELECT e.id AS entity_id, ",
+            is_commented!(),
+            " AS is_open, e.user_id, e.space_id, p.user_id AS answered_id,
+                p.answers_count AS \"all\", p.answers_count AS top
+             FROM comments p JOIN entities e ON e.project_id = p.project_id AND e.id = p.entity_id
+             WHERE p.project_id = $1 AND p.id = $2 AND e.deleted_at IS NULL"
+        );
     query EMPTIED_IN_ENTITY -> i64 =
         "SELECT count(*) FROM comments
          WHERE project_id = $1 AND entity_id = $2 AND user_deleted_at IS NOT NULL";
@@ -142,7 +157,7 @@ impl Search {
             _ => None,
         };
         let is_there = |place: &PlaceRow| {
-            is_open(view.eyes, place.is_listed, place.user_id)
+            is_open(view.eyes, place.is_open, place.user_id)
                 && self.entity.is_none_or(|entity| entity == place.entity_id)
         };
         // What cannot be seen has no comments.
@@ -222,7 +237,7 @@ impl Search {
             conditions.add("e.source_id =", source.clone());
         }
         if !has_place {
-            conditions.texts.push("e.is_listed".to_owned());
+            conditions.texts.push(concat!("e.deleted_at IS NULL AND ", is_commented!()).to_owned());
             let member = reader.member().map(|user| {
                 conditions.args.push(user.into());
                 format!("${}", conditions.args.len())

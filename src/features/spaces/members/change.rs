@@ -82,7 +82,7 @@ pub(in crate::features::spaces) async fn approve(
     let approved = call.app.db.write(move |tx| {
         let held = authority::hold(tx, project.id, path.space_id, caller, Authority::Moderator)?;
         let found = answered(tx, project.id, &held, path.member_id, Status::Active)?;
-        notices::approved(tx, &app, &project, &held.space, found.user_id, now)?;
+        notices::approved(tx, &app, &project, &held.space, found.user_id, caller.user(), now)?;
         Ok::<_, Error>(found)
     });
     let MemberRow { id, status, joined_at, .. } = approved.await?;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::app::App;
 use crate::error::Result;
 use crate::features::entities::rules::to_json;
-use crate::features::notifications::{self, Notification};
+use crate::features::notifications::{self, About, Notification, Subject};
 use crate::features::projects::{Bundle, Project};
 use crate::features::spaces::store::SpaceRow;
 use crate::ids::{NotificationId, UserId, new_id, short_id};
@@ -18,6 +18,7 @@ pub(super) fn approved(
     project: &Project,
     space: &SpaceRow,
     user: UserId,
+    actor: Option<UserId>,
     now: Timestamp,
 ) -> Result<()> {
     if !project.has(Bundle::Notifications) {
@@ -36,6 +37,7 @@ pub(super) fn approved(
         kind: "space-membership-approved",
         action: "open-space",
         metadata: to_json(&keys).into(),
+        about: About { subject: Subject::Space(space.id), space: Some(space.id), actor },
     };
     notifications::add(tx, project.id, now, &[told])
 }

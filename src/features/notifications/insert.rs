@@ -1,0 +1,217 @@
+//! The SQL that stores new notifications. There is one unread notification for each actor, kind and target:
+//! another one is not stored, and the first stays as it is. An index says so; the statements look first.
+
+use db::{Command, Tx, Value, args};
+
+use crate::error::Result;
+use crate::features::notifications::Notification;
+use crate::features::notifications::store::{BATCH_SIZE, Changes, NO_SPACE, counted};
+use crate::ids::{ProjectId, SpaceId, UserId};
+use crate::time::Timestamp;
+
+/// SQL: the user $3 has no other unread notification of this type, about this target, by this actor.
+macro_rules! is_news {
+    ($type:literal, $subject:literal, $target:literal, $actor:literal) => {
+        concat!(
+            "NOT EXISTS (SELECT 1 FROM notifications o
+                WHERE o.project_id = $1 AND o.subject_id = ",
+            $subject,
+            " AND o.target_id = ",
+            $target,
+            " AND o.user_id = $3 AND o.type = ",
+            $type,
+            " AND o.actor_id = ",
+            $actor,
+            " AND NOT o.is_read AND o.id <> $2)"
+        )
+    };
+}
+
+/// The columns of a new notification.
+macro_rules! insert {
+    ($rest:expr) => {
+        concat!(
+            "INSERT INTO notifications (project_id, user_id, id, type, action, is_read, metadata,
+                created_at, updated_at, subject_id, target_id, actor_id, space_id) ",
+            $rest
+        )
+    };
+}
+
+/// What is in them.
+macro_rules! selected {
+    () => {
+        "SELECT CAST($1 AS {uuid}), CAST($3 AS {uuid}), CAST($2 AS {uuid}), CAST($4 AS TEXT),
+            CAST($5 AS TEXT), FALSE, CAST($6 AS {document}), CAST($7 AS {time}), CAST($7 AS {time}),
+            CAST($8 AS {uuid}), CAST($9 AS {uuid}), CAST($10 AS {uuid}), CAST($11 AS {uuid})"
+    };
+}
+
+db::statements! {
+    /// The user's row is held so that it cannot be deleted before the notification refers to it.
+    command INSERT =
+        insert!(concat!(
+            selected!(),
+            " FROM users u WHERE u.project_id = $1 AND u.id = $3 AND ",
+            is_news!("$4", "$8", "$9", "$10"),
+            " {for_key_share}"
+        ));
+    command COUNT_INSERTED =
+        concat!(
+            "INSERT INTO notification_counts (project_id, user_id, space_id, total, unread,
+                unread_since)
+             SELECT n.project_id, n.user_id, COALESCE(n.space_id, {nil}), 1, 1, n.created_at
+             FROM notifications n WHERE n.project_id = $1 AND n.user_id = $2 AND n.id = $3 ",
+            counted!()
+        );
+    /// For a user who is kept from being deleted. On PostgreSQL this and the next are one statement, and
+    /// both see what was there before.
+    command INSERT_KEPT =
+        insert!(concat!(
+            selected!(),
+            " WHERE ",
+            is_news!("$4", "$8", "$9", "$10")
+        ));
+    command COUNT_KEPT =
+        concat!(
+            "INSERT INTO notification_counts (project_id, user_id, space_id, total, unread,
+                unread_since)
+             SELECT CAST($1 AS {uuid}), CAST($3 AS {uuid}), CAST($4 AS {uuid}), 1, 1,
+                CAST($5 AS {time})
+             WHERE ",
+            is_news!("$6", "$7", "$8", "$9"),
+            " ",
+            counted!()
+        );
+    /// Says something new in place of what an unread notification has said.
+    command REWORD =
+        "UPDATE notifications SET metadata = $7
+         WHERE project_id = $1 AND subject_id = $2 AND target_id = $3 AND user_id = $4 AND type = $5
+            AND actor_id = $6 AND NOT is_read";
+}
+
+/// Stores one notification, unread, if its recipient exists and it is news. Nobody waits for the outcome.
+pub fn insert_one(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    now: Timestamp,
+    n: &Notification<'_>,
+) -> Result<()> {
+    tx.later(&INSERT, &values(project, now, n))?;
+    Ok(tx.later(&COUNT_INSERTED, args![project, n.user, n.id])?)
+}
+
+/// The same for a recipient who is kept from being deleted, by whatever means, while nobody else acts on
+/// the target as the same actor.
+pub fn insert_kept(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    now: Timestamp,
+    n: &Notification<'_>,
+) -> Result<()> {
+    let (subject, target) = n.about.subject.ids(n.user);
+    let space = n.about.space.unwrap_or(NO_SPACE);
+    tx.together(|| {
+        tx.later(&INSERT_KEPT, &values(project, now, n))?;
+        let key = args![project, n.id, n.user, space, now, n.kind, subject, target, n.about.actor];
+        Ok(tx.later(&COUNT_KEPT, key)?)
+    })
+}
+
+fn values<'a>(project: ProjectId, now: Timestamp, n: &'a Notification<'_>) -> [Value<'a>; 11] {
+    let (subject, target) = n.about.subject.ids(n.user);
+    [
+        project.into(),
+        n.id.into(),
+        n.user.into(),
+        n.kind.into(),
+        n.action.into(),
+        Value::from(&*n.metadata),
+        now.into(),
+        subject.into(),
+        target.into(),
+        n.about.actor.into(),
+        n.about.space.into(),
+    ]
+}
+
+/// Lets the unread notification that stands in the way of this one say what this one says; false if there
+/// is none.
+pub fn reword(tx: &Tx<'_>, project: ProjectId, n: &Notification<'_>) -> Result<bool> {
+    let (subject, target) = n.about.subject.ids(n.user);
+    let key =
+        args![project, subject, target, n.user, n.kind, n.about.actor, Value::from(&*n.metadata)];
+    Ok(tx.execute(&REWORD, key)? > 0)
+}
+
+/// Stores the notifications that are news and whose recipient exists, unread, and tells how many they were.
+pub fn insert(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    now: Timestamp,
+    new: &[Notification<'_>],
+) -> Result<u64> {
+    let mut in_order: Vec<&Notification<'_>> = new.iter().collect();
+    in_order.sort_by_key(|notification| notification.user);
+    let mut inserted = 0;
+    for some in in_order.chunks(BATCH_SIZE) {
+        let mut changes = Changes::default();
+        for (user, space) in insert_some(tx, project, now, some)? {
+            inserted += 1;
+            changes.note(user, space, false, 1);
+        }
+        changes.write(tx, project, now)?;
+    }
+    Ok(inserted)
+}
+
+/// One statement for many records; gives the recipient and the space of each that was stored. What a
+/// record has in common with the one before it is bound once: a message to everybody travels once.
+fn insert_some(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    now: Timestamp,
+    new: &[&Notification<'_>],
+) -> Result<Vec<(UserId, Option<SpaceId>)>> {
+    let mut args: Vec<Value<'_>> = vec![project.into(), now.into()];
+    let mut rows = Vec::with_capacity(new.len());
+    let mut before: Option<(&Notification<'_>, usize)> = None;
+    for n in new {
+        let content = match before {
+            Some((other, content)) if n.says_the_same(other) => content,
+            _ => {
+                let first = args.len() + 1;
+                let [_, _, _, kind, action, metadata, _, subject, target, actor, space] =
+                    values(project, now, n);
+                args.extend([kind, action, metadata, subject, target, actor, space]);
+                first
+            }
+        };
+        before = Some((n, content));
+        args.extend([n.id.into(), n.user.into()]);
+        let id = args.len() - 1;
+        let [user, action, metadata] = [id + 1, content + 1, content + 2];
+        let [subject, target, actor, space] = [content + 3, content + 4, content + 5, content + 6];
+        rows.push(format!(
+            "(CAST(${id} AS {{uuid}}), CAST(${user} AS {{uuid}}), CAST(${content} AS TEXT),
+              CAST(${action} AS TEXT), CAST(${metadata} AS {{document}}),
+              CAST(${subject} AS {{uuid}}), CAST(${target} AS {{uuid}}),
+              CAST(${actor} AS {{uuid}}), CAST(${space} AS {{uuid}}))"
+        ));
+    }
+    let text = format!(
+        insert!(
+            "SELECT u.project_id, u.id, v.column1, v.column3, v.column4, FALSE, v.column5, $2, $2,
+                v.column6, v.column7, v.column8, v.column9
+             FROM (VALUES {}) AS v JOIN users u ON u.project_id = $1 AND u.id = v.column2
+             WHERE NOT EXISTS (SELECT 1 FROM notifications o
+                WHERE o.project_id = $1 AND o.subject_id = v.column6 AND o.target_id = v.column7
+                    AND o.user_id = v.column2 AND o.type = v.column3 AND o.actor_id = v.column8
+                    AND NOT o.is_read)
+             {{for_key_share}} RETURNING user_id, space_id"
+        ),
+        rows.join(", ")
+    );
+    let insert = Command::<(UserId, Option<SpaceId>)>::built("notifications::insert_some", text);
+    Ok(tx.all(&insert, &args)?)
+}

@@ -1,0 +1,45 @@
+//! The project of a request whose address does not name one: the project of the token, or of the user in the
+//! path. Version 7 knows such addresses, about connections.
+
+use std::sync::Arc;
+
+use http::HeaderMap;
+use serde_json::Value;
+
+use crate::app::App;
+use crate::auth::credential::{Presented, bearer};
+use crate::error::Result;
+use crate::features::projects::{self, Project};
+use crate::features::users;
+use crate::http::operation::Operation;
+use crate::ids::{ProjectId, UserId};
+
+/// The project of a usable token.
+pub fn told(app: &App, headers: &HeaderMap) -> Option<ProjectId> {
+    app.tokens.project_of(bearer(headers)?, app.clock.now())
+}
+
+/// That project, or the one of the user in the path. Without either the caller is refused as nobody, or
+/// there is no such user.
+pub async fn project(
+    app: &App,
+    operation: &Operation,
+    told: Option<ProjectId>,
+    headers: &HeaderMap,
+    params: &Value,
+) -> Result<Arc<Project>> {
+    let named: Option<UserId> =
+        params.get("userId").and_then(Value::as_str).and_then(|id| id.parse().ok());
+    let id = match (told, named) {
+        (Some(id), _) => Some(id),
+        (None, Some(user)) => app.db.read(move |c| users::store::project_of(c, user)).await?,
+        (None, None) => None,
+    };
+    let Some(id) = id else {
+        let presented = bearer(headers).map_or(Presented::Nothing, |_| Presented::Unusable);
+        operation.credential.check(presented, operation)?;
+        return Err(users::NOT_FOUND.into());
+    };
+    let project = app.projects.get(&app.db, id, app.clock.uptime()).await?;
+    project.ok_or(projects::NOT_FOUND.into())
+}
