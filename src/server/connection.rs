@@ -68,12 +68,11 @@ pub(super) async fn run(app: App, tcp: TcpStream, address: SocketAddr, place: Pl
 async fn serve(connection: Arc<Connection>, tcp: TcpStream) {
     let head_timeout = connection.app.config.head_timeout;
     let patience = if connection.place.is_in_reserve() { RESERVE_HEAD } else { head_timeout };
-    let mut draining = std::pin::pin!(connection.app.draining());
     let activity = Arc::new(Activity::default());
     let mut stream = Stream { tcp, read_before: Bytes::new(), activity };
     // Part of a head that came with the request before it is not waited for.
     while !stream.read_before.is_empty()
-        || request_begins(&connection.app, &stream.tcp, patience, draining.as_mut()).await
+        || request_begins(&connection.app, &stream.tcp, patience).await
     {
         match serve_busy(&connection, stream, patience / 2).await {
             Some(idle) => stream = idle,
@@ -84,21 +83,13 @@ async fn serve(connection: Arc<Connection>, tcp: TcpStream) {
 }
 
 /// Waits for the first bytes of the next request; false if they do not come.
-async fn request_begins(
-    app: &App,
-    tcp: &TcpStream,
-    patience: Duration,
-    draining: Pin<&mut impl Future<Output = ()>>,
-) -> bool {
-    if !app.is_draining() {
-        tokio::select! {
-            came = tokio::time::timeout(patience, tcp.readable()) => {
-                return matches!(came, Ok(Ok(())));
-            }
-            () = draining => {}
+async fn request_begins(app: &App, tcp: &TcpStream, patience: Duration) -> bool {
+    let came = tokio::select! {
+        came = tokio::time::timeout(patience, tcp.readable()) => came,
+        () = app.draining() => {
+            tokio::time::timeout(app.config.drain / GRACE, tcp.readable()).await
         }
-    }
-    let came = tokio::time::timeout(app.config.drain / GRACE, tcp.readable()).await;
+    };
     matches!(came, Ok(Ok(())))
 }
 
