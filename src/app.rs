@@ -16,6 +16,7 @@ use crate::features::projects::registry::Registry;
 use crate::features::storage::signed::Signer;
 use crate::features::utils::Previews;
 use crate::http::body::BODY_MEMORY;
+use crate::http::body_waits::BodyWaits;
 use crate::http::client::RequestIds;
 use crate::http::limits::Limiter;
 use crate::http::router::Router;
@@ -26,6 +27,7 @@ use crate::outbound::{Outbound, Resolver};
 use crate::random::Random;
 use crate::realtime::Realtime;
 use crate::realtime::membership::{self, Ask};
+use crate::server::Places;
 use crate::storage::Storage;
 use crate::storage::staging::Staging;
 
@@ -58,6 +60,9 @@ pub struct AppState {
     pub membership: Ask,
     pub metrics: Metrics,
     pub request_ids: RequestIds,
+    /// Places for connections.
+    pub connections: Arc<Places>,
+    pub body_waits: BodyWaits,
     /// One permit for each byte of a request's body that may be in memory.
     pub body_memory: Semaphore,
     /// Woken when a job has been added, so that it need not wait for the next look.
@@ -114,6 +119,8 @@ impl App {
             membership,
             metrics: Metrics::default(),
             request_ids: RequestIds::new(&random),
+            connections: Arc::default(),
+            body_waits: BodyWaits::default(),
             body_memory: Semaphore::new(BODY_MEMORY),
             job_added: Notify::new(),
             draining: watch::Sender::new(false),

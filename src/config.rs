@@ -51,7 +51,15 @@ pub struct Config {
     /// How long a client may take for a request's head, and for its body.
     pub head_timeout: Duration,
     pub body_timeout: Duration,
+    /// How long a body may come slower than the minimum pace at its start.
+    pub body_grace: Duration,
+    /// Places for connections, and how many of them one network may take.
     pub max_connections: usize,
+    pub connections_per_network: usize,
+    /// Requests that are being worked on at once.
+    pub max_in_flight: i64,
+    /// How long requests in flight may go on after the server was told to stop.
+    pub drain: Duration,
     pub realtime: Limits,
     /// What the files of all requests under way may take on disk together.
     pub staging_mebibytes: usize,
@@ -128,7 +136,11 @@ impl Config {
             )?,
             head_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
-            max_connections: 10_000,
+            body_grace: Duration::from_secs(5),
+            max_connections: from.parse("max_connections", "10000", positive)?,
+            connections_per_network: from.parse("connections_per_network", "1000", positive)?,
+            max_in_flight: 4096,
+            drain: from.parse("drain", "10s", duration)?,
             realtime: Limits::default(),
             staging_mebibytes: 4096,
             settings: from.finish()?,
@@ -304,6 +316,9 @@ mod tests {
             ("TOWNHALL_OUTBOUND_ALLOW", "localhost"),
             ("TOWNHALL_SECRET_KEY", "short"),
             ("TOWNHALL_DATABASE_POOL", "0"),
+            ("TOWNHALL_MAX_CONNECTIONS", "0"),
+            ("TOWNHALL_CONNECTIONS_PER_NETWORK", "many"),
+            ("TOWNHALL_DRAIN", "10"),
             ("TOWNHALL_V7_AUTH_STATUS", "404"),
             ("PORT", "x"),
         ] {

@@ -12,6 +12,7 @@ use http::Method;
 
 use crate::http::operation::Operation;
 use crate::realtime::Figures;
+use crate::server;
 
 #[derive(Debug, Default)]
 pub struct Metrics {
@@ -61,7 +62,7 @@ impl Metrics {
         *limited.entry(operation.path).or_default() += 1;
     }
 
-    pub fn render(&self, db: &Stats, realtime: Figures) -> String {
+    pub fn render(&self, db: &Stats, realtime: Figures, connections: server::Figures) -> String {
         let mut out = String::new();
         head(&mut out, "townhall_build_info", "gauge", "The running version.");
         let version = env!("CARGO_PKG_VERSION");
@@ -75,6 +76,13 @@ impl Metrics {
         }
         head(&mut out, "townhall_http_requests_in_flight", "gauge", "Requests under way.");
         let _ = writeln!(out, "townhall_http_requests_in_flight {}", self.in_flight());
+
+        let name = "townhall_http_connections_open";
+        head(&mut out, name, "gauge", "Open connections, WebSockets included.");
+        let _ = writeln!(out, "{name} {}", connections.open);
+        let name = "townhall_http_connections_refused_total";
+        head(&mut out, name, "counter", "Connections beyond the cap or their network's share.");
+        let _ = writeln!(out, "{name} {}", connections.refused);
 
         let name = "townhall_http_request_duration_seconds";
         head(&mut out, name, "histogram", "Time from a request's head to its answer.");

@@ -37,6 +37,8 @@ impl Server {
         command.env("TOWNHALL_DATABASE_POOL", POOL.to_string());
         command.env("TOWNHALL_LISTEN", address.to_string());
         command.env("TOWNHALL_RATE_LIMITS", "off");
+        // All clients of a measurement are one network.
+        command.env("TOWNHALL_CONNECTIONS_PER_NETWORK", "10000");
         command.env("TOWNHALL_SECRET_KEY", SECRET);
         command.env("RUST_LOG", "warn");
         let child = command.spawn().map_err(|error| {

@@ -1,7 +1,6 @@
 //! The body of a request as it arrives: bounded in size, in time, and in the memory that all
 //! bodies together may take.
 
-use std::pin::Pin;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -10,10 +9,11 @@ use http::header::CONTENT_ENCODING;
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use tokio::sync::{SemaphorePermit, TryAcquireError};
-use tokio::time::Sleep;
 
 use crate::app::App;
 use crate::error::{Error, Fault, Result};
+use crate::http::body_waits::BodyWait;
+use crate::http::client::Peer;
 
 pub const BODY_TOO_LARGE: Fault =
     Fault::new(413, "request/body-too-large", "The body is larger than 2 MiB");
@@ -29,8 +29,8 @@ pub const MAX_JSON_BODY: usize = 2 * 1024 * 1024;
 const MAX_DISCARDED: usize = 4 * MAX_JSON_BODY;
 /// Bytes of all bodies under way together.
 pub const BODY_MEMORY: usize = 256 * 1024 * 1024;
-/// Bytes a second: whoever sends a form slower than this only holds a place.
-const SLOWEST: u64 = 1024;
+/// So much of a body that nobody wants is dropped while the request is answered.
+const MAX_ARRIVED: usize = 64 * 1024;
 
 /// Compressed bodies are not read at all.
 pub fn check_encoding(headers: &HeaderMap) -> Result<()> {
@@ -43,33 +43,28 @@ pub fn check_encoding(headers: &HeaderMap) -> Result<()> {
 
 /// The whole body, within its size and time, and its share of the memory for bodies, which is
 /// held as long as the request is under way.
-pub async fn read_whole(
-    app: &App,
-    mut body: Incoming,
-) -> Result<(Bytes, Option<SemaphorePermit<'_>>)> {
-    if body.is_end_stream() {
+pub async fn read_whole<'a>(
+    app: &'a App,
+    mut source: Source<'_>,
+) -> Result<(Bytes, Option<SemaphorePermit<'a>>)> {
+    if source.body.is_end_stream() {
         return Ok((Bytes::new(), None));
     }
-    let reading = async {
-        let mut whole = BytesMut::new();
-        let mut memory = app.body_memory.try_acquire_many(0).map_err(no_memory)?;
-        let mut too_large = body.size_hint().lower() > MAX_JSON_BODY as u64;
-        let mut read = 0;
-        while let Some(data) = next_data(&mut body).await? {
-            read += data.len();
-            too_large |= read > MAX_JSON_BODY;
-            if !too_large {
-                let size = u32::try_from(data.len()).unwrap_or(u32::MAX);
-                memory.merge(app.body_memory.try_acquire_many(size).map_err(no_memory)?);
-                whole.extend_from_slice(&data);
-            } else if read > MAX_DISCARDED {
-                break;
-            }
+    source.total = Some(app.config.body_timeout);
+    let mut whole = BytesMut::new();
+    let mut memory = app.body_memory.try_acquire_many(0).map_err(no_memory)?;
+    let mut too_large = source.announced() > MAX_JSON_BODY as u64;
+    while let Some(data) = source.next_within_pace().await? {
+        too_large |= source.read > MAX_JSON_BODY as u64;
+        if !too_large {
+            let size = u32::try_from(data.len()).unwrap_or(u32::MAX);
+            memory.merge(app.body_memory.try_acquire_many(size).map_err(no_memory)?);
+            whole.extend_from_slice(&data);
+        } else if source.read > MAX_DISCARDED as u64 {
+            break;
         }
-        if too_large { Err(BODY_TOO_LARGE.into()) } else { Ok((whole.freeze(), Some(memory))) }
-    };
-    let in_time = tokio::time::timeout(app.config.body_timeout, reading).await;
-    in_time.unwrap_or_else(|_| Err(BODY_TIMEOUT.into()))
+    }
+    if too_large { Err(BODY_TOO_LARGE.into()) } else { Ok((whole.freeze(), Some(memory))) }
 }
 
 pub fn no_memory(_: TryAcquireError) -> Error {
@@ -86,44 +81,87 @@ async fn next_data(body: &mut Incoming) -> Result<Option<Bytes>> {
     Ok(None)
 }
 
-/// A large body, read as it comes for as long as it keeps coming.
+/// The next bytes, if they are here already: what hyper has read it passes on when its task runs again.
+async fn next_arrived(body: &mut Incoming) -> Option<Result<Option<Bytes>>> {
+    tokio::select! {
+        biased;
+        data = next_data(body) => Some(data),
+        () = tokio::task::yield_now() => None,
+    }
+}
+
+/// Drops a body that nobody wants, as far as it has arrived. Once it is gone the connection can go on.
+pub async fn drop_arrived(peer: &Peer, mut body: Incoming) {
+    let mut left = MAX_ARRIVED;
+    while left > 0 {
+        match next_arrived(&mut body).await {
+            Some(Ok(Some(data))) => left = left.saturating_sub(data.len()),
+            Some(Ok(None)) => return peer.body_was_read(),
+            _ => return,
+        }
+    }
+}
+
+/// A body, read as it comes for as long as it keeps coming.
 #[derive(Debug)]
-pub struct Source {
+pub struct Source<'a> {
+    app: &'a App,
+    peer: &'a Peer,
+    network: u128,
     body: Incoming,
     /// How many bytes have come so far.
     pub read: u64,
-    window: Duration,
-    ends: Pin<Box<Sleep>>,
-    in_window: u64,
+    /// The same since the client's pace was looked at last.
+    since: u64,
+    /// From when on it had to be waited for.
+    wait: Option<BodyWait<'a>>,
+    /// The whole body must come within this.
+    pub total: Option<Duration>,
 }
 
-impl Source {
-    /// Within each `window`, a second's worth of bytes must come for each of its seconds.
-    pub fn new(body: Incoming, window: Duration) -> Self {
-        let ends = Box::pin(tokio::time::sleep(window));
-        Source { body, read: 0, window, ends, in_window: 0 }
+impl<'a> Source<'a> {
+    /// `network` is the one that the wait counts against.
+    pub fn new(app: &'a App, peer: &'a Peer, network: u128, body: Incoming) -> Self {
+        Source { app, peer, network, body, read: 0, since: 0, wait: None, total: None }
+    }
+
+    /// Bytes that are still to come, as far as they were announced.
+    pub fn announced(&self) -> u64 {
+        self.body.size_hint().lower()
     }
 
     /// The next bytes; `None` at the end.
     pub async fn next_within_pace(&mut self) -> Result<Option<Bytes>> {
+        let data = match next_arrived(&mut self.body).await {
+            Some(data) => data?,
+            None => self.wait_for_next().await?,
+        };
+        match &data {
+            Some(data) => {
+                self.read += data.len() as u64;
+                self.since += data.len() as u64;
+            }
+            None => self.peer.body_was_read(),
+        }
+        Ok(data)
+    }
+
+    async fn wait_for_next(&mut self) -> Result<Option<Bytes>> {
+        let wait = match &mut self.wait {
+            Some(wait) => wait,
+            none => {
+                let (app, network) = (self.app, self.network);
+                none.insert(app.body_waits.begin(network, &app.config, self.total)?)
+            }
+        };
         loop {
             tokio::select! {
                 biased;
-                data = next_data(&mut self.body) => {
-                    let data = data?;
-                    let size = data.as_ref().map_or(0, Bytes::len) as u64;
-                    self.read += size;
-                    self.in_window += size;
-                    return Ok(data);
-                }
-                () = &mut self.ends => {
-                    let enough = SLOWEST.saturating_mul(self.window.as_millis() as u64) / 1000;
-                    if self.in_window < enough {
+                data = next_data(&mut self.body) => return data,
+                () = &mut wait.deadline => {
+                    if !wait.pay(std::mem::take(&mut self.since)) {
                         return Err(BODY_TIMEOUT.into());
                     }
-                    let next = self.ends.deadline() + self.window;
-                    self.ends.as_mut().reset(next);
-                    self.in_window = 0;
                 }
             }
         }

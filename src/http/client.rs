@@ -1,7 +1,7 @@
 //! Who is at the other end: the client's address behind trusted proxies, and the request id.
 
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use http::HeaderMap;
 
@@ -46,19 +46,51 @@ fn wide(address: IpAddr) -> u128 {
     }
 }
 
+/// The other end of a connection, as far as the answer to a request depends on it.
+#[derive(Debug)]
+pub struct Peer {
+    pub address: IpAddr,
+    /// All regular places are taken: only health checks are served.
+    pub is_in_reserve: bool,
+    body_left: AtomicBool,
+}
+
+impl Peer {
+    pub fn new(address: IpAddr, is_in_reserve: bool) -> Self {
+        Peer { address, is_in_reserve, body_left: AtomicBool::new(false) }
+    }
+
+    pub fn request_begins(&self, has_body: bool) {
+        self.body_left.store(has_body, Ordering::Relaxed);
+    }
+
+    pub fn body_was_read(&self) {
+        self.body_left.store(false, Ordering::Relaxed);
+    }
+
+    /// Bytes that belong to the last request are still to come: nothing after them is a request.
+    pub fn has_body_left(&self) -> bool {
+        self.body_left.load(Ordering::Relaxed)
+    }
+}
+
+pub fn is_trusted(address: IpAddr, trusted: &[Cidr]) -> bool {
+    let address = address.to_canonical();
+    trusted.iter().any(|block| block.contains(address))
+}
+
 /// The client's own address. Forwarding headers are believed only from trusted proxies, and
 /// read from the right: the first address that no trusted proxy has is the client.
 pub fn address(peer: IpAddr, headers: &HeaderMap, trusted: &[Cidr]) -> IpAddr {
     let peer = peer.to_canonical();
-    let is_trusted = |address| trusted.iter().any(|block| block.contains(address));
-    if !is_trusted(peer) {
+    if !is_trusted(peer, trusted) {
         return peer;
     }
     let mut client = peer;
     for hop in forwarded_for(headers).iter().rev() {
         let Some(address) = parse_hop(hop) else { break };
         client = address;
-        if !is_trusted(address) {
+        if !is_trusted(address, trusted) {
             break;
         }
     }

@@ -2,13 +2,13 @@
 //! project, its state, origin, credential, rate limit, required credential, bundle; then the
 //! operation takes over with suspension, input and its own rules.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, ORIGIN};
+use http::header::{ACCEPT, CONTENT_TYPE, EXPECT, ORIGIN};
 use http::{HeaderMap, HeaderName, Method, Request};
 use hyper::body::Incoming;
 use serde_json::Value;
@@ -20,9 +20,12 @@ use crate::auth::credential::Presented;
 use crate::error::{Error, Fault, Result};
 use crate::features::projects::{self, Project, ProjectState};
 use crate::http::address::{Address, Scope};
+use crate::http::admission::{HEAD_TOO_LARGE, URI_TOO_LONG, check_head, check_room};
 use crate::http::body::{
-    BODY_BROKEN, BODY_TIMEOUT, BODY_TOO_LARGE, UNSUPPORTED_ENCODING, check_encoding, read_whole,
+    BODY_BROKEN, BODY_TIMEOUT, BODY_TOO_LARGE, Source, UNSUPPORTED_ENCODING, check_encoding,
+    drop_arrived, read_whole,
 };
+use crate::http::client::Peer;
 use crate::http::limits::Standing;
 use crate::http::multipart::{ReadForm, Uploads, read_form};
 use crate::http::operation::{Arrival, Operation, Run, ServerCall};
@@ -35,9 +38,6 @@ use crate::ids::ProjectId;
 
 pub const ROUTE_NOT_FOUND: Fault = Fault::new(404, "route/not-found", "Route not found");
 pub const INVALID_JSON: Fault = Fault::new(400, "request/invalid-json", "Invalid JSON");
-pub const URI_TOO_LONG: Fault = Fault::new(414, "request/uri-too-long", "The address is too long");
-pub const HEAD_TOO_LARGE: Fault =
-    Fault::new(431, "request/headers-too-large", "The headers are too large");
 
 /// Faults that any operation may answer with, whatever it does.
 pub const GENERAL_FAULTS: &[Fault] = &[
@@ -57,22 +57,21 @@ pub const GENERAL_FAULTS: &[Fault] = &[
 
 const FORM: &str = "application/x-www-form-urlencoded";
 const MULTIPART: &str = "multipart/form-data";
-const MAX_URI: usize = 8 * 1024;
-/// The connection's buffer bounds a head too, but only to about twice its size.
-const MAX_HEADERS: usize = 32 * 1024;
-/// Requests under way at once; beyond that the honest answer is to come back later.
-const MAX_IN_FLIGHT: i64 = 4096;
 
 /// Answers a request, whatever happens, and accounts for it in metrics and log.
-pub async fn handle(app: &App, peer: SocketAddr, request: Request<Incoming>) -> Response {
+pub async fn handle(app: &App, peer: &Peer, request: Request<Incoming>) -> Response {
     let started = app.clock.uptime();
-    let id = client::request_id(request.headers(), &app.request_ids);
-    let origin = request.headers().get(ORIGIN).cloned();
-    let method = request.method().clone();
+    let (head, body) = request.into_parts();
+    let id = client::request_id(&head.headers, &app.request_ids);
+    let origin = head.headers.get(ORIGIN).cloned();
+    let method = head.method.clone();
+    // Asked for the rest, the client would send it.
+    let asks_before_sending = head.headers.contains_key(EXPECT);
     let in_flight = app.metrics.enter();
 
     let mut seen = Seen::default();
-    let answered = catch_panic(answer(app, peer.ip(), request, &mut seen)).await;
+    let mut body = Some(body);
+    let answered = catch_panic(answer(app, peer, head, &mut body, &mut seen)).await;
     let result = answered.unwrap_or_else(|| Err(Error::internal("the handler panicked")));
 
     // A refusal by a limit of the operation's own speaks of that limit, not of the client's.
@@ -98,6 +97,9 @@ pub async fn handle(app: &App, peer: SocketAddr, request: Request<Incoming>) -> 
     reply::set(&mut response, "x-content-type-options", "nosniff");
     reply::set(&mut response, "x-request-id", &id);
     drop(in_flight);
+    if let Some(body) = body.filter(|_| !asks_before_sending) {
+        drop_arrived(peer, body).await;
+    }
 
     let took = app.clock.uptime().saturating_sub(started);
     account(app, &method, &seen, response.status().as_u16(), took, &id, failure.as_deref());
@@ -141,13 +143,15 @@ fn account(
 
 async fn answer(
     app: &App,
-    peer: IpAddr,
-    request: Request<Incoming>,
+    peer: &Peer,
+    head: http::request::Parts,
+    body: &mut Option<Incoming>,
     seen: &mut Seen,
 ) -> Result<Response> {
-    let (head, body) = request.into_parts();
-    check_head(app, &head)?;
-    let address = Address::parse(head.uri.path()).ok_or(ROUTE_NOT_FOUND)?;
+    let address = Address::parse(head.uri.path());
+    check_room(app, peer, address.as_ref())?;
+    check_head(&head)?;
+    let address = address.ok_or(ROUTE_NOT_FOUND)?;
     let (version, named_project) = match &address.scope {
         Scope::Project { version, project } => (*version, project),
         Scope::Server => return server_operation(app, peer, head, &address, seen).await,
@@ -186,10 +190,10 @@ async fn answer(
         presented => presented?,
     };
     seen.caller = presented;
-    let mut network = None;
-    if !matches!(presented, Presented::Key(_)) {
-        let client = client::address(peer, &head.headers, &app.config.trusted_proxies);
-        network = Some(client::bucket(client));
+    let client = client::address(peer.address, &head.headers, &app.config.trusted_proxies);
+    let network = client::bucket(client);
+    let has_key = matches!(presented, Presented::Key(_));
+    if !has_key {
         seen.standing = limit(app, operation, Some(project.id), client)?;
     }
     operation.credential.check(presented, operation)?;
@@ -197,7 +201,9 @@ async fn answer(
         project.require(*bundle)?;
     }
 
-    let content = read_content(app, operation, version, &project, &head.headers, body).await?;
+    let body = body.take().ok_or_else(|| Error::internal("the body is gone"))?;
+    let source = Source::new(app, peer, network, body);
+    let content = read_content(app, operation, version, &project, &head.headers, source).await?;
     let Run::Project(run) = &operation.run else { return Err(ROUTE_NOT_FOUND.into()) };
     let arrival = Arrival {
         app: app.clone(),
@@ -214,24 +220,9 @@ async fn answer(
         uploads: content.uploads,
         form,
         wants_html: header_has(&head.headers, ACCEPT, "text/html"),
-        network,
+        network: (!has_key).then_some(network),
     };
     run(arrival).await
-}
-
-/// What is refused whatever it asks for.
-fn check_head(app: &App, head: &http::request::Parts) -> Result<()> {
-    if app.metrics.in_flight() > MAX_IN_FLIGHT {
-        return Err(Error::Busy("too many requests are under way"));
-    }
-    if head.uri.path_and_query().is_some_and(|uri| uri.as_str().len() > MAX_URI) {
-        return Err(URI_TOO_LONG.into());
-    }
-    let size: usize = head.headers.iter().map(|(name, v)| name.as_str().len() + v.len()).sum();
-    if size > MAX_HEADERS {
-        return Err(HEAD_TOO_LARGE.into());
-    }
-    Ok(())
 }
 
 async fn preflight(
@@ -256,7 +247,7 @@ fn header_has(headers: &HeaderMap, name: HeaderName, text: &str) -> bool {
 
 async fn server_operation(
     app: &App,
-    peer: IpAddr,
+    peer: &Peer,
     head: http::request::Parts,
     address: &Address,
     seen: &mut Seen,
@@ -266,7 +257,7 @@ async fn server_operation(
     }
     let route = app.router.server(&head.method, &address.endpoint).ok_or(ROUTE_NOT_FOUND)?;
     seen.operation = Some(route.operation);
-    let client = client::address(peer, &head.headers, &app.config.trusted_proxies);
+    let client = client::address(peer.address, &head.headers, &app.config.trusted_proxies);
     seen.standing = limit(app, route.operation, None, client)?;
     let Run::Server(run) = &route.operation.run else { return Err(ROUTE_NOT_FOUND.into()) };
     run(ServerCall {
@@ -321,17 +312,17 @@ async fn read_content<'a>(
     version: Version,
     project: &Project,
     headers: &HeaderMap,
-    body: Incoming,
+    source: Source<'_>,
 ) -> Result<Content<'a>> {
     check_encoding(headers)?;
     let Some(form) = operation.form.filter(|_| header_has(headers, CONTENT_TYPE, MULTIPART)) else {
-        let (body, memory) = read_whole(app, body).await?;
+        let (body, memory) = read_whole(app, source).await?;
         let (parsed, uploads) = (OnceLock::new(), Uploads::default());
         return Ok(Content { body, parsed, uploads, _memory: memory });
     };
     let invalid = operation.invalid.body_in(version);
     let ReadForm { texts, uploads, memory } =
-        read_form(app, project, form, invalid, headers, body).await?;
+        read_form(app, project, form, invalid, headers, source).await?;
     let (body, parsed) = (Bytes::new(), OnceLock::from(texts));
     Ok(Content { body, parsed, uploads, _memory: Some(memory) })
 }

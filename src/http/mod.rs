@@ -4,7 +4,9 @@
 //! the checks and the OpenAPI document all read that one declaration.
 
 pub mod address;
+pub mod admission;
 pub mod body;
+pub mod body_waits;
 pub mod client;
 pub mod cors;
 pub mod dispatch;

@@ -1,7 +1,7 @@
 //! Requests to `/socket.io/`: which connection they are of, and by which transport. They are not operations:
 //! a poll waits, and would count as a request under way all the time.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use http::header::ORIGIN;
@@ -10,6 +10,7 @@ use hyper::body::Incoming;
 use serde_json::Value;
 
 use crate::app::App;
+use crate::http::client::Peer;
 use crate::http::dispatch::catch_panic;
 use crate::http::query::pairs;
 use crate::http::reply::{self, Response};
@@ -31,10 +32,10 @@ pub(crate) fn is_ours(path: &str) -> bool {
 }
 
 /// Answers, whatever happens.
-pub(crate) async fn handle(app: &App, peer: SocketAddr, request: Request<Incoming>) -> Response {
+pub(crate) async fn handle(app: &App, peer: &Peer, request: Request<Incoming>) -> Response {
     let id = client::request_id(request.headers(), &app.request_ids);
     let origin = request.headers().get(ORIGIN).cloned();
-    let answered = catch_panic(answer(app, peer.ip(), request)).await;
+    let answered = catch_panic(answer(app, peer, request)).await;
     let answered = answered.unwrap_or_else(|| {
         tracing::error!(id, "a request of the realtime layer panicked");
         Err(Refusal::BadRequest)
@@ -51,7 +52,7 @@ pub(crate) async fn handle(app: &App, peer: SocketAddr, request: Request<Incomin
 
 async fn answer(
     app: &App,
-    peer: IpAddr,
+    peer: &Peer,
     mut request: Request<Incoming>,
 ) -> Result<Response, Refusal> {
     let query = request.uri().query().unwrap_or_default();
@@ -82,7 +83,7 @@ async fn answer(
         if *request.method() != Method::GET {
             return Err(Refusal::BadHandshakeMethod);
         }
-        return open(app, peer, project, transport, &mut request);
+        return open(app, peer.address, project, transport, &mut request);
     };
     match (transport, request.method()) {
         (Transport::WebSocket, &Method::GET) => {
@@ -98,7 +99,7 @@ async fn answer(
         }
         (Transport::Polling, &Method::GET) => Ok(polling::get(app, &session).await),
         (Transport::Polling, &Method::POST) => {
-            Ok(polling::post(app, &session, request.into_body()).await)
+            Ok(polling::post(app, peer, &session, request.into_body()).await)
         }
         _ => Err(Refusal::BadRequest),
     }

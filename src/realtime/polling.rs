@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
-use http_body_util::{BodyExt as _, Limited};
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Incoming;
 
 use crate::app::App;
+use crate::error::Error;
+use crate::http::body::Source;
+use crate::http::client::Peer;
 use crate::http::reply::{self, Response, TEXT, with_body};
 use crate::realtime::client::{self, Flow};
 use crate::realtime::engine::{self, Refusal, SEPARATOR};
@@ -68,9 +70,14 @@ impl Drop for Gone<'_> {
 }
 
 /// Packets of the client.
-pub(super) async fn post(app: &App, session: &Arc<Session>, body: Incoming) -> Response {
+pub(super) async fn post(
+    app: &App,
+    peer: &Peer,
+    session: &Arc<Session>,
+    body: Incoming,
+) -> Response {
     let Some(_turn) = session.begin(Request::Post) else { return overlap(app, session) };
-    let refusal = match read(app, body).await {
+    let refusal = match read(app, Source::new(app, peer, session.network, body)).await {
         Ok(text) => match receive_all(app, session, &text).await {
             Flow::On => return self::text("ok".to_owned()),
             Flow::Close => Refusal::BadRequest,
@@ -81,18 +88,21 @@ pub(super) async fn post(app: &App, session: &Arc<Session>, body: Incoming) -> R
     refusal.response()
 }
 
-async fn read(app: &App, body: Incoming) -> Result<String, Refusal> {
-    let most = app.config.realtime.max_payload;
-    if body.size_hint().lower() > most as u64 {
-        return Err(Refusal::TooLarge);
+async fn read(app: &App, mut source: Source<'_>) -> Result<String, Refusal> {
+    // A body that is waited for counts as one of a request under way, so this has to be one.
+    let _in_flight = app.metrics.enter();
+    let most = app.config.realtime.max_payload as u64;
+    source.total = Some(app.config.body_timeout);
+    let mut whole = Vec::new();
+    while source.announced() + source.read <= most {
+        match source.next_within_pace().await {
+            Ok(Some(data)) => whole.extend_from_slice(&data),
+            Ok(None) => return String::from_utf8(whole).map_err(|_| Refusal::BadRequest),
+            Err(Error::Busy(_)) => return Err(Refusal::Full),
+            Err(_) => return Err(Refusal::BadRequest),
+        }
     }
-    let reading = tokio::time::timeout(app.config.body_timeout, Limited::new(body, most).collect());
-    let read = reading.await.map_err(|_| Refusal::BadRequest)?;
-    let bytes = read.map_err(|error| {
-        let too_large = error.is::<http_body_util::LengthLimitError>();
-        if too_large { Refusal::TooLarge } else { Refusal::BadRequest }
-    })?;
-    String::from_utf8(bytes.to_bytes().into()).map_err(|_| Refusal::BadRequest)
+    Err(Refusal::TooLarge)
 }
 
 async fn receive_all(app: &App, session: &Arc<Session>, body: &str) -> Flow {

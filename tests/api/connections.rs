@@ -1,12 +1,15 @@
 //! Below HTTP's surface: clients that are slow, send too much or contradict themselves, and a
 //! server that stops. These tests speak to the socket themselves.
 
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::task::block_in_place;
+use townhall::config::Config;
 
+use crate::support::wire::{PATIENCE, connect, get, one_reply, send, status, until_closed};
 use crate::support::{TestApp, on_both_engines};
 
 on_both_engines![
@@ -16,48 +19,11 @@ on_both_engines![
     a_length_that_is_ambiguous_smuggles_nothing,
     what_is_not_http_is_refused,
     a_body_nobody_reads_is_not_the_next_request,
-    connections_are_limited_in_number,
     a_draining_server_finishes_what_it_began_and_then_refuses,
+    a_draining_server_says_so_on_idle_connections,
+    busy_clients_are_not_cut_off_by_the_end,
+    what_does_not_end_is_cut_off_with_the_drain,
 ];
-
-/// Far longer than anything here takes: a test that would wait for ever fails instead.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-fn connect(app: &TestApp) -> TcpStream {
-    let stream = TcpStream::connect(app.address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    stream
-}
-
-fn send(stream: &mut TcpStream, text: &str) {
-    stream.write_all(text.as_bytes()).unwrap();
-}
-
-/// Everything until the server closes the connection.
-fn until_closed(mut stream: TcpStream) -> String {
-    let mut answer = Vec::new();
-    match stream.read_to_end(&mut answer) {
-        Ok(_) => {}
-        Err(error) if error.kind() == ErrorKind::ConnectionReset => {}
-        Err(error) => panic!("{error}: {}", answer.escape_ascii()),
-    }
-    String::from_utf8(answer).unwrap()
-}
-
-/// One reply: its head, and as much of a body as the head announces.
-fn one_reply(stream: &mut TcpStream) -> String {
-    let mut answer = Vec::new();
-    let mut byte = [0];
-    while !answer.ends_with(b"\r\n\r\n") {
-        stream.read_exact(&mut byte).unwrap();
-        answer.push(byte[0]);
-    }
-    let head = String::from_utf8(answer).unwrap();
-    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
-    let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
-    stream.read_exact(&mut body).unwrap();
-    head + &String::from_utf8(body).unwrap()
-}
 
 fn exchange(app: &TestApp, request: &str) -> String {
     block_in_place(|| {
@@ -66,10 +32,6 @@ fn exchange(app: &TestApp, request: &str) -> String {
         let _ = stream.write_all(request.as_bytes());
         until_closed(stream)
     })
-}
-
-fn status(reply: &str) -> &str {
-    reply.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3)).unwrap_or(reply)
 }
 
 async fn a_slow_head_is_cut_off(app: TestApp) {
@@ -197,28 +159,6 @@ async fn a_body_nobody_reads_is_not_the_next_request(app: TestApp) {
     assert!(!answer.contains("\r\n\r\nok"), "the body was answered as a request: {answer}");
 }
 
-async fn connections_are_limited_in_number(app: TestApp) {
-    let two = |config: &mut townhall::config::Config| config.max_connections = 2;
-    let app = app.restart_with(|config| config.adjust(two)).await;
-    let live = "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n";
-    block_in_place(|| {
-        let mut first = connect(&app);
-        let mut second = connect(&app);
-        for stream in [&mut first, &mut second] {
-            send(stream, live);
-            assert_eq!(status(&one_reply(stream)), "200");
-        }
-        let mut third = connect(&app);
-        send(&mut third, live);
-        third.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
-        let waits = third.read(&mut [0]).unwrap_err();
-        assert!(matches!(waits.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{waits}");
-        drop(first);
-        third.set_read_timeout(Some(PATIENCE)).unwrap();
-        assert_eq!(status(&one_reply(&mut third)), "200");
-    });
-}
-
 async fn a_draining_server_finishes_what_it_began_and_then_refuses(app: TestApp) {
     block_in_place(|| {
         let mut idle = connect(&app);
@@ -247,5 +187,65 @@ async fn a_draining_server_finishes_what_it_began_and_then_refuses(app: TestApp)
             tries.any(|_| TcpStream::connect(app.address).is_err()),
             "new connections are still accepted"
         );
+    });
+}
+
+/// A client may have sent its next request when the server is told to stop.
+async fn a_draining_server_says_so_on_idle_connections(app: TestApp) {
+    let long = |config: &mut Config| config.drain = 10 * PATIENCE;
+    let app = app.restart_with(|config| config.adjust(long)).await;
+    block_in_place(|| {
+        let mut idle = connect(&app);
+        send(&mut idle, &get("/livez", ""));
+        let reply = one_reply(&mut idle);
+        assert!(!reply.contains("connection: close"), "{reply}");
+        app.app.drain();
+        send(&mut idle, &get("/livez", ""));
+        let answer = until_closed(idle);
+        assert_eq!(status(&answer), "200", "{answer}");
+        assert!(answer.contains("connection: close\r\n"), "{answer}");
+    });
+}
+
+async fn busy_clients_are_not_cut_off_by_the_end(app: TestApp) {
+    let answered = AtomicUsize::new(0);
+    let is_busy = |answered: &AtomicUsize| answered.load(Ordering::Relaxed) > 200;
+    // Until the server says that it closes, or is not there any more.
+    let client = || {
+        let mut stream = connect(&app);
+        loop {
+            send(&mut stream, &get("/livez", ""));
+            let reply = one_reply(&mut stream);
+            assert_eq!(status(&reply), "200");
+            answered.fetch_add(1, Ordering::Relaxed);
+            if reply.contains("connection: close\r\n") {
+                assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+                return;
+            }
+        }
+    };
+    block_in_place(|| {
+        std::thread::scope(|scope| {
+            let clients: Vec<_> = (0..16).map(|_| scope.spawn(client)).collect();
+            while !is_busy(&answered) && !clients.iter().any(|client| client.is_finished()) {
+                std::thread::yield_now();
+            }
+            app.app.drain();
+            clients.into_iter().for_each(|client| client.join().unwrap());
+        });
+    });
+}
+
+async fn what_does_not_end_is_cut_off_with_the_drain(app: TestApp) {
+    let short = |config: &mut Config| config.drain = Duration::from_millis(200);
+    let app = app.restart_with(|config| config.adjust(short)).await;
+    block_in_place(|| {
+        let mut begun = connect(&app);
+        send(&mut begun, &post(&app, "Content-Length: 1000000\r\n", &" ".repeat(100_000)));
+        let mut served = connect(&app);
+        send(&mut served, &get("/livez", ""));
+        assert_eq!(status(&one_reply(&mut served)), "200");
+        app.app.drain();
+        assert_eq!(until_closed(begun), "");
     });
 }

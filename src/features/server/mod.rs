@@ -118,8 +118,9 @@ async fn metrics(call: ServerCall) -> Result<Text> {
     if !allowed {
         return Err(METRICS_CLOSED.into());
     }
-    let (db, realtime) = (call.app.db.stats(), call.app.realtime.figures());
-    Ok(Text(call.app.metrics.render(&db, realtime)))
+    let app = &call.app;
+    let (db, realtime) = (app.db.stats(), app.realtime.figures());
+    Ok(Text(app.metrics.render(&db, realtime, app.connections.figures())))
 }
 
 /// The document, made once: the operations do not change while the server runs.

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use http::header::CONTENT_TYPE;
-use hyper::body::Incoming;
 use serde_json::{Map, Value};
 use tokio::sync::SemaphorePermit;
 
@@ -39,12 +38,11 @@ pub async fn read_form<'a>(
     form: &'static Form,
     invalid: Fault,
     headers: &http::HeaderMap,
-    body: Incoming,
+    mut source: Source<'_>,
 ) -> Result<ReadForm<'a>> {
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let parser = content_type.and_then(Parser::new);
     let mut parser = parser.ok_or_else(|| invalid.because("The form names no usable boundary"))?;
-    let mut source = Source::new(body, app.config.body_timeout);
     let memory = app.body_memory.try_acquire_many(0).map_err(no_memory)?;
     let mut reader = Reader {
         app,
@@ -88,7 +86,7 @@ enum Part {
 }
 
 impl Reader<'_, '_> {
-    async fn read(&mut self, parser: &mut Parser, source: &mut Source) -> Result<()> {
+    async fn read(&mut self, parser: &mut Parser, source: &mut Source<'_>) -> Result<()> {
         let mut part = None;
         loop {
             match parser.next().map_err(|why| self.malformed(why))? {

@@ -16,6 +16,7 @@ mod reply;
 pub mod site;
 pub mod sockets;
 mod watched;
+pub mod wire;
 
 pub use actors::{Actor, User, local_part};
 pub use app::{TestApp, TestConfig, TestProject};
