@@ -18,6 +18,7 @@ use crate::features::utils::Previews;
 use crate::http::body::BODY_MEMORY;
 use crate::http::body_waits::BodyWaits;
 use crate::http::client::RequestIds;
+use crate::http::forwarding::Notice;
 use crate::http::limits::Limiter;
 use crate::http::router::Router;
 use crate::images::Processor;
@@ -63,6 +64,7 @@ pub struct AppState {
     /// Places for connections.
     pub connections: Arc<Places>,
     pub body_waits: BodyWaits,
+    pub forwarding_notice: Notice,
     /// One permit for each byte of a request's body that may be in memory.
     pub body_memory: Semaphore,
     /// Woken when a job has been added, so that it need not wait for the next look.
@@ -121,6 +123,7 @@ impl App {
             request_ids: RequestIds::new(&random),
             connections: Arc::default(),
             body_waits: BodyWaits::default(),
+            forwarding_notice: Notice::default(),
             body_memory: Semaphore::new(BODY_MEMORY),
             job_added: Notify::new(),
             draining: watch::Sender::new(false),

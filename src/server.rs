@@ -12,6 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::app::App;
+use crate::http::forwarding;
 use crate::realtime;
 
 pub use places::{Figures, Place, Places};
@@ -23,6 +24,7 @@ const BACKLOG: usize = 1024;
 
 /// Serves until the application drains, then until the last request is answered.
 pub async fn serve(app: App, listener: TcpListener) {
+    forwarding::forget_untrusted_proxy(&app.config.data_dir);
     let mut connections = JoinSet::new();
     let hearing = tokio::spawn(realtime::hear(app.clone()));
     let mut draining = std::pin::pin!(app.draining());

@@ -33,7 +33,7 @@ use crate::http::query::pairs;
 use crate::http::render::{self, Context};
 use crate::http::reply::{self, Response};
 use crate::http::version::Version;
-use crate::http::{client, cors};
+use crate::http::{client, cors, forwarding};
 use crate::ids::ProjectId;
 
 pub const ROUTE_NOT_FOUND: Fault = Fault::new(404, "route/not-found", "Route not found");
@@ -152,9 +152,15 @@ async fn answer(
     check_room(app, peer, address.as_ref())?;
     check_head(&head)?;
     let address = address.ok_or(ROUTE_NOT_FOUND)?;
+    let is_forwarded = forwarding::is_untrusted(peer.address, &head.headers, &app.config);
+    if is_forwarded {
+        app.forwarding_notice.give(peer.address, &app.config);
+    }
     let (version, named_project) = match &address.scope {
         Scope::Project { version, project } => (*version, project),
-        Scope::Server => return server_operation(app, peer, head, &address, seen).await,
+        Scope::Server => {
+            return server_operation(app, peer, head, &address, is_forwarded, seen).await;
+        }
     };
     seen.version = Some(version);
     if head.method == Method::OPTIONS {
@@ -250,6 +256,7 @@ async fn server_operation(
     peer: &Peer,
     head: http::request::Parts,
     address: &Address,
+    is_forwarded: bool,
     seen: &mut Seen,
 ) -> Result<Response> {
     if head.method == Method::OPTIONS {
@@ -267,6 +274,7 @@ async fn server_operation(
         query: pairs(head.uri.query().unwrap_or_default()),
         headers: head.headers,
         client,
+        is_forwarded,
     })
     .await
 }

@@ -10,6 +10,7 @@ pub mod body_waits;
 pub mod client;
 pub mod cors;
 pub mod dispatch;
+pub mod forwarding;
 pub mod include;
 pub mod input;
 pub mod json;

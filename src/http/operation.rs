@@ -155,6 +155,8 @@ pub struct ServerCall {
     pub headers: HeaderMap,
     /// The client's own address, also behind a trusted proxy.
     pub client: IpAddr,
+    /// It came, or says so, through a proxy that is not trusted, which is then the client above.
+    pub is_forwarded: bool,
 }
 
 impl Operation {

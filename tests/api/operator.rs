@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use http::Method;
 use serde_json::{Value, json};
 use townhall::features;
+use townhall::http::forwarding;
 use townhall::http::version::Version;
 
-use crate::support::{Actor, Reply, TestApp, on_both_engines};
+use crate::support::{Actor, Reply, TestApp, TestConfig, on_both_engines};
 
 on_both_engines![
     the_server_says_that_it_lives,
@@ -17,6 +18,8 @@ on_both_engines![
     metrics_count_by_pattern_and_never_by_id,
     metrics_need_the_token_once_there_is_one,
     metrics_are_not_for_clients_of_a_proxy,
+    metrics_are_closed_behind_a_proxy_that_is_not_trusted,
+    a_proxy_that_is_not_trusted_is_noted,
     the_document_describes_every_operation_under_a_name_of_its_own,
     health_is_never_rate_limited,
 ];
@@ -118,6 +121,48 @@ async fn metrics_are_not_for_clients_of_a_proxy(app: TestApp) {
     let client = app.anonymous().with_header("X-Forwarded-For", "203.0.113.9");
     get(&client, "/metrics").await.refused(403, "server/metrics-closed");
     assert_eq!(get(&app.anonymous(), "/metrics").await.status, 200);
+}
+
+/// Whoever forwards is no client of this machine, and nothing that it says is believed.
+async fn metrics_are_closed_behind_a_proxy_that_is_not_trusted(app: TestApp) {
+    let headers = [
+        ("X-Forwarded-For", "203.0.113.9"),
+        ("X-Forwarded-For", "127.0.0.1"),
+        ("Forwarded", "for=127.0.0.1"),
+        ("X-Real-IP", "127.0.0.1"),
+        ("X-Forwarded-Host", "community.example"),
+        ("X-Forwarded-Proto", "https"),
+        ("Via", "1.1 proxy"),
+    ];
+    for (name, value) in headers {
+        let client = app.anonymous().with_header(name, value);
+        get(&client, "/metrics").await.refused(403, "server/metrics-closed");
+        get(&client, "/livez").await.says(200, "ok");
+    }
+    assert_eq!(get(&app.anonymous(), "/metrics").await.status, 200);
+    let other = |config: &mut TestConfig| config.set("TOWNHALL_TRUSTED_PROXIES", "10.0.0.0/8");
+    let app = app.restart_with(other).await;
+    let client = app.anonymous().with_header("X-Forwarded-For", "127.0.0.1");
+    get(&client, "/metrics").await.refused(403, "server/metrics-closed");
+    let own = |config: &mut TestConfig| config.set("TOWNHALL_TRUSTED_PROXIES", "127.0.0.1");
+    let app = app.restart_with(own).await;
+    let local = app.anonymous().with_header("X-Forwarded-For", "127.0.0.1");
+    assert_eq!(get(&local, "/metrics").await.status, 200);
+}
+
+/// For `townhall doctor`, which is another process.
+async fn a_proxy_that_is_not_trusted_is_noted(app: TestApp) {
+    let noted = |app: &TestApp| forwarding::untrusted_proxy(app.data_dir());
+    get(&app.anonymous(), "/livez").await.says(200, "ok");
+    assert_eq!(noted(&app), None);
+    let client = app.anonymous().with_header("X-Forwarded-For", "203.0.113.9");
+    client.get("/projects/lean").await.expect(200);
+    app.until(|app| noted(app).as_deref() == Some("127.0.0.1")).await;
+    let other = |config: &mut TestConfig| config.set("TOWNHALL_TRUSTED_PROXIES", "10.0.0.0/8");
+    let app = app.restart_with(other).await;
+    let client = app.anonymous().with_header("X-Forwarded-For", "203.0.113.9");
+    client.get("/projects/lean").await.expect(200);
+    assert_eq!(noted(&app), None, "the operator has said which proxies there are");
 }
 
 async fn the_document_describes_every_operation_under_a_name_of_its_own(app: TestApp) {
