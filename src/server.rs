@@ -2,6 +2,7 @@
 //! what has begun is finished.
 
 mod connection;
+mod open_files;
 mod places;
 mod stream;
 
@@ -15,6 +16,7 @@ use crate::app::App;
 use crate::http::forwarding;
 use crate::realtime;
 
+pub use open_files::connections_that_fit;
 pub use places::{Figures, Place, Places};
 
 /// Rest after a failed accept (out of file descriptors, say), so that it is no busy loop.

@@ -38,8 +38,9 @@ pub(super) fn dev(config: Config, json: bool) -> CommandResult {
 }
 
 /// With a demo, if there is somewhere to tell about it.
-fn run(config: Config, demo: Option<fn(&str)>) -> CommandResult {
+fn run(mut config: Config, demo: Option<fn(&str)>) -> CommandResult {
     let _logs = logs::start(config.log);
+    config.max_connections = server::connections_that_fit(config.max_connections);
     start::prepare_data_dir(&config)?;
     let _lock = start::lock_data_dir(&config)?;
     let world = World::real();

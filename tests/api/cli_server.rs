@@ -9,6 +9,7 @@ installed_on_both_engines![
     a_running_server_knows_what_commands_change,
     a_token_from_the_command_line_is_a_session,
     a_signal_ends_the_server_in_order,
+    a_limit_of_open_files_leaves_health_checks_room,
     a_data_directory_serves_one_server,
     a_newer_schema_is_not_touched,
     a_place_that_cannot_be_written_is_refused,
@@ -95,6 +96,16 @@ fn a_signal_ends_the_server_in_order(town: Installation) {
         let gone = town.fails(&["health", "--url", &url]);
         assert!(gone.contains("not ready"), "{gone}");
     }
+}
+
+/// Connections are open files: a server that runs out of them could not even say that it is busy.
+fn a_limit_of_open_files_leaves_health_checks_room(town: Installation) {
+    let server = town.serve_with_open_files(300);
+    // Half of the files are for connections; the last of these have a place in the reserve.
+    let _held: Vec<_> =
+        (0..154).map(|_| std::net::TcpStream::connect(server.address).unwrap()).collect();
+    assert_eq!(server.request("GET", "/livez", "", "").0, 200);
+    assert_eq!(server.request("GET", "/nowhere", "", "").0, 503);
 }
 
 fn a_data_directory_serves_one_server(town: Installation) {

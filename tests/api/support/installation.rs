@@ -80,8 +80,21 @@ impl Installation {
 
     /// A server on a free port, ready to answer.
     pub fn serve(&self) -> Running {
+        self.start(self.command())
+    }
+
+    /// The same, of a process that may not open more files than this.
+    pub fn serve_with_open_files(&self, most: u32) -> Running {
+        let own = self.command();
+        let mut limited = Command::new("/bin/sh");
+        let script = format!("ulimit -n {most}; exec \"$0\" \"$@\"");
+        limited.args(["-c", &script]).arg(own.get_program()).env_clear().stdin(Stdio::null());
+        limited.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        self.start(limited)
+    }
+
+    fn start(&self, mut command: Command) -> Running {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let mut command = self.command();
         command.args(["serve", "--listen", &free.to_string()]);
         command.env("TOWNHALL_LOG", "json").env("TOWNHALL_RATE_LIMITS", "off");
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
