@@ -37,7 +37,8 @@ pub async fn project(
     };
     let Some(id) = id else {
         let presented = bearer(headers).map_or(Presented::Nothing, |_| Presented::Unusable);
-        operation.credential.check(presented, operation)?;
+        // No operation at such an address looks into its query for this.
+        operation.credential.check(presented, operation, &Value::Null)?;
         return Err(users::NOT_FOUND.into());
     };
     let project = app.projects.get(&app.db, id, app.clock.uptime()).await?;
