@@ -2,7 +2,7 @@
 //! hidden while a moderator has removed it. Always after everything else has changed: as whoever marks
 //! notifications does, the counts are locked before the rows.
 
-use db::{Tx, args};
+use db::{Command, Query, Tx, Value, args};
 use uuid::Uuid;
 
 use crate::error::Result;
@@ -88,7 +88,7 @@ db::statements! {
     command DELETE_OF_COMMENT -> Changed =
         delete!(concat!("n.subject_id = $2 AND ", targets!()));
     command DELETE_OF_USER -> Changed = delete!("n.user_id = $2 AND n.id {any}($3)");
-    command UPDATE_OF_ENTITY -> Changed = update!("n.subject_id = $2");
+    command UPDATE_OF_SUBJECTS -> Changed = update!("n.subject_id {any}($2)");
     command UPDATE_OF_COMMENT -> Changed =
         update!(concat!("n.subject_id = $2 AND ", targets!()));
     query CAUSED_BY -> (UserId, NotificationId) =
@@ -103,11 +103,8 @@ db::statements! {
 
 /// Entities that are deleted, or a space: everything about them and what is in them.
 pub fn delete_of_subjects(tx: &Tx<'_>, project: ProjectId, subjects: Vec<Uuid>) -> Result<()> {
-    if tx.all(&LOCK_OF_SUBJECTS, args![project, subjects.clone()])?.is_empty() {
-        return Ok(());
-    }
-    let deleted = tx.all(&DELETE_OF_SUBJECTS, args![project, subjects])?;
-    uncount(tx, project, deleted)
+    let of = args![project, subjects];
+    uncount(tx, project, locked(tx, &LOCK_OF_SUBJECTS, &DELETE_OF_SUBJECTS, of)?)
 }
 
 /// A comment that is deleted: what is about it or a reply to it.
@@ -117,20 +114,14 @@ pub fn delete_of_comment(
     entity: EntityId,
     comment: CommentId,
 ) -> Result<()> {
-    if tx.all(&LOCK_OF_COMMENT, args![project, entity, comment])?.is_empty() {
-        return Ok(());
-    }
-    let deleted = tx.all(&DELETE_OF_COMMENT, args![project, entity, comment])?;
-    uncount(tx, project, deleted)
+    let of = args![project, entity, comment];
+    uncount(tx, project, locked(tx, &LOCK_OF_COMMENT, &DELETE_OF_COMMENT, of)?)
 }
 
 /// After a moderator has decided about the entity.
 pub fn follow_entity(tx: &Tx<'_>, project: ProjectId, entity: EntityId) -> Result<()> {
-    if tx.all(&LOCK_OF_SUBJECTS, args![project, vec![entity.0]])?.is_empty() {
-        return Ok(());
-    }
-    let changed = tx.all(&UPDATE_OF_ENTITY, args![project, entity])?;
-    recount(tx, project, changed)
+    let of = args![project, vec![entity.0]];
+    recount(tx, project, locked(tx, &LOCK_OF_SUBJECTS, &UPDATE_OF_SUBJECTS, of)?)
 }
 
 /// After a moderator has decided about the comment.
@@ -140,11 +131,18 @@ pub fn follow_comment(
     entity: EntityId,
     comment: CommentId,
 ) -> Result<()> {
-    if tx.all(&LOCK_OF_COMMENT, args![project, entity, comment])?.is_empty() {
-        return Ok(());
-    }
-    let changed = tx.all(&UPDATE_OF_COMMENT, args![project, entity, comment])?;
-    recount(tx, project, changed)
+    let of = args![project, entity, comment];
+    recount(tx, project, locked(tx, &LOCK_OF_COMMENT, &UPDATE_OF_COMMENT, of)?)
+}
+
+/// What a command changed, once the counts are locked; nothing if nobody has such notifications.
+fn locked(
+    tx: &Tx<'_>,
+    lock: &Query<UserId>,
+    command: &Command<Changed>,
+    of: &[Value<'_>],
+) -> Result<Vec<Changed>> {
+    Ok(if tx.all(lock, of)?.is_empty() { Vec::new() } else { tx.all(command, of)? })
 }
 
 /// The notifications of others about what a user wrote.

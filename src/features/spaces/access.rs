@@ -122,10 +122,10 @@ pub fn may_post(c: &Conn<'_>, project: ProjectId, space: &SpaceRow, eyes: Eyes) 
     }
 }
 
-/// Whether a user is banned from the space.
+/// Whether a user is banned from the space, if there is such a space.
 pub fn is_banned(c: &Conn<'_>, project: ProjectId, space: SpaceId, user: UserId) -> Result<bool> {
-    let member = store::standing(c, project, space, user)?;
-    Ok(member.is_some_and(|member| member.status == Status::Banned))
+    let found = c.opt(&ACCESS, args![project, space, user])?;
+    Ok(found.is_some_and(|row| row.status == Some(Status::Banned)))
 }
 
 /// Whether a user waits to be let into a space that is for its members alone.
