@@ -1,5 +1,6 @@
 //! Places for connections: a cap, a share for each network, and the reserve beyond them.
 
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
 use tokio::task::block_in_place;
@@ -53,11 +54,14 @@ fn is_refused(app: &TestApp, host: u8, path: &str) {
     }
 }
 
-/// A health check from the reserve, or from a place that is free again.
+/// A health check; nothing if there is no place for it, not even in the reserve, which a connection leaves
+/// a moment after its client has.
 fn live_from(app: &TestApp, host: u8) -> String {
     let mut stream = connect_from(app, host);
-    send(&mut stream, &get("/livez", ""));
-    one_reply(&mut stream)
+    let mut reply = [0; 1024];
+    let sent = stream.write_all(get("/livez", "").as_bytes());
+    let size = sent.and_then(|()| stream.read(&mut reply)).unwrap_or(0);
+    String::from_utf8_lossy(&reply[..size]).into_owned()
 }
 
 async fn beyond_the_cap_only_health_checks_are_served(app: TestApp) {
@@ -115,16 +119,17 @@ async fn one_network_does_not_take_the_whole_reserve(app: TestApp) {
     block_in_place(|| {
         let _only = idle_from(&app, 1);
         let silent: Vec<_> = (0..200).map(|_| connect_from(&app, 2)).collect();
-        for _ in 0..20 {
-            let reply = ask_from(&app, 3, "/livez");
+        for host in 3..23 {
+            let reply = ask_from(&app, host, "/livez");
             assert_eq!(status(&reply), "200", "{reply}");
-            is_refused(&app, 3, "/nowhere");
+            is_refused(&app, host, "/nowhere");
         }
         // Silence does not hold the reserve, and what it does not hold was closed at once.
         for stream in silent {
             assert_eq!(until_closed(stream), "");
         }
-        assert_eq!(status(&live_from(&app, 2)), "200");
+        let mut tries = 0..100_000;
+        assert!(tries.any(|_| status(&live_from(&app, 2)) == "200"), "the reserve is still taken");
     });
 }
 
