@@ -97,9 +97,7 @@ async fn process(processor: &Processor, source: PathBuf, into: PathBuf) -> Resul
     let fields = fields.as_object().cloned().unwrap_or_default();
     let options = Options::parse(&fields, MissingKey::Refused)?;
     std::fs::create_dir_all(&into).map_err(|error| error.to_string())?;
-    match processor.process(source, options, into).await {
-        Ok(_) => Ok(()),
-        Err(Failure::Busy) => Err("busy".to_owned()),
-        Err(other) => Err(format!("{other:?}")),
-    }
+    let failed = |failure: Failure| format!("{failure:?}");
+    let job = Processor::plan(source, options).await.map_err(failed)?;
+    processor.process(job, into, 0).await.map(drop).map_err(failed)
 }
