@@ -187,6 +187,7 @@ fn the_doctor_finds_and_repairs_drift(town: Installation) {
         "data directory",
         "disk",
         "mail",
+        "proxy",
         "database",
         "storage",
         "clock",

@@ -287,9 +287,9 @@ async fn collections_go_with_their_user(app: TestApp) {
     app.service().delete(&format!("/users/{}", bob.id)).await.expect(204);
     assert_eq!(rows(&app, "collections").await, 1);
     assert_eq!(rows(&app, "collection_entities").await, 2);
-    // The shell of what the user wrote stays where others have saved it.
+    // What the user wrote is empty now, and no list shows it.
     let left = ada.get(&format!("{}/entities", path(&ours))).await.expect(200);
-    assert_eq!(left["pagination"]["totalItems"], 2);
+    assert_eq!(left["pagination"]["totalItems"], 1);
     bob.get("/collections/root").await.refused(403, "auth/no-user-found");
     counts_are_exact(&app).await;
 }
