@@ -39,7 +39,12 @@ pub fn claim_secret(tx: &Tx<'_>, fingerprint: &Fingerprint) -> Result<bool> {
 }
 
 fn is_secret(c: &Conn<'_>, fingerprint: &Fingerprint) -> Result<bool> {
-    Ok(c.opt(&FIND, args![SECRET])?.as_ref() == Some(&fingerprint.0))
+    Ok(kept_secret(c)?.as_ref() == Some(fingerprint))
+}
+
+/// The fingerprint of the installation's secret, if there is one yet.
+pub fn kept_secret(c: &Conn<'_>) -> Result<Option<Fingerprint>, db::Error> {
+    Ok(c.opt(&FIND, args![SECRET])?.map(Fingerprint))
 }
 
 /// From now on this is the secret of the installation.

@@ -155,16 +155,27 @@ pub fn open_database(config: &Config) -> Result<Db, String> {
     Db::open(&config.database_url, options).map_err(|error| error.to_string())
 }
 
-/// Refuses a secret that is not the one the installation signs with; the first one becomes it.
+const OTHER_SECRET: &str = "TOWNHALL_SECRET_KEY is not the secret that this database was used with: set that one, \
+     or accept the new one with `townhall secret accept`";
+
+/// Refuses a secret that is not the one the installation signs with, before the schema is touched.
+pub async fn check_secret(db: &Db, secret: &[u8]) -> Result<(), String> {
+    match db.read(installation::kept_secret).await {
+        Ok(Some(kept)) if kept != Fingerprint::of(secret) => Err(OTHER_SECRET.to_owned()),
+        // A schema from before there were fingerprints.
+        Ok(_) | Err(db::Error::Missing { .. }) => Ok(()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// The same, and the first secret becomes that of the installation.
 pub async fn claim_secret(db: &Db, secret: &[u8]) -> Result<(), String> {
     let fingerprint = Fingerprint::of(secret);
     let claimed = db.write(move |tx| installation::claim_secret(tx, &fingerprint)).await;
     if claimed.map_err(|error| error.to_string())? {
         return Ok(());
     }
-    Err("TOWNHALL_SECRET_KEY is not the secret that this database was used with: set that one, or \
-         accept the new one with `townhall secret accept`"
-        .to_owned())
+    Err(OTHER_SECRET.to_owned())
 }
 
 /// Makes the schema of an empty database. One that is behind is left to whoever runs its server:

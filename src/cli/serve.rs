@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::app::{App, World};
 use crate::cli::{CommandResult, Output, plain};
@@ -46,14 +46,15 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
     let world = World::real();
     let secret = start::secret(&config, &world.random)?;
     let db = start::open_database(&config)?;
-    let applied = start::migrate(&db, world.clock.now())?;
-    if !applied.is_empty() {
-        tracing::info!(?applied, "the schema was brought up to date");
-    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| error.to_string())?;
+    runtime.block_on(start::check_secret(&db, &secret))?;
+    let applied = start::migrate(&db, world.clock.now())?;
+    if !applied.is_empty() {
+        tracing::info!(?applied, "the schema was brought up to date");
+    }
     runtime.block_on(async {
         start::claim_secret(&db, &secret).await?;
         let (listener, address) = start::listen(socket, config.listen)?;
@@ -67,10 +68,11 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
                 "TOWNHALL_PUBLIC_URL is not set: links in mails and addresses of files will begin with {url}"
             );
         }
+        let signals = Signals::install()?;
         tracing::info!(listen = %address, url = app.config.public_url, "townhall is ready");
         let mut worker = tokio::spawn(jobs::work(app.clone()));
         let beat = tokio::spawn(pulse::beat(app.clone()));
-        tokio::spawn(stop_on_signal(app.clone()));
+        tokio::spawn(signals.stop(app.clone()));
         server::serve(app.clone(), listener).await;
         // A job that is cut off was claimed for a while only: it is taken up again later.
         if tokio::time::timeout(LAST_JOB, &mut worker).await.is_err() {
@@ -89,24 +91,33 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
     })
 }
 
-/// The first signal begins an orderly stop; the second ends the process at once.
-async fn stop_on_signal(app: App) {
-    let (Ok(mut terminate), Ok(mut interrupt)) =
-        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
-        tracing::error!("signals cannot be received; stop the process by force");
-        return;
-    };
-    for stop_at_once in [false, true] {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+/// The signals that stop the server, received from its first request on.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn install() -> CommandResult<Self> {
+        let install = |kind| signal(kind).map_err(|error| format!("signals: {error}"));
+        let (terminate, interrupt) =
+            (install(SignalKind::terminate())?, install(SignalKind::interrupt())?);
+        Ok(Signals { terminate, interrupt })
+    }
+
+    /// The first signal begins an orderly stop; the second ends the process at once.
+    async fn stop(mut self, app: App) {
+        for stop_at_once in [false, true] {
+            tokio::select! {
+                _ = self.terminate.recv() => {}
+                _ = self.interrupt.recv() => {}
+            }
+            if stop_at_once {
+                std::process::exit(1);
+            }
+            tracing::info!("stopping: requests in flight are finished first");
+            app.drain();
         }
-        if stop_at_once {
-            std::process::exit(1);
-        }
-        tracing::info!("stopping: requests in flight are finished first");
-        app.drain();
     }
 }
 

@@ -273,6 +273,10 @@ fn another_secret_is_refused_until_it_is_accepted(town: Installation) {
     let mut first = town.command();
     first.args(["serve", "--listen", "127.0.0.1:0"]).env("RUST_LOG", "off");
     assert!(failure(&mut first).contains("TOWNHALL_SECRET_KEY"));
+    // Also before anything is migrated: the last migration could not run a second time.
+    let behind = "DELETE FROM schema_migrations WHERE name = 'installation'";
+    town.db().execute_script(behind).unwrap();
+    assert!(failure(&mut first).contains("TOWNHALL_SECRET_KEY"));
     let kept = town.db();
     let text = "SELECT value FROM installation";
     let read = kept.read(move |c| c.all(&db::Query::<String>::built("test", text), db::args![]));
