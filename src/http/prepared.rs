@@ -73,8 +73,8 @@ impl Negotiation {
         }
     }
 
-    /// The comparison is the weak one, as the standard has it for this header.
-    fn has(&self, tag: &str) -> bool {
+    /// Whether the client has these bytes already. The comparison is the weak one, as the standard has it.
+    pub fn has(&self, tag: &str) -> bool {
         self.held.iter().any(|held| held == "*" || held.strip_prefix("W/").unwrap_or(held) == tag)
     }
 }

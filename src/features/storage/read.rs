@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use http::header::{ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH};
 use http::header::{CONTENT_RANGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
-use http::header::{ETAG, IF_NONE_MATCH, IF_RANGE, RANGE};
+use http::header::{ETAG, IF_RANGE, RANGE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use schemars::{JsonSchema, SchemaGenerator, json_schema};
 
@@ -15,6 +15,7 @@ use crate::features::storage::rules::is_inline;
 use crate::features::storage::store::FileRow;
 use crate::features::storage::{FILE_NOT_FOUND, store};
 use crate::http::operation::{Operation, ServerCall};
+use crate::http::prepared::Negotiation;
 use crate::http::reply::{self, Body, Reply, ReplyDoc, Response};
 use crate::ids::{FileId, ProjectId};
 use crate::images::Encoding;
@@ -120,7 +121,8 @@ async fn read_stored_file(call: ServerCall) -> Result<StoredBytes> {
     let row = app.db.read(move |c| store::find(c, project, id)).await?.ok_or(FILE_NOT_FOUND)?;
     let object = Object::find(&row, &path)?.ok_or(FILE_NOT_FOUND)?;
 
-    if is_known(&call.headers, &object.etag) {
+    // This comes before any range.
+    if Negotiation::of(&call.headers).has(&object.etag) {
         let mut response = Response::new(Body::default());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         identify(response.headers_mut(), &object, left)?;
@@ -166,13 +168,6 @@ fn identify(headers: &mut HeaderMap, object: &Object, left: i64) -> Result<()> {
     headers.insert(CACHE_CONTROL, HeaderValue::from_str(&age).map_err(Error::internal)?);
     headers.insert(ETAG, HeaderValue::from_str(&object.etag).map_err(Error::internal)?);
     Ok(())
-}
-
-/// Whether the client has these bytes already. This comes before any range, and weak names do.
-fn is_known(headers: &HeaderMap, etag: &str) -> bool {
-    let known = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-    let mut known = known.flat_map(|tags| tags.split(',')).map(str::trim);
-    known.any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
 }
 
 #[derive(Debug, PartialEq, Eq)]
