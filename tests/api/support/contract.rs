@@ -59,7 +59,7 @@ pub fn check(method: &Method, address: &str, reply: &Reply) {
     assert!(!schema.is_null(), "{key} is not documented as {media}: {}", reply.text());
     // A reply to HEAD has the type of a body that it does not have.
     if media == "application/json" && *method != Method::HEAD {
-        let validator = validator(key.clone(), schema);
+        let validator = validator(schema);
         let body = reply.json();
         if let Err(error) = validator.validate(&body) {
             panic!(
@@ -70,10 +70,12 @@ pub fn check(method: &Method, address: &str, reply: &Reply) {
     }
 }
 
-fn validator(key: String, schema: &Value) -> Arc<Validator> {
+/// One for each schema, however many operations reply so: each keeps a copy of all components.
+fn validator(schema: &Value) -> Arc<Validator> {
     let mut validators = VALIDATORS.lock().unwrap();
-    let validator = validators.entry(key).or_insert_with(|| {
-        let root = json!({ "allOf": [schema], "components": DOCUMENT["components"] });
+    let validator = validators.entry(schema.to_string()).or_insert_with(|| {
+        let components = json!({ "schemas": DOCUMENT["components"]["schemas"] });
+        let root = json!({ "allOf": [schema], "components": components });
         Arc::new(jsonschema::draft202012::new(&root).unwrap())
     });
     validator.clone()
