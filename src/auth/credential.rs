@@ -81,7 +81,7 @@ impl Presented {
     }
 }
 
-/// Refuses a key that a page sends: whoever opens the page can read it.
+/// Refuses a key that a page sends: everybody who opens the page can read it.
 pub fn check_key_origin(headers: &HeaderMap, project: &Project, public_url: &str) -> Result<()> {
     if project.keys_in_browsers || cors::is_own(headers, public_url) {
         Ok(())

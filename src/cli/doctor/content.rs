@@ -20,7 +20,7 @@ use crate::ids::ProjectId;
 use crate::random::hex;
 use crate::storage::{Storage, unavailable};
 
-/// Files that are told by name; the rest is counted.
+/// The report names at most this many files, and counts the rest.
 const MOST_NAMED: usize = 10;
 
 /// Tables that were changed behind the server's back cannot be used through it.

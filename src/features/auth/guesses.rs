@@ -21,7 +21,7 @@ pub(super) struct Guess {
     app: App,
     project: ProjectId,
     window: &'static str,
-    /// The network, and what is guessed at. None for the holder of a key, whom nothing limits.
+    /// The network and the account or code that is guessed at. `None` for keys, which have no rate limits.
     client: Option<Vec<u8>>,
 }
 

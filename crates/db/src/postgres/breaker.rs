@@ -67,7 +67,7 @@ impl Breaker {
         self.full.store(full, Relaxed);
     }
 
-    /// What a job is told while the server is silent.
+    /// The error for a job while the server is silent.
     pub(super) fn refusal() -> Error {
         Error::unreachable("the server does not answer")
     }
@@ -95,8 +95,8 @@ impl Breaker {
         }
     }
 
-    /// Has the server probed, unless it is being probed already. If it does not answer, whoever waits for it
-    /// is refused.
+    /// Starts a probe of the server, unless one is running. If the server does not answer, waiting jobs are
+    /// refused.
     pub(super) fn suspect(self: &Arc<Self>) {
         if self.is_probing.swap(true, Relaxed) {
             return;

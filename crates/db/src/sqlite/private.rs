@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 const OWNER_ONLY: u32 = 0o600;
 const OF_OTHERS: u32 = 0o077;
 
-/// Makes the file if it is not there, and takes rights of others away from what is. Whoever may not do that,
-/// because the file is somebody else's, may still be able to open it: opening it tells.
+/// Creates the file with mode 0600, or restricts an existing one to its owner. Errors are ignored: a process
+/// that does not own the file may still be able to open it, and opening reports what is wrong.
 pub(super) fn keep(database: &Path) {
-    let made = OpenOptions::new().create(true).append(true).mode(OWNER_ONLY).open(database);
-    drop(made);
+    // Never opens a file that is there: closing it would drop the locks that SQLite holds in this process.
+    drop(OpenOptions::new().write(true).create_new(true).mode(OWNER_ONLY).open(database));
     for suffix in ["", "-wal", "-shm"] {
         let mut name = database.as_os_str().to_owned();
         name.push(suffix);
