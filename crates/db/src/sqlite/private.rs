@@ -23,3 +23,32 @@ pub(super) fn keep(database: &Path) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt as _;
+
+    use super::*;
+
+    #[test]
+    fn locks_of_an_open_connection_are_kept() {
+        let name = format!("db-private-{}.db", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let connection = rusqlite::Connection::open(&path).unwrap();
+        connection.execute_batch("CREATE TABLE t (a); BEGIN IMMEDIATE").unwrap();
+        let (process, inode) = (std::process::id(), metadata(&path).unwrap().ino());
+        let locks = || {
+            let all = std::fs::read_to_string("/proc/locks").unwrap();
+            let ours = |line: &&str| {
+                line.contains(&format!(" {process} ")) && line.contains(&format!(":{inode} "))
+            };
+            all.lines().filter(ours).count()
+        };
+        let held = locks();
+        assert!(held > 0);
+        keep(&path);
+        assert_eq!(locks(), held);
+        drop(connection);
+        std::fs::remove_file(path).unwrap();
+    }
+}
