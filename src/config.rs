@@ -3,18 +3,18 @@
 //! anything is written.
 
 mod check;
+mod realtime;
 mod source;
 
+pub use realtime::RealtimeLimits;
 pub use source::{Flags, Setting, Source};
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::http::client::Cidr;
-use crate::http::limits::Scale;
-use crate::realtime::Limits;
-use crate::storage::AWS_VARIABLES;
+use crate::storage::{self, AWS_VARIABLES};
+use crate::values::cidr::Cidr;
 use source::Sources;
 
 #[derive(Debug, Clone)]
@@ -66,7 +66,7 @@ pub struct Config {
     pub max_in_flight: i64,
     /// How long requests in flight may go on after the server was told to stop.
     pub drain: Duration,
-    pub realtime: Limits,
+    pub realtime: RealtimeLimits,
     /// What the files of all requests under way may take on disk together.
     pub staging_mebibytes: usize,
     /// Every setting as it is, for `townhall config`.
@@ -79,7 +79,21 @@ pub enum LogFormat {
     Json,
 }
 
+/// A shorter secret could be guessed.
+pub const SHORTEST_SECRET: usize = 32;
+
+/// The operator's switch over all rate limits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Scale {
+    Off,
+    Times(f64),
+}
+
 impl Config {
+    pub fn storage_settings(&self) -> storage::Settings<'_> {
+        storage::Settings { address: &self.storage, aws: &self.aws, path_style: self.s3_path_style }
+    }
+
     /// Reads the real environment.
     pub fn load(flags: &Flags) -> Result<Config, String> {
         let text = |given: std::ffi::OsString| given.to_string_lossy().into_owned();
@@ -163,7 +177,7 @@ impl Config {
             connections_per_network: from.parse("connections_per_network", "1000", positive)?,
             max_in_flight: 4096,
             drain: from.parse("drain", "10s", duration)?,
-            realtime: Limits::default(),
+            realtime: RealtimeLimits::default(),
             staging_mebibytes: 4096,
             settings: from.finish(),
             data_dir,

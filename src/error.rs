@@ -53,6 +53,22 @@ pub struct Refusal {
     pub extra: Map<String, Value>,
 }
 
+/// The state of a rate limit's window; sent as the `X-RateLimit-*` headers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WindowState {
+    pub limit: u32,
+    pub remaining: u32,
+    /// Seconds until the window ends, at least one.
+    pub reset: u64,
+}
+
+/// The refusal of a request beyond its limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exceeded {
+    pub window: WindowState,
+    pub text: &'static str,
+}
+
 #[derive(Debug)]
 pub enum Error {
     Refused(Box<Refusal>),
@@ -60,7 +76,7 @@ pub enum Error {
     NoCredential,
     /// A token or key that does not hold. Its form depends on the version.
     BadCredential,
-    RateLimited(crate::http::limits::Exceeded),
+    RateLimited(Exceeded),
     /// The server cannot take this now; the same request may succeed in a moment.
     Busy(&'static str),
     Internal(Box<dyn std::error::Error + Send + Sync>),

@@ -7,7 +7,7 @@ use aws_lc_rs::hmac::{HMAC_SHA256, Key, sign};
 use db::{Conn, Tx, args};
 
 use crate::error::Result;
-use crate::random::hex;
+use crate::values::random::hex;
 
 db::statements! {
     query FIND -> String, unscoped "the installation is no project" =

@@ -11,8 +11,8 @@ use lettre::message::{Body, Mailbox};
 use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 
 use crate::error::{Error, Result};
-use crate::random::{Random, hex};
-use crate::time::Timestamp;
+use crate::values::random::{Random, hex};
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Clone)]
 pub struct Mail {

@@ -10,9 +10,8 @@ use std::time::Duration;
 use db::{Histogram, Latency, Stats};
 use http::Method;
 
-use crate::http::operation::Operation;
+use crate::network::places;
 use crate::realtime::Figures;
-use crate::server;
 
 #[derive(Debug, Default)]
 pub struct Metrics {
@@ -44,12 +43,12 @@ impl Metrics {
 
     pub fn record(
         &self,
-        operation: Option<&'static Operation>,
+        route: Option<&'static str>,
         method: &Method,
         status: u16,
         took: Duration,
     ) {
-        let route = operation.map_or("unknown", |operation| operation.path);
+        let route = route.unwrap_or("unknown");
         let key = (method_label(method), route, status);
         let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         *requests.entry(key).or_default() += 1;
@@ -57,12 +56,12 @@ impl Metrics {
         self.durations.record(took);
     }
 
-    pub fn limited(&self, operation: &Operation) {
+    pub fn limited(&self, route: &'static str) {
         let mut limited = self.limited.lock().unwrap_or_else(PoisonError::into_inner);
-        *limited.entry(operation.path).or_default() += 1;
+        *limited.entry(route).or_default() += 1;
     }
 
-    pub fn render(&self, db: &Stats, realtime: Figures, connections: server::Figures) -> String {
+    pub fn render(&self, db: &Stats, realtime: Figures, connections: places::Figures) -> String {
         let mut out = String::new();
         head(&mut out, "townhall_build_info", "gauge", "The running version.");
         let version = env!("CARGO_PKG_VERSION");

@@ -3,7 +3,7 @@
 
 mod connection;
 mod open_files;
-mod places;
+
 mod stream;
 
 use std::net::SocketAddr;
@@ -12,12 +12,12 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use crate::app::App;
-use crate::http::forwarding;
-use crate::realtime;
+use crate::http::router::Router;
+use crate::network::forwarding;
+use crate::sockets;
+use crate::state::App;
 
 pub use open_files::connections_that_fit;
-pub use places::{Figures, Place, Places};
 
 /// Rest after a failed accept (out of file descriptors, say), so that it is no busy loop.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -25,10 +25,10 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 const BACKLOG: usize = 1024;
 
 /// Serves until the application drains, then until the last request is answered.
-pub async fn serve(app: App, listener: TcpListener) {
+pub async fn serve(app: App, router: &'static Router, listener: TcpListener) {
     forwarding::forget_untrusted_proxy(&app.config.data_dir);
     let mut connections = JoinSet::new();
-    let hearing = tokio::spawn(realtime::hear(app.clone()));
+    let hearing = tokio::spawn(sockets::dispatch(app.clone()));
     let mut draining = std::pin::pin!(app.draining());
     loop {
         let accepted = tokio::select! {
@@ -38,14 +38,14 @@ pub async fn serve(app: App, listener: TcpListener) {
             () = draining.as_mut() => break,
         };
         match accepted {
-            Ok((stream, peer)) => admit(&app, &mut connections, stream, peer),
+            Ok((stream, peer)) => admit(&app, router, &mut connections, stream, peer),
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
     }
-    accept_the_rest(&app, &mut connections, listener);
+    accept_the_rest(&app, router, &mut connections, listener);
     let finished = tokio::time::timeout(app.config.drain, async {
         // Ends every socket, so that none of them holds up what follows.
         let _ = hearing.await;
@@ -58,21 +58,32 @@ pub async fn serve(app: App, listener: TcpListener) {
 }
 
 /// Without a place, not even in the reserve, the connection is closed at once.
-fn admit(app: &App, connections: &mut JoinSet<()>, stream: TcpStream, peer: SocketAddr) {
+fn admit(
+    app: &App,
+    router: &'static Router,
+    connections: &mut JoinSet<()>,
+    stream: TcpStream,
+    peer: SocketAddr,
+) {
     if let Some(place) = app.connections.take(peer.ip(), &app.config) {
-        connections.spawn(connection::run(app.clone(), stream, peer, place));
+        connections.spawn(connection::run(app.clone(), router, stream, peer, place));
     }
 }
 
 /// Connections that the system has accepted already would be reset together with the listener.
-fn accept_the_rest(app: &App, connections: &mut JoinSet<()>, listener: TcpListener) {
+fn accept_the_rest(
+    app: &App,
+    router: &'static Router,
+    connections: &mut JoinSet<()>,
+    listener: TcpListener,
+) {
     let Ok(listener) = listener.into_std() else { return };
     for _ in 0..BACKLOG {
         let Ok((stream, peer)) = listener.accept() else { return };
         if stream.set_nonblocking(true).is_ok()
             && let Ok(stream) = TcpStream::from_std(stream)
         {
-            admit(app, connections, stream, peer);
+            admit(app, router, connections, stream, peer);
         }
     }
 }

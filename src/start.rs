@@ -10,19 +10,18 @@ use std::path::Path;
 use db::{Db, Options};
 use tokio::net::{TcpListener, TcpSocket};
 
-use crate::app::App;
-use crate::config::{Config, is_writable};
-use crate::features::storage::store as files;
+use crate::config::{Config, SHORTEST_SECRET, is_writable};
+use crate::features::files::store as files;
 use crate::installation::{self, Fingerprint};
-use crate::random::{Random, hex};
 use crate::schema::MIGRATIONS;
+use crate::state::App;
 use crate::storage::durable::{make_directories, sync_directory};
-use crate::time::Timestamp;
+use crate::values::random::{Random, hex};
+use crate::values::time::Timestamp;
 
 /// Connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
 /// Shorter ones could be guessed, and tokens then forged.
-pub const SHORTEST_SECRET: usize = 32;
 
 const SECRET: &str = "secret_key";
 

@@ -12,12 +12,12 @@ use townhall::features::chat::conversations::store::{self as conversations, Conv
 use townhall::features::chat::members::store::{self as members, MemberRow};
 use townhall::features::chat::messages::store::{self as messages, MessageRow};
 use townhall::features::chat::rules::{Kind, Role};
-use townhall::ids::{
+use townhall::values::ids::{
     ChatMessageId, ConversationId, ConversationMemberId, ProjectId, RefreshTokenId, SessionId,
     UserId, new_id,
 };
-use townhall::random::Random;
-use townhall::time::Timestamp;
+use townhall::values::random::Random;
+use townhall::values::time::Timestamp;
 
 use crate::fixture::text;
 

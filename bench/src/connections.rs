@@ -2,7 +2,7 @@
 //! take two requests for each. Sides and counts are what the server would have written.
 
 use db::{Db, Engine};
-use townhall::ids::{ProjectId, UserId};
+use townhall::values::ids::{ProjectId, UserId};
 use uuid::Uuid;
 
 /// Connects the user, who joined before all others, with each of them since they joined.

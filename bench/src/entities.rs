@@ -7,8 +7,8 @@ use db::{Db, JsonText};
 use townhall::features::entities::rules::{Keywords, Mentions, Metadata};
 use townhall::features::entities::store::EntityRow;
 use townhall::features::entities::terms::{self, Terms};
-use townhall::ids::{EntityId, ProjectId};
-use townhall::time::Timestamp;
+use townhall::values::ids::{EntityId, ProjectId};
+use townhall::values::time::Timestamp;
 use uuid::Uuid;
 
 /// On every entity.

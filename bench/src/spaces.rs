@@ -8,9 +8,9 @@ use townhall::error::Error;
 use townhall::features::spaces::members::store::{self as members, MemberRow};
 use townhall::features::spaces::rules::{Posting, Reading, Role, Status, Visibility};
 use townhall::features::spaces::store::{self, SpaceRow};
-use townhall::ids::{MemberId, ProjectId, SpaceId, UserId, new_id};
-use townhall::random::Random;
-use townhall::time::Timestamp;
+use townhall::values::ids::{MemberId, ProjectId, SpaceId, UserId, new_id};
+use townhall::values::random::Random;
+use townhall::values::time::Timestamp;
 use uuid::Uuid;
 
 use crate::fixture::text;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use db::testing::Cluster;
 use db::{Db, Options};
-use townhall::clock::Clock;
 use townhall::schema::MIGRATIONS;
+use townhall::values::clock::Clock;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Engine {

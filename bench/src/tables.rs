@@ -5,8 +5,8 @@ use townhall::error::Error;
 use townhall::features::tables::catalogue;
 use townhall::features::tables::model::{Column, DataType, RowAccess, Table};
 use townhall::features::tables::sql::{Dialect, ddl};
-use townhall::ids::{ProjectId, TableId};
-use townhall::time::Timestamp;
+use townhall::values::ids::{ProjectId, TableId};
+use townhall::values::time::Timestamp;
 use uuid::Uuid;
 
 use crate::fixture::text;

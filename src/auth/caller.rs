@@ -1,21 +1,14 @@
 //! The caller types. A handler names one in its signature and so cannot forget to ask: what it
-//! needs (a user, somebody to act as, a key) is loaded and checked before it runs.
-
-use std::future::Future;
+//! needs (a user, somebody to act as, a key) is loaded and checked before it runs, by `http/access.rs`.
 
 use db::Conn;
-use serde_json::Value;
 
-use crate::auth::credential::Presented;
-use crate::auth::keys::KeyKind;
-use crate::error::{Error, Fault, Result};
-use crate::features::projects::{Bundle, Project};
-use crate::features::users::notices::Initiator;
-use crate::features::users::suspensions;
-use crate::http::input::body_value;
-use crate::http::operation::{Arrival, Operation};
-use crate::ids::{SessionId, UserId};
-use crate::time::Timestamp;
+use crate::auth::suspensions;
+use crate::error::{Fault, Result};
+use crate::tenancy::keys::KeyKind;
+use crate::tenancy::{Bundle, Project};
+use crate::values::ids::{SessionId, UserId};
+use crate::values::time::Timestamp;
 
 pub const NO_USER_FOUND: Fault = Fault::new(403, "auth/no-user-found", "No such user");
 pub const ELEVATED_AUTH_REQUIRED: Fault =
@@ -33,54 +26,14 @@ pub enum Credential {
     Key,
 }
 
-impl Credential {
-    /// The check that needs nothing but the credential itself.
-    pub fn check(self, presented: Presented, operation: &Operation, query: &Value) -> Result<()> {
-        use Credential::{Ignored, Key, Optional, User};
-        let refused = |fault: Option<Fault>| Err(fault.map_or(Error::NoCredential, Error::from));
-        match (self, presented) {
-            (Optional, Presented::Unusable) if operation.bad_token.is_refused(query) => {
-                Err(Error::BadCredential)
-            }
-            (Ignored | Optional, _) => Ok(()),
-            (_, Presented::Nothing) => refused(operation.nobody),
-            (_, Presented::Placeholder | Presented::Unusable) => Err(Error::BadCredential),
-            (User, Presented::Key(_)) => refused(operation.key_refusal),
-            (Key, Presented::User { .. }) => Err(ELEVATED_AUTH_REQUIRED.into()),
-            _ => Ok(()),
-        }
-    }
-}
-
-pub trait Access: Sized + Send + 'static {
-    const CREDENTIAL: Credential;
-    fn admit(arrival: &Arrival) -> impl Future<Output = Result<Self>> + Send;
-}
-
 /// Anybody: the operation does not look at credentials.
 #[derive(Debug)]
 pub struct Anyone;
-
-impl Access for Anyone {
-    const CREDENTIAL: Credential = Credential::Ignored;
-
-    async fn admit(_: &Arrival) -> Result<Self> {
-        Ok(Anyone)
-    }
-}
 
 /// Anybody. A key is recognised; no other credential is looked at.
 #[derive(Debug)]
 pub struct AnyoneOrKey {
     pub is_key: bool,
-}
-
-impl Access for AnyoneOrKey {
-    const CREDENTIAL: Credential = Credential::Ignored;
-
-    async fn admit(arrival: &Arrival) -> Result<Self> {
-        Ok(AnyoneOrKey { is_key: matches!(arrival.presented, Presented::Key(_)) })
-    }
 }
 
 /// Whoever it is, known if they can be known.
@@ -107,46 +60,10 @@ impl OptionalViewer {
     }
 }
 
-impl Access for OptionalViewer {
-    const CREDENTIAL: Credential = Credential::Optional;
-
-    async fn admit(arrival: &Arrival) -> Result<Self> {
-        Ok(match arrival.presented {
-            Presented::Nothing | Presented::Placeholder | Presented::Unusable => {
-                OptionalViewer::Anonymous
-            }
-            Presented::Key(kind) => OptionalViewer::Key(kind),
-            Presented::User { user, .. } => {
-                if may_act(arrival, user, false).await? {
-                    OptionalViewer::User(user)
-                } else if arrival.operation.bad_token.is_refused(&arrival.query) {
-                    return Err(arrival.operation.user_gone.into());
-                } else {
-                    OptionalViewer::Anonymous
-                }
-            }
-        })
-    }
-}
-
 /// A signed-in user.
 #[derive(Debug)]
 pub struct Viewer {
     pub user: UserId,
-}
-
-impl Access for Viewer {
-    const CREDENTIAL: Credential = Credential::User;
-
-    async fn admit(arrival: &Arrival) -> Result<Self> {
-        let Presented::User { user, .. } = arrival.presented else {
-            return Err(Error::NoCredential);
-        };
-        if !may_act(arrival, user, false).await? {
-            return Err(arrival.operation.user_gone.into());
-        }
-        Ok(Viewer { user })
-    }
 }
 
 /// A user or a key, as they are.
@@ -166,17 +83,6 @@ impl UserOrKey {
     }
 }
 
-impl Access for UserOrKey {
-    const CREDENTIAL: Credential = Credential::UserOrKey;
-
-    async fn admit(arrival: &Arrival) -> Result<Self> {
-        match arrival.presented {
-            Presented::Key(kind) => Ok(UserOrKey::Key(kind)),
-            _ => Viewer::admit(arrival).await.map(|viewer| UserOrKey::User(viewer.user)),
-        }
-    }
-}
-
 /// The user that acts: the signed-in one, or the one that a key names.
 #[derive(Debug)]
 pub struct Actor {
@@ -190,39 +96,6 @@ pub struct Actor {
 pub enum Via {
     Session(SessionId),
     Key(KeyKind),
-}
-
-impl Access for Actor {
-    const CREDENTIAL: Credential = Credential::UserOrKey;
-
-    async fn admit(arrival: &Arrival) -> Result<Self> {
-        let Some(acts_as) = arrival.operation.acts_as else {
-            return Err(Error::internal(format!("{:?} names no actor", arrival.operation)));
-        };
-        let named = named_user(arrival, acts_as.parameter);
-        match arrival.presented {
-            Presented::User { user, session } => {
-                let found = found(arrival, user, false).await?;
-                let found = found.ok_or(arrival.operation.user_gone)?;
-                match acts_as.other {
-                    Some(fault) if named.is_some_and(|name| name.parse() != Ok(user)) => {
-                        Err(fault.into())
-                    }
-                    _ => Ok(Actor { user, via: Via::Session(session), named: found }),
-                }
-            }
-            Presented::Key(kind) => {
-                let name = named.ok_or(acts_as.missing)?;
-                let user = name.parse().map_err(|_| Error::from(acts_as.unknown))?;
-                let found = found(arrival, user, kind == KeyKind::Master).await?;
-                let found = found.ok_or(acts_as.unknown)?;
-                Ok(Actor { user, via: Via::Key(kind), named: found })
-            }
-            Presented::Nothing | Presented::Placeholder | Presented::Unusable => {
-                Err(Error::NoCredential)
-            }
-        }
-    }
 }
 
 /// The user that acts, or a key that names nobody: then it acts for the project.
@@ -242,61 +115,23 @@ impl ActorOrKey {
     }
 }
 
-impl Access for ActorOrKey {
-    const CREDENTIAL: Credential = Credential::UserOrKey;
-
-    async fn admit(arrival: &Arrival) -> Result<Self> {
-        let parameter = arrival.operation.acts_as.map_or("userId", |acts_as| acts_as.parameter);
-        let is_key = matches!(arrival.presented, Presented::Key(_));
-        if is_key && named_user(arrival, parameter).is_none() {
-            return Ok(ActorOrKey::Key { user: None });
-        }
-        let Actor { user, via, .. } = Actor::admit(arrival).await?;
-        Ok(match via {
-            Via::Session(_) => ActorOrKey::User(user),
-            Via::Key(_) => ActorOrKey::Key { user: Some(user) },
-        })
-    }
-}
-
-/// The user that the request names in its body, else in its query.
-fn named_user(arrival: &Arrival, parameter: &str) -> Option<String> {
-    let text = |value: &Value| value.as_str().map(ToOwned::to_owned);
-    let in_body = body_value(arrival).ok().and_then(|body| body.get(parameter)).and_then(text);
-    in_body.or_else(|| arrival.query.get(parameter).and_then(text))
-}
-
 /// The holder of a service or master key.
 #[derive(Debug)]
 pub struct KeyHolder {
     pub kind: KeyKind,
 }
 
-impl Access for KeyHolder {
-    const CREDENTIAL: Credential = Credential::Key;
-
-    async fn admit(arrival: &Arrival) -> Result<Self> {
-        match arrival.presented {
-            Presented::Key(kind) => Ok(KeyHolder { kind }),
-            _ => Err(ELEVATED_AUTH_REQUIRED.into()),
-        }
-    }
+/// What notifications show of the user who caused them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Initiator {
+    pub id: UserId,
+    pub foreign_id: Option<String>,
+    pub name: Option<String>,
+    pub username: Option<String>,
+    pub avatar: Option<String>,
 }
 
-/// Whether the user exists. Refuses a suspended one where the operation is closed to them; a
-/// master key may act for a suspended user all the same.
-async fn may_act(arrival: &Arrival, user: UserId, exempt: bool) -> Result<bool> {
-    found(arrival, user, exempt).await.map(|found| found.is_some())
-}
-
-/// The user, on the same terms.
-async fn found(arrival: &Arrival, user: UserId, exempt: bool) -> Result<Option<Initiator>> {
-    let (project, now) = (arrival.project.clone(), arrival.now);
-    let exempt = exempt || arrival.operation.open_to_suspended;
-    arrival.app.db.read(move |c| fit(c, &project, user, exempt, now)).await
-}
-
-/// The same for a user whom a key names inside its input, on an operation closed to the suspended.
+/// Whether a user named by a key in its input exists, for an operation closed to suspended users.
 pub fn may_act_for(
     c: &Conn<'_>,
     project: &Project,
@@ -304,21 +139,22 @@ pub fn may_act_for(
     key: KeyKind,
     now: Timestamp,
 ) -> Result<bool> {
-    fit(c, project, user, key == KeyKind::Master, now).map(|found| found.is_some())
+    find_active(c, project, user, key == KeyKind::Master, now).map(|found| found.is_some())
 }
 
-fn fit(
+/// The user if they exist. Fails for a suspended user who is not exempt.
+pub fn find_active(
     c: &Conn<'_>,
     project: &Project,
     user: UserId,
     exempt: bool,
     now: Timestamp,
 ) -> Result<Option<Initiator>> {
-    let Some(standing) = suspensions::standing(c, project.id, user, now)? else {
+    let Some(status) = suspensions::status(c, project.id, user, now)? else {
         return Ok(None);
     };
-    match standing.suspension {
+    match status.suspension {
         Some(suspension) if project.has(Bundle::Moderation) && !exempt => Err(suspension.refusal()),
-        _ => Ok(Some(standing.user)),
+        _ => Ok(Some(status.user)),
     }
 }

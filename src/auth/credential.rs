@@ -4,16 +4,17 @@
 use std::fmt;
 
 use http::HeaderMap;
-use http::header::AUTHORIZATION;
+use http::header::{AUTHORIZATION, ORIGIN};
 use serde_json::Value;
+use url::Url;
 
-use crate::auth::keys::{self, KeyKind};
+use crate::auth::keys;
 use crate::auth::tokens::Tokens;
 use crate::error::{Fault, Result};
-use crate::features::projects::Project;
-use crate::http::cors;
-use crate::ids::{SessionId, UserId};
-use crate::time::Timestamp;
+use crate::tenancy::Project;
+use crate::tenancy::keys::KeyKind;
+use crate::values::ids::{SessionId, UserId};
+use crate::values::time::Timestamp;
 
 pub const PROJECT_MISMATCH: Fault = Fault::new(
     403,
@@ -83,10 +84,23 @@ impl Presented {
 
 /// Refuses a key that a page sends: everybody who opens the page can read it.
 pub fn check_key_origin(headers: &HeaderMap, project: &Project, public_url: &str) -> Result<()> {
-    if project.keys_in_browsers || cors::is_own(headers, public_url) {
+    if project.keys_in_browsers || is_own_page(headers, public_url) {
         Ok(())
     } else {
         Err(KEY_IN_BROWSER.into())
+    }
+}
+
+/// Whether a request comes from no page, or from one of the server's own.
+fn is_own_page(headers: &HeaderMap, public_url: &str) -> bool {
+    let mut origins = headers.get_all(ORIGIN).into_iter();
+    match (origins.next(), origins.next()) {
+        (None, _) => true,
+        (Some(origin), None) => {
+            let own = Url::parse(public_url).map(|url| url.origin().ascii_serialization());
+            own.is_ok_and(|own| own != "null" && own.as_bytes() == origin.as_bytes())
+        }
+        (Some(_), Some(_)) => false,
     }
 }
 

@@ -4,41 +4,12 @@ use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::digest;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
-use serde::Serialize;
 
-use crate::random::Random;
+use crate::tenancy::keys::{KeyKind, StoredKey};
+use crate::values::random::Random;
 
 /// Every key begins with this, so a leaked one is easy to recognise and a token is never one.
 const PREFIX: &str = "thk_";
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum KeyKind {
-    /// For the team's own backend.
-    Service,
-    /// For the owner of the project.
-    Master,
-}
-
-impl KeyKind {
-    pub const fn name(self) -> &'static str {
-        match self {
-            KeyKind::Service => "service",
-            KeyKind::Master => "master",
-        }
-    }
-
-    pub fn from_name(name: &str) -> Option<Self> {
-        [KeyKind::Service, KeyKind::Master].into_iter().find(|kind| kind.name() == name)
-    }
-}
-
-/// A key as the server remembers it.
-#[derive(Debug, Clone)]
-pub struct StoredKey {
-    pub kind: KeyKind,
-    pub hash: Vec<u8>,
-}
 
 pub fn generate(kind: KeyKind, random: &Random) -> String {
     let secret = BASE64.encode(random.bytes::<32>());

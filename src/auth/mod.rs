@@ -5,5 +5,8 @@ pub mod caller;
 pub mod credential;
 pub mod keys;
 pub mod passwords;
+pub mod perspective;
 pub mod rs256;
+pub mod sessions;
+pub mod suspensions;
 pub mod tokens;

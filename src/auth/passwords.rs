@@ -10,7 +10,7 @@ use argon2::{Algorithm, Argon2, Block, Params, Version};
 use tokio::sync::Semaphore;
 
 use crate::error::{Error, Result};
-use crate::random::Random;
+use crate::values::random::Random;
 
 /// Hashes at work at once; each takes its memory cost.
 const AT_ONCE: usize = 2;

@@ -9,8 +9,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{ProjectId, RefreshTokenId, SessionId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{ProjectId, RefreshTokenId, SessionId, UserId};
+use crate::values::time::Timestamp;
 
 /// `{"alg":"HS256","typ":"JWT"}`. A token with any other header is not one of ours.
 const HEADER: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9";

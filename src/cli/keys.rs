@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use clap::Subcommand;
 use serde_json::{Value, json};
 
-use crate::auth::keys::KeyKind;
 use crate::cli::{Admin, CommandResult, Output, confirm, key_id, project_id};
-use crate::features::projects::{NOT_FOUND, admin, store};
-use crate::ids::{KeyId, ProjectId};
+use crate::features::projects::admin;
+use crate::tenancy::keys::KeyKind;
+use crate::tenancy::{NOT_FOUND, store};
+use crate::values::ids::{KeyId, ProjectId};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum KeyCommand {

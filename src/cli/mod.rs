@@ -17,12 +17,12 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use serde_json::Value;
 
-use crate::app::World;
+use crate::app::Dependencies;
 use crate::config::{Config, Flags};
 use crate::error::Error;
 use crate::http::version::Version;
-use crate::ids::{KeyId, ProjectId, UserId};
 use crate::start;
+use crate::values::ids::{KeyId, ProjectId, UserId};
 
 #[derive(Debug, Parser)]
 #[command(name = "townhall", version, about = "A self-hostable community backend in one binary.")]
@@ -189,14 +189,14 @@ fn execute(cli: Cli) -> CommandResult {
 struct Admin {
     config: Config,
     db: db::Db,
-    world: World,
+    world: Dependencies,
     runtime: tokio::runtime::Runtime,
 }
 
 impl Admin {
     fn open(flags: &Flags) -> CommandResult<Self> {
         let config = Config::load(flags)?;
-        let world = World::real();
+        let world = Dependencies::real();
         start::prepare_data_dir(&config)?;
         let db = start::open_database(&config)?;
         start::migrate_if_new(&db, world.clock.now())?;

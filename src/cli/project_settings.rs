@@ -3,8 +3,8 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::features::projects::Deletion;
-use crate::features::projects::store::Settings;
+use crate::tenancy::Deletion;
+use crate::tenancy::store::Settings;
 
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct SettingsChange {

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use crate::cli::project_settings::{self, SettingsChange};
 use crate::cli::{Admin, CommandResult, Output, confirm, project_id};
 use crate::features::projects::admin::{self, NewProject, ProjectSecrets};
-use crate::features::projects::{Bundle, NOT_FOUND, Project, ProjectState, registry, store};
 use crate::http::cors;
-use crate::ids::{ProjectId, new_id};
+use crate::tenancy::{Bundle, NOT_FOUND, Project, ProjectState, registry, store};
+use crate::values::ids::{ProjectId, new_id};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ProjectCommand {

@@ -8,15 +8,17 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::app::{App, World};
+use crate::app::{self, Dependencies};
 use crate::cli::{CommandResult, Output, plain};
 use crate::config::Config;
+use crate::features;
 use crate::features::auth::session::{self, TokenSeed};
-use crate::features::entities::pulse;
+use crate::features::entities::view_buffer;
 use crate::features::projects::admin::{self, NewProject, ProjectSecrets};
-use crate::features::projects::{Bundle, store as projects};
 use crate::features::users::store::{self as users, UserRow};
-use crate::ids::{ProjectId, UserId, new_id};
+use crate::state::App;
+use crate::tenancy::{Bundle, store as projects};
+use crate::values::ids::{ProjectId, UserId, new_id};
 use crate::{jobs, logs, server, start};
 
 const DEMO_PROJECT: &str = "Demo";
@@ -43,7 +45,7 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
     let socket = start::reserve_address(config.listen)?;
     start::prepare_data_dir(&config)?;
     let _lock = start::lock_data_dir(&config)?;
-    let world = World::real();
+    let world = Dependencies::real();
     let secret = start::secret(&config, &world.random)?;
     let db = start::open_database(&config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -58,7 +60,7 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
     runtime.block_on(async {
         start::claim_secret(&db, &secret).await?;
         let (listener, address) = start::listen(socket, config.listen)?;
-        let app = App::new(config, &secret, db, world)?;
+        let app = app::build(config, &secret, db, world)?;
         start::claim_storage(&app).await?;
         let demo = if with_demo { Some(prepare_demo(&app).await?) } else { None };
         report(&app, address, demo.as_ref(), json);
@@ -71,16 +73,16 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
         let signals = Signals::install()?;
         tracing::info!(listen = %address, url = app.config.public_url, "townhall is ready");
         let mut worker = tokio::spawn(jobs::work(app.clone()));
-        let beat = tokio::spawn(pulse::beat(app.clone()));
+        let flushing = tokio::spawn(view_buffer::flush_loop(app.clone()));
         tokio::spawn(signals.stop(app.clone()));
-        server::serve(app.clone(), listener).await;
+        server::serve(app.clone(), features::router()?, listener).await;
         // A job that is cut off was claimed for a while only: it is taken up again later.
         if tokio::time::timeout(LAST_JOB, &mut worker).await.is_err() {
             worker.abort();
         }
         // The last request has been counted by now.
-        let _ = beat.await;
-        if let Err(error) = pulse::flush(&app).await {
+        let _ = flushing.await;
+        if let Err(error) = view_buffer::flush(&app).await {
             tracing::error!(error = %error, "the last views and scores could not be written");
         }
         if tokio::time::timeout(LAST_WRITE, app.db.close()).await.is_err() {

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::app::World;
+use crate::app::Dependencies;
 use crate::cli::{CommandResult, Output};
 use crate::config::{Config, Flags};
+use crate::features;
 use crate::http::openapi;
 use crate::http::version::Version;
 use crate::schema::MIGRATIONS;
@@ -23,7 +24,7 @@ pub(super) fn migrations(config: &Config) -> CommandResult {
     let mut text = String::new();
     let mut json = Vec::new();
     for state in states {
-        let applied = state.applied_at.map(crate::time::Timestamp::from_millis);
+        let applied = state.applied_at.map(crate::values::time::Timestamp::from_millis);
         let when = applied.map_or("pending".to_owned(), |time| time.to_string());
         let _ = writeln!(text, "{:04}  {when:<24}  {}", state.version, state.name);
         json.push(json!({ "version": state.version, "name": state.name, "appliedAt": applied }));
@@ -34,13 +35,13 @@ pub(super) fn migrations(config: &Config) -> CommandResult {
 pub(super) fn migrate(config: &Config) -> CommandResult {
     start::prepare_data_dir(config)?;
     let db = start::open_database(config)?;
-    let applied = start::migrate(&db, World::real().clock.now())?;
+    let applied = start::migrate(&db, Dependencies::real().clock.now())?;
     let text = format!("{} applied\n", applied.len());
     Ok(Output::new(text, json!({ "applied": applied })))
 }
 
 pub(super) fn openapi(version: Option<Version>) -> Output {
-    let json = openapi::document(version);
+    let json = openapi::document(features::operations(), version);
     Output::new(format!("{json:#}\n"), json)
 }
 

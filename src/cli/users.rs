@@ -3,15 +3,15 @@
 use clap::Subcommand;
 use serde_json::json;
 
+use crate::auth::suspensions::{self, NewSuspension};
 use crate::auth::tokens::Tokens;
 use crate::cli::{Admin, CommandResult, Output, project_id, user_id};
 use crate::features::auth::session::{self, TokenSeed, refresh_token};
-use crate::features::users::suspensions::{self, NewSuspension};
 use crate::features::users::{NOT_FOUND, store};
-use crate::ids::{ProjectId, SuspensionId, UserId, new_id};
 use crate::realtime;
 use crate::start;
-use crate::time::Timestamp;
+use crate::values::ids::{ProjectId, SuspensionId, UserId, new_id};
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum UserCommand {

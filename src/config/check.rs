@@ -5,9 +5,8 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 use url::Url;
 
-use crate::config::Config;
+use crate::config::{Config, SHORTEST_SECRET};
 use crate::mail::Mailer;
-use crate::start::SHORTEST_SECRET;
 use crate::storage::Storage;
 
 const PREFIX: &str = "TOWNHALL_";
@@ -96,7 +95,7 @@ pub(super) fn whole(config: &Config) -> Result<(), String> {
     }
     db::Db::check_url(&config.database_url)
         .map_err(|error| one_line(&format!("TOWNHALL_DATABASE_URL: {error}")))?;
-    Storage::check_settings(config)?;
+    Storage::check_settings(&config.storage_settings())?;
     if let Some(from) = &config.mail_from {
         Mailer::check_sender(from).map_err(|error| format!("TOWNHALL_MAIL_FROM: {error}"))?;
     }

@@ -8,23 +8,31 @@ pub mod collections;
 pub mod comments;
 pub mod connections;
 pub mod crypto;
+pub mod deletion;
 pub mod entities;
+pub mod files;
 pub mod follows;
+pub mod link_previews;
+pub mod moderation;
 pub mod notifications;
 pub mod oauth;
 pub mod projects;
 pub mod reactions;
-pub mod reports;
 pub mod server;
 pub mod spaces;
-pub mod storage;
 pub mod tables;
 pub mod users;
-pub mod utils;
+pub mod visibility;
 
 use std::sync::LazyLock;
 
-use crate::http::operation::Operation;
+use self::entities::extras::EntityExtras;
+use self::files::holders::FileHolder;
+use self::spaces::observer::SpaceObserver;
+use crate::http::operation::{Operation, Operations};
+use crate::http::router::Router;
+use crate::jobs;
+use crate::state::{JobKind, Lists, Sweep};
 
 /// Every operation that is served, in the order of the documentation.
 pub fn operations() -> &'static [Operation] {
@@ -34,8 +42,8 @@ pub fn operations() -> &'static [Operation] {
             crypto::operations(),
             entities::operations(),
             comments::operations(),
-            reactions::operations(),
-            reports::operations(),
+            moderation::operations(),
+            deletion::operations(),
             collections::operations(),
             spaces::operations(),
             oauth::operations(),
@@ -44,9 +52,9 @@ pub fn operations() -> &'static [Operation] {
             connections::operations(),
             blocks::operations(),
             notifications::operations(),
-            utils::operations(),
+            link_previews::operations(),
             projects::operations(),
-            storage::operations(),
+            files::operations(),
             chat::operations(),
             tables::operations(),
             server::operations(),
@@ -58,10 +66,55 @@ pub fn operations() -> &'static [Operation] {
     &OPERATIONS
 }
 
+/// The routes of all operations; fails when two declarations collide.
+pub fn router() -> Result<&'static Router, String> {
+    static ROUTER: LazyLock<Result<Router, String>> = LazyLock::new(|| Router::new(operations()));
+    ROUTER.as_ref().map_err(Clone::clone)
+}
+
+/// What lower rooms call without knowing who is in the list.
+pub fn lists() -> Lists {
+    let file_holders: Vec<&'static dyn FileHolder> = vec![
+        &entities::files::EntityFiles,
+        &comments::files::CommentFiles,
+        &spaces::files::SpaceFiles,
+        &chat::file_access::ChatFiles,
+    ];
+    let space_observers: Vec<&'static dyn SpaceObserver> = vec![&chat::space::SpaceConversations];
+    let entity_extras =
+        EntityExtras { top_comments: comments::top_comments, saved: collections::links::saved };
+    Lists::default()
+        .with(job_kinds())
+        .with(sweeps())
+        .with(file_holders)
+        .with(space_observers)
+        .with(vec![entity_extras])
+        .with(vec![Operations(operations())])
+}
+
+fn job_kinds() -> Vec<JobKind> {
+    vec![
+        jobs::kind::<auth::mails::PasswordReset>(),
+        jobs::kind::<auth::mails::EmailVerification>(),
+        jobs::kind::<auth::mails::DeletionCode>(),
+        jobs::kind::<files::uploads::RemoveFiles>(),
+        jobs::kind::<comments::marking::Marking>(),
+        jobs::kind::<comments::removal::RemoveComments>(),
+        jobs::kind::<deletion::space::RemoveSpaces>(),
+        jobs::kind::<chat::conversations::removal::RemoveConversation>(),
+        jobs::kind::<deletion::user::EmptyDatabaseLog>(),
+    ]
+}
+
+fn sweeps() -> Vec<Sweep> {
+    vec![Sweep(auth::store::sweep)]
+}
+
 /// Every static SQL statement, for the tests that prepare and explain them on both engines.
 pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
     [
         auth::store::ALL,
+        visibility::blocks::ALL,
         blocks::store::ALL,
         connections::counters::ALL,
         connections::store::ALL,
@@ -85,28 +138,28 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         comments::forget::ALL,
         comments::list::search::ALL,
         comments::marking::ALL,
-        comments::moderation::ALL,
+        moderation::comment::ALL,
         comments::removal::ALL,
         comments::store::ALL,
         entities::counters::ALL,
         entities::counts::ALL,
         entities::forget::ALL,
-        entities::moderation::ALL,
-        entities::removal::ALL,
+        moderation::entity::ALL,
+        deletion::purge_entities::ALL,
         entities::scores::ALL,
         entities::store::ALL,
         oauth::store::ALL,
-        projects::store::ALL,
-        storage::audit::ALL,
-        storage::store::ALL,
+        crate::tenancy::store::ALL,
+        files::audit::ALL,
+        files::store::ALL,
         reactions::forget::ALL,
         reactions::store::ALL,
-        reports::counters::ALL,
-        reports::forget::ALL,
-        reports::store::ALL,
+        moderation::reports::counters::ALL,
+        moderation::reports::forget::ALL,
+        moderation::reports::store::ALL,
         spaces::access::ALL,
         spaces::counters::ALL,
-        spaces::delete::ALL,
+        deletion::space::ALL,
         spaces::forget::ALL,
         spaces::list::mutual::ALL,
         spaces::members::store::ALL,
@@ -116,7 +169,8 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         users::pairs::ALL,
         users::points::ALL,
         users::store::ALL,
-        users::suspensions::ALL,
+        crate::auth::sessions::ALL,
+        crate::auth::suspensions::ALL,
         crate::installation::ALL,
         crate::jobs::store::ALL,
     ]

@@ -1,9 +1,9 @@
 //! What is refused before anybody looks at what it asks for: too much at once, or too large a head.
 
-use crate::app::App;
 use crate::error::{Error, Fault, Result};
 use crate::http::address::{Address, Scope};
-use crate::http::client::Peer;
+use crate::network::client::Peer;
+use crate::state::App;
 
 pub const URI_TOO_LONG: Fault = Fault::new(414, "request/uri-too-long", "The address is too long");
 pub const HEAD_TOO_LARGE: Fault =

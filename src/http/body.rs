@@ -10,10 +10,10 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use tokio::sync::{SemaphorePermit, TryAcquireError};
 
-use crate::app::App;
 use crate::error::{Error, Fault, Result};
-use crate::http::body_waits::BodyWait;
-use crate::http::client::Peer;
+use crate::network::body_waits::BodyWait;
+use crate::network::client::Peer;
+use crate::state::App;
 
 pub const BODY_TOO_LARGE: Fault =
     Fault::new(413, "request/body-too-large", "The body is larger than 2 MiB");

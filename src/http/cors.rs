@@ -6,7 +6,6 @@ use http::header::{
     VARY,
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
-use url::Url;
 
 use crate::error::Fault;
 use crate::http::reply::{Body, Response};
@@ -64,19 +63,6 @@ pub fn parse_origin(given: &str) -> Result<String, String> {
         return Err(format!("`{given}` is no origin such as https://app.example.com"));
     }
     Ok(origin)
-}
-
-/// Whether a request comes from no page, or from one of the server's own.
-pub fn is_own(headers: &HeaderMap, public_url: &str) -> bool {
-    let mut origins = headers.get_all(ORIGIN).into_iter();
-    match (origins.next(), origins.next()) {
-        (None, _) => true,
-        (Some(origin), None) => {
-            let own = Url::parse(public_url).map(|url| url.origin().ascii_serialization());
-            own.is_ok_and(|own| own != "null" && own.as_bytes() == origin.as_bytes())
-        }
-        (Some(_), Some(_)) => false,
-    }
 }
 
 pub fn preflight(headers: &HeaderMap) -> Response {

@@ -14,27 +14,30 @@ use hyper::body::Incoming;
 use serde_json::Value;
 use tokio::sync::SemaphorePermit;
 
-use crate::app::App;
 use crate::auth::caller::Credential;
 use crate::auth::credential::Presented;
+use crate::error::WindowState;
 use crate::error::{Error, Fault, Result};
-use crate::features::projects::{self, Project, ProjectState};
+use crate::http::access::check_credential;
 use crate::http::address::{Address, Scope};
 use crate::http::admission::{HEAD_TOO_LARGE, URI_TOO_LONG, check_head, check_room};
 use crate::http::body::{
     BODY_BROKEN, BODY_TIMEOUT, BODY_TOO_LARGE, Source, UNSUPPORTED_ENCODING, check_encoding,
     drop_arrived, read_whole,
 };
-use crate::http::client::Peer;
-use crate::http::limits::Standing;
 use crate::http::multipart::{ReadForm, Uploads, read_form};
-use crate::http::operation::{Arrival, Operation, Run, ServerCall};
+use crate::http::operation::{CheckedRequest, Operation, Run, ServerCall};
 use crate::http::query::pairs;
 use crate::http::render::{self, Context};
 use crate::http::reply::{self, Response};
+use crate::http::router::Router;
 use crate::http::version::Version;
-use crate::http::{client, cors, forwarding, unnamed};
-use crate::ids::ProjectId;
+use crate::http::{cors, unnamed};
+use crate::network::client::Peer;
+use crate::network::{client, forwarding};
+use crate::state::App;
+use crate::tenancy::{self, Project, ProjectState};
+use crate::values::ids::ProjectId;
 
 pub const ROUTE_NOT_FOUND: Fault = Fault::new(404, "route/not-found", "Route not found");
 pub const INVALID_JSON: Fault = Fault::new(400, "request/invalid-json", "Invalid JSON");
@@ -47,10 +50,10 @@ pub const GENERAL_FAULTS: &[Fault] = &[
     BODY_TIMEOUT,
     BODY_BROKEN,
     HEAD_TOO_LARGE,
-    projects::INVALID_PROJECT_ID,
-    projects::NOT_FOUND,
-    projects::PENDING_DELETION,
-    projects::MIGRATING,
+    tenancy::INVALID_PROJECT_ID,
+    tenancy::NOT_FOUND,
+    tenancy::PENDING_DELETION,
+    tenancy::MIGRATING,
     cors::ORIGIN_NOT_ALLOWED,
     crate::auth::credential::PROJECT_MISMATCH,
 ];
@@ -59,7 +62,12 @@ const FORM: &str = "application/x-www-form-urlencoded";
 const MULTIPART: &str = "multipart/form-data";
 
 /// Answers a request, whatever happens, and accounts for it in metrics and log.
-pub async fn handle(app: &App, peer: &Peer, request: Request<Incoming>) -> Response {
+pub async fn handle(
+    app: &App,
+    router: &Router,
+    peer: &Peer,
+    request: Request<Incoming>,
+) -> Response {
     let started = app.clock.uptime();
     let (head, body) = request.into_parts();
     let id = client::request_id(&head.headers, &app.request_ids);
@@ -69,29 +77,29 @@ pub async fn handle(app: &App, peer: &Peer, request: Request<Incoming>) -> Respo
     let asks_before_sending = head.headers.contains_key(EXPECT);
     let in_flight = app.metrics.enter();
 
-    let mut seen = Seen::default();
+    let mut trace = RequestTrace::default();
     let mut body = Some(body);
-    let answered = catch_panic(answer(app, peer, head, &mut body, &mut seen)).await;
+    let answered = catch_panic(answer(app, router, peer, head, &mut body, &mut trace)).await;
     let result = answered.unwrap_or_else(|| Err(Error::internal("the handler panicked")));
 
     // A refusal by a limit of the operation's own speaks of that limit, not of the client's.
     let is_limited = matches!(&result, Err(Error::RateLimited(_)));
     let context = Context {
-        version: seen.version,
-        feature: seen.operation.map_or("server", |operation| operation.feature),
-        v7_forbids: seen.v7_auth_forbids.unwrap_or(app.config.v7_auth_forbids)
-            || seen.operation.is_some_and(|operation| operation.plain_refusals),
+        version: trace.version,
+        feature: trace.operation.map_or("server", |operation| operation.feature),
+        v7_forbids: trace.v7_auth_forbids.unwrap_or(app.config.v7_auth_forbids)
+            || trace.operation.is_some_and(|operation| operation.plain_refusals),
     };
     let failure = result.as_ref().err().and_then(Error::chain);
     let mut response = result.unwrap_or_else(|error| render::error(error, context));
 
-    if let Some(standing) = seen.standing.filter(|_| !is_limited) {
-        render::rate_headers(&mut response, standing);
+    if let Some(window) = trace.window.filter(|_| !is_limited) {
+        render::rate_headers(&mut response, window);
     }
-    if seen.operation.is_some_and(|operation| operation.no_store) {
+    if trace.operation.is_some_and(|operation| operation.no_store) {
         reply::set(&mut response, "cache-control", "no-store");
     }
-    if let Some(origin) = origin.filter(|_| !seen.foreign_origin) {
+    if let Some(origin) = origin.filter(|_| !trace.foreign_origin) {
         cors::allow(&mut response, origin);
     }
     reply::set(&mut response, "x-content-type-options", "nosniff");
@@ -102,20 +110,20 @@ pub async fn handle(app: &App, peer: &Peer, request: Request<Incoming>) -> Respo
     }
 
     let took = app.clock.uptime().saturating_sub(started);
-    account(app, &method, &seen, response.status().as_u16(), took, &id, failure.as_deref());
+    account(app, &method, &trace, response.status().as_u16(), took, &id, failure.as_deref());
     response
 }
 
 /// What is known about a request by the time it is answered.
 #[derive(Debug, Default)]
-struct Seen {
+struct RequestTrace {
     operation: Option<&'static Operation>,
     version: Option<Version>,
     project: Option<ProjectId>,
     /// The project's own word on how version 7 answers a bad token.
     v7_auth_forbids: Option<bool>,
     caller: Presented,
-    standing: Option<Standing>,
+    window: Option<WindowState>,
     /// The page that asks is not on the project's list, and may read nothing.
     foreign_origin: bool,
 }
@@ -124,17 +132,17 @@ struct Seen {
 fn account(
     app: &App,
     method: &Method,
-    seen: &Seen,
+    trace: &RequestTrace,
     status: u16,
     took: Duration,
     id: &str,
     failure: Option<&str>,
 ) {
-    let route = seen.operation.map_or("unknown", |operation| operation.path);
-    app.metrics.record(seen.operation, method, status, took);
-    let version = seen.version.map(Version::segment);
-    let project = seen.project.map(tracing::field::display);
-    let caller = tracing::field::display(seen.caller);
+    let route = trace.operation.map(|operation| operation.path);
+    app.metrics.record(route, method, status, took);
+    let version = trace.version.map(Version::segment);
+    let project = trace.project.map(tracing::field::display);
+    let caller = tracing::field::display(trace.caller);
     let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     if status >= 500 {
         tracing::error!(%method, route, version, project, caller, status, took_us, id, failure, "request");
@@ -145,10 +153,11 @@ fn account(
 
 async fn answer(
     app: &App,
+    router: &Router,
     peer: &Peer,
     head: http::request::Parts,
     body: &mut Option<Incoming>,
-    seen: &mut Seen,
+    trace: &mut RequestTrace,
 ) -> Result<Response> {
     let address = Address::parse(head.uri.path());
     check_room(app, peer, address.as_ref())?;
@@ -161,41 +170,41 @@ async fn answer(
     let (version, named_project) = match &address.scope {
         Scope::Project { version, project } => (*version, project.as_deref()),
         Scope::Server => {
-            return server_operation(app, peer, head, &address, is_forwarded, seen).await;
+            return server_operation(app, router, peer, head, &address, is_forwarded, trace).await;
         }
     };
-    seen.version = Some(version);
+    trace.version = Some(version);
     if head.method == Method::OPTIONS {
-        return preflight(app, &head.headers, named_project, seen).await;
+        return preflight(app, &head.headers, named_project, trace).await;
     }
 
-    let route = app.router.project(&head.method, &address.endpoint).ok_or(ROUTE_NOT_FOUND)?;
+    let route = router.project(&head.method, &address.endpoint).ok_or(ROUTE_NOT_FOUND)?;
     let operation = route.operation;
     if !operation.is_in(version) {
         return Err(ROUTE_NOT_FOUND.into());
     }
-    seen.operation = Some(operation);
+    trace.operation = Some(operation);
     let client = client::address(peer.address, &head.headers, &app.config.trusted_proxies);
     let project = match named_project {
         Some(named) => find_project(app, named).await?,
         None => {
             let told = unnamed::told(app, &head.headers);
             if told.is_none() {
-                seen.standing = limit(app, operation, None, client)?;
+                trace.window = limit(app, operation, None, client)?;
             }
             unnamed::project(app, operation, told, &head.headers, &route.params).await?
         }
     };
-    seen.project = Some(project.id);
-    seen.v7_auth_forbids = project.v7_auth_forbids;
+    trace.project = Some(project.id);
+    trace.v7_auth_forbids = project.v7_auth_forbids;
     match project.state {
         ProjectState::Active => {}
-        ProjectState::PendingDeletion => return Err(projects::PENDING_DELETION.into()),
-        ProjectState::Migrating => return Err(projects::MIGRATING.into()),
+        ProjectState::PendingDeletion => return Err(tenancy::PENDING_DELETION.into()),
+        ProjectState::Migrating => return Err(tenancy::MIGRATING.into()),
     }
     let form = operation.takes_forms && header_has(&head.headers, CONTENT_TYPE, FORM);
     if let Err(refusal) = check_origin(&head.headers, Some(&project)) {
-        seen.foreign_origin = true;
+        trace.foreign_origin = true;
         // Our own page posts its form from no origin at all, and what it posts is its credential.
         if !form {
             return Err(refusal);
@@ -209,14 +218,14 @@ async fn answer(
         Err(_) if operation.credential == Credential::Ignored => Presented::Nothing,
         presented => presented?,
     };
-    seen.caller = presented;
+    trace.caller = presented;
     let network = client::bucket(client);
     let has_key = matches!(presented, Presented::Key(_));
     if !has_key {
-        seen.standing = limit(app, operation, Some(project.id), client)?;
+        trace.window = limit(app, operation, Some(project.id), client)?;
     }
     let query = pairs(head.uri.query().unwrap_or_default());
-    operation.credential.check(presented, operation, &query)?;
+    check_credential(presented, operation, &query)?;
     for bundle in operation.bundle.iter().chain(&operation.further_bundles) {
         project.require(*bundle)?;
     }
@@ -225,7 +234,7 @@ async fn answer(
     let source = Source::new(app, peer, network, body);
     let content = read_content(app, operation, version, &project, &head.headers, source).await?;
     let Run::Project(run) = &operation.run else { return Err(ROUTE_NOT_FOUND.into()) };
-    let arrival = Arrival {
+    let checked = CheckedRequest {
         app: app.clone(),
         operation,
         project,
@@ -243,19 +252,19 @@ async fn answer(
         headers: head.headers,
         network: (!has_key).then_some(network),
     };
-    run(arrival).await
+    run(checked).await
 }
 
 async fn preflight(
     app: &App,
     headers: &HeaderMap,
     named_project: Option<&str>,
-    seen: &mut Seen,
+    trace: &mut RequestTrace,
 ) -> Result<Response> {
     if let Some(Ok(id)) = named_project.map(str::parse) {
         let project = app.projects.get(&app.db, id, app.clock.uptime()).await?;
         if let Err(refusal) = check_origin(headers, project.as_deref()) {
-            seen.foreign_origin = true;
+            trace.foreign_origin = true;
             return Err(refusal);
         }
     }
@@ -268,19 +277,20 @@ fn header_has(headers: &HeaderMap, name: HeaderName, text: &str) -> bool {
 
 async fn server_operation(
     app: &App,
+    router: &Router,
     peer: &Peer,
     head: http::request::Parts,
     address: &Address,
     is_forwarded: bool,
-    seen: &mut Seen,
+    trace: &mut RequestTrace,
 ) -> Result<Response> {
     if head.method == Method::OPTIONS {
         return Ok(cors::preflight(&head.headers));
     }
-    let route = app.router.server(&head.method, &address.endpoint).ok_or(ROUTE_NOT_FOUND)?;
-    seen.operation = Some(route.operation);
+    let route = router.server(&head.method, &address.endpoint).ok_or(ROUTE_NOT_FOUND)?;
+    trace.operation = Some(route.operation);
     let client = client::address(peer.address, &head.headers, &app.config.trusted_proxies);
-    seen.standing = limit(app, route.operation, None, client)?;
+    trace.window = limit(app, route.operation, None, client)?;
     let Run::Server(run) = &route.operation.run else { return Err(ROUTE_NOT_FOUND.into()) };
     run(ServerCall {
         app: app.clone(),
@@ -295,9 +305,9 @@ async fn server_operation(
 }
 
 async fn find_project(app: &App, named: &str) -> Result<Arc<Project>> {
-    let id = named.parse().map_err(|_| Error::from(projects::INVALID_PROJECT_ID))?;
+    let id = named.parse().map_err(|_| Error::from(tenancy::INVALID_PROJECT_ID))?;
     let project = app.projects.get(&app.db, id, app.clock.uptime()).await?;
-    project.ok_or(projects::NOT_FOUND.into())
+    project.ok_or(tenancy::NOT_FOUND.into())
 }
 
 fn check_origin(headers: &HeaderMap, project: Option<&Project>) -> Result<()> {
@@ -310,12 +320,12 @@ fn limit(
     operation: &Operation,
     project: Option<ProjectId>,
     client: IpAddr,
-) -> Result<Option<Standing>> {
+) -> Result<Option<WindowState>> {
     let Some(rate) = operation.rate else { return Ok(None) };
     let bucket = client::bucket(client).to_be_bytes();
     let now = app.clock.uptime();
     app.limiter.count(rate, &operation.id, project, &bucket, now).map_err(|exceeded| {
-        app.metrics.limited(operation);
+        app.metrics.limited(operation.path);
         Error::RateLimited(exceeded)
     })
 }

@@ -9,10 +9,10 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Fault, Result};
-use crate::http::json;
-use crate::http::operation::Arrival;
+use crate::http::operation::CheckedRequest;
 use crate::http::page::{Page, PageSize};
 use crate::http::version::Version;
+use crate::values::json;
 
 /// The faults an operation answers for each place an input can be wrong in. The oldest version
 /// has names of its own for some of them.
@@ -61,7 +61,7 @@ impl Invalid {
 }
 
 pub trait Input: Sized + Send {
-    fn extract(arrival: &Arrival) -> Result<Self>;
+    fn extract(request: &CheckedRequest) -> Result<Self>;
     fn describe(doc: &mut InputDoc, generator: &mut SchemaGenerator);
 }
 
@@ -85,7 +85,7 @@ impl InputDoc {
 }
 
 impl Input for () {
-    fn extract(_: &Arrival) -> Result<Self> {
+    fn extract(_: &CheckedRequest) -> Result<Self> {
         Ok(())
     }
 
@@ -97,10 +97,10 @@ impl Input for () {
 pub struct Path<T>(pub T);
 
 impl<T: DeserializeOwned + JsonSchema + Send> Input for Path<T> {
-    fn extract(arrival: &Arrival) -> Result<Self> {
-        let invalid = &arrival.operation.invalid;
-        let fault = in_v6(arrival, invalid.v6_params).unwrap_or(invalid.params);
-        read(&arrival.params).map(Path).map_err(|wrong| fault.because(wrong.text))
+    fn extract(request: &CheckedRequest) -> Result<Self> {
+        let invalid = &request.operation.invalid;
+        let fault = in_v6(request, invalid.v6_params).unwrap_or(invalid.params);
+        read(&request.params).map(Path).map_err(|wrong| fault.because(wrong.text))
     }
 
     fn describe(doc: &mut InputDoc, generator: &mut SchemaGenerator) {
@@ -113,8 +113,8 @@ impl<T: DeserializeOwned + JsonSchema + Send> Input for Path<T> {
 pub struct Query<T>(pub T);
 
 impl<T: DeserializeOwned + JsonSchema + Send> Input for Query<T> {
-    fn extract(arrival: &Arrival) -> Result<Self> {
-        read(&arrival.query).map(Query).map_err(|wrong| query_fault(arrival).because(wrong.text))
+    fn extract(request: &CheckedRequest) -> Result<Self> {
+        read(&request.query).map(Query).map_err(|wrong| query_fault(request).because(wrong.text))
     }
 
     fn describe(doc: &mut InputDoc, generator: &mut SchemaGenerator) {
@@ -128,12 +128,12 @@ impl<T: DeserializeOwned + JsonSchema + Send> Input for Query<T> {
 pub struct Paging<const DEFAULT: u32 = 20, const MAX: u32 = 100>(pub Page);
 
 impl<const DEFAULT: u32, const MAX: u32> Input for Paging<DEFAULT, MAX> {
-    fn extract(arrival: &Arrival) -> Result<Self> {
+    fn extract(request: &CheckedRequest) -> Result<Self> {
         let size = PageSize { default: DEFAULT, max: MAX };
-        Page::from_query(&arrival.query, size).map(Paging).map_err(|name| {
-            let invalid = &arrival.operation.invalid;
+        Page::from_query(&request.query, size).map(Paging).map_err(|name| {
+            let invalid = &request.operation.invalid;
             let v6 = if name == "page" { invalid.v6_page } else { invalid.v6_limit };
-            let fault = in_v6(arrival, v6).unwrap_or_else(|| query_fault(arrival));
+            let fault = in_v6(request, v6).unwrap_or_else(|| query_fault(request));
             fault.because(format!("{name}: must be a whole number from 1 on"))
         })
     }
@@ -148,9 +148,9 @@ impl<const DEFAULT: u32, const MAX: u32> Input for Paging<DEFAULT, MAX> {
 pub struct LenientPaging<const DEFAULT: u32 = 20, const MAX: u32 = 100>(pub Page);
 
 impl<const DEFAULT: u32, const MAX: u32> Input for LenientPaging<DEFAULT, MAX> {
-    fn extract(arrival: &Arrival) -> Result<Self> {
+    fn extract(request: &CheckedRequest) -> Result<Self> {
         let size = PageSize { default: DEFAULT, max: MAX };
-        Ok(LenientPaging(Page::or_default(&arrival.query, size)))
+        Ok(LenientPaging(Page::or_default(&request.query, size)))
     }
 
     fn describe(doc: &mut InputDoc, _: &mut SchemaGenerator) {
@@ -178,8 +178,8 @@ fn describe_paging(doc: &mut InputDoc, default: u32, max: u32) {
 pub struct Body<T>(pub T);
 
 impl<T: DeserializeOwned + JsonSchema + Send> Input for Body<T> {
-    fn extract(arrival: &Arrival) -> Result<Self> {
-        read_body(arrival, body_value(arrival)?).map(Body)
+    fn extract(request: &CheckedRequest) -> Result<Self> {
+        read_body(request, body_value(request)?).map(Body)
     }
 
     fn describe(doc: &mut InputDoc, generator: &mut SchemaGenerator) {
@@ -192,9 +192,9 @@ impl<T: DeserializeOwned + JsonSchema + Send> Input for Body<T> {
 pub struct Verbatim<T>(pub T);
 
 impl<T: DeserializeOwned + JsonSchema + Send> Input for Verbatim<T> {
-    fn extract(arrival: &Arrival) -> Result<Self> {
-        let invalid = body_fault(arrival);
-        let body = if arrival.body.is_empty() { b"{}" } else { &arrival.body[..] };
+    fn extract(request: &CheckedRequest) -> Result<Self> {
+        let invalid = body_fault(request);
+        let body = if request.body.is_empty() { b"{}" } else { &request.body[..] };
         json::check(body).map_err(|why| invalid.because(why))?;
         let first = body.iter().find(|byte| !byte.is_ascii_whitespace());
         if first != Some(&b'{') {
@@ -210,60 +210,60 @@ impl<T: DeserializeOwned + JsonSchema + Send> Input for Verbatim<T> {
 }
 
 /// The body as a JSON value, parsed once however often it is asked for.
-pub fn body_value(arrival: &Arrival) -> Result<&Value> {
-    if let Some(parsed) = arrival.parsed_body.get() {
+pub fn body_value(request: &CheckedRequest) -> Result<&Value> {
+    if let Some(parsed) = request.parsed_body.get() {
         return Ok(parsed);
     }
-    let parsed = parse_body(arrival)?;
-    Ok(arrival.parsed_body.get_or_init(|| parsed))
+    let parsed = parse_body(request)?;
+    Ok(request.parsed_body.get_or_init(|| parsed))
 }
 
 /// No body at all is an empty object.
-fn parse_body(arrival: &Arrival) -> Result<Value> {
-    let invalid = body_fault(arrival);
-    if arrival.body.is_empty() {
+fn parse_body(request: &CheckedRequest) -> Result<Value> {
+    let invalid = body_fault(request);
+    if request.body.is_empty() {
         return Ok(Value::Object(Map::new()));
     }
-    if arrival.form {
-        let text = std::str::from_utf8(&arrival.body).map_err(|_| Error::from(invalid))?;
+    if request.form {
+        let text = std::str::from_utf8(&request.body).map_err(|_| Error::from(invalid))?;
         return Ok(crate::http::query::pairs(text));
     }
-    json::check(&arrival.body).map_err(|why| invalid.because(why))?;
-    serde_json::from_slice(&arrival.body).map_err(|_| invalid.because("The body is not valid JSON"))
+    json::check(&request.body).map_err(|why| invalid.because(why))?;
+    serde_json::from_slice(&request.body).map_err(|_| invalid.because("The body is not valid JSON"))
 }
 
 /// Reads the body, or a part of it, into its type.
-pub fn read_body<T: DeserializeOwned>(arrival: &Arrival, value: &Value) -> Result<T> {
-    let invalid = body_fault(arrival);
+pub fn read_body<T: DeserializeOwned>(request: &CheckedRequest, value: &Value) -> Result<T> {
+    let invalid = body_fault(request);
     // Serde would read an array into a struct by the order of its fields.
     if !value.is_object() {
         return Err(invalid.because("The body must be an object"));
     }
     read(value).map_err(|wrong| {
-        let v6_missing = in_v6(arrival, arrival.operation.invalid.v6_missing);
+        let v6_missing = in_v6(request, request.operation.invalid.v6_missing);
         let missing = v6_missing.filter(|_| wrong.missing);
         missing.unwrap_or(invalid).because(wrong.text)
     })
 }
 
-fn body_fault(arrival: &Arrival) -> Fault {
-    arrival.operation.invalid.body_in(arrival.version)
+fn body_fault(request: &CheckedRequest) -> Fault {
+    request.operation.invalid.body_in(request.version)
 }
 
-fn query_fault(arrival: &Arrival) -> Fault {
-    let invalid = &arrival.operation.invalid;
-    in_v6(arrival, invalid.v6_query).unwrap_or(invalid.query)
+fn query_fault(request: &CheckedRequest) -> Fault {
+    let invalid = &request.operation.invalid;
+    in_v6(request, invalid.v6_query).unwrap_or(invalid.query)
 }
 
-fn in_v6(arrival: &Arrival, fault: Option<Fault>) -> Option<Fault> {
-    fault.filter(|_| arrival.version == Version::V6)
+fn in_v6(request: &CheckedRequest, fault: Option<Fault>) -> Option<Fault> {
+    fault.filter(|_| request.version == Version::V6)
 }
 
 macro_rules! input_tuples {
     ($($name:ident),+) => {
         impl<$($name: Input),+> Input for ($($name,)+) {
-            fn extract(arrival: &Arrival) -> Result<Self> {
-                Ok(($($name::extract(arrival)?,)+))
+            fn extract(request: &CheckedRequest) -> Result<Self> {
+                Ok(($($name::extract(request)?,)+))
             }
 
             fn describe(doc: &mut InputDoc, generator: &mut SchemaGenerator) {

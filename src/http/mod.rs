@@ -3,18 +3,14 @@
 //! One [`operation::Operation`] declares everything about an endpoint; the router, the limiter,
 //! the checks and the OpenAPI document all read that one declaration.
 
+pub mod access;
 pub mod address;
 pub mod admission;
 pub mod body;
-pub mod body_waits;
-pub mod client;
 pub mod cors;
 pub mod dispatch;
-pub mod forwarding;
 pub mod include;
 pub mod input;
-pub mod json;
-pub mod limits;
 pub mod multipart;
 pub mod nested;
 pub mod openapi;

@@ -3,8 +3,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::http::json;
 use crate::http::query::percent_decode;
+use crate::values::json;
 
 /// More brackets in one key are no filter.
 const DEEPEST: usize = 16;

@@ -13,27 +13,27 @@ use serde_json::{Map, Value, json};
 
 use crate::auth::caller::{Credential, ELEVATED_AUTH_REQUIRED};
 use crate::auth::credential::{BadToken, KEY_IN_BROWSER};
+use crate::auth::suspensions::SUSPENDED;
 use crate::error::Fault;
-use crate::features;
-use crate::features::projects::TABLES_NOT_AVAILABLE;
-use crate::features::users::suspensions::SUSPENDED;
 use crate::http::dispatch::GENERAL_FAULTS;
 use crate::http::operation::Operation;
 use crate::http::render::{BUSY, UNAUTHORIZED};
 use crate::http::version::Version;
+use crate::tenancy::TABLES_NOT_AVAILABLE;
 use components::Section;
 
 /// The document of one version, or of every version side by side.
-pub fn document(version: Option<Version>) -> Value {
+pub fn document(operations: &'static [Operation], version: Option<Version>) -> Value {
     // Maps with text for keys always become JSON.
-    serde_json::to_value(Document::of(version).with(&Additions::default())).unwrap_or_default()
+    serde_json::to_value(Document::of(operations, version).with(&Additions::default()))
+        .unwrap_or_default()
 }
 
 impl Document {
-    pub fn of(version: Option<Version>) -> Self {
+    pub fn of(operations: &'static [Operation], version: Option<Version>) -> Self {
         let mut parts = Parts::new();
         let mut paths: BTreeMap<String, Operations> = BTreeMap::new();
-        for operation in features::operations() {
+        for operation in operations {
             let prefixes = prefixes(operation, version);
             if prefixes.is_empty() {
                 continue;
@@ -86,7 +86,7 @@ pub fn faults(operation: &Operation) -> Vec<Fault> {
     }
     faults.extend(GENERAL_FAULTS);
     faults.push(BUSY);
-    faults.extend(operation.nobody);
+    faults.extend(operation.unauthenticated);
     faults.extend(operation.key_refusal);
     if let Some(acts_as) = operation.acts_as {
         faults.extend([acts_as.missing, acts_as.unknown]);
@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn every_operation_is_described_under_every_version() {
         let document = document(None);
-        for operation in features::operations() {
+        for operation in operations {
             for prefix in prefixes(operation, None) {
                 let method = operation.method.as_str().to_lowercase();
                 let described = &document["paths"][documented_path(&prefix, operation)][method];

@@ -12,18 +12,19 @@ use http::{HeaderMap, Method};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
-use crate::app::App;
-use crate::auth::caller::{Access, Credential, NO_USER_FOUND};
+use crate::auth::caller::{Credential, NO_USER_FOUND};
 use crate::auth::credential::{BadToken, Presented};
 use crate::error::{Error, Fault, Result};
-use crate::features::projects::{Bundle, Project};
-use crate::features::storage::signed::Links;
+use crate::http::access::Access;
 use crate::http::input::{Input, InputDoc, Invalid};
-use crate::http::limits::RateLimit;
 use crate::http::multipart::{Form, Uploads};
 use crate::http::reply::{Reply, ReplyDoc, Response};
 use crate::http::version::Version;
-use crate::time::Timestamp;
+use crate::rate_limits::RateLimit;
+use crate::state::App;
+use crate::storage::signed::Links;
+use crate::tenancy::{Bundle, Project};
+use crate::values::time::Timestamp;
 
 pub struct Operation {
     /// `POST /auth/sign-in`: how the limiter tells operations apart.
@@ -50,11 +51,11 @@ pub struct Operation {
     /// Whether a suspended user may do this.
     pub open_to_suspended: bool,
     pub acts_as: Option<ActsAs>,
-    /// What a token is told whose user is gone.
+    /// Error when the token's user was deleted.
     pub user_gone: Fault,
-    /// What is told to a caller without a credential; without it, what all operations say.
-    pub nobody: Option<Fault>,
-    /// What a key is told where only a user will do.
+    /// Error without a credential, where it is not the general one.
+    pub unauthenticated: Option<Fault>,
+    /// Error for a key where a user is required.
     pub key_refusal: Option<Fault>,
     pub invalid: Invalid,
     pub errors: &'static [Fault],
@@ -71,6 +72,10 @@ pub struct Operation {
     pub run: Run,
 }
 
+/// Every operation that is served, for what describes them all.
+#[derive(Debug, Clone, Copy)]
+pub struct Operations(pub &'static [Operation]);
+
 /// How a key names the user it acts as, and what it hears when that fails.
 #[derive(Debug, Clone, Copy)]
 pub struct ActsAs {
@@ -84,13 +89,13 @@ pub struct ActsAs {
 type Answer = Pin<Box<dyn Future<Output = Result<Response>> + Send>>;
 
 pub enum Run {
-    Project(Box<dyn Fn(Arrival) -> Answer + Send + Sync>),
+    Project(Box<dyn Fn(CheckedRequest) -> Answer + Send + Sync>),
     Server(Box<dyn Fn(ServerCall) -> Answer + Send + Sync>),
 }
 
 /// A request that has passed every check which needs no user row and no input.
 #[derive(Debug)]
-pub struct Arrival {
+pub struct CheckedRequest {
     pub app: App,
     pub operation: &'static Operation,
     pub project: Arc<Project>,
@@ -184,11 +189,12 @@ impl Operation {
         H: Fn(Call<A>, I) -> F + Copy + Send + Sync + 'static,
         F: Future<Output = Result<O>> + Send,
     {
-        let run = move |arrival: Arrival| -> Answer {
+        let run = move |request: CheckedRequest| -> Answer {
             Box::pin(async move {
-                let caller = A::admit(&arrival).await?;
-                let input = I::extract(&arrival)?;
-                let Arrival { app, project, version, now, wants_html, network, .. } = arrival;
+                let caller = A::admit(&request).await?;
+                let input = I::extract(&request)?;
+                let CheckedRequest { app, project, version, now, wants_html, network, .. } =
+                    request;
                 let call = Call { app, project, version, now, caller, wants_html, network };
                 handler(call, input).await?.into_response()
             })
@@ -211,7 +217,7 @@ impl Operation {
             open_to_suspended: reads,
             acts_as: None,
             user_gone: NO_USER_FOUND,
-            nobody: None,
+            unauthenticated: None,
             key_refusal: None,
             invalid,
             errors: &[],
@@ -256,7 +262,7 @@ impl Operation {
             open_to_suspended: true,
             acts_as: None,
             user_gone: NO_USER_FOUND,
-            nobody: None,
+            unauthenticated: None,
             key_refusal: None,
             invalid: Invalid::all(crate::http::dispatch::INVALID_JSON),
             errors: &[],
@@ -317,8 +323,8 @@ impl Operation {
         Operation { user_gone: fault, ..self }
     }
 
-    pub fn nobody(self, fault: Fault) -> Self {
-        Operation { nobody: Some(fault), ..self }
+    pub fn unauthenticated(self, fault: Fault) -> Self {
+        Operation { unauthenticated: Some(fault), ..self }
     }
 
     pub fn key_refusal(self, fault: Fault) -> Self {

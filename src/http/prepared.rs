@@ -17,9 +17,9 @@ use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::http::input::{Input, InputDoc};
-use crate::http::operation::Arrival;
+use crate::http::operation::CheckedRequest;
 use crate::http::reply::{Body, JSON, Json, Reply, ReplyDoc, Response, with_body};
-use crate::random::hex;
+use crate::values::random::hex;
 
 /// A JSON document in the forms it is sent in.
 #[derive(Debug)]
@@ -80,8 +80,8 @@ impl Negotiation {
 }
 
 impl Input for Negotiation {
-    fn extract(arrival: &Arrival) -> Result<Self> {
-        Ok(Negotiation::of(&arrival.headers))
+    fn extract(request: &CheckedRequest) -> Result<Self> {
+        Ok(Negotiation::of(&request.headers))
     }
 
     fn describe(_: &mut InputDoc, _: &mut SchemaGenerator) {}

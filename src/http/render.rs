@@ -4,8 +4,8 @@
 use http::StatusCode;
 use serde_json::{Map, Value};
 
+use crate::error::WindowState;
 use crate::error::{Error, Fault, Refusal};
-use crate::http::limits::Standing;
 use crate::http::reply::{self, Response, TEXT, with_body};
 use crate::http::version::Version;
 
@@ -34,8 +34,8 @@ pub fn error(error: Error, context: Context) -> Response {
         Error::BadCredential => with_body(StatusCode::FORBIDDEN, TEXT, "Forbidden"),
         Error::RateLimited(exceeded) => {
             let mut response = with_body(StatusCode::TOO_MANY_REQUESTS, TEXT, exceeded.text);
-            rate_headers(&mut response, exceeded.standing);
-            reply::set(&mut response, "retry-after", &exceeded.standing.reset.to_string());
+            rate_headers(&mut response, exceeded.window);
+            reply::set(&mut response, "retry-after", &exceeded.window.reset.to_string());
             response
         }
         Error::Busy(why) => {
@@ -58,10 +58,10 @@ pub fn error(error: Error, context: Context) -> Response {
     }
 }
 
-pub fn rate_headers(response: &mut Response, standing: Standing) {
-    reply::set(response, "x-ratelimit-limit", &standing.limit.to_string());
-    reply::set(response, "x-ratelimit-remaining", &standing.remaining.to_string());
-    reply::set(response, "x-ratelimit-reset", &standing.reset.to_string());
+pub fn rate_headers(response: &mut Response, window: WindowState) {
+    reply::set(response, "x-ratelimit-limit", &window.limit.to_string());
+    reply::set(response, "x-ratelimit-remaining", &window.remaining.to_string());
+    reply::set(response, "x-ratelimit-reset", &window.reset.to_string());
 }
 
 pub fn fault(fault: Fault) -> Response {

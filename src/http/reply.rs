@@ -281,3 +281,19 @@ pub fn set(response: &mut Response, name: &'static str, value: &str) {
         response.headers_mut().insert(HeaderName::from_static(name), value);
     }
 }
+
+/// `{success: true, message?}`: the answer of operations that have nothing to show.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Done {
+    success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'static str>,
+}
+
+impl Done {
+    pub const SILENT: Done = Done { success: true, message: None };
+
+    pub const fn saying(message: &'static str) -> Self {
+        Done { success: true, message: Some(message) }
+    }
+}

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use http::HeaderMap;
 use serde_json::Value;
 
-use crate::app::App;
 use crate::auth::credential::{Presented, bearer};
+use crate::auth::sessions;
 use crate::error::Result;
-use crate::features::projects::{self, Project};
-use crate::features::users;
+use crate::http::access::check_credential;
 use crate::http::operation::Operation;
-use crate::ids::{ProjectId, UserId};
+use crate::state::App;
+use crate::tenancy::{self, Project};
+use crate::values::ids::{ProjectId, UserId};
 
 /// The project of a usable token.
 pub fn told(app: &App, headers: &HeaderMap) -> Option<ProjectId> {
@@ -32,15 +33,15 @@ pub async fn project(
         params.get("userId").and_then(Value::as_str).and_then(|id| id.parse().ok());
     let id = match (told, named) {
         (Some(id), _) => Some(id),
-        (None, Some(user)) => app.db.read(move |c| users::store::project_of(c, user)).await?,
+        (None, Some(user)) => app.db.read(move |c| sessions::project_of(c, user)).await?,
         (None, None) => None,
     };
     let Some(id) = id else {
         let presented = bearer(headers).map_or(Presented::Nothing, |_| Presented::Unusable);
         // No operation at such an address looks into its query for this.
-        operation.credential.check(presented, operation, &Value::Null)?;
-        return Err(users::NOT_FOUND.into());
+        check_credential(presented, operation, &Value::Null)?;
+        return Err(sessions::USER_NOT_FOUND.into());
     };
     let project = app.projects.get(&app.db, id, app.clock.uptime()).await?;
-    project.ok_or(projects::NOT_FOUND.into())
+    project.ok_or(tenancy::NOT_FOUND.into())
 }

@@ -18,7 +18,7 @@ use super::plan::{self, Recipe};
 use super::pool::Pool;
 use super::pyramid::Pyramid;
 use super::{Encoding, Failure, Options, Output, Processed};
-use crate::random::hex;
+use crate::values::random::hex;
 
 #[derive(Debug)]
 pub struct Processor {

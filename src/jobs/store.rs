@@ -3,8 +3,8 @@
 use db::{JsonText, Tx, args};
 
 use crate::error::Result;
-use crate::ids::{JobId, ProjectId};
-use crate::time::Timestamp;
+use crate::values::ids::{JobId, ProjectId};
+use crate::values::time::Timestamp;
 
 db::row! {
     #[derive(Debug)]

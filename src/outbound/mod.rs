@@ -30,7 +30,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use url::Url;
 
-use crate::http::client::Cidr;
+use crate::values::cidr::Cidr;
 use tls::Tls;
 
 const AGENT: &str = concat!("Mozilla/5.0 (compatible; Townhall/", env!("CARGO_PKG_VERSION"), ")");

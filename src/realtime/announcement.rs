@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
-use crate::ids::{ConversationId, ProjectId, SessionId, UserId};
+use crate::values::ids::{ConversationId, ProjectId, SessionId, UserId};
 
-pub(super) const TOPIC: &str = "realtime";
+pub(crate) const TOPIC: &str = "realtime";
 
 /// Who is in a conversation from now on, or no longer; the sockets of the latter are put out of its room.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -77,7 +77,7 @@ pub fn announce(tx: &Tx<'_>, announcement: &Announcement) -> Result<()> {
 }
 
 /// Tells every node of what is written nowhere.
-pub(super) async fn announce_now(db: &Db, announcement: &Announcement) -> Result<()> {
+pub(crate) async fn announce_now(db: &Db, announcement: &Announcement) -> Result<()> {
     let text = serde_json::to_string(announcement).map_err(Error::internal)?;
     Ok(db.announce(TOPIC, &text).await?)
 }

@@ -7,28 +7,32 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::ids::{ConversationId, ProjectId, UserId};
-use crate::realtime::limits::Limits;
+use crate::config::RealtimeLimits;
+use crate::realtime::packet;
 use crate::realtime::session::{Identity, Session, Stage};
-use crate::realtime::socket;
+use crate::values::ids::{ConversationId, ProjectId, UserId};
 
 type Sockets = Vec<Arc<Session>>;
 
 #[derive(Debug, Default)]
-pub(super) struct Directory {
-    pub(super) sessions: HashMap<String, Arc<Session>>,
+pub(crate) struct Directory {
+    pub(crate) sessions: HashMap<String, Arc<Session>>,
     users: HashMap<(ProjectId, UserId), Sockets>,
     rooms: HashMap<(ProjectId, ConversationId), Sockets>,
     strangers: HashMap<u128, usize>,
     /// How often somebody was put out of a room.
-    pub(super) removals: u64,
+    pub(crate) removals: u64,
     /// Takes nobody in any more.
-    pub(super) closed: bool,
+    pub(crate) closed: bool,
 }
 
 impl Directory {
     /// Takes in a new connection, if there is a place for it.
-    pub(super) fn open(&mut self, session: Session, limits: &Limits) -> Option<Arc<Session>> {
+    pub(crate) fn open(
+        &mut self,
+        session: Session,
+        limits: &RealtimeLimits,
+    ) -> Option<Arc<Session>> {
         let strangers = self.strangers.get(&session.network).copied().unwrap_or(0);
         let is_full =
             self.sessions.len() >= limits.connections || strangers >= limits.strangers_per_network;
@@ -42,7 +46,7 @@ impl Directory {
     }
 
     /// Notes whose connection it is. False if the user has too many, or it is somebody's already.
-    pub(super) fn arrive(&mut self, session: &Arc<Session>, who: Identity, most: usize) -> bool {
+    pub(crate) fn arrive(&mut self, session: &Arc<Session>, who: Identity, most: usize) -> bool {
         let mut state = session.state();
         if state.ended.is_some() || state.stage.identity().is_some() {
             return false;
@@ -58,10 +62,10 @@ impl Directory {
     }
 
     /// From now on it gets events, unless it was ended meanwhile.
-    pub(super) fn admit(&self, session: &Arc<Session>) {
+    pub(crate) fn admit(&self, session: &Arc<Session>) {
         let mut state = session.state();
         if let Stage::Arriving(identity) = &state.stage {
-            let welcome = socket::connected(&identity.socket);
+            let welcome = packet::connected(&identity.socket);
             state.stage = Stage::Present(identity.clone());
             // No room for it? Then the next event finds out.
             let _ = session.outbox.push(welcome);
@@ -69,14 +73,14 @@ impl Directory {
     }
 
     /// The connection is nobody's again.
-    pub(super) fn depart(&mut self, session: &Arc<Session>, now: Duration) {
+    pub(crate) fn depart(&mut self, session: &Arc<Session>, now: Duration) {
         if self.take_out(session, now) {
             *self.strangers.entry(session.network).or_default() += 1;
         }
     }
 
     /// The connection is to end. It is still found by its secret, for its last request.
-    pub(super) fn retire(&mut self, session: &Arc<Session>, now: Duration) {
+    pub(crate) fn retire(&mut self, session: &Arc<Session>, now: Duration) {
         let is_known = self.take_out(session, now);
         let mut state = session.state();
         if !is_known && state.ended.is_none() {
@@ -85,12 +89,12 @@ impl Directory {
         state.ended.get_or_insert(now);
     }
 
-    pub(super) fn of_user(&self, project: ProjectId, user: UserId) -> Sockets {
+    pub(crate) fn of_user(&self, project: ProjectId, user: UserId) -> Sockets {
         self.users.get(&(project, user)).cloned().unwrap_or_default()
     }
 
     /// Of many users, however many of them are here.
-    pub(super) fn among(&self, project: ProjectId, users: &HashSet<UserId>) -> Sockets {
+    pub(crate) fn among(&self, project: ProjectId, users: &HashSet<UserId>) -> Sockets {
         if users.len() < self.users.len() {
             return users.iter().flat_map(|user| self.of_user(project, *user)).collect();
         }
@@ -99,15 +103,15 @@ impl Directory {
         here.flat_map(|(_, sockets)| sockets.iter().cloned()).collect()
     }
 
-    pub(super) fn in_room(&self, project: ProjectId, room: ConversationId) -> &[Arc<Session>] {
+    pub(crate) fn in_room(&self, project: ProjectId, room: ConversationId) -> &[Arc<Session>] {
         self.rooms.get(&(project, room)).map_or(&[], Vec::as_slice)
     }
 
-    pub(super) fn sockets(&self) -> usize {
+    pub(crate) fn sockets(&self) -> usize {
         self.users.values().map(Vec::len).sum()
     }
 
-    pub(super) fn enter(&mut self, session: &Arc<Session>, room: ConversationId) {
+    pub(crate) fn enter(&mut self, session: &Arc<Session>, room: ConversationId) {
         let mut state = session.state();
         let Some(project) = state.stage.present().map(|identity| identity.project) else { return };
         if !state.rooms.contains(&room) {
@@ -116,7 +120,7 @@ impl Directory {
         }
     }
 
-    pub(super) fn leave(&mut self, session: &Arc<Session>, room: ConversationId) {
+    pub(crate) fn leave(&mut self, session: &Arc<Session>, room: ConversationId) {
         let mut state = session.state();
         state.rooms.retain(|other| *other != room);
         if let Some(identity) = state.stage.identity() {
@@ -159,9 +163,9 @@ fn take_from<K: Eq + Hash>(map: &mut HashMap<K, Sockets>, key: K, session: &Arc<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::SessionId;
     use crate::realtime::session::Transport;
-    use crate::time::Timestamp;
+    use crate::values::ids::SessionId;
+    use crate::values::time::Timestamp;
     use uuid::Uuid;
 
     const NOW: Duration = Duration::from_secs(1);
@@ -170,7 +174,7 @@ mod tests {
     const ROOM: ConversationId = ConversationId(Uuid::from_u128(3));
 
     fn session(directory: &mut Directory, sid: &str) -> Arc<Session> {
-        let limits = Limits::default();
+        let limits = RealtimeLimits::default();
         let (project, transport) = (Some(PROJECT), Transport::Polling);
         let session = Session::new(sid.to_owned(), project, 7, transport, &limits, NOW);
         directory.open(session, &limits).unwrap()

@@ -1,32 +1,21 @@
-//! Events to whoever is connected: Socket.IO over WebSocket and long polling, at `/socket.io/`.
+//! Events for connected clients. A feature announces an event in its transaction; after the commit every
+//! node receives it, in commit order, and queues it for the sockets it holds. Nothing is stored for clients
+//! that are away: they fetch what they missed.
 //!
-//! A feature announces an event in its transaction (`announce`); after the commit every node hears of it,
-//! in the order of the commits, and hands it to the sockets it holds. Nothing is kept for those who are not
-//! there: clients fetch what they missed.
+//! This room knows sessions, rooms and queues. `sockets` speaks Socket.IO with the clients.
 
 mod announcement;
-mod audience;
-mod client;
-mod connect;
 mod directory;
-mod engine;
-mod gate;
-mod hear;
-mod limits;
-pub mod membership;
-mod outbox;
-mod polling;
-mod registry;
-mod session;
-mod socket;
-mod sweep;
-mod websocket;
+pub(crate) mod packet;
+pub(crate) mod registry;
+mod room_access;
+pub(crate) mod send_queue;
+pub(crate) mod session;
 
 pub use announcement::{
     Announcement, Change, announce, close_room, end_other_sessions, end_session, end_user, event,
     in_conversation, suspend,
 };
-pub(crate) use gate::{handle, is_ours};
-pub(crate) use hear::hear;
-pub use limits::Limits;
+pub(crate) use announcement::{TOPIC, announce_now};
 pub use registry::{Figures, Realtime};
+pub use room_access::{Act, RoomAccess};

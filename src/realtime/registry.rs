@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::ids::{ConversationId, ProjectId, UserId};
 use crate::realtime::directory::Directory;
+use crate::realtime::packet::{self, Text};
 use crate::realtime::session::{Identity, Session};
-use crate::realtime::socket::{self, Text};
+use crate::values::ids::{ConversationId, ProjectId, UserId};
 
 #[derive(Debug, Default)]
 pub struct Realtime {
@@ -25,7 +25,7 @@ pub struct Realtime {
 
 /// How a connection ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(crate) enum Ending {
     /// At once, and what waits for it is dropped.
     Cut,
     /// After what waits for it; the client may come back by itself.
@@ -46,11 +46,11 @@ pub struct Figures {
 
 impl Realtime {
     /// Nothing in there can panic half way, so a poisoned lock is as good as any.
-    pub(super) fn directory(&self) -> MutexGuard<'_, Directory> {
+    pub(crate) fn directory(&self) -> MutexGuard<'_, Directory> {
         self.directory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn end(&self, session: &Arc<Session>, ending: Ending, now: Duration) {
+    pub(crate) fn end(&self, session: &Arc<Session>, ending: Ending, now: Duration) {
         let mut directory = self.directory();
         directory.retire(session, now);
         match ending {
@@ -59,18 +59,18 @@ impl Realtime {
                 session.outbox.cut();
             }
             Ending::Closed => session.outbox.finish(None),
-            Ending::Dismissed => session.outbox.finish(Some(socket::disconnected())),
+            Ending::Dismissed => session.outbox.finish(Some(packet::disconnected())),
         }
     }
 
     /// How often somebody was put out of a room, for whoever is about to let somebody in.
-    pub(super) fn removals(&self) -> u64 {
+    pub(crate) fn removals(&self) -> u64 {
         self.directory().removals
     }
 
     /// Lets a socket into a room. False if somebody was put out of one since the count was taken: that
     /// may have been this one.
-    pub(super) fn enter(
+    pub(crate) fn enter(
         &self,
         session: &Arc<Session>,
         room: ConversationId,
@@ -85,7 +85,7 @@ impl Realtime {
     }
 
     /// Nobody named: all who are in it.
-    pub(super) fn put_out(&self, project: ProjectId, room: ConversationId, user: Option<UserId>) {
+    pub(crate) fn put_out(&self, project: ProjectId, room: ConversationId, user: Option<UserId>) {
         let mut directory = self.directory();
         directory.removals += 1;
         let sockets = match user {
@@ -98,7 +98,7 @@ impl Realtime {
     }
 
     /// To every socket of these users, once each.
-    pub(super) fn deliver(
+    pub(crate) fn deliver(
         &self,
         project: ProjectId,
         users: &[UserId],
@@ -113,7 +113,7 @@ impl Realtime {
     }
 
     /// The same for many users, of whom few may be here.
-    pub(super) fn deliver_among(
+    pub(crate) fn deliver_among(
         &self,
         project: ProjectId,
         users: &HashSet<UserId>,
@@ -125,7 +125,7 @@ impl Realtime {
     }
 
     /// To every socket in the room but one.
-    pub(super) fn relay(
+    pub(crate) fn relay(
         &self,
         (project, room): (ProjectId, ConversationId),
         except: &str,
@@ -156,13 +156,13 @@ impl Realtime {
         self.delivered.fetch_add(delivered, Relaxed);
     }
 
-    pub(super) fn drop_slow(&self, session: &Arc<Session>, now: Duration) {
+    pub(crate) fn drop_slow(&self, session: &Arc<Session>, now: Duration) {
         self.slow.fetch_add(1, Relaxed);
         self.end(session, Ending::Cut, now);
     }
 
     /// Ends those sockets of a user that the condition holds for.
-    pub(super) fn end_user(
+    pub(crate) fn end_user(
         &self,
         (project, user): (ProjectId, UserId),
         ending: Ending,
@@ -179,7 +179,7 @@ impl Realtime {
     }
 
     /// Something may have been missed: whoever is connected comes back and fetches it.
-    pub(super) fn start_over(&self, now: Duration) {
+    pub(crate) fn start_over(&self, now: Duration) {
         let sessions: Vec<_> = {
             let mut directory = self.directory();
             directory.removals += 1;
@@ -195,12 +195,12 @@ impl Realtime {
     }
 
     /// Completes when announcements are heard.
-    pub(super) async fn hearing(&self) {
+    pub(crate) async fn hearing(&self) {
         let _ = self.hearing.subscribe().wait_for(|hearing| *hearing).await;
     }
 
     /// No more connections; those that are there end.
-    pub(super) fn shut(&self, now: Duration) {
+    pub(crate) fn shut(&self, now: Duration) {
         let sessions: Vec<_> = {
             let mut directory = self.directory();
             directory.closed = true;
@@ -212,7 +212,7 @@ impl Realtime {
     }
 
     /// Counts a WebSocket until it is dropped.
-    pub(super) fn wire(&self) -> Wire<'_> {
+    pub(crate) fn wire(&self) -> Wire<'_> {
         self.wires.send_modify(|wires| *wires += 1);
         Wire(&self.wires)
     }
@@ -241,7 +241,7 @@ impl Realtime {
 
 /// An open WebSocket.
 #[derive(Debug)]
-pub(super) struct Wire<'a>(&'a watch::Sender<usize>);
+pub(crate) struct Wire<'a>(&'a watch::Sender<usize>);
 
 impl Drop for Wire<'_> {
     fn drop(&mut self) {

@@ -4,10 +4,10 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::ids::{ConversationId, ProjectId, SessionId, UserId};
-use crate::realtime::limits::Limits;
-use crate::realtime::outbox::Outbox;
-use crate::time::Timestamp;
+use crate::config::RealtimeLimits;
+use crate::realtime::send_queue::Outbox;
+use crate::values::ids::{ConversationId, ProjectId, SessionId, UserId};
+use crate::values::time::Timestamp;
 
 /// The least time between two relayed events of one kind of typing.
 const TYPING_PAUSE: Duration = Duration::from_secs(1);
@@ -17,29 +17,29 @@ const TOKENS: u32 = 20;
 const ENTRIES: (u32, Duration) = (100, Duration::from_secs(10));
 
 #[derive(Debug)]
-pub(super) struct Session {
+pub(crate) struct Session {
     /// The secret that requests of this connection name it by.
-    pub(super) sid: String,
+    pub(crate) sid: String,
     /// The project that its first request named, if it was an id at all.
-    pub(super) project: Option<ProjectId>,
+    pub(crate) project: Option<ProjectId>,
     /// What its stranger's share is counted by.
-    pub(super) network: u128,
-    pub(super) outbox: Outbox,
+    pub(crate) network: u128,
+    pub(crate) outbox: Outbox,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
-pub(super) struct State {
-    pub(super) transport: Transport,
-    pub(super) stage: Stage,
+pub(crate) struct State {
+    pub(crate) transport: Transport,
+    pub(crate) stage: Stage,
     /// Since when it has not been admitted.
-    pub(super) since: Duration,
-    pub(super) rooms: Vec<ConversationId>,
+    pub(crate) since: Duration,
+    pub(crate) rooms: Vec<ConversationId>,
     /// When it was last asked whether it is there, and whether it has answered.
-    pub(super) pinged: Duration,
-    pub(super) answered: bool,
+    pub(crate) pinged: Duration,
+    pub(crate) answered: bool,
     /// When it began to end; what is left is kept for its last request.
-    pub(super) ended: Option<Duration>,
+    pub(crate) ended: Option<Duration>,
     getting: bool,
     posting: bool,
     started_typing: Option<Duration>,
@@ -49,7 +49,7 @@ pub(super) struct State {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Transport {
+pub(crate) enum Transport {
     Polling,
     /// A WebSocket is being tried beside it.
     Probing,
@@ -58,7 +58,7 @@ pub(super) enum Transport {
 
 /// Whose connection it is.
 #[derive(Debug, Clone)]
-pub(super) enum Stage {
+pub(crate) enum Stage {
     Stranger,
     /// The token is good; the database has still to agree. Gets no events yet, but hears of its end.
     Arriving(Identity),
@@ -66,24 +66,24 @@ pub(super) enum Stage {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Identity {
-    pub(super) project: ProjectId,
-    pub(super) user: UserId,
-    pub(super) session: SessionId,
+pub(crate) struct Identity {
+    pub(crate) project: ProjectId,
+    pub(crate) user: UserId,
+    pub(crate) session: SessionId,
     /// The public name of the socket.
-    pub(super) socket: String,
-    pub(super) expires: Timestamp,
+    pub(crate) socket: String,
+    pub(crate) expires: Timestamp,
 }
 
 impl Stage {
-    pub(super) fn identity(&self) -> Option<&Identity> {
+    pub(crate) fn identity(&self) -> Option<&Identity> {
         match self {
             Stage::Stranger => None,
             Stage::Arriving(identity) | Stage::Present(identity) => Some(identity),
         }
     }
 
-    pub(super) fn present(&self) -> Option<&Identity> {
+    pub(crate) fn present(&self) -> Option<&Identity> {
         match self {
             Stage::Present(identity) => Some(identity),
             _ => None,
@@ -92,12 +92,12 @@ impl Stage {
 }
 
 impl Session {
-    pub(super) fn new(
+    pub(crate) fn new(
         sid: String,
         project: Option<ProjectId>,
         network: u128,
         transport: Transport,
-        limits: &Limits,
+        limits: &RealtimeLimits,
         now: Duration,
     ) -> Self {
         let state = State {
@@ -119,16 +119,16 @@ impl Session {
         Session { sid, project, network, outbox, state: Mutex::new(state) }
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn transport(&self) -> Transport {
+    pub(crate) fn transport(&self) -> Transport {
         self.state().transport
     }
 
     /// A WebSocket is tried for a connection that polls, one at a time.
-    pub(super) fn begin_probe(&self) -> bool {
+    pub(crate) fn begin_probe(&self) -> bool {
         let mut state = self.state();
         let polls = state.transport == Transport::Polling && state.ended.is_none();
         if polls {
@@ -138,35 +138,35 @@ impl Session {
     }
 
     /// Whether a poll is under way.
-    pub(super) fn waits(&self) -> bool {
+    pub(crate) fn waits(&self) -> bool {
         self.state().getting
     }
 
     /// From now on the WebSocket is the way, or polling goes on.
-    pub(super) fn end_probe(&self, transport: Transport) {
+    pub(crate) fn end_probe(&self, transport: Transport) {
         self.state().transport = transport;
         // Whoever polls all the same is sent away.
         self.outbox.nudge();
     }
 
-    pub(super) fn pong(&self) {
+    pub(crate) fn pong(&self) {
         self.state().answered = true;
     }
 
     /// The identity of a socket that is admitted.
-    pub(super) fn present(&self) -> Option<Identity> {
+    pub(crate) fn present(&self) -> Option<Identity> {
         self.state().stage.present().cloned()
     }
 
     /// Whether one more token may be tried; each try counts.
-    pub(super) fn may_try_token(&self) -> bool {
+    pub(crate) fn may_try_token(&self) -> bool {
         let mut state = self.state();
         state.tokens += 1;
         state.tokens <= TOKENS
     }
 
     /// Whether one more room may be entered now; each try counts.
-    pub(super) fn may_try_room(&self, most: usize, now: Duration) -> bool {
+    pub(crate) fn may_try_room(&self, most: usize, now: Duration) -> bool {
         let mut state = self.state();
         if now >= state.entries.0 + ENTRIES.1 {
             state.entries = (now, 0);
@@ -176,7 +176,7 @@ impl Session {
     }
 
     /// Whether typing in that room may be relayed now; what may, counts.
-    pub(super) fn may_relay(&self, room: ConversationId, starts: bool, now: Duration) -> bool {
+    pub(crate) fn may_relay(&self, room: ConversationId, starts: bool, now: Duration) -> bool {
         let mut state = self.state();
         let is_in = state.rooms.contains(&room);
         let last = if starts { &mut state.started_typing } else { &mut state.stopped_typing };
@@ -187,7 +187,7 @@ impl Session {
         may
     }
 
-    pub(super) fn begin(&self, request: Request) -> Option<UnderWay<'_>> {
+    pub(crate) fn begin(&self, request: Request) -> Option<UnderWay<'_>> {
         let mut state = self.state();
         let flag = request.flag(&mut state);
         if std::mem::replace(flag, true) {
@@ -199,7 +199,7 @@ impl Session {
 
 /// The two requests of which a polling client has one of each under way at most.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Request {
+pub(crate) enum Request {
     Get,
     Post,
 }
@@ -215,7 +215,7 @@ impl Request {
 
 /// A request of a polling client; over when dropped.
 #[derive(Debug)]
-pub(super) struct UnderWay<'a> {
+pub(crate) struct UnderWay<'a> {
     session: &'a Session,
     request: Request,
 }

@@ -19,13 +19,14 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
-use crate::app::App;
-use crate::http::client::Peer;
 use crate::http::dispatch;
 use crate::http::reply::Body;
-use crate::realtime;
-use crate::server::places::Place;
+use crate::http::router::Router;
+use crate::network::client::Peer;
+use crate::network::places::Place;
 use crate::server::stream::{Activity, Stream, Turn};
+use crate::sockets;
+use crate::state::App;
 
 /// How long a client may leave what was sent to it unread.
 const STALL: Duration = Duration::from_secs(30);
@@ -44,19 +45,26 @@ const GRACE: u32 = 10;
 
 struct Connection {
     app: App,
+    router: &'static Router,
     place: Place,
     peer: Peer,
 }
 
 /// Serves requests until the client, a limit or the end of the server closes the connection.
-pub(super) async fn run(app: App, tcp: TcpStream, address: SocketAddr, place: Place) {
+pub(super) async fn run(
+    app: App,
+    router: &'static Router,
+    tcp: TcpStream,
+    address: SocketAddr,
+    place: Place,
+) {
     let _ = tcp.set_nodelay(true);
     // Also ends a connection whose client has stopped reading its answer.
     let stall = u32::try_from(STALL.as_millis()).unwrap_or(u32::MAX);
     let _ = rustix::net::sockopt::set_tcp_user_timeout(&tcp, stall);
     let is_in_reserve = place.is_in_reserve();
     let peer = Peer::new(address.ip(), is_in_reserve);
-    let connection = Arc::new(Connection { app, place, peer });
+    let connection = Arc::new(Connection { app, router, place, peer });
     let served = serve(connection, tcp);
     if is_in_reserve {
         let _ = tokio::time::timeout(RESERVE_LIFETIME, served).await;
@@ -143,14 +151,14 @@ async fn answer(
     turn: Turn,
     mut request: Request<Incoming>,
 ) -> Result<http::Response<Answer>, Infallible> {
-    let Connection { app, place, peer } = &*connection;
+    let Connection { app, router, place, peer } = &*connection;
     peer.request_begins(!request.body().is_end_stream());
-    let is_realtime = realtime::is_ours(request.uri().path()) && !peer.is_in_reserve;
+    let is_realtime = sockets::is_ours(request.uri().path()) && !peer.is_in_reserve;
     let mut response = if is_realtime {
         request.extensions_mut().insert(place.clone());
-        realtime::handle(app, peer, request).await
+        sockets::handle(app, peer, request).await
     } else {
-        dispatch::handle(app, peer, request).await
+        dispatch::handle(app, router, peer, request).await
     };
     let closes = app.is_draining() || peer.is_in_reserve || peer.has_body_left();
     if closes && response.status() != StatusCode::SWITCHING_PROTOCOLS {

@@ -7,6 +7,7 @@ pub(crate) mod durable;
 mod inspect;
 mod local;
 mod s3;
+pub mod signed;
 pub mod staging;
 
 use std::io;
@@ -16,13 +17,20 @@ use std::path::Path;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 
-use crate::config::Config;
 use crate::error::Error;
 use local::Local;
 use s3::S3;
 pub use s3::VARIABLES as AWS_VARIABLES;
 
 pub type Chunks = BoxStream<'static, io::Result<Bytes>>;
+
+/// What `TOWNHALL_STORAGE` and the `AWS_*` variables say.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings<'a> {
+    pub address: &'a str,
+    pub aws: &'a [(String, String)],
+    pub path_style: bool,
+}
 
 #[derive(Debug)]
 pub enum Storage {
@@ -32,23 +40,23 @@ pub enum Storage {
 
 impl Storage {
     /// Fails, in one line, on an address that is neither `file://…` nor `s3://…`. Asks nobody.
-    pub fn check_settings(config: &Config) -> Result<(), String> {
-        match config.storage.split_once("://") {
+    pub fn check_settings(settings: &Settings<'_>) -> Result<(), String> {
+        match settings.address.split_once("://") {
             Some(("file", directory)) if !directory.is_empty() => Ok(()),
-            Some(("s3", bucket)) => S3::open(bucket, &config.aws, config.s3_path_style).map(drop),
-            _ => Err(unknown_address(&config.storage)),
+            Some(("s3", bucket)) => S3::open(bucket, settings.aws, settings.path_style).map(drop),
+            _ => Err(unknown_address(settings.address)),
         }
     }
 
-    pub fn open(config: &Config) -> Result<Self, String> {
-        if let Some(directory) = config.storage.strip_prefix("file://") {
+    pub fn open(settings: &Settings<'_>) -> Result<Self, String> {
+        if let Some(directory) = settings.address.strip_prefix("file://") {
             return Ok(Storage::Local(Local::open(directory)));
         }
-        if let Some(bucket) = config.storage.strip_prefix("s3://") {
-            let bucket = S3::open(bucket, &config.aws, config.s3_path_style)?;
+        if let Some(bucket) = settings.address.strip_prefix("s3://") {
+            let bucket = S3::open(bucket, settings.aws, settings.path_style)?;
             return Ok(Storage::S3(Box::new(bucket)));
         }
-        Err(unknown_address(&config.storage))
+        Err(unknown_address(settings.address))
     }
 
     /// Asked once at the start, with whether there are rows of files: see [`Local::claim`]. A

@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::{Error, Result};
-use crate::random::{Random, hex};
 use crate::storage::unavailable;
+use crate::values::random::{Random, hex};
 
 const MIB: u64 = 1024 * 1024;
 /// Uploads leave this much of the disk alone: the database needs it more.

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use townhall::features::projects::Bundle;
-use townhall::ids::UserId;
+use townhall::tenancy::Bundle;
+use townhall::values::ids::UserId;
 
 use crate::notifications::{UNKNOWN, in_every_version};
 use crate::support::{Actor, TestApp, User, keys, on_both_engines};
@@ -238,7 +238,7 @@ async fn the_profile_is_hidden_from_the_blocked_alone(app: TestApp) {
     let make = "/users/by-foreign-id?foreignId=ada-1&createIfNotFound=true&username=ada";
     let ada = app.service().get(make).await.expect(201);
     let ada = ada["id"].as_str().unwrap();
-    let doors = [
+    let routes = [
         (format!("/users/{ada}"), format!("/users/{UNKNOWN}")),
         ("/users/by-username?username=ada".to_owned(), "/users/by-username?username=x".to_owned()),
         (
@@ -248,7 +248,7 @@ async fn the_profile_is_hidden_from_the_blocked_alone(app: TestApp) {
     ];
     let acting = json!({ "actingUserId": ada });
     app.service().post(&path(bob.id), acting).await.expect(201);
-    for (door, nobody) in &doors {
+    for (door, nobody) in &routes {
         for actor in in_every_version(&bob) {
             let (hidden, unknown) = (actor.get(door).await, actor.get(nobody).await);
             hidden.refused(404, "user/not-found");
@@ -262,7 +262,7 @@ async fn the_profile_is_hidden_from_the_blocked_alone(app: TestApp) {
     cleo.post(&path(bob.id), json!({})).await.expect(201);
     cleo.get(&format!("/users/{}", bob.id)).await.expect(200);
     app.service().delete(&format!("{}?actingUserId={ada}", path(bob.id))).await.expect(204);
-    bob.get(&doors[0].0).await.expect(200);
+    bob.get(&routes[0].0).await.expect(200);
 }
 
 async fn neither_is_suggested_to_the_other(app: TestApp) {

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use townhall::features::projects::{Bundle, store as projects};
 use townhall::http::openapi;
-use townhall::ids::UserId;
+use townhall::tenancy::{Bundle, store as projects};
+use townhall::values::ids::UserId;
 
 use crate::blocks::block;
 use crate::comments::{comment, path, reply};
@@ -175,7 +175,7 @@ fn addresses(town: &Town<'_>, viewer: &User<'_>, path: &str) -> Option<Vec<Strin
 
 /// The paths of operations that answer with many of something.
 fn list_operations() -> BTreeSet<String> {
-    let document = openapi::document(None);
+    let document = openapi::document(townhall::features::operations(), None);
     let prefix = "/v8/{projectId}";
     let is_list = |operation: &Value| {
         let schema = &operation["responses"]["200"]["content"]["application/json"]["schema"];

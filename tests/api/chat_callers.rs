@@ -1,7 +1,7 @@
 //! Who may ask what of a conversation, and how everybody else is refused: one table for all operations.
 
 use serde_json::{Value, json};
-use townhall::features::projects::Bundle;
+use townhall::tenancy::Bundle;
 
 use crate::support::chat::{
     NOBODY, Request, add, direct, group, leave, requests_about, requests_of_a_user, send, set_role,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use db::{Query, args};
 use serde_json::{Value, json};
-use townhall::ids::ChatMessageId;
+use townhall::values::ids::ChatMessageId;
 
 use crate::support::chat::{
     MESSAGE, NOBODY, add, at, direct, gif, group, messages, of, react, reply, say, send, texts,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use townhall::features::projects::Bundle;
+use townhall::tenancy::Bundle;
 
 use crate::support::chat::{
     MESSAGE, NOBODY, add, at, block, direct, gif, group, leave, messages, of, send, words,

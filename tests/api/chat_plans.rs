@@ -4,7 +4,7 @@ use db::{Db, Query};
 use serde_json::json;
 use townhall::features::chat::members::store::MemberRow;
 use townhall::features::chat::messages::store::MessageRow;
-use townhall::ids::ConversationId;
+use townhall::values::ids::ConversationId;
 
 use crate::feed_plans::{run, scans, sorts};
 use crate::relation_plans::{Seen, explained};

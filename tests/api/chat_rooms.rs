@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use db::Engine;
 use serde_json::{Value, json};
-use townhall::ids::ConversationId;
+use townhall::values::ids::ConversationId;
 
 use crate::support::chat::{
     add, block, direct, group, leave, messages, of, react, remove, say, send,

@@ -89,7 +89,7 @@ async fn a_proxy_that_is_not_trusted_is_named(app: TestApp) {
     assert!(!proxy(&app).contains("TOWNHALL_TRUSTED_PROXIES"));
     let forwarded = app.anonymous().with_header("X-Forwarded-For", "203.0.113.9");
     forwarded.get("/projects/lean").await.expect(200);
-    app.until(|app| townhall::http::forwarding::untrusted_proxy(app.data_dir()).is_some()).await;
+    app.until(|app| townhall::network::forwarding::untrusted_proxy(app.data_dir()).is_some()).await;
     let named = proxy(&app);
     assert!(
         named.starts_with("127.0.0.1 ") && named.contains("TOWNHALL_TRUSTED_PROXIES"),

@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 use townhall::features;
-use townhall::features::projects::Bundle;
+use townhall::tenancy::Bundle;
 
 use crate::collections::{create, id, names, path, root, rows, save};
 use crate::entities::{UNKNOWN, create as post_entity, suspend};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use db::{Command, args};
 use serde_json::{Value, json};
 use townhall::features::reactions::ReactionCounts;
-use townhall::ids::EntityId;
+use townhall::values::ids::EntityId;
 
 use crate::collections::{counts_are_exact, create, id, path, root, save, try_save};
 use crate::entities::{UNKNOWN, create as post_entity};

@@ -2,7 +2,7 @@
 
 use db::Query;
 use serde_json::{Value, json};
-use townhall::features::projects::Bundle;
+use townhall::tenancy::Bundle;
 
 use crate::collection_contents::{contents, entry, inside, listed, posted, save_everything};
 use crate::collections::{counts_are_exact, create, id, path, root, rows, save};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use db::{Command, args};
 use serde_json::{Value, json};
-use townhall::ids::{CommentId, EntityId};
+use townhall::values::ids::{CommentId, EntityId};
 
 use crate::comments::{UNKNOWN, comment, id_of, path, read, reply};
 use crate::reactions::{publish, react, reputation};
@@ -274,7 +274,7 @@ async fn a_marking_that_was_cut_off_is_finished(app: TestApp) {
         entity: id_of(&entity).parse().unwrap(),
         at: app.now(),
     };
-    let (project, job) = (app.project.id, townhall::ids::JobId(UNKNOWN));
+    let (project, job) = (app.project.id, townhall::values::ids::JobId(UNKNOWN));
     // The deletion has committed, and the process is gone before it goes on.
     let left =
         app.app.db.write(move |tx| mark_or_enqueue(tx, project, marking, job)).await.unwrap();

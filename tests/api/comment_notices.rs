@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use townhall::features::projects::Bundle;
+use townhall::tenancy::Bundle;
 
 use crate::comments::{comment, id_of, path, reply};
 use crate::reactions::{publish, user_of};

@@ -2,7 +2,7 @@
 
 use http::Method;
 use serde_json::{Value, json};
-use townhall::features::projects::Bundle;
+use townhall::tenancy::Bundle;
 
 use crate::reactions::{publish, reputation, user_of};
 use crate::support::{Actor, TestApp, all_at_once, keys, on_both_engines};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::json;
-use townhall::features::projects::{ProjectState, store};
+use townhall::tenancy::{ProjectState, store};
 
 use crate::support::{Actor, Reply, TestApp, on_both_engines};
 

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use serde_json::json;
-use townhall::auth::keys::KeyKind;
-use townhall::features::projects::{admin, store as projects};
+use townhall::features::projects::admin;
+use townhall::tenancy::keys::KeyKind;
+use townhall::tenancy::store as projects;
 
 use crate::support::{Actor, Reply, TestApp, TestProject, User, on_both_engines};
 

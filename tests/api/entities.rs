@@ -1,10 +1,10 @@
 //! Entities: what everybody sees of one, and that projects are apart.
 
 use serde_json::{Value, json};
+use townhall::auth::suspensions;
 use townhall::features::entities::counters;
-use townhall::features::projects::Bundle;
-use townhall::features::users;
-use townhall::ids::{SuspensionId, UserId, new_id};
+use townhall::tenancy::Bundle;
+use townhall::values::ids::{SuspensionId, UserId, new_id};
 
 use crate::support::{Actor, TestApp, all_at_once, keys, on_both_engines};
 
@@ -38,7 +38,7 @@ pub(crate) async fn reputation(app: &TestApp, user: UserId) -> Value {
 }
 
 pub(crate) async fn suspend(app: &TestApp, user: UserId) {
-    let new = users::suspensions::NewSuspension {
+    let new = suspensions::NewSuspension {
         id: SuspensionId(new_id(app.now(), &app.app.random)),
         user,
         reason: None,
@@ -46,7 +46,7 @@ pub(crate) async fn suspend(app: &TestApp, user: UserId) {
         created_by: "test",
     };
     let (project, now) = (app.project.id, app.now());
-    let work = app.app.db.write(move |tx| users::suspensions::insert(tx, project, &new, now));
+    let work = app.app.db.write(move |tx| suspensions::insert(tx, project, &new, now));
     work.await.unwrap();
 }
 
@@ -130,7 +130,7 @@ async fn another_projects_entities_are_not_there(app: TestApp) {
     ada.post("/entities", space).await.refused(404, "entity/space-not-found");
     let fake = app.service().post("/entities", json!({ "userId": stranger.id })).await;
     fake.refused(404, "entity/user-not-found");
-    // Its foreign id is free here; their token is no good at any of our doors.
+    // Its foreign id is free here; their token is no good at any of our routes.
     create(&ada, json!({ "foreignId": "tenant-Q-canary" })).await;
     let (bearer, id) = (app.bearer(&stranger.access_token), app.project.id);
     for door in [format!("/v8/{id}"), format!("/api/v8/{id}"), format!("/{id}/api/v8")] {

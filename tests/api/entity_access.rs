@@ -1,7 +1,7 @@
 //! Who may do what with an entity: one table for every actor, in every version.
 
 use serde_json::json;
-use townhall::ids::UserId;
+use townhall::values::ids::UserId;
 
 use crate::entities::{counts_are_exact, create, path, suspend};
 use crate::support::{Actor, Reply, TestApp, on_both_engines};

@@ -1,7 +1,7 @@
 //! Create Entity: what may be sent, what is made of it, and for whom.
 
 use serde_json::{Value, json};
-use townhall::features::projects::Bundle;
+use townhall::tenancy::Bundle;
 
 use crate::entities::{UNKNOWN, counts_are_exact, create, feed_size, path, reputation, suspend};
 use crate::support::{TestApp, User, all_at_once, count, on_both_engines};

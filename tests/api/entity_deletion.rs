@@ -2,7 +2,7 @@
 
 use db::{Query, args};
 use serde_json::json;
-use townhall::ids::EntityId;
+use townhall::values::ids::EntityId;
 
 use crate::entities::{UNKNOWN, counts_are_exact, create, feed_size, path, reputation};
 use crate::support::{TestApp, all_at_once, count, on_both_engines};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use townhall::features::projects::Bundle;
+use townhall::tenancy::Bundle;
 
 use crate::entities::{UNKNOWN, counts_are_exact, create, feed_size, path};
 use crate::entity_views::{flush, stored};

@@ -174,7 +174,7 @@ async fn pixels_are_counted_over_all_images(app: TestApp) {
 }
 
 async fn files_need_their_bundle(app: TestApp) {
-    let project = app.project_with(&[townhall::features::projects::Bundle::Entities]).await;
+    let project = app.project_with(&[townhall::tenancy::Bundle::Entities]).await;
     let nobody = app.anonymous().in_project(project.id);
     let form = Form::new().text("title", "x");
     nobody.post_form("/entities", &form).await.expect(201);

@@ -1,7 +1,7 @@
 //! Who is mentioned hears of it, once, when the entity appears.
 
 use serde_json::{Value, json};
-use townhall::features::projects::Bundle;
+use townhall::tenancy::Bundle;
 
 use crate::entities::{UNKNOWN, create, path};
 use crate::notifications::{counts_are_exact, list, unread};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use townhall::features::entities::pulse;
+use townhall::features::entities::view_buffer;
 
 use crate::entities::{UNKNOWN, create, path};
 use crate::support::{Actor, TestApp, all_at_once, count, on_both_engines};
@@ -19,7 +19,7 @@ on_both_engines![
 ];
 
 pub(crate) async fn flush(app: &TestApp) {
-    pulse::flush(&app.app).await.unwrap();
+    view_buffer::flush(&app.app).await.unwrap();
 }
 
 /// As it is stored: lists count no views.

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD as BASE64};
 use serde_json::{Value, json};
 use townhall::auth::rs256;
-use townhall::features::projects::store as projects;
+use townhall::tenancy::store as projects;
 
 use crate::support::{Reply, TestApp, User, all_at_once, on_both_engines};
 

@@ -5,8 +5,8 @@ use std::cmp::{Ordering, Reverse};
 
 use serde_json::{Map, Value, json};
 use townhall::features::reactions::{ReactionCounts, ReactionType};
-use townhall::ids::EntityId;
-use townhall::time::Timestamp;
+use townhall::values::ids::EntityId;
+use townhall::values::time::Timestamp;
 
 use crate::support::Dice;
 

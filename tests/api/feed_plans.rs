@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use db::{Command, Engine, Query, args};
-use townhall::ids::{SpaceId, UserId};
+use townhall::values::ids::{SpaceId, UserId};
 
 use crate::statements::{is_full_scan, seed};
 use crate::support::feed::{feed, page, seed_many};

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde_json::json;
-use townhall::features::entities::pulse;
+use townhall::features::entities::view_buffer;
 use townhall::features::reactions::{ReactionCounts, ReactionType};
-use townhall::ids::EntityId;
+use townhall::values::ids::EntityId;
 
 use crate::support::feed::{feed, listed, lists, page, post, react, set_score, titles};
 use crate::support::{Actor, TestApp, on_both_engines};
@@ -123,7 +123,7 @@ async fn a_stale_score_is_made_anew_after_the_list_was_answered(app: TestApp) {
     react(&app, ids[1], votes(20, 0)).await;
     app.advance(Duration::from_secs(60 * 6));
     lists(&app.anonymous(), &[("sortBy=hot", "e d c b a")]).await;
-    pulse::flush(&app.app).await.unwrap();
+    view_buffer::flush(&app.app).await.unwrap();
     lists(&app.anonymous(), &[("sortBy=hot", "b e d c a")]).await;
     let first = page(&app.anonymous(), "sortBy=hot").await["data"][0].clone();
     assert_eq!(first["scoreUpdatedAt"], json!(app.now().to_string()));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use db::{Command, args};
 use serde_json::json;
 use townhall::features::entities::{counts, store};
-use townhall::ids::EntityId;
+use townhall::values::ids::EntityId;
 
 use crate::support::feed::{feed, finds, listed, lists, page, post, titles};
 use crate::support::{Actor, TestApp, on_both_engines};
@@ -180,7 +180,7 @@ async fn lists_by_author_source_and_space(app: TestApp) {
     post(&app, &bob, json!({ "title": "bs", "sourceId": "s" })).await;
     post(&app, &bob, json!({ "title": "bS", "sourceId": "S" })).await;
     post(&app, &app.anonymous(), json!({ "title": "nobody" })).await;
-    let by = |user: townhall::ids::UserId, more: &str| format!("userId={user}{more}");
+    let by = |user: townhall::values::ids::UserId, more: &str| format!("userId={user}{more}");
     let unknown = "018f0000-0000-4000-8000-000000000000";
     lists(
         &app.anonymous(),

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA256, digest};
 use serde_json::{Value, json};
-use townhall::features::storage::model::ImageFacts;
-use townhall::features::storage::store;
-use townhall::ids::{FileId, JobId};
+use townhall::features::files::model::ImageFacts;
+use townhall::features::files::store;
 use townhall::jobs::store as jobs;
+use townhall::values::ids::{FileId, JobId};
 
 use crate::support::{Actor, Form, Part, TestApp, on_both_engines, png};
 
@@ -243,7 +243,7 @@ async fn what_a_crash_left_behind_goes_after_an_hour(app: TestApp) {
 /// What keeps a row from being written whose bytes a worker is about to remove.
 async fn a_job_that_was_begun_is_not_taken_back(app: TestApp) {
     let (project, now) = (app.project.id, app.now());
-    let job = JobId(townhall::ids::new_id(now, &app.app.random));
+    let job = JobId(townhall::values::ids::new_id(now, &app.app.random));
     let taken = app.app.db.write(move |tx| {
         jobs::insert(tx, project, job, "{}", now, now)?;
         let before = jobs::cancel(tx, project, job)?;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use townhall::ids::UserId;
+use townhall::values::ids::UserId;
 
 use crate::follows::{counts, follow};
 use crate::notifications::UNKNOWN;

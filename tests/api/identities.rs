@@ -2,7 +2,7 @@
 
 use db::{Command, args};
 use serde_json::{Value, json};
-use townhall::ids::{IdentityId, new_id};
+use townhall::values::ids::{IdentityId, new_id};
 
 use crate::support::{TestApp, User, all_at_once, keys, on_both_engines};
 

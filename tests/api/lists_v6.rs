@@ -81,7 +81,7 @@ async fn a_list_shows_everything_in_it_in_the_order_of_saving(app: TestApp) {
         let text = "UPDATE entities SET is_listed = FALSE, moderation_status = 'removed'
                     WHERE project_id <> $1 OR NOT is_draft";
         let hide = db::Command::<()>::built("test::hide", text);
-        tx.execute(&hide, db::args![townhall::ids::ProjectId(uuid::Uuid::nil())])
+        tx.execute(&hide, db::args![townhall::values::ids::ProjectId(uuid::Uuid::nil())])
     });
     assert_eq!(set.await.unwrap(), 4);
     let list = fetch_root(&ada.v6()).await;

@@ -75,6 +75,7 @@ mod feed_replies;
 mod feed_sorts;
 mod feeds;
 mod files;
+mod floors;
 mod follow_lists;
 mod follows;
 mod identities;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::json;
-use townhall::features::projects::Bundle;
-use townhall::features::users::suspensions::{self, NewSuspension};
-use townhall::ids::{SuspensionId, new_id};
+use townhall::auth::suspensions::{self, NewSuspension};
+use townhall::tenancy::Bundle;
+use townhall::values::ids::{SuspensionId, new_id};
 
 use crate::notifications::{
     MARK_ALL, UNKNOWN, add_in, counts_are_exact, in_every_version, list, mark_path, numbers, tell,

@@ -4,7 +4,7 @@
 use db::{Engine, Query, Tx, args};
 use serde_json::json;
 use townhall::features::users;
-use townhall::ids::UserId;
+use townhall::values::ids::UserId;
 
 use crate::notifications::{
     MARK_ALL, UNKNOWN, add_in, counts_are_exact, list, mark_path, numbers, tell, told, total,

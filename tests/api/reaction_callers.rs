@@ -2,7 +2,7 @@
 
 use http::Method;
 use serde_json::{Value, json};
-use townhall::features::projects::Bundle;
+use townhall::tenancy::Bundle;
 
 use crate::notifications::{UNKNOWN, in_every_version};
 use crate::reactions::{counts, publish, react, reactions, reputation, user_of};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use townhall::features::projects::Bundle;
+use townhall::tenancy::Bundle;
 
 use crate::notifications::{UNKNOWN, in_every_version};
 use crate::reactions::{publish, react, reactions, unreact, user_of};

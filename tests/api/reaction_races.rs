@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use db::{Query, args};
 use serde_json::{Value, json};
-use townhall::ids::EntityId;
+use townhall::values::ids::EntityId;
 
 use crate::notifications::counts_are_exact;
 use crate::reaction_milestones::{SPECIFIC, TOTAL, some_users};

@@ -3,8 +3,8 @@
 use http::Method;
 use serde_json::{Value, json};
 use townhall::features::notifications;
-use townhall::features::projects::Bundle;
 use townhall::features::users::points;
+use townhall::tenancy::Bundle;
 
 use crate::support::{Actor, TestApp, TestProject, User, keys, on_both_engines};
 

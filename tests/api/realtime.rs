@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use townhall::error::Error;
-use townhall::features::projects::Bundle;
 use townhall::realtime::{self, Announcement};
+use townhall::tenancy::Bundle;
 
 use crate::support::sockets::{Sockets, raise, raise_in};
 use crate::support::{TestApp, on_both_engines};

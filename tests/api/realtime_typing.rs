@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use townhall::ids::{ConversationId, UserId};
 use townhall::realtime;
+use townhall::values::ids::{ConversationId, UserId};
 
 use crate::support::sockets::{Socket, Sockets, conversation, freeze, raise, remove_member};
 use crate::support::{TestApp, User, on_both_engines};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use townhall::ids::{RefreshTokenId, SessionId, UserId};
+use townhall::values::ids::{RefreshTokenId, SessionId, UserId};
 
 use crate::support::{Actor, Reply, TestApp, User, all_at_once, on_both_engines};
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use townhall::features::connections::{counters as connections, rules::Status, store};
 use townhall::features::follows::counters as follows;
 use townhall::features::users::store::{self as users, UserRow};
-use townhall::ids::{ConnectionId, UserId, new_id};
+use townhall::values::ids::{ConnectionId, UserId, new_id};
 
 use crate::blocks;
 use crate::support::{TestApp, all_at_once, count, on_both_engines};

@@ -1,7 +1,7 @@
 //! Sign Up: what a new user may say about themselves, and what stands in the way.
 
 use serde_json::{Value, json};
-use townhall::time::Timestamp;
+use townhall::values::time::Timestamp;
 
 use crate::support::{TestApp, User, all_at_once, count, on_both_engines};
 

@@ -1,7 +1,7 @@
 //! What is in a space: who reads it, who publishes there, and that nothing of it shows elsewhere.
 
 use serde_json::{Value, json};
-use townhall::ids::EntityId;
+use townhall::values::ids::EntityId;
 
 use crate::comments::{comment, path as comment_path};
 use crate::notifications::UNKNOWN;

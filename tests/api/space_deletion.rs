@@ -1,8 +1,9 @@
 //! A space is deleted with everything below and in it: out of sight at once, gone soon after.
 
 use serde_json::json;
+use townhall::features::deletion::space::RemoveSpaces;
 use townhall::features::entities::counters as entities;
-use townhall::features::spaces;
+use townhall::jobs::Job;
 
 use crate::avatars::picture;
 use crate::comments::{comment, path as comment_path};
@@ -211,7 +212,7 @@ async fn a_removal_goes_on_beside_writers_and_after_a_cut(app: TestApp) {
     // Both removals at once, and again, beside others who write to the same feeds and collections.
     let project = app.project.id;
     let ids = [id(&parent), id(&child), id(&parent), id(&child)];
-    let removals = all_at_once(ids.map(|root| spaces::delete::run(&app.app, project, root)));
+    let removals = all_at_once(ids.map(|root| RemoveSpaces { root }.run(&app.app, project)));
     let writes = all_at_once((0..12).map(|n| {
         let (ada, bob, saved, posted, kept) = (&ada, &bob, &saved, &posted, &kept);
         async move {

@@ -1,7 +1,7 @@
 //! What moderators do in a space: a table of who may do what, decisions about content, and reports.
 
 use serde_json::{Value, json};
-use townhall::features::projects::Bundle;
+use townhall::tenancy::Bundle;
 
 use crate::comments::{comment, path as comment_path};
 use crate::notifications::UNKNOWN;

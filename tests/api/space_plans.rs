@@ -3,7 +3,7 @@
 
 use db::{Db, Query};
 use serde_json::json;
-use townhall::features::reports::store::ReportRow;
+use townhall::features::moderation::reports::store::ReportRow;
 use townhall::features::spaces::members::store::MemberRow;
 
 use crate::comments::comment;

@@ -1,8 +1,8 @@
 //! Spaces: creating and fetching them, their tree, and who may change them.
 
 use serde_json::{Value, json};
-use townhall::features::projects::Bundle;
-use townhall::ids::{SpaceId, short_id};
+use townhall::tenancy::Bundle;
+use townhall::values::ids::{SpaceId, short_id};
 
 use crate::avatars::picture;
 use crate::notifications::UNKNOWN;

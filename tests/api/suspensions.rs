@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use townhall::auth::suspensions::{self, NewSuspension};
 use townhall::error::Error;
 use townhall::features;
-use townhall::features::projects::Bundle;
-use townhall::features::users::suspensions::{self, NewSuspension};
-use townhall::ids::{ProjectId, SuspensionId, UserId, new_id};
-use townhall::time::Timestamp;
+use townhall::tenancy::Bundle;
+use townhall::values::ids::{ProjectId, SuspensionId, UserId, new_id};
+use townhall::values::time::Timestamp;
 
 use crate::support::{TestApp, User, on_both_engines};
 
@@ -119,7 +119,7 @@ async fn the_effective_suspension_reaches_furthest(app: TestApp) {
     let user = app.user().await;
     let (project, id, now) = (app.project.id, user.id, app.now());
     let effective = async || {
-        let read = app.app.db.read(move |c| suspensions::standing(c, project, id, now));
+        let read = app.app.db.read(move |c| suspensions::status(c, project, id, now));
         read.await.unwrap().unwrap().suspension
     };
     assert!(effective().await.is_none());

@@ -1,7 +1,7 @@
 //! Send System Notification: what a project says to its users.
 
 use serde_json::{Value, json};
-use townhall::ids::{UserId, new_id};
+use townhall::values::ids::{UserId, new_id};
 
 use crate::support::{Actor, Reply, TestApp, User, on_both_engines};
 

@@ -10,7 +10,7 @@ use townhall::features::tables::filters::{Filter, Test};
 use townhall::features::tables::model::{Column, DataType, OnDelete, Reference, RowAccess, Table};
 use townhall::features::tables::sql::conditions::Way;
 use townhall::features::tables::sql::{Dialect, schema};
-use townhall::ids::{ProjectId, TableId};
+use townhall::values::ids::{ProjectId, TableId};
 use uuid::Uuid;
 
 use crate::support::{Dice, TestApp, on_both_engines};

@@ -6,9 +6,9 @@ use townhall::features::notifications::counters;
 use townhall::features::notifications::store::{self as notifications, Counts};
 use townhall::features::users::points;
 use townhall::http::page::Page;
-use townhall::ids::{ProjectId, SpaceId, UserId};
 use townhall::schema::MIGRATIONS;
-use townhall::time::Timestamp;
+use townhall::values::ids::{ProjectId, SpaceId, UserId};
+use townhall::values::time::Timestamp;
 use uuid::Uuid;
 
 use crate::support::{Installation, installed_on_both_engines};

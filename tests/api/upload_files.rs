@@ -1,7 +1,7 @@
 //! Upload File: what is stored where, under which name, and for whom.
 
 use serde_json::{Value, json};
-use townhall::features::projects::Bundle;
+use townhall::tenancy::Bundle;
 
 use crate::support::{Form, Part, TestApp, keys, on_both_engines};
 

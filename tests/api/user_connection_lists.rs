@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use townhall::ids::UserId;
+use townhall::values::ids::UserId;
 
 use crate::follow_lists::{names, people};
 use crate::notifications::{UNKNOWN, in_every_version};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use townhall::features::projects::Bundle;
-use townhall::ids::UserId;
+use townhall::tenancy::Bundle;
+use townhall::values::ids::UserId;
 
 use crate::notifications::{UNKNOWN, in_every_version};
 use crate::reaction_notices::{told, total};

@@ -1,7 +1,7 @@
 //! Deleting a user: what they wrote stays as empty shells, their reactions go, nobody mentions them.
 
 use serde_json::{Value, json};
-use townhall::ids::UserId;
+use townhall::values::ids::UserId;
 
 use crate::comments::comment;
 use crate::entities::{counts_are_exact, create, feed_size, path, reputation};

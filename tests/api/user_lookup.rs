@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use townhall::features::projects::Bundle;
 use townhall::features::users::points;
 use townhall::http::query::percent_encode;
-use townhall::ids::{SpaceId, UserId};
+use townhall::tenancy::Bundle;
+use townhall::values::ids::{SpaceId, UserId};
 use uuid::Uuid;
 
 use crate::support::{TestApp, all_at_once, on_both_engines};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use townhall::features::users::suspensions::{self, NewSuspension};
-use townhall::ids::{SuspensionId, new_id};
+use townhall::auth::suspensions::{self, NewSuspension};
+use townhall::values::ids::{SuspensionId, new_id};
 
 use crate::support::{TestApp, User, keys, on_both_engines};
 

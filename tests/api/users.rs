@@ -2,7 +2,7 @@
 
 use db::{Command, Query, args};
 use serde_json::{Value, json};
-use townhall::ids::UserId;
+use townhall::values::ids::UserId;
 
 use crate::support::{Actor, Reply, TestApp, User, on_both_engines};
 

@@ -14,9 +14,11 @@ use townhall::features::reactions::target::TargetId;
 use townhall::features::reactions::{ReactionCounts, ReactionType, counting, store as reactions};
 use townhall::features::users::model::User;
 use townhall::features::users::points;
-use townhall::ids::{CommentId, EntityId, NotificationId, ProjectId, ReactionId, UserId, new_id};
-use townhall::random::Random;
-use townhall::time::Timestamp;
+use townhall::values::ids::{
+    CommentId, EntityId, NotificationId, ProjectId, ReactionId, UserId, new_id,
+};
+use townhall::values::random::Random;
+use townhall::values::time::Timestamp;
 use uuid::Uuid;
 
 use crate::dice::Dice;

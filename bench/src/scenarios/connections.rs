@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use db::{Db, Query, args};
-use townhall::features::storage::signed::Signer;
 use townhall::features::users::model::User;
 use townhall::features::users::store as users;
-use townhall::ids::UserId;
+use townhall::storage::signed::Signer;
+use townhall::values::ids::UserId;
 
 use crate::dice::Dice;
 use crate::fixture::{Fixture, text};

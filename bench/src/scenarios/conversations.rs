@@ -5,7 +5,7 @@ use db::{Db, Query, args};
 use serde_json::json;
 use townhall::features::chat::conversations::{reading, store};
 use townhall::features::chat::model::Conversation;
-use townhall::ids::ConversationId;
+use townhall::values::ids::ConversationId;
 
 use crate::fixture::{Fixture, text};
 use crate::scenario::{Bare, Scenario};

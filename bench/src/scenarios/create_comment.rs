@@ -6,8 +6,8 @@ use db::Db;
 use townhall::features::comments::blank;
 use townhall::features::comments::model::Comment;
 use townhall::features::comments::store::{self as comments, CommentRow};
-use townhall::ids::{CommentId, UserId, new_id};
-use townhall::random::Random;
+use townhall::values::ids::{CommentId, UserId, new_id};
+use townhall::values::random::Random;
 
 use crate::dice::Dice;
 use crate::fixture::{Fixture, text};

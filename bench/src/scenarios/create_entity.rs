@@ -6,9 +6,9 @@ use db::{Db, JsonText};
 use townhall::features::entities::model::Entity;
 use townhall::features::entities::store::{self as entities, EntityRow};
 use townhall::features::entities::{counts, terms};
-use townhall::ids::{EntityId, UserId, new_id};
-use townhall::random::Random;
-use townhall::time::Timestamp;
+use townhall::values::ids::{EntityId, UserId, new_id};
+use townhall::values::random::Random;
+use townhall::values::time::Timestamp;
 
 use crate::fixture::{Fixture, text};
 use crate::scenario::{Bare, Scenario};

@@ -7,7 +7,7 @@ use townhall::features::entities::model::Entity;
 use townhall::features::entities::store::EntityRow;
 use townhall::features::entities::terms;
 use townhall::http::query::percent_encode;
-use townhall::ids::{ProjectId, SpaceId};
+use townhall::values::ids::{ProjectId, SpaceId};
 
 use crate::entities::COMMON;
 use crate::fixture::{Fixture, text};

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use db::Db;
-use townhall::features::storage::signed::Signer;
 use townhall::features::users::model::User;
 use townhall::features::users::store as users;
+use townhall::storage::signed::Signer;
 
 use crate::fixture::{Fixture, text};
 use crate::scenario::{Bare, Scenario};

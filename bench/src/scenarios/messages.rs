@@ -6,7 +6,7 @@ use db::{Db, Query, args};
 use townhall::features::chat::messages::store;
 use townhall::features::chat::model::ChatMessage;
 use townhall::features::chat::show::View;
-use townhall::features::storage::signed::Signer;
+use townhall::storage::signed::Signer;
 
 use crate::chat::{CONTENT, message};
 use crate::dice::Dice;

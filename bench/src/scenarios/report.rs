@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use db::Db;
-use townhall::features::reports::model::{Reason, TargetType};
-use townhall::features::reports::store::{self as reports, NewReport};
-use townhall::ids::{ReportEntryId, ReportId, UserId, new_id};
-use townhall::random::Random;
+use townhall::features::moderation::reports::model::{Reason, TargetType};
+use townhall::features::moderation::reports::store::{self as reports, NewReport};
+use townhall::values::ids::{ReportEntryId, ReportId, UserId, new_id};
+use townhall::values::random::Random;
 
 use crate::dice::Dice;
 use crate::fixture::{Fixture, text};

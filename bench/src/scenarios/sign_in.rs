@@ -5,8 +5,8 @@ use db::Db;
 use townhall::features::auth::session::TokenSeed;
 use townhall::features::auth::store as sessions;
 use townhall::features::users::store as users;
-use townhall::ids::{RefreshTokenId, SessionId, new_id};
-use townhall::random::Random;
+use townhall::values::ids::{RefreshTokenId, SessionId, new_id};
+use townhall::values::random::Random;
 
 use crate::fixture::{Fixture, PASSWORD, text};
 use crate::scenario::{Bare, Scenario};

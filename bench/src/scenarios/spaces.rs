@@ -4,7 +4,7 @@
 use db::{Db, Query, args};
 use townhall::features::spaces::model::Space;
 use townhall::features::spaces::store;
-use townhall::ids::SpaceId;
+use townhall::values::ids::SpaceId;
 
 use crate::fixture::{Fixture, text};
 use crate::scenario::{Bare, Scenario};

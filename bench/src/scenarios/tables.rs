@@ -12,9 +12,9 @@ use townhall::features::tables::rows::Row;
 use townhall::features::tables::sql::Dialect;
 use townhall::http::page::Page;
 use townhall::http::query::percent_encode;
-use townhall::ids::new_id;
-use townhall::random::Random;
-use townhall::time::Timestamp;
+use townhall::values::ids::new_id;
+use townhall::values::random::Random;
+use townhall::values::time::Timestamp;
 
 use crate::fixture::{Fixture, text};
 use crate::scenario::{Bare, Scenario};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use db::Db;
 use townhall::features::oauth::store as identities;
 use townhall::features::users::{store as users, suspensions};
-use townhall::ids::UserId;
+use townhall::values::ids::UserId;
 
 use crate::fixture::{Fixture, text};
 use crate::scenario::{Bare, Scenario};

@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
-use townhall::ids::ProjectId;
+use townhall::values::ids::ProjectId;
 
 /// Small, because there are thousands; they grow when they must.
 const BUFFER: usize = 4 * 1024;

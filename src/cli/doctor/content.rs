@@ -13,12 +13,12 @@ use crate::cli::doctor::{Finding, block_on};
 use crate::config::Config;
 use crate::error::Result;
 use crate::features::entities::counters::projects;
-use crate::features::storage::audit::{self, Object, Stored};
+use crate::features::files::audit::{self, Object, Stored};
 use crate::features::tables::examine::examine;
 use crate::features::tables::sql::Dialect;
-use crate::ids::ProjectId;
-use crate::random::hex;
 use crate::storage::{Storage, unavailable};
+use crate::values::ids::ProjectId;
+use crate::values::random::hex;
 
 /// The report names at most this many files, and counts the rest.
 const MOST_NAMED: usize = 10;

@@ -10,10 +10,10 @@ use crate::features::comments::counters as comments;
 use crate::features::connections::counters as connections;
 use crate::features::entities::counters as entities;
 use crate::features::follows::counters as follows;
+use crate::features::moderation::reports::counters as reports;
 use crate::features::notifications::counters as notifications;
-use crate::features::reports::counters as reports;
 use crate::features::spaces::counters as spaces;
-use crate::ids::{
+use crate::values::ids::{
     ChatMessageId, CollectionId, CommentId, ConversationId, EntityId, ProjectId, ReportId, SpaceId,
     UserId,
 };

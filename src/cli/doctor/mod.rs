@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::app::World;
+use crate::app::Dependencies;
 use crate::cli::{Output, plain};
 use crate::config::Config;
 use crate::start;
@@ -46,7 +46,7 @@ pub(super) fn diagnose(config: &Config, asked: Asked) -> Output {
     checks.push(check("database", schema));
     if is_known {
         checks.push(check("storage", reach::storage(config, &db)));
-        checks.push(check("clock", reach::clock(&db, World::real().clock.now())));
+        checks.push(check("clock", reach::clock(&db, Dependencies::real().clock.now())));
         checks.push(check("custom tables", content::tables(&db)));
     }
     // Damage may be why a schema cannot be read.

@@ -8,13 +8,13 @@ use tokio::time::timeout;
 
 use crate::cli::doctor::{Finding, block_on, runtime};
 use crate::config::{Config, free_space, is_writable};
-use crate::features::projects::store as projects;
-use crate::features::storage::store as files;
-use crate::http::forwarding;
+use crate::features::files::store as files;
 use crate::mail::Mailer;
+use crate::network::forwarding;
 use crate::schema::MIGRATIONS;
 use crate::storage::Storage;
-use crate::time::Timestamp;
+use crate::tenancy::store as projects;
+use crate::values::time::Timestamp;
 
 /// Below this much free space the operator should act.
 const LITTLE_SPACE: u64 = 1 << 30;
@@ -88,7 +88,7 @@ pub(super) fn storage(config: &Config, db: &Db) -> Finding {
 pub(super) fn open_storage(config: &Config, db: &Db) -> Result<Option<Storage>, String> {
     let local = config.storage.strip_prefix("file://");
     if local.is_none_or(|directory| Path::new(directory).is_dir()) {
-        return Storage::open(config).map(Some);
+        return Storage::open(&config.storage_settings()).map(Some);
     }
     if !block_on(db.read(files::any))? {
         return Ok(None);

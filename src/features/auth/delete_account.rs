@@ -7,14 +7,14 @@ use serde::Deserialize;
 use crate::auth::caller::{NO_USER_FOUND, Viewer};
 use crate::auth::keys::hash;
 use crate::error::{Error, Result};
-use crate::features::auth::session::Done;
+use crate::features::auth::mails::DeletionCode;
 use crate::features::auth::{INVALID_OR_EXPIRED_CODE, NO_EMAIL_ON_FILE, mail_quota, store};
-use crate::features::users::delete::erase;
+use crate::features::deletion::user::erase;
 use crate::features::users::{self, store as user_store};
 use crate::http::input::Body;
 use crate::http::operation::Call;
+use crate::http::reply::Done;
 use crate::http::reply::{Json, NoContent};
-use crate::jobs::Job;
 
 const MOST_WRONG_TRIES: i64 = 5;
 
@@ -22,7 +22,7 @@ pub(super) async fn request_account_deletion(call: Call<Viewer>, (): ()) -> Resu
     let (project, user) = (call.project.id, call.caller.user);
     let row = call.app.db.read(move |c| user_store::find(c, project, user)).await?;
     let email = row.ok_or(NO_USER_FOUND)?.email.ok_or(NO_EMAIL_ON_FILE)?;
-    let job = Job::DeletionCode { user };
+    let job = DeletionCode { user };
     mail_quota::enqueue(&call.app, project, &email, job, call.now).await?;
     Ok(Json(Done::SILENT))
 }

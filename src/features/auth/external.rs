@@ -14,8 +14,6 @@ use crate::features::auth::session::{self, SignedIn, TokenSeed};
 use crate::features::auth::store::TokenRow;
 use crate::features::auth::{INVALID_BODY, INVALID_TOKEN, MISSING_KEYS};
 use crate::features::oauth::store as identities;
-use crate::features::projects::Project;
-use crate::features::storage::signed::Links;
 use crate::features::users::model::AuthUser;
 use crate::features::users::rules::{
     Avatar, Bio, Email, ForeignId, Location, Metadata, Name, Username,
@@ -25,8 +23,10 @@ use crate::features::users::{DUPLICATE_EMAIL, DUPLICATE_USER_FIELD, DUPLICATE_US
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::Json;
-use crate::ids::{IdentityId, UserId, new_id};
-use crate::time::Timestamp;
+use crate::storage::signed::Links;
+use crate::tenancy::Project;
+use crate::values::ids::{IdentityId, UserId, new_id};
+use crate::values::time::Timestamp;
 
 const PROVIDER: &str = "external";
 /// In seconds: how old a token may be that does not say when it ends, and how far the signer's clock

@@ -1,11 +1,11 @@
 //! Guesses at passwords and codes. Wrong guesses count against the network that they come from, so
 //! nobody can lock the owner of an account or of a code out.
 
-use crate::app::App;
 use crate::error::{Error, Result};
-use crate::http::limits::RateLimit;
 use crate::http::operation::Call;
-use crate::ids::{ProjectId, UserId};
+use crate::rate_limits::RateLimit;
+use crate::state::App;
+use crate::values::ids::{ProjectId, UserId};
 
 /// Wrong passwords of one account from one network, at whichever operation. All accounts together
 /// are under the operations' own limits.

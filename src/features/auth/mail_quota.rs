@@ -3,14 +3,14 @@
 
 use std::time::Duration;
 
-use crate::app::App;
 use crate::auth::keys::hash;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::features::auth::store;
-use crate::http::limits::Limiter;
-use crate::ids::{JobId, ProjectId, new_id};
 use crate::jobs::{self, Job};
-use crate::time::Timestamp;
+use crate::rate_limits::Limiter;
+use crate::state::App;
+use crate::values::ids::{JobId, ProjectId, new_id};
+use crate::values::time::Timestamp;
 
 const SHORT: Duration = Duration::from_secs(10 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -43,18 +43,18 @@ impl Quota {
 
 /// Queues a mail to this address unless its quota is used up. The caller does not learn which: the
 /// answer must not tell what others have asked for. Both cases write, so both wait for the disk.
-pub(crate) async fn enqueue(
+pub(crate) async fn enqueue<J: Job>(
     app: &App,
     project: ProjectId,
     address: &str,
-    job: Job,
+    job: J,
     now: Timestamp,
 ) -> Result<()> {
     let Some(quota) = Quota::of(&app.limiter) else {
         return jobs::enqueue(app, project, job, now).await;
     };
     let id = JobId(new_id(now, &app.random));
-    let payload = serde_json::to_string(&job).map_err(Error::internal)?;
+    let payload = jobs::payload(&job)?;
     let address = hash(&address.trim().to_lowercase());
     let queued = app.db.write(move |tx| {
         let expires = now.plus(DAY);

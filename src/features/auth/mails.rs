@@ -3,16 +3,19 @@
 
 use std::time::Duration;
 
-use crate::app::App;
+use serde::{Deserialize, Serialize};
+
 use crate::auth::keys::hash;
 use crate::error::{Error, Result};
 use crate::features::auth::store::{self, NewVerification};
 use crate::features::auth::verify_email::{Mode, TokenFormat};
 use crate::features::users::store as users;
 use crate::http::query::percent_encode;
-use crate::ids::{ProjectId, UserId, VerificationId, new_id};
+use crate::jobs::Job;
 use crate::mail::Mail;
-use crate::random::hex;
+use crate::state::App;
+use crate::values::ids::{ProjectId, UserId, VerificationId, new_id};
+use crate::values::random::hex;
 
 const RESET_TTL: Duration = Duration::from_secs(60 * 60);
 const VERIFICATION_TTL: Duration = Duration::from_secs(5 * 60);
@@ -21,12 +24,7 @@ const DELETION_TTL: Duration = Duration::from_secs(10 * 60);
 const MOST_DRAWS: usize = 20;
 
 /// Sends a reset link, if there is an account with a password under this address.
-pub(crate) async fn password_reset(
-    app: &App,
-    project: ProjectId,
-    email: String,
-    version: &str,
-) -> Result<()> {
+async fn password_reset(app: &App, project: ProjectId, email: String, version: &str) -> Result<()> {
     let now = app.clock.now();
     let token = hex(&app.random.bytes::<32>());
     let token_hash = hash(&token);
@@ -54,21 +52,56 @@ pub(crate) async fn password_reset(
         .await
 }
 
-pub(crate) struct Verification<'a> {
+/// A link that resets the password of an account, if there is one under this address.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct PasswordReset {
+    pub(crate) email: String,
+    pub(crate) version: String,
+}
+
+impl Job for PasswordReset {
+    const KIND: &'static str = "password-reset";
+
+    async fn run(self, app: &App, project: ProjectId) -> Result<()> {
+        password_reset(app, project, self.email, &self.version).await
+    }
+}
+
+/// A code or link that proves the user's address.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct EmailVerification {
     pub(crate) user: UserId,
-    pub(crate) version: &'a str,
+    pub(crate) version: String,
     pub(crate) mode: Mode,
     pub(crate) format: TokenFormat,
     pub(crate) length: usize,
-    pub(crate) redirect: Option<&'a str>,
+    pub(crate) redirect: Option<String>,
+}
+
+impl Job for EmailVerification {
+    const KIND: &'static str = "email-verification";
+
+    async fn run(self, app: &App, project: ProjectId) -> Result<()> {
+        verification(app, project, &self).await
+    }
+}
+
+/// The code that confirms the deletion of an account.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct DeletionCode {
+    pub(crate) user: UserId,
+}
+
+impl Job for DeletionCode {
+    const KIND: &'static str = "deletion-code";
+
+    async fn run(self, app: &App, project: ProjectId) -> Result<()> {
+        deletion_code(app, project, self.user).await
+    }
 }
 
 /// Sends a code or link that proves the user's address, unless it is proven by now.
-pub(crate) async fn verification(
-    app: &App,
-    project: ProjectId,
-    wanted: Verification<'_>,
-) -> Result<()> {
+async fn verification(app: &App, project: ProjectId, wanted: &EmailVerification) -> Result<()> {
     let now = app.clock.now();
     let user = wanted.user;
     let row = app.db.read(move |c| users::find(c, project, user)).await?;
@@ -96,10 +129,10 @@ pub(crate) async fn verification(
             format!("Your verification code is:\n\n{token}\n\nIt is good for five minutes.\n")
         }
         Mode::Link => {
-            let (base, version) = (&app.config.public_url, wanted.version);
+            let (base, version) = (&app.config.public_url, &wanted.version);
             let mut link =
                 format!("{base}/{version}/{project}/auth/verify-email-link?token={token}");
-            if let Some(redirect) = wanted.redirect {
+            if let Some(redirect) = &wanted.redirect {
                 link.push_str("&redirect=");
                 link.push_str(&percent_encode(redirect));
             }
@@ -111,7 +144,7 @@ pub(crate) async fn verification(
 }
 
 /// Sends the code that confirms the deletion of an account.
-pub(crate) async fn deletion_code(app: &App, project: ProjectId, user: UserId) -> Result<()> {
+async fn deletion_code(app: &App, project: ProjectId, user: UserId) -> Result<()> {
     let now = app.clock.now();
     let code = TokenFormat::Numeric.draw(6, &app.random);
     let code_hash = hash(&code);

@@ -22,13 +22,13 @@ use http::Method;
 use crate::auth::caller::NO_USER_FOUND;
 use crate::auth::credential::PROJECT_MISMATCH;
 use crate::error::Fault;
-use crate::features::storage::uploads::{UploadFaults, not_an_image};
+use crate::features::files::uploads::{UploadFaults, not_an_image};
 use crate::features::users::pictures::{self, PictureFaults};
 use crate::features::users::{self, DUPLICATE_EMAIL, DUPLICATE_USER_FIELD, DUPLICATE_USERNAME};
 use crate::http::input::Invalid;
-use crate::http::limits::RateLimit;
 use crate::http::multipart::Form;
 use crate::http::operation::{ActsAs, Operation};
+use crate::rate_limits::RateLimit;
 
 pub const INVALID_BODY: Fault = Fault::new(400, "auth/invalid-body", "Invalid body");
 const MISSING_FIELDS: Fault = Fault::new(400, "auth/missing-fields", "Required fields are missing");
@@ -99,7 +99,7 @@ fn post<A, I, O, H, F>(
     handler: H,
 ) -> Operation
 where
-    A: crate::auth::caller::Access,
+    A: crate::http::access::Access,
     I: crate::http::input::Input,
     O: crate::http::reply::Reply,
     H: Fn(crate::http::operation::Call<A>, I) -> F + Copy + Send + Sync + 'static,

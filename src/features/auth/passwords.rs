@@ -7,7 +7,6 @@ use crate::auth::caller::{Actor, NO_USER_FOUND, Via};
 use crate::error::Result;
 use crate::features::auth::guesses::Guess;
 use crate::features::auth::push_device::PushDevice;
-use crate::features::auth::session::Done;
 use crate::features::auth::{
     ALREADY_PASSWORD_AUTHENTICATED, INVALID_BODY, NOT_PASSWORD_AUTHENTICATED, WRONG_PASSWORD, store,
 };
@@ -15,6 +14,7 @@ use crate::features::users::rules::Password;
 use crate::features::users::store as users;
 use crate::http::input::Body;
 use crate::http::operation::Call;
+use crate::http::reply::Done;
 use crate::http::reply::Json;
 use crate::realtime;
 

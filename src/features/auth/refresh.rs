@@ -12,19 +12,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::Anyone;
 use crate::error::{Fault, Result};
-use crate::features::auth::session::{SignedIn, TokenSeed, auth_user};
+use crate::features::auth::session::{SignedIn, TokenSeed};
 use crate::features::auth::store::{self, TokenRow};
-use crate::features::projects::Project;
-use crate::features::storage::signed::Links;
 use crate::features::users::model::AuthUser;
+use crate::features::users::own::auth_user;
 use crate::features::users::store as users;
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::Json;
 use crate::http::version::Version;
-use crate::ids::{RefreshTokenId, UserId};
 use crate::realtime;
-use crate::time::Timestamp;
+use crate::storage::signed::Links;
+use crate::tenancy::Project;
+use crate::values::ids::{RefreshTokenId, UserId};
+use crate::values::time::Timestamp;
 
 const GRACE: Duration = Duration::from_secs(30);
 

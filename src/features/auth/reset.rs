@@ -6,15 +6,15 @@ use serde::Deserialize;
 use crate::auth::caller::Anyone;
 use crate::auth::keys::hash;
 use crate::error::Result;
+use crate::features::auth::mails::PasswordReset;
 use crate::features::auth::pages::{self, JsonOrPage};
-use crate::features::auth::session::Done;
 use crate::features::auth::{INVALID_RESET_TOKEN, mail_quota, store};
 use crate::features::users::rules::{Email, Password};
 use crate::features::users::store as users;
 use crate::http::input::{Body, Query};
 use crate::http::operation::Call;
+use crate::http::reply::Done;
 use crate::http::reply::{Json, Page};
-use crate::jobs::Job;
 use crate::realtime;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -30,7 +30,7 @@ pub(super) async fn request_password_reset(
 ) -> Result<Json<Done>> {
     let email = body.email.into_text();
     let version = call.version.segment().to_owned();
-    let job = Job::PasswordReset { email: email.clone(), version };
+    let job = PasswordReset { email: email.clone(), version };
     mail_quota::enqueue(&call.app, call.project.id, &email, job, call.now).await?;
     Ok(Json(Done::saying(
         "If an account with that email exists, a password reset link has been sent.",

@@ -1,22 +1,20 @@
 //! Sessions: a family of refresh tokens that begins at a sign-in, and the answer that carries it.
 
-use db::{Conn, Tx};
+use db::Tx;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::auth::tokens::{RefreshToken, Tokens};
 use crate::error::Result;
 use crate::features::auth::store::{self, TokenRow};
-use crate::features::oauth;
-use crate::features::projects::{Bundle, Project};
-use crate::features::storage::signed::Links;
 use crate::features::users::model::AuthUser;
-use crate::features::users::pictures;
+use crate::features::users::own::auth_user;
 use crate::features::users::store::{self as users, UserRow};
-use crate::features::users::suspensions;
-use crate::ids::{ProjectId, RefreshTokenId, SessionId, UserId, new_id};
-use crate::random::Random;
-use crate::time::Timestamp;
+use crate::storage::signed::Links;
+use crate::tenancy::Project;
+use crate::values::ids::{ProjectId, RefreshTokenId, SessionId, UserId, new_id};
+use crate::values::random::Random;
+use crate::values::time::Timestamp;
 
 /// The ids and times of a refresh token, drawn before the transaction that stores it.
 #[derive(Debug, Clone, Copy)]
@@ -69,23 +67,6 @@ pub fn start(
     Ok((token, auth_user(tx, project, links, user, seed.issued)?))
 }
 
-/// The user as they see themselves.
-pub fn auth_user(
-    c: &Conn<'_>,
-    project: &Project,
-    links: &Links,
-    row: &UserRow,
-    now: Timestamp,
-) -> Result<AuthUser> {
-    let suspensions = if project.has(Bundle::Moderation) {
-        suspensions::active(c, project.id, row.id, now)?
-    } else {
-        Vec::new()
-    };
-    let providers = oauth::store::providers(c, project.id, row.id)?;
-    AuthUser::new(links, row, pictures::load(c, links, row)?, suspensions, providers)
-}
-
 /// A session in the user's hands.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -128,20 +109,4 @@ pub fn refresh_token(tokens: &Tokens, project: ProjectId, token: &TokenRow) -> S
         issued: token.created_at,
         expires: token.expires_at,
     })
-}
-
-/// `{success: true, message?}`: the answer of operations that have nothing to show.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Done {
-    success: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<&'static str>,
-}
-
-impl Done {
-    pub const SILENT: Done = Done { success: true, message: None };
-
-    pub const fn saying(message: &'static str) -> Self {
-        Done { success: true, message: Some(message) }
-    }
 }

@@ -17,8 +17,8 @@ use crate::features::users::store::{self, UserRow};
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::Created;
-use crate::ids::{UserId, new_id};
-use crate::time::Timestamp;
+use crate::values::ids::{UserId, new_id};
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -4,8 +4,8 @@
 use db::{Conn, JsonText, Tx, args};
 
 use crate::error::{Error, Result};
-use crate::ids::{ProjectId, RefreshTokenId, SessionId, UserId, VerificationId};
-use crate::time::Timestamp;
+use crate::values::ids::{ProjectId, RefreshTokenId, SessionId, UserId, VerificationId};
+use crate::values::time::Timestamp;
 
 db::row! {
     #[derive(Debug, Clone)]
@@ -32,9 +32,6 @@ db::statements! {
     query FIND_TOKEN -> TokenRow =
         "SELECT id, user_id, family_id, successor_id, revoked_at, expires_at, created_at
          FROM refresh_tokens WHERE project_id = $1 AND id = $2 {for_update}";
-    query COUNT_FAMILY -> i64 =
-        "SELECT count(*) FROM refresh_tokens
-         WHERE project_id = $1 AND family_id = $2 AND user_id = $3";
     command INSERT_TOKEN =
         "INSERT INTO refresh_tokens (project_id, id, user_id, family_id, expires_at, created_at, updated_at)
          VALUES ($1, $2, $3, $4, $5, $6, $6)";
@@ -126,16 +123,6 @@ db::statements! {
 /// Locks the row until the transaction ends.
 pub fn find_token(tx: &Tx<'_>, project: ProjectId, id: RefreshTokenId) -> Result<Option<TokenRow>> {
     Ok(tx.opt(&FIND_TOKEN, args![project, id])?)
-}
-
-/// Whether the session has neither ended nor run out.
-pub fn is_session_alive(
-    c: &Conn<'_>,
-    project: ProjectId,
-    user: UserId,
-    session: SessionId,
-) -> Result<bool> {
-    Ok(c.one(&COUNT_FAMILY, args![project, session, user])? > 0)
 }
 
 pub fn insert_token(tx: &Tx<'_>, project: ProjectId, token: &TokenRow) -> Result<()> {

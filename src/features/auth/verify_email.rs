@@ -11,8 +11,8 @@ use crate::auth::caller::{Actor, NO_USER_FOUND, OptionalViewer};
 use crate::auth::keys::hash;
 use crate::error::{Error, Result};
 use crate::features::auth::guesses::Guess;
+use crate::features::auth::mails::EmailVerification;
 use crate::features::auth::pages::{self, LinkReply};
-use crate::features::auth::session::Done;
 use crate::features::auth::{
     INVALID_BODY, INVALID_OR_EXPIRED_TOKEN, NOT_PASSWORD_USER, mail_quota, store,
 };
@@ -20,10 +20,10 @@ use crate::features::users::store as users;
 use crate::http::cors;
 use crate::http::input::{Body, Query};
 use crate::http::operation::Call;
+use crate::http::reply::Done;
 use crate::http::reply::Json;
-use crate::ids::UserId;
-use crate::jobs::Job;
-use crate::random::{Random, hex};
+use crate::values::ids::UserId;
+use crate::values::random::{Random, hex};
 
 /// How long a code that is typed may be: long enough not to be guessed too soon.
 const CODE_LENGTHS: RangeInclusive<usize> = 6..=12;
@@ -97,7 +97,7 @@ pub(super) async fn send_verification_email(
     let row = row.ok_or(NO_USER_FOUND)?;
     let email = row.email.filter(|_| row.password_hash.is_some()).ok_or(NOT_PASSWORD_USER)?;
     if !row.is_verified {
-        let job = Job::EmailVerification {
+        let job = EmailVerification {
             user,
             version: call.version.segment().to_owned(),
             mode: body.mode,

@@ -12,8 +12,8 @@ use crate::features::{connections, follows};
 use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::{FoundOrCreated, Json, NoContent};
-use crate::ids::{BlockId, UserId, new_id};
-use crate::time::Timestamp;
+use crate::values::ids::{BlockId, UserId, new_id};
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -14,8 +14,8 @@ use crate::http::input::LenientPaging;
 use crate::http::operation::Call;
 use crate::http::page::Paged;
 use crate::http::reply::Json;
-use crate::ids::{BlockId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{BlockId, UserId};
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -2,16 +2,15 @@
 //! each looks to the other as if they were not there; `filter.rs` is where everybody asks about it.
 
 mod block;
-pub mod filter;
 mod list;
 pub mod store;
 
 use http::Method;
 
 use crate::error::Fault;
-use crate::features::projects::Bundle;
 use crate::http::input::Invalid;
 use crate::http::operation::{ActsAs, Operation};
+use crate::tenancy::Bundle;
 
 const INVALID_USER_ID: Fault = Fault::new(400, "block/invalid-user-id", "Invalid user id");
 const MISSING_USER_ID: Fault =

@@ -1,11 +1,11 @@
-//! The SQL about blocks; what they hide is in `filter.rs`.
+//! The SQL about blocks; what they hide is in `visibility/blocks.rs`.
 
 use db::{Conn, Tx, args};
 
 use crate::error::Result;
 use crate::http::page::Page;
-use crate::ids::{BlockId, ProjectId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{BlockId, ProjectId, UserId};
+use crate::values::time::Timestamp;
 
 db::row! {
     #[derive(Debug, Clone, Copy)]
@@ -31,21 +31,6 @@ db::statements! {
          VALUES ($1, $2, $3, $4, $5)";
     command DELETE =
         "DELETE FROM blocks WHERE project_id = $1 AND blocker_id = $2 AND blocked_id = $3";
-    query IS_BETWEEN -> bool =
-        "SELECT EXISTS (SELECT 1 FROM blocks
-                WHERE project_id = $1 AND blocker_id = $2 AND blocked_id = $3)
-            OR EXISTS (SELECT 1 FROM blocks
-                WHERE project_id = $1 AND blocker_id = $3 AND blocked_id = $2)";
-    /// Of these users, whom the user has blocked and by whom they were.
-    query AMONG -> UserId =
-        "SELECT blocked_id FROM blocks
-         WHERE project_id = $1 AND blocker_id = $2 AND blocked_id {any}($3)
-         UNION SELECT blocker_id FROM blocks
-         WHERE project_id = $1 AND blocked_id = $2 AND blocker_id {any}($3)";
-    /// Whether the user has blocked anybody, and whether anybody has blocked them.
-    query TOUCHES -> (bool, bool) =
-        "SELECT EXISTS (SELECT 1 FROM blocks WHERE project_id = $1 AND blocker_id = $2) AS blocks,
-            EXISTS (SELECT 1 FROM blocks WHERE project_id = $1 AND blocked_id = $2) AS is_blocked";
 }
 
 pub fn find(
@@ -79,26 +64,4 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, block: &BlockRow) -> Result<()> {
 pub fn delete(tx: &Tx<'_>, project: ProjectId, blocker: UserId, blocked: UserId) -> Result<()> {
     tx.execute(&DELETE, args![project, blocker, blocked])?;
     Ok(())
-}
-
-pub(super) fn is_between(
-    c: &Conn<'_>,
-    project: ProjectId,
-    one: UserId,
-    other: UserId,
-) -> Result<bool> {
-    Ok(c.one(&IS_BETWEEN, args![project, one, other])?)
-}
-
-pub(super) fn among(
-    c: &Conn<'_>,
-    project: ProjectId,
-    user: UserId,
-    others: &[UserId],
-) -> Result<Vec<UserId>> {
-    Ok(c.all(&AMONG, args![project, user, UserId::list(others)])?)
-}
-
-pub(super) fn touches(c: &Conn<'_>, project: ProjectId, user: UserId) -> Result<(bool, bool)> {
-    Ok(c.one(&TOUCHES, args![project, user])?)
 }

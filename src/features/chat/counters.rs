@@ -8,8 +8,8 @@ use uuid::Uuid;
 use crate::error::{Error, Result};
 use crate::features::chat::conversations::store as conversations;
 use crate::features::chat::messages::store as messages;
-use crate::features::entities::rules::to_json;
-use crate::ids::{ChatMessageId, ConversationId, ProjectId};
+use crate::values::ids::{ChatMessageId, ConversationId, ProjectId};
+use crate::values::metadata::to_json;
 
 /// Messages that are looked at together.
 const AT_ONCE: i64 = 1_000;

@@ -9,10 +9,10 @@ use serde_json::json;
 use crate::error::{Error, Result};
 use crate::features::chat::members::store as members;
 use crate::features::chat::show;
-use crate::features::storage::signed::Links;
-use crate::ids::{ConversationId, ProjectId, UserId};
 use crate::realtime::{self, Announcement, Change};
-use crate::time::Timestamp;
+use crate::storage::signed::Links;
+use crate::values::ids::{ConversationId, ProjectId, UserId};
+use crate::values::time::Timestamp;
 
 /// To everybody who is in the conversation now.
 pub fn tell(

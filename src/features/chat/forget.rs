@@ -13,9 +13,10 @@ use crate::features::chat::events;
 use crate::features::chat::members::store::{self as members, MemberRow};
 use crate::features::chat::messages::store as messages;
 use crate::features::chat::rules::{Kind, Role};
-use crate::features::entities::rules::{Mentions, to_json};
-use crate::ids::{ChatMessageId, ConversationId, ProjectId, UserId};
-use crate::time::Timestamp;
+use crate::features::entities::rules::Mentions;
+use crate::values::ids::{ChatMessageId, ConversationId, ProjectId, UserId};
+use crate::values::metadata::to_json;
+use crate::values::time::Timestamp;
 
 /// Messages that are changed together.
 const AT_ONCE: i64 = 200;

@@ -4,6 +4,7 @@
 pub mod conversations;
 pub mod counters;
 mod events;
+pub mod file_access;
 pub mod forget;
 pub mod members;
 pub mod messages;
@@ -17,11 +18,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::error::Fault;
-use crate::features::projects::Bundle;
 use crate::http::input::Invalid;
 use crate::http::operation::{ActsAs, Operation};
 use crate::http::version::Version;
-use crate::ids::{ChatMessageId, ConversationId};
+use crate::realtime::RoomAccess;
+use crate::state::{App, Checking};
+use crate::tenancy::Bundle;
+use crate::values::ids::{ChatMessageId, ConversationId};
 
 macro_rules! faults {
     ($($name:ident $status:literal $code:literal $text:literal;)*) => {
@@ -93,4 +96,13 @@ pub fn operations() -> Vec<Operation> {
     ];
     let all = all.into_iter().flatten();
     all.map(|operation| operation.bundle(Bundle::Chat).since(Version::V7).no_store()).collect()
+}
+
+/// Whether a user may enter the room of a conversation or be seen typing in it.
+pub fn check_membership(app: &App, access: RoomAccess) -> Checking<'_> {
+    Box::pin(async move {
+        let project = app.projects.get(&app.db, access.project, app.clock.uptime()).await?;
+        let Some(project) = project else { return Ok(false) };
+        app.db.read(move |c| standing::may(c, &project, access)).await
+    })
 }

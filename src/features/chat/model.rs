@@ -14,12 +14,12 @@ use crate::features::chat::rules::{Kind, Posting, Role};
 use crate::features::comments::rules::Gif;
 use crate::features::entities::model::Grants;
 use crate::features::entities::rules::Mention;
-use crate::features::storage::model::File;
+use crate::features::files::model::File;
 use crate::features::users::model::{User, raw};
-use crate::ids::{
+use crate::values::ids::{
     ChatMessageId, ConversationId, ConversationMemberId, FileId, ProjectId, SpaceId, UserId,
 };
-use crate::time::Timestamp;
+use crate::values::time::Timestamp;
 
 /// Keys whose doc says so are there only at times: the outer `Option` is the key, an inner one its null.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::names::names;
-use crate::texts::texts;
+use crate::values::names::names;
+use crate::values::texts::texts;
 
 names! {
     Kind {

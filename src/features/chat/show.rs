@@ -15,13 +15,13 @@ use crate::features::chat::model::{
 };
 use crate::features::chat::rules::Kind;
 use crate::features::entities::model::Grants;
-use crate::features::storage;
-use crate::features::storage::model::File;
-use crate::features::storage::signed::Links;
+use crate::features::files;
+use crate::features::files::model::File;
 use crate::features::users::model::{self as users, User, raw};
 use crate::features::users::reputation::{self, Bucket};
-use crate::ids::{ChatMessageId, ConversationId, ProjectId, SpaceId, UserId};
-use crate::time::Timestamp;
+use crate::storage::signed::Links;
+use crate::values::ids::{ChatMessageId, ConversationId, ProjectId, SpaceId, UserId};
+use crate::values::time::Timestamp;
 
 /// Characters of a message in a preview.
 const PREVIEW: usize = 100;
@@ -56,8 +56,8 @@ pub fn conversation(c: &Conn<'_>, links: &Links, row: &ConversationRow) -> Resul
     let mut metadata = conversations::metadata(c, links.project, &[row.id])?;
     let shown = Conversation::new(links.project, row, metadata.remove(&row.id))?;
     let Some(id) = row.avatar_file_id else { return Ok(shown) };
-    let file = storage::store::find(c, links.project, id)?;
-    let avatar_file = file.map(|row| storage::model::show(links, &row)).transpose()?;
+    let file = files::store::find(c, links.project, id)?;
+    let avatar_file = file.map(|row| files::model::show(links, &row)).transpose()?;
     Ok(Conversation { avatar_file, ..shown })
 }
 
@@ -135,9 +135,9 @@ pub fn files(
     ids: &[ChatMessageId],
 ) -> Result<HashMap<ChatMessageId, Vec<File>>> {
     let mut files: HashMap<ChatMessageId, Vec<File>> = HashMap::new();
-    for row in storage::store::of_messages(c, links.project, ids)? {
+    for row in files::store::of_messages(c, links.project, ids)? {
         if let Some(id) = row.chat_message_id {
-            files.entry(id).or_default().push(storage::model::show(links, &row)?);
+            files.entry(id).or_default().push(files::model::show(links, &row)?);
         }
     }
     Ok(files)

@@ -5,7 +5,7 @@ use db::{Conn, JsonText, Tx};
 use http::Method;
 
 use crate::auth::caller::ActorOrKey;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::features::chat::conversations::removal;
 use crate::features::chat::conversations::store::{self, ConversationRow};
 use crate::features::chat::members::presence;
@@ -13,17 +13,20 @@ use crate::features::chat::members::store::{self as members, MemberRow};
 use crate::features::chat::model::Conversation;
 use crate::features::chat::rules::{Kind, Posting};
 use crate::features::chat::{ACTS_AS, BANNED, INVALID, NOT_A_MEMBER, show};
-use crate::features::projects::Bundle;
 use crate::features::spaces;
+use crate::features::spaces::observer::SpaceObserver;
 use crate::features::spaces::rules::Status;
 use crate::features::spaces::{SpacePath, access};
-use crate::features::storage::signed::Links;
 use crate::http::input::Path;
-use crate::http::limits::RateLimit;
 use crate::http::operation::{Call, Operation};
 use crate::http::reply::Json;
-use crate::ids::{ConversationId, ConversationMemberId, ProjectId, SpaceId, UserId, new_id};
-use crate::time::Timestamp;
+use crate::rate_limits::RateLimit;
+use crate::storage::signed::Links;
+use crate::tenancy::Bundle;
+use crate::values::ids::{
+    ConversationId, ConversationMemberId, ProjectId, SpaceId, UserId, new_id,
+};
+use crate::values::time::Timestamp;
 
 pub(super) fn operations() -> Vec<Operation> {
     // Older clients ask below `/chat`.
@@ -124,31 +127,43 @@ fn permit(c: &Conn<'_>, project: ProjectId, space: SpaceId, user: Option<UserId>
     }
 }
 
-/// Somebody does not belong to a space any more, which is held.
-pub fn go_out(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    space: SpaceId,
-    user: UserId,
-    now: Timestamp,
-) -> Result<()> {
-    for conversation in store::hold_of_spaces(tx, project, &[space])? {
-        let member = members::find(tx, project, conversation.id, user)?;
-        if let Some(member) = member.filter(|member| member.is_active) {
-            presence::go_out(tx, project, &conversation, member, now)?;
-        }
-    }
-    Ok::<_, Error>(())
-}
+/// The conversation of a space follows its members.
+#[derive(Debug)]
+pub struct SpaceConversations;
 
-/// A space, which is held, is for its members alone from now on: who still waits to be let in goes out.
-pub fn close(tx: &Tx<'_>, project: ProjectId, space: SpaceId, now: Timestamp) -> Result<()> {
-    for conversation in store::hold_of_spaces(tx, project, &[space])? {
-        for member in members::waiting(tx, project, conversation.id, space)? {
-            presence::go_out(tx, project, &conversation, member, now)?;
+impl SpaceObserver for SpaceConversations {
+    fn member_left(
+        &self,
+        tx: &Tx<'_>,
+        project: ProjectId,
+        space: SpaceId,
+        user: UserId,
+        now: Timestamp,
+    ) -> Result<()> {
+        for conversation in store::hold_of_spaces(tx, project, &[space])? {
+            let member = members::find(tx, project, conversation.id, user)?;
+            if let Some(member) = member.filter(|member| member.is_active) {
+                presence::go_out(tx, project, &conversation, member, now)?;
+            }
         }
+        Ok(())
     }
-    Ok(())
+
+    /// Pending members leave the conversation.
+    fn closed_to_strangers(
+        &self,
+        tx: &Tx<'_>,
+        project: ProjectId,
+        space: SpaceId,
+        now: Timestamp,
+    ) -> Result<()> {
+        for conversation in store::hold_of_spaces(tx, project, &[space])? {
+            for member in members::waiting(tx, project, conversation.id, space)? {
+                presence::go_out(tx, project, &conversation, member, now)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The spaces go, and are held.

@@ -4,20 +4,20 @@ use db::{Conn, Tx};
 
 use crate::auth::caller::ActorOrKey;
 use crate::error::{Error, Fault, Result};
-use crate::features::blocks::filter;
 use crate::features::chat::conversations::store::{self as conversations, ConversationRow};
 use crate::features::chat::members::store::{self as members, MemberRow};
 use crate::features::chat::messages::store::{self as messages, MessageRow};
 use crate::features::chat::rules::{Kind, Posting};
 use crate::features::chat::{FORBIDDEN, MESSAGE_NOT_FOUND, NOT_A_MEMBER, NOT_FOUND};
-use crate::features::projects::Project;
 use crate::features::spaces::authority::{self, Authority};
 use crate::features::spaces::permissions::Permissions;
 use crate::features::spaces::rules::{Posting as SpacePosting, Reading, Status};
 use crate::features::spaces::{self, access};
-use crate::ids::{ChatMessageId, ConversationId, ProjectId, SpaceId, UserId};
-use crate::realtime::membership::{Act, Question};
-use crate::time::Timestamp;
+use crate::features::visibility::blocks;
+use crate::realtime::{Act, RoomAccess};
+use crate::tenancy::Project;
+use crate::values::ids::{ChatMessageId, ConversationId, ProjectId, SpaceId, UserId};
+use crate::values::time::Timestamp;
 
 /// A conversation, and the row of somebody who is or was in it.
 #[derive(Debug, Clone)]
@@ -72,7 +72,7 @@ impl Standing {
     pub fn is_frozen(&self, c: &Conn<'_>, project: &Project) -> Result<bool> {
         match self.conversation.other(self.member.user_id) {
             Some(other) if self.conversation.kind == Kind::Direct => {
-                filter::hides(c, project, Some(self.member.user_id), other)
+                blocks::is_blocked_between(c, project, Some(self.member.user_id), other)
             }
             _ => Ok(false),
         }
@@ -296,7 +296,7 @@ pub fn sees_files(
 }
 
 /// Whether somebody may enter the room of a conversation, or be seen typing there.
-pub fn may(c: &Conn<'_>, project: &Project, question: Question) -> Result<bool> {
+pub fn may(c: &Conn<'_>, project: &Project, question: RoomAccess) -> Result<bool> {
     let standing = seen(c, project.id, question.conversation, question.user)?;
     match standing.filter(|standing| standing.member.is_active) {
         None => Ok(false),

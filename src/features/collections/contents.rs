@@ -6,12 +6,13 @@ use serde::Deserialize;
 
 use crate::auth::caller::Actor;
 use crate::error::Result;
-use crate::features::blocks::filter;
 use crate::features::collections::links::{self, SortBy};
 use crate::features::collections::{CollectionPath, NOT_FOUND, store};
 use crate::features::entities::model::Entity;
 use crate::features::entities::show::View;
 use crate::features::entities::store as entities;
+use crate::features::entities::view_buffer::ViewBuffer;
+use crate::features::visibility::blocks;
 use crate::http::include::Include;
 use crate::http::input::{Direction, Paging, Path, Query};
 use crate::http::operation::Call;
@@ -41,7 +42,7 @@ pub(super) async fn fetch_entities(
     // Counting looks at everything that is saved, so it is done off the async workers.
     let list = move |c: &Conn<'_>| -> Result<Paged<Entity>> {
         store::find(c, project, user, id)?.ok_or(NOT_FOUND)?;
-        let hidden = filter::hidden(c, &view.project, Some(user))?;
+        let hidden = blocks::hidden(c, &view.project, Some(user))?;
         let total = links::count_shown(c, project, id, user, &hidden)?;
         if page.offset() >= total {
             return Ok(page.of(Vec::new(), total));
@@ -51,8 +52,9 @@ pub(super) async fn fetch_entities(
         Ok(page.of(view.entities(c, rows)?, total))
     };
     let found = call.app.db.read_slow(list).await?;
+    let buffer = call.app.features.get::<ViewBuffer>();
     for entity in &found.data {
-        call.app.pulse.look(entity, call.now);
+        buffer.note_stale(entity, call.now);
     }
     Ok(Json(found))
 }

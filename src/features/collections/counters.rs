@@ -4,7 +4,7 @@
 use db::{Conn, Tx, args};
 
 use crate::error::Result;
-use crate::ids::{CollectionId, ProjectId};
+use crate::values::ids::{CollectionId, ProjectId};
 
 db::statements! {
     query DRIFTED -> (ProjectId, CollectionId), unscoped "the operator examines every project" =

@@ -4,7 +4,7 @@
 use db::{Tx, args};
 
 use crate::error::Result;
-use crate::ids::{CollectionId, EntityId, ProjectId, UserId};
+use crate::values::ids::{CollectionId, EntityId, ProjectId, UserId};
 
 db::statements! {
     query HOLD_HOLDERS -> CollectionId =

@@ -8,14 +8,14 @@ use db::{Conn, Query, Tx, args};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::auth::perspective::Perspective;
 use crate::error::Result;
-use crate::features::blocks::filter::Hidden;
-use crate::features::entities::visibility::Eyes;
 use crate::features::spaces::access::Reader;
+use crate::features::visibility::blocks::Hidden;
 use crate::http::input::Direction;
 use crate::http::page::Page;
-use crate::ids::{CollectionEntityId, CollectionId, EntityId, ProjectId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{CollectionEntityId, CollectionId, EntityId, ProjectId, UserId};
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -74,8 +74,8 @@ impl SortBy {
 /// What is shown of a collection, without those whom its owner does not meet and what they may not
 /// read.
 fn shown(columns: &str, owner: UserId, hidden: &Hidden) -> String {
-    let met = hidden.leaves("e.user_id", "$3");
-    let reads = Reader::from(Eyes::User(owner)).reads("e.space_id", "$3");
+    let met = hidden.condition("e.user_id", "$3");
+    let reads = Reader::from(Perspective::User(owner)).reads("e.space_id", "$3");
     let own = Reader::AUTHOR.reads("e.space_id", "$3");
     format!("SELECT {columns} {SHOWN} AND {met} AND ({reads} OR (e.user_id = $3 AND {own}))")
 }

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::Actor;
+use crate::auth::perspective::Perspective;
 use crate::error::{Error, Result};
 use crate::features::collections::model::Collection;
 use crate::features::collections::rules::{Name, is_shown};
@@ -21,12 +22,12 @@ use crate::features::collections::{
 use crate::features::entities::model::Entity;
 use crate::features::entities::show::View;
 use crate::features::entities::store as entities;
-use crate::features::entities::visibility::{self, Eyes};
+use crate::features::entities::visibility;
 use crate::http::include::Include;
 use crate::http::input::{Body, Path, Query};
 use crate::http::operation::Call;
 use crate::http::reply::{Created, Json, NoContent};
-use crate::ids::{CollectionId, EntityId};
+use crate::values::ids::{CollectionId, EntityId};
 
 /// So many ids, and so many of the entities, go into one reply, those that were saved first: a reply
 /// without any bound could be made as large as the server's memory.
@@ -176,8 +177,8 @@ fn find(
     ids.sort_unstable();
     ids.dedup();
     let rows = entities::find_all(c, view.project.id, &ids)?;
-    let eyes = view.viewer.map_or(Eyes::Nobody, Eyes::User);
-    let mut rows = visibility::among(c, &view.project, rows, eyes)?;
+    let perspective = view.viewer.map_or(Perspective::Anonymous, Perspective::User);
+    let mut rows = visibility::among(c, &view.project, rows, perspective)?;
     rows.retain(|row| view.viewer.is_some_and(|owner| is_shown(row, owner)));
     let shown = view.entities(c, rows)?;
     Ok(shown.into_iter().map(|entity| (entity.id, entity)).collect())

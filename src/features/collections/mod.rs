@@ -19,12 +19,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::error::Fault;
-use crate::features::projects::Bundle;
 use crate::features::{entities, users};
 use crate::http::input::Invalid;
-use crate::http::limits::RateLimit;
 use crate::http::operation::{ActsAs, Operation};
-use crate::ids::CollectionId;
+use crate::rate_limits::RateLimit;
+use crate::tenancy::Bundle;
+use crate::values::ids::CollectionId;
 
 const NOT_FOUND: Fault = Fault::new(404, "collection/not-found", "Collection not found");
 const INVALID_PARENT: Fault =

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::features::collections::store::CollectionRow;
-use crate::ids::{CollectionId, ProjectId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{CollectionId, ProjectId, UserId};
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

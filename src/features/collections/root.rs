@@ -7,7 +7,7 @@ use crate::features::collections::store::{self, CollectionRow};
 use crate::features::users;
 use crate::http::operation::Call;
 use crate::http::reply::Json;
-use crate::ids::{CollectionId, new_id};
+use crate::values::ids::{CollectionId, new_id};
 
 pub(super) async fn fetch_root(call: Call<Actor>, (): ()) -> Result<Json<Collection>> {
     let root = find_or_make(&call).await?;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::features::entities::store::EntityRow;
-use crate::ids::UserId;
+use crate::values::ids::UserId;
 
 /// The root is at 0.
 pub const DEEPEST: i64 = 50;
@@ -47,8 +47,8 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::ids::EntityId;
-    use crate::time::Timestamp;
+    use crate::values::ids::EntityId;
+    use crate::values::time::Timestamp;
 
     #[test]
     fn names_are_trimmed_and_bounded_in_characters() {

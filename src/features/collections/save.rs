@@ -5,16 +5,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::Actor;
+use crate::auth::perspective::Perspective;
 use crate::error::Result;
 use crate::features::collections::links::{self, Link};
 use crate::features::collections::store::{self, CollectionRow};
 use crate::features::collections::{CollectionPath, FAULTS, Faults};
 use crate::features::entities;
-use crate::features::entities::visibility::{self, Eyes};
+use crate::features::entities::visibility;
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::reply::Json;
-use crate::ids::{CollectionEntityId, CollectionId, EntityId, new_id};
+use crate::values::ids::{CollectionEntityId, CollectionId, EntityId, new_id};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -86,7 +87,7 @@ pub(super) async fn save(
     let id = CollectionEntityId(new_id(now, &call.app.random));
     let saved = call.app.db.write(move |tx| {
         // Entities come before collections: whoever deletes one holds them in that order.
-        let kept = visibility::keep(tx, &of, entity, Eyes::User(user))?;
+        let kept = visibility::keep(tx, &of, entity, Perspective::User(user))?;
         let mut collection = store::hold(tx, project, user, collection)?.ok_or(faults.not_found)?;
         let entity = kept.ok_or(entities::NOT_FOUND)?.id;
         let link = Link { id, user, collection: collection.id, entity };

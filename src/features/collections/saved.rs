@@ -4,13 +4,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::Actor;
+use crate::auth::perspective::Perspective;
 use crate::error::Result;
 use crate::features::collections::links;
-use crate::features::entities::visibility::{self, Eyes};
+use crate::features::entities::visibility;
 use crate::http::input::Query;
 use crate::http::operation::Call;
 use crate::http::reply::Json;
-use crate::ids::{CollectionId, EntityId};
+use crate::values::ids::{CollectionId, EntityId};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -49,7 +50,7 @@ pub(super) async fn holders(
     let (project, user) = (call.project.clone(), call.caller.user);
     let found = call.app.db.read(move |c| {
         // What is not there for the user is not saved either.
-        match visibility::find(c, &project, entity, Eyes::User(user))? {
+        match visibility::find(c, &project, entity, Perspective::User(user))? {
             Some(_) => links::holders(c, project.id, entity, user),
             None => Ok(Vec::new()),
         }

@@ -6,8 +6,8 @@ use db::{Conn, Tx, args};
 use crate::error::{Error, Fault, Result};
 use crate::features::collections::rules::ROOT_NAME;
 use crate::features::users;
-use crate::ids::{CollectionId, ProjectId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{CollectionId, ProjectId, UserId};
+use crate::values::time::Timestamp;
 
 db::row! {
     #[derive(Debug, Clone, PartialEq)]

@@ -12,7 +12,7 @@ use crate::features::collections::{CollectionPath, FAULTS, Faults};
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::reply::{Created, Json, NoContent};
-use crate::ids::{CollectionId, new_id};
+use crate::values::ids::{CollectionId, new_id};
 
 pub(super) async fn fetch_sub_collections(
     call: Call<Actor>,

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::features::comments::store;
 use crate::features::reactions::target::TargetId;
 use crate::features::reactions::{self, miscounted_reactions};
-use crate::ids::{CommentId, EntityId, ProjectId};
+use crate::values::ids::{CommentId, EntityId, ProjectId};
 
 db::statements! {
     query MISCOUNTED_ENTITIES -> (ProjectId, EntityId), unscoped "the operator examines every project" =

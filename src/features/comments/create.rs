@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::auth::caller::ActorOrKey;
+use crate::auth::perspective::Perspective;
 use crate::error::Result;
-use crate::features::blocks::filter;
 use crate::features::comments::model::Comment;
 use crate::features::comments::notices::{self, News};
 use crate::features::comments::rules::Gif;
@@ -17,19 +17,18 @@ use crate::features::comments::{
     MISSING_USER_ID, PARENT_NOT_FOUND, POINTS, REFERENCED_NOT_FOUND, row, visibility,
 };
 use crate::features::entities;
-use crate::features::entities::rules::{
-    Attachments, Content, Mentions, Metadata, OwnId, times, to_json,
-};
+use crate::features::entities::rules::{Attachments, Content, Mentions, OwnId, times};
 use crate::features::entities::store::EntityRow;
-use crate::features::entities::visibility::Eyes;
 use crate::features::notifications;
-use crate::features::projects::Project;
 use crate::features::spaces::{self, access};
 use crate::features::users::{self, reputation};
+use crate::features::visibility::blocks;
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::Created;
-use crate::ids::{CommentId, EntityId, UserId, new_id};
+use crate::tenancy::Project;
+use crate::values::ids::{CommentId, EntityId, UserId, new_id};
+use crate::values::metadata::{Metadata, to_json};
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -77,10 +76,10 @@ pub(super) async fn create_comment(
     }
     let (app, project, now) = (call.app.clone(), call.project.clone(), call.now);
     let (caller, created, updated) = (call.caller, new.created_at, new.updated_at);
-    let eyes = Eyes::from(caller);
-    let view = View::written(&call, eyes, caller.user());
+    let perspective = Perspective::from(caller);
+    let view = View::written(&call, perspective, caller.user());
     let created = call.app.db.write(move |tx| {
-        let entity = hold_entity(tx, &project, entity, eyes)?;
+        let entity = hold_entity(tx, &project, entity, perspective)?;
         let author = caller.user().ok_or(MISSING_USER_ID)?;
         let (created_at, updated_at) = match caller {
             ActorOrKey::User(_) => (now, now),
@@ -89,7 +88,7 @@ pub(super) async fn create_comment(
                 given.unwrap_or((now, now))
             }
         };
-        let parent = answered(tx, &project, &blank, eyes)?;
+        let parent = answered(tx, &project, &blank, perspective)?;
         let (mentions, mentioned) = met(tx, &project, author, &mentions, &mentioned)?;
         let row = CommentRow {
             mentions,
@@ -126,9 +125,14 @@ pub(super) async fn create_comment(
 
 /// The entity to comment on. Held, and before any of its comments: all who change what it counts
 /// take this order.
-fn hold_entity(tx: &Tx<'_>, project: &Project, id: EntityId, eyes: Eyes) -> Result<EntityRow> {
-    let found = entities::visibility::hold(tx, project, id, eyes)?;
-    if let Eyes::User(user) = eyes {
+fn hold_entity(
+    tx: &Tx<'_>,
+    project: &Project,
+    id: EntityId,
+    perspective: Perspective,
+) -> Result<EntityRow> {
+    let found = entities::visibility::hold(tx, project, id, perspective)?;
+    if let Perspective::User(user) = perspective {
         check_ban(tx, project, found.as_ref(), id, user)?;
     }
     // One that a moderator has removed takes no more comments, whoever writes them.
@@ -154,7 +158,7 @@ fn check_ban(
     };
     let Some(space) = entity.space_id else { return Ok(()) };
     let is_hidden = match entity.user_id.filter(|_| found.is_none()) {
-        Some(author) => filter::hides(tx, project, Some(user), author)?,
+        Some(author) => blocks::is_blocked_between(tx, project, Some(user), author)?,
         None => false,
     };
     if !is_hidden && access::is_banned(tx, project.id, space, user)? {
@@ -171,7 +175,7 @@ fn met(
     mentions: &Mentions,
     mentioned: &[UserId],
 ) -> Result<(JsonText, Vec<UserId>)> {
-    let hidden = filter::among(tx, project, Some(author), mentioned)?;
+    let hidden = blocks::blocked_among(tx, project, Some(author), mentioned)?;
     let met = mentioned.iter().copied().filter(|user| !hidden.contains(user)).collect();
     let mentions = hidden.into_iter().fold(mentions.clone(), Mentions::without);
     Ok((JsonText(to_json(&mentions)), met))
@@ -182,14 +186,14 @@ fn answered(
     tx: &Tx<'_>,
     project: &Project,
     new: &CommentRow,
-    eyes: Eyes,
+    perspective: Perspective,
 ) -> Result<Option<CommentRow>> {
     if let Some(id) = new.referenced_id {
         let found = store::find(tx, project.id, id)?.filter(CommentRow::is_live);
-        visibility::seen(tx, project, found, eyes)?.ok_or(REFERENCED_NOT_FOUND)?;
+        visibility::seen(tx, project, found, perspective)?.ok_or(REFERENCED_NOT_FOUND)?;
     }
     let Some(id) = new.parent_id else { return Ok(None) };
-    let found = visibility::hold(tx, project, id, eyes)?.filter(CommentRow::is_live);
+    let found = visibility::hold(tx, project, id, perspective)?.filter(CommentRow::is_live);
     let parent = found.ok_or(PARENT_NOT_FOUND)?;
     if parent.entity_id != new.entity_id {
         return Err(INVALID_PARENT.into());

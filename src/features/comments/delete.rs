@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::auth::caller::UserOrKey;
-use crate::auth::keys::KeyKind;
+use crate::auth::perspective::Perspective;
 use crate::error::Result;
 use crate::features::comments::marking::{self, Marking};
 use crate::features::comments::store::{self, Counted};
@@ -13,15 +13,15 @@ use crate::features::comments::{
     ALREADY_DELETED, CommentPath, MISSING_COMMENT_ID, NOT_AUTHORIZED, NOT_FOUND, POINTS, visibility,
 };
 use crate::features::entities;
-use crate::features::entities::visibility::Eyes;
+use crate::features::files::removal;
 use crate::features::notifications;
-use crate::features::storage::removal;
 use crate::features::users::reputation;
 use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::NoContent;
 use crate::http::version::Version;
-use crate::ids::{JobId, new_id};
+use crate::tenancy::keys::KeyKind;
+use crate::values::ids::{JobId, new_id};
 
 /// There may be no id at all where there should be one.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -36,7 +36,7 @@ pub(super) async fn delete_comment(
     Path(path): Path<CommentPath>,
 ) -> Result<NoContent> {
     let id = path.comment_id;
-    let eyes = Eyes::from(&call.caller);
+    let perspective = Perspective::from(&call.caller);
     let is_v6 = call.version == Version::V6;
     let may_as_key = match call.caller {
         UserOrKey::Key(kind) => !is_v6 || kind == KeyKind::Master,
@@ -51,8 +51,8 @@ pub(super) async fn delete_comment(
         // Then the parent, which counts it and is older.
         store::hold(tx, project.id, parent.as_slice())?;
         let found = store::find_for_update(tx, project.id, id)?;
-        let row = visibility::seen(tx, &project, found, eyes)?.ok_or(NOT_FOUND)?;
-        if !may_as_key && !row.is_by(eyes) {
+        let row = visibility::seen(tx, &project, found, perspective)?.ok_or(NOT_FOUND)?;
+        if !may_as_key && !row.is_by(perspective) {
             return Err(NOT_AUTHORIZED.into());
         }
         if row.user_deleted_at.is_some() {

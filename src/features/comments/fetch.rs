@@ -6,13 +6,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::auth::caller::OptionalViewer;
+use crate::auth::perspective::Perspective;
 use crate::error::Result;
 use crate::features::comments::model::Comment;
 use crate::features::comments::show::View;
 use crate::features::comments::store::{self, CommentRow};
 use crate::features::comments::{CommentPath, INVALID_QUERY, NOT_FOUND, check_include};
 use crate::features::entities::rules::OwnId;
-use crate::features::entities::visibility::Eyes;
 use crate::features::users::reputation::ReputationQuery;
 use crate::http::include::Include;
 use crate::http::input::{Path, Query};
@@ -124,7 +124,7 @@ async fn find(
     check_include(&query.include)?;
     let bucket = query.reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
     let (viewer, version) = (call.caller, call.version);
-    let view = View::asked(call, Eyes::from(viewer), viewer.user(), &query.include);
+    let view = View::asked(call, Perspective::from(viewer), viewer.user(), &query.include);
     let view = view.with_points(bucket);
     let (is_v6, is_bare_too) = (version == Version::V6, version == Version::V8);
     let with_parent = query.include.has("parent") || (is_v6 && !query.with_parent.is_empty());

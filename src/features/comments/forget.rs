@@ -4,8 +4,9 @@
 use db::{JsonText, Tx, args};
 
 use crate::error::{Error, Result};
-use crate::features::entities::rules::{Mentions, to_json};
-use crate::ids::{CommentId, ProjectId, UserId};
+use crate::features::entities::rules::Mentions;
+use crate::values::ids::{CommentId, ProjectId, UserId};
+use crate::values::metadata::to_json;
 
 db::statements! {
     query HOLD -> CommentId =

@@ -5,13 +5,13 @@
 use db::{Conn, Tx, args};
 use serde::{Deserialize, Serialize};
 
-use crate::app::App;
 use crate::error::{Error, Result};
 use crate::features::comments::store;
 use crate::features::entities;
-use crate::ids::{CommentId, EntityId, JobId, ProjectId};
 use crate::jobs::{self, Job};
-use crate::time::Timestamp;
+use crate::state::App;
+use crate::values::ids::{CommentId, EntityId, JobId, ProjectId};
+use crate::values::time::Timestamp;
 
 /// As many answers are marked in one transaction.
 const AT_ONCE: usize = 500;
@@ -48,14 +48,21 @@ pub fn mark_or_enqueue(
         mark(tx, project, marking, &unmarked)?;
         return Ok(false);
     }
-    let payload = serde_json::to_string(&Job::MarkAnswers(marking)).map_err(Error::internal)?;
-    jobs::store::insert(tx, project, job, &payload, marking.at, marking.at)?;
+    jobs::insert(tx, project, job, &marking, marking.at)?;
     Ok(true)
 }
 
 /// Marks all that is left. Whoever answers meanwhile finds the answered comment marked and is marked
 /// too, or not yet, and is found by the next look.
-pub async fn finish(app: &App, project: ProjectId, marking: Marking) -> Result<()> {
+impl Job for Marking {
+    const KIND: &'static str = "mark-answers";
+
+    async fn run(self, app: &App, project: ProjectId) -> Result<()> {
+        finish(app, project, self).await
+    }
+}
+
+async fn finish(app: &App, project: ProjectId, marking: Marking) -> Result<()> {
     loop {
         let look = app.db.read_slow(move |c| unmarked(c, project, marking.comment, ALL_THERE_ARE));
         let left = look.await?.unwrap_or_default();

@@ -5,12 +5,13 @@ pub mod counters;
 mod create;
 mod delete;
 mod fetch;
+pub mod files;
 pub mod forget;
 pub mod list;
 pub mod marking;
 pub mod model;
-pub mod moderation;
 mod notices;
+mod reactions;
 pub mod removal;
 mod row;
 pub mod rules;
@@ -29,13 +30,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::error::{Fault, Result};
-use crate::features::projects::Bundle;
 use crate::features::{spaces, users};
 use crate::http::include::Include;
 use crate::http::input::Invalid;
-use crate::http::limits::RateLimit;
 use crate::http::operation::{ActsAs, Operation};
-use crate::ids::CommentId;
+use crate::rate_limits::RateLimit;
+use crate::tenancy::Bundle;
+use crate::values::ids::CommentId;
 
 pub const NOT_FOUND: Fault = Fault::new(404, "comment/not-found", "Comment not found");
 pub const INVALID_QUERY: Fault = Fault::new(400, "comment/invalid-query", "Invalid query");
@@ -107,6 +108,7 @@ pub fn operations() -> Vec<Operation> {
         .bundle(Bundle::Entities)
         .rate(RateLimit::per_5_minutes(1000)),
     );
+    operations.extend(reactions::operations());
     operations
 }
 

@@ -12,8 +12,8 @@ use crate::features::entities::model::{Entity, Grants};
 use crate::features::entities::rules::Mention;
 use crate::features::reactions::{ReactionCounts, ReactionType};
 use crate::features::users::model::{User, raw};
-use crate::ids::{CommentId, EntityId, ProjectId, SpaceId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{CommentId, EntityId, ProjectId, SpaceId, UserId};
+use crate::values::time::Timestamp;
 
 /// Keys whose doc says so are there only when asked for: the outer `Option` is the key, an inner
 /// one its null.
@@ -118,15 +118,4 @@ impl Comment {
         self.mentions = None;
         self.attachments = None;
     }
-}
-
-/// As much of a comment as an entity shows of the one on top.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct TopComment {
-    pub id: CommentId,
-    pub user: Option<User>,
-    pub upvotes_count: i64,
-    pub content: Option<String>,
-    pub created_at: Timestamp,
 }

@@ -4,18 +4,19 @@
 use db::Tx;
 use serde_json::{Map, Value, json};
 
-use crate::app::App;
 use crate::error::Result;
 use crate::features::comments::store::CommentRow;
-use crate::features::entities::notices::{initiator, quoted, small_metadata, subject};
-use crate::features::entities::rules::to_json;
+use crate::features::entities::notices::{quoted, small_metadata, subject};
 use crate::features::entities::store::EntityRow;
+use crate::features::notifications::initiator;
 use crate::features::notifications::{About, Notification, Subject};
-use crate::features::projects::{Bundle, Project};
 use crate::features::spaces::access;
 use crate::features::users::store::UserRow;
-use crate::ids::{NotificationId, UserId, new_id};
-use crate::time::Timestamp;
+use crate::state::App;
+use crate::tenancy::{Bundle, Project};
+use crate::values::ids::{NotificationId, UserId, new_id};
+use crate::values::metadata::to_json;
+use crate::values::time::Timestamp;
 
 pub const OPEN_COMMENT: &str = "open-comment";
 

@@ -3,17 +3,24 @@
 
 use db::{Tx, args};
 
-use crate::app::App;
 use crate::error::{Error, Result};
 use crate::features::comments::store as comments;
+use crate::features::files::removal;
 use crate::features::reactions;
-use crate::features::storage::removal;
-use crate::ids::{CommentId, EntityId, JobId, ProjectId};
 use crate::jobs::{self, Job};
-use crate::time::Timestamp;
+use crate::state::App;
+use crate::values::ids::{CommentId, EntityId, JobId, ProjectId};
+use crate::values::time::Timestamp;
+use serde::{Deserialize, Serialize};
 
 /// As many are removed in one transaction.
 const AT_ONCE: i64 = 200;
+
+/// The comments of a deleted entity.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RemoveComments {
+    entity: EntityId,
+}
 
 db::statements! {
     query SOME -> CommentId =
@@ -30,12 +37,18 @@ pub fn enqueue(tx: &Tx<'_>, project: ProjectId, entity: EntityId, now: Timestamp
     if tx.opt(&SOME, args![project, entity, 1])?.is_none() {
         return Ok(());
     }
-    let payload =
-        serde_json::to_string(&Job::RemoveComments { entity }).map_err(Error::internal)?;
-    jobs::store::insert(tx, project, JobId(entity.0), &payload, now, now)
+    jobs::insert(tx, project, JobId(entity.0), &RemoveComments { entity }, now)
 }
 
-pub async fn run(app: &App, project: ProjectId, entity: EntityId) -> Result<()> {
+impl Job for RemoveComments {
+    const KIND: &'static str = "remove-comments";
+
+    async fn run(self, app: &App, project: ProjectId) -> Result<()> {
+        run(app, project, self.entity).await
+    }
+}
+
+async fn run(app: &App, project: ProjectId, entity: EntityId) -> Result<()> {
     let now = app.clock.now();
     loop {
         let removed = app.db.write(move |tx| {

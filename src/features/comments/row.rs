@@ -2,10 +2,10 @@
 
 use db::JsonText;
 
-use crate::features::entities::visibility::Eyes;
+use crate::auth::perspective::Perspective;
 use crate::features::reactions::row_counts_reactions;
-use crate::ids::{CommentId, EntityId, SpaceId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{CommentId, EntityId, SpaceId, UserId};
+use crate::values::time::Timestamp;
 
 /// What a moderator has taken away.
 pub const REMOVED: &str = "removed";
@@ -67,8 +67,8 @@ impl CommentRow {
         self.user_deleted_at.is_none() && self.parent_deleted_at.is_none()
     }
 
-    pub fn is_by(&self, eyes: Eyes) -> bool {
-        matches!(eyes, Eyes::User(user) if self.user_id == Some(user))
+    pub fn is_by(&self, perspective: Perspective) -> bool {
+        matches!(perspective, Perspective::User(user) if self.user_id == Some(user))
     }
 }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
-use crate::texts::texts;
+use crate::values::texts::texts;
 
 texts! {
     /// Of a gif.

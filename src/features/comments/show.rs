@@ -7,29 +7,29 @@ use std::sync::Arc;
 use db::Conn;
 use uuid::Uuid;
 
+use crate::auth::perspective::Perspective;
 use crate::error::{Error, Result};
 use crate::features::comments::model::Comment;
 use crate::features::comments::store::{self, CommentRow};
 use crate::features::comments::visibility;
 use crate::features::entities;
 use crate::features::entities::model::Grants;
-use crate::features::entities::visibility::Eyes;
-use crate::features::projects::Project;
 use crate::features::reactions::{self, ReactionType};
-use crate::features::storage::signed::Links;
 use crate::features::users::model::{self, User};
 use crate::features::users::reputation::{self, Bucket};
 use crate::features::users::store::UserRow;
 use crate::http::include::Include;
 use crate::http::operation::Call;
 use crate::http::version::Version;
-use crate::ids::{EntityId, UserId};
+use crate::storage::signed::Links;
+use crate::tenancy::Project;
+use crate::values::ids::{EntityId, UserId};
 
 /// What of comments is shown, and to whom.
 #[derive(Debug, Clone)]
 pub struct View {
     pub project: Arc<Project>,
-    pub eyes: Eyes,
+    pub perspective: Perspective,
     /// Who looks; a key and an anonymous caller are nobody.
     viewer: Option<UserId>,
     version: Version,
@@ -49,11 +49,16 @@ pub struct View {
 
 impl View {
     /// As asked for by `include`.
-    pub fn asked<A>(call: &Call<A>, eyes: Eyes, viewer: Option<UserId>, include: &Include) -> Self {
+    pub fn asked<A>(
+        call: &Call<A>,
+        perspective: Perspective,
+        viewer: Option<UserId>,
+        include: &Include,
+    ) -> Self {
         let with_entity = include.has("entity") || include.has("space");
         View {
             project: call.project.clone(),
-            eyes,
+            perspective,
             viewer,
             version: call.version,
             // The oldest version knows no `include` and always shows the author.
@@ -70,8 +75,8 @@ impl View {
     }
 
     /// As in replies to writes: with the author.
-    pub fn written<A>(call: &Call<A>, eyes: Eyes, viewer: Option<UserId>) -> Self {
-        View { user: true, ..View::asked(call, eyes, viewer, &Include::default()) }
+    pub fn written<A>(call: &Call<A>, perspective: Perspective, viewer: Option<UserId>) -> Self {
+        View { user: true, ..View::asked(call, perspective, viewer, &Include::default()) }
     }
 
     pub fn with_own(self, reaction: Option<ReactionType>) -> Self {
@@ -118,7 +123,7 @@ impl View {
         // The oldest version has no placeholders of what an author deleted.
         let is_there =
             |row: &CommentRow| self.version != Version::V6 || row.user_deleted_at.is_none();
-        visibility::seen(c, &self.project, found.filter(is_there), self.eyes)
+        visibility::seen(c, &self.project, found.filter(is_there), self.perspective)
     }
 
     pub fn comments(&self, c: &Conn<'_>, rows: Vec<CommentRow>) -> Result<Vec<Comment>> {
@@ -166,7 +171,7 @@ impl View {
 
     /// Whether only a placeholder is shown.
     fn hides(&self, row: &CommentRow) -> bool {
-        let is_own = self.eyes.is_key() || row.is_by(self.eyes);
+        let is_own = self.perspective.is_key() || row.is_by(self.perspective);
         match (row.user_deleted_at, row.is_removed()) {
             (Some(_), _) => !(is_own && self.shows_deleted),
             (None, true) => !is_own,
@@ -201,7 +206,7 @@ impl View {
         ids.sort_unstable();
         ids.dedup();
         let rows = entities::store::find_all(c, self.project.id, &ids)?;
-        let rows = entities::visibility::among(c, &self.project, rows, self.eyes)?;
+        let rows = entities::visibility::among(c, &self.project, rows, self.perspective)?;
         let shown = view.entities(c, rows)?;
         for comment in comments {
             let entity = shown.iter().find(|entity| entity.id == comment.entity_id);

@@ -4,12 +4,12 @@
 use db::{Conn, Query, Tx, args};
 
 use crate::error::Result;
-use crate::features::blocks::filter::{Hidden, met};
 pub use crate::features::comments::row::CommentRow;
 use crate::features::reactions::target::TargetId;
 use crate::features::reactions::{ReactionCounts, counting};
-use crate::ids::{CommentId, EntityId, ProjectId, UserId};
-use crate::time::Timestamp;
+use crate::features::visibility::blocks::{Hidden, not_blocked};
+use crate::values::ids::{CommentId, EntityId, ProjectId, UserId};
+use crate::values::time::Timestamp;
 
 /// `SELECT` of a whole comment, followed by what selects it. Deleted ones are not found unless
 /// asked for, nor are those of a deleted entity.
@@ -39,14 +39,6 @@ macro_rules! select_comment {
     };
 }
 
-/// As for entities, but below zero without votes: these sort last on both engines.
-macro_rules! comment_controversy {
-    ($up:literal, $down:literal) => {
-        concat!("COALESCE(", crate::features::entities::store::controversy!($up, $down), ", -1)")
-    };
-}
-pub(crate) use comment_controversy;
-
 /// The best of each entity: most upvotes, then the oldest; of those that a further condition leaves.
 macro_rules! best {
     ($further:literal) => {
@@ -69,7 +61,7 @@ db::statements! {
     /// nobody is notified of what is in one that is deleted meanwhile; whoever changes it holds it first.
     query FIND_FOR_UPDATE -> CommentRow = select_comment!("AND c.id = $2 {for_update_of_c_b_keeping_e}");
     query FIND_MET_FOR_UPDATE -> CommentRow = select_comment!(concat!(
-        "AND c.id = $2 AND (c.user_id = $3 OR (1 = 1 ", met!("c.user_id"), met!("e.user_id"), "))
+        "AND c.id = $2 AND (c.user_id = $3 OR (1 = 1 ", not_blocked!("c.user_id"), not_blocked!("e.user_id"), "))
          {for_update_of_c_b_keeping_e}"));
     query FIND_ALL -> CommentRow = select_comment!("AND c.id {any}($2)");
     query FIND_ALL_EVER -> CommentRow = select_comment!(even deleted, "AND c.id {any}($2)");
@@ -197,7 +189,7 @@ pub fn best(
     let Some(viewer) = hidden.viewer() else {
         return Ok(c.all(&BEST, args![project, EntityId::list(entities)])?);
     };
-    let met = format!("AND {}", hidden.leaves("t.user_id", "$3"));
+    let met = format!("AND {}", hidden.condition("t.user_id", "$3"));
     let text = select_comment!(best!("AND met")).replace("AND met", &met);
     let best = Query::<CommentRow>::built("comments::best", text);
     Ok(c.all(&best, args![project, EntityId::list(entities), viewer])?)

@@ -4,20 +4,20 @@ use db::{Conn, Tx};
 use serde_json::{Map, Value};
 
 use crate::auth::caller::Actor;
+use crate::auth::perspective::Perspective;
 use crate::error::{Fault, Result};
 use crate::features::comments::model::Comment;
 use crate::features::comments::show::View;
 use crate::features::comments::store::{self, CommentRow};
 use crate::features::comments::{CommentPath, INVALID_QUERY, NOT_FOUND, notices, visibility};
 use crate::features::entities;
-use crate::features::entities::visibility::Eyes;
 use crate::features::notifications::Subject;
-use crate::features::projects::Project;
 use crate::features::reactions::target::{Faults, NoticeTypes, Target, TargetId};
 use crate::features::reactions::{ReactionCounts, ReactionType};
 use crate::features::users::store::UserRow;
 use crate::http::operation::Call;
-use crate::ids::{CommentId, ProjectId, SpaceId, UserId};
+use crate::tenancy::Project;
+use crate::values::ids::{CommentId, ProjectId, SpaceId, UserId};
 
 fn comment_id(id: TargetId) -> CommentId {
     CommentId(id.uuid())
@@ -56,14 +56,24 @@ impl Target for CommentRow {
         TargetId::Comment(path.comment_id)
     }
 
-    fn hold(tx: &Tx<'_>, project: &Project, id: TargetId, eyes: Eyes) -> Result<Option<Self>> {
-        let held = visibility::hold(tx, project, comment_id(id), eyes)?;
+    fn hold(
+        tx: &Tx<'_>,
+        project: &Project,
+        id: TargetId,
+        perspective: Perspective,
+    ) -> Result<Option<Self>> {
+        let held = visibility::hold(tx, project, comment_id(id), perspective)?;
         Ok(held.filter(CommentRow::is_live))
     }
 
     /// A placeholder still tells who reacted.
-    fn find(c: &Conn<'_>, project: &Project, id: TargetId, eyes: Eyes) -> Result<Option<Self>> {
-        visibility::find(c, project, comment_id(id), eyes)
+    fn find(
+        c: &Conn<'_>,
+        project: &Project,
+        id: TargetId,
+        perspective: Perspective,
+    ) -> Result<Option<Self>> {
+        visibility::find(c, project, comment_id(id), perspective)
     }
 
     fn id(&self) -> TargetId {
@@ -107,7 +117,7 @@ impl Target for CommentRow {
     }
 
     fn view(call: &Call<Actor>) -> View {
-        View::written(call, Eyes::from(&call.caller), Some(call.caller.user))
+        View::written(call, Perspective::from(&call.caller), Some(call.caller.user))
     }
 
     fn show(

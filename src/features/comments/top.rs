@@ -5,22 +5,23 @@ use std::collections::HashMap;
 use db::Conn;
 
 use crate::auth::caller::OptionalViewer;
+use crate::auth::perspective::Perspective;
 use crate::error::Result;
-use crate::features::blocks::filter;
-use crate::features::comments::model::{Comment, TopComment};
+use crate::features::comments::model::Comment;
 use crate::features::comments::show::View;
 use crate::features::comments::store;
 use crate::features::entities::EntityPath;
-use crate::features::entities::visibility::Eyes;
-use crate::features::projects::{Bundle, Project};
+use crate::features::entities::extras::TopComment;
 use crate::features::spaces::access;
-use crate::features::storage::signed::Links;
 use crate::features::users::model;
+use crate::features::visibility::blocks;
 use crate::http::include::Include;
 use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::Json;
-use crate::ids::{EntityId, UserId};
+use crate::storage::signed::Links;
+use crate::tenancy::{Bundle, Project};
+use crate::values::ids::{EntityId, UserId};
 
 pub(super) async fn fetch_top_comment(
     call: Call<OptionalViewer>,
@@ -30,10 +31,10 @@ pub(super) async fn fetch_top_comment(
         return Ok(Json(None));
     }
     let (project, viewer) = (call.project.clone(), call.caller);
-    let view = View::asked(&call, Eyes::from(viewer), viewer.user(), &Include::default());
+    let view = View::asked(&call, Perspective::from(viewer), viewer.user(), &Include::default());
     let view = view.with_user();
     let found = call.app.db.read(move |c| {
-        let hidden = filter::hidden(c, &project, viewer.user())?;
+        let hidden = blocks::hidden(c, &project, viewer.user())?;
         let best = store::best(c, project.id, &[path.entity_id], &hidden)?.pop();
         view.seen(c, best)?.map(|row| view.comment(c, row)).transpose()
     });
@@ -51,12 +52,12 @@ pub fn top_comments(
     if !project.has(Bundle::Comments) {
         return Ok(HashMap::new());
     }
-    let hidden = filter::hidden(c, project, viewer)?;
+    let hidden = blocks::hidden(c, project, viewer)?;
     let mut rows = store::best(c, project.id, entities, &hidden)?;
     if let Some(viewer) = viewer {
         // An author sees their entity wherever it is, but not what others say there.
         let spaces = rows.iter().filter_map(|row| row.space_id).collect();
-        let readable = access::readable(c, project.id, spaces, Eyes::User(viewer))?;
+        let readable = access::readable(c, project.id, spaces, Perspective::User(viewer))?;
         rows.retain(|row| row.space_id.is_none_or(|space| readable.contains(&space)));
     }
     let authors = model::shown(c, links, rows.iter().filter_map(|row| row.user_id).collect())?;

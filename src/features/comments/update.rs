@@ -5,17 +5,18 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::auth::caller::UserOrKey;
+use crate::auth::perspective::Perspective;
 use crate::error::Result;
 use crate::features::comments::model::Comment;
 use crate::features::comments::show::View;
 use crate::features::comments::{
     CommentPath, FORBIDDEN, INVALID_BODY, NOT_FOUND, store, visibility,
 };
-use crate::features::entities::rules::{Content, Metadata, to_json};
-use crate::features::entities::visibility::Eyes;
+use crate::features::entities::rules::Content;
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::reply::Json;
+use crate::values::metadata::{Metadata, to_json};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct CommentUpdate {
@@ -36,14 +37,14 @@ pub(super) async fn update_comment(
         content => content.flatten(),
     };
     let metadata = update.metadata.map(|metadata| JsonText(to_json(&metadata)));
-    let eyes = Eyes::from(&call.caller);
-    let view = View::written(&call, eyes, call.caller.user());
+    let perspective = Perspective::from(&call.caller);
+    let view = View::written(&call, perspective, call.caller.user());
     let (project, now) = (call.project.clone(), call.now);
     let updated = call.app.db.write(move |tx| {
         let found = store::find_for_update(tx, project.id, path.comment_id)?;
         let there = found.filter(|row| row.user_deleted_at.is_none());
-        let mut row = visibility::seen(tx, &project, there, eyes)?.ok_or(NOT_FOUND)?;
-        if !eyes.is_key() && !row.is_by(eyes) {
+        let mut row = visibility::seen(tx, &project, there, perspective)?.ok_or(NOT_FOUND)?;
+        if !perspective.is_key() && !row.is_by(perspective) {
             return Err(FORBIDDEN.into());
         }
         row.content = content.clone().or(row.content);

@@ -5,55 +5,55 @@
 
 use db::{Conn, Tx};
 
+use crate::auth::perspective::Perspective;
 use crate::error::Result;
-use crate::features::blocks::filter;
 use crate::features::comments::store::{self, CommentRow};
-use crate::features::entities::visibility::Eyes;
-use crate::features::projects::Project;
 use crate::features::spaces::access;
-use crate::ids::{CommentId, UserId};
+use crate::features::visibility::blocks;
+use crate::tenancy::Project;
+use crate::values::ids::{CommentId, UserId};
 
-/// Whether the comments of an entity are listed for these eyes: of a published one for everybody, of a
+/// Whether the comments of an entity are listed for these perspective: of a published one for everybody, of a
 /// draft or a removed one for whom it belongs to.
-pub fn is_open(eyes: Eyes, is_published: bool, author: Option<UserId>) -> bool {
-    match eyes {
-        Eyes::Key | Eyes::KeyAs(_) => true,
-        Eyes::User(user) => is_published || author == Some(user),
-        Eyes::Nobody => is_published,
+pub fn is_open(perspective: Perspective, is_published: bool, author: Option<UserId>) -> bool {
+    match perspective {
+        Perspective::Key | Perspective::KeyAs(_) => true,
+        Perspective::User(user) => is_published || author == Some(user),
+        Perspective::Anonymous => is_published,
     }
 }
 
 /// Whether it may be met at all, blocks aside: not below a draft of somebody else.
-pub fn is_reachable(row: &CommentRow, eyes: Eyes) -> bool {
-    row.is_by(eyes) || is_open(eyes, !row.entity_is_draft, row.entity_user_id)
+pub fn is_reachable(row: &CommentRow, perspective: Perspective) -> bool {
+    row.is_by(perspective) || is_open(perspective, !row.entity_is_draft, row.entity_user_id)
 }
 
-/// The comment, if it is there for these eyes.
+/// The comment, if it is there for these perspective.
 pub fn find(
     c: &Conn<'_>,
     project: &Project,
     id: CommentId,
-    eyes: Eyes,
+    perspective: Perspective,
 ) -> Result<Option<CommentRow>> {
-    seen(c, project, store::find(c, project.id, id)?, eyes)
+    seen(c, project, store::find(c, project.id, id)?, perspective)
 }
 
-/// What was found, if it is there for these eyes.
+/// What was found, if it is there for these perspective.
 pub fn seen(
     c: &Conn<'_>,
     project: &Project,
     found: Option<CommentRow>,
-    eyes: Eyes,
+    perspective: Perspective,
 ) -> Result<Option<CommentRow>> {
-    let Some(row) = found.filter(|row| is_reachable(row, eyes)) else { return Ok(None) };
-    if !access::may_read(c, project.id, row.space_id, row.user_id, eyes)? {
+    let Some(row) = found.filter(|row| is_reachable(row, perspective)) else { return Ok(None) };
+    if !access::may_read(c, project.id, row.space_id, row.user_id, perspective)? {
         return Ok(None);
     }
-    if row.is_by(eyes) {
+    if row.is_by(perspective) {
         return Ok(Some(row));
     }
     let authors: Vec<UserId> = [row.user_id, row.entity_user_id].into_iter().flatten().collect();
-    let is_hidden = !filter::among(c, project, eyes.viewer(), &authors)?.is_empty();
+    let is_hidden = !blocks::blocked_among(c, project, perspective.viewer(), &authors)?.is_empty();
     Ok((!is_hidden).then_some(row))
 }
 
@@ -62,18 +62,26 @@ pub fn hold(
     tx: &Tx<'_>,
     project: &Project,
     id: CommentId,
-    eyes: Eyes,
+    perspective: Perspective,
 ) -> Result<Option<CommentRow>> {
-    match (eyes, filter::counting(project, eyes.viewer())) {
-        (Eyes::User(_), Some(viewer)) => {
+    match (perspective, blocks::counting(project, perspective.viewer())) {
+        (Perspective::User(_), Some(viewer)) => {
             let met = store::find_met_for_update(tx, project.id, id, viewer)?;
-            match met.filter(|row| is_reachable(row, eyes)) {
-                Some(row) if access::may_read(tx, project.id, row.space_id, row.user_id, eyes)? => {
+            match met.filter(|row| is_reachable(row, perspective)) {
+                Some(row)
+                    if access::may_read(
+                        tx,
+                        project.id,
+                        row.space_id,
+                        row.user_id,
+                        perspective,
+                    )? =>
+                {
                     Ok(Some(row))
                 }
                 _ => Ok(None),
             }
         }
-        _ => seen(tx, project, store::find_for_update(tx, project.id, id)?, eyes),
+        _ => seen(tx, project, store::find_for_update(tx, project.id, id)?, perspective),
     }
 }

@@ -13,8 +13,8 @@ use crate::features::users::pairs;
 use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::Json;
-use crate::ids::{ConnectionId, ProjectId};
-use crate::time::Timestamp;
+use crate::values::ids::{ConnectionId, ProjectId};
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -3,7 +3,7 @@
 use db::{Conn, Tx, args};
 
 use crate::error::Result;
-use crate::ids::{ProjectId, UserId};
+use crate::values::ids::{ProjectId, UserId};
 
 /// How many sides of a kind a user has, from expressions for the project and the user.
 macro_rules! sides {

@@ -9,22 +9,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::{Actor, OptionalViewer};
 use crate::error::Result;
-use crate::features::blocks::filter;
 use crate::features::connections::rules::Counts;
 use crate::features::connections::status::Way;
 use crate::features::connections::store::ConnectionRow;
 use crate::features::connections::{INVALID_QUERY, OF_USER_INVALID_QUERY, store};
-use crate::features::storage::signed::Links;
 use crate::features::users::UserPath;
 use crate::features::users::model::User;
 use crate::features::users::related::{self, List, RelatedRow, Relation, Sought, UserSearch};
 use crate::features::users::reputation::{self, ReputationQuery, Sum};
+use crate::features::visibility::blocks;
 use crate::http::input::{LenientPaging, Path, Query};
 use crate::http::operation::Call;
 use crate::http::page::{Page, Paged};
 use crate::http::reply::Json;
-use crate::ids::{ConnectionId, UserId};
-use crate::time::Timestamp;
+use crate::storage::signed::Links;
+use crate::values::ids::{ConnectionId, UserId};
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -191,11 +191,11 @@ async fn list<A, T: Send + 'static>(
     let list = List { project, user, relation: kind.relation(), sought };
     let is_quick = list.is_quick(page);
     let find = move |c: &Conn<'_>| {
-        if filter::is_shut_out(c, &of, viewer, user)? {
+        if blocks::has_blocked(c, &of, viewer, user)? {
             return Ok(page.of(Vec::new(), 0));
         }
         let kept = kind.of(store::counts(c, project, user)?);
-        let hidden = filter::hidden(c, &of, viewer)?;
+        let hidden = blocks::hidden(c, &of, viewer)?;
         let (rows, total) = list.page(c, kept, &hidden, page)?;
         let entries = entries(c, &links, &rows, bucket)?;
         Ok(page.of(entries.into_iter().map(|(row, user)| show(row, user)).collect(), total))
@@ -233,11 +233,11 @@ async fn count<A>(
     let (of, project) = (call.project.clone(), call.project.id);
     let list = List { project, user, relation: Kind::Connected.relation(), sought: None };
     let counted = call.app.db.read(move |c| {
-        if filter::is_shut_out(c, &of, viewer, user)? {
+        if blocks::has_blocked(c, &of, viewer, user)? {
             return Ok(0);
         }
         let kept = store::counts(c, project, user)?.connected;
-        list.total(c, kept, &filter::hidden(c, &of, viewer)?)
+        list.total(c, kept, &blocks::hidden(c, &of, viewer)?)
     });
     Ok(Json(ConnectionCount { count: counted.await? }))
 }

@@ -14,18 +14,18 @@ use db::Tx;
 use http::Method;
 use serde_json::{Map, json};
 
-use crate::app::App;
 use crate::error::{Fault, Result};
 use crate::features::notifications;
-use crate::features::projects::{Bundle, Project};
+use crate::features::notifications::about_user;
 use crate::features::users::NOT_FOUND as NO_SUCH_USER;
-use crate::features::users::notices::about_user;
 use crate::features::users::store as users;
 use crate::http::input::Invalid;
-use crate::http::limits::RateLimit;
 use crate::http::operation::{ActsAs, Operation};
-use crate::ids::{ConnectionId, ProjectId, UserId};
-use crate::time::Timestamp;
+use crate::rate_limits::RateLimit;
+use crate::state::App;
+use crate::tenancy::{Bundle, Project};
+use crate::values::ids::{ConnectionId, ProjectId, UserId};
+use crate::values::time::Timestamp;
 
 const INVALID_RECEIVER_ID: Fault =
     Fault::new(400, "connection/invalid-receiver-id", "Invalid receiver id");

@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::Actor;
 use crate::error::Result;
-use crate::features::blocks::filter;
 use crate::features::connections::rules::{Message, Status};
 use crate::features::connections::store::{self, ConnectionRow};
 use crate::features::connections::{
     ALREADY_CONNECTED, REQUEST_DECLINED, REQUEST_PENDING, SELF_REQUEST, USER_NOT_FOUND, tell,
 };
 use crate::features::users::{UserPath, pairs};
+use crate::features::visibility::blocks;
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::reply::Created;
-use crate::ids::{ConnectionId, new_id};
-use crate::time::Timestamp;
+use crate::values::ids::{ConnectionId, new_id};
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -56,7 +56,7 @@ pub(super) async fn request_connection(
     let written = call.app.db.write(move |tx| {
         // A block and no such user are answered alike.
         if !pairs::hold(tx, project.id, actor, receiver)?
-            || filter::hides(tx, &project, Some(actor), receiver)?
+            || blocks::is_blocked_between(tx, &project, Some(actor), receiver)?
         {
             return Err(USER_NOT_FOUND.into());
         }

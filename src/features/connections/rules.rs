@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::names::names;
+use crate::values::names::names;
 
 names! {
     Status {

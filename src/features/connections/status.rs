@@ -5,16 +5,16 @@ use serde::Serialize;
 
 use crate::auth::caller::Actor;
 use crate::error::{Error, Result};
-use crate::features::blocks::filter;
 use crate::features::connections::rules::Status;
 use crate::features::connections::store::ConnectionRow;
 use crate::features::connections::{SELF_CHECK, store};
 use crate::features::users::UserPath;
+use crate::features::visibility::blocks;
 use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::Json;
-use crate::ids::{ConnectionId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{ConnectionId, UserId};
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -98,7 +98,8 @@ pub(super) async fn connection_status(
     let found = call.app.db.read(move |c| {
         let found = store::find_pair(c, project.id, actor, other)?;
         // Made while the project knew no blocks.
-        let is_hidden = found.is_some() && filter::hides(c, &project, Some(actor), other)?;
+        let is_hidden =
+            found.is_some() && blocks::is_blocked_between(c, &project, Some(actor), other)?;
         Ok::<_, Error>(found.filter(|_| !is_hidden))
     });
     Ok(Json(ConnectionStatus::new(found.await?, actor)))

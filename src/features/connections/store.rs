@@ -5,8 +5,8 @@ use db::{Conn, Tx, args};
 
 use crate::error::{Error, Result};
 use crate::features::connections::rules::{Counts, Status};
-use crate::ids::{ConnectionId, ProjectId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{ConnectionId, ProjectId, UserId};
+use crate::values::time::Timestamp;
 
 db::row! {
     #[derive(Debug, Clone)]

@@ -5,21 +5,21 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::app::App;
 use crate::error::Result;
 use crate::features::entities::store::EntityRow;
 use crate::features::entities::{FILE_TOO_LARGE, INVALID_BODY, INVALID_IMAGE, TOO_MANY_FILES};
-use crate::features::storage::holders::Holder;
-use crate::features::storage::rules::PathParts;
-use crate::features::storage::uploads::{
+use crate::features::files::holders::Holder;
+use crate::features::files::rules::PathParts;
+use crate::features::files::uploads::{
     self, Files, Images, Prepared, Upload, UploadFaults, Wanted, not_an_image,
 };
 use crate::http::input::{Body, Input, InputDoc};
 use crate::http::multipart::{FileField, Form, Uploads};
-use crate::http::operation::Arrival;
-use crate::ids::ProjectId;
+use crate::http::operation::CheckedRequest;
 use crate::images::{MissingKey, Options};
-use crate::time::Timestamp;
+use crate::state::App;
+use crate::values::ids::ProjectId;
+use crate::values::time::Timestamp;
 
 const IMAGES: FileField = FileField {
     name: "images.files",
@@ -72,9 +72,9 @@ pub(super) struct AttachedFiles {
 }
 
 impl Input for AttachedFiles {
-    fn extract(arrival: &Arrival) -> Result<Self> {
-        let mut uploads = Uploads::extract(arrival)?;
-        let Body(options) = Body::<OptionsFields>::extract(arrival)?;
+    fn extract(request: &CheckedRequest) -> Result<Self> {
+        let mut uploads = Uploads::extract(request)?;
+        let Body(options) = Body::<OptionsFields>::extract(request)?;
         let images = uploads.take(IMAGES.name);
         let image_options = match &options.images {
             Some(fields) if !images.is_empty() => {

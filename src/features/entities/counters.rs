@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::features::entities::{counts, store};
 use crate::features::reactions::target::TargetId;
 use crate::features::reactions::{self, miscounted_reactions};
-use crate::ids::{EntityId, ProjectId, SpaceId, UserId};
+use crate::values::ids::{EntityId, ProjectId, SpaceId, UserId};
 
 db::row! {
     /// A listed entity, or a stored count.

@@ -9,7 +9,7 @@ use db::{Command, Conn, JsonText, Query, Tx, Value, args};
 use crate::error::Result;
 use crate::features::entities::store::EntityRow;
 use crate::features::spaces::access::Reader;
-use crate::ids::{EntityId, ProjectId, SpaceId, UserId};
+use crate::values::ids::{EntityId, ProjectId, SpaceId, UserId};
 
 const SHARDS: u8 = 16;
 

@@ -4,35 +4,36 @@ use db::{Conn, JsonText, Tx};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::app::App;
 use crate::auth::caller::{OptionalViewer, may_act_for};
+use crate::auth::perspective::Perspective;
 use crate::error::{Error, Result};
 use crate::features::entities::attached::AttachedFiles;
 use crate::features::entities::model::Entity;
 use crate::features::entities::rules::{
-    Attachments, Content, Keywords, Mentions, Metadata, OwnId, Place, Title, times, to_json,
+    Attachments, Content, Keywords, Mentions, OwnId, Place, Title, times,
 };
 use crate::features::entities::show::View;
 use crate::features::entities::store::{self, EntityRow};
 use crate::features::entities::terms::Terms;
-use crate::features::entities::visibility::Eyes;
 use crate::features::entities::{
     DUPLICATE_FOREIGN_ID, INVALID_TIMESTAMP, SPACE_NOT_FOUND, UNAUTHORIZED, USER_NOT_FOUND,
     USER_REQUIRED, counts, mentions, notices, terms,
 };
-use crate::features::projects::{Bundle, Project};
+use crate::features::files::uploads::{self, Prepared};
 use crate::features::spaces::{access, store as spaces};
-use crate::features::storage::uploads::{self, Prepared};
 use crate::features::users::reputation;
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::FoundOrCreated;
 use crate::http::version::Version;
-use crate::ids::{EntityId, SpaceId, UserId, new_id};
-use crate::time::Timestamp;
+use crate::state::App;
+use crate::tenancy::{Bundle, Project};
+use crate::values::ids::{EntityId, SpaceId, UserId, new_id};
+use crate::values::metadata::{Metadata, to_json};
+use crate::values::time::Timestamp;
 
 /// What an author earns by publishing, and gives back by deleting.
-pub(super) const POINTS: i64 = 5;
+pub const POINTS: i64 = 5;
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -129,9 +130,16 @@ async fn check(call: &Call<OptionalViewer>, row: &EntityRow) -> Result<()> {
 }
 
 /// The space, if it is named, must be there and let the caller publish.
-pub(super) fn admit(tx: &Tx<'_>, project: &Project, eyes: Eyes, row: &EntityRow) -> Result<()> {
+pub(super) fn admit(
+    tx: &Tx<'_>,
+    project: &Project,
+    perspective: Perspective,
+    row: &EntityRow,
+) -> Result<()> {
     match row.space_id {
-        Some(space) if !access::admit(tx, project.id, space, eyes)? => Err(SPACE_NOT_FOUND.into()),
+        Some(space) if !access::admit(tx, project.id, space, perspective)? => {
+            Err(SPACE_NOT_FOUND.into())
+        }
         _ => Ok(()),
     }
 }

@@ -4,20 +4,20 @@ use schemars::{SchemaGenerator, json_schema};
 
 use crate::auth::caller::Actor;
 use crate::error::Result;
-use crate::features::blocks::filter::Hidden;
 use crate::features::entities::list::filters::Filters;
 use crate::features::entities::list::request::{Filed, Nsfw, Sort, Texts, source, space};
 use crate::features::entities::list::search::{Search, Shows};
 use crate::features::entities::model::Entity;
 use crate::features::entities::show::View;
 use crate::features::spaces::access::Reader;
+use crate::features::visibility::blocks::Hidden;
 use crate::http::include::Include;
 use crate::http::input::{Input, InputDoc, Paging};
-use crate::http::operation::{Arrival, Call};
+use crate::http::operation::{Call, CheckedRequest};
 use crate::http::page::Paged;
 use crate::http::reply::Json;
 use crate::http::version::Version;
-use crate::ids::SpaceId;
+use crate::values::ids::SpaceId;
 
 #[derive(Debug)]
 pub(super) struct DraftsRequest {
@@ -28,8 +28,8 @@ pub(super) struct DraftsRequest {
 }
 
 impl Input for DraftsRequest {
-    fn extract(arrival: &Arrival) -> Result<Self> {
-        let query = Texts { query: &arrival.query };
+    fn extract(request: &CheckedRequest) -> Result<Self> {
+        let query = Texts { query: &request.query };
         Ok(DraftsRequest {
             // Without a source it is drafts of any, in every version.
             source: source(&query, Version::V8),

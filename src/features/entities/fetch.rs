@@ -5,13 +5,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::auth::caller::OptionalViewer;
+use crate::auth::perspective::Perspective;
 use crate::error::Result;
 use crate::features::entities::model::Entity;
 use crate::features::entities::rules::OwnId;
 use crate::features::entities::show::View;
 use crate::features::entities::store::{self, EntityRow};
 use crate::features::entities::terms::Terms;
-use crate::features::entities::visibility::{self, Eyes};
+use crate::features::entities::view_buffer::ViewBuffer;
+use crate::features::entities::visibility;
 use crate::features::entities::{
     CREATE_RATE, DUPLICATE_FOREIGN_ID, EntityPath, INVALID_QUERY, NOT_FOUND, USER_REQUIRED, create,
 };
@@ -21,7 +23,7 @@ use crate::http::input::{Flag, Path, Query};
 use crate::http::operation::Call;
 use crate::http::reply::Json;
 use crate::http::version::Version;
-use crate::ids::{EntityId, from_short_id, new_id};
+use crate::values::ids::{EntityId, from_short_id, new_id};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct FetchQuery {
@@ -128,9 +130,9 @@ async fn find(
     view: View,
     find: impl Fn(&Conn<'_>) -> Result<Option<EntityRow>> + Send + 'static,
 ) -> Result<Option<Entity>> {
-    let (project, eyes) = (call.project.clone(), Eyes::from(call.caller));
+    let (project, perspective) = (call.project.clone(), Perspective::from(call.caller));
     let found = call.app.db.read(move |c| {
-        let row = visibility::seen(c, &project, find(c)?, eyes)?;
+        let row = visibility::seen(c, &project, find(c)?, perspective)?;
         row.map(|row| view.entity(c, row)).transpose()
     });
     found.await
@@ -138,10 +140,10 @@ async fn find(
 
 /// Counts the view, except in the oldest version, and shows it.
 fn seen(call: &Call<OptionalViewer>, mut entity: Entity) -> Entity {
-    let pulse = &call.app.pulse;
-    pulse.look(&entity, call.now);
+    let buffer = call.app.features.get::<ViewBuffer>();
+    buffer.note_stale(&entity, call.now);
     if call.version != Version::V6 && !entity.is_draft {
-        entity.views += pulse.view(call.project.id, entity.id);
+        entity.views += buffer.view(call.project.id, entity.id);
     }
     entity
 }

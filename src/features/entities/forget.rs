@@ -5,9 +5,10 @@ use db::{JsonText, Tx, args};
 
 use crate::error::{Error, Result};
 use crate::features::entities::counts::Listed;
-use crate::features::entities::rules::{Mentions, to_json};
+use crate::features::entities::rules::Mentions;
 use crate::features::entities::terms;
-use crate::ids::{EntityId, ProjectId, UserId};
+use crate::values::ids::{EntityId, ProjectId, UserId};
+use crate::values::metadata::to_json;
 
 db::statements! {
     query HOLD -> EntityId =

@@ -4,11 +4,12 @@
 use db::{Conn, JsonText};
 
 use crate::error::{Error, Result};
-use crate::features::blocks::filter;
-use crate::features::entities::rules::{Mentions, to_json};
+use crate::features::entities::rules::Mentions;
 use crate::features::entities::store::EntityRow;
-use crate::features::projects::Project;
-use crate::ids::UserId;
+use crate::features::visibility::blocks;
+use crate::tenancy::Project;
+use crate::values::ids::UserId;
+use crate::values::metadata::to_json;
 
 /// Takes off the mentions that the author may not make; whether there were any.
 pub fn meet(
@@ -20,7 +21,7 @@ pub fn meet(
     let mut mentioned = users(row)?;
     let old = before.map(users).transpose()?.unwrap_or_default();
     mentioned.retain(|user| !old.contains(user));
-    let hidden = filter::among(c, project, row.user_id, &mentioned)?;
+    let hidden = blocks::blocked_among(c, project, row.user_id, &mentioned)?;
     if hidden.is_empty() {
         return Ok(false);
     }

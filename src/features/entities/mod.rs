@@ -4,19 +4,18 @@
 mod attached;
 pub mod counters;
 pub mod counts;
-mod create;
-mod delete;
+pub mod create;
 mod drafts;
+pub mod extras;
 mod fetch;
+pub mod files;
 pub mod forget;
 pub mod list;
 mod mentions;
 pub mod model;
-pub mod moderation;
 pub mod notices;
 mod publish;
-pub mod pulse;
-pub mod removal;
+mod reactions;
 mod row;
 pub mod rules;
 pub mod scores;
@@ -26,6 +25,7 @@ pub mod store;
 mod target;
 pub mod terms;
 mod update;
+pub mod view_buffer;
 mod views;
 pub mod visibility;
 
@@ -36,15 +36,15 @@ use serde::Deserialize;
 use crate::auth::caller::ELEVATED_AUTH_REQUIRED;
 use crate::auth::credential::BadToken;
 use crate::error::Fault;
-use crate::features::projects::Bundle;
+pub use crate::features::reactions::USER_NOT_FOUND;
 use crate::features::spaces;
 use crate::http::input::Invalid;
-use crate::http::limits::RateLimit;
 use crate::http::operation::{ActsAs, Operation};
-use crate::ids::EntityId;
+use crate::rate_limits::RateLimit;
+use crate::tenancy::Bundle;
+use crate::values::ids::EntityId;
 
 pub const NOT_FOUND: Fault = Fault::new(404, "entity/not-found", "Entity not found");
-pub const USER_NOT_FOUND: Fault = Fault::new(404, "entity/user-not-found", "User not found");
 pub const MISSING_USER_ID: Fault = Fault::new(400, "entity/missing-user-id", "Missing user ID");
 pub const UNAUTHORIZED: Fault =
     Fault::new(403, "entity/unauthorized", "User is not authorized to create this entity.");
@@ -58,14 +58,14 @@ const USER_REQUIRED: Fault =
     Fault::new(401, "entity/user-required", "Authentication required to create this entity.");
 const SPACE_NOT_FOUND: Fault = Fault::new(404, "entity/space-not-found", "Space not found");
 const INVALID_TIMESTAMP: Fault = Fault::new(400, "entity/invalid-timestamp", "Invalid timestamp");
-const NOT_AUTHORIZED: Fault =
+pub const NOT_AUTHORIZED: Fault =
     Fault::new(403, "entity/not-authorized", "Not authorized to change this entity.");
 const FILE_TOO_LARGE: Fault =
     Fault::new(413, "entity/file-too-large", "A file exceeds 50MB limit.");
 const TOO_MANY_FILES: Fault =
     Fault::new(400, "entity/too-many-files", "At most 10 images and 10 files may be sent");
 const INVALID_IMAGE: Fault = Fault::new(422, "entity/invalid-image", "Not a valid image");
-const DELETE_FAILED: Fault =
+pub const DELETE_FAILED: Fault =
     Fault::new(404, "entity/delete-failed", "Entity not found or already deleted.");
 const INVALID_PAGE: Fault = Fault::new(400, "entity/invalid-page", "Invalid page");
 const INVALID_LIMIT: Fault = Fault::new(400, "entity/invalid-limit", "Invalid limit");
@@ -97,7 +97,7 @@ pub const ACTS_AS: ActsAs = ActsAs {
 };
 
 pub fn operations() -> Vec<Operation> {
-    let operations = [lists(), reads(), writes()].into_iter().flatten();
+    let operations = [lists(), reads(), writes(), reactions::operations()].into_iter().flatten();
     operations.map(|operation| operation.bundle(Bundle::Entities)).collect()
 }
 
@@ -161,7 +161,7 @@ fn reads() -> Vec<Operation> {
 }
 
 fn writes() -> Vec<Operation> {
-    let (post, patch, delete) = (Method::POST, Method::PATCH, Method::DELETE);
+    let (post, patch) = (Method::POST, Method::PATCH);
     vec![
         Operation::new(
             post,
@@ -195,15 +195,6 @@ fn writes() -> Vec<Operation> {
         )
         .rate(RateLimit::per_5_minutes(200))
         .errors(&[NOT_FOUND, NOT_AUTHORIZED]),
-        Operation::new(
-            delete,
-            "/entities/{entityId}",
-            "Delete Entity",
-            "entity",
-            INVALID,
-            delete::delete_entity,
-        )
-        .errors(&[NOT_FOUND, NOT_AUTHORIZED, DELETE_FAILED]),
         Operation::new(
             patch.clone(),
             "/entities/{entityId}/publish",

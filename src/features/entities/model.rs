@@ -6,15 +6,15 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::error::Result;
-use crate::features::comments::model::TopComment;
+use crate::features::entities::extras::TopComment;
 use crate::features::entities::rules::Mention;
 use crate::features::entities::store::EntityRow;
+use crate::features::files::model::File;
 use crate::features::reactions::{ReactionCounts, ReactionType};
 use crate::features::spaces::model::Space;
-use crate::features::storage::model::File;
 use crate::features::users::model::{Point, User, raw};
-use crate::ids::{EntityId, ProjectId, SpaceId, UserId, short_id};
-use crate::time::Timestamp;
+use crate::values::ids::{EntityId, ProjectId, SpaceId, UserId, short_id};
+use crate::values::time::Timestamp;
 
 /// Keys whose doc says so are there only when asked for, or only when there is somebody to ask
 /// for them: the outer `Option` is the key, an inner one its null.

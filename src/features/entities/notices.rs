@@ -4,19 +4,19 @@
 use db::{Conn, JsonText, Tx};
 use serde_json::{Map, Value, json};
 
-use crate::app::App;
 use crate::error::Result;
-use crate::features::blocks::filter;
 use crate::features::entities::mentions;
-use crate::features::entities::rules::to_json;
 use crate::features::entities::store::EntityRow;
+use crate::features::notifications::initiator;
 use crate::features::notifications::{self, About, Notification, Subject};
-use crate::features::projects::{Bundle, Project};
 use crate::features::spaces::{access, store as spaces};
-use crate::features::users::notices::Initiator;
 use crate::features::users::store as users;
-use crate::ids::{NotificationId, ProjectId, UserId, new_id, short_id};
-use crate::time::Timestamp;
+use crate::features::visibility::blocks;
+use crate::state::App;
+use crate::tenancy::{Bundle, Project};
+use crate::values::ids::{NotificationId, ProjectId, UserId, new_id, short_id};
+use crate::values::metadata::to_json;
+use crate::values::time::Timestamp;
 
 pub const OPEN_ENTITY: &str = "open-entity";
 /// Characters of a text that are quoted.
@@ -53,16 +53,6 @@ pub fn small_metadata(metadata: &JsonText) -> Value {
     small.and_then(|text| serde_json::from_str(text).ok()).unwrap_or(Value::Null)
 }
 
-/// Whoever caused a notification.
-pub fn initiator(keys: &mut Map<String, Value>, user: impl Into<Initiator>) {
-    let user: Initiator = user.into();
-    keys.insert("initiatorId".to_owned(), json!(user.id));
-    keys.insert("initiatorForeignId".to_owned(), user.foreign_id.into());
-    keys.insert("initiatorName".to_owned(), user.name.into());
-    keys.insert("initiatorUsername".to_owned(), user.username.into());
-    keys.insert("initiatorAvatar".to_owned(), user.avatar.into());
-}
-
 /// A notification that leads to the entity.
 pub fn about_entity(
     app: &App,
@@ -94,7 +84,7 @@ pub fn mentioned(
         return Ok(());
     };
     let mut recipients = mentions::users(entity)?;
-    let hidden = filter::among(tx, project, Some(author), &recipients)?;
+    let hidden = blocks::blocked_among(tx, project, Some(author), &recipients)?;
     let shut_out = access::shut_out(tx, project.id, entity.space_id, &recipients)?;
     recipients.retain(|user| *user != author && !hidden.contains(user) && !shut_out.contains(user));
     if recipients.is_empty() {

@@ -1,12 +1,12 @@
 //! Publish Entity: a draft appears, once and for good. It counts as made now.
 
 use crate::auth::caller::UserOrKey;
+use crate::auth::perspective::Perspective;
 use crate::error::{Error, Result};
 use crate::features::entities::model::Entity;
 use crate::features::entities::scoring::FIRST_SCORE;
 use crate::features::entities::show::View;
 use crate::features::entities::store::EntityRow;
-use crate::features::entities::visibility::Eyes;
 use crate::features::entities::{EntityPath, NOT_FOUND, create, store, terms};
 use crate::http::input::Path;
 use crate::http::operation::Call;
@@ -16,14 +16,16 @@ pub(super) async fn publish_entity(
     call: Call<UserOrKey>,
     Path(path): Path<EntityPath>,
 ) -> Result<Json<Entity>> {
-    let eyes = Eyes::from(&call.caller);
+    let perspective = Perspective::from(&call.caller);
     let view = View::written(&call, call.caller.user());
     let (app, project, now) = (call.app.clone(), call.project.clone(), call.now);
     let published = call.app.db.write(move |tx| {
         let no_draft = || NOT_FOUND.because("Draft entity not found");
         let found = store::find_for_update(tx, project.id, path.entity_id)?;
-        let draft = found.filter(|row| row.is_draft && eyes.see(row)).ok_or_else(no_draft)?;
-        create::admit(tx, &project, eyes, &draft)?;
+        let draft = found
+            .filter(|row| row.is_draft && perspective.owns(row.user_id))
+            .ok_or_else(no_draft)?;
+        create::admit(tx, &project, perspective, &draft)?;
         let row = EntityRow {
             is_draft: false,
             is_listed: !draft.is_emptied,

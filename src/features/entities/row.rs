@@ -4,8 +4,8 @@ use db::JsonText;
 
 use crate::features::entities::scoring::FIRST_SCORE;
 use crate::features::reactions::row_counts_reactions;
-use crate::ids::{EntityId, SpaceId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{EntityId, SpaceId, UserId};
+use crate::values::time::Timestamp;
 
 db::row! {
     #[derive(Debug, Clone, PartialEq)]

@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 
 use crate::error::Fault;
 use crate::features::users::rules::Location;
-use crate::ids::UserId;
-use crate::texts::texts;
-use crate::time::Timestamp;
+use crate::values::ids::UserId;
+use crate::values::texts::texts;
+use crate::values::time::Timestamp;
 
 texts! {
     Title 0..=300;
@@ -177,33 +177,6 @@ impl JsonSchema for Place {
     }
 }
 
-/// Free-form JSON of at most 1 MiB as text.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(try_from = "Map<String, Value>")]
-#[schemars(inline)]
-pub struct Metadata(Map<String, Value>);
-
-impl Metadata {
-    const MAX_BYTES: usize = 1024 * 1024;
-
-    pub fn as_map(&self) -> &Map<String, Value> {
-        &self.0
-    }
-}
-
-impl TryFrom<Map<String, Value>> for Metadata {
-    type Error = &'static str;
-
-    fn try_from(map: Map<String, Value>) -> Result<Self, Self::Error> {
-        let metadata = Metadata(map);
-        if to_json(&metadata).len() <= Metadata::MAX_BYTES {
-            Ok(metadata)
-        } else {
-            Err("must be at most 1 MiB of JSON")
-        }
-    }
-}
-
 /// When something was created and last changed, as a key may say it: the second time not without
 /// the first, and not before it.
 pub fn times(
@@ -229,12 +202,6 @@ pub fn times(
             Err(invalid.because("Cannot set updatedAt without also setting createdAt."))
         }
     }
-}
-
-/// The text under which one of these is stored.
-pub fn to_json(value: &impl Serialize) -> String {
-    // Keys are strings and numbers are finite: values read from JSON always serialise.
-    serde_json::to_string(value).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use uuid::Uuid;
 use crate::error::Result;
 use crate::features::entities::scoring::Standing;
 use crate::features::reactions::ReactionCounts;
-use crate::ids::{EntityId, ProjectId};
-use crate::time::Timestamp;
+use crate::values::ids::{EntityId, ProjectId};
+use crate::values::time::Timestamp;
 
 db::row! {
     #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! How hot an entity is. Pure: counts and times in, a number out.
 
 use crate::features::reactions::ReactionCounts;
-use crate::time::Timestamp;
+use crate::values::time::Timestamp;
 
 /// Of a fresh entity that nobody has reacted to.
 pub const FIRST_SCORE: f64 = 1.4;

@@ -8,24 +8,23 @@ use db::Conn;
 use uuid::Uuid;
 
 use crate::error::Result;
-use crate::features::collections::links;
-use crate::features::comments;
+use crate::features::entities::extras::EntityExtras;
 use crate::features::entities::model::{Entity, Grants};
 use crate::features::entities::store::EntityRow;
-use crate::features::projects::{Bundle, Project};
+use crate::features::files::model::{File, show};
+use crate::features::files::store as storage;
 use crate::features::reactions::{self, ReactionType};
 use crate::features::spaces;
 use crate::features::spaces::show::View as SpaceView;
-use crate::features::storage::model::{File, show};
-use crate::features::storage::signed::Links;
-use crate::features::storage::store as storage;
 use crate::features::users::model::{self, User};
 use crate::features::users::reputation::{self, Bucket};
 use crate::features::users::store::UserRow;
 use crate::http::include::Include;
 use crate::http::operation::Call;
 use crate::http::version::Version;
-use crate::ids::{EntityId, SpaceId, UserId};
+use crate::storage::signed::Links;
+use crate::tenancy::{Bundle, Project};
+use crate::values::ids::{EntityId, SpaceId, UserId};
 
 /// Whether it is told that the viewer has saved an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +53,7 @@ pub struct View {
     /// The author of all that is shown, where they are known already.
     author: Option<UserRow>,
     links: Links,
+    extras: Option<EntityExtras>,
 }
 
 impl View {
@@ -74,6 +74,7 @@ impl View {
             own: None,
             author: None,
             links: call.links(),
+            extras: call.app.lists.of().first().copied(),
         }
     }
 
@@ -138,8 +139,8 @@ impl View {
             entity.grants = self.grants.then(Grants::default);
         }
         self.add_spaces(c, &mut entities)?;
-        if self.top_comment {
-            let mut top = comments::top_comments(c, &self.project, &self.links, self.viewer, &ids)?;
+        if let Some(extras) = self.extras.filter(|_| self.top_comment) {
+            let mut top = (extras.top_comments)(c, &self.project, &self.links, self.viewer, &ids)?;
             for entity in &mut entities {
                 entity.top_comment = top.remove(&entity.id);
             }
@@ -211,10 +212,12 @@ impl View {
         entities: &mut [Entity],
     ) -> Result<()> {
         let has_collections = self.project.has(Bundle::Collections);
-        let saved = match self.saved {
-            Saved::Untold => return Ok(()),
-            Saved::Asked if has_collections => links::saved(c, self.project.id, viewer, ids)?,
-            Saved::Asked | Saved::All => HashSet::new(),
+        let saved = match (self.saved, self.extras) {
+            (Saved::Untold, _) => return Ok(()),
+            (Saved::Asked, Some(extras)) if has_collections => {
+                (extras.saved)(c, self.project.id, viewer, ids)?
+            }
+            (Saved::Asked | Saved::All, _) => HashSet::new(),
         };
         for entity in entities {
             entity.is_saved = Some(self.saved == Saved::All || saved.contains(&entity.id));

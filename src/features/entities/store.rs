@@ -6,14 +6,14 @@ use std::collections::HashMap;
 use db::{Command, Conn, Tx, Value, args};
 
 use crate::error::Result;
-use crate::features::blocks::filter::met;
 pub use crate::features::entities::row::EntityRow;
 use crate::features::entities::terms::Terms;
 use crate::features::entities::{DUPLICATE_FOREIGN_ID, USER_NOT_FOUND};
 use crate::features::reactions::target::TargetId;
 use crate::features::reactions::{ReactionCounts, counting};
-use crate::ids::{EntityId, ProjectId, UserId};
-use crate::time::Timestamp;
+use crate::features::visibility::blocks::not_blocked;
+use crate::values::ids::{EntityId, ProjectId, UserId};
+use crate::values::time::Timestamp;
 
 /// `SELECT` of a whole entity, followed by what selects it. Deleted ones are not found unless
 /// asked for.
@@ -37,39 +37,11 @@ macro_rules! select_entity {
     };
 }
 
-/// How divided the voters are, from expressions for the votes up and down. None without votes.
-macro_rules! controversy {
-    ($up:literal, $down:literal) => {
-        concat!(
-            "CASE WHEN ",
-            $up,
-            " + ",
-            $down,
-            " > 0 THEN
-                log10(CAST(",
-            $up,
-            " + ",
-            $down,
-            " + 1 AS {real}))
-                * {least}(",
-            $up,
-            ", ",
-            $down,
-            ") / {greatest}(",
-            $up,
-            ", ",
-            $down,
-            ") END"
-        )
-    };
-}
-pub(crate) use controversy;
-
 db::statements! {
     query FIND -> EntityRow = select_entity!("AND e.id = $2");
     query FIND_FOR_UPDATE -> EntityRow = select_entity!("AND e.id = $2 {for_update}");
     query FIND_MET_FOR_UPDATE -> EntityRow =
-        select_entity!(concat!("AND e.id = $2 ", met!("e.user_id"), "{for_no_key_update_of_e}"));
+        select_entity!(concat!("AND e.id = $2 ", not_blocked!("e.user_id"), "{for_no_key_update_of_e}"));
     query HOLD -> EntityId =
         "SELECT id FROM entities WHERE project_id = $1 AND id = $2 {for_update}";
     query KEEP -> EntityRow = select_entity!("AND e.id = $2 {for_key_share}");

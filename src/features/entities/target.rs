@@ -4,19 +4,20 @@ use db::{Conn, Tx};
 use serde_json::{Map, Value};
 
 use crate::auth::caller::Actor;
+use crate::auth::perspective::Perspective;
 use crate::error::{Fault, Result};
 use crate::features::entities::model::Entity;
 use crate::features::entities::show::View;
 use crate::features::entities::store::EntityRow;
-use crate::features::entities::visibility::{self, Eyes};
+use crate::features::entities::visibility;
 use crate::features::entities::{EntityPath, INVALID_QUERY, notices, store};
 use crate::features::notifications::Subject;
-use crate::features::projects::Project;
 use crate::features::reactions::target::{Faults, NoticeTypes, Target, TargetId};
 use crate::features::reactions::{ReactionCounts, ReactionType};
 use crate::features::users::store::UserRow;
 use crate::http::operation::Call;
-use crate::ids::{EntityId, ProjectId, SpaceId, UserId};
+use crate::tenancy::Project;
+use crate::values::ids::{EntityId, ProjectId, SpaceId, UserId};
 
 fn entity_id(id: TargetId) -> EntityId {
     EntityId(id.uuid())
@@ -52,12 +53,22 @@ impl Target for EntityRow {
         TargetId::Entity(path.entity_id)
     }
 
-    fn hold(tx: &Tx<'_>, project: &Project, id: TargetId, eyes: Eyes) -> Result<Option<Self>> {
-        visibility::hold(tx, project, entity_id(id), eyes)
+    fn hold(
+        tx: &Tx<'_>,
+        project: &Project,
+        id: TargetId,
+        perspective: Perspective,
+    ) -> Result<Option<Self>> {
+        visibility::hold(tx, project, entity_id(id), perspective)
     }
 
-    fn find(c: &Conn<'_>, project: &Project, id: TargetId, eyes: Eyes) -> Result<Option<Self>> {
-        visibility::find(c, project, entity_id(id), eyes)
+    fn find(
+        c: &Conn<'_>,
+        project: &Project,
+        id: TargetId,
+        perspective: Perspective,
+    ) -> Result<Option<Self>> {
+        visibility::find(c, project, entity_id(id), perspective)
     }
 
     fn id(&self) -> TargetId {

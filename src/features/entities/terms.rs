@@ -6,9 +6,10 @@ use aws_lc_rs::digest;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::features::entities::rules::{Keywords, Mentions, Metadata};
+use crate::features::entities::rules::{Keywords, Mentions};
 use crate::features::entities::store::EntityRow;
-use crate::ids::UserId;
+use crate::values::ids::UserId;
+use crate::values::metadata::Metadata;
 
 /// Metadata with more keys than this is not kept as terms: the entity is "wide", and filters
 /// look into it.

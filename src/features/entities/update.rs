@@ -5,14 +5,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::auth::caller::UserOrKey;
+use crate::auth::perspective::Perspective;
 use crate::error::{Error, Result};
 use crate::features::entities::model::Entity;
-use crate::features::entities::rules::{
-    Attachments, Content, Keywords, Mentions, Metadata, Place, Title, to_json,
-};
+use crate::features::entities::rules::{Attachments, Content, Keywords, Mentions, Place, Title};
 use crate::features::entities::show::View;
 use crate::features::entities::store::EntityRow;
-use crate::features::entities::visibility::{self, Eyes};
+use crate::features::entities::visibility;
 use crate::features::entities::{
     EntityPath, NOT_AUTHORIZED, NOT_FOUND, counts, mentions, store, terms,
 };
@@ -20,6 +19,7 @@ use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::patch::Patch;
 use crate::http::reply::Json;
+use crate::values::metadata::{Metadata, to_json};
 
 #[derive(Debug, Default, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -61,13 +61,13 @@ pub(super) async fn update_entity(
     call: Call<UserOrKey>,
     (Path(path), Body(update)): (Path<EntityPath>, Body<EntityUpdate>),
 ) -> Result<Json<Entity>> {
-    let eyes = Eyes::from(&call.caller);
+    let perspective = Perspective::from(&call.caller);
     let view = View::written(&call, call.caller.user());
     let (of, project, now) = (call.project.clone(), call.project.id, call.now);
     let updated = call.app.db.write(move |tx| {
         let found = store::find_for_update(tx, project, path.entity_id)?;
-        let found = visibility::seen(tx, &of, found, eyes)?.ok_or(NOT_FOUND)?;
-        if !eyes.own(&found) {
+        let found = visibility::seen(tx, &of, found, perspective)?.ok_or(NOT_FOUND)?;
+        if !perspective.owns(found.user_id) {
             return Err(NOT_AUTHORIZED.because("Not authorized to update this entity."));
         }
         let mut row = found.clone();

@@ -5,13 +5,14 @@ use schemars::{SchemaGenerator, json_schema};
 use serde_json::Value;
 
 use crate::auth::caller::{ELEVATED_AUTH_REQUIRED, OptionalViewer};
+use crate::auth::perspective::Perspective;
 use crate::error::Result;
 use crate::features::entities::model::Entity;
 use crate::features::entities::show::View;
-use crate::features::entities::visibility::{self, Eyes};
+use crate::features::entities::visibility;
 use crate::features::entities::{EntityPath, INVALID_COUNT, INVALID_QUERY, NOT_FOUND, store};
 use crate::http::input::{Input, InputDoc, Path, body_value};
-use crate::http::operation::{Arrival, Call};
+use crate::http::operation::{Call, CheckedRequest};
 use crate::http::reply::Json;
 use crate::http::version::Version;
 
@@ -23,15 +24,15 @@ const MOST: i64 = 1_000_000_000;
 pub(super) struct Count(Result<i64>);
 
 impl Input for Count {
-    fn extract(arrival: &Arrival) -> Result<Self> {
-        let in_query = arrival.query.get("count");
-        let given = in_query.or_else(|| body_value(arrival).ok()?.get("count"));
+    fn extract(request: &CheckedRequest) -> Result<Self> {
+        let in_query = request.query.get("count");
+        let given = in_query.or_else(|| body_value(request).ok()?.get("count"));
         let number = match given {
             None => Some(1),
             Some(Value::String(text)) => text.parse().ok(),
             Some(other) => other.as_i64(),
         };
-        let wrong = || match arrival.version {
+        let wrong = || match request.version {
             Version::V6 => INVALID_COUNT.into(),
             _ => INVALID_QUERY.because("Count must be a positive integer"),
         };
@@ -55,11 +56,12 @@ pub(super) async fn increment_views(
         (Version::V6, _) => 1,
         _ => return Err(ELEVATED_AUTH_REQUIRED.because("Service or master key required.")),
     };
-    let eyes = Eyes::from(call.caller);
+    let perspective = Perspective::from(call.caller);
     let view = View::written(&call, call.caller.user());
     let project = call.project.clone();
     let shown = call.app.db.write(move |tx| {
-        let mut row = visibility::find(tx, &project, path.entity_id, eyes)?.ok_or(NOT_FOUND)?;
+        let mut row =
+            visibility::find(tx, &project, path.entity_id, perspective)?.ok_or(NOT_FOUND)?;
         if !store::add_views(tx, project.id, row.id, count)? {
             return Err(NOT_FOUND.into());
         }

@@ -6,19 +6,19 @@ use serde_json::Map;
 
 use crate::auth::caller::Actor;
 use crate::error::{Error, Result};
-use crate::features::blocks::filter;
 use crate::features::follows::store::{self, FollowRow};
 use crate::features::follows::{ALREADY_EXISTS, FORBIDDEN, NOT_FOUND, SELF_FOLLOW, USER_NOT_FOUND};
 use crate::features::notifications;
-use crate::features::projects::Bundle;
-use crate::features::users::notices::about_user;
+use crate::features::notifications::about_user;
 use crate::features::users::store as users;
 use crate::features::users::{UserPath, pairs};
+use crate::features::visibility::blocks;
 use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::{Created, Json, NoContent};
-use crate::ids::{FollowId, UserId, new_id};
-use crate::time::Timestamp;
+use crate::tenancy::Bundle;
+use crate::values::ids::{FollowId, UserId, new_id};
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -43,7 +43,7 @@ pub(super) async fn follow_user(
     let written = call.app.db.write(move |tx| {
         // A block and no such user are answered alike.
         if !pairs::hold(tx, project.id, follower, followed)?
-            || filter::hides(tx, &project, Some(follower), followed)?
+            || blocks::is_blocked_between(tx, &project, Some(follower), followed)?
         {
             return Err(USER_NOT_FOUND.into());
         }
@@ -95,7 +95,7 @@ pub(super) async fn follow_status(
     let (project, follower) = (call.project.clone(), call.caller.user);
     let found = call.app.db.read(move |c| {
         let found = store::find(c, project.id, follower, path.user_id)?;
-        let hides = || filter::hides(c, &project, Some(follower), path.user_id);
+        let hides = || blocks::is_blocked_between(c, &project, Some(follower), path.user_id);
         // Made while the project knew no blocks.
         Ok::<_, Error>(if found.is_some() && hides()? { None } else { found })
     });

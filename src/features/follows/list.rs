@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::{Actor, OptionalViewer};
 use crate::error::Result;
-use crate::features::blocks::filter;
 use crate::features::follows::{INVALID_QUERY, OF_USER_INVALID_QUERY, store};
 use crate::features::users::UserPath;
 use crate::features::users::model::User;
 use crate::features::users::related::{self, List, Relation, Sought, UserSearch};
 use crate::features::users::reputation::{self, ReputationQuery, Sum};
+use crate::features::visibility::blocks;
 use crate::http::input::{LenientPaging, Path, Query};
 use crate::http::operation::Call;
 use crate::http::page::{Page, Paged};
 use crate::http::reply::Json;
-use crate::ids::{FollowId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{FollowId, UserId};
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -140,11 +140,11 @@ async fn list<A>(
     let list = List { project, user, relation: side.relation(), sought };
     let is_quick = list.is_quick(page);
     let find = move |c: &db::Conn<'_>| {
-        if filter::is_shut_out(c, &of, viewer, user)? {
+        if blocks::has_blocked(c, &of, viewer, user)? {
             return Ok(page.of(Vec::new(), 0));
         }
         let kept = side.of(store::counts(c, project, user)?);
-        let hidden = filter::hidden(c, &of, viewer)?;
+        let hidden = blocks::hidden(c, &of, viewer)?;
         let (rows, total) = list.page(c, kept, &hidden, page)?;
         let mut users = related::shown(c, &links, &rows)?;
         if let Some(bucket) = bucket {
@@ -166,11 +166,11 @@ async fn count<A>(call: Call<A>, user: UserId, viewer: Option<UserId>, side: Sid
     let (of, project) = (call.project.clone(), call.project.id);
     let list = List { project, user, relation: side.relation(), sought: None };
     let counted = call.app.db.read(move |c| {
-        if filter::is_shut_out(c, &of, viewer, user)? {
+        if blocks::has_blocked(c, &of, viewer, user)? {
             return Ok(0);
         }
         let kept = side.of(store::counts(c, project, user)?);
-        list.total(c, kept, &filter::hidden(c, &of, viewer)?)
+        list.total(c, kept, &blocks::hidden(c, &of, viewer)?)
     });
     Ok(Json(FollowCount { count: counted.await? }))
 }

@@ -10,11 +10,11 @@ use db::Tx;
 use http::Method;
 
 use crate::error::{Fault, Result};
-use crate::features::projects::Bundle;
 use crate::http::input::Invalid;
-use crate::http::limits::RateLimit;
 use crate::http::operation::{ActsAs, Operation};
-use crate::ids::{ProjectId, UserId};
+use crate::rate_limits::RateLimit;
+use crate::tenancy::Bundle;
+use crate::values::ids::{ProjectId, UserId};
 
 const INVALID_USER_ID: Fault = Fault::new(400, "follow/invalid-user-id", "Invalid user id");
 const INVALID_FOLLOW_ID: Fault = Fault::new(400, "follow/invalid-follow-id", "Invalid follow id");

@@ -4,8 +4,8 @@
 use db::{Conn, Tx, args};
 
 use crate::error::Result;
-use crate::ids::{FollowId, ProjectId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{FollowId, ProjectId, UserId};
+use crate::values::time::Timestamp;
 
 db::row! {
     #[derive(Debug, Clone, Copy)]

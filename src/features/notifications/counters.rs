@@ -3,7 +3,7 @@
 use db::{Conn, Tx, args};
 
 use crate::error::Result;
-use crate::ids::{ProjectId, UserId};
+use crate::values::ids::{ProjectId, UserId};
 
 db::statements! {
     query DRIFTED -> (ProjectId, UserId), unscoped "the operator examines every project" =

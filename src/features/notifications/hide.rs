@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use crate::error::Result;
 use crate::features::notifications::store::Changes;
-use crate::ids::{CommentId, EntityId, NotificationId, ProjectId, SpaceId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{CommentId, EntityId, NotificationId, ProjectId, SpaceId, UserId};
+use crate::values::time::Timestamp;
 
 db::row! {
     /// A notification that was hidden, shown or deleted.

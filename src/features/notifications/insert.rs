@@ -6,8 +6,8 @@ use db::{Command, Tx, Value, args};
 use crate::error::Result;
 use crate::features::notifications::Notification;
 use crate::features::notifications::store::{BATCH_SIZE, Changes, NO_SPACE, counted};
-use crate::ids::{ProjectId, SpaceId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{ProjectId, SpaceId, UserId};
+use crate::values::time::Timestamp;
 
 /// SQL: the user $3 has no other unread notification of this type, about this target, by this actor.
 macro_rules! is_news {

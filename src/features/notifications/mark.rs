@@ -9,7 +9,7 @@ use crate::features::notifications::{NOT_FOUND, store};
 use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::{Empty, Json};
-use crate::ids::NotificationId;
+use crate::values::ids::NotificationId;
 
 /// How many one transaction marks: others write in between.
 const AT_ONCE: i64 = 1000;

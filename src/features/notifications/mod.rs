@@ -1,6 +1,7 @@
 //! In-app notifications: what a user is told about. Other features add them in the transaction of
 //! what happened; users read them and mark them, and a project may send its own.
 
+mod about_user;
 pub mod counters;
 pub mod hide;
 pub mod insert;
@@ -14,16 +15,17 @@ mod system;
 use db::Tx;
 use http::Method;
 
+pub use about_user::{about_user, initiator};
 pub use model::{About, Notification, Subject};
 
 use crate::error::{Fault, Result};
-use crate::features::projects::Bundle;
 use crate::features::users;
 use crate::http::input::Invalid;
-use crate::http::limits::RateLimit;
 use crate::http::operation::{ActsAs, Operation};
-use crate::ids::ProjectId;
-use crate::time::Timestamp;
+use crate::rate_limits::RateLimit;
+use crate::tenancy::Bundle;
+use crate::values::ids::ProjectId;
+use crate::values::time::Timestamp;
 
 const NOT_FOUND: Fault = Fault::new(404, "app-notification/not-found", "Notification not found");
 const MISSING_USER_ID: Fault =

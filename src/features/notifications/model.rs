@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use crate::error::{Error, Result};
 use crate::features::notifications::store::NotificationRow;
-use crate::ids::{CommentId, EntityId, NotificationId, ProjectId, SpaceId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{CommentId, EntityId, NotificationId, ProjectId, SpaceId, UserId};
+use crate::values::time::Timestamp;
 
 /// A new notification for one user.
 #[derive(Debug, Clone)]

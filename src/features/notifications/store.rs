@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use db::{Command, Conn, JsonText, Tx, Value, args};
 
 use crate::error::Result;
-use crate::features::spaces::access::member_opens;
+use crate::features::visibility::spaces::member_opens;
 use crate::http::page::Page;
-use crate::ids::{NotificationId, ProjectId, SpaceId, UserId, first_id};
-use crate::time::Timestamp;
+use crate::values::ids::{NotificationId, ProjectId, SpaceId, UserId, first_id};
+use crate::values::time::Timestamp;
 
 db::row! {
     #[derive(Debug)]

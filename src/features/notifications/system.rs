@@ -6,7 +6,6 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::app::App;
 use crate::auth::caller::KeyHolder;
 use crate::error::{Error, Result};
 use crate::features::notifications::rules::{Button, Message, Text};
@@ -16,8 +15,9 @@ use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::patch::Patch;
 use crate::http::reply::Created;
-use crate::ids::{NotificationId, ProjectId, UserId, new_id};
-use crate::time::Timestamp;
+use crate::state::App;
+use crate::values::ids::{NotificationId, ProjectId, UserId, new_id};
+use crate::values::time::Timestamp;
 
 /// How many users one transaction tells: others write in between.
 const AT_ONCE: usize = 1000;

@@ -5,15 +5,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::{NO_USER_FOUND, Viewer};
 use crate::error::{Error, Result};
-use crate::features::auth::session::Done;
 use crate::features::oauth::store::{self, IdentityRow};
 use crate::features::oauth::{IDENTITY_NOT_FOUND, LAST_IDENTITY, USER_NOT_FOUND};
 use crate::features::users::store as users;
 use crate::http::input::Path;
 use crate::http::operation::Call;
+use crate::http::reply::Done;
 use crate::http::reply::Json;
-use crate::ids::IdentityId;
-use crate::time::Timestamp;
+use crate::values::ids::IdentityId;
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -74,7 +74,7 @@ pub(super) async fn unlink_identity(
     let (project, user) = (call.project.id, call.caller.user);
     let unlinked = call.app.db.write(move |tx| {
         let row = users::find_for_update(tx, project, user)?.ok_or(USER_NOT_FOUND)?;
-        let identities = store::providers(tx, project, user)?.len();
+        let identities = users::providers(tx, project, user)?.len();
         if !store::delete(tx, project, user, path.identity_id)? {
             return Err(Error::from(IDENTITY_NOT_FOUND));
         }

@@ -4,8 +4,8 @@ use db::{Conn, Tx, args};
 
 use crate::error::Result;
 use crate::features::users::DUPLICATE_USER_FIELD;
-use crate::ids::{IdentityId, ProjectId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{IdentityId, ProjectId, UserId};
+use crate::values::time::Timestamp;
 
 db::row! {
     #[derive(Debug)]
@@ -25,9 +25,6 @@ db::statements! {
     query LIST -> IdentityRow =
         "SELECT id, provider, provider_account_id, email, name, avatar, is_verified, created_at
          FROM identities WHERE project_id = $1 AND user_id = $2 ORDER BY created_at, id";
-    query PROVIDERS -> String =
-        "SELECT provider FROM identities WHERE project_id = $1 AND user_id = $2
-         ORDER BY created_at, id";
     query FIND_USER -> UserId =
         "SELECT user_id FROM identities
          WHERE project_id = $1 AND provider = $2 AND provider_account_id = $3";
@@ -42,11 +39,6 @@ db::statements! {
 /// Oldest first.
 pub fn list(c: &Conn<'_>, project: ProjectId, user: UserId) -> Result<Vec<IdentityRow>> {
     Ok(c.all(&LIST, args![project, user])?)
-}
-
-/// The providers of the user's identities, oldest first.
-pub fn providers(c: &Conn<'_>, project: ProjectId, user: UserId) -> Result<Vec<String>> {
-    Ok(c.all(&PROVIDERS, args![project, user])?)
 }
 
 /// Whose identity this account is.

@@ -3,15 +3,16 @@
 
 use db::Tx;
 
-use crate::auth::keys::{self, KeyKind};
+use crate::auth::keys;
 use crate::auth::rs256;
 use crate::error::{Error, Fault, Result};
-use crate::features::projects::bundles::missing_prerequisite;
-use crate::features::projects::registry::{self, ProjectState};
-use crate::features::projects::{Bundle, NOT_FOUND, store};
-use crate::ids::{KeyId, ProjectId, new_id};
-use crate::random::Random;
-use crate::time::Timestamp;
+use crate::tenancy::bundles::missing_prerequisite;
+use crate::tenancy::keys::KeyKind;
+use crate::tenancy::registry::{self, ProjectState};
+use crate::tenancy::{Bundle, NOT_FOUND, store};
+use crate::values::ids::{KeyId, ProjectId, new_id};
+use crate::values::random::Random;
+use crate::values::time::Timestamp;
 
 pub const BUNDLE_PREREQUISITE_MISSING: Fault =
     Fault::new(409, "database/bundle-prerequisite-missing", "A bundle needs another one");

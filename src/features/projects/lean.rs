@@ -7,8 +7,8 @@ use crate::auth::caller::Anyone;
 use crate::error::Result;
 use crate::http::operation::Call;
 use crate::http::reply::Json;
-use crate::ids::ProjectId;
-use crate::time::Timestamp;
+use crate::values::ids::ProjectId;
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

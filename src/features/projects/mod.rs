@@ -1,13 +1,7 @@
-//! Projects: the tenants. Everything else belongs to exactly one of them.
+//! What a client asks about its project, and what operators do to projects and keys.
 
 pub mod admin;
-pub mod bundles;
 mod lean;
-pub mod registry;
-pub mod store;
-
-pub use bundles::Bundle;
-pub use registry::{Deletion, Project, ProjectState};
 
 use http::Method;
 
@@ -15,15 +9,6 @@ use crate::error::Fault;
 use crate::http::input::Invalid;
 use crate::http::operation::Operation;
 
-pub const INVALID_PROJECT_ID: Fault =
-    Fault::new(400, "project/invalid-project-id", "The project id must be a UUID");
-pub const NOT_FOUND: Fault = Fault::new(404, "project/not-found", "No such project");
-pub const PENDING_DELETION: Fault =
-    Fault::new(423, "project/pending-deletion", "The project is being deleted");
-pub const MIGRATING: Fault =
-    Fault::new(503, "project/migrating", "The project is under maintenance");
-pub const TABLES_NOT_AVAILABLE: Fault =
-    Fault::new(403, "database/tables-not-available", "The project lacks a bundle this needs");
 const INVALID_QUERY: Fault = Fault::new(400, "project/invalid-query", "Invalid query");
 
 pub fn operations() -> Vec<Operation> {

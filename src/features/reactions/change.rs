@@ -6,21 +6,21 @@ use std::sync::Arc;
 
 use db::Tx;
 
-use crate::app::App;
 use crate::auth::caller::Actor;
+use crate::auth::caller::Initiator;
+use crate::auth::perspective::Perspective;
 use crate::error::Result;
-use crate::features::entities::visibility::Eyes;
 use crate::features::notifications;
-use crate::features::projects::Project;
 use crate::features::reactions::notices::{self, Announce};
 use crate::features::reactions::target::{Target, TargetId};
 use crate::features::reactions::{ReactionCounts, ReactionType, store};
-use crate::features::users::notices::Initiator;
 use crate::features::users::reputation;
 use crate::features::users::store::{self as users, UserRow};
 use crate::http::operation::Call;
-use crate::ids::{ReactionId, new_id};
-use crate::time::Timestamp;
+use crate::state::App;
+use crate::tenancy::Project;
+use crate::values::ids::{ReactionId, new_id};
+use crate::values::time::Timestamp;
 
 /// Who reacts to what.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub struct Change<T> {
     pub app: App,
     pub project: Arc<Project>,
     pub actor: Initiator,
-    eyes: Eyes,
+    perspective: Perspective,
     target: TargetId,
     id: ReactionId,
     pub now: Timestamp,
@@ -51,7 +51,7 @@ impl<T: Target> Change<T> {
             app: call.app.clone(),
             project: call.project.clone(),
             actor: call.caller.named.clone(),
-            eyes: Eyes::from(&call.caller),
+            perspective: Perspective::from(&call.caller),
             target: T::named(path),
             id: ReactionId(new_id(call.now, &call.app.random)),
             now: call.now,
@@ -86,7 +86,7 @@ impl<T: Target> Change<T> {
     /// too: the other way round they would wait for each other. And its counts are those that all
     /// earlier reactions have left.
     fn hold(&self, tx: &Tx<'_>) -> Result<T> {
-        let held = T::hold(tx, &self.project, self.target, self.eyes)?;
+        let held = T::hold(tx, &self.project, self.target, self.perspective)?;
         held.ok_or(T::FAULTS.not_found.into())
     }
 

@@ -4,11 +4,11 @@
 use db::{Command, Tx, Value};
 
 use crate::error::Result;
-use crate::features::comments::store::comment_controversy;
-use crate::features::entities::store::controversy;
+use crate::features::reactions::controversy::comment_controversy;
+use crate::features::reactions::controversy::controversy;
 use crate::features::reactions::target::TargetId;
 use crate::features::reactions::{ReactionCounts, ReactionType};
-use crate::ids::ProjectId;
+use crate::values::ids::ProjectId;
 
 /// What is computed from the votes, `up_now` and `down_now`.
 const OF_ENTITY: &str = concat!("controversy = ", controversy!("up_now", "down_now"));

@@ -4,9 +4,9 @@
 use db::{Tx, args};
 
 use crate::error::Result;
-use crate::features::comments::store::comment_controversy;
-use crate::features::entities::store::controversy;
-use crate::ids::{ProjectId, UserId};
+use crate::features::reactions::controversy::comment_controversy;
+use crate::features::reactions::controversy::controversy;
+use crate::values::ids::{ProjectId, UserId};
 
 /// Takes the user's reactions out of the counts of a table; the rest is what it computes from them.
 macro_rules! uncount {

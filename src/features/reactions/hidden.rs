@@ -7,13 +7,13 @@ use db::{Conn, Query, Value};
 use uuid::Uuid;
 
 use crate::error::Result;
-use crate::features::blocks::filter::{self, Hidden};
-use crate::features::projects::Project;
 use crate::features::reactions::ReactionType;
 use crate::features::reactions::store::{self, ReactionRow};
 use crate::features::reactions::target::TargetId;
+use crate::features::visibility::blocks::{self, Hidden};
 use crate::http::page::Page;
-use crate::ids::{ProjectId, UserId};
+use crate::tenancy::Project;
+use crate::values::ids::{ProjectId, UserId};
 
 /// How many reactions to the target are hidden: looked up user by user.
 pub fn count(
@@ -54,7 +54,7 @@ pub fn list(
          FROM reactions r JOIN users u ON u.project_id = r.project_id AND u.id = r.user_id
          WHERE r.project_id = $1 AND r.target_id = $2 AND {} {}
          ORDER BY r.created_at {direction}, r.id {direction} LIMIT $4 OFFSET $5",
-        hidden.leaves("r.user_id", "$3"),
+        hidden.condition("r.user_id", "$3"),
         of_kind(kind, "$6"),
     );
     let mut args: Vec<Value<'_>> = vec![project.into(), target.into(), viewer.into()];
@@ -77,7 +77,7 @@ pub fn votes(
     let mut voters: Vec<UserId> = cast.iter().map(|(_, user, _)| *user).collect();
     voters.sort_unstable();
     voters.dedup();
-    let hidden = filter::among(c, project, viewer, &voters)?;
+    let hidden = blocks::blocked_among(c, project, viewer, &voters)?;
     let mut votes: HashMap<Uuid, Votes> = HashMap::new();
     for (target, user, kind) in cast.into_iter().filter(|(_, user, _)| !hidden.contains(user)) {
         let (up, down) = votes.entry(target).or_default();

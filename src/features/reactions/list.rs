@@ -4,20 +4,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::{Actor, OptionalViewer};
+use crate::auth::perspective::Perspective;
 use crate::error::Result;
-use crate::features::blocks::filter;
-use crate::features::entities::visibility::Eyes;
 use crate::features::reactions::store::ReactionRow;
 use crate::features::reactions::target::{Target, TargetId, TargetType};
 use crate::features::reactions::{ReactionType, hidden, store};
-use crate::features::storage::signed::Links;
 use crate::features::users::reputation::{self, ReputationQuery};
+use crate::features::visibility::blocks;
 use crate::http::input::{Direction, Paging, Path, Query};
 use crate::http::operation::Call;
 use crate::http::page::LimitPaged;
 use crate::http::reply::Json;
-use crate::ids::{ProjectId, ReactionId, UserId};
-use crate::time::Timestamp;
+use crate::storage::signed::Links;
+use crate::values::ids::{ProjectId, ReactionId, UserId};
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -85,16 +85,16 @@ pub(super) async fn fetch_reactions<T: Target>(
     call: Call<OptionalViewer>,
     (Path(path), Paging(page), Query(query)): (Path<T::Path>, Paging, Query<ReactionsQuery>),
 ) -> Result<Json<LimitPaged<Reaction>>> {
-    let (project, eyes) = (call.project.id, Eyes::from(call.caller));
+    let (project, perspective) = (call.project.id, Perspective::from(call.caller));
     let (of, viewer) = (call.project.clone(), call.caller.user());
     let (links, id) = (call.links(), T::named(&path));
     let bucket = query.reputation.bucket_or_context(&call.project, T::FAULTS.invalid_query)?;
     let kind = query.reaction_type;
     let oldest_first = query.sort_dir == Direction::Asc;
     let found = call.app.db.read(move |c| {
-        let target = T::find(c, &of, id, eyes)?.ok_or(T::FAULTS.not_found)?;
+        let target = T::find(c, &of, id, perspective)?.ok_or(T::FAULTS.not_found)?;
         let counts = target.reactions();
-        let hidden = filter::hidden(c, &of, viewer)?;
+        let hidden = blocks::hidden(c, &of, viewer)?;
         let total = kind.map_or(counts.total(), |kind| counts.of(kind))
             - hidden::count(c, project, id, kind, &hidden)?;
         let rows = match hidden.is_nobody() {
@@ -126,9 +126,9 @@ pub(super) async fn own_reaction<T: Target>(
     Path(path): Path<T::Path>,
 ) -> Result<Json<OwnReaction>> {
     let (project, user) = (call.project.clone(), call.caller.user);
-    let (eyes, id) = (Eyes::from(&call.caller), T::named(&path));
+    let (perspective, id) = (Perspective::from(&call.caller), T::named(&path));
     let found = call.app.db.read(move |c| {
-        T::find(c, &project, id, eyes)?.ok_or(T::FAULTS.not_found)?;
+        T::find(c, &project, id, perspective)?.ok_or(T::FAULTS.not_found)?;
         let reaction_type = store::find(c, project.id, id, user)?;
         Ok(OwnReaction { reaction_type })
     });

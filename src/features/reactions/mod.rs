@@ -2,6 +2,7 @@
 //! points to its author.
 
 mod change;
+pub mod controversy;
 pub mod counting;
 pub mod forget;
 pub mod hidden;
@@ -18,99 +19,43 @@ pub(crate) use kinds::{miscounted_reactions, row_counts_reactions};
 use http::Method;
 
 use crate::error::Fault;
-use crate::features::comments::store::CommentRow;
-use crate::features::entities::store::EntityRow;
-use crate::features::projects::Bundle;
-use crate::features::{comments, entities};
 use crate::http::input::Invalid;
-use crate::http::limits::RateLimit;
 use crate::http::operation::{ActsAs, Operation};
+use crate::rate_limits::RateLimit;
+use crate::tenancy::Bundle;
 
 use target::Target;
 
-const UNAUTHORIZED: Fault =
+pub const USER_NOT_FOUND: Fault = Fault::new(404, "entity/user-not-found", "User not found");
+pub const UNAUTHORIZED: Fault =
     Fault::new(403, "entity/unauthorized", "A user may react in their own name only.");
 
 /// An address and a name for each operation on one kind of target, and what they share.
-struct Doors {
-    feature: &'static str,
-    bundle: Bundle,
-    invalid: Invalid,
-    acts_as: ActsAs,
+#[derive(Debug)]
+pub struct ReactionRoutes {
+    pub feature: &'static str,
+    pub bundle: Bundle,
+    pub invalid: Invalid,
+    pub acts_as: ActsAs,
     /// How often one may react.
-    rate: RateLimit,
-    reactions: &'static str,
-    own: &'static str,
-    upvote: &'static str,
-    remove_upvote: &'static str,
-    downvote: &'static str,
-    remove_downvote: &'static str,
-    names: [&'static str; 8],
+    pub rate: RateLimit,
+    pub reactions: &'static str,
+    pub own: &'static str,
+    pub upvote: &'static str,
+    pub remove_upvote: &'static str,
+    pub downvote: &'static str,
+    pub remove_downvote: &'static str,
+    pub names: [&'static str; 8],
 }
 
-const OF_ENTITIES: Doors = Doors {
-    feature: "entity",
-    bundle: Bundle::Entities,
-    invalid: entities::INVALID,
-    // A user's token reacts for its user alone.
-    acts_as: ActsAs { other: Some(UNAUTHORIZED), ..entities::ACTS_AS },
-    rate: RateLimit::per_5_minutes(100),
-    reactions: "/entities/{entityId}/reactions",
-    own: "/entities/{entityId}/reactions/me",
-    upvote: "/entities/{entityId}/upvote",
-    remove_upvote: "/entities/{entityId}/remove-upvote",
-    downvote: "/entities/{entityId}/downvote",
-    remove_downvote: "/entities/{entityId}/remove-downvote",
-    names: [
-        "Add Entity Reaction",
-        "Remove Entity Reaction",
-        "Fetch Entity Reactions",
-        "Get User Reaction",
-        "Upvote Entity",
-        "Remove Entity Upvote",
-        "Downvote Entity",
-        "Remove Entity Downvote",
-    ],
-};
-
-const OF_COMMENTS: Doors = Doors {
-    feature: "comment",
-    bundle: Bundle::Comments,
-    invalid: comments::INVALID,
-    acts_as: comments::ACTS_AS,
-    rate: RateLimit::per_5_minutes(50),
-    reactions: "/comments/{commentId}/reactions",
-    own: "/comments/{commentId}/reactions/me",
-    upvote: "/comments/{commentId}/upvote",
-    remove_upvote: "/comments/{commentId}/remove-upvote",
-    downvote: "/comments/{commentId}/downvote",
-    remove_downvote: "/comments/{commentId}/remove-downvote",
-    names: [
-        "Add Comment Reaction",
-        "Remove Comment Reaction",
-        "Fetch Comment Reactions",
-        "Get My Comment Reaction",
-        "Upvote Comment",
-        "Remove Comment Upvote",
-        "Downvote Comment",
-        "Remove Comment Downvote",
-    ],
-};
-
-pub fn operations() -> Vec<Operation> {
-    let entities = reactions_to::<EntityRow>(&OF_ENTITIES);
-    let comments = reactions_to::<CommentRow>(&OF_COMMENTS).into_iter();
-    let comments = comments.map(|operation| operation.also_needs(Bundle::Reactions));
-    entities.into_iter().chain(comments).collect()
+/// The operations on the reactions to one kind of target, for the feature that has it.
+pub fn reactions_to<T: Target>(routes: &ReactionRoutes) -> Vec<Operation> {
+    let operations = [reactions::<T>(routes), votes::<T>(routes)].into_iter().flatten();
+    operations.map(|operation| operation.bundle(routes.bundle)).collect()
 }
 
-fn reactions_to<T: Target>(doors: &Doors) -> Vec<Operation> {
-    let operations = [reactions::<T>(doors), votes::<T>(doors)].into_iter().flatten();
-    operations.map(|operation| operation.bundle(doors.bundle)).collect()
-}
-
-fn reactions<T: Target>(doors: &Doors) -> Vec<Operation> {
-    let Doors { feature, invalid, acts_as, rate, reactions, own, names, .. } = *doors;
+fn reactions<T: Target>(routes: &ReactionRoutes) -> Vec<Operation> {
+    let ReactionRoutes { feature, invalid, acts_as, rate, reactions, own, names, .. } = *routes;
     let [add, remove, list, mine, ..] = names;
     let errors = const { &[T::FAULTS.not_found] };
     vec![
@@ -137,9 +82,9 @@ fn reactions<T: Target>(doors: &Doors) -> Vec<Operation> {
 }
 
 /// The older way to react: a vote for or against.
-fn votes<T: Target>(doors: &Doors) -> Vec<Operation> {
-    let Doors { feature, invalid, acts_as, rate, names, .. } = *doors;
-    let Doors { upvote, remove_upvote, downvote, remove_downvote, .. } = *doors;
+fn votes<T: Target>(routes: &ReactionRoutes) -> Vec<Operation> {
+    let ReactionRoutes { feature, invalid, acts_as, rate, names, .. } = *routes;
+    let ReactionRoutes { upvote, remove_upvote, downvote, remove_downvote, .. } = *routes;
     let [_, _, _, _, up, no_up, down, no_down] = names;
     let patch = Method::PATCH;
     let operations = vec![

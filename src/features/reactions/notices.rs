@@ -4,19 +4,19 @@
 use db::Tx;
 use serde_json::{Map, Value, json};
 
+use crate::auth::caller::Initiator;
 use crate::error::Result;
-use crate::features::blocks::filter;
-use crate::features::entities::notices::initiator;
-use crate::features::entities::rules::to_json;
+use crate::features::notifications::initiator;
 use crate::features::notifications::{About, Notification};
-use crate::features::projects::Bundle;
 use crate::features::reactions::change::Change;
 use crate::features::reactions::store::ReactorRow;
 use crate::features::reactions::target::Target;
 use crate::features::reactions::{ReactionType, store};
 use crate::features::spaces::access;
-use crate::features::users::notices::Initiator;
-use crate::ids::{NotificationId, UserId, new_id};
+use crate::features::visibility::blocks;
+use crate::tenancy::Bundle;
+use crate::values::ids::{NotificationId, UserId, new_id};
+use crate::values::metadata::to_json;
 
 /// What the author hears of a new reaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +114,7 @@ fn latest<T: Target>(
     latest.retain(|user| user.id != change.actor.id);
     // Nor is the author told of somebody with a block between them.
     let ids: Vec<UserId> = latest.iter().map(|user| user.id).collect();
-    let hidden = filter::among(tx, &change.project, Some(author), &ids)?;
+    let hidden = blocks::blocked_among(tx, &change.project, Some(author), &ids)?;
     latest.retain(|user| !hidden.contains(&user.id));
     let Initiator { id, name, username, avatar, .. } = change.actor.clone();
     latest.insert(0, ReactorRow { id, name, username, avatar });

@@ -6,12 +6,12 @@ use db::{Conn, Tx, args};
 use uuid::Uuid;
 
 use crate::error::{Error, Result};
-use crate::features::entities::USER_NOT_FOUND;
+use crate::features::reactions::USER_NOT_FOUND;
 use crate::features::reactions::target::TargetId;
 use crate::features::reactions::{ReactionCounts, ReactionType};
 use crate::http::page::Page;
-use crate::ids::{ProjectId, ReactionId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{ProjectId, ReactionId, UserId};
+use crate::values::time::Timestamp;
 
 db::row! {
     #[derive(Debug)]

@@ -9,14 +9,14 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::auth::caller::Actor;
+use crate::auth::perspective::Perspective;
 use crate::error::{Fault, Result};
-use crate::features::entities::visibility::Eyes;
 use crate::features::notifications::Subject;
-use crate::features::projects::Project;
 use crate::features::reactions::{ReactionCounts, ReactionType};
 use crate::features::users::store::UserRow;
 use crate::http::operation::Call;
-use crate::ids::{CommentId, EntityId, ProjectId, SpaceId, UserId};
+use crate::tenancy::Project;
+use crate::values::ids::{CommentId, EntityId, ProjectId, SpaceId, UserId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TargetId {
@@ -114,9 +114,19 @@ pub trait Target: Sized + Send + 'static {
 
     fn named(path: &Self::Path) -> TargetId;
     /// What may be reacted to, held until the transaction ends.
-    fn hold(tx: &Tx<'_>, project: &Project, id: TargetId, eyes: Eyes) -> Result<Option<Self>>;
+    fn hold(
+        tx: &Tx<'_>,
+        project: &Project,
+        id: TargetId,
+        perspective: Perspective,
+    ) -> Result<Option<Self>>;
     /// What may be looked at.
-    fn find(c: &Conn<'_>, project: &Project, id: TargetId, eyes: Eyes) -> Result<Option<Self>>;
+    fn find(
+        c: &Conn<'_>,
+        project: &Project,
+        id: TargetId,
+        perspective: Perspective,
+    ) -> Result<Option<Self>>;
     fn id(&self) -> TargetId;
     fn author(&self) -> Option<UserId>;
     fn space(&self) -> Option<SpaceId>;

@@ -9,7 +9,7 @@ use tokio::sync::{OnceCell, Semaphore};
 use crate::features::tables::work::Audience;
 use crate::http::prepared::Prepared;
 use crate::http::version::Version;
-use crate::ids::ProjectId;
+use crate::values::ids::ProjectId;
 
 const MAX_DOCUMENTS: usize = 64;
 const MAX_BYTES: usize = 32 << 20;

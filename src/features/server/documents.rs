@@ -1,20 +1,20 @@
 //! The OpenAPI documents: the server's, and each project's with its own tables. They are built when
 //! first asked for after a change and then shared, so that no number of requests costs more than one.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, OnceLock};
 
 use schemars::JsonSchema;
 
-use crate::app::App;
 use crate::auth::caller::OptionalViewer;
 use crate::error::{Error, Result};
 use crate::features::server::INVALID_QUERY;
-use crate::features::server::document_cache::{Cell, Which};
+use crate::features::server::document_cache::{Cell, Documents, Which};
 use crate::features::tables::{self, catalogue};
 use crate::http::openapi::{Additions, Document};
-use crate::http::operation::{Call, ServerCall};
+use crate::http::operation::{Call, Operations, ServerCall};
 use crate::http::prepared::{Negotiation, Prepared, PreparedReply};
 use crate::http::version::Version;
+use crate::state::App;
 
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "for the document alone")]
@@ -52,7 +52,7 @@ pub(super) async fn project_document(
 
 /// The document at this version of its catalogue.
 async fn shared(app: &App, which: Which, version: i64) -> Result<Arc<Prepared>> {
-    let cell = app.documents.cell(which, version);
+    let cell = app.features.get::<Documents>().cell(which, version);
     let built = match cell.get() {
         Some(built) => built.clone(),
         // In a task of its own: a client that goes away does not take along what others wait for.
@@ -73,26 +73,29 @@ async fn build_once(app: App, which: Which, cell: Cell) -> Option<Arc<Prepared>>
         built.ok().map(Arc::new)
     });
     let built = building.await.clone();
-    app.documents.settle(which, &cell);
+    app.features.get::<Documents>().settle(which, &cell);
     built
 }
 
 /// All versions side by side, for the tables of projects to be added to.
-static BASE: LazyLock<Document> = LazyLock::new(|| Document::of(None));
+static BASE: OnceLock<Document> = OnceLock::new();
 
 async fn build(app: &App, which: Which) -> Result<Prepared> {
-    let _turn = app.documents.turn.acquire().await.map_err(Error::internal)?;
+    let documents = app.features.get::<Documents>();
+    let _turn = documents.turn.acquire().await.map_err(Error::internal)?;
     // The version was read before: what is listed here is that or newer, never older.
     let tables = match which {
         Which::Server(_) => Vec::new(),
         Which::Project(project, _) => app.db.read(move |c| catalogue::list(c, project)).await?,
     };
+    let operations = app.lists.of::<Operations>().first().map_or(&[][..], |all| all.0);
     let built = tokio::task::spawn_blocking(move || match which {
         Which::Server(version) => {
-            Prepared::json(Document::of(version).to_json(&Additions::default())?)
+            Prepared::json(Document::of(operations, version).to_json(&Additions::default())?)
         }
         Which::Project(_, audience) => {
-            Prepared::json(tables::openapi::described(&BASE, &tables, audience)?)
+            let base = BASE.get_or_init(|| Document::of(operations, None));
+            Prepared::json(tables::openapi::described(base, &tables, audience)?)
         }
     });
     built.await.map_err(Error::internal)?

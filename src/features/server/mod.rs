@@ -11,9 +11,9 @@ use aws_lc_rs::constant_time::verify_slices_are_equal;
 use crate::auth::credential::bearer;
 use crate::error::{Fault, Result};
 use crate::http::input::Invalid;
-use crate::http::limits::RateLimit;
 use crate::http::operation::{Operation, ServerCall};
 use crate::http::reply::Text;
+use crate::rate_limits::RateLimit;
 
 const METRICS_CLOSED: Fault =
     Fault::new(403, "server/metrics-closed", "Metrics need the token of the operator");

@@ -1,6 +1,6 @@
 //! `/readyz`: can this node serve? `fail` (503) is for what no request can do without: the database, its
 //! disk, and taking requests at all. What only some need, files and mail, is a `warn` with 200. Messages are for
-//! everybody's eyes: they name what is wrong and no address.
+//! everybody's perspective: they name what is wrong and no address.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
@@ -12,13 +12,13 @@ use serde::Serialize;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::app::App;
 use crate::config::{Config, free_space};
 use crate::error::Result;
 use crate::http::operation::ServerCall;
 use crate::http::reply::{Reply, ReplyDoc, Response, json};
+use crate::state::App;
 use crate::storage::Storage;
-use crate::time::Timestamp;
+use crate::values::time::Timestamp;
 
 /// How long an answer waits for a check.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -207,12 +207,13 @@ async fn probed(
     probe: impl Future<Output = Finding> + Send + 'static,
 ) -> Finding {
     const SLOW: Finding = Finding::warn("there is no answer yet");
-    let this = of(&app.probes);
+    let probes = app.features.get::<Probes>();
+    let this = of(&probes);
     if this.is_due(app.clock.now()) {
-        let state = app.clone();
+        let probes = probes.clone();
         let run = tokio::spawn(async move {
             let found = timeout(LONGEST, probe).await.unwrap_or(SLOW);
-            of(&state.probes).last.send_replace(Some(found));
+            of(&probes).last.send_replace(Some(found));
         });
         drop(run);
     }

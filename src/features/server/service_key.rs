@@ -6,13 +6,13 @@ use serde::Serialize;
 use crate::auth::credential::{KEY_IN_BROWSER, bearer, check_key_origin, project_header};
 use crate::auth::keys;
 use crate::error::{Error, Fault, Result};
-use crate::features::projects::INVALID_PROJECT_ID;
-use crate::http::client;
-use crate::http::limits::RateLimit;
 use crate::http::operation::{Operation, ServerCall};
 use crate::http::render::UNAUTHORIZED;
 use crate::http::reply::Json;
-use crate::ids::ProjectId;
+use crate::network::client;
+use crate::rate_limits::RateLimit;
+use crate::tenancy::INVALID_PROJECT_ID;
+use crate::values::ids::ProjectId;
 
 const INVALID_SERVICE_KEY: Fault =
     Fault::new(403, "auth/invalid-service-key", "The key is not one of the project");

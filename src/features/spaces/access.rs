@@ -10,13 +10,14 @@ use std::collections::HashSet;
 
 use db::{Conn, Query, Tx, Value, args};
 
+use crate::auth::perspective::Perspective;
 use crate::error::Result;
-use crate::features::entities::visibility::Eyes;
 use crate::features::spaces::permissions::{Permissions, Standing};
 use crate::features::spaces::rules::{Posting, Reading, Role, Status};
 use crate::features::spaces::store::{self, SpaceRow};
 use crate::features::spaces::{BANNED, POSTING_NOT_ALLOWED};
-use crate::ids::{ProjectId, SpaceId, UserId};
+use crate::features::visibility::spaces::member_opens;
+use crate::values::ids::{ProjectId, SpaceId, UserId};
 
 db::row! {
     /// The settings of a space and somebody's membership in it.
@@ -28,20 +29,6 @@ db::row! {
         status: Option<Status>,
     }
 }
-
-/// SQL: the space `s` may be read by a user, who is an argument.
-macro_rules! member_opens {
-    ($member:literal) => {
-        concat!(
-            "CASE (SELECT m.status FROM space_members m
-                WHERE m.project_id = $1 AND m.space_id = s.id AND m.user_id = ",
-            $member,
-            ")
-             WHEN 'active' THEN s.deleted_at IS NULL WHEN 'banned' THEN FALSE ELSE s.is_open END"
-        )
-    };
-}
-pub(crate) use member_opens;
 
 db::statements! {
     query ACCESS -> AccessRow =
@@ -58,55 +45,65 @@ db::statements! {
             AND CASE m.status WHEN 'active' THEN FALSE WHEN 'banned' THEN TRUE ELSE NOT s.is_open END";
 }
 
-/// What these eyes may do in a space; none if there is no such space.
+/// What these perspective may do in a space; none if there is no such space.
 pub fn permissions(
     c: &Conn<'_>,
     project: ProjectId,
     space: SpaceId,
-    eyes: Eyes,
+    perspective: Perspective,
 ) -> Result<Option<Permissions>> {
-    let user = if eyes.is_key() { None } else { eyes.viewer() };
+    let user = if perspective.is_key() { None } else { perspective.viewer() };
     let found = c.opt(&ACCESS, args![project, space, user])?;
     Ok(found.map(|row| {
         let AccessRow { reading_permission, posting_permission, role, status } = row;
         let standing = role.zip(status).map(|(role, status)| Standing { role, status });
-        match eyes.is_key() {
+        match perspective.is_key() {
             true => Permissions::KEY,
             false => Permissions::new(reading_permission, posting_permission, standing),
         }
     }))
 }
 
-/// Whether these eyes may read what somebody wrote in the space. What is in none is free to read,
+/// Whether these perspective may read what somebody wrote in the space. What is in none is free to read,
 /// and what one wrote oneself one may read wherever it is.
 pub fn may_read(
     c: &Conn<'_>,
     project: ProjectId,
     space: Option<SpaceId>,
     author: Option<UserId>,
-    eyes: Eyes,
+    perspective: Perspective,
 ) -> Result<bool> {
     let Some(space) = space else { return Ok(true) };
-    let is_own = author.is_some() && author == eyes.viewer();
-    let allowed = permissions(c, project, space, eyes)?;
+    let is_own = author.is_some() && author == perspective.viewer();
+    let allowed = permissions(c, project, space, perspective)?;
     Ok(allowed.is_some_and(|allowed| allowed.can_read || is_own))
 }
 
 /// Refuses whom the space does not let publish, and keeps it as it is until the transaction ends; false
 /// if there is no such space for them.
-pub fn admit(tx: &Tx<'_>, project: ProjectId, space: SpaceId, eyes: Eyes) -> Result<bool> {
+pub fn admit(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    space: SpaceId,
+    perspective: Perspective,
+) -> Result<bool> {
     match store::keep(tx, project, space)? {
-        Some(space) => may_post(tx, project, &space, eyes),
+        Some(space) => may_post(tx, project, &space, perspective),
         None => Ok(false),
     }
 }
 
 /// Refuses whom the space does not let publish; false for a stranger who may not even read it.
-pub fn may_post(c: &Conn<'_>, project: ProjectId, space: &SpaceRow, eyes: Eyes) -> Result<bool> {
-    if eyes.is_key() {
+pub fn may_post(
+    c: &Conn<'_>,
+    project: ProjectId,
+    space: &SpaceRow,
+    perspective: Perspective,
+) -> Result<bool> {
+    if perspective.is_key() {
         return Ok(true);
     }
-    let member = match eyes.viewer() {
+    let member = match perspective.viewer() {
         Some(user) => store::standing(c, project, space.id, user)?,
         None => None,
     };
@@ -144,16 +141,16 @@ pub fn among(
     c: &Conn<'_>,
     project: ProjectId,
     mut written: Vec<Written>,
-    eyes: Eyes,
+    perspective: Perspective,
 ) -> Result<HashSet<Written>> {
     let spaces = |all: &[Written]| all.iter().filter_map(|(space, _)| *space).collect();
-    let readable = readable(c, project, spaces(&written), eyes)?;
-    let is_own = |author: Option<UserId>| author.is_some() && author == eyes.viewer();
+    let readable = readable(c, project, spaces(&written), perspective)?;
+    let is_own = |author: Option<UserId>| author.is_some() && author == perspective.viewer();
     let mut left = written.clone();
     left.retain(|(space, author)| {
         space.is_some_and(|space| !readable.contains(&space)) && is_own(*author)
     });
-    let live = self::readable(c, project, spaces(&left), Eyes::Key)?;
+    let live = self::readable(c, project, spaces(&left), Perspective::Key)?;
     written.retain(|(space, author)| {
         space.is_none_or(|space| {
             readable.contains(&space) || (is_own(*author) && live.contains(&space))
@@ -162,19 +159,19 @@ pub fn among(
     Ok(written.into_iter().collect())
 }
 
-/// Those of the spaces that these eyes may read.
+/// Those of the spaces that these perspective may read.
 pub fn readable(
     c: &Conn<'_>,
     project: ProjectId,
     mut spaces: Vec<SpaceId>,
-    eyes: Eyes,
+    perspective: Perspective,
 ) -> Result<Vec<SpaceId>> {
     spaces.sort_unstable();
     spaces.dedup();
     if spaces.is_empty() {
         return Ok(spaces);
     }
-    let reader = Reader::from(eyes);
+    let reader = Reader::from(perspective);
     let text = format!(
         "SELECT s.id FROM spaces s WHERE s.project_id = $1 AND s.id {{any}}($2) AND {}",
         reader.opens("$3")
@@ -201,23 +198,23 @@ pub fn shut_out(
 
 /// Somebody who reads lists, as SQL tells what they may read. `$1` is always the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reader(Eyes);
+pub struct Reader(Perspective);
 
-impl From<Eyes> for Reader {
-    fn from(eyes: Eyes) -> Self {
-        Reader(eyes)
+impl From<Perspective> for Reader {
+    fn from(perspective: Perspective) -> Self {
+        Reader(perspective)
     }
 }
 
 impl Reader {
     /// Somebody who looks at what they wrote themselves.
-    pub const AUTHOR: Reader = Reader(Eyes::Key);
+    pub const AUTHOR: Reader = Reader(Perspective::Key);
 
     /// The user whose memberships count: an argument of the texts below, if there is one.
     pub fn member(self) -> Option<UserId> {
         match self.0 {
-            Eyes::User(user) => Some(user),
-            Eyes::Key | Eyes::KeyAs(_) | Eyes::Nobody => None,
+            Perspective::User(user) => Some(user),
+            Perspective::Key | Perspective::KeyAs(_) | Perspective::Anonymous => None,
         }
     }
 
@@ -239,9 +236,9 @@ impl Reader {
     /// The condition that the space `s` may be read.
     fn opens(self, member: &str) -> String {
         match self.0 {
-            Eyes::Key | Eyes::KeyAs(_) => "s.deleted_at IS NULL".to_owned(),
-            Eyes::Nobody => "s.is_open".to_owned(),
-            Eyes::User(_) => format!(member_opens!("{}"), member),
+            Perspective::Key | Perspective::KeyAs(_) => "s.deleted_at IS NULL".to_owned(),
+            Perspective::Anonymous => "s.is_open".to_owned(),
+            Perspective::User(_) => format!(member_opens!("{}"), member),
         }
     }
 
@@ -249,9 +246,11 @@ impl Reader {
     pub fn unreadable(self, member: &str) -> String {
         let shut = "SELECT s.id AS space_id FROM spaces s WHERE s.project_id = $1";
         match self.0 {
-            Eyes::Key | Eyes::KeyAs(_) => format!("{shut} AND s.deleted_at IS NOT NULL"),
-            Eyes::Nobody => format!("{shut} AND NOT s.is_open"),
-            Eyes::User(_) => format!(
+            Perspective::Key | Perspective::KeyAs(_) => {
+                format!("{shut} AND s.deleted_at IS NOT NULL")
+            }
+            Perspective::Anonymous => format!("{shut} AND NOT s.is_open"),
+            Perspective::User(_) => format!(
                 "{shut} AND NOT s.is_open AND NOT {}
                  UNION ALL SELECT m.space_id FROM space_members m
                     JOIN spaces s ON s.project_id = m.project_id AND s.id = m.space_id

@@ -12,7 +12,7 @@ use crate::features::spaces::{
     ADMIN_REQUIRED, CREATOR_REQUIRED, INSUFFICIENT_PERMISSIONS, LAST_ADMIN, MODERATOR_REQUIRED,
     NOT_FOUND,
 };
-use crate::ids::{ProjectId, SpaceId, UserId};
+use crate::values::ids::{ProjectId, SpaceId, UserId};
 
 /// Whoever has more may do all that those with less may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

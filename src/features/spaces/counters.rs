@@ -3,7 +3,7 @@
 use db::{Conn, Tx, args};
 
 use crate::error::Result;
-use crate::ids::{ProjectId, SpaceId};
+use crate::values::ids::{ProjectId, SpaceId};
 
 db::statements! {
     query MISCOUNTED -> (ProjectId, SpaceId), unscoped "the operator examines every project" =

@@ -5,10 +5,8 @@ use db::{Conn, JsonText, Tx};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::app::App;
 use crate::auth::caller::{Actor, Via};
 use crate::error::{Error, Result};
-use crate::features::entities::rules::{Metadata, to_json};
 use crate::features::spaces::authority::Authority;
 use crate::features::spaces::members::store::{self as members, MemberRow};
 use crate::features::spaces::model::Space;
@@ -25,8 +23,10 @@ use crate::features::users::pictures::{Pictures, Portrayed};
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::Created;
-use crate::ids::{MemberId, ProjectId, SpaceId, UserId, new_id};
-use crate::time::Timestamp;
+use crate::state::App;
+use crate::values::ids::{MemberId, ProjectId, SpaceId, UserId, new_id};
+use crate::values::metadata::{Metadata, to_json};
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -16,7 +16,7 @@ use crate::http::input::{LenientPaging, Path, Query};
 use crate::http::operation::Call;
 use crate::http::page::Paged;
 use crate::http::reply::Json;
-use crate::ids::{ProjectId, SpaceId, from_short_id};
+use crate::values::ids::{ProjectId, SpaceId, from_short_id};
 
 pub(super) async fn by_id(
     call: Call<OptionalViewer>,

@@ -4,7 +4,7 @@
 use db::{Tx, args};
 
 use crate::error::Result;
-use crate::ids::{ProjectId, SpaceId, UserId};
+use crate::values::ids::{ProjectId, SpaceId, UserId};
 
 db::statements! {
     query HOLD -> SpaceId =

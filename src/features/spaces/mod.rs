@@ -5,13 +5,13 @@ pub mod access;
 pub mod authority;
 pub mod counters;
 mod create;
-pub mod delete;
 mod fetch;
+pub mod files;
 pub mod forget;
 pub mod list;
 pub mod members;
 pub mod model;
-mod moderation;
+pub mod observer;
 pub mod permissions;
 pub mod rulebook;
 pub mod rules;
@@ -24,14 +24,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::error::Fault;
-use crate::features::projects::Bundle;
-use crate::features::storage::uploads::{UploadFaults, not_an_image};
+use crate::features::files::uploads::{UploadFaults, not_an_image};
 use crate::features::users;
 use crate::features::users::pictures::{self, PictureFaults};
 use crate::http::input::Invalid;
 use crate::http::multipart::Form;
 use crate::http::operation::{ActsAs, Operation};
-use crate::ids::SpaceId;
+use crate::tenancy::Bundle;
+use crate::values::ids::SpaceId;
 
 pub const NOT_FOUND: Fault = Fault::new(404, "space/not-found", "Space not found");
 pub const BANNED: Fault = Fault::new(403, "space/banned", "Banned from this space");
@@ -51,7 +51,8 @@ pub const MEMBER_NOT_FOUND: Fault =
     Fault::new(404, "space/member-not-found", "No such member of the space");
 const AUTH_REQUIRED: Fault = Fault::new(401, "space/auth-required", "A user is required");
 const USER_REQUIRED: Fault = Fault::new(401, "auth/user-required", "A user is required");
-const INVALID_PARAMS: Fault = Fault::new(400, "space/invalid-params", "Invalid path parameters");
+pub const INVALID_PARAMS: Fault =
+    Fault::new(400, "space/invalid-params", "Invalid path parameters");
 const INVALID_QUERY: Fault = Fault::new(400, "space/invalid-query", "Invalid query");
 const INVALID_BODY: Fault = Fault::new(400, "space/invalid-body", "Invalid body");
 const PARENT_NOT_FOUND: Fault = Fault::new(404, "space/parent-not-found", "Parent space not found");
@@ -68,7 +69,7 @@ const FILE_TOO_LARGE: Fault =
     Fault::new(413, "space/file-too-large", "The image exceeds 50MB limit.");
 const INVALID_IMAGE: Fault =
     Fault::new(422, "space/invalid-image", "The file is not a valid image");
-const DELETION_DISABLED: Fault =
+pub const DELETION_DISABLED: Fault =
     Fault::new(403, "space/deletion-disabled", "Spaces of this project are not deleted");
 const ALREADY_MEMBER: Fault =
     Fault::new(409, "space/already-member", "Already a member, or waiting to be one");
@@ -77,7 +78,7 @@ const MEMBERSHIP_NOT_FOUND: Fault =
 const NOT_PENDING: Fault = Fault::new(400, "space/not-pending", "The membership is not pending");
 const NOT_ACTIVE: Fault = Fault::new(400, "space/not-active", "The membership is not active");
 
-const INVALID: Invalid =
+pub const INVALID: Invalid =
     Invalid { params: INVALID_PARAMS, query: INVALID_QUERY, ..Invalid::all(INVALID_BODY) };
 
 const PICTURES: PictureFaults = PictureFaults {
@@ -99,7 +100,7 @@ static FORM: Form = Form {
 const ACTS_AS: ActsAs =
     ActsAs { parameter: "userId", missing: AUTH_REQUIRED, unknown: users::NOT_FOUND, other: None };
 /// A key may do everything, and may say for whom.
-const ON_BEHALF: ActsAs = ActsAs { parameter: "actingUserId", ..ACTS_AS };
+pub const ON_BEHALF: ActsAs = ActsAs { parameter: "actingUserId", ..ACTS_AS };
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -108,15 +109,7 @@ pub struct SpacePath {
 }
 
 pub fn operations() -> Vec<Operation> {
-    let operations = [
-        lists(),
-        one(),
-        changes(),
-        membership(),
-        team(),
-        rulebook::operations(),
-        moderation::operations(),
-    ];
+    let operations = [lists(), one(), changes(), membership(), team(), rulebook::operations()];
     operations.into_iter().flatten().map(|operation| operation.bundle(Bundle::Spaces)).collect()
 }
 
@@ -140,7 +133,7 @@ fn lists() -> Vec<Operation> {
             INVALID,
             list::user_spaces,
         )
-        .nobody(AUTH_REQUIRED)
+        .unauthenticated(AUTH_REQUIRED)
         .acts_as(ACTS_AS),
         Operation::new(
             get.clone(),
@@ -225,7 +218,7 @@ fn changes() -> Vec<Operation> {
             INVALID,
             create::create_space,
         )
-        .nobody(AUTH_REQUIRED)
+        .unauthenticated(AUTH_REQUIRED)
         .acts_as(ACTS_AS)
         .takes_files(&FORM)
         .errors(&[
@@ -246,16 +239,6 @@ fn changes() -> Vec<Operation> {
         .acts_as(ON_BEHALF)
         .takes_files(&FORM)
         .errors(&[NOT_FOUND, ADMIN_REQUIRED, SLUG_TAKEN, INVALID_IMAGE]),
-        Operation::new(
-            Method::DELETE,
-            "/spaces/{spaceId}",
-            "Delete Space",
-            feature,
-            INVALID,
-            delete::delete_space,
-        )
-        .acts_as(ON_BEHALF)
-        .errors(&[NOT_FOUND, DELETION_DISABLED, CREATOR_REQUIRED]),
     ]
 }
 

@@ -6,13 +6,13 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::error::Result;
+use crate::features::files::model::File;
 use crate::features::spaces::permissions::Permissions;
 use crate::features::spaces::rules::{Posting, Reading, Status, Visibility};
 use crate::features::spaces::store::SpaceRow;
-use crate::features::storage::model::File;
 use crate::features::users::model::raw;
-use crate::ids::{FileId, ProjectId, SpaceId, UserId, short_id};
-use crate::time::Timestamp;
+use crate::values::ids::{FileId, ProjectId, SpaceId, UserId, short_id};
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

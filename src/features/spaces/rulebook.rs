@@ -17,8 +17,8 @@ use crate::http::input::{Body, Invalid, Path};
 use crate::http::operation::{Call, Operation};
 use crate::http::patch::Patch;
 use crate::http::reply::{Created, Json};
-use crate::ids::{ProjectId, SpaceId, SpaceRuleId, UserId, new_id};
-use crate::time::Timestamp;
+use crate::values::ids::{ProjectId, SpaceId, SpaceRuleId, UserId, new_id};
+use crate::values::time::Timestamp;
 
 const RULE_NOT_FOUND: Fault = Fault::new(404, "rule/not-found", "Rule not found");
 const INVALID_PARAMS: Fault = Fault::new(400, "rule/invalid-params", "Invalid path parameters");

@@ -4,8 +4,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::names::names;
-use crate::texts::texts;
+use crate::values::names::names;
+use crate::values::texts::texts;
 
 /// Roots have depth 0.
 pub const DEEPEST: i64 = 10;

@@ -8,18 +8,18 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::error::{Error, Result};
-use crate::features::projects::Project;
+use crate::features::files::model::{File, show};
+use crate::features::files::store as storage;
 use crate::features::spaces::members::store as members;
 use crate::features::spaces::model::{MemberPermissions, Space, SpaceDetailed, SpacePreview};
 use crate::features::spaces::permissions::Permissions;
 use crate::features::spaces::rules::Status;
 use crate::features::spaces::store::{self, SpaceRow};
-use crate::features::storage::model::{File, show};
-use crate::features::storage::signed::Links;
-use crate::features::storage::store as storage;
 use crate::http::include::Include;
 use crate::http::operation::Call;
-use crate::ids::{FileId, SpaceId, UserId};
+use crate::storage::signed::Links;
+use crate::tenancy::Project;
+use crate::values::ids::{FileId, SpaceId, UserId};
 
 /// Children that stand beside their parent.
 const CHILDREN_SHOWN: i64 = 10;

@@ -6,8 +6,8 @@ use db::{Conn, JsonText, Tx, args};
 use crate::error::Result;
 use crate::features::spaces::permissions::Standing;
 use crate::features::spaces::rules::{Posting, Reading, Role, Status, Visibility};
-use crate::ids::{FileId, ProjectId, SpaceId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{FileId, ProjectId, SpaceId, UserId};
+use crate::values::time::Timestamp;
 
 db::row! {
     #[derive(Debug, Clone, PartialEq)]

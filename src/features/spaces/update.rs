@@ -6,10 +6,9 @@ use serde::Deserialize;
 
 use crate::auth::caller::ActorOrKey;
 use crate::error::Result;
-use crate::features::chat;
-use crate::features::entities::rules::{Metadata, to_json};
 use crate::features::spaces::authority::{self, Authority, Held};
 use crate::features::spaces::model::SpaceDetailed;
+use crate::features::spaces::observer::observers;
 use crate::features::spaces::rules::{Description, Name, Posting, Reading, Slug, Visibility};
 use crate::features::spaces::show::View;
 use crate::features::spaces::store::{self, SpaceRow};
@@ -19,6 +18,7 @@ use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::patch::Patch;
 use crate::http::reply::Json;
+use crate::values::metadata::{Metadata, to_json};
 
 #[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -68,7 +68,7 @@ pub(super) async fn update_space(
     }
     let view = View::new(&call, caller.user()).with_files(!pictures.is_empty());
     let pictures = pictures.prepare(app, project, Portrayed::Space(id), &PICTURES, now).await?;
-    let stored = pictures.clone();
+    let (state, stored) = (app.clone(), pictures.clone());
     let updated = app.db.write(move |tx| {
         let Held { space: found, .. } = authority::hold(tx, project, id, caller, Authority::Admin)?;
         let mut row = found.clone();
@@ -92,7 +92,9 @@ pub(super) async fn update_space(
         if row.reading_permission != found.reading_permission
             && row.reading_permission == Reading::Members
         {
-            chat::space::close(tx, project, row.id, now)?;
+            for observer in observers(&state) {
+                observer.closed_to_strangers(tx, project, row.id, now)?;
+            }
         }
         if row.nsfw != found.nsfw {
             store::spread_nsfw(tx, project, row.id)?;

@@ -5,8 +5,8 @@ use db::{Conn, Tx, args};
 
 use crate::error::{Error, Result};
 use crate::features::tables::model::{Column, DataType, OnDelete, Reference, RowAccess, Table};
-use crate::ids::{ProjectId, TableId};
-use crate::time::Timestamp;
+use crate::values::ids::{ProjectId, TableId};
+use crate::values::time::Timestamp;
 
 db::row! {
     /// A table and one of its columns; without the column, one that has none of its own.

@@ -20,7 +20,7 @@ use crate::features::tables::{
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::reply::{Created, Json};
-use crate::ids::ProjectId;
+use crate::values::ids::ProjectId;
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Added {

@@ -15,8 +15,8 @@ use crate::features::tables::{TABLE_ALREADY_EXISTS, TABLE_LIMIT_REACHED, catalog
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::Created;
-use crate::ids::{ProjectId, TableId, new_id};
-use crate::time::Timestamp;
+use crate::values::ids::{ProjectId, TableId, new_id};
+use crate::values::time::Timestamp;
 
 /// Tables that a project may have.
 const MOST_TABLES: i64 = 100;

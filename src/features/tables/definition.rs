@@ -13,7 +13,7 @@ use crate::features::tables::{
     COLUMN_LIMIT_REACHED, INVALID_BODY, INVALID_DEFAULT_VALUE, INVALID_FLAGS, NAME_TOO_LONG,
     RESERVED_COLUMN, values,
 };
-use crate::ids::TableId;
+use crate::values::ids::TableId;
 
 /// Columns of its own that a table may have.
 pub const MOST_COLUMNS: usize = 100;

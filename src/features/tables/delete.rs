@@ -19,8 +19,8 @@ use crate::features::tables::{INVALID_BODY, ROW_NOT_FOUND};
 use crate::http::input::{Flag, Path, Query as UrlQuery, Verbatim};
 use crate::http::operation::Call;
 use crate::http::reply::Json;
-use crate::ids::RowId;
-use crate::time::Timestamp;
+use crate::values::ids::RowId;
+use crate::values::time::Timestamp;
 
 const MOST_ROWS: usize = 100;
 /// How often rows may slip away between being found and being deleted.

@@ -13,7 +13,7 @@ use crate::features::tables::{FOREIGN_KEY_VIOLATION, TABLE_NOT_FOUND, catalogue,
 use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::Json;
-use crate::ids::ProjectId;
+use crate::values::ids::ProjectId;
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Dropped {

@@ -11,7 +11,7 @@ use crate::features::tables::work::{Desk, Pace, reading};
 use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::Json;
-use crate::ids::RowId;
+use crate::values::ids::RowId;
 
 pub(super) async fn fetch_row(
     call: Call<OptionalViewer>,

@@ -16,8 +16,8 @@ use crate::features::tables::work::{Desk, writing};
 use crate::http::input::{Path, Verbatim};
 use crate::http::operation::Call;
 use crate::http::reply::Created;
-use crate::ids::new_id;
-use crate::time::Timestamp;
+use crate::values::ids::new_id;
+use crate::values::time::Timestamp;
 
 const MOST_ROWS: usize = 100;
 

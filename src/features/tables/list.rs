@@ -15,10 +15,10 @@ use crate::features::tables::sql::conditions::Way;
 use crate::features::tables::work::{Desk, Pace, reading};
 use crate::features::tables::{INVALID_QUERY, INVALID_SORT_COLUMN};
 use crate::http::input::{Flag, Path, Query as UrlQuery};
-use crate::http::json;
 use crate::http::operation::Call;
 use crate::http::page::{Page, Paged};
 use crate::http::reply::Json;
+use crate::values::json;
 
 const DEFAULT_LIMIT: u32 = 50;
 const MOST_ROWS: u32 = 200;

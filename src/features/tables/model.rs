@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::features::tables::values;
-use crate::ids::{ProjectId, RowId, TableId};
+use crate::values::ids::{ProjectId, RowId, TableId};
 
-crate::names::names! {
+crate::values::names::names! {
     DataType {
         Text "text",
         Integer "integer",

@@ -8,7 +8,7 @@ use crate::features::tables::model::{Column, DataType, Table};
 use crate::features::tables::work::{self, Audience};
 use crate::http::openapi::{Additions, Document, Operations, text};
 use crate::http::version::Version;
-use crate::ids::TableId;
+use crate::values::ids::TableId;
 
 /// The text of the document with the tables whose rows the audience may see.
 pub fn described(document: &Document, tables: &[Table], audience: Audience) -> Result<Vec<u8>> {

@@ -21,7 +21,7 @@ use crate::features::tables::work::Desk;
 use crate::features::tables::{
     FOREIGN_KEY_VIOLATION, INVALID_BODY, MANAGED_COLUMN, NO_WRITABLE_COLUMNS,
 };
-use crate::time::Timestamp;
+use crate::values::time::Timestamp;
 
 /// Bytes of a row, so that a page of them fits into memory.
 pub const LARGEST: usize = 4 * 1024 * 1024;

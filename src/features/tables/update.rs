@@ -11,8 +11,8 @@ use crate::features::tables::{ROW_NOT_FOUND, fetch};
 use crate::http::input::{Path, Verbatim};
 use crate::http::operation::Call;
 use crate::http::reply::Json;
-use crate::ids::RowId;
-use crate::time::Timestamp;
+use crate::values::ids::RowId;
+use crate::values::time::Timestamp;
 
 pub(super) async fn update_row(
     call: Call<OptionalViewer>,

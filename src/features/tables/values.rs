@@ -6,8 +6,8 @@ use serde_json::value::RawValue;
 
 use crate::features::tables::model::DataType;
 use crate::features::tables::{decimal, json_text};
-use crate::ids::parse_uuid;
-use crate::time::Timestamp;
+use crate::values::ids::parse_uuid;
+use crate::values::time::Timestamp;
 
 const DAY: i64 = 86_400_000;
 
@@ -92,7 +92,7 @@ pub fn literal(data_type: DataType, text: &str) -> Option<Value<'static>> {
         DataType::Uuid => parse_uuid(text).map(Value::Uuid),
         DataType::Json => {
             let value = RawValue::from_string(text.to_owned()).ok()?;
-            crate::http::json::check(text.as_bytes()).ok()?;
+            crate::values::json::check(text.as_bytes()).ok()?;
             read(data_type, &value)
         }
     }

@@ -12,7 +12,7 @@ use crate::features::tables::model::{Name, RowAccess, Table};
 use crate::features::tables::sql::Dialect;
 use crate::features::tables::{FOREIGN_KEY_VIOLATION, TABLE_NOT_FOUND, catalogue};
 use crate::http::operation::Call;
-use crate::ids::ProjectId;
+use crate::values::ids::ProjectId;
 
 /// How often a table may change under one request.
 const ATTEMPTS: usize = 3;

@@ -17,7 +17,7 @@ use crate::http::input::{Flag, Query};
 use crate::http::operation::Call;
 use crate::http::reply::FoundOrCreated;
 use crate::http::version::Version;
-use crate::ids::{UserId, new_id};
+use crate::values::ids::{UserId, new_id};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -100,7 +100,7 @@ fn metadata(text: Option<&str>, version: Version) -> Result<Metadata> {
     let Some(text) = text else {
         return Ok(Metadata::default());
     };
-    let checked = crate::http::json::check(text.as_bytes());
+    let checked = crate::values::json::check(text.as_bytes());
     let parsed = checked.ok().and_then(|()| serde_json::from_str::<Map<String, Value>>(text).ok());
     match parsed {
         Some(map) => Metadata::try_from(map).map_err(|why| INVALID_QUERY.because(why)),

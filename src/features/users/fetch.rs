@@ -8,18 +8,18 @@ use serde::Deserialize;
 
 use crate::auth::caller::OptionalViewer;
 use crate::error::Result;
-use crate::features::blocks::filter;
-use crate::features::projects::Project;
-use crate::features::storage::signed::Links;
 use crate::features::users::model::{FetchedUser, User};
 use crate::features::users::reputation::{ReputationQuery, Sum, add_points};
 use crate::features::users::store::{self, UserRow};
 use crate::features::users::{INVALID_QUERY, NOT_FOUND, pictures};
+use crate::features::visibility::blocks;
 use crate::http::include::Include;
 use crate::http::input::{Path, Query};
 use crate::http::operation::Call;
 use crate::http::reply::Json;
-use crate::ids::{ProjectId, UserId};
+use crate::storage::signed::Links;
+use crate::tenancy::Project;
+use crate::values::ids::{ProjectId, UserId};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -102,7 +102,7 @@ impl Shown {
     }
 
     pub(super) fn user(&self, c: &Conn<'_>, row: &UserRow) -> Result<FetchedUser> {
-        if filter::is_shut_out(c, &self.of, self.viewer, row.id)? {
+        if blocks::has_blocked(c, &self.of, self.viewer, row.id)? {
             return Err(NOT_FOUND.into());
         }
         let mut user = User::public(&self.links, row)?;

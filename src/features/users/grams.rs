@@ -5,7 +5,7 @@ use db::{Command, Conn, Query, Tx, Value, args};
 
 use crate::error::Result;
 use crate::features::users::store::UserRow;
-use crate::ids::{ProjectId, UserId};
+use crate::values::ids::{ProjectId, UserId};
 
 /// So many users are looked at without a thought.
 pub const FEW: i64 = 2000;

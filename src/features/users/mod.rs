@@ -2,11 +2,10 @@
 
 mod by_foreign_id;
 mod check_username;
-pub(crate) mod delete;
-mod fetch;
+pub(crate) mod fetch;
 pub mod grams;
 pub mod model;
-pub mod notices;
+pub mod own;
 pub mod pairs;
 pub mod pictures;
 pub mod points;
@@ -15,7 +14,6 @@ pub mod reputation;
 pub mod rules;
 pub mod store;
 mod suggestions;
-pub mod suspensions;
 mod update;
 
 pub(crate) use fetch::UserPath;
@@ -23,7 +21,7 @@ pub(crate) use fetch::UserPath;
 use http::Method;
 
 use crate::error::Fault;
-use crate::features::storage::uploads::{UploadFaults, not_an_image};
+use crate::features::files::uploads::{UploadFaults, not_an_image};
 use crate::features::users::pictures::PictureFaults;
 use crate::http::input::Invalid;
 use crate::http::multipart::Form;
@@ -63,7 +61,7 @@ const PICTURES: PictureFaults = PictureFaults {
 };
 static FORM: Form = pictures::form(&const { pictures::fields(FILE_TOO_LARGE, INVALID_BODY) });
 
-const INVALID: Invalid = Invalid {
+pub const INVALID: Invalid = Invalid {
     params: INVALID_PARAMS,
     query: INVALID_QUERY,
     v6_params: Some(INVALID_USER_ID),
@@ -71,8 +69,8 @@ const INVALID: Invalid = Invalid {
 };
 
 pub fn operations() -> Vec<Operation> {
-    use crate::features::projects::TABLES_NOT_AVAILABLE;
-    let (get, patch, delete) = (Method::GET, Method::PATCH, Method::DELETE);
+    use crate::tenancy::TABLES_NOT_AVAILABLE;
+    let (get, patch) = (Method::GET, Method::PATCH);
     let by_identifier = Invalid { v6_query: Some(INVALID_IDENTIFIER), ..INVALID };
     let username = check_username::INVALID;
     vec![
@@ -132,14 +130,5 @@ pub fn operations() -> Vec<Operation> {
             INVALID_IMAGE,
             DUPLICATE_USERNAME,
         ]),
-        Operation::new(
-            delete,
-            "/users/{userId}",
-            "Delete User",
-            "user",
-            INVALID,
-            delete::delete_user,
-        )
-        .errors(&[NOT_FOUND]),
     ]
 }

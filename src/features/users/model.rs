@@ -7,14 +7,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::auth::suspensions::Suspension;
 use crate::error::{Error, Result};
-use crate::features::storage::model::File;
-use crate::features::storage::signed::Links;
+use crate::features::files::model::File;
 use crate::features::users::reputation::{self, Sum};
 use crate::features::users::store::{self, UserRow};
-use crate::features::users::suspensions::Suspension;
-use crate::ids::{FileId, ProjectId, UserId};
-use crate::time::Timestamp;
+use crate::storage::signed::Links;
+use crate::values::ids::{FileId, ProjectId, UserId};
+use crate::values::time::Timestamp;
 
 /// A user as everybody sees them.
 #[derive(Debug, Clone, Serialize, JsonSchema)]

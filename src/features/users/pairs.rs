@@ -5,7 +5,7 @@
 use db::{Tx, args};
 
 use crate::error::Result;
-use crate::ids::{ProjectId, UserId};
+use crate::values::ids::{ProjectId, UserId};
 
 db::statements! {
     query HOLD -> UserId =

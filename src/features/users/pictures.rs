@@ -4,22 +4,22 @@
 use db::{Conn, Tx};
 use serde_json::{Map, Value};
 
-use crate::app::App;
 use crate::error::{Fault, Result};
-use crate::features::storage::holders::Holder;
-use crate::features::storage::model::{File, show};
-use crate::features::storage::rules::PathParts;
-use crate::features::storage::signed::Links;
-use crate::features::storage::store::FileRow;
-use crate::features::storage::uploads::{self, Images, Prepared, UploadFaults, Wanted};
-use crate::features::storage::{removal, store};
+use crate::features::files::holders::Holder;
+use crate::features::files::model::{File, show};
+use crate::features::files::rules::PathParts;
+use crate::features::files::store::FileRow;
+use crate::features::files::uploads::{self, Images, Prepared, UploadFaults, Wanted};
+use crate::features::files::{removal, store};
 use crate::features::users::store::UserRow;
 use crate::http::input::{Input, InputDoc, body_value};
 use crate::http::multipart::{FileField, Form, Upload, Uploads};
-use crate::http::operation::Arrival;
-use crate::ids::{FileId, ProjectId, SpaceId, UserId};
+use crate::http::operation::CheckedRequest;
 use crate::images::{MissingKey, Options};
-use crate::time::Timestamp;
+use crate::state::App;
+use crate::storage::signed::Links;
+use crate::values::ids::{FileId, ProjectId, SpaceId, UserId};
+use crate::values::time::Timestamp;
 
 const AVATAR: &str = "avatarFile";
 const BANNER: &str = "bannerFile";
@@ -94,8 +94,8 @@ struct Picture {
 }
 
 impl Input for Pictures {
-    fn extract(arrival: &Arrival) -> Result<Self> {
-        let (mut files, body) = (Uploads::extract(arrival)?, body_value(arrival)?);
+    fn extract(request: &CheckedRequest) -> Result<Self> {
+        let (mut files, body) = (Uploads::extract(request)?, body_value(request)?);
         let mut picture = |field: &str| {
             let options = body.get(format!("{field}.options")).cloned().unwrap_or_default();
             files.take_one(field).map(|upload| Picture { upload, options })

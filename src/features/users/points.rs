@@ -7,7 +7,7 @@ use db::{Conn, Tx, args};
 use crate::error::{Error, Result};
 use crate::features::users::NOT_FOUND;
 use crate::features::users::store::{UserRow, user_columns};
-use crate::ids::{ProjectId, SpaceId, UserId};
+use crate::values::ids::{ProjectId, SpaceId, UserId};
 
 db::statements! {
     query POINTS -> (UserId, SpaceId, i64) =

@@ -11,13 +11,13 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::error::{Fault, Result};
-use crate::features::blocks::filter::Hidden;
-use crate::features::storage::signed::Links;
 use crate::features::users::model::User;
 use crate::features::users::{grams, model};
+use crate::features::visibility::blocks::Hidden;
 use crate::http::page::Page;
-use crate::ids::{ProjectId, UserId};
-use crate::time::Timestamp;
+use crate::storage::signed::Links;
+use crate::values::ids::{ProjectId, UserId};
+use crate::values::time::Timestamp;
 
 /// Longer patterns only cost time.
 const LONGEST_QUERY: usize = 256;
@@ -162,7 +162,7 @@ impl List {
         let mut conditions = format!("r.project_id = $1 AND {of}");
         if let Some(viewer) = hidden.viewer() {
             args.push(viewer.into());
-            let met = hidden.leaves(other, &format!("${}", args.len()));
+            let met = hidden.condition(other, &format!("${}", args.len()));
             conditions = format!("{conditions} AND {met}");
         }
         if let Some(Sought { part, columns: fields }) = &self.sought {

@@ -9,11 +9,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::error::{Fault, Result};
-use crate::features::projects::{Bundle, Project};
 use crate::features::users::points;
 use crate::features::users::store::{self, UserRow};
 use crate::http::input::Flag;
-use crate::ids::{ProjectId, SpaceId, UserId};
+use crate::tenancy::{Bundle, Project};
+use crate::values::ids::{ProjectId, SpaceId, UserId};
 
 /// Which points of a user are added up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

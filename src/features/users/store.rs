@@ -2,11 +2,12 @@
 
 use db::{AnyStatement as _, Conn, JsonText, Query, Tx, args};
 
+use crate::auth::caller::Initiator;
 use crate::error::{Error, Result};
-use crate::features::blocks::filter::Hidden;
 use crate::features::users::{DUPLICATE_EMAIL, DUPLICATE_USER_FIELD, DUPLICATE_USERNAME, grams};
-use crate::ids::{FileId, ProjectId, UserId};
-use crate::time::Timestamp;
+use crate::features::visibility::blocks::Hidden;
+use crate::values::ids::{FileId, ProjectId, UserId};
+use crate::values::time::Timestamp;
 
 db::row! {
     #[derive(Debug, Clone, PartialEq)]
@@ -94,10 +95,11 @@ impl UserRow {
 }
 
 db::statements! {
+    query PROVIDERS -> String =
+        "SELECT provider FROM identities WHERE project_id = $1 AND user_id = $2
+         ORDER BY created_at, id";
     query FIND -> UserRow = select_user!("AND id = $2");
     /// There are few projects, and users are found by project and id.
-    query PROJECT_OF -> ProjectId, unscoped "the project is what is asked for" =
-        "SELECT p.id FROM projects p CROSS JOIN users u WHERE u.project_id = p.id AND u.id = $1 LIMIT 1";
     query FIND_FOR_UPDATE -> UserRow = select_user!("AND id = $2 {for_update}");
     query KEEP -> UserRow = select_user!("AND id = $2 {for_key_share}");
     query KEEP_ALL -> UserId =
@@ -132,12 +134,6 @@ db::statements! {
             metadata = $13, secure_metadata = $14, avatar_path = $15, banner_file_id = $16,
             updated_at = $17
          WHERE project_id = $1 AND id = $2";
-    command FORGET_AVATAR =
-        "UPDATE users SET avatar_file_id = NULL, avatar_path = NULL, updated_at = $4
-         WHERE project_id = $1 AND id = $2 AND avatar_file_id = $3";
-    command FORGET_BANNER =
-        "UPDATE users SET banner_file_id = NULL, updated_at = $4
-         WHERE project_id = $1 AND id = $2 AND banner_file_id = $3";
     command TOUCH = "UPDATE users SET last_active = $3 WHERE project_id = $1 AND id = $2";
     command SET_PASSWORD =
         "UPDATE users SET password_hash = $3, updated_at = $4 WHERE project_id = $1 AND id = $2";
@@ -148,11 +144,6 @@ db::statements! {
 
 pub fn find(c: &Conn<'_>, project: ProjectId, id: UserId) -> Result<Option<UserRow>> {
     Ok(c.opt(&FIND, args![project, id])?)
-}
-
-/// Where a user is.
-pub fn project_of(c: &Conn<'_>, id: UserId) -> Result<Option<ProjectId>> {
-    Ok(c.opt(&PROJECT_OF, args![id])?)
 }
 
 /// Those of the ids that are there, in no particular order.
@@ -225,7 +216,7 @@ pub fn suggest(
 
 /// The same query, but for nobody whom the viewer does not meet.
 fn without(query: &Query<UserRow>, hidden: &Hidden, viewer: &str) -> Query<UserRow> {
-    let met = format!(" AND {} ORDER BY ", hidden.leaves("users.id", viewer));
+    let met = format!(" AND {} ORDER BY ", hidden.condition("users.id", viewer));
     Query::built("users::store::suggest_met", query.text().replacen(" ORDER BY ", &met, 1))
 }
 
@@ -312,19 +303,6 @@ pub fn update_profile(tx: &Tx<'_>, project: ProjectId, u: &UserRow) -> Result<()
     before.map_or(Ok(()), |before| grams::replace(tx, project, u, before))
 }
 
-/// Takes a file that goes off the profile of its owner.
-pub fn forget_file(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    owner: UserId,
-    file: FileId,
-    now: Timestamp,
-) -> Result<()> {
-    tx.execute(&FORGET_AVATAR, args![project, owner, file, now])?;
-    tx.execute(&FORGET_BANNER, args![project, owner, file, now])?;
-    Ok(())
-}
-
 /// Which field another user already has.
 fn duplicate(error: db::Error) -> Error {
     Error::from(error)
@@ -357,4 +335,21 @@ pub fn set_verified(tx: &Tx<'_>, project: ProjectId, id: UserId, now: Timestamp)
 /// Deletes the user with everything that is theirs alone; false if there was no such user.
 pub fn delete(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<bool> {
     Ok(tx.execute(&DELETE, args![project, id])? > 0)
+}
+
+impl From<&UserRow> for Initiator {
+    fn from(user: &UserRow) -> Self {
+        Initiator {
+            id: user.id,
+            foreign_id: user.foreign_id.clone(),
+            name: user.name.clone(),
+            username: user.username.clone(),
+            avatar: user.avatar.clone(),
+        }
+    }
+}
+
+/// The providers of the user's identities, oldest first.
+pub fn providers(c: &Conn<'_>, project: ProjectId, user: UserId) -> Result<Vec<String>> {
+    Ok(c.all(&PROVIDERS, args![project, user])?)
 }

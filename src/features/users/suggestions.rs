@@ -6,10 +6,10 @@ use serde::Deserialize;
 
 use crate::auth::caller::OptionalViewer;
 use crate::error::Result;
-use crate::features::blocks::filter;
 use crate::features::users::model::User;
 use crate::features::users::reputation::{ReputationQuery, add_points};
 use crate::features::users::{INVALID_QUERY, store};
+use crate::features::visibility::blocks;
 use crate::http::input::Query;
 use crate::http::operation::Call;
 use crate::http::reply::Json;
@@ -37,7 +37,7 @@ pub(super) async fn fetch_suggestions(
     let links = call.links();
     let part = query.query.to_lowercase();
     let users = call.app.db.read_slow(move |c| {
-        let hidden = filter::hidden(c, &of, viewer)?;
+        let hidden = blocks::hidden(c, &of, viewer)?;
         let rows = store::suggest(c, project, &part, MOST, &hidden)?;
         let users = rows.iter().map(|row| User::public(&links, row));
         let mut users = users.collect::<Result<Vec<_>>>()?;

@@ -7,19 +7,19 @@ use serde_json::Value;
 
 use crate::auth::caller::UserOrKey;
 use crate::error::Result;
-use crate::features::auth::session::auth_user;
 use crate::features::users::fetch::UserPath;
 use crate::features::users::model::AuthUser;
+use crate::features::users::own::auth_user;
 use crate::features::users::pictures::{Pictures, Portrayed, remove_replaced};
 use crate::features::users::rules::{Avatar, Bio, Location, Metadata, Name, Username};
 use crate::features::users::store::{self, UserRow};
 use crate::features::users::{INVALID_BODY, MISSING_DATA, NOT_AUTHORIZED, NOT_FOUND, PICTURES};
 use crate::http::input::{Input, InputDoc, Path, body_value, read_body};
-use crate::http::operation::{Arrival, Call};
+use crate::http::operation::{Call, CheckedRequest};
 use crate::http::patch::Patch;
 use crate::http::reply::Json;
 use crate::http::version::Version;
-use crate::time::Timestamp;
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -63,19 +63,19 @@ impl UserUpdate {
 pub(super) struct UpdateBody(UserUpdate);
 
 impl Input for UpdateBody {
-    fn extract(arrival: &Arrival) -> Result<Self> {
-        let mut body = body_value(arrival)?;
-        if arrival.version == Version::V6 {
+    fn extract(request: &CheckedRequest) -> Result<Self> {
+        let mut body = body_value(request)?;
+        if request.version == Version::V6 {
             body = body.get("update").unwrap_or(&Value::Null);
             let is_empty = body.as_object().is_none_or(serde_json::Map::is_empty);
-            if is_empty && arrival.uploads.is_empty() {
+            if is_empty && request.uploads.is_empty() {
                 return Err(MISSING_DATA.into());
             }
             if body.is_null() {
                 return Ok(UpdateBody::default());
             }
         }
-        read_body(arrival, body).map(UpdateBody)
+        read_body(request, body).map(UpdateBody)
     }
 
     fn describe(doc: &mut InputDoc, generator: &mut SchemaGenerator) {

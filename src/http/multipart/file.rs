@@ -12,9 +12,9 @@ use bytes::BytesMut;
 use crate::error::{Error, Result};
 use crate::http::multipart::head::PartHead;
 use crate::http::multipart::{FileField, MAX_FILE, Upload};
-use crate::random::hex;
 use crate::storage::staging::Staged;
 use crate::storage::unavailable;
+use crate::values::random::hex;
 
 /// So much of a file is in memory before it is written.
 pub(super) const BUFFER: usize = 256 * 1024;

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{Fault, Result};
 use crate::http::input::{Input, InputDoc};
-use crate::http::operation::Arrival;
+use crate::http::operation::CheckedRequest;
 use crate::storage::staging::Staged;
 
 pub(super) use read::{ReadForm, read_form};
@@ -121,8 +121,8 @@ impl Uploads {
 }
 
 impl Input for Uploads {
-    fn extract(arrival: &Arrival) -> Result<Self> {
-        Ok(arrival.uploads.clone())
+    fn extract(request: &CheckedRequest) -> Result<Self> {
+        Ok(request.uploads.clone())
     }
 
     /// The fields are the form's own, which the operation declares.

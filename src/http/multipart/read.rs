@@ -7,16 +7,16 @@ use http::header::CONTENT_TYPE;
 use serde_json::{Map, Value};
 use tokio::sync::SemaphorePermit;
 
-use crate::app::App;
 use crate::error::{Error, Fault, Result};
-use crate::features::projects::{Bundle, Project};
 use crate::http::body::{BODY_TOO_LARGE, MAX_JSON_BODY, Source, no_memory};
-use crate::http::json;
 use crate::http::multipart::file::{BUFFER, OpenFile};
 use crate::http::multipart::head::PartHead;
 use crate::http::multipart::parser::{Event, Parser};
 use crate::http::multipart::{FileField, Form, MAX_FILE, Upload, Uploads};
+use crate::state::App;
 use crate::storage::staging::Staged;
+use crate::tenancy::{Bundle, Project};
+use crate::values::json;
 
 /// More than any operation has fields and files.
 const MAX_PARTS: usize = 128;

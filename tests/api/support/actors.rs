@@ -7,7 +7,7 @@ use http_body_util::{BodyExt as _, Full};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
-use townhall::ids::{ProjectId, UserId};
+use townhall::values::ids::{ProjectId, UserId};
 
 use super::app::TestApp;
 use super::contract;

@@ -9,19 +9,20 @@ use db::testing::Cluster;
 use db::{Db, Engine, Options};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use townhall::app::{App, World};
+use townhall::app::{self, Dependencies};
 use townhall::auth::passwords::Cost;
-use townhall::clock::Clock;
+use townhall::auth::suspensions::{self, NewSuspension};
 use townhall::config::{Config, Flags};
 use townhall::features::projects::admin::{self, NewProject, ProjectSecrets};
-use townhall::features::projects::store::{self as projects, Settings};
-use townhall::features::projects::{Bundle, registry};
-use townhall::features::users::suspensions::{self, NewSuspension};
-use townhall::ids::{ProjectId, SuspensionId, UserId, new_id};
 use townhall::outbound::Resolver;
-use townhall::random::Random;
 use townhall::schema::MIGRATIONS;
-use townhall::time::Timestamp;
+use townhall::state::App;
+use townhall::tenancy::store::{self as projects, Settings};
+use townhall::tenancy::{Bundle, registry};
+use townhall::values::clock::Clock;
+use townhall::values::ids::{ProjectId, SuspensionId, UserId, new_id};
+use townhall::values::random::Random;
+use townhall::values::time::Timestamp;
 use townhall::{jobs, server};
 
 use super::actors::{Actor, Client, User};
@@ -136,7 +137,7 @@ impl TestApp {
         projects: Option<(TestProject, TestProject)>,
     ) -> TestApp {
         let config = configure(&settings, &data_dir, &url);
-        let world = World {
+        let dependencies = Dependencies {
             clock,
             random: Random::seeded(if projects.is_some() { 2 } else { 1 }),
             password_cost: Cost::Least,
@@ -156,9 +157,10 @@ impl TestApp {
         let db = open(&url, options).await;
         let listener = TcpListener::bind(config.listen).await.unwrap();
         let address = listener.local_addr().unwrap();
-        let app = App::new(config, b"a secret of at least 32 characters", db, world).unwrap();
+        let app =
+            app::build(config, b"a secret of at least 32 characters", db, dependencies).unwrap();
         townhall::start::claim_storage(&app).await.unwrap();
-        tokio::spawn(server::serve(app.clone(), listener));
+        tokio::spawn(server::serve(app.clone(), townhall::features::router().unwrap(), listener));
         let (project, other) = match projects {
             Some(projects) => projects,
             None => {
@@ -365,8 +367,8 @@ async fn create_project(app: &App, bundles: Vec<Bundle>) -> TestProject {
     let now = app.clock.now();
     let id = ProjectId(new_id(now, &app.random));
     let mut secrets = ProjectSecrets {
-        service: admin::new_key(townhall::auth::keys::KeyKind::Service, now, &app.random),
-        master: admin::new_key(townhall::auth::keys::KeyKind::Master, now, &app.random),
+        service: admin::new_key(townhall::tenancy::keys::KeyKind::Service, now, &app.random),
+        master: admin::new_key(townhall::tenancy::keys::KeyKind::Master, now, &app.random),
         jwt: key_pair().clone(),
     };
     secrets.jwt.private = String::new();

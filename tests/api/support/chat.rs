@@ -2,7 +2,7 @@
 
 use http::Method;
 use serde_json::{Value, json};
-use townhall::ids::UserId;
+use townhall::values::ids::UserId;
 
 use super::{Actor, Reply, User};
 

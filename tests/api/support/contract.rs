@@ -16,7 +16,7 @@ use super::reply::Reply;
 
 static ROUTER: LazyLock<Router> = LazyLock::new(|| Router::new(features::operations()).unwrap());
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
-    let mut document = openapi::document(None);
+    let mut document = openapi::document(townhall::features::operations(), None);
     for (name, schema) in document["components"]["schemas"].as_object_mut().unwrap() {
         if name != "Error" {
             close(schema);

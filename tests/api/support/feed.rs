@@ -7,7 +7,7 @@ use townhall::features::entities::terms::{self, Terms};
 use townhall::features::entities::{counts, scores};
 use townhall::features::reactions::ReactionCounts;
 use townhall::http::query::percent_encode;
-use townhall::ids::{EntityId, new_id};
+use townhall::values::ids::{EntityId, new_id};
 
 use super::{Actor, TestApp};
 

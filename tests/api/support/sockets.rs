@@ -10,9 +10,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use townhall::app::App;
-use townhall::ids::{ConversationId, ProjectId, UserId};
-use townhall::realtime::membership::{self, Act, Answer, Question};
+use townhall::features::chat::check_membership;
+use townhall::realtime::{Act, RoomAccess};
+use townhall::state::App;
+use townhall::state::Checking;
+use townhall::values::ids::{ConversationId, ProjectId, UserId};
 use uuid::Uuid;
 
 use super::{TestApp, User};
@@ -215,11 +217,11 @@ pub fn freeze(conversation: ConversationId) {
 }
 
 /// Of made-up conversations as tests say; of all others as the server itself does.
-pub fn is_member(app: &App, question: Question) -> Answer<'_> {
-    let Question { user, conversation, act, .. } = question;
+pub fn is_member(app: &App, question: RoomAccess) -> Checking<'_> {
+    let RoomAccess { user, conversation, act, .. } = question;
     // The id of a real one begins with its time.
     if conversation.0.as_u128() >> 80 != 0 {
-        return membership::ask(app, question);
+        return check_membership(app, question);
     }
     let is_member = MEMBERS.lock().unwrap().get_or_insert_default().contains(&(conversation, user));
     let is_frozen = FROZEN.lock().unwrap().get_or_insert_default().contains(&conversation);

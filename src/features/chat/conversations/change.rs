@@ -18,15 +18,15 @@ use crate::features::chat::rules::{Description, Kind, Name, Posting};
 use crate::features::chat::{
     CANNOT_DELETE_DM, CANNOT_UPDATE_DM, INVALID_FIELD, InConversation, NOT_IN_IT, show, standing,
 };
+use crate::features::files;
+use crate::features::files::holders::Holder;
 use crate::features::spaces::authority::Authority;
-use crate::features::storage::holders::Holder;
-use crate::features::storage::{self, removal as files};
 use crate::features::users;
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::patch::Patch;
 use crate::http::reply::Json;
-use crate::ids::{FileId, ProjectId};
+use crate::values::ids::{FileId, ProjectId};
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -63,7 +63,7 @@ pub(super) async fn update(
         if row.avatar_file_id != before.avatar_file_id {
             check_avatar(tx, project, row.avatar_file_id, &actor)?;
             let old: Vec<FileId> = before.avatar_file_id.into_iter().collect();
-            files::delete(tx, project, &old, now)?;
+            files::removal::delete(tx, project, &old, now)?;
         }
         store::update(tx, project, &row)?;
         events::tell(tx, project, row.id, "conversation:updated", &difference(&before, &row))?;
@@ -103,7 +103,7 @@ fn check_avatar(
 ) -> Result<()> {
     let Some(file) = file else { return Ok(()) };
     let unknown = || INVALID_FIELD.because("avatarFileId: there is no such file of yours");
-    let row = storage::store::find_for_update(tx, project, file)?.ok_or_else(unknown)?;
+    let row = files::store::find_for_update(tx, project, file)?.ok_or_else(unknown)?;
     let is_theirs = match row.user_id {
         Some(owner) => owner == actor.user,
         None => matches!(actor.via, Via::Key(_)),

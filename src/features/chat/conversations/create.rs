@@ -8,18 +8,18 @@ use serde::Deserialize;
 
 use crate::auth::caller::Actor;
 use crate::error::{Error, Result};
-use crate::features::blocks::filter;
 use crate::features::chat::conversations::store::{self, ConversationRow};
 use crate::features::chat::members::store::{self as members, MemberRow};
 use crate::features::chat::model::{Conversation, NewConversation};
 use crate::features::chat::rules::{Description, Kind, Name, Role};
 use crate::features::chat::{INVALID_MEMBER, events, show};
-use crate::features::entities::rules::{Metadata, to_json};
 use crate::features::users;
+use crate::features::visibility::blocks;
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::{Created, FoundOrCreated};
-use crate::ids::{ConversationId, ConversationMemberId, UserId, new_id};
+use crate::values::ids::{ConversationId, ConversationMemberId, UserId, new_id};
+use crate::values::metadata::{Metadata, to_json};
 
 /// Who may be put into a group at once.
 const MOST_MEMBERS: usize = 1000;
@@ -55,7 +55,7 @@ pub(super) async fn create_direct(
             return Err(INVALID_MEMBER.into());
         }
         let there = || store::of_pair(tx, project.id, actor, other);
-        if there()?.is_none() && filter::hides(tx, &project, Some(actor), other)? {
+        if there()?.is_none() && blocks::is_blocked_between(tx, &project, Some(actor), other)? {
             return Err(INVALID_MEMBER.into());
         }
         if store::insert(tx, project.id, &row, &JsonText("{}".to_owned()))? {

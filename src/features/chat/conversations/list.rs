@@ -14,8 +14,8 @@ use crate::http::input::{Path, Query};
 use crate::http::operation::Call;
 use crate::http::page::{self, PageSize};
 use crate::http::reply::Json;
-use crate::ids::{ConversationId, ProjectId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{ConversationId, ProjectId, UserId};
+use crate::values::time::Timestamp;
 
 const LIMIT: PageSize = PageSize { default: 20, max: 50 };
 

@@ -13,8 +13,8 @@ use crate::features::chat::{
     ACTS_AS, ACTS_ON, CANNOT_DELETE_DM, CANNOT_UPDATE_DM, INVALID, INVALID_FIELD, INVALID_MEMBER,
     NOT_A_MEMBER, NOT_FOUND, NOT_IN_IT,
 };
-use crate::http::limits::RateLimit;
 use crate::http::operation::{ActsAs, Operation};
+use crate::rate_limits::RateLimit;
 
 const PATH: &str = "/chat/conversations";
 const ONE: &str = "/chat/conversations/{conversationId}";

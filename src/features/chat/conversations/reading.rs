@@ -4,7 +4,7 @@
 use db::{Conn, args};
 
 use crate::error::Result;
-use crate::ids::{ChatMessageId, ConversationId, ProjectId, UserId};
+use crate::values::ids::{ChatMessageId, ConversationId, ProjectId, UserId};
 
 /// Messages of the main stream, by others or by nobody, that a member has not read and can see.
 macro_rules! unread {

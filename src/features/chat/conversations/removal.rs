@@ -2,22 +2,29 @@
 //! transactions by a job, so that other writers need not wait for a long one.
 
 use db::Tx;
+use serde::{Deserialize, Serialize};
 
-use crate::app::App;
 use crate::error::{Error, Result};
 use crate::features::chat::conversations::store::{self, ConversationRow};
 use crate::features::chat::events;
 use crate::features::chat::members::store as members;
 use crate::features::chat::messages::store as messages;
-use crate::features::storage::removal;
-use crate::ids::{ConversationId, FileId, JobId, ProjectId};
+use crate::features::files::removal;
 use crate::jobs::{self, Job};
-use crate::time::Timestamp;
+use crate::state::App;
+use crate::values::ids::{ConversationId, FileId, JobId, ProjectId};
+use crate::values::time::Timestamp;
 
 /// As many messages are removed in one transaction.
 const AT_ONCE: i64 = 500;
 /// After so many transactions the job makes room for others and goes on behind them.
 const STEPS: u32 = 100;
+
+/// What was written in a deleted conversation.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RemoveConversation {
+    conversation: ConversationId,
+}
 
 /// Of a conversation that is held. The rest is done by a job, which the caller wakes.
 pub fn hide(tx: &Tx<'_>, project: ProjectId, row: &ConversationRow, now: Timestamp) -> Result<()> {
@@ -27,19 +34,25 @@ pub fn hide(tx: &Tx<'_>, project: ProjectId, row: &ConversationRow, now: Timesta
     members::delete_all(tx, project, row.id)?;
     store::hide(tx, project, row.id, now)?;
     // A conversation is deleted once, so its id is a fresh one for the job.
-    let job = Job::RemoveConversation { conversation: row.id };
-    let payload = serde_json::to_string(&job).map_err(Error::internal)?;
-    jobs::store::insert(tx, project, JobId(row.id.0), &payload, now, now)
+    let job = RemoveConversation { conversation: row.id };
+    jobs::insert(tx, project, JobId(row.id.0), &job, now)
 }
 
-/// The job.
-pub async fn run(app: &App, project: ProjectId, conversation: ConversationId) -> Result<()> {
+impl Job for RemoveConversation {
+    const KIND: &'static str = "remove-conversation";
+
+    async fn run(self, app: &App, project: ProjectId) -> Result<()> {
+        run(app, project, self.conversation).await
+    }
+}
+
+async fn run(app: &App, project: ProjectId, conversation: ConversationId) -> Result<()> {
     for _ in 0..STEPS {
         if !remove_some(app, project, conversation).await? {
             return Ok(());
         }
     }
-    jobs::enqueue(app, project, Job::RemoveConversation { conversation }, app.clock.now()).await
+    jobs::enqueue(app, project, RemoveConversation { conversation }, app.clock.now()).await
 }
 
 /// One step; false once the conversation itself is gone.

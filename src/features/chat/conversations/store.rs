@@ -6,8 +6,8 @@ use db::{Conn, JsonText, Tx, args};
 
 use crate::error::Result;
 use crate::features::chat::rules::{Kind, Posting};
-use crate::ids::{ConversationId, FileId, ProjectId, SpaceId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{ConversationId, FileId, ProjectId, SpaceId, UserId};
+use crate::values::time::Timestamp;
 
 db::row! {
     #[derive(Debug, Clone, PartialEq)]
@@ -94,8 +94,6 @@ db::statements! {
     query METADATA -> (ConversationId, JsonText) = "SELECT c.id, c.metadata FROM conversations c
         WHERE c.project_id = $1 AND c.id {any}($2)";
     query FIND_BY_AVATAR -> ConversationRow = select_conversation!("AND c.avatar_file_id = $2");
-    query HOLD_BY_AVATAR -> ConversationRow =
-        select_conversation!("AND c.avatar_file_id = $2 {for_no_key_update}");
     query FIND_OF_SPACE -> ConversationRow = select_conversation!("AND c.space_id = $2");
     query KEEP -> ConversationRow = select_conversation!("AND c.id = $2 {for_key_share}");
     query HOLD -> ConversationRow = select_conversation!("AND c.id = $2 {for_no_key_update}");
@@ -135,8 +133,6 @@ db::statements! {
         WHERE project_id = $1 AND id = $2";
     command DELETE = "DELETE FROM conversations WHERE project_id = $1 AND id = $2
             AND deleted_at IS NOT NULL";
-    command FORGET_AVATARS = "UPDATE conversations SET avatar_file_id = NULL
-        WHERE project_id = $1 AND avatar_file_id {any}($2)";
 }
 
 pub fn find(
@@ -171,12 +167,6 @@ pub fn by_avatar(
     file: FileId,
 ) -> Result<Option<ConversationRow>> {
     Ok(c.opt(&FIND_BY_AVATAR, args![project, file])?)
-}
-
-/// Held, for whoever is about to delete the file.
-pub fn hold_by_avatar(tx: &Tx<'_>, project: ProjectId, file: FileId) -> Result<()> {
-    tx.opt(&HOLD_BY_AVATAR, args![project, file])?;
-    Ok(())
 }
 
 /// The direct conversation of two users.
@@ -296,11 +286,6 @@ pub fn count_members(
 /// Out of sight for everybody.
 pub fn hide(tx: &Tx<'_>, project: ProjectId, id: ConversationId, now: Timestamp) -> Result<()> {
     Ok(tx.later(&HIDE, args![project, id, now])?)
-}
-
-/// These files are no picture of a conversation any more.
-pub fn forget_avatars(tx: &Tx<'_>, project: ProjectId, files: &[FileId]) -> Result<()> {
-    Ok(tx.later(&FORGET_AVATARS, args![project, FileId::list(files)])?)
 }
 
 /// What is written from now on has a later time.

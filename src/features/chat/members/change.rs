@@ -21,7 +21,7 @@ use crate::features::users;
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::reply::{FoundOrCreated, Json};
-use crate::ids::{ConversationId, ConversationMemberId, ProjectId, UserId, new_id};
+use crate::values::ids::{ConversationId, ConversationMemberId, ProjectId, UserId, new_id};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -11,8 +11,8 @@ use crate::features::chat::{
     ACTS_AS, ACTS_ON, CANNOT_LEAVE_DM, INVALID, INVALID_MEMBER, INVALID_TYPE, LAST_ADMIN,
     MEMBER_NOT_FOUND, NOT_A_MEMBER, NOT_FOUND, NOT_IN_IT,
 };
-use crate::http::limits::RateLimit;
 use crate::http::operation::{ActsAs, Operation};
+use crate::rate_limits::RateLimit;
 
 const ALL: &str = "/chat/conversations/{conversationId}/members";
 

@@ -8,10 +8,10 @@ use crate::features::chat::conversations::store::{self as conversations, Convers
 use crate::features::chat::events;
 use crate::features::chat::members::store::{self, MemberRow};
 use crate::features::chat::model::{Member, MemberUser};
-use crate::features::storage::signed::Links;
 use crate::features::users;
-use crate::ids::ProjectId;
-use crate::time::Timestamp;
+use crate::storage::signed::Links;
+use crate::values::ids::ProjectId;
+use crate::values::time::Timestamp;
 
 /// The row of somebody who is in it from now on, and whether they were not before. `new`: as it is for
 /// somebody who comes for the first time.

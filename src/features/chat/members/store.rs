@@ -5,8 +5,8 @@ use db::{Conn, Query, Tx, Value, args};
 use crate::error::Result;
 use crate::features::chat::rules::Role;
 use crate::http::page::Page;
-use crate::ids::{ConversationId, ConversationMemberId, ProjectId, SpaceId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{ConversationId, ConversationMemberId, ProjectId, SpaceId, UserId};
+use crate::values::time::Timestamp;
 
 db::row! {
     #[derive(Debug, Clone, PartialEq)]

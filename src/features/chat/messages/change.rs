@@ -19,15 +19,16 @@ use crate::features::chat::{
     events,
 };
 use crate::features::comments::rules::Gif;
-use crate::features::entities::moderation::{Decision, Verdict};
-use crate::features::entities::rules::{Mentions, to_json};
-use crate::features::storage::{self, removal};
+use crate::features::entities::rules::Mentions;
+use crate::features::files::{self, removal};
+use crate::features::visibility::moderation::{Decision, Verdict};
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::patch::Patch;
 use crate::http::reply::Json;
-use crate::ids::ProjectId;
-use crate::time::Timestamp;
+use crate::values::ids::ProjectId;
+use crate::values::metadata::to_json;
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -61,7 +62,7 @@ pub(super) async fn edit(
         // Its files may have been deleted one by one.
         if row.content.is_none()
             && row.gif.is_none()
-            && storage::store::of_messages(tx, project.id, &[row.id])?.is_empty()
+            && files::store::of_messages(tx, project.id, &[row.id])?.is_empty()
         {
             return Err(EMPTY_MESSAGE.into());
         }

@@ -2,17 +2,17 @@
 
 use serde_json::Map;
 
-use crate::app::App;
 use crate::error::Result;
 use crate::features::chat::{FILE_TOO_LARGE, INVALID_BODY, TOO_MANY_FILES};
-use crate::features::storage::holders::Holder;
-use crate::features::storage::rules::PathParts;
-use crate::features::storage::uploads::{
+use crate::features::files::holders::Holder;
+use crate::features::files::rules::PathParts;
+use crate::features::files::uploads::{
     self, Files, Prepared, Upload, UploadFaults, Wanted, not_an_image,
 };
 use crate::http::multipart::{FileField, Form};
-use crate::ids::{ChatMessageId, ConversationId, ProjectId, UserId};
-use crate::time::Timestamp;
+use crate::state::App;
+use crate::values::ids::{ChatMessageId, ConversationId, ProjectId, UserId};
+use crate::values::time::Timestamp;
 
 pub(super) const FILES: FileField = FileField {
     name: "files",

@@ -17,8 +17,8 @@ use crate::http::input::{Path, Query};
 use crate::http::operation::Call;
 use crate::http::page::{self, PageSize};
 use crate::http::reply::Json;
-use crate::ids::{ChatMessageId, ProjectId};
-use crate::time::Timestamp;
+use crate::values::ids::{ChatMessageId, ProjectId};
+use crate::values::time::Timestamp;
 
 const LIMIT: PageSize = PageSize { default: 50, max: 100 };
 

@@ -15,8 +15,8 @@ use crate::features::chat::{
     ACTS_AS, EMPTY_MESSAGE, FORBIDDEN, INVALID, INVALID_EMOJI, INVALID_PARENT, INVALID_QUOTE,
     MESSAGE_DELETED, MESSAGE_NOT_FOUND, MESSAGE_REMOVED, NOT_A_MEMBER, NOT_FOUND,
 };
-use crate::http::limits::RateLimit;
 use crate::http::operation::Operation;
+use crate::rate_limits::RateLimit;
 
 const ALL: &str = "/chat/conversations/{conversationId}/messages";
 const ONE: &str = "/chat/conversations/{conversationId}/messages/{messageId}";

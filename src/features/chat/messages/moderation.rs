@@ -8,8 +8,8 @@ use crate::error::{Error, Fault, Result};
 use crate::features::chat::conversations::store as conversations;
 use crate::features::chat::messages::store::{self, MessageRow};
 use crate::features::chat::{MESSAGE_NOT_FOUND, events};
-use crate::features::entities::moderation::Decision;
-use crate::ids::{ChatMessageId, ProjectId, SpaceId};
+use crate::features::visibility::moderation::Decision;
+use crate::values::ids::{ChatMessageId, ProjectId, SpaceId};
 
 /// A message, held with its conversation. `elsewhere`: what is said if it is not in that space.
 pub fn hold(

@@ -16,13 +16,13 @@ use crate::features::chat::{
     INVALID_EMOJI, INVALID_QUERY, InMessage, MESSAGE_DELETED, MESSAGE_NOT_FOUND, events, show,
     standing,
 };
-use crate::features::entities::rules::to_json;
 use crate::features::users::model as users;
 use crate::features::users::reputation::ReputationQuery;
 use crate::http::input::{Body, LenientPaging, Path, Query};
 use crate::http::operation::Call;
 use crate::http::reply::Json;
-use crate::time::Timestamp;
+use crate::values::metadata::to_json;
+use crate::values::time::Timestamp;
 
 /// Bytes of one, and different ones of a message.
 const LONGEST: usize = 64;
@@ -152,7 +152,7 @@ pub(super) async fn users(
         let mut people = users::shown(c, &links, found.iter().map(|(user, _)| *user).collect())?;
         let points = bucket.map(|bucket| (bucket, standing.conversation.space_id));
         show::add_points(c, project, &mut people, points)?;
-        let reactor = |(user, created_at): (crate::ids::UserId, Timestamp)| {
+        let reactor = |(user, created_at): (crate::values::ids::UserId, Timestamp)| {
             let user = people.get(&user).map(Speaker::from)?;
             Some(Reactor { user, emoji: emoji.clone(), created_at })
         };

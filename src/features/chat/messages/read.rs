@@ -11,7 +11,7 @@ use crate::features::chat::{InConversation, standing};
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::reply::Json;
-use crate::ids::ChatMessageId;
+use crate::values::ids::ChatMessageId;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

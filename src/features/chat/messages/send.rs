@@ -18,17 +18,18 @@ use crate::features::chat::{
     EMPTY_MESSAGE, INVALID_PARENT, INVALID_QUERY, INVALID_QUOTE, InConversation, events,
 };
 use crate::features::comments::rules::Gif;
-use crate::features::entities::rules::{Mentions, to_json};
-use crate::features::projects::{Bundle, Project};
-use crate::features::storage::signed::Links;
-use crate::features::storage::uploads::{self, Prepared};
+use crate::features::entities::rules::Mentions;
+use crate::features::files::uploads::{self, Prepared};
 use crate::features::users::reputation::{Bucket, ReputationQuery};
 use crate::http::input::{Body, Path, Query};
 use crate::http::multipart::Uploads;
 use crate::http::operation::Call;
 use crate::http::reply::Created;
-use crate::ids::{ChatMessageId, UserId, new_id};
-use crate::time::Timestamp;
+use crate::storage::signed::Links;
+use crate::tenancy::{Bundle, Project};
+use crate::values::ids::{ChatMessageId, UserId, new_id};
+use crate::values::metadata::to_json;
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]

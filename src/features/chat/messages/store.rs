@@ -5,8 +5,8 @@ use db::{Conn, JsonText, Tx, args};
 use crate::error::Result;
 use crate::features::users;
 use crate::http::page::Page;
-use crate::ids::{ChatMessageId, ConversationId, ProjectId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{ChatMessageId, ConversationId, ProjectId, UserId};
+use crate::values::time::Timestamp;
 
 db::row! {
     #[derive(Debug, Clone, PartialEq)]

@@ -9,20 +9,20 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::auth::caller::OptionalViewer;
+use crate::auth::perspective::Perspective;
 use crate::error::{Error, Result};
-use crate::features::blocks::filter;
 use crate::features::comments::model::Comment;
 use crate::features::comments::show::View;
 use crate::features::comments::{INVALID_QUERY, check_include};
-use crate::features::entities::visibility::Eyes;
 use crate::features::users::reputation::ReputationQuery;
+use crate::features::visibility::blocks;
 use crate::http::include::Include;
 use crate::http::input::{Direction, Flag, Paging, Query};
 use crate::http::operation::Call;
 use crate::http::page::Paged;
 use crate::http::reply::{Json, MaybeDeprecated};
 use crate::http::version::Version;
-use crate::ids::{CommentId, EntityId, UserId};
+use crate::values::ids::{CommentId, EntityId, UserId};
 
 use search::{Search, Sort};
 
@@ -123,12 +123,13 @@ pub(super) async fn fetch_many(
     let bucket = reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
     let include =
         if query.include_entity.0 { query.include.and("entity") } else { query.include.clone() };
-    let eyes = Eyes::from(call.caller);
-    let mut view = View::asked(&call, eyes, call.caller.user(), &include).with_points(bucket);
-    let is_own = match eyes {
-        Eyes::Key | Eyes::KeyAs(_) => true,
-        Eyes::User(user) => query.user_id == Some(user),
-        Eyes::Nobody => false,
+    let perspective = Perspective::from(call.caller);
+    let mut view =
+        View::asked(&call, perspective, call.caller.user(), &include).with_points(bucket);
+    let is_own = match perspective {
+        Perspective::Key | Perspective::KeyAs(_) => true,
+        Perspective::User(user) => query.user_id == Some(user),
+        Perspective::Anonymous => false,
     };
     if is_own && query.user_id.is_some() {
         view = view.with_deleted();
@@ -147,7 +148,7 @@ pub(super) async fn fetch_many(
     let is_quick = search.is_quick(page);
     let shows_blocked = query.blocked_filter == BlockedFilter::IncludeOutboundBlocked;
     let hidden = move |c: &Conn<'_>, view: &View| {
-        let hidden = filter::hidden(c, &view.project, view.eyes.viewer())?;
+        let hidden = blocks::hidden(c, &view.project, view.perspective.viewer())?;
         Ok::<_, Error>(if shows_blocked { hidden.but_blocked() } else { hidden })
     };
     let (search, view) = (Arc::new(search), Arc::new(view));

@@ -4,17 +4,17 @@
 
 use db::{Conn, Query, Value, args};
 
+use crate::auth::perspective::Perspective;
 use crate::error::Result;
-use crate::features::blocks::filter::Hidden;
 use crate::features::comments::list::Parent;
 use crate::features::comments::model::Comment;
 use crate::features::comments::show::View;
 use crate::features::comments::store;
 use crate::features::comments::visibility::is_open;
-use crate::features::entities::visibility::Eyes;
 use crate::features::spaces::access::{self, Reader};
+use crate::features::visibility::blocks::Hidden;
 use crate::http::page::{Page, Paged};
-use crate::ids::{CommentId, EntityId, ProjectId, SpaceId, UserId};
+use crate::values::ids::{CommentId, EntityId, ProjectId, SpaceId, UserId};
 
 /// Beyond so many skipped rows a list may keep a thread busy.
 const QUICK_OFFSET: i64 = 5_000;
@@ -157,7 +157,7 @@ impl Search {
             _ => None,
         };
         let is_there = |place: &PlaceRow| {
-            is_open(view.eyes, place.is_open, place.user_id)
+            is_open(view.perspective, place.is_open, place.user_id)
                 && self.entity.is_none_or(|entity| entity == place.entity_id)
         };
         // What cannot be seen has no comments.
@@ -168,7 +168,7 @@ impl Search {
             },
             None => None,
         };
-        let conditions = self.conditions(place.is_some(), &hidden, self.reader(view.eyes));
+        let conditions = self.conditions(place.is_some(), &hidden, self.reader(view.perspective));
         let total = match &place {
             Some(place) if self.knows_total() => {
                 self.known_total(c, place)? - self.hidden_in(c, &hidden)?
@@ -188,7 +188,7 @@ impl Search {
     /// are listed, are met.
     fn is_met(&self, c: &Conn<'_>, view: &View, place: &PlaceRow, hidden: &Hidden) -> Result<bool> {
         // Also on what one wrote oneself, the comments of others are theirs.
-        if !access::may_read(c, self.project, place.space_id, None, view.eyes)? {
+        if !access::may_read(c, self.project, place.space_id, None, view.perspective)? {
             return Ok(false);
         }
         for author in [place.user_id, place.answered_id].into_iter().flatten() {
@@ -212,9 +212,9 @@ impl Search {
     }
 
     /// An author reads their own wherever they are.
-    fn reader(&self, eyes: Eyes) -> Reader {
-        let is_own = self.author.is_some() && self.author == eyes.viewer();
-        if is_own { Reader::AUTHOR } else { eyes.into() }
+    fn reader(&self, perspective: Perspective) -> Reader {
+        let is_own = self.author.is_some() && self.author == perspective.viewer();
+        if is_own { Reader::AUTHOR } else { perspective.into() }
     }
 
     fn conditions(&self, has_place: bool, hidden: &Hidden, reader: Reader) -> Conditions {
@@ -254,9 +254,9 @@ impl Search {
         if let Some(viewer) = hidden.viewer() {
             conditions.args.push(viewer.into());
             let place = format!("${}", conditions.args.len());
-            conditions.texts.push(hidden.leaves("c.user_id", &place));
+            conditions.texts.push(hidden.condition("c.user_id", &place));
             if !has_place {
-                conditions.texts.push(hidden.leaves("e.user_id", &place));
+                conditions.texts.push(hidden.condition("e.user_id", &place));
             }
         }
         conditions

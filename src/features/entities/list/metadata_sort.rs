@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::http::input::Direction;
 use crate::http::page::Page;
-use crate::ids::EntityId;
-use crate::time::Timestamp;
+use crate::values::ids::EntityId;
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SortType {

@@ -12,20 +12,21 @@ use std::sync::Arc;
 use db::Conn;
 
 use crate::auth::caller::OptionalViewer;
+use crate::auth::perspective::Perspective;
 use crate::error::{Error, Result};
-use crate::features::blocks::filter::{self, Hidden};
 use crate::features::entities::model::Entity;
 use crate::features::entities::show::View;
-use crate::features::entities::visibility::Eyes;
+use crate::features::entities::view_buffer::ViewBuffer;
 use crate::features::entities::{INVALID_QUERY, USER_REQUIRED};
-use crate::features::projects::Bundle;
 use crate::features::spaces::access::Reader;
 use crate::features::users::reputation::ReputationQuery;
+use crate::features::visibility::blocks::{self, Hidden};
 use crate::http::input::{Paging, Query};
 use crate::http::operation::Call;
 use crate::http::page::{Page, Paged};
 use crate::http::reply::{Json, MaybeDeprecated};
 use crate::http::version::Version;
+use crate::tenancy::Bundle;
 
 use request::ListRequest;
 use search::{Search, Shows};
@@ -66,13 +67,14 @@ pub(super) async fn fetch_many(
         author,
         followed_by,
         hidden: Hidden::default(),
-        reader: if is_own { Reader::AUTHOR } else { Eyes::from(call.caller).into() },
+        reader: if is_own { Reader::AUTHOR } else { Perspective::from(call.caller).into() },
         nsfw: request.nsfw,
         filters: request.filters,
     };
     let page = find(&call, search, page, view, request.shows_blocked).await?;
+    let buffer = call.app.features.get::<ViewBuffer>();
     for entity in &page.data {
-        call.app.pulse.look(entity, call.now);
+        buffer.note_stale(entity, call.now);
     }
     Ok(MaybeDeprecated { reply: Json(page), is_deprecated })
 }
@@ -89,7 +91,7 @@ async fn find<A>(
 ) -> Result<Paged<Entity>> {
     let db = &call.app.db;
     let hidden = move |c: &Conn<'_>, view: &View| {
-        let hidden = filter::hidden(c, &view.project, view.viewer)?;
+        let hidden = blocks::hidden(c, &view.project, view.viewer)?;
         Ok::<_, Error>(if shows_blocked { hidden.but_blocked() } else { hidden })
     };
     let asked = Arc::new((search, view));

@@ -10,9 +10,9 @@ use crate::features::entities::list::metadata_sort::SortType;
 use crate::features::reactions::ReactionType;
 use crate::http::include::Include;
 use crate::http::input::{Direction, Input, InputDoc};
-use crate::http::operation::Arrival;
+use crate::http::operation::CheckedRequest;
 use crate::http::version::Version;
-use crate::ids::{SpaceId, UserId};
+use crate::values::ids::{SpaceId, UserId};
 
 /// Where entities are filed: a space, or a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,11 +66,11 @@ pub struct ListRequest {
 }
 
 impl Input for ListRequest {
-    fn extract(arrival: &Arrival) -> Result<Self> {
-        let query = Texts { query: &arrival.query };
-        let version = arrival.version;
+    fn extract(request: &CheckedRequest) -> Result<Self> {
+        let query = Texts { query: &request.query };
+        let version = request.version;
         let (sort, is_deprecated) = sort(&query, version)?;
-        let filters = Filters::parse(&arrival.query_text);
+        let filters = Filters::parse(&request.query_text);
         Ok(ListRequest {
             sort,
             is_deprecated,

@@ -6,7 +6,6 @@
 use db::{Conn, Query};
 
 use crate::error::Result;
-use crate::features::blocks::filter::Hidden;
 use crate::features::entities::counts::{self, Scope, Size};
 use crate::features::entities::list::filters::Filters;
 use crate::features::entities::list::metadata_sort::Sorter;
@@ -17,10 +16,11 @@ use crate::features::entities::model::Entity;
 use crate::features::entities::show::View;
 use crate::features::entities::{store, terms};
 use crate::features::spaces::access::Reader;
+use crate::features::visibility::blocks::Hidden;
 use crate::http::input::Direction;
 use crate::http::page::{Page, Paged};
-use crate::ids::{EntityId, ProjectId, SpaceId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{EntityId, ProjectId, SpaceId, UserId};
+use crate::values::time::Timestamp;
 
 /// Its own flag, or that of its space.
 const NSFW: &str = "(e.nsfw OR COALESCE((SELECT s.nsfw_effective FROM spaces s

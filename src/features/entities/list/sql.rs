@@ -5,13 +5,13 @@ use db::Value;
 use serde_json::Value as Json;
 use uuid::Uuid;
 
-use crate::features::blocks::filter::Hidden;
 use crate::features::entities::list::filters::{MetadataFilter, Near, Pair, TextFilter};
 use crate::features::entities::list::start::Start;
-use crate::features::entities::rules::to_json;
 use crate::features::entities::terms;
 use crate::features::spaces::access::Reader;
-use crate::ids::{ProjectId, UserId};
+use crate::features::visibility::blocks::Hidden;
+use crate::values::ids::{ProjectId, UserId};
+use crate::values::metadata::to_json;
 
 /// Metres of one degree of latitude.
 const DEGREE: f64 = 111_195.0;
@@ -158,7 +158,7 @@ impl Conditions {
     pub fn without(&mut self, hidden: &Hidden) {
         if let Some(viewer) = hidden.viewer() {
             let viewer = self.bind(viewer);
-            self.add(hidden.leaves("e.user_id", &viewer));
+            self.add(hidden.condition("e.user_id", &viewer));
         }
     }
 

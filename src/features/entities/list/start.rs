@@ -5,13 +5,13 @@ use db::{Conn, Query, args};
 use uuid::Uuid;
 
 use crate::error::Result;
-use crate::features::blocks::filter::Hidden;
 use crate::features::entities::list::filters::Filters;
 use crate::features::entities::list::request::Sort;
 use crate::features::entities::list::search::{Search, Shows};
 use crate::features::entities::list::sql::{Around, sole_term};
 use crate::features::entities::terms;
-use crate::ids::UserId;
+use crate::features::visibility::blocks::Hidden;
+use crate::values::ids::UserId;
 
 /// So many are sorted without a thought.
 const FEW: i64 = 2000;

@@ -16,7 +16,7 @@ use crate::http::input::{LenientPaging, Query};
 use crate::http::operation::Call;
 use crate::http::page::{Page, Paged};
 use crate::http::reply::Json;
-use crate::ids::{ProjectId, SpaceId, UserId};
+use crate::values::ids::{ProjectId, SpaceId, UserId};
 
 /// Longer patterns only cost time.
 const LONGEST_QUERY: usize = 256;

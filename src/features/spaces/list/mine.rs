@@ -18,8 +18,8 @@ use crate::http::input::{Flag, LenientPaging, Query};
 use crate::http::operation::Call;
 use crate::http::page::{Page, Pagination};
 use crate::http::reply::Json;
-use crate::ids::{MemberId, SpaceId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{MemberId, SpaceId, UserId};
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

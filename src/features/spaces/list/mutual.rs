@@ -6,15 +6,15 @@ use serde::Deserialize;
 
 use crate::auth::caller::Actor;
 use crate::error::{Error, Result};
-use crate::features::blocks::filter;
 use crate::features::spaces::model::Space;
 use crate::features::spaces::show::{IncludeQuery, View};
 use crate::features::users;
+use crate::features::visibility::blocks;
 use crate::http::input::{LenientPaging, Path, Query};
 use crate::http::operation::Call;
 use crate::http::page::{Page, Paged};
 use crate::http::reply::Json;
-use crate::ids::{ProjectId, SpaceId, UserId};
+use crate::values::ids::{ProjectId, SpaceId, UserId};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -56,7 +56,7 @@ pub(in crate::features::spaces) async fn mutual_spaces(
     let found = call.app.db.read(move |c| {
         // Whoever is behind a block is not there.
         if users::store::find(c, project.id, other)?.is_none()
-            || filter::hides(c, &project, Some(user), other)?
+            || blocks::is_blocked_between(c, &project, Some(user), other)?
         {
             return Err(users::NOT_FOUND.into());
         }

@@ -6,17 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::ActorOrKey;
 use crate::error::{Error, Result};
-use crate::features::chat;
 use crate::features::spaces::authority::{self, Authority, Held};
 use crate::features::spaces::members::store::{self, Ban, MemberRow};
 use crate::features::spaces::members::{MemberPath, notices};
+use crate::features::spaces::observer::observers;
 use crate::features::spaces::rules::{Reason, Role, Status};
 use crate::features::spaces::{CREATOR_REQUIRED, MEMBERSHIP_NOT_FOUND, NOT_ACTIVE, NOT_PENDING};
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::reply::Json;
-use crate::ids::{MemberId, ProjectId, SpaceBanId, SpaceId, UserId, new_id};
-use crate::time::Timestamp;
+use crate::state::App;
+use crate::values::ids::{MemberId, ProjectId, SpaceBanId, SpaceId, UserId, new_id};
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(in crate::features::spaces) struct Changed<T> {
@@ -96,11 +97,13 @@ pub(in crate::features::spaces) async fn decline(
     call: Call<ActorOrKey>,
     Path(path): Path<MemberPath>,
 ) -> Result<Json<Changed<Declined>>> {
-    let (project, caller, now) = (call.project.id, call.caller, call.now);
+    let (app, project, caller, now) = (call.app.clone(), call.project.id, call.caller, call.now);
     let declined = call.app.db.write(move |tx| {
         let held = authority::hold(tx, project, path.space_id, caller, Authority::Moderator)?;
         let declined = answered(tx, project, &held, path.member_id, Status::Rejected)?;
-        chat::space::go_out(tx, project, held.space.id, declined.user_id, now)?;
+        for observer in observers(&app) {
+            observer.member_left(tx, project, held.space.id, declined.user_id, now)?;
+        }
         Ok::<_, Error>(declined)
     });
     let MemberRow { id, status, .. } = declined.await?;
@@ -134,13 +137,20 @@ pub(in crate::features::spaces) async fn ban_member(
     call: Call<ActorOrKey>,
     (Path(path), Body(body)): (Path<MemberPath>, Body<BanBody>),
 ) -> Result<Json<Changed<SpaceMember>>> {
-    let (project, caller, now) = (call.project.id, call.caller, call.now);
+    let (app, project, caller, now) = (call.app.clone(), call.project.id, call.caller, call.now);
     let id = SpaceBanId(new_id(now, &call.app.random));
     let banned = call.app.db.write(move |tx| {
         let held = authority::hold(tx, project, path.space_id, caller, Authority::Moderator)?;
         let found = member(tx, project, &held, path.member_id)?;
         let reason = body.reason.as_ref().map(Reason::as_str);
-        ban(tx, project, &held, found, &Ban { id, by: held.by, reason, report: None, at: now })
+        ban(
+            tx,
+            &app,
+            project,
+            &held,
+            found,
+            &Ban { id, by: held.by, reason, report: None, at: now },
+        )
     });
     let membership = SpaceMember::new(project, banned.await?);
     Ok(Json(Changed { message: "Member banned.", membership }))
@@ -149,6 +159,7 @@ pub(in crate::features::spaces) async fn ban_member(
 /// Bans a member of a space that is held. One who is banned already stays so.
 pub fn ban(
     tx: &Tx<'_>,
+    app: &App,
     project: ProjectId,
     held: &Held,
     found: MemberRow,
@@ -162,7 +173,9 @@ pub fn ban(
     let after = MemberRow { status: Status::Banned, ..found.clone() };
     store::update(tx, project, &found, &after)?;
     store::insert_ban(tx, project, &after, ban)?;
-    chat::space::go_out(tx, project, held.space.id, after.user_id, ban.at)?;
+    for observer in observers(app) {
+        observer.member_left(tx, project, held.space.id, after.user_id, ban.at)?;
+    }
     Ok(after)
 }
 

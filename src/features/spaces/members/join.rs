@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::{Actor, OptionalViewer};
 use crate::error::{Error, Result};
-use crate::features::chat;
 use crate::features::spaces::authority;
 use crate::features::spaces::members::Message;
 use crate::features::spaces::members::store::{self, MemberRow};
+use crate::features::spaces::observer::observers;
 use crate::features::spaces::permissions::Permissions;
 use crate::features::spaces::rules::{Role, Status};
 use crate::features::spaces::{
@@ -18,8 +18,8 @@ use crate::features::users;
 use crate::http::input::{Path, Query};
 use crate::http::operation::Call;
 use crate::http::reply::{Created, Json};
-use crate::ids::{MemberId, SpaceId, UserId, new_id};
-use crate::time::Timestamp;
+use crate::values::ids::{MemberId, SpaceId, UserId, new_id};
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(in crate::features::spaces) struct Joined {
@@ -89,7 +89,7 @@ pub(in crate::features::spaces) async fn leave(
     call: Call<Actor>,
     Path(path): Path<SpacePath>,
 ) -> Result<Json<Message>> {
-    let (project, user, now) = (call.project.id, call.caller.user, call.now);
+    let (app, project, user, now) = (call.app.clone(), call.project.id, call.caller.user, call.now);
     let left = call.app.db.write(move |tx| {
         let space = spaces::hold(tx, project, path.space_id)?.ok_or(NOT_FOUND)?;
         let row = store::find(tx, project, space.id, user)?.ok_or(MEMBERSHIP_NOT_FOUND)?;
@@ -100,7 +100,9 @@ pub(in crate::features::spaces) async fn leave(
         }
         authority::keep_an_admin(tx, project, &row)?;
         store::delete(tx, project, &row)?;
-        chat::space::go_out(tx, project, space.id, user, now)
+        observers(&app)
+            .iter()
+            .try_for_each(|observer| observer.member_left(tx, project, space.id, user, now))
     });
     left.await?;
     Ok(Json(Message { message: "Left the space." }))

@@ -8,21 +8,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::{ActorOrKey, OptionalViewer};
 use crate::error::{Error, Result};
-use crate::features::blocks::filter::{self, Hidden};
 use crate::features::spaces::authority::{self, Authority};
 use crate::features::spaces::members::store::{self, MemberRow};
 use crate::features::spaces::rules::{Role, Status};
 use crate::features::spaces::store::{self as spaces, SpaceRow};
 use crate::features::spaces::{INVALID_QUERY, NOT_FOUND, SpacePath};
-use crate::features::storage::signed::Links;
 use crate::features::users::model::{self, User};
 use crate::features::users::reputation::{self, Bucket, ReputationQuery};
+use crate::features::visibility::blocks::{self, Hidden};
 use crate::http::input::{LenientPaging, Path, Query};
 use crate::http::operation::Call;
 use crate::http::page::{Page, Paged};
 use crate::http::reply::Json;
-use crate::ids::{MemberId, ProjectId};
-use crate::time::Timestamp;
+use crate::storage::signed::Links;
+use crate::values::ids::{MemberId, ProjectId};
+use crate::values::time::Timestamp;
 
 /// A page that begins further back is found off the async workers.
 const DEEP: i64 = 1000;
@@ -84,7 +84,7 @@ pub(in crate::features::spaces) async fn members(
             };
             authority.require(Authority::Moderator)?;
         }
-        let hidden = filter::hidden(c, &project, caller.user())?;
+        let hidden = blocks::hidden(c, &project, caller.user())?;
         // For who does not meet everybody the members are counted.
         if is_quick && !hidden.is_nobody() {
             return Ok(None);
@@ -112,7 +112,7 @@ pub(in crate::features::spaces) async fn team(
         let space = spaces::find(c, project.id, path.space_id)?.ok_or(NOT_FOUND)?;
         let mut rows = store::team(c, project.id, space.id)?;
         let users: Vec<_> = rows.iter().map(|row| row.user_id).collect();
-        let hidden = filter::among(c, &project, viewer, &users)?;
+        let hidden = blocks::blocked_among(c, &project, viewer, &users)?;
         rows.retain(|row| !hidden.contains(&row.user_id));
         Ok::<_, Error>(Team { data: show(c, &links, &space, rows, bucket)? })
     });
@@ -169,7 +169,7 @@ impl List {
         }
         if let Some(viewer) = hidden.viewer() {
             args.push(viewer.into());
-            let met = hidden.leaves("m.user_id", &format!("${}", args.len()));
+            let met = hidden.condition("m.user_id", &format!("${}", args.len()));
             conditions = format!("{conditions} AND {met}");
         }
         let total = if self.is_counted() && hidden.is_nobody() {

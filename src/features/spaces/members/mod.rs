@@ -9,7 +9,7 @@ pub mod store;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{MemberId, SpaceId};
+use crate::values::ids::{MemberId, SpaceId};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -3,14 +3,14 @@
 use db::Tx;
 use serde_json::{Map, Value, json};
 
-use crate::app::App;
 use crate::error::Result;
-use crate::features::entities::rules::to_json;
 use crate::features::notifications::{self, About, Notification, Subject};
-use crate::features::projects::{Bundle, Project};
 use crate::features::spaces::store::SpaceRow;
-use crate::ids::{NotificationId, UserId, new_id, short_id};
-use crate::time::Timestamp;
+use crate::state::App;
+use crate::tenancy::{Bundle, Project};
+use crate::values::ids::{NotificationId, UserId, new_id, short_id};
+use crate::values::metadata::to_json;
+use crate::values::time::Timestamp;
 
 pub(super) fn approved(
     tx: &Tx<'_>,

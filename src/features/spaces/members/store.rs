@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::features::spaces::permissions::Standing;
 use crate::features::spaces::rules::{Role, Status};
 use crate::features::spaces::store as spaces;
-use crate::ids::{MemberId, ProjectId, ReportId, SpaceBanId, SpaceId, UserId};
-use crate::time::Timestamp;
+use crate::values::ids::{MemberId, ProjectId, ReportId, SpaceBanId, SpaceId, UserId};
+use crate::values::time::Timestamp;
 
 db::row! {
     #[derive(Debug, Clone, PartialEq)]

@@ -9,7 +9,7 @@ use crate::features::tables::model::{
     CREATED_AT, Column, DELETED_AT, DataType, ID, OnDelete, Reference, Table,
 };
 use crate::features::tables::values;
-use crate::ids::ProjectId;
+use crate::values::ids::ProjectId;
 
 /// Where a value waits that a definition cannot hold. It lasts as long as the transaction.
 const SETTING: &str = "townhall.default_value";

@@ -8,7 +8,7 @@ pub mod rows;
 use db::Engine;
 
 use crate::features::tables::model::{Column, DataType, Table};
-use crate::ids::ProjectId;
+use crate::values::ids::ProjectId;
 
 /// Names that PostgreSQL keeps for itself in every table.
 const SYSTEM_COLUMNS: [&str; 6] = ["cmax", "cmin", "ctid", "tableoid", "xmax", "xmin"];

@@ -1,0 +1,192 @@
+//! Delete Space: its creator or a key takes it away for good, with everything below and in it. All of
+//! it is out of sight with the reply; what is in it is removed in small transactions by a job, so that
+//! other writers need not wait for a large one.
+
+use db::{Conn, Tx, args};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::auth::caller::ActorOrKey;
+use crate::error::{Error, Result};
+use crate::features::chat;
+use crate::features::deletion::purge_entities;
+use crate::features::files::removal;
+use crate::features::moderation::reports::store as reports;
+use crate::features::notifications;
+use crate::features::spaces::authority::{self, Authority};
+use crate::features::spaces::store;
+use crate::features::spaces::{DELETION_DISABLED, NOT_FOUND, SpacePath};
+use crate::features::users::reputation;
+use crate::http::input::Path;
+use crate::http::operation::Call;
+use crate::http::reply::Json;
+use crate::jobs::{self, Job};
+use crate::state::App;
+use crate::tenancy::Project;
+use crate::values::ids::{EntityId, JobId, ProjectId, SpaceId};
+use crate::values::time::Timestamp;
+
+/// As much is removed in one transaction.
+const AT_ONCE: i64 = 100;
+/// After so many transactions the job makes room for others and goes on behind them.
+const STEPS: u32 = 200;
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Deleted {
+    message: &'static str,
+    deleted_space: DeletedSpace,
+    counts: Counts,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct DeletedSpace {
+    id: SpaceId,
+    name: String,
+}
+
+/// Over the space and all below it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Counts {
+    entities: i64,
+    members: i64,
+    child_spaces: i64,
+}
+
+db::statements! {
+    query COUNT_ENTITIES -> i64 =
+        "SELECT count(*) FROM entities WHERE project_id = $1 AND space_id {any}($2)
+            AND deleted_at IS NULL";
+    query COUNT_MEMBERS -> i64 =
+        "SELECT CAST(COALESCE(sum(members_count), 0) AS {int}) FROM spaces
+         WHERE project_id = $1 AND id {any}($2)";
+    command HIDE =
+        "UPDATE spaces SET deleted_at = $3, is_open = FALSE WHERE project_id = $1 AND id {any}($2)";
+    query DELETED_BELOW -> SpaceId =
+        "SELECT s.id FROM spaces s WHERE s.project_id = $1 AND s.deleted_at IS NOT NULL AND s.id IN
+            (SELECT l.space_id FROM space_lines l WHERE l.project_id = $1 AND l.ancestor_id = $2)
+         ORDER BY s.id DESC LIMIT $3";
+    query ENTITIES -> EntityId =
+        "SELECT id FROM entities WHERE project_id = $1 AND space_id = $2 ORDER BY id LIMIT $3";
+    command DELETE_MEMBERS =
+        "DELETE FROM space_members WHERE project_id = $1 AND space_id = $2 AND user_id IN
+            (SELECT m.user_id FROM space_members m WHERE m.project_id = $1 AND m.space_id = $2
+             LIMIT $3)";
+    command DELETE =
+        "DELETE FROM spaces WHERE project_id = $1 AND id = $2 AND deleted_at IS NOT NULL";
+}
+
+pub(super) async fn delete_space(
+    call: Call<ActorOrKey>,
+    Path(path): Path<SpacePath>,
+) -> Result<Json<Deleted>> {
+    let (project, caller, now) = (call.project.clone(), call.caller, call.now);
+    let deleted = call.app.db.write(move |tx| hide(tx, &project, path.space_id, caller, now));
+    let deleted = deleted.await?;
+    call.app.job_added.notify_one();
+    Ok(Json(deleted))
+}
+
+fn hide(
+    tx: &Tx<'_>,
+    project: &Project,
+    id: SpaceId,
+    caller: ActorOrKey,
+    now: Timestamp,
+) -> Result<Deleted> {
+    let parent = store::find(tx, project.id, id)?.ok_or(NOT_FOUND)?.parent_id;
+    if matches!(caller, ActorOrKey::User(_)) && !project.deletes_spaces {
+        return Err(DELETION_DISABLED.into());
+    }
+    // The parent before its child, as all who hold both do.
+    if let Some(parent) = parent {
+        store::hold(tx, project.id, parent)?;
+    }
+    let held = authority::hold(tx, project.id, id, caller, Authority::Creator)?;
+    let subtree = store::hold_subtree(tx, project.id, id)?;
+    let counts = count(tx, project.id, &subtree)?;
+    tx.later(&HIDE, args![project.id, SpaceId::list(&subtree), now])?;
+    if let Some(parent) = parent {
+        store::uncount_child(tx, project.id, parent)?;
+    }
+    chat::space::hide(tx, project.id, &subtree, now)?;
+    // A space is deleted once, so its id is a fresh one for the job.
+    jobs::insert(tx, project.id, JobId(id.0), &RemoveSpaces { root: id }, now)?;
+    Ok(Deleted {
+        message: "Space deleted successfully.",
+        deleted_space: DeletedSpace { id, name: held.space.name },
+        counts,
+    })
+}
+
+fn count(c: &Conn<'_>, project: ProjectId, subtree: &[SpaceId]) -> Result<Counts> {
+    let spaces = i64::try_from(subtree.len()).unwrap_or(i64::MAX);
+    Ok(Counts {
+        entities: c.one(&COUNT_ENTITIES, args![project, SpaceId::list(subtree)])?,
+        members: c.one(&COUNT_MEMBERS, args![project, SpaceId::list(subtree)])?,
+        child_spaces: spaces - 1,
+    })
+}
+
+/// The deleted spaces at and below this one, the deepest first, each with all that is in it.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RemoveSpaces {
+    pub root: SpaceId,
+}
+
+impl Job for RemoveSpaces {
+    const KIND: &'static str = "remove-spaces";
+
+    async fn run(self, app: &App, project: ProjectId) -> Result<()> {
+        run(app, project, self.root).await
+    }
+}
+
+async fn run(app: &App, project: ProjectId, root: SpaceId) -> Result<()> {
+    let mut steps = 0;
+    loop {
+        let some = app
+            .db
+            .read(move |c| Ok::<_, Error>(c.all(&DELETED_BELOW, args![project, root, AT_ONCE])?));
+        let some = some.await?;
+        if some.is_empty() {
+            return Ok(());
+        }
+        for space in some {
+            while empty(app, project, space).await? {
+                steps += 1;
+                if steps >= STEPS {
+                    let rest = RemoveSpaces { root };
+                    return jobs::enqueue(app, project, rest, app.clock.now()).await;
+                }
+            }
+        }
+    }
+}
+
+/// One step; false once the space itself is gone.
+async fn empty(app: &App, project: ProjectId, space: SpaceId) -> Result<bool> {
+    let now = app.clock.now();
+    let left = app.db.write(move |tx| {
+        let some = tx.all(&ENTITIES, args![project, space, AT_ONCE])?;
+        if !some.is_empty() {
+            purge_entities::purge(tx, project, &some, now)?;
+            return Ok(true);
+        }
+        if reports::remove_of_space(tx, project, space, AT_ONCE)? > 0
+            || reputation::dissolve(tx, project, space, AT_ONCE)? > 0
+            || tx.execute(&DELETE_MEMBERS, args![project, space, AT_ONCE])? > 0
+        {
+            return Ok(true);
+        }
+        removal::delete_of_space(tx, project, space, now)?;
+        tx.execute(&DELETE, args![project, space])?;
+        notifications::hide::delete_of_subjects(tx, project, vec![space.0])?;
+        Ok::<_, Error>(false)
+    });
+    let left = left.await?;
+    // What has gone may have left jobs of its own.
+    app.job_added.notify_one();
+    Ok(left)
+}

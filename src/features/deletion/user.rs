@@ -1,0 +1,80 @@
+//! Delete User: for keys only; users delete themselves through `features/auth`. Both leave what
+//! others have built on, but of nobody.
+
+use db::Tx;
+use serde::{Deserialize, Serialize};
+
+use crate::auth::caller::KeyHolder;
+use crate::error::{Error, Result};
+use crate::features::files::removal;
+use crate::features::moderation::reports;
+use crate::features::users::fetch::UserPath;
+use crate::features::users::{NOT_FOUND, grams, store};
+use crate::features::{
+    chat, collections, comments, connections, entities, follows, notifications, reactions, spaces,
+};
+use crate::http::input::Path;
+use crate::http::operation::Call;
+use crate::http::reply::NoContent;
+use crate::jobs::{self, Job};
+use crate::realtime;
+use crate::state::App;
+use crate::values::ids::{JobId, ProjectId, UserId};
+use crate::values::time::Timestamp;
+
+pub(super) async fn delete_user(
+    call: Call<KeyHolder>,
+    Path(path): Path<UserPath>,
+) -> Result<NoContent> {
+    let (project, now) = (call.project.id, call.now);
+    let deleted = call.app.db.write(move |tx| erase(tx, project, path.user_id, now)).await?;
+    call.app.job_added.notify_one();
+    if deleted { Ok(NoContent) } else { Err(NOT_FOUND.into()) }
+}
+
+/// Deletes a user with everything that goes with them; false if there was no such user.
+pub(crate) fn erase(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestamp) -> Result<bool> {
+    entities::forget::hold(tx, project, user)?;
+    comments::forget::hold(tx, project, user)?;
+    reports::forget::hold(tx, project, user)?;
+    spaces::forget::hold(tx, project, user)?;
+    chat::forget::hold(tx, project, user)?;
+    // Once the user is held, nothing new can be theirs.
+    let Some(row) = store::find_for_update(tx, project, user)? else { return Ok(false) };
+    let told = notifications::hide::about_what_they_wrote(tx, project, user)?;
+    let listed = entities::forget::forget_author(tx, project, user)?;
+    comments::forget::forget_author(tx, project, user)?;
+    reactions::forget::forget_user(tx, project, user)?;
+    reports::forget::forget_reporter(tx, project, user)?;
+    collections::forget::forget_user(tx, project, user)?;
+    follows::store::forget_user(tx, project, user)?;
+    connections::store::forget_user(tx, project, user)?;
+    spaces::forget::forget_user(tx, project, user)?;
+    chat::forget::forget_user(tx, project, user, now)?;
+    removal::delete_of_user(tx, project, user, now)?;
+    grams::forget(tx, project, &row)?;
+    entities::counts::remove_listed(tx, project, listed)?;
+    notifications::hide::delete_with_author(tx, project, user, &told)?;
+    realtime::end_user(tx, project, user)?;
+    empty_log(tx, project, user, now)?;
+    store::delete(tx, project, user)
+}
+
+/// Removes what a deleted user wrote from the database's log.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct EmptyDatabaseLog {}
+
+impl Job for EmptyDatabaseLog {
+    const KIND: &'static str = "empty-database-log";
+
+    async fn run(self, app: &App, _: ProjectId) -> Result<()> {
+        app.db.empty_log().await.map_err(Error::from)
+    }
+}
+
+/// The job that removes what was deleted from the database's log, too.
+fn empty_log(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestamp) -> Result<()> {
+    // A user is deleted once, so their id is a fresh one for the job; a transaction may run twice and draws
+    // nothing.
+    jobs::insert(tx, project, JobId(user.0), &EmptyDatabaseLog {}, now)
+}

@@ -1,0 +1,39 @@
+//! What features above entities add to how an entity is shown.
+
+use std::collections::{HashMap, HashSet};
+
+use db::Conn;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::error::Result;
+use crate::features::users::model::User;
+use crate::storage::signed::Links;
+use crate::tenancy::Project;
+use crate::values::ids::{CommentId, EntityId, ProjectId, UserId};
+use crate::values::time::Timestamp;
+
+/// As much of a comment as an entity shows of the one on top.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TopComment {
+    pub id: CommentId,
+    pub user: Option<User>,
+    pub upvotes_count: i64,
+    pub content: Option<String>,
+    pub created_at: Timestamp,
+}
+
+/// Registered by `features::lists`.
+#[derive(Debug, Clone, Copy)]
+pub struct EntityExtras {
+    pub top_comments: fn(
+        &Conn<'_>,
+        &Project,
+        &Links,
+        Option<UserId>,
+        &[EntityId],
+    ) -> Result<HashMap<EntityId, TopComment>>,
+    /// Which of the entities the user has saved.
+    pub saved: fn(&Conn<'_>, ProjectId, UserId, &[EntityId]) -> Result<HashSet<EntityId>>,
+}

@@ -1,0 +1,250 @@
+//! From staged files to stored ones, for every feature that takes uploads.
+//!
+//! Bytes come before rows: `prepare` stores the objects, `insert` writes the rows in the caller's
+//! own transaction. Before the first byte is stored there is a job that would remove them all in
+//! an hour; the transaction that writes the rows takes that job away. So a crash at any moment
+//! leaves no row without bytes, and no bytes without a row for long.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use db::{JsonText, Tx};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Fault, Result};
+use crate::features::files::holders::Holder;
+use crate::features::files::processing::plan_images;
+use crate::features::files::rules::{PathParts, shown_name, stored_name};
+use crate::features::files::store::{self, FileRow};
+pub use crate::http::multipart::Upload;
+use crate::images::Options;
+use crate::jobs::{self, Job};
+use crate::state::App;
+use crate::values::ids::{FileId, JobId, ProjectId, UserId, new_id};
+use crate::values::time::Timestamp;
+
+/// Far longer than a request takes from its first stored byte to its commit.
+const ABANDONED_AFTER: Duration = Duration::from_secs(3600);
+/// Objects of one request that are stored side by side.
+const AT_ONCE: usize = 4;
+
+/// What a request wants to store, and how its feature refuses.
+#[derive(Debug)]
+pub struct Wanted {
+    pub holder: Holder,
+    /// Nobody for files of the project itself.
+    pub owner: Option<UserId>,
+    pub images: Option<Images>,
+    pub files: Option<Files>,
+    /// Of the first one; images come before other files.
+    pub position: i64,
+    /// Kept with every file.
+    pub metadata: Map<String, Value>,
+    pub faults: UploadFaults,
+}
+
+#[derive(Debug)]
+pub struct Images {
+    pub uploads: Vec<Upload>,
+    pub options: Options,
+    pub under: PathParts,
+}
+
+#[derive(Debug)]
+pub struct Files {
+    pub uploads: Vec<Upload>,
+    pub under: PathParts,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct UploadFaults {
+    /// 422, made from the file's name and the reason.
+    pub invalid_image: fn(&str, &str) -> Error,
+    /// 400: the options ask for what this image does not allow.
+    pub invalid_options: Fault,
+}
+
+/// The refusal of an image in most features.
+pub fn not_an_image(fault: Fault, name: &str, why: &str) -> Error {
+    fault.about_upload(format!("File \"{name}\" is not a valid image: {why}"))
+}
+
+/// Stored objects whose rows are still to be written.
+#[derive(Debug, Default, Clone)]
+pub struct Prepared {
+    rows: Vec<FileRow>,
+    /// Would remove the objects. There is one exactly if there are rows.
+    job: Option<JobId>,
+}
+
+impl Prepared {
+    pub fn rows(&self) -> &[FileRow] {
+        &self.rows
+    }
+
+    /// The row of a request that stores one file.
+    pub fn one(mut self) -> Result<FileRow> {
+        self.rows.pop().ok_or_else(|| Error::internal("nothing was stored"))
+    }
+}
+
+/// A row and the objects it speaks of: where each goes, and the staged file it is made of.
+#[derive(Debug)]
+pub(super) struct Made {
+    pub row: FileRow,
+    pub objects: Vec<(String, PathBuf)>,
+}
+
+/// Works on the images and stores everything. Nothing is stored if anything is refused.
+pub async fn prepare(
+    app: &App,
+    project: ProjectId,
+    wanted: Wanted,
+    now: Timestamp,
+) -> Result<Prepared> {
+    prepare_all(app, project, &[wanted], now).await
+}
+
+/// The same for all that one request wants, with the rows in that order: what images may cost is
+/// counted over all of them, by their headers and before the first is decoded.
+pub async fn prepare_all(
+    app: &App,
+    project: ProjectId,
+    wanted: &[Wanted],
+    now: Timestamp,
+) -> Result<Prepared> {
+    let planned = plan_images(wanted).await?;
+    let mut made = Vec::new();
+    for (one, planned) in wanted.iter().zip(planned) {
+        let first = made.len();
+        for image in planned {
+            made.push(image.make(app, project, now).await?);
+        }
+        if let Some(files) = &one.files {
+            for upload in &files.uploads {
+                let id = FileId(new_id(now, &app.random));
+                let path = files.under.join(&format!("{id}/{}", stored_name(&upload.file_name)));
+                let objects = vec![(path.clone(), upload.path().to_owned())];
+                made.push(Made { row: one.row(upload, id, path, now)?, objects });
+            }
+        }
+        for (position, made) in (one.position..).zip(made.iter_mut().skip(first)) {
+            made.row.position = position;
+        }
+    }
+    store_objects(app, project, made, now).await
+}
+
+impl Wanted {
+    pub(super) fn row(
+        &self,
+        upload: &Upload,
+        id: FileId,
+        path: String,
+        now: Timestamp,
+    ) -> Result<FileRow> {
+        let mut metadata = self.metadata.clone();
+        metadata.insert("originalName".to_owned(), shown_name(&upload.file_name).into());
+        metadata.insert("uploadedAt".to_owned(), now.to_string().into());
+        let row = FileRow {
+            id,
+            user_id: self.owner,
+            entity_id: None,
+            comment_id: None,
+            chat_message_id: None,
+            space_id: None,
+            event_id: None,
+            path,
+            size: i64::try_from(upload.size).map_err(Error::internal)?,
+            mime: upload.mime.clone(),
+            position: 0,
+            metadata: JsonText(Value::Object(metadata).to_string()),
+            image: None,
+            sha256: Some(upload.sha256.clone()),
+            created_at: now,
+            updated_at: now,
+        };
+        Ok(self.holder.hold(row))
+    }
+}
+
+async fn store_objects(
+    app: &App,
+    project: ProjectId,
+    made: Vec<Made>,
+    now: Timestamp,
+) -> Result<Prepared> {
+    let (rows, objects): (Vec<_>, Vec<_>) =
+        made.into_iter().map(|made| (made.row, made.objects)).unzip();
+    if rows.is_empty() {
+        return Ok(Prepared::default());
+    }
+    let job = JobId(new_id(now, &app.random));
+    let payload = removal(rows.iter().map(|row| row.path.as_str()))?;
+    let due = now.plus(ABANDONED_AFTER);
+    app.db.write(move |tx| jobs::store::insert(tx, project, job, &payload, due, now)).await?;
+    let prepared = Prepared { rows, job: Some(job) };
+    let stored = stream::iter(objects.into_iter().flatten())
+        .map(|(path, staged)| async move {
+            app.storage.put(&format!("{project}/{path}"), &staged).await
+        })
+        .buffer_unordered(AT_ONCE)
+        .try_for_each(|()| async { Ok(()) })
+        .await;
+    settle(app, project, &prepared, stored, now).await?;
+    Ok(prepared)
+}
+
+/// Hands on the outcome of what the files were prepared for; if it failed, their bytes go soon.
+pub async fn settle<T>(
+    app: &App,
+    project: ProjectId,
+    prepared: &Prepared,
+    outcome: Result<T>,
+    now: Timestamp,
+) -> Result<T> {
+    if let (Err(_), Some(job)) = (&outcome, prepared.job) {
+        let hastened = app.db.write(move |tx| jobs::store::hasten(tx, project, job, now)).await;
+        // If that fails too, they go in an hour.
+        if hastened.is_ok() {
+            app.job_added.notify_one();
+        }
+    }
+    outcome
+}
+
+/// Writes the rows and takes away the job that would remove the bytes. Should that job have begun
+/// already, the bytes cannot be relied on.
+pub fn insert(tx: &Tx<'_>, project: ProjectId, prepared: &Prepared) -> Result<()> {
+    let Some(job) = prepared.job else { return Ok(()) };
+    if !jobs::store::cancel(tx, project, job)? {
+        return Err(Error::Busy("the upload took too long"));
+    }
+    prepared.rows.iter().try_for_each(|row| store::insert(tx, project, row))
+}
+
+/// The job that removes the bytes of files, given the paths of their originals.
+pub(super) fn removal<'a>(paths: impl Iterator<Item = &'a str>) -> Result<String> {
+    let directory =
+        |path: &'a str| path.rsplit_once('/').map(|(directory, _)| directory.to_owned());
+    jobs::payload(&RemoveFiles { directories: paths.filter_map(directory).collect() })
+}
+
+/// Everything in these directories of the project. Each holds one file and nothing else.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RemoveFiles {
+    directories: Vec<String>,
+}
+
+impl Job for RemoveFiles {
+    const KIND: &'static str = "remove-files";
+
+    async fn run(self, app: &App, project: ProjectId) -> Result<()> {
+        for directory in self.directories {
+            app.storage.remove_under(&format!("{project}/{directory}")).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,16 @@
+//! Moderation: reports from users, what moderators decide about them, and what they decide about content without
+//! a report.
+
+pub mod comment;
+mod content;
+pub mod entity;
+pub mod reports;
+
+use crate::http::operation::Operation;
+use crate::tenancy::Bundle;
+
+pub fn operations() -> Vec<Operation> {
+    let content = content::operations().into_iter();
+    let content = content.map(|operation| operation.bundle(Bundle::Spaces));
+    reports::operations().into_iter().chain(content).collect()
+}

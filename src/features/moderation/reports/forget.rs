@@ -1,0 +1,33 @@
+//! What becomes of reports when whoever made them is deleted: their entry goes, and a report that
+//! nobody else made goes with it.
+
+use db::{Tx, args};
+
+use crate::error::Result;
+use crate::values::ids::{ProjectId, ReportId, UserId};
+
+db::statements! {
+    query HOLD -> ReportId =
+        "SELECT id FROM reports WHERE project_id = $1 AND id IN
+            (SELECT e.report_id FROM report_entries e WHERE e.project_id = $1 AND e.user_id = $2)
+         ORDER BY id {for_update}";
+    command FORGET = "DELETE FROM report_entries WHERE project_id = $1 AND user_id = $2";
+    command UNCOUNT =
+        "UPDATE reports SET reporter_count = reporter_count - 1
+         WHERE project_id = $1 AND id {any}($2)";
+    command DELETE_EMPTY =
+        "DELETE FROM reports WHERE project_id = $1 AND id {any}($2) AND reporter_count = 0";
+}
+
+/// Holds the user's reports, before the user is held: whoever reports takes this order.
+pub fn hold(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<Vec<ReportId>> {
+    Ok(tx.all(&HOLD, args![project, user])?)
+}
+
+/// Once the user is held too. What they reported meanwhile is among what is found now.
+pub fn forget_reporter(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
+    let reports = ReportId::list(&hold(tx, project, user)?);
+    tx.later(&FORGET, args![project, user])?;
+    tx.later(&UNCOUNT, args![project, reports.clone()])?;
+    Ok(tx.later(&DELETE_EMPTY, args![project, reports])?)
+}

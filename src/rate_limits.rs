@@ -1,0 +1,208 @@
+//! Rate limits: fixed windows that begin with the first request in them, one for each endpoint,
+//! project and client network. Memory is bounded: a window is small and their number is capped.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::config::Scale;
+use crate::error::{Exceeded, WindowState};
+use crate::values::ids::ProjectId;
+
+/// So many requests in a window, and what the client is told beyond that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateLimit {
+    pub max: u32,
+    pub window: Duration,
+    pub text: &'static str,
+}
+
+impl RateLimit {
+    pub const fn per_5_minutes(max: u32) -> Self {
+        let text = "Too many attempts, please try again shortly";
+        RateLimit { max, window: Duration::from_secs(300), text }
+    }
+
+    pub const fn text(self, text: &'static str) -> Self {
+        RateLimit { text, ..self }
+    }
+
+    pub const fn window_minutes(self, minutes: u64) -> Self {
+        RateLimit { window: Duration::from_secs(minutes * 60), ..self }
+    }
+}
+
+const SHARDS: usize = 16;
+/// 16 shards of this many windows stay under 64 MB.
+const WINDOWS_PER_SHARD: usize = 50_000;
+
+#[derive(Debug)]
+pub struct Limiter {
+    scale: Scale,
+    hash: [RandomState; 2],
+    shards: Vec<Mutex<HashMap<u128, Window>>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    ends: Duration,
+    count: u32,
+}
+
+impl Limiter {
+    pub fn new(scale: Scale) -> Self {
+        Limiter {
+            scale,
+            hash: [RandomState::new(), RandomState::new()],
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+        }
+    }
+
+    /// Counts one request. `None` when limits are off.
+    pub fn count(
+        &self,
+        limit: RateLimit,
+        endpoint: &str,
+        project: Option<ProjectId>,
+        client: &[u8],
+        now: Duration,
+    ) -> Result<Option<WindowState>, Exceeded> {
+        let Some(max) = self.scaled(limit.max) else {
+            return Ok(None);
+        };
+        let key = self.key(endpoint, project, client);
+        let mut windows = self.shard(key);
+
+        if windows.len() >= WINDOWS_PER_SHARD && !windows.contains_key(&key) {
+            make_room(&mut windows, now);
+        }
+        let fresh = Window { ends: now + limit.window, count: 0 };
+        let window = windows.entry(key).or_insert(fresh);
+        if window.ends <= now {
+            *window = fresh;
+        }
+        window.count = window.count.saturating_add(1);
+        let left = window.ends.saturating_sub(now);
+        let reset = left.as_secs() + u64::from(left.subsec_nanos() > 0);
+        let state = WindowState { limit: max, remaining: max.saturating_sub(window.count), reset };
+        if window.count > max {
+            return Err(Exceeded { window: state, text: limit.text });
+        }
+        Ok(Some(state))
+    }
+
+    /// Takes back one request that was counted: it turned out not to be what the limit is about.
+    pub fn uncount(&self, endpoint: &str, project: Option<ProjectId>, client: &[u8]) {
+        let key = self.key(endpoint, project, client);
+        if let Some(window) = self.shard(key).get_mut(&key) {
+            window.count = window.count.saturating_sub(1);
+        }
+    }
+
+    /// A limit as the operator has multiplied it; none when limits are off.
+    pub fn scaled(&self, max: u32) -> Option<u32> {
+        let Scale::Times(times) = self.scale else { return None };
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "float-to-integer `as` saturates, which is what a multiplied limit should do"
+        )]
+        let max = (f64::from(max) * times).ceil() as u32;
+        Some(max)
+    }
+
+    /// Two keyed 64-bit hashes: nobody can aim at another's window, and none meet by chance.
+    fn key(&self, endpoint: &str, project: Option<ProjectId>, client: &[u8]) -> u128 {
+        let hashed = self.hash.each_ref().map(|hash| hash.hash_one((endpoint, project, client)));
+        u128::from(hashed[0]) << 64 | u128::from(hashed[1])
+    }
+
+    fn shard(&self, key: u128) -> MutexGuard<'_, HashMap<u128, Window>> {
+        let shard = &self.shards[usize::try_from(key % SHARDS as u128).unwrap_or(0)];
+        shard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Drops windows that are over; under a flood of live ones, those that end soonest.
+fn make_room(windows: &mut HashMap<u128, Window>, now: Duration) {
+    windows.retain(|_, window| window.ends > now);
+    if windows.len() >= WINDOWS_PER_SHARD {
+        let mut ends: Vec<Duration> = windows.values().map(|window| window.ends).collect();
+        let (_, cut, _) = ends.select_nth_unstable(WINDOWS_PER_SHARD / 4);
+        let cut = *cut;
+        windows.retain(|_, window| window.ends > cut);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: RateLimit = RateLimit::per_5_minutes(3);
+
+    fn at(seconds: u64) -> Duration {
+        Duration::from_secs(1000 + seconds)
+    }
+
+    #[test]
+    fn a_window_begins_with_its_first_request_and_ends_after_its_length() {
+        let limiter = Limiter::new(Scale::Times(1.0));
+        let count = |second| limiter.count(LIMIT, "POST /a", None, b"ip", at(second));
+        assert_eq!(count(0).unwrap(), Some(WindowState { limit: 3, remaining: 2, reset: 300 }));
+        assert!(count(10).is_ok());
+        assert_eq!(count(20).unwrap().unwrap().remaining, 0);
+        assert_eq!(
+            count(30).unwrap_err().window,
+            WindowState { limit: 3, remaining: 0, reset: 270 }
+        );
+        assert!(count(299).is_err());
+        assert!(count(300).is_ok());
+    }
+
+    #[test]
+    fn endpoints_projects_and_clients_do_not_share_a_window() {
+        let limiter = Limiter::new(Scale::Times(1.0));
+        let project = Some(ProjectId(uuid::Uuid::from_u128(1)));
+        for (endpoint, project, client) in
+            [("a", None, b"1"), ("b", None, b"1"), ("a", project, b"1"), ("a", None, b"2")]
+        {
+            let window = limiter.count(LIMIT, endpoint, project, client, at(0)).unwrap().unwrap();
+            assert_eq!(window.remaining, 2);
+        }
+    }
+
+    #[test]
+    fn what_is_taken_back_was_not_counted() {
+        let limiter = Limiter::new(Scale::Times(1.0));
+        for _ in 0..10 {
+            limiter.count(LIMIT, "a", None, b"", at(0)).unwrap();
+            limiter.uncount("a", None, b"");
+        }
+        let window = limiter.count(LIMIT, "a", None, b"", at(1)).unwrap().unwrap();
+        assert_eq!(window, WindowState { limit: 3, remaining: 2, reset: 299 });
+        limiter.uncount("b", None, b"");
+    }
+
+    #[test]
+    fn the_switch_multiplies_or_disables() {
+        let double = Limiter::new(Scale::Times(2.0));
+        assert_eq!(double.count(LIMIT, "a", None, b"", at(0)).unwrap().unwrap().limit, 6);
+        let off = Limiter::new(Scale::Off);
+        for _ in 0..10 {
+            assert_eq!(off.count(LIMIT, "a", None, b"", at(0)), Ok(None));
+        }
+    }
+
+    #[test]
+    fn memory_stays_bounded_under_a_flood_of_addresses() {
+        let limiter = Limiter::new(Scale::Times(1.0));
+        for address in 0..1_000_000_u32 {
+            let now = at(u64::from(address / 10_000));
+            limiter.count(LIMIT, "a", None, &address.to_be_bytes(), now).unwrap();
+        }
+        for shard in &limiter.shards {
+            assert!(shard.lock().unwrap().len() <= WINDOWS_PER_SHARD);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! How lower rooms reach higher ones without importing them. A lower room declares a small trait or a
+//! struct of functions, higher rooms provide elements of it, and `app.rs` fills the list.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use db::Tx;
+use serde_json::Value;
+
+use super::App;
+use crate::error::Result;
+use crate::values::ids::ProjectId;
+use crate::values::time::Timestamp;
+
+type Shared = Arc<dyn Any + Send + Sync>;
+
+/// One list for each type of element.
+#[derive(Default)]
+pub struct Lists(HashMap<TypeId, Shared>);
+
+impl Lists {
+    #[must_use]
+    pub fn with<T: Send + Sync + 'static>(mut self, list: Vec<T>) -> Self {
+        self.0.insert(TypeId::of::<T>(), Arc::new(list));
+        self
+    }
+
+    /// The elements in the order they were registered; none if nobody registered any.
+    pub fn of<T: Send + Sync + 'static>(&self) -> &[T] {
+        let list = self.0.get(&TypeId::of::<T>());
+        list.and_then(|list| list.downcast_ref::<Vec<T>>()).map_or(&[], Vec::as_slice)
+    }
+}
+
+impl fmt::Debug for Lists {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Lists({})", self.0.len())
+    }
+}
+
+/// What features keep in memory for as long as the server runs: caches and write buffers. One value for
+/// each type, created on first use.
+#[derive(Default)]
+pub struct FeatureState(RwLock<HashMap<TypeId, Shared>>);
+
+impl FeatureState {
+    pub fn get<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
+        let found = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let found = found.get(&TypeId::of::<T>()).cloned();
+        let shared = found.unwrap_or_else(|| {
+            let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            all.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default())).clone()
+        });
+        // The key is the type, so the default is never taken.
+        shared.downcast().unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for FeatureState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FeatureState")
+    }
+}
+
+/// A kind of job: the name in its payload, and what runs it.
+#[derive(Debug, Clone, Copy)]
+pub struct JobKind {
+    pub name: &'static str,
+    pub run: fn(App, ProjectId, Value) -> Pin<Box<dyn Future<Output = Result<()>> + Send>>,
+}
+
+/// Deletes up to a number of expired rows; how many it deleted.
+#[derive(Debug, Clone, Copy)]
+pub struct Sweep(pub fn(&Tx<'_>, Timestamp, i64) -> Result<u64>);

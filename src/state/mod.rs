@@ -1,0 +1,128 @@
+//! `App`: the handle that every request, job and socket gets. It holds what the machinery keeps in memory,
+//! the lists that the program fills (`Lists`) and the state that features keep for themselves
+//! (`FeatureState`). `app.rs` puts it together.
+
+mod lists;
+
+pub use lists::{FeatureState, JobKind, Lists, Sweep};
+
+use std::future::Future;
+use std::ops::Deref;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use db::{Conn, Db};
+use tokio::sync::{Notify, Semaphore, watch};
+
+use crate::auth::passwords::Passwords;
+use crate::auth::tokens::Tokens;
+use crate::config::Config;
+use crate::error::Result;
+use crate::images::Processor;
+use crate::mail::Mailer;
+use crate::metrics::Metrics;
+use crate::network::body_waits::BodyWaits;
+use crate::network::client::RequestIds;
+use crate::network::forwarding::Notice;
+use crate::network::places::Places;
+use crate::outbound::Outbound;
+use crate::rate_limits::Limiter;
+use crate::realtime::{Realtime, RoomAccess};
+use crate::storage::Storage;
+use crate::storage::signed::Signer;
+use crate::storage::staging::Staging;
+use crate::tenancy::registry::Registry;
+use crate::values::clock::Clock;
+use crate::values::ids::{ConversationId, ProjectId, UserId};
+use crate::values::random::Random;
+
+/// A handle on the one application state; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct App(Arc<AppState>);
+
+#[derive(Debug)]
+pub struct AppState {
+    pub config: Config,
+    pub db: Db,
+    pub clock: Clock,
+    pub random: Random,
+    pub tokens: Tokens,
+    pub passwords: Passwords,
+    pub projects: Registry,
+    pub limiter: Limiter,
+    pub storage: Storage,
+    pub signer: Arc<Signer>,
+    pub images: Processor,
+    pub staging: Staging,
+    pub mailer: Mailer,
+    pub outbound: Outbound,
+    pub realtime: Realtime,
+    pub rooms: Rooms,
+    pub metrics: Metrics,
+    pub request_ids: RequestIds,
+    /// Places for connections.
+    pub connections: Arc<Places>,
+    pub body_waits: BodyWaits,
+    pub forwarding_notice: Notice,
+    /// One permit for each byte of a request's body that may be in memory.
+    pub body_memory: Semaphore,
+    /// Woken when a job has been added, so that it need not wait for the next poll.
+    pub job_added: Notify,
+    pub lists: Lists,
+    pub features: FeatureState,
+    pub draining: Draining,
+}
+
+/// Set once, when the server begins to stop.
+#[derive(Debug)]
+pub struct Draining(watch::Sender<bool>);
+
+impl Default for Draining {
+    fn default() -> Self {
+        Draining(watch::Sender::new(false))
+    }
+}
+
+/// Who belongs to the room of a conversation: asked by sockets, answered by the feature that knows
+/// conversations.
+#[derive(Debug, Clone, Copy)]
+pub struct Rooms {
+    pub check: MembershipCheck,
+    pub members: fn(&Conn<'_>, ProjectId, ConversationId) -> Result<Vec<UserId>>,
+}
+
+/// Whether a user may enter a room or be seen typing in it.
+pub type MembershipCheck = for<'a> fn(&'a App, RoomAccess) -> Checking<'a>;
+pub type Checking<'a> = Pin<Box<dyn Future<Output = Result<bool>> + Send + 'a>>;
+
+impl App {
+    pub fn new(state: AppState) -> App {
+        App(Arc::new(state))
+    }
+}
+
+impl AppState {
+    /// From now on the server only finishes what it has begun.
+    pub fn drain(&self) {
+        self.draining.0.send_replace(true);
+    }
+
+    pub fn is_draining(&self) -> bool {
+        *self.draining.0.borrow()
+    }
+
+    /// Completes when the server begins to drain.
+    pub async fn draining(&self) {
+        let mut draining = self.draining.0.subscribe();
+        // An error means the sender is gone, and with it the application.
+        let _ = draining.wait_for(|draining| *draining).await;
+    }
+}
+
+impl Deref for App {
+    type Target = AppState;
+
+    fn deref(&self) -> &AppState {
+        &self.0
+    }
+}

@@ -1,0 +1,148 @@
+//! Addresses of stored files: signed and good for a while. A file keeps its address for half of that
+//! while, so that browsers need not fetch it again with every page. The host is the configured one,
+//! never what a request says it is.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_lc_rs::constant_time::verify_slices_are_equal;
+use aws_lc_rs::hmac;
+
+use crate::values::ids::ProjectId;
+use crate::values::random::hex;
+use crate::values::time::Timestamp;
+
+#[derive(Debug)]
+pub struct Signer {
+    key: hmac::Key,
+    /// Without a slash at its end.
+    base: String,
+    lifetime: Duration,
+}
+
+impl Signer {
+    pub fn new(secret: &[u8], base: &str, lifetime: Duration) -> Arc<Self> {
+        let root = hmac::Key::new(hmac::HMAC_SHA256, secret);
+        let derived = hmac::sign(&root, b"townhall file address");
+        let key = hmac::Key::new(hmac::HMAC_SHA256, derived.as_ref());
+        Arc::new(Signer { key, base: base.to_owned(), lifetime })
+    }
+
+    /// What replies of one project are given at this moment.
+    pub fn links(self: &Arc<Self>, project: ProjectId, now: Timestamp) -> Links {
+        // Rounded down to whole windows of half the lifetime: good for the other half at least, and
+        // never for longer than configured.
+        let window = i64::try_from(self.lifetime.as_secs() / 2).unwrap_or(i64::MAX).max(1);
+        let expires = now.plus(self.lifetime).seconds();
+        let expires = expires - expires.rem_euclid(window);
+        Links { signer: self.clone(), project, expires }
+    }
+
+    fn signature(&self, project: ProjectId, path: &str, expires: &str) -> String {
+        let signed = hmac::sign(&self.key, format!("{project}/{path}\n{expires}").as_bytes());
+        hex(signed.as_ref())
+    }
+
+    /// For how many seconds more the address is good; `None` if it is not.
+    pub fn verify(
+        &self,
+        project: ProjectId,
+        path: &str,
+        expires: &str,
+        signature: &str,
+        now: Timestamp,
+    ) -> Option<i64> {
+        let expected = self.signature(project, path, expires);
+        verify_slices_are_equal(expected.as_bytes(), signature.as_bytes()).ok()?;
+        let left = expires.parse::<i64>().ok()?.checked_sub(now.seconds())?;
+        (left > 0).then_some(left)
+    }
+}
+
+/// Makes addresses of one project's files.
+#[derive(Debug, Clone)]
+pub struct Links {
+    signer: Arc<Signer>,
+    pub project: ProjectId,
+    expires: i64,
+}
+
+impl Links {
+    /// Paths are slugs, so they stand in an address as they are.
+    pub fn url(&self, path: &str) -> String {
+        let Links { signer, project, expires } = self;
+        let expires = expires.to_string();
+        let signature = signer.signature(*project, path, &expires);
+        let base = &signer.base;
+        format!("{base}/internal/files/{project}/{path}?expires={expires}&signature={signature}")
+    }
+
+    /// The address of an avatar: of the stored file, if it is one, else what the user has given.
+    pub fn avatar(&self, stored: Option<&str>, given: Option<&str>) -> Option<String> {
+        stored.map(|path| self.url(path)).or_else(|| given.map(ToOwned::to_owned))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uuid::Uuid;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_785_542_400_000);
+
+    #[test]
+    fn an_address_holds_for_its_path_its_project_and_its_time() {
+        let day = Duration::from_secs(86_400);
+        let signer = Signer::new(b"secret", "https://x.example", day);
+        let project = ProjectId(Uuid::from_u128(7));
+        let url = signer.links(project, NOW).url("a/b.txt");
+        let start = format!("https://x.example/internal/files/{project}/a/b.txt?expires=");
+        let (expires, signature) =
+            url.strip_prefix(&start).and_then(|rest| rest.split_once("&signature=")).unwrap();
+        assert_eq!(expires, "1785628800");
+        let verify = |project, path, expires: &str, signature: &str, now| {
+            signer.verify(project, path, expires, signature, now)
+        };
+        assert_eq!(verify(project, "a/b.txt", expires, signature, NOW), Some(86_400));
+        let last = NOW.plus(day - Duration::from_secs(1));
+        assert_eq!(verify(project, "a/b.txt", expires, signature, last), Some(1));
+
+        let other = ProjectId(Uuid::from_u128(8));
+        let upper = signature.to_uppercase();
+        for (what, left) in [
+            ("expired", verify(project, "a/b.txt", expires, signature, NOW.plus(day))),
+            ("other project", verify(other, "a/b.txt", expires, signature, NOW)),
+            ("other path", verify(project, "a/c.txt", expires, signature, NOW)),
+            ("later", verify(project, "a/b.txt", "1785628801", signature, NOW)),
+            ("padded", verify(project, "a/b.txt", "01785628800", signature, NOW)),
+            ("upper case", verify(project, "a/b.txt", expires, &upper, NOW)),
+            ("empty", verify(project, "a/b.txt", expires, "", NOW)),
+        ] {
+            assert_eq!(left, None, "{what}");
+        }
+        let elsewhere = Signer::new(b"another", "https://x.example", day);
+        assert_eq!(elsewhere.verify(project, "a/b.txt", expires, signature, NOW), None);
+    }
+
+    #[test]
+    fn an_address_stays_the_same_for_half_its_lifetime() {
+        for lifetime in [1, 2, 3, 90, 3_600, 86_400, 86_401, 7 * 86_400] {
+            let signer = Signer::new(b"secret", "", Duration::from_secs(lifetime));
+            let lifetime = i64::try_from(lifetime).unwrap();
+            let start = NOW.seconds() / lifetime * lifetime;
+            let step = (lifetime / 40).max(1);
+            let at = |seconds| {
+                signer.links(ProjectId(Uuid::nil()), Timestamp::from_millis(seconds * 1_000))
+            };
+            let mut addresses = std::collections::BTreeSet::new();
+            for seconds in (0..3 * lifetime).step_by(step as usize).map(|after| start + after) {
+                let expires = at(seconds).expires;
+                let left = expires - seconds;
+                assert!(left <= lifetime && 2 * left > lifetime - 2, "{lifetime}: {left}");
+                addresses.insert(expires);
+            }
+            let windows = 3 * lifetime / (lifetime / 2).max(1) + 1;
+            assert!(addresses.len() as i64 <= windows, "{lifetime}: {}", addresses.len());
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The hot facts of projects, kept in memory: state, bundles, origins, keys. Every request needs
+//! them and they change by hand, so a copy serves for half a second before it is read again;
+//! that is how a key revoked on one node dies on all of them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use db::{Conn, Db};
+
+use crate::error::{Error, Result};
+use crate::tenancy::bundles::Bundle;
+use crate::tenancy::keys::{KeyKind, StoredKey};
+use crate::tenancy::store::Settings;
+use crate::tenancy::{TABLES_NOT_AVAILABLE, store};
+use crate::values::ids::ProjectId;
+use crate::values::time::Timestamp;
+
+const FRESH_FOR: Duration = Duration::from_millis(500);
+/// More projects than this in memory and the copies start over.
+const MOST_COPIES: usize = 10_000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum ProjectState {
+    Active,
+    /// Under maintenance: every call is answered 503.
+    Migrating,
+    /// Being deleted: every call is answered 423.
+    PendingDeletion,
+}
+
+impl ProjectState {
+    pub const fn name(self) -> &'static str {
+        match self {
+            ProjectState::Active => "active",
+            ProjectState::Migrating => "migrating",
+            ProjectState::PendingDeletion => "pending-deletion",
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        use ProjectState::{Active, Migrating, PendingDeletion};
+        [Active, Migrating, PendingDeletion].into_iter().find(|state| state.name() == name)
+    }
+}
+
+/// What becomes of an entity that is deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Deletion {
+    /// It goes, with everything that hangs on it.
+    Hard,
+    /// It disappears from sight; its rows stay.
+    Soft,
+}
+
+impl Deletion {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Deletion::Hard => "hard",
+            Deletion::Soft => "soft",
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        [Deletion::Hard, Deletion::Soft].into_iter().find(|deletion| deletion.name() == name)
+    }
+}
+
+#[derive(Debug)]
+pub struct Project {
+    pub id: ProjectId,
+    pub name: String,
+    pub state: ProjectState,
+    pub allowed_origins: Vec<String>,
+    pub public_key: Option<String>,
+    pub previous_public_key: Option<String>,
+    pub entity_deletion: Deletion,
+    /// Whether the files of an entity stay that is only hidden.
+    pub keeps_files_of_deleted: bool,
+    /// The time in which an entity's freshness falls to a third.
+    pub score_hours: f64,
+    /// Whether users may delete the spaces they created.
+    pub deletes_spaces: bool,
+    /// Whether a page may call with a service or master key.
+    pub keys_in_browsers: bool,
+    /// Whether an entity may be created without a user.
+    pub anonymous_posts: bool,
+    /// Whether version 7 answers a bad token with 403; without it the server's own setting counts.
+    pub v7_auth_forbids: Option<bool>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub bundles: Vec<Bundle>,
+    pub keys: Vec<StoredKey>,
+}
+
+impl Project {
+    pub fn has(&self, bundle: Bundle) -> bool {
+        self.bundles.contains(&bundle)
+    }
+
+    pub fn require(&self, bundle: Bundle) -> Result<()> {
+        if self.has(bundle) {
+            return Ok(());
+        }
+        Err(TABLES_NOT_AVAILABLE.with("missingTables", bundle.tables()))
+    }
+
+    /// The settings as they are, for whoever changes one of them.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            entity_deletion: self.entity_deletion.name(),
+            keeps_files_of_deleted: self.keeps_files_of_deleted,
+            score_hours: self.score_hours,
+            deletes_spaces: self.deletes_spaces,
+            keys_in_browsers: self.keys_in_browsers,
+            anonymous_posts: self.anonymous_posts,
+            v7_auth_forbids: self.v7_auth_forbids,
+        }
+    }
+}
+
+/// Reads a project with everything a request needs to know about it.
+pub fn load(c: &Conn<'_>, id: ProjectId) -> Result<Option<Project>> {
+    let Some(row) = store::find(c, id)? else {
+        return Ok(None);
+    };
+    let unreadable = |what: &str| Error::internal(format!("project {id} has an unreadable {what}"));
+    let keys = store::live_keys(c, id)?.into_iter().map(|key| {
+        let kind = KeyKind::from_name(&key.kind).ok_or_else(|| unreadable("key kind"))?;
+        Ok(StoredKey { kind, hash: key.hash })
+    });
+    Ok(Some(Project {
+        id,
+        name: row.name,
+        state: ProjectState::from_name(&row.state).ok_or_else(|| unreadable("state"))?,
+        allowed_origins: serde_json::from_str(&row.allowed_origins.0).map_err(Error::internal)?,
+        public_key: row.public_key,
+        previous_public_key: row.previous_public_key,
+        entity_deletion: Deletion::from_name(&row.entity_deletion)
+            .ok_or_else(|| unreadable("way of deleting entities"))?,
+        keeps_files_of_deleted: row.keeps_files_of_deleted,
+        score_hours: row.score_hours,
+        deletes_spaces: row.deletes_spaces,
+        keys_in_browsers: row.keys_in_browsers,
+        anonymous_posts: row.anonymous_posts,
+        v7_auth_forbids: row.v7_auth_forbids,
+        created_at: row.created_at,
+        updated_at: row.updated_at,
+        bundles: store::bundles(c, id)?.iter().filter_map(|n| Bundle::from_name(n)).collect(),
+        keys: keys.collect::<Result<_>>()?,
+    }))
+}
+
+#[derive(Debug, Default)]
+pub struct Registry {
+    copies: RwLock<HashMap<ProjectId, (Duration, Arc<Project>)>>,
+}
+
+impl Registry {
+    pub async fn get(&self, db: &Db, id: ProjectId, now: Duration) -> Result<Option<Arc<Project>>> {
+        let copy = {
+            let copies = self.copies.read().unwrap_or_else(PoisonError::into_inner);
+            copies.get(&id).cloned()
+        };
+        if let Some((_, project)) = copy.filter(|(read_at, _)| now < *read_at + FRESH_FOR) {
+            return Ok(Some(project));
+        }
+        let project = db.read(move |c| load(c, id)).await?.map(Arc::new);
+        let mut copies = self.copies.write().unwrap_or_else(PoisonError::into_inner);
+        match &project {
+            Some(project) => {
+                if copies.len() >= MOST_COPIES {
+                    copies.clear();
+                }
+                copies.insert(id, (now, project.clone()));
+            }
+            None => {
+                copies.remove(&id);
+            }
+        }
+        Ok(project)
+    }
+}

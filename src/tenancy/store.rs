@@ -1,0 +1,198 @@
+//! All SQL about projects, their bundles and keys.
+
+use db::{Conn, JsonText, Tx, args};
+
+use crate::error::Result;
+use crate::values::ids::{KeyId, ProjectId};
+use crate::values::time::Timestamp;
+
+db::row! {
+    #[derive(Debug)]
+    pub struct ProjectRow {
+        pub id: ProjectId,
+        pub name: String,
+        pub state: String,
+        pub allowed_origins: JsonText,
+        pub public_key: Option<String>,
+        pub previous_public_key: Option<String>,
+        pub entity_deletion: String,
+        pub keeps_files_of_deleted: bool,
+        pub score_hours: f64,
+        pub deletes_spaces: bool,
+        pub keys_in_browsers: bool,
+        pub anonymous_posts: bool,
+        pub v7_auth_forbids: Option<bool>,
+        pub created_at: Timestamp,
+        pub updated_at: Timestamp,
+    }
+}
+
+/// `SELECT` of whole projects, followed by what selects them.
+macro_rules! select_project {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, name, state, allowed_origins, public_key, previous_public_key, entity_deletion,
+                keeps_files_of_deleted, score_hours, deletes_spaces, keys_in_browsers, anonymous_posts,
+                v7_auth_forbids, created_at, updated_at
+             FROM projects ",
+            $rest
+        )
+    };
+}
+
+db::row! {
+    #[derive(Debug)]
+    pub struct KeyRow {
+        pub id: KeyId,
+        pub kind: String,
+        pub label: Option<String>,
+        pub hash: Vec<u8>,
+        pub created_at: Timestamp,
+        pub revoked_at: Option<Timestamp>,
+    }
+}
+
+db::statements! {
+    query FIND -> ProjectRow, unscoped "the project itself is what is asked for" =
+        select_project!("WHERE id = $1");
+    query LIST -> ProjectRow, unscoped "the operator lists every project" =
+        select_project!("ORDER BY created_at, id");
+    query NEWEST -> Option<Timestamp>, unscoped "the operator examines every project" =
+        "SELECT max(created_at) FROM projects";
+    query BUNDLES -> String =
+        "SELECT bundle FROM project_bundles WHERE project_id = $1 ORDER BY bundle";
+    query LIVE_KEYS -> KeyRow =
+        "SELECT id, kind, label, hash, created_at, revoked_at FROM project_keys
+         WHERE project_id = $1 AND revoked_at IS NULL ORDER BY created_at, id";
+    query KEYS -> KeyRow =
+        "SELECT id, kind, label, hash, created_at, revoked_at FROM project_keys
+         WHERE project_id = $1 ORDER BY created_at, id";
+    command INSERT, unscoped "the project itself is made" =
+        "INSERT INTO projects (id, name, state, allowed_origins, public_key, key_updated_at, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $6, $6)";
+    command INSERT_BUNDLE =
+        "INSERT INTO project_bundles (project_id, bundle) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+    command DELETE_BUNDLE =
+        "DELETE FROM project_bundles WHERE project_id = $1 AND bundle = $2";
+    command INSERT_KEY =
+        "INSERT INTO project_keys (project_id, id, kind, label, hash, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6)";
+    command REVOKE_KEY, unscoped "the operator names a key by its id alone" =
+        "UPDATE project_keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
+    command SET_STATE, unscoped "the project itself is changed" =
+        "UPDATE projects SET state = $2, updated_at = $3 WHERE id = $1";
+    command SET_ORIGINS, unscoped "the project itself is changed" =
+        "UPDATE projects SET allowed_origins = $2, updated_at = $3 WHERE id = $1";
+    command SET_SETTINGS, unscoped "the project itself is changed" =
+        "UPDATE projects SET entity_deletion = $2, keeps_files_of_deleted = $3, score_hours = $4,
+            deletes_spaces = $5, keys_in_browsers = $6, anonymous_posts = $7, v7_auth_forbids = $8,
+            updated_at = $9
+         WHERE id = $1";
+    command ROTATE_PUBLIC_KEY, unscoped "the project itself is changed" =
+        "UPDATE projects SET previous_public_key = public_key, public_key = $2,
+            key_updated_at = $3, updated_at = $3 WHERE id = $1";
+}
+
+pub fn find(c: &Conn<'_>, id: ProjectId) -> Result<Option<ProjectRow>> {
+    Ok(c.opt(&FIND, args![id])?)
+}
+
+pub fn list(c: &Conn<'_>) -> Result<Vec<ProjectRow>> {
+    Ok(c.all(&LIST, args![])?)
+}
+
+/// When the newest one was made.
+pub fn newest(c: &Conn<'_>) -> Result<Option<Timestamp>> {
+    Ok(c.one(&NEWEST, args![])?)
+}
+
+pub fn bundles(c: &Conn<'_>, id: ProjectId) -> Result<Vec<String>> {
+    Ok(c.all(&BUNDLES, args![id])?)
+}
+
+pub fn live_keys(c: &Conn<'_>, id: ProjectId) -> Result<Vec<KeyRow>> {
+    Ok(c.all(&LIVE_KEYS, args![id])?)
+}
+
+pub fn keys(c: &Conn<'_>, id: ProjectId) -> Result<Vec<KeyRow>> {
+    Ok(c.all(&KEYS, args![id])?)
+}
+
+pub fn insert(
+    tx: &Tx<'_>,
+    id: ProjectId,
+    name: &str,
+    state: &str,
+    public_key: &str,
+    now: Timestamp,
+) -> Result<()> {
+    tx.execute(&INSERT, args![id, name, state, "[]", public_key, now])?;
+    Ok(())
+}
+
+pub fn add_bundle(tx: &Tx<'_>, id: ProjectId, bundle: &str) -> Result<()> {
+    tx.execute(&INSERT_BUNDLE, args![id, bundle])?;
+    Ok(())
+}
+
+pub fn remove_bundle(tx: &Tx<'_>, id: ProjectId, bundle: &str) -> Result<()> {
+    tx.execute(&DELETE_BUNDLE, args![id, bundle])?;
+    Ok(())
+}
+
+pub fn insert_key(
+    tx: &Tx<'_>,
+    id: ProjectId,
+    key: KeyId,
+    kind: &str,
+    label: Option<&str>,
+    hash: &[u8],
+    now: Timestamp,
+) -> Result<()> {
+    tx.execute(&INSERT_KEY, args![id, key, kind, label, hash, now])?;
+    Ok(())
+}
+
+/// Whether a live key was revoked.
+pub fn revoke_key(tx: &Tx<'_>, key: KeyId, now: Timestamp) -> Result<bool> {
+    Ok(tx.execute(&REVOKE_KEY, args![key, now])? > 0)
+}
+
+pub fn set_state(tx: &Tx<'_>, id: ProjectId, state: &str, now: Timestamp) -> Result<bool> {
+    Ok(tx.execute(&SET_STATE, args![id, state, now])? > 0)
+}
+
+pub fn set_origins(tx: &Tx<'_>, id: ProjectId, origins: &str, now: Timestamp) -> Result<bool> {
+    Ok(tx.execute(&SET_ORIGINS, args![id, origins, now])? > 0)
+}
+
+/// What `townhall project settings` sets.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    pub entity_deletion: &'static str,
+    pub keeps_files_of_deleted: bool,
+    pub score_hours: f64,
+    pub deletes_spaces: bool,
+    pub keys_in_browsers: bool,
+    pub anonymous_posts: bool,
+    pub v7_auth_forbids: Option<bool>,
+}
+
+pub fn set_settings(tx: &Tx<'_>, id: ProjectId, new: Settings, now: Timestamp) -> Result<bool> {
+    let args = args![
+        id,
+        new.entity_deletion,
+        new.keeps_files_of_deleted,
+        new.score_hours,
+        new.deletes_spaces,
+        new.keys_in_browsers,
+        new.anonymous_posts,
+        new.v7_auth_forbids,
+        now
+    ];
+    Ok(tx.execute(&SET_SETTINGS, args)? > 0)
+}
+
+pub fn rotate_public_key(tx: &Tx<'_>, id: ProjectId, key: &str, now: Timestamp) -> Result<bool> {
+    Ok(tx.execute(&ROTATE_PUBLIC_KEY, args![id, key, now])? > 0)
+}

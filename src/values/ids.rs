@@ -1,0 +1,200 @@
+//! Ids: UUIDs that sort by creation and pass as version 4.
+//!
+//! Published clients test for the `4` at the version place, so the layout is that of version 7
+//! (48 bits of milliseconds first, the rest random) under the version number 4. Each noun has a
+//! type of its own, so an id of one cannot be handed over as an id of another.
+
+use uuid::{Builder, Uuid};
+
+use crate::values::random::Random;
+use crate::values::time::Timestamp;
+
+/// A new id for something created at `now`.
+pub fn new_id(now: Timestamp, random: &Random) -> Uuid {
+    let mut bytes: [u8; 16] = random.bytes();
+    bytes[..6].copy_from_slice(&now.millis().to_be_bytes()[2..]);
+    Builder::from_random_bytes(bytes).into_uuid()
+}
+
+/// The least id of what was created at that time.
+pub fn first_id(time: Timestamp) -> Uuid {
+    let mut bytes = [0; 16];
+    bytes[..6].copy_from_slice(&time.millis().to_be_bytes()[2..]);
+    Uuid::from_bytes(bytes)
+}
+
+macro_rules! typed_ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+        #[serde(transparent)]
+        pub struct $name(pub Uuid);
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = &'static str;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                parse_uuid(text).map($name).ok_or("must be a UUID")
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string", "format": "uuid" })
+            }
+        }
+
+        impl db::Column for $name {
+            fn from_column(value: db::ColumnRef<'_>) -> Result<Self, db::WrongType> {
+                Uuid::from_column(value).map($name)
+            }
+        }
+
+        impl From<$name> for db::Value<'_> {
+            fn from(id: $name) -> Self {
+                db::Value::Uuid(id.0)
+            }
+        }
+
+        impl $name {
+            /// Several as one argument, for `{any}`.
+            pub fn list(ids: &[$name]) -> db::Value<'static> {
+                db::Value::Uuids(ids.iter().map(|id| id.0).collect())
+            }
+        }
+    )*};
+}
+
+typed_ids! {
+    ProjectId;
+    KeyId;
+    UserId;
+    /// A file of the storage feature, as users name one for an avatar or banner.
+    FileId;
+    SpaceId;
+    /// One user's membership in one space.
+    MemberId;
+    SpaceBanId;
+    SpaceRuleId;
+    EntityId;
+    CommentId;
+    ConversationId;
+    /// One user's place in one conversation.
+    ConversationMemberId;
+    ChatMessageId;
+    EventId;
+    ReactionId;
+    ReportId;
+    /// What one user said in a report.
+    ReportEntryId;
+    CollectionId;
+    /// One entity in one collection.
+    CollectionEntityId;
+    /// One sign-in on one device: the family of refresh tokens that follow from it.
+    SessionId;
+    RefreshTokenId;
+    IdentityId;
+    SuspensionId;
+    VerificationId;
+    NotificationId;
+    BlockId;
+    FollowId;
+    ConnectionId;
+    JobId;
+    /// A table that a project made for itself.
+    TableId;
+    /// A row of such a table.
+    RowId;
+}
+
+/// The hyphenated form only, in either case: the other spellings a UUID may have are not ids here.
+pub fn parse_uuid(text: &str) -> Option<Uuid> {
+    (text.len() == 36).then(|| Uuid::try_parse(text).ok()).flatten()
+}
+
+const BASE_58: &[u8; 58] = b"123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ";
+const SHORT_LENGTH: usize = 22;
+
+/// An id as people write it: its value in base 58, always 22 characters.
+pub fn short_id(id: Uuid) -> String {
+    let mut digits = [b'1'; SHORT_LENGTH];
+    let mut rest = id.as_u128();
+    for digit in digits.iter_mut().rev() {
+        // The remainder is below 58.
+        *digit = BASE_58[usize::try_from(rest % 58).unwrap_or(0)];
+        rest /= 58;
+    }
+    digits.iter().map(|digit| char::from(*digit)).collect()
+}
+
+/// The id behind a short one; none for a text that is none.
+pub fn from_short_id(text: &str) -> Option<Uuid> {
+    if text.len() != SHORT_LENGTH {
+        return None;
+    }
+    let value = text.bytes().try_fold(0_u128, |value, byte| {
+        let digit = BASE_58.iter().position(|known| *known == byte)?;
+        value.checked_mul(58)?.checked_add(u128::try_from(digit).ok()?)
+    });
+    value.map(Uuid::from_u128)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_pass_as_version_four_and_sort_by_time() {
+        let random = Random::seeded(3);
+        let earlier = new_id(Timestamp::from_millis(1_785_542_400_000), &random);
+        let later = new_id(Timestamp::from_millis(1_785_542_400_001), &random);
+        assert_eq!(earlier.get_version_num(), 4);
+        assert!(matches!(earlier.to_string().as_bytes()[19], b'8' | b'9' | b'a' | b'b'));
+        assert!(earlier < later);
+    }
+
+    #[test]
+    fn only_the_hyphenated_form_is_an_id() {
+        let id = "0198f0a1-0000-4abc-8abc-0123456789ab";
+        assert!(id.parse::<UserId>().is_ok());
+        assert_eq!(id.to_uppercase().parse::<UserId>().unwrap().to_string(), id);
+        let braced = format!("{{{id}}}");
+        for other in ["", "x", &id.replace('-', ""), braced.as_str(), "me"] {
+            assert!(other.parse::<UserId>().is_err(), "{other}");
+        }
+    }
+
+    #[test]
+    fn short_ids_are_base_58_and_lead_back() {
+        let id: Uuid = "a44521d0-0fb8-4ade-8002-3385545c3318".parse().unwrap();
+        assert_eq!(short_id(id), "mhvXdrZT4jP5T8vBxuvm75");
+        for id in [id, Uuid::nil(), Uuid::max()] {
+            assert_eq!(from_short_id(&short_id(id)), Some(id));
+        }
+        let too_much = "Z".repeat(22);
+        for other in ["", "mhvXdrZT4jP5T8vBxuvm7", "0hvXdrZT4jP5T8vBxuvm75", &too_much] {
+            assert_eq!(from_short_id(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! The bottom floor: ids, times, randomness and the checked types of the API. Nothing here knows a project, a
+//! request or a table.
+
+pub mod cidr;
+pub mod clock;
+pub mod ids;
+pub mod json;
+pub mod metadata;
+pub mod names;
+pub mod random;
+pub mod texts;
+pub mod time;

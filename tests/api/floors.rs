@@ -1,0 +1,200 @@
+//! The house has floors: a module imports only what stands below it. This test reads every `use` and every path
+//! in `src/`, and names the file and line of each import that points up.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// From the bottom to the top. A room imports only rooms in earlier rows; rooms in one row do not import
+/// each other.
+const ROOMS: &[&[&str]] = &[
+    // Values.
+    &["values"],
+    &["error"],
+    // Tenancy.
+    &["tenancy"],
+    // Auth.
+    &["auth"],
+    // Machinery.
+    &["images", "mail", "outbound", "storage"],
+    &["config", "installation"],
+    &["network", "rate_limits"],
+    &["realtime"],
+    &["metrics"],
+    &["state"],
+    &["jobs"],
+    &["http"],
+    &["sockets"],
+    // Features, in the one order that they may import each other in.
+    &["features::visibility"],
+    &["features::crypto", "features::files", "features::link_previews", "features::projects"],
+    &["features::users"],
+    &["features::notifications"],
+    &["features::follows"],
+    &["features::connections"],
+    &["features::blocks"],
+    &["features::spaces"],
+    &["features::reactions"],
+    &["features::entities"],
+    &["features::comments"],
+    &["features::collections"],
+    &["features::chat"],
+    &["features::moderation"],
+    &["features::deletion"],
+    &["features::oauth"],
+    &["features::auth"],
+    &["features::tables"],
+    &["features::server"],
+    // The lists of all features.
+    &["features"],
+    // The program.
+    &["logs", "schema"],
+    &["app"],
+    &["server", "start"],
+    &["cli"],
+];
+
+#[test]
+fn no_module_imports_one_above_it() {
+    let floors: BTreeMap<&str, usize> = ROOMS
+        .iter()
+        .enumerate()
+        .flat_map(|(n, rooms)| rooms.iter().map(move |r| (*r, n)))
+        .collect();
+    let mut upward = Vec::new();
+    for (file, text) in sources(Path::new("src")) {
+        let here = module_of(&file);
+        let Some(room) = room_of(&here, &floors) else {
+            assert!(here.len() <= 1, "{file}: its room is not in the list of floors");
+            continue;
+        };
+        for (line, path) in imports(&text, &here) {
+            let Some(target) = room_of(&path, &floors) else { continue };
+            if target != room && floors[target] >= floors[room] {
+                upward.push(format!("{file}:{line}: `{room}` imports `{}`", path.join("::")));
+            }
+        }
+    }
+    assert!(upward.is_empty(), "imports that point up:\n{}", upward.join("\n"));
+}
+
+#[test]
+fn imports_are_read_from_every_form() {
+    let text =
+        "use crate::a::{b, c::{d, self}};\nfn f() { super::x::y(); crate::z::w() } // crate::no\n";
+    let here = ["features".to_owned(), "m".to_owned(), "n".to_owned()];
+    let found: Vec<String> = imports(text, &here)
+        .into_iter()
+        .map(|(line, path)| format!("{line} {}", path.join("::")))
+        .collect();
+    let expected =
+        ["1 a::b", "1 a::c::d", "1 a::c", "2 features::m::x::y", "2 z::w"].map(str::to_owned);
+    assert_eq!(found, expected);
+}
+
+/// Every Rust file below a folder, with its text.
+pub fn sources(folder: &Path) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            all.push((path.display().to_string(), fs::read_to_string(&path).unwrap()));
+        }
+    }
+    all.sort();
+    all
+}
+
+/// `src/http/mod.rs` and `src/http.rs` are both `http`.
+fn module_of(file: &str) -> Vec<String> {
+    let inner = file.trim_start_matches("src/").trim_end_matches(".rs");
+    let parts = inner.split('/').filter(|part| !["mod", "lib", "main"].contains(part));
+    parts.map(str::to_owned).collect()
+}
+
+/// The longest room that a path begins with.
+fn room_of<'a>(path: &[String], floors: &BTreeMap<&'a str, usize>) -> Option<&'a str> {
+    (1..=path.len().min(2)).rev().find_map(|length| {
+        floors.get_key_value(path[..length].join("::").as_str()).map(|(room, _)| *room)
+    })
+}
+
+/// Each path into this crate with its line, absolute.
+fn imports(text: &str, here: &[String]) -> Vec<(usize, Vec<String>)> {
+    let code: String =
+        text.lines().map(|line| line.split("//").next().unwrap_or("").to_owned() + "\n").collect();
+    let mut found = Vec::new();
+    let mut rest = 0;
+    while let Some(at) = next_path(&code, rest) {
+        let line = code[..at].matches('\n').count() + 1;
+        let end = expand(&code, at, &mut Vec::new(), &mut |path| found.push((line, path.to_vec())));
+        rest = end.max(at + 1);
+    }
+    found.into_iter().filter_map(|(line, path)| Some((line, absolute(path, here)?))).collect()
+}
+
+fn next_path(code: &str, from: usize) -> Option<usize> {
+    let begins = |at: usize| {
+        let before = code[..at].chars().next_back();
+        !before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':' || c == '$')
+    };
+    let all = ["crate::", "super::"];
+    let starts = all.iter().flat_map(|word| {
+        code[from..].match_indices(word).map(|(at, _)| from + at).filter(|at| begins(*at)).take(1)
+    });
+    starts.min()
+}
+
+/// Walks one path, braces and all; where it ends.
+fn expand(
+    code: &str,
+    at: usize,
+    prefix: &mut Vec<String>,
+    found: &mut dyn FnMut(&[String]),
+) -> usize {
+    let depth = prefix.len();
+    let mut at = at;
+    loop {
+        at += code[at..].len() - code[at..].trim_start().len();
+        if code[at..].starts_with('{') {
+            at += 1;
+            while !code[at..].trim_start().starts_with('}') && at < code.len() {
+                at = expand(code, at, prefix, found);
+                at += code[at..].len() - code[at..].trim_start_matches([',', ' ', '\n']).len();
+            }
+            at += code[at..].find('}').map_or(0, |end| end + 1);
+            break;
+        }
+        let name: String =
+            code[at..].chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        at += name.len().max(usize::from(name.is_empty()));
+        if name != "self" && !name.is_empty() {
+            prefix.push(name);
+        }
+        if let Some(rest) = code[at..].strip_prefix("::")
+            && rest.trim_start().starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '{')
+        {
+            at += 2;
+            continue;
+        }
+        if let Some(alias) = code[at..].strip_prefix(" as ") {
+            let name = alias.chars().take_while(|c| c.is_alphanumeric() || *c == '_').count();
+            at += 4 + name;
+        }
+        found(prefix);
+        break;
+    }
+    prefix.truncate(depth);
+    at
+}
+
+fn absolute(path: Vec<String>, here: &[String]) -> Option<Vec<String>> {
+    let ups = path.iter().take_while(|part| *part == "super").count();
+    if ups > 0 {
+        let base = here.get(..here.len().checked_sub(ups)?)?;
+        return Some([base, &path[ups..]].concat());
+    }
+    (path.first()? == "crate").then(|| path[1..].to_vec())
+}
