@@ -15,14 +15,21 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
 use crate::dice::Dice;
-use crate::load::{Load, Pace};
+use crate::load::{Load, ReadMode};
 use crate::scenario::Bare;
 use crate::server::get;
 
 /// A `GET` as fast as it goes.
 pub fn load(address: SocketAddr, path: &str, connections: usize, threads: usize) -> Load {
     let requests = Arc::from([get(path)]);
-    Load { address, requests, expected_status: &[200], connections, threads, pace: Pace::Closed }
+    Load {
+        address,
+        requests,
+        expected_status: &[200],
+        connections,
+        threads,
+        pace: ReadMode::Closed,
+    }
 }
 
 /// A server in this process that does one piece of work for each request, whatever it asks.

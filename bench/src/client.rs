@@ -8,8 +8,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 
 /// The longest answer that is read.
-const MOST_BYTES: usize = 16 * 1024 * 1024;
-const MOST_HEADERS: usize = 32;
+const MAX_BYTES: usize = 16 * 1024 * 1024;
+const MAX_HEADERS: usize = 32;
 
 #[derive(Debug)]
 pub struct Connection {
@@ -37,7 +37,7 @@ impl Connection {
 
     /// The value of a header of the last answer.
     pub fn header(&self, name: &str) -> Option<String> {
-        let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+        let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
         let mut response = httparse::Response::new(&mut headers);
         response.parse(&self.buffer).ok()?;
         let header = response.headers.iter().find(|h| h.name.eq_ignore_ascii_case(name))?;
@@ -82,7 +82,7 @@ struct Head {
 
 /// `None` while the head is not complete.
 fn read_head(bytes: &[u8]) -> io::Result<Option<Head>> {
-    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut response = httparse::Response::new(&mut headers);
     let httparse::Status::Complete(head) = response.parse(bytes).map_err(invalid)? else {
         return Ok(None);
@@ -97,7 +97,7 @@ fn read_head(bytes: &[u8]) -> io::Result<Option<Head>> {
         None if matches!(status, 204 | 304) => 0,
         None => return Err(invalid("an answer without content-length")),
     };
-    if body > MOST_BYTES {
+    if body > MAX_BYTES {
         return Err(invalid("a very long answer"));
     }
     Ok(Some(Head { status, length: head + body }))

@@ -33,7 +33,7 @@ use clap::builder::PossibleValuesParser;
 
 use clock::Span;
 use fixture::Scale;
-use load::Pace;
+use load::ReadMode;
 use report::Report;
 use run::Run;
 use store::Engine;
@@ -144,7 +144,7 @@ fn measure(args: Args) -> Result<u64, String> {
         sockets: args.sockets.map(|sockets| sockets as usize),
         connections: args.connections as usize,
         threads: args.threads.map_or((cores / 2).max(1), |threads| threads as usize),
-        pace: args.rate.map_or(Pace::Closed, Pace::Open),
+        pace: args.rate.map_or(ReadMode::Closed, ReadMode::Open),
         span: Span {
             warm_up: Duration::from_secs(args.warm_up),
             duration: Duration::from_secs(args.duration),

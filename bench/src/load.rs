@@ -20,7 +20,7 @@ use crate::values::clock::{Window, now};
 const GRACE: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Pace {
+pub enum ReadMode {
     Closed,
     /// Requests per second.
     Open(f64),
@@ -34,15 +34,15 @@ pub struct Load {
     pub expected_status: &'static [u16],
     pub connections: usize,
     pub threads: usize,
-    pub pace: Pace,
+    pub pace: ReadMode,
 }
 
 impl Load {
     /// Blocks until the window is over.
     pub fn run(&self, window: Window) -> Result<Tally, String> {
         let schedule = match self.pace {
-            Pace::Closed => None,
-            Pace::Open(rate) => Some(Arc::new(Schedule::new(window.start, rate))),
+            ReadMode::Closed => None,
+            ReadMode::Open(rate) => Some(Arc::new(Schedule::new(window.start, rate))),
         };
         let mut total = Tally::new()?;
         std::thread::scope(|scope| {
@@ -253,7 +253,7 @@ mod tests {
         address
     }
 
-    fn run(address: SocketAddr, pace: Pace, millis: u64) -> Tally {
+    fn run(address: SocketAddr, pace: ReadMode, millis: u64) -> Tally {
         let load = Load {
             address,
             requests: vec![b"ping".to_vec()].into(),
@@ -269,10 +269,10 @@ mod tests {
     #[test]
     fn a_closed_loop_sees_a_stall_once_and_an_open_loop_in_every_request_that_was_due() {
         let stall = Duration::from_millis(200);
-        let closed = run(server(stall, 0), Pace::Closed, 400);
+        let closed = run(server(stall, 0), ReadMode::Closed, 400);
         assert!(closed.requests() > 10);
         assert!(closed.quantile(0.5) < stall / 4, "{:?}", closed.quantile(0.5));
-        let open = run(server(stall, 0), Pace::Open(500.0), 400);
+        let open = run(server(stall, 0), ReadMode::Open(500.0), 400);
         // Half of the requests were due during the stall; of those the median waited for half of it.
         assert!(open.quantile(0.75) > stall / 4, "{:?}", open.quantile(0.75));
         assert!(open.requests() + open.unsent >= 195, "{open:?}");
@@ -280,14 +280,14 @@ mod tests {
 
     #[test]
     fn what_an_overloaded_connection_could_not_send_is_told() {
-        let tally = run(server(Duration::from_millis(300), 0), Pace::Open(1000.0), 200);
+        let tally = run(server(Duration::from_millis(300), 0), ReadMode::Open(1000.0), 200);
         assert_eq!((tally.requests(), tally.errors), (1, 0));
         assert!(tally.unsent > 150, "{}", tally.unsent);
     }
 
     #[test]
     fn another_status_than_the_expected_one_is_an_error() {
-        let tally = run(server(Duration::ZERO, 3), Pace::Closed, 100);
+        let tally = run(server(Duration::ZERO, 3), ReadMode::Closed, 100);
         assert_eq!((tally.errors, tally.first_error.as_deref()), (3, Some("status 503")));
         assert!(tally.requests() > 0);
     }

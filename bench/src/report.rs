@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::load::Pace;
+use crate::load::ReadMode;
 use crate::sockets::Memory;
 use crate::tally::Tally;
 use crate::usage::Cpu;
@@ -122,10 +122,10 @@ impl Measurement {
         }
     }
 
-    pub fn paced(self, pace: Pace) -> Self {
+    pub fn paced(self, pace: ReadMode) -> Self {
         match pace {
-            Pace::Closed => self,
-            Pace::Open(rate) => Measurement { rate: Some(rate), ..self },
+            ReadMode::Closed => self,
+            ReadMode::Open(rate) => Measurement { rate: Some(rate), ..self },
         }
     }
 

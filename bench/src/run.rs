@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::ceiling::{self, BareHandler};
 use crate::fixture::{Fixture, Scale};
-use crate::load::{Load, Pace};
+use crate::load::{Load, ReadMode};
 use crate::report::{Kind, Measurement, Resources};
 use crate::scenario::{Bare, Scenario};
 use crate::server::Server;
@@ -23,7 +23,7 @@ pub struct Run {
     pub sockets: Option<usize>,
     pub connections: usize,
     pub threads: usize,
-    pub pace: Pace,
+    pub pace: ReadMode,
     pub span: Span,
     pub repeat: u32,
     pub scale: Scale,
@@ -58,7 +58,7 @@ impl Run {
         if !self.scenarios.is_empty() {
             measurements = self.requests(engine, &store, &fixture, bare).await?;
         }
-        let rate = if let Pace::Open(rate) = self.pace { Some(rate) } else { None };
+        let rate = if let ReadMode::Open(rate) = self.pace { Some(rate) } else { None };
         let options = sockets::Options { sockets: self.sockets, rate, span: self.span };
         for scenario in &self.with_sockets {
             eprintln!("{}: {}", engine.name(), scenario.name());
@@ -92,7 +92,7 @@ impl Run {
                 threads: self.threads,
                 pace: self.pace,
             };
-            let kind = if self.pace == Pace::Closed { Kind::Closed } else { Kind::Open };
+            let kind = if self.pace == ReadMode::Closed { Kind::Closed } else { Kind::Open };
             let measured = self.load(engine, pid, scenario.name, kind, &load).await?;
             measurements.push(measured.under([&constant].into_iter().chain(&ceilings)));
             measurements.extend(ceilings);

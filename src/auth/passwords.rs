@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::values::random::Random;
 
 /// Hashes at work at once; each takes its memory cost.
-const AT_ONCE: usize = 2;
+const CONCURRENCY: usize = 2;
 /// How long a request may wait for its turn.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -65,7 +65,7 @@ impl Passwords {
         let params =
             Params::new(memory, passes, 1, None).map_err(|e| Error::internal(e.to_string()))?;
         let hasher = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
-        let turns = Arc::new(Semaphore::new(AT_ONCE));
+        let turns = Arc::new(Semaphore::new(CONCURRENCY));
         Ok(Passwords { hasher, turns, memory: Arc::default(), random })
     }
 
@@ -206,6 +206,6 @@ mod tests {
         }
         assert_eq!(rush.join_all().await.len(), 50);
         let kept = passwords.memory.0.lock().unwrap().len();
-        assert!((1..=AT_ONCE).contains(&kept), "{kept}");
+        assert!((1..=CONCURRENCY).contains(&kept), "{kept}");
     }
 }

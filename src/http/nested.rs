@@ -9,7 +9,7 @@ use crate::values::json;
 /// More brackets in one key are no filter.
 const DEEPEST: usize = 16;
 /// More keys that belong to one object are no filter.
-const MOST_KEYS: usize = 500;
+const MAX_KEYS: usize = 500;
 
 /// A part of such an object. A scalar in brackets has lost its type: it is a text.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +34,7 @@ pub fn object(query: &str, name: &str) -> Result<Option<Node>, String> {
             continue;
         }
         keys += 1;
-        if keys > MOST_KEYS {
+        if keys > MAX_KEYS {
             return Err(format!("{name}: too many keys"));
         }
         let value = percent_decode(value, true).ok_or_else(|| format!("{name}: not valid text"))?;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 /// What a caller may name as an edge, in pixels.
 const EDGE: std::ops::RangeInclusive<u32> = 50..=10_000;
 /// Most ratios of one image.
-const MOST_RATIOS: usize = 10;
+const MAX_RATIOS: usize = 10;
 /// Longest text of a ratio's number: it becomes part of the variant's name.
 const RATIO_TEXT: usize = 12;
 
@@ -20,8 +20,8 @@ pub(super) struct Ratio {
 pub(super) fn ratios(value: &Value) -> Result<Vec<Ratio>, String> {
     let list = value
         .as_array()
-        .filter(|list| (1..=MOST_RATIOS).contains(&list.len()))
-        .ok_or_else(|| format!("aspectRatios must be a list of 1 to {MOST_RATIOS} ratios"))?;
+        .filter(|list| (1..=MAX_RATIOS).contains(&list.len()))
+        .ok_or_else(|| format!("aspectRatios must be a list of 1 to {MAX_RATIOS} ratios"))?;
     let ratios: Vec<_> = list.iter().map(|r| ratio("aspectRatios", r)).collect::<Result<_, _>>()?;
     // Each gives its variants their names.
     if ratios.iter().enumerate().any(|(at, ratio)| ratios[..at].contains(ratio)) {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::fields::{Ratio, edge, given, must_be_one_of, one_of, ratio, ratios, whole};
 
 /// Most variants of one image.
-const MOST_VARIANTS: usize = 20;
+const MAX_VARIANTS: usize = 20;
 
 /// What it means when a mode comes without the key that names its variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -228,8 +228,8 @@ fn variants(
             }
         }
     }
-    if variants.len() > MOST_VARIANTS {
-        return Err(format!("an image can have at most {MOST_VARIANTS} variants"));
+    if variants.len() > MAX_VARIANTS {
+        return Err(format!("an image can have at most {MAX_VARIANTS} variants"));
     }
     Ok(variants)
 }
@@ -240,8 +240,8 @@ fn named<'a>(
     value: &'a Value,
 ) -> Result<impl Iterator<Item = (&'a String, &'a Value)>, String> {
     let members = value.as_object().ok_or_else(|| format!("{key} must be an object"))?;
-    if members.len() > MOST_VARIANTS {
-        return Err(format!("an image can have at most {MOST_VARIANTS} variants"));
+    if members.len() > MAX_VARIANTS {
+        return Err(format!("an image can have at most {MAX_VARIANTS} variants"));
     }
     let sound = |name: &String| {
         (1..=50).contains(&name.len())

@@ -7,9 +7,9 @@ use super::options::{Fit, Options, Size};
 
 /// Largest source, most pixels of all sources of one request together, and most pixels that one
 /// request makes of them.
-pub(super) const MOST_PIXELS: u64 = 100_000_000;
+pub(super) const MAX_PIXELS: u64 = 100_000_000;
 /// How many times the source's pixels a variant may have.
-const MOST_ENLARGED: u64 = 4;
+const MAX_ENLARGED: u64 = 4;
 
 /// Width and height in pixels, neither ever zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,9 +83,9 @@ pub(super) fn recipes(
             wanted = source.frame();
         }
         let recipe = fitted(options.fit, source, wanted);
-        if recipe.canvas.pixels() > source.pixels().saturating_mul(MOST_ENLARGED) {
+        if recipe.canvas.pixels() > source.pixels().saturating_mul(MAX_ENLARGED) {
             return Err(format!(
-                "variant {} would have {}x{} pixels, more than {MOST_ENLARGED} times those of the image ({}x{})",
+                "variant {} would have {}x{} pixels, more than {MAX_ENLARGED} times those of the image ({}x{})",
                 variant.name,
                 recipe.canvas.width,
                 recipe.canvas.height,
@@ -106,7 +106,7 @@ pub(super) fn first_beyond<T>(images: impl Iterator<Item = (T, u64)>) -> Option<
         total = total.saturating_add(pixels);
         (image, total)
     });
-    images.find(|(_, total)| *total > MOST_PIXELS).map(|(image, _)| image)
+    images.find(|(_, total)| *total > MAX_PIXELS).map(|(image, _)| image)
 }
 
 /// Whether an encoding can hold so large a picture.

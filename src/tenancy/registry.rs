@@ -18,7 +18,7 @@ use crate::values::time::Timestamp;
 
 const FRESH_FOR: Duration = Duration::from_millis(500);
 /// More projects than this in memory and the copies start over.
-const MOST_COPIES: usize = 10_000;
+const MAX_COPIES: usize = 10_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum ProjectState {
@@ -169,7 +169,7 @@ impl Registry {
         let mut copies = self.copies.write().unwrap_or_else(PoisonError::into_inner);
         match &project {
             Some(project) => {
-                if copies.len() >= MOST_COPIES {
+                if copies.len() >= MAX_COPIES {
                     copies.clear();
                 }
                 copies.insert(id, (now, project.clone()));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use townhall::features::collections::counters;
+use townhall::features::collections::recount;
 
 use crate::entities::{UNKNOWN, create as post_entity};
 use crate::support::{Actor, Reply, TestApp, keys, on_both_engines};
@@ -71,7 +71,7 @@ pub(crate) async fn names(actor: &Actor<'_>, parent: &Value) -> String {
 
 /// Every stored count agrees with what it counts.
 pub(crate) async fn counts_are_exact(app: &TestApp) {
-    let drifted = app.app.db.read_slow(counters::drifted).await;
+    let drifted = app.app.db.read_slow(recount::drifted).await;
     assert_eq!(drifted.map_err(|error| error.to_string()).unwrap(), []);
     crate::entities::counts_are_exact(app).await;
 }

@@ -172,9 +172,9 @@ async fn counts_are_of_what_is_left(app: TestApp) {
     assert_eq!(read(&ada, &root).await["repliesCount"], 0);
     assert_eq!(reputation(&app, &ada).await, 5 + 4 * 2 - 2 * 2);
     let drifted = app.app.db.read(|c| {
-        use townhall::features::comments::counters;
-        let entities = counters::miscounted_entities(c)?.len();
-        Ok::<_, townhall::error::Error>(entities + counters::miscounted_comments(c)?.len())
+        use townhall::features::comments::recount;
+        let entities = recount::miscounted_entities(c)?.len();
+        Ok::<_, townhall::error::Error>(entities + recount::miscounted_comments(c)?.len())
     });
     assert_eq!(drifted.await.unwrap(), 0);
 }
@@ -259,13 +259,13 @@ async fn a_long_thread_is_marked_in_small_steps(app: TestApp) {
     ada.delete(&path(&root)).await.expect(204);
     assert_eq!(read(&ada, &root).await["content"], Value::Null);
     let seen = app.statements.during(app.run_jobs()).await;
-    let marks = seen.iter().filter(|(name, _)| name.ends_with("marking::MARK")).count();
+    let marks = seen.iter().filter(|(name, _)| name.ends_with("mark_replies::MARK")).count();
     assert_eq!(marks, 6, "500 at once");
     assert_eq!((replies(&app, &entity).await, unmarked(&app).await), (0, 0));
 }
 
 async fn a_marking_that_was_cut_off_is_finished(app: TestApp) {
-    use townhall::features::comments::marking::{Marking, mark_or_enqueue};
+    use townhall::features::comments::mark_replies::{Marking, mark_or_enqueue};
     let ada = app.user().await;
     let entity = publish(&ada).await;
     let root = long_thread(&app, &ada, &entity, 1_200).await;

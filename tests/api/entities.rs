@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use townhall::auth::suspensions;
-use townhall::features::entities::counters;
+use townhall::features::entities::recount;
 use townhall::tenancy::Bundle;
 use townhall::values::ids::{SuspensionId, UserId, new_id};
 
@@ -54,8 +54,8 @@ pub(crate) async fn suspend(app: &TestApp, user: UserId) {
 pub(crate) async fn counts_are_exact(app: &TestApp) {
     let (ours, theirs) = (app.project.id, app.other.id);
     let drift = app.app.db.read_slow(move |c| {
-        let feeds = (counters::drifted_feeds(c, ours)?, counters::drifted_feeds(c, theirs)?);
-        Ok((feeds, counters::miscounted(c)?))
+        let feeds = (recount::drifted_feeds(c, ours)?, recount::drifted_feeds(c, theirs)?);
+        Ok((feeds, recount::miscounted(c)?))
     });
     let drift = drift.await.map_err(|error: townhall::error::Error| error.to_string()).unwrap();
     assert_eq!(drift, ((vec![], vec![]), vec![]));

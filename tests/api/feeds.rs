@@ -109,7 +109,7 @@ async fn remove(app: &TestApp, entity: EntityId) {
     );
     let removed = app.app.db.write(move |tx| {
         let row = store::find(tx, project, entity)?.unwrap();
-        counts::remove(tx, project, &[row])?;
+        feed_totals::remove(tx, project, &[row])?;
         tx.execute(&update, args![project, entity, now])?;
         Ok::<_, townhall::error::Error>(())
     });

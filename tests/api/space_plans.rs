@@ -21,7 +21,7 @@ fn explain(db: &Db, name: &'static str, text: String) -> Vec<String> {
     let explained = match name {
         "spaces::members::page" => db.explain(&Query::<MemberRow>::built(name, text)),
         "spaces::mine::page" => db.explain(&Query::<(String, String)>::built(name, text)),
-        "entities::counts::size" => db.explain(&Query::<(i64, i64)>::built(name, text)),
+        "entities::feed_totals::size" => db.explain(&Query::<(i64, i64)>::built(name, text)),
         "reports::list" => db.explain(&Query::<ReportRow>::built(name, text)),
         _ => db.explain(&Query::<String>::built(name, text)),
     };

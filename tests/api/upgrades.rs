@@ -2,7 +2,7 @@
 
 use db::Db;
 use townhall::error::Error;
-use townhall::features::notifications::counters;
+use townhall::features::notifications::recount;
 use townhall::features::notifications::store::{self as notifications, Counts};
 use townhall::features::users::points;
 use townhall::http::page::Page;
@@ -144,5 +144,5 @@ fn older_notifications_learn_what_they_are_about(town: Installation) {
     let Counts { total, unread } =
         block_on(db.read(move |c| notifications::counts(c, project, user)));
     assert_eq!((total, unread), (2, 1));
-    assert_eq!(block_on(db.read_slow(counters::drifted)), []);
+    assert_eq!(block_on(db.read_slow(recount::drifted)), []);
 }

@@ -168,7 +168,7 @@ fn put_with_all_effects(tx: &Tx<'_>, r: &Reaction) -> Result<(), Error> {
             actor: Some(r.user),
         },
     };
-    let author = tx.together(|| {
+    let author = tx.batch(|| {
         counting::change(tx, r.project, r.target, by)?;
         notifications::insert_kept(tx, r.project, r.now, &told)?;
         points::earn(tx, r.project, r.author, None, r.kind.points())

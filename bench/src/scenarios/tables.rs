@@ -96,7 +96,7 @@ fn bare_insert(fixture: &Fixture, db: &Db, count: usize) -> Bare {
             let written = rows.clone();
             let insert = db.write(move |tx| {
                 let insert = Command::<()>::built("bench::insert", statement.clone());
-                written.iter().try_for_each(|cells| tx.later(&insert, cells))?;
+                written.iter().try_for_each(|cells| tx.pipeline(&insert, cells))?;
                 Ok::<_, Error>(())
             });
             insert.await.map_err(text)?;

@@ -16,7 +16,7 @@ use crate::tally::Tally;
 use crate::values::clock::now;
 
 /// Sockets that connect at the same time: fewer than the server lets one network have unnamed.
-const AT_ONCE: usize = 64;
+const BATCH_SIZE: usize = 64;
 /// Open files beside the sockets.
 const OTHER_FILES: u64 = 512;
 
@@ -50,7 +50,7 @@ impl Crowd {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.map_err(|error| error.to_string())?;
         let pings = Arc::new(AtomicU64::new(0));
-        let places = Arc::new(Semaphore::new(AT_ONCE));
+        let places = Arc::new(Semaphore::new(BATCH_SIZE));
         let ground = Ground { address, project, ledger, pings, places };
         let pings = ground.pings.clone();
         let (done, mut connected) = mpsc::unbounded_channel();

@@ -14,7 +14,7 @@ use townhall::values::ids::ProjectId;
 
 /// Small, because there are thousands; they grow when they must.
 const BUFFER: usize = 4 * 1024;
-const MOST_HEADERS: usize = 32;
+const MAX_HEADERS: usize = 32;
 
 #[derive(Debug)]
 pub struct Wire(WebSocketStream<TcpStream>);
@@ -88,7 +88,7 @@ async fn upgrade(
         if stream.read_buf(&mut answer).await.map_err(io)? == 0 {
             return Err("no WebSocket: closed".to_owned());
         }
-        let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+        let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
         let mut response = httparse::Response::new(&mut headers);
         match response.parse(&answer).map_err(|error| error.to_string())? {
             httparse::Status::Partial => {}

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use crate::Error;
 
 /// Bytes that may wait for the reader.
-const MOST_UNREAD: usize = 64 * 1024 * 1024;
+const MAX_UNREAD: usize = 64 * 1024 * 1024;
 
 /// What the reader hears.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Announcement {
 
 /// Where announcements wait for their reader. Without a reader they are forgotten.
 #[derive(Default)]
-pub(crate) struct Board {
+pub(crate) struct Broadcast {
     state: Mutex<State>,
     filled: Notify,
     deserted: Notify,
@@ -54,7 +54,7 @@ struct State {
     bytes: usize,
 }
 
-impl Board {
+impl Broadcast {
     /// The reader, of which there is one at a time.
     pub(crate) fn reader(self: &Arc<Self>) -> Option<Announcements> {
         let mut state = self.lock();
@@ -73,7 +73,7 @@ impl Board {
         for announcement in announced {
             state.bytes += announcement.topic.len() + announcement.text.len();
             state.unread.push_back(Announced::Heard(announcement));
-            if state.bytes > MOST_UNREAD {
+            if state.bytes > MAX_UNREAD {
                 state.forget();
             }
         }
@@ -113,16 +113,18 @@ impl State {
     }
 }
 
-impl fmt::Debug for Board {
+impl fmt::Debug for Broadcast {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Board").field("unread", &self.lock().unread.len()).finish_non_exhaustive()
+        f.debug_struct("Broadcast")
+            .field("unread", &self.lock().unread.len())
+            .finish_non_exhaustive()
     }
 }
 
 /// The announcements of a database, as this process hears them.
 #[derive(Debug)]
 pub struct Announcements {
-    board: Arc<Board>,
+    board: Arc<Broadcast>,
 }
 
 impl Announcements {
@@ -162,12 +164,12 @@ mod tests {
     use super::*;
 
     fn large() -> Announcement {
-        Announcement { topic: "t".to_owned(), text: "x".repeat(MOST_UNREAD / 4) }
+        Announcement { topic: "t".to_owned(), text: "x".repeat(MAX_UNREAD / 4) }
     }
 
     #[tokio::test]
     async fn what_is_too_much_becomes_a_gap() {
-        let board = Arc::new(Board::default());
+        let board = Arc::new(Broadcast::default());
         let mut reader = board.reader().unwrap();
         board.post((0..3).map(|_| large()));
         assert_eq!(reader.next().await, Some(Announced::Heard(large())));
@@ -179,7 +181,7 @@ mod tests {
 
     #[tokio::test]
     async fn there_is_one_reader_at_a_time_and_the_next_hears_nothing_old() {
-        let board = Arc::new(Board::default());
+        let board = Arc::new(Broadcast::default());
         board.post([large()]);
         let reader = board.reader().unwrap();
         assert!(board.reader().is_none());

@@ -230,20 +230,20 @@ impl<'a> Tx<'a> {
 
     /// Runs a command whose outcome the closure does not wait for: on PostgreSQL it travels together
     /// with what comes next. Should it fail, the transaction fails with its error.
-    pub fn later(&self, command: &Command<()>, args: &[Value<'_>]) -> Result<(), Error> {
+    pub fn pipeline(&self, command: &Command<()>, args: &[Value<'_>]) -> Result<(), Error> {
         let Link::Postgres(session) = self.conn.link else {
             return self.execute(command, args).map(drop);
         };
         if self.is_lost() {
             return Err(Error::Aborted);
         }
-        self.conn.noted(session.later(command.inner(), args))
+        self.conn.noted(session.pipeline(command.inner(), args))
     }
 
     /// Runs commands that do not look at each other's work. On PostgreSQL those that are done
     /// [`later`](Tx::later) inside are one statement, together with the first that is waited for: each sees
     /// what was there before all of them, and no two may change the same row.
-    pub fn together<T, E: From<Error>>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    pub fn batch<T, E: From<Error>>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let Link::Postgres(session) = self.conn.link else { return work() };
         session.gather();
         let done = work();

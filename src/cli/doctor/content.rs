@@ -12,7 +12,7 @@ use crate::cli::doctor::reach::open_storage;
 use crate::cli::doctor::{Finding, block_on};
 use crate::config::Config;
 use crate::error::Result;
-use crate::features::entities::counters::projects;
+use crate::features::entities::recount::projects;
 use crate::features::files::audit::{self, Object, Stored};
 use crate::features::tables::examine::examine;
 use crate::features::tables::sql::Dialect;
@@ -21,7 +21,7 @@ use crate::values::ids::ProjectId;
 use crate::values::random::hex;
 
 /// The report names at most this many files, and counts the rest.
-const MOST_NAMED: usize = 10;
+const MAX_NAMED: usize = 10;
 
 /// Tables that were changed behind the server's back cannot be used through it.
 pub(super) fn tables(db: &Db) -> Finding {
@@ -55,7 +55,7 @@ pub(super) fn files(config: &Config, db: &Db) -> Finding {
     if audit.wrong.is_empty() {
         return Ok(format!("{} objects, all as they were stored{unowned}", audit.objects));
     }
-    let more = audit.wrong.len().saturating_sub(MOST_NAMED);
+    let more = audit.wrong.len().saturating_sub(MAX_NAMED);
     let named = audit.wrong[..audit.wrong.len() - more].join("; ");
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     Err(format!("{named}{more}{unowned}"))

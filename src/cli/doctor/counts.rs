@@ -4,15 +4,15 @@
 use db::Db;
 
 use crate::cli::doctor::{Finding, block_on};
-use crate::features::chat::counters as chat;
-use crate::features::collections::counters as collections;
-use crate::features::comments::counters as comments;
-use crate::features::connections::counters as connections;
-use crate::features::entities::counters as entities;
-use crate::features::follows::counters as follows;
-use crate::features::moderation::reports::counters as reports;
-use crate::features::notifications::counters as notifications;
-use crate::features::spaces::counters as spaces;
+use crate::features::chat::recount as chat;
+use crate::features::collections::recount as collections;
+use crate::features::comments::recount as comments;
+use crate::features::connections::recount as connections;
+use crate::features::entities::recount as entities;
+use crate::features::follows::recount as follows;
+use crate::features::moderation::reports::recount as reports;
+use crate::features::notifications::recount as notifications;
+use crate::features::spaces::recount as spaces;
 use crate::values::ids::{
     ChatMessageId, CollectionId, CommentId, ConversationId, EntityId, ProjectId, ReportId, SpaceId,
     UserId,

@@ -16,7 +16,7 @@ use crate::http::operation::Call;
 use crate::http::reply::Done;
 use crate::http::reply::{Json, NoContent};
 
-const MOST_WRONG_TRIES: i64 = 5;
+const MAX_WRONG_TRIES: i64 = 5;
 
 pub(super) async fn request_account_deletion(call: Call<Viewer>, (): ()) -> Result<Json<Done>> {
     let (project, user) = (call.project.id, call.caller.user);
@@ -49,7 +49,7 @@ pub(super) async fn confirm_account_deletion(
             }
             return Ok(true);
         }
-        if pending.wrong_tries + 1 >= MOST_WRONG_TRIES {
+        if pending.wrong_tries + 1 >= MAX_WRONG_TRIES {
             store::delete_deletion(tx, project, user)?;
         } else {
             store::count_wrong_code(tx, project, user)?;

@@ -21,7 +21,7 @@ const RESET_TTL: Duration = Duration::from_secs(60 * 60);
 const VERIFICATION_TTL: Duration = Duration::from_secs(5 * 60);
 const DELETION_TTL: Duration = Duration::from_secs(10 * 60);
 /// Draws before giving up on a short code that no other user has.
-const MOST_DRAWS: usize = 20;
+const MAX_DRAWS: usize = 20;
 
 /// Sends a reset link, if there is an account with a password under this address.
 async fn password_reset(app: &App, project: ProjectId, email: String, version: &str) -> Result<()> {
@@ -109,7 +109,7 @@ async fn verification(app: &App, project: ProjectId, wanted: &EmailVerification)
         return Ok(());
     };
     let mut token = None;
-    for _ in 0..MOST_DRAWS {
+    for _ in 0..MAX_DRAWS {
         let drawn = wanted.format.draw(wanted.length, &app.random);
         let new = NewVerification {
             id: VerificationId(new_id(now, &app.random)),

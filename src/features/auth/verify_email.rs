@@ -28,7 +28,7 @@ use crate::values::random::{Random, hex};
 /// How long a code that is typed may be: long enough not to be guessed too soon.
 const CODE_LENGTHS: RangeInclusive<usize> = 6..=12;
 /// Wrong guesses after which a code that can be guessed is void.
-const MOST_WRONG_TRIES: i64 = 5;
+const MAX_WRONG_TRIES: i64 = 5;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -182,7 +182,7 @@ async fn verify(call: &Call<OptionalViewer>, token: &str, viewer: Option<UserId>
         }
         let Some(user) = store::take_verification(tx, project, &token, viewer, now)? else {
             if let Some(user) = guesser {
-                store::count_wrong_try(tx, project, user, MOST_WRONG_TRIES)?;
+                store::count_wrong_try(tx, project, user, MAX_WRONG_TRIES)?;
             }
             return Ok(false);
         };

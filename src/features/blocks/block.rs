@@ -7,7 +7,7 @@ use crate::auth::caller::Actor;
 use crate::error::Result;
 use crate::features::blocks::store::{self, BlockRow};
 use crate::features::blocks::{SELF_BLOCK, SELF_CHECK, USER_NOT_FOUND};
-use crate::features::users::{UserPath, pairs};
+use crate::features::users::{UserPath, lock_pair};
 use crate::features::{connections, follows};
 use crate::http::input::Path;
 use crate::http::operation::Call;
@@ -43,7 +43,7 @@ pub(super) async fn block_user(
     let id = BlockId(new_id(call.now, &call.app.random));
     let block = BlockRow { id, blocker_id: blocker, blocked_id: blocked, created_at: call.now };
     let written = call.app.db.write(move |tx| {
-        if !pairs::hold(tx, project, blocker, blocked)? {
+        if !lock_pair::lock(tx, project, blocker, blocked)? {
             return Err(USER_NOT_FOUND.into());
         }
         if let Some(block) = store::find(tx, project, blocker, blocked)? {

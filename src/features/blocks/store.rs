@@ -58,7 +58,7 @@ pub fn count(c: &Conn<'_>, project: ProjectId, blocker: UserId) -> Result<i64> {
 
 pub fn insert(tx: &Tx<'_>, project: ProjectId, block: &BlockRow) -> Result<()> {
     let BlockRow { id, blocker_id, blocked_id, created_at } = *block;
-    Ok(tx.later(&INSERT, args![project, blocker_id, blocked_id, id, created_at])?)
+    Ok(tx.pipeline(&INSERT, args![project, blocker_id, blocked_id, id, created_at])?)
 }
 
 pub fn delete(tx: &Tx<'_>, project: ProjectId, blocker: UserId, blocked: UserId) -> Result<()> {

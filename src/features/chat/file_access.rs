@@ -5,7 +5,7 @@ use db::Conn;
 use crate::auth::caller::ActorOrKey;
 use crate::error::Result;
 use crate::features::chat::conversations::store as conversations;
-use crate::features::chat::standing;
+use crate::features::chat::membership;
 use crate::features::files::holders::{FileHolder, Holder};
 use crate::features::files::store::FileRow;
 use crate::tenancy::Project;
@@ -34,7 +34,7 @@ impl FileHolder for ChatFiles {
         file: &FileRow,
     ) -> Option<Result<bool>> {
         match Holder::of(file) {
-            Holder::Message(id) => Some(standing::sees_files(c, project.id, id, viewer)),
+            Holder::Message(id) => Some(membership::sees_files(c, project.id, id, viewer)),
             Holder::None if file.user_id != Some(viewer) => {
                 avatar_is_visible(c, project, viewer, file).transpose()
             }
@@ -51,7 +51,7 @@ fn avatar_is_visible(
     file: &FileRow,
 ) -> Result<Option<bool>> {
     match conversations::by_avatar(c, project.id, file.id)? {
-        Some(of) => standing::knows(c, project.id, &of, viewer).map(Some),
+        Some(of) => membership::knows(c, project.id, &of, viewer).map(Some),
         None => Ok(None),
     }
 }

@@ -1,18 +1,18 @@
 //! Chat: conversations of two, of a group and of a space, and what is written in them. Who may do what is
 //! decided in `standing.rs`, whoever asks; what the others are told at once is in `events.rs`.
 
+pub mod anonymize;
 pub mod conversations;
-pub mod counters;
 mod events;
 pub mod file_access;
-pub mod forget;
 pub mod members;
+pub mod membership;
 pub mod messages;
 pub mod model;
+pub mod recount;
 pub mod rules;
 pub mod show;
 pub mod space;
-pub mod standing;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -103,6 +103,6 @@ pub fn check_membership(app: &App, access: RoomAccess) -> Checking<'_> {
     Box::pin(async move {
         let project = app.projects.get(&app.db, access.project, app.clock.uptime()).await?;
         let Some(project) = project else { return Ok(false) };
-        app.db.read(move |c| standing::may(c, &project, access)).await
+        app.db.read(move |c| membership::may(c, &project, access)).await
     })
 }

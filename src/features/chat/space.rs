@@ -6,7 +6,7 @@ use http::Method;
 
 use crate::auth::caller::ActorOrKey;
 use crate::error::Result;
-use crate::features::chat::conversations::removal;
+use crate::features::chat::conversations::purge;
 use crate::features::chat::conversations::store::{self, ConversationRow};
 use crate::features::chat::members::presence;
 use crate::features::chat::members::store::{self as members, MemberRow};
@@ -58,9 +58,9 @@ async fn fetch(call: Call<ActorOrKey>, Path(path): Path<SpacePath>) -> Result<Js
     let made = call.app.db.write(move |tx| {
         let project = links.project;
         // Held, so that nobody is banned meanwhile, and only one makes the conversation.
-        let space = spaces::store::hold(tx, project, space)?.ok_or(spaces::NOT_FOUND)?;
+        let space = spaces::store::lock(tx, project, space)?.ok_or(spaces::NOT_FOUND)?;
         permit(tx, project, space.id, user)?;
-        let row = match store::hold_of_spaces(tx, project, &[space.id])?.pop() {
+        let row = match store::lock_of_spaces(tx, project, &[space.id])?.pop() {
             Some(row) => row,
             None => {
                 let row = ConversationRow {
@@ -140,7 +140,7 @@ impl SpaceObserver for SpaceConversations {
         user: UserId,
         now: Timestamp,
     ) -> Result<()> {
-        for conversation in store::hold_of_spaces(tx, project, &[space])? {
+        for conversation in store::lock_of_spaces(tx, project, &[space])? {
             let member = members::find(tx, project, conversation.id, user)?;
             if let Some(member) = member.filter(|member| member.is_active) {
                 presence::go_out(tx, project, &conversation, member, now)?;
@@ -157,7 +157,7 @@ impl SpaceObserver for SpaceConversations {
         space: SpaceId,
         now: Timestamp,
     ) -> Result<()> {
-        for conversation in store::hold_of_spaces(tx, project, &[space])? {
+        for conversation in store::lock_of_spaces(tx, project, &[space])? {
             for member in members::waiting(tx, project, conversation.id, space)? {
                 presence::go_out(tx, project, &conversation, member, now)?;
             }
@@ -168,6 +168,6 @@ impl SpaceObserver for SpaceConversations {
 
 /// The spaces go, and are held.
 pub fn hide(tx: &Tx<'_>, project: ProjectId, spaces: &[SpaceId], now: Timestamp) -> Result<()> {
-    let all = store::hold_of_spaces(tx, project, spaces)?;
-    all.iter().try_for_each(|row| removal::hide(tx, project, row, now))
+    let all = store::lock_of_spaces(tx, project, spaces)?;
+    all.iter().try_for_each(|row| purge::hide(tx, project, row, now))
 }

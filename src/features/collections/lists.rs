@@ -31,8 +31,8 @@ use crate::values::ids::{CollectionId, EntityId};
 
 /// So many ids, and so many of the entities, go into one reply, those that were saved first: a reply
 /// without any bound could be made as large as the server's memory.
-const MOST_IDS: usize = 10_000;
-const MOST_ENTITIES: usize = 1000;
+const MAX_IDS: usize = 10_000;
+const MAX_ENTITIES: usize = 1000;
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -149,7 +149,7 @@ async fn show(call: &Call<Actor>, rows: Vec<CollectionRow>) -> Result<Vec<List>>
     let view = View::asked(call, Some(call.caller.user), &Include::default());
     let shown = call.app.db.read_slow(move |c| {
         let ids: Vec<CollectionId> = rows.iter().map(|row| row.id).collect();
-        let links = links::in_order(c, project, &ids, MOST_IDS)?;
+        let links = links::in_order(c, project, &ids, MAX_IDS)?;
         let entities = find(c, &view, &links)?;
         let mut entity_ids: HashMap<CollectionId, Vec<EntityId>> = HashMap::new();
         for (collection, entity) in links {
@@ -173,7 +173,7 @@ fn find(
     links: &[(CollectionId, EntityId)],
 ) -> Result<HashMap<EntityId, Entity>> {
     let mut ids: Vec<EntityId> =
-        links.iter().map(|(_, entity)| *entity).take(MOST_ENTITIES).collect();
+        links.iter().map(|(_, entity)| *entity).take(MAX_ENTITIES).collect();
     ids.sort_unstable();
     ids.dedup();
     let rows = entities::find_all(c, view.project.id, &ids)?;

@@ -87,8 +87,8 @@ pub(super) async fn save(
     let id = CollectionEntityId(new_id(now, &call.app.random));
     let saved = call.app.db.write(move |tx| {
         // Entities come before collections: whoever deletes one holds them in that order.
-        let kept = visibility::keep(tx, &of, entity, Perspective::User(user))?;
-        let mut collection = store::hold(tx, project, user, collection)?.ok_or(faults.not_found)?;
+        let kept = visibility::lock_shared(tx, &of, entity, Perspective::User(user))?;
+        let mut collection = store::lock(tx, project, user, collection)?.ok_or(faults.not_found)?;
         let entity = kept.ok_or(entities::NOT_FOUND)?.id;
         let link = Link { id, user, collection: collection.id, entity };
         let is_new = links::insert(tx, project, link, now)?;
@@ -110,7 +110,7 @@ pub(super) async fn unsave(
 ) -> Result<Changed> {
     let (project, user, now) = (call.project.id, call.caller.user, call.now);
     let unsaved = call.app.db.write(move |tx| {
-        let mut collection = store::hold(tx, project, user, collection)?.ok_or(faults.not_found)?;
+        let mut collection = store::lock(tx, project, user, collection)?.ok_or(faults.not_found)?;
         let is_new = links::delete(tx, project, collection.id, entity)?;
         if is_new {
             collection.entity_count -= 1;

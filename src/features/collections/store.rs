@@ -65,11 +65,11 @@ macro_rules! insert {
 
 db::statements! {
     query FIND -> CollectionRow = select_own!("AND id = $3");
-    query HOLD -> CollectionRow = select_own!("AND id = $3 {for_update}");
-    query KEEP -> CollectionRow = select_own!("AND id = $3 {for_key_share}");
+    query LOCK -> CollectionRow = select_own!("AND id = $3 {for_update}");
+    query LOCK_SHARED -> CollectionRow = select_own!("AND id = $3 {for_key_share}");
     query ROOT -> CollectionRow = select_own!("AND is_root");
     query CHILDREN -> CollectionRow = select_own!("AND parent_id = $3 ORDER BY created_at, id");
-    query HOLD_CHILDREN -> CollectionId =
+    query LOCK_CHILDREN -> CollectionId =
         "SELECT id FROM collections WHERE project_id = $1 AND parent_id {any}($2)
          ORDER BY id {for_update}";
     command INSERT = insert!("");
@@ -93,25 +93,25 @@ pub fn find(
 }
 
 /// The same, held until the transaction ends.
-pub fn hold(
+pub fn lock(
     tx: &Tx<'_>,
     project: ProjectId,
     user: UserId,
     id: CollectionId,
 ) -> Result<Option<CollectionRow>> {
-    Ok(tx.opt(&HOLD, args![project, user, id])?)
+    Ok(tx.opt(&LOCK, args![project, user, id])?)
 }
 
 /// The same, kept from being deleted until the transaction ends. The user is kept first, as the
 /// new row will keep them: whoever deletes a user holds them before their collections.
-pub fn keep(
+pub fn lock_shared(
     tx: &Tx<'_>,
     project: ProjectId,
     user: UserId,
     id: CollectionId,
 ) -> Result<Option<CollectionRow>> {
-    users::store::keep(tx, project, user)?;
-    Ok(tx.opt(&KEEP, args![project, user, id])?)
+    users::store::lock_shared(tx, project, user)?;
+    Ok(tx.opt(&LOCK_SHARED, args![project, user, id])?)
 }
 
 pub fn root(c: &Conn<'_>, project: ProjectId, user: UserId) -> Result<Option<CollectionRow>> {
@@ -129,12 +129,12 @@ pub fn children(
 }
 
 /// All that is directly below any of the parents, which the caller holds: so nothing is added.
-pub fn hold_children(
+pub fn lock_children(
     tx: &Tx<'_>,
     project: ProjectId,
     parents: &[CollectionId],
 ) -> Result<Vec<CollectionId>> {
-    Ok(tx.all(&HOLD_CHILDREN, args![project, CollectionId::list(parents)])?)
+    Ok(tx.all(&LOCK_CHILDREN, args![project, CollectionId::list(parents)])?)
 }
 
 /// `taken`: for a name that the parent has below it already.
@@ -171,12 +171,12 @@ pub fn rename(tx: &Tx<'_>, project: ProjectId, row: &CollectionRow, taken: Fault
 
 /// Writes the count of a collection that the caller holds.
 pub fn set_count(tx: &Tx<'_>, project: ProjectId, row: &CollectionRow) -> Result<()> {
-    Ok(tx.later(&COUNT, args![project, row.id, row.entity_count, row.updated_at])?)
+    Ok(tx.pipeline(&COUNT, args![project, row.id, row.entity_count, row.updated_at])?)
 }
 
 /// With everything that is saved in them.
 pub fn delete(tx: &Tx<'_>, project: ProjectId, ids: &[CollectionId]) -> Result<()> {
-    Ok(tx.later(&DELETE, args![project, CollectionId::list(ids)])?)
+    Ok(tx.pipeline(&DELETE, args![project, CollectionId::list(ids)])?)
 }
 
 const NAME_INDEX: &str = "collections_name";

@@ -75,7 +75,7 @@ pub(super) async fn create(
     let (project, user, now) = (call.project.id, call.caller.user, call.now);
     let (id, name) = (CollectionId(new_id(now, &call.app.random)), name.into_text());
     let made = call.app.db.write(move |tx| {
-        let parent = store::keep(tx, project, user, parent)?.ok_or(faults.invalid_parent)?;
+        let parent = store::lock_shared(tx, project, user, parent)?.ok_or(faults.invalid_parent)?;
         if parent.depth >= DEEPEST {
             let why = format!("Collections nest at most {DEEPEST} deep");
             return Err(faults.invalid_parent.because(why));
@@ -103,7 +103,7 @@ pub(super) async fn rename(
     let (project, user, now) = (call.project.id, call.caller.user, call.now);
     let name = name.into_text();
     let renamed = call.app.db.write(move |tx| {
-        let found = store::hold(tx, project, user, id)?.filter(|row| !row.is_root);
+        let found = store::lock(tx, project, user, id)?.filter(|row| !row.is_root);
         let found = found.ok_or(faults.not_found)?;
         let row = CollectionRow { name: name.clone(), updated_at: now, ..found };
         store::rename(tx, project, &row, faults.name_taken)?;
@@ -120,12 +120,12 @@ pub(super) async fn delete(
 ) -> Result<NoContent> {
     let (project, user) = (call.project.id, call.caller.user);
     let deleted = call.app.db.write(move |tx| {
-        let found = store::hold(tx, project, user, id)?.filter(|row| !row.is_root);
+        let found = store::lock(tx, project, user, id)?.filter(|row| !row.is_root);
         let mut all = vec![found.ok_or(faults.not_found)?.id];
         // Level by level: below one that is held nothing is added, so each level is complete.
         let mut level = 0..1;
         while !level.is_empty() {
-            let below = store::hold_children(tx, project, &all[level.clone()])?;
+            let below = store::lock_children(tx, project, &all[level.clone()])?;
             level = level.end..level.end + below.len();
             all.extend(below);
         }

@@ -8,7 +8,7 @@ use crate::auth::caller::ActorOrKey;
 use crate::auth::perspective::Perspective;
 use crate::error::Result;
 use crate::features::comments::model::Comment;
-use crate::features::comments::notices::{self, News};
+use crate::features::comments::notify::{self, News};
 use crate::features::comments::rules::Gif;
 use crate::features::comments::show::View;
 use crate::features::comments::store::{self, CommentRow, Counted};
@@ -17,7 +17,7 @@ use crate::features::comments::{
     MISSING_USER_ID, PARENT_NOT_FOUND, POINTS, REFERENCED_NOT_FOUND, row, visibility,
 };
 use crate::features::entities;
-use crate::features::entities::rules::{Attachments, Content, Mentions, OwnId, times};
+use crate::features::entities::rules::{Attachments, Content, ForeignId, Mentions, times};
 use crate::features::entities::store::EntityRow;
 use crate::features::notifications;
 use crate::features::spaces::{self, access};
@@ -42,7 +42,7 @@ pub(super) struct NewComment {
     parent_id: Option<CommentId>,
     /// A comment it quotes.
     referenced_comment_id: Option<CommentId>,
-    foreign_id: Option<OwnId>,
+    foreign_id: Option<ForeignId>,
     mentions: Option<Mentions>,
     metadata: Option<Metadata>,
     /// With a key only.
@@ -62,7 +62,7 @@ pub(super) async fn create_comment(
     mentioned.dedup();
     let attachments = new.attachments.unwrap_or_default();
     let blank = CommentRow {
-        foreign_id: new.foreign_id.and_then(OwnId::unless_blank),
+        foreign_id: new.foreign_id.and_then(ForeignId::unless_blank),
         parent_id: new.parent_id,
         referenced_id: new.referenced_comment_id,
         content: new.content.and_then(Content::unless_blank),
@@ -79,7 +79,7 @@ pub(super) async fn create_comment(
     let perspective = Perspective::from(caller);
     let view = View::written(&call, perspective, caller.user());
     let created = call.app.db.write(move |tx| {
-        let entity = hold_entity(tx, &project, entity, perspective)?;
+        let entity = lock_entity(tx, &project, entity, perspective)?;
         let author = caller.user().ok_or(MISSING_USER_ID)?;
         let (created_at, updated_at) = match caller {
             ActorOrKey::User(_) => (now, now),
@@ -107,9 +107,9 @@ pub(super) async fn create_comment(
         let author = author.ok_or(users::NOT_FOUND)?;
         let news =
             News { entity: &entity, comment: &row, parent: parent.as_ref(), mentioned: &mentioned };
-        let told = notices::told(tx, &app, &project, news, &author, now)?;
-        let only = notices::only_to_author(&told);
-        tx.together(|| {
+        let told = notify::told(tx, &app, &project, news, &author, now)?;
+        let only = notify::only_to_author(&told);
+        tx.batch(|| {
             store::insert(tx, project.id, &row, &mentioned)?;
             let live = i64::from(row.is_counted());
             store::count(tx, project.id, &row, Counted { live, direct: 1, listed: 1 })?;
@@ -125,13 +125,13 @@ pub(super) async fn create_comment(
 
 /// The entity to comment on. Held, and before any of its comments: all who change what it counts
 /// take this order.
-fn hold_entity(
+fn lock_entity(
     tx: &Tx<'_>,
     project: &Project,
     id: EntityId,
     perspective: Perspective,
 ) -> Result<EntityRow> {
-    let found = entities::visibility::hold(tx, project, id, perspective)?;
+    let found = entities::visibility::lock(tx, project, id, perspective)?;
     if let Perspective::User(user) = perspective {
         check_ban(tx, project, found.as_ref(), id, user)?;
     }
@@ -193,7 +193,7 @@ fn answered(
         visibility::seen(tx, project, found, perspective)?.ok_or(REFERENCED_NOT_FOUND)?;
     }
     let Some(id) = new.parent_id else { return Ok(None) };
-    let found = visibility::hold(tx, project, id, perspective)?.filter(CommentRow::is_live);
+    let found = visibility::lock(tx, project, id, perspective)?.filter(CommentRow::is_live);
     let parent = found.ok_or(PARENT_NOT_FOUND)?;
     if parent.entity_id != new.entity_id {
         return Err(INVALID_PARENT.into());

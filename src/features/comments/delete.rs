@@ -7,13 +7,13 @@ use serde::Deserialize;
 use crate::auth::caller::UserOrKey;
 use crate::auth::perspective::Perspective;
 use crate::error::Result;
-use crate::features::comments::marking::{self, Marking};
+use crate::features::comments::mark_replies::{self, Marking};
 use crate::features::comments::store::{self, Counted};
 use crate::features::comments::{
     ALREADY_DELETED, CommentPath, MISSING_COMMENT_ID, NOT_AUTHORIZED, NOT_FOUND, POINTS, visibility,
 };
 use crate::features::entities;
-use crate::features::files::removal;
+use crate::features::files::purge;
 use crate::features::notifications;
 use crate::features::users::reputation;
 use crate::http::input::Path;
@@ -47,9 +47,9 @@ pub(super) async fn delete_comment(
     let deleted = call.app.db.write(move |tx| -> Result<()> {
         // The entity first, as whoever comments does: their counts change together.
         let (entity, parent) = store::place(tx, project.id, id)?.ok_or(NOT_FOUND)?;
-        entities::store::hold(tx, project.id, entity)?;
+        entities::store::lock(tx, project.id, entity)?;
         // Then the parent, which counts it and is older.
-        store::hold(tx, project.id, parent.as_slice())?;
+        store::lock(tx, project.id, parent.as_slice())?;
         let found = store::find_for_update(tx, project.id, id)?;
         let row = visibility::seen(tx, &project, found, perspective)?.ok_or(NOT_FOUND)?;
         if !may_as_key && !row.is_by(perspective) {
@@ -64,12 +64,12 @@ pub(super) async fn delete_comment(
         } else {
             store::empty(tx, project.id, id, now)?;
         }
-        removal::delete_of_comments(tx, project.id, &[id], now)?;
+        purge::delete_of_comments(tx, project.id, &[id], now)?;
         let listed = if is_v6 { -1 } else { 0 };
         let live = -i64::from(row.is_counted());
         store::count(tx, project.id, &row, Counted { live, direct: -1, listed })?;
         let marking = Marking { comment: id, entity, at: now };
-        marking::mark_or_enqueue(tx, project.id, marking, job)?;
+        mark_replies::mark_or_enqueue(tx, project.id, marking, job)?;
         // The author last: whoever reacts to an answer holds it before its author.
         if let Some(author) = row.user_id {
             reputation::award(tx, &project, author, row.space_id, -POINTS)?;

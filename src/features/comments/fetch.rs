@@ -12,7 +12,7 @@ use crate::features::comments::model::Comment;
 use crate::features::comments::show::View;
 use crate::features::comments::store::{self, CommentRow};
 use crate::features::comments::{CommentPath, INVALID_QUERY, NOT_FOUND, check_include};
-use crate::features::entities::rules::OwnId;
+use crate::features::entities::rules::ForeignId;
 use crate::features::users::reputation::ReputationQuery;
 use crate::http::include::Include;
 use crate::http::input::{Path, Query};
@@ -38,7 +38,7 @@ pub(super) struct FetchQuery {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ForeignIdQuery {
-    foreign_id: OwnId,
+    foreign_id: ForeignId,
     #[serde(flatten)]
     fetch: FetchQuery,
 }

@@ -1,18 +1,18 @@
 //! Comments: what users say about an entity, and to each other below it. Reactions to them are in
 //! `features/reactions`.
 
-pub mod counters;
+pub mod anonymize;
 mod create;
 mod delete;
 mod fetch;
 pub mod files;
-pub mod forget;
 pub mod list;
-pub mod marking;
+pub mod mark_replies;
 pub mod model;
-mod notices;
+mod notify;
+pub mod purge;
 mod reactions;
-pub mod removal;
+pub mod recount;
 mod row;
 pub mod rules;
 pub mod show;

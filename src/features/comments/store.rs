@@ -6,7 +6,7 @@ use db::{Conn, Query, Tx, args};
 use crate::error::Result;
 pub use crate::features::comments::row::CommentRow;
 use crate::features::reactions::target::TargetId;
-use crate::features::reactions::{ReactionCounts, counting};
+use crate::features::reactions::{ReactionCounts, reaction_deltas};
 use crate::features::visibility::blocks::{Hidden, not_blocked};
 use crate::values::ids::{CommentId, EntityId, ProjectId, UserId};
 use crate::values::time::Timestamp;
@@ -70,7 +70,7 @@ db::statements! {
     query PLACE -> (EntityId, Option<CommentId>) =
         "SELECT entity_id, parent_id FROM comments
          WHERE project_id = $1 AND id = $2 AND deleted_at IS NULL";
-    query HOLD -> CommentId =
+    query LOCK -> CommentId =
         "SELECT id FROM comments WHERE project_id = $1 AND id {any}($2) ORDER BY id {for_update}";
     command INSERT =
         "INSERT INTO comments (project_id, id, foreign_id, entity_id, space_id, user_id, parent_id,
@@ -171,8 +171,8 @@ pub fn place(
 }
 
 /// Holds comments until the transaction ends, in the order of their ids.
-pub fn hold(tx: &Tx<'_>, project: ProjectId, ids: &[CommentId]) -> Result<()> {
-    tx.all(&HOLD, args![project, CommentId::list(ids)])?;
+pub fn lock(tx: &Tx<'_>, project: ProjectId, ids: &[CommentId]) -> Result<()> {
+    tx.all(&LOCK, args![project, CommentId::list(ids)])?;
     Ok(())
 }
 
@@ -203,7 +203,7 @@ pub fn insert(
     mentioned: &[UserId],
 ) -> Result<()> {
     let thread = row.parent_id.map_or(row.entity_id.0, |parent| parent.0);
-    tx.later(
+    tx.pipeline(
         &INSERT,
         args![
             project,
@@ -223,9 +223,9 @@ pub fn insert(
     let (content, gif) = (&row.content, row.gif.as_ref());
     let (mentions, attachments) = (&row.mentions, &row.attachments);
     let body = args![project, row.id, content, gif, mentions, attachments, &row.metadata];
-    tx.later(&INSERT_BODY, body)?;
+    tx.pipeline(&INSERT_BODY, body)?;
     for user in mentioned {
-        tx.later(&INSERT_MENTION, args![project, *user, row.id])?;
+        tx.pipeline(&INSERT_MENTION, args![project, *user, row.id])?;
     }
     Ok(())
 }
@@ -244,33 +244,33 @@ pub struct Counted {
 pub fn count(tx: &Tx<'_>, project: ProjectId, row: &CommentRow, by: Counted) -> Result<()> {
     let Counted { live, direct, listed } = by;
     let top = if row.parent_id.is_none() { listed } else { 0 };
-    tx.later(&COUNT_ON_ENTITY, args![project, row.entity_id, live, listed, top])?;
+    tx.pipeline(&COUNT_ON_ENTITY, args![project, row.entity_id, live, listed, top])?;
     match row.parent_id {
-        Some(parent) => Ok(tx.later(&COUNT_ON_PARENT, args![project, parent, direct, listed])?),
+        Some(parent) => Ok(tx.pipeline(&COUNT_ON_PARENT, args![project, parent, direct, listed])?),
         None => Ok(()),
     }
 }
 
 /// Takes so many live answers off an entity.
 pub fn uncount_live(tx: &Tx<'_>, project: ProjectId, entity: EntityId, by: i64) -> Result<()> {
-    Ok(tx.later(&COUNT_ON_ENTITY, args![project, entity, -by, 0, 0])?)
+    Ok(tx.pipeline(&COUNT_ON_ENTITY, args![project, entity, -by, 0, 0])?)
 }
 
 pub fn update(tx: &Tx<'_>, project: ProjectId, row: &CommentRow) -> Result<()> {
-    tx.later(&UPDATE, args![project, row.id, row.updated_at])?;
-    Ok(tx.later(&UPDATE_BODY, args![project, row.id, &row.content, &row.metadata])?)
+    tx.pipeline(&UPDATE, args![project, row.id, row.updated_at])?;
+    Ok(tx.pipeline(&UPDATE_BODY, args![project, row.id, &row.content, &row.metadata])?)
 }
 
 /// Out of sight for good.
 pub fn hide(tx: &Tx<'_>, project: ProjectId, id: CommentId, now: Timestamp) -> Result<()> {
-    Ok(tx.later(&HIDE, args![project, id, now])?)
+    Ok(tx.pipeline(&HIDE, args![project, id, now])?)
 }
 
 /// A placeholder stays, with nothing in it.
 pub fn empty(tx: &Tx<'_>, project: ProjectId, id: CommentId, now: Timestamp) -> Result<()> {
-    tx.later(&EMPTY, args![project, id, now])?;
-    tx.later(&EMPTY_BODY, args![project, id])?;
-    Ok(tx.later(&FORGET_MENTIONS, args![project, id])?)
+    tx.pipeline(&EMPTY, args![project, id, now])?;
+    tx.pipeline(&EMPTY_BODY, args![project, id])?;
+    Ok(tx.pipeline(&FORGET_MENTIONS, args![project, id])?)
 }
 
 /// Adds to (or takes from) each count.
@@ -280,5 +280,5 @@ pub fn change_reactions(
     id: CommentId,
     by: ReactionCounts,
 ) -> Result<()> {
-    counting::change(tx, project, TargetId::Comment(id), by)
+    reaction_deltas::change(tx, project, TargetId::Comment(id), by)
 }

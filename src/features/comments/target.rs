@@ -9,7 +9,7 @@ use crate::error::{Fault, Result};
 use crate::features::comments::model::Comment;
 use crate::features::comments::show::View;
 use crate::features::comments::store::{self, CommentRow};
-use crate::features::comments::{CommentPath, INVALID_QUERY, NOT_FOUND, notices, visibility};
+use crate::features::comments::{CommentPath, INVALID_QUERY, NOT_FOUND, notify, visibility};
 use crate::features::entities;
 use crate::features::notifications::Subject;
 use crate::features::reactions::target::{Faults, NoticeTypes, Target, TargetId};
@@ -45,7 +45,7 @@ impl Target for CommentRow {
         not_downvoted: Fault::new(409, "comment/not-downvoted", "User has not downvoted comment."),
     };
     const NOTICES: NoticeTypes = NoticeTypes {
-        action: notices::OPEN_COMMENT,
+        action: notify::OPEN_COMMENT,
         upvote: "comment-upvote",
         reaction: "comment-reaction",
         milestone_specific: "comment-reaction-milestone-specific",
@@ -56,13 +56,13 @@ impl Target for CommentRow {
         TargetId::Comment(path.comment_id)
     }
 
-    fn hold(
+    fn lock(
         tx: &Tx<'_>,
         project: &Project,
         id: TargetId,
         perspective: Perspective,
     ) -> Result<Option<Self>> {
-        let held = visibility::hold(tx, project, comment_id(id), perspective)?;
+        let held = visibility::lock(tx, project, comment_id(id), perspective)?;
         Ok(held.filter(CommentRow::is_live))
     }
 
@@ -110,9 +110,9 @@ impl Target for CommentRow {
 
     fn subject(&self, c: &Conn<'_>, project: ProjectId) -> Result<Map<String, Value>> {
         let entity = entities::store::find(c, project, self.entity_id)?;
-        let about = |entity| entities::notices::subject(c, project, entity);
+        let about = |entity| entities::notify::subject(c, project, entity);
         let mut keys = entity.as_ref().map(about).transpose()?.unwrap_or_default();
-        notices::about(&mut keys, self);
+        notify::about(&mut keys, self);
         Ok(keys)
     }
 

@@ -58,7 +58,7 @@ pub fn seen(
 }
 
 /// The same, held until the transaction ends. For a user, blocks are looked at in the same statement.
-pub fn hold(
+pub fn lock(
     tx: &Tx<'_>,
     project: &Project,
     id: CommentId,

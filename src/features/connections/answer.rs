@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::features::connections::rules::Status;
 use crate::features::connections::store::{self, ConnectionRow};
 use crate::features::connections::{NOT_FOUND, UNAUTHORIZED, tell};
-use crate::features::users::pairs;
+use crate::features::users::lock_pair;
 use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::Json;
@@ -74,6 +74,6 @@ pub(super) fn held(
     id: ConnectionId,
 ) -> Result<Option<ConnectionRow>> {
     let Some(found) = store::find(tx, project, id)? else { return Ok(None) };
-    pairs::hold(tx, project, found.low_id, found.high_id)?;
+    lock_pair::lock(tx, project, found.low_id, found.high_id)?;
     store::find(tx, project, id)
 }

@@ -2,8 +2,8 @@
 //! may end it; there is one connection for each pair at most.
 
 mod answer;
-pub mod counters;
 mod list;
+pub mod recount;
 mod remove;
 mod request;
 pub mod rules;

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::features::connections::answer::{Answered, ConnectionPath, held};
 use crate::features::connections::rules::Status;
 use crate::features::connections::{NOT_FOUND, SELF_DISCONNECT, UNAUTHORIZED, store};
-use crate::features::users::{UserPath, pairs};
+use crate::features::users::{UserPath, lock_pair};
 use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::Json;
@@ -75,7 +75,7 @@ pub(super) async fn remove_by_user(
         return Err(SELF_DISCONNECT.into());
     }
     let ended = call.app.db.write(move |tx| {
-        let found = match pairs::hold(tx, project, actor, other)? {
+        let found = match lock_pair::lock(tx, project, actor, other)? {
             true => store::find_pair(tx, project, actor, other)?,
             false => None,
         };

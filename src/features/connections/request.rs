@@ -11,7 +11,7 @@ use crate::features::connections::store::{self, ConnectionRow};
 use crate::features::connections::{
     ALREADY_CONNECTED, REQUEST_DECLINED, REQUEST_PENDING, SELF_REQUEST, USER_NOT_FOUND, tell,
 };
-use crate::features::users::{UserPath, pairs};
+use crate::features::users::{UserPath, lock_pair};
 use crate::features::visibility::blocks;
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
@@ -55,7 +55,7 @@ pub(super) async fn request_connection(
     let requested = Requested { id: row.id, status: row.status, created_at: now };
     let written = call.app.db.write(move |tx| {
         // A block and no such user are answered alike.
-        if !pairs::hold(tx, project.id, actor, receiver)?
+        if !lock_pair::lock(tx, project.id, actor, receiver)?
             || blocks::is_blocked_between(tx, &project, Some(actor), receiver)?
         {
             return Err(USER_NOT_FOUND.into());

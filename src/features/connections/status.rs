@@ -18,7 +18,7 @@ use crate::values::time::Timestamp;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Standing {
+pub(super) enum ConnectionStatus {
     None,
     Pending,
     Connected,
@@ -36,8 +36,8 @@ pub(super) enum Way {
 /// Which keys there are depends on the status.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ConnectionStatus {
-    status: Standing,
+pub(super) struct ConnectionStatusReply {
+    status: ConnectionStatus,
     #[serde(skip_serializing_if = "Option::is_none")]
     r#type: Option<Way>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,10 +52,10 @@ pub(super) struct ConnectionStatus {
     responded_at: Option<Timestamp>,
 }
 
-impl ConnectionStatus {
+impl ConnectionStatusReply {
     fn new(found: Option<ConnectionRow>, actor: UserId) -> Self {
-        let mut shown = ConnectionStatus {
-            status: Standing::None,
+        let mut shown = ConnectionStatusReply {
+            status: ConnectionStatus::None,
             r#type: None,
             connection_id: None,
             created_at: None,
@@ -68,17 +68,17 @@ impl ConnectionStatus {
         let way = if row.requester_id == actor { Way::Sent } else { Way::Received };
         match row.status {
             Status::Pending => {
-                shown.status = Standing::Pending;
+                shown.status = ConnectionStatus::Pending;
                 shown.r#type = Some(way);
                 shown.created_at = Some(row.created_at);
             }
             Status::Accepted => {
-                shown.status = Standing::Connected;
+                shown.status = ConnectionStatus::Connected;
                 shown.connected_at = row.responded_at;
                 shown.requested_at = Some(row.created_at);
             }
             Status::Declined => {
-                shown.status = Standing::Declined;
+                shown.status = ConnectionStatus::Declined;
                 shown.r#type = Some(way);
                 shown.responded_at = row.responded_at;
             }
@@ -90,7 +90,7 @@ impl ConnectionStatus {
 pub(super) async fn connection_status(
     call: Call<Actor>,
     Path(path): Path<UserPath>,
-) -> Result<Json<ConnectionStatus>> {
+) -> Result<Json<ConnectionStatusReply>> {
     let (project, actor, other) = (call.project.clone(), call.caller.user, path.user_id);
     if actor == other {
         return Err(SELF_CHECK.into());
@@ -102,5 +102,5 @@ pub(super) async fn connection_status(
             found.is_some() && blocks::is_blocked_between(c, &project, Some(actor), other)?;
         Ok::<_, Error>(found.filter(|_| !is_hidden))
     });
-    Ok(Json(ConnectionStatus::new(found.await?, actor)))
+    Ok(Json(ConnectionStatusReply::new(found.await?, actor)))
 }

@@ -70,7 +70,7 @@ db::statements! {
             SET connected = connection_counts.connected + excluded.connected,
                 sent = connection_counts.sent + excluded.sent,
                 received = connection_counts.received + excluded.received";
-    query HOLD_COUNTS -> UserId =
+    query LOCK_COUNTS -> UserId =
         "SELECT user_id FROM connection_counts WHERE project_id = $1 AND user_id IN
             (SELECT other_id FROM connection_sides WHERE project_id = $1 AND user_id = $2
              UNION SELECT u.id FROM users u WHERE u.project_id = $1 AND u.id = $2)
@@ -120,11 +120,11 @@ pub fn counts(c: &Conn<'_>, project: ProjectId, user: UserId) -> Result<Counts> 
 /// A new request.
 pub fn insert(tx: &Tx<'_>, project: ProjectId, row: &ConnectionRow) -> Result<()> {
     let ConnectionRow { id, low_id, high_id, requester_id, status, created_at, .. } = *row;
-    tx.later(
+    tx.pipeline(
         &INSERT,
         args![project, id, low_id, high_id, requester_id, status, &row.message, created_at],
     )?;
-    tx.later(&INSERT_SIDES, args![project, requester_id, row.receiver_id(), id, created_at])?;
+    tx.pipeline(&INSERT_SIDES, args![project, requester_id, row.receiver_id(), id, created_at])?;
     count(tx, project, row, status, 1)
 }
 
@@ -139,10 +139,10 @@ pub fn answer(
     if row.status != Status::Pending {
         return Err(Error::internal("only a pending connection can be answered"));
     }
-    tx.later(&ANSWER, args![project, row.id, status, now])?;
+    tx.pipeline(&ANSWER, args![project, row.id, status, now])?;
     match status {
-        Status::Accepted => tx.later(&CONNECT_SIDES, args![project, row.id])?,
-        _ => tx.later(&DELETE_SIDES, args![project, row.id])?,
+        Status::Accepted => tx.pipeline(&CONNECT_SIDES, args![project, row.id])?,
+        _ => tx.pipeline(&DELETE_SIDES, args![project, row.id])?,
     }
     count(tx, project, row, row.status, -1)?;
     count(tx, project, row, status, 1)
@@ -150,7 +150,7 @@ pub fn answer(
 
 /// Ends a connection, whose users are held, whatever has become of it.
 pub fn delete(tx: &Tx<'_>, project: ProjectId, row: &ConnectionRow) -> Result<()> {
-    tx.later(&DELETE, args![project, row.id])?;
+    tx.pipeline(&DELETE, args![project, row.id])?;
     count(tx, project, row, row.status, -1)
 }
 
@@ -167,13 +167,13 @@ fn count(
     let [(low, a), (high, b)] = both;
     let args =
         args![project, low, a.connected, a.sent, a.received, high, b.connected, b.sent, b.received];
-    Ok(tx.later(&COUNT, args)?)
+    Ok(tx.pipeline(&COUNT, args)?)
 }
 
 /// Ends every connection of a user who is held, and with whom it no longer counts.
 pub fn forget_user(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
-    tx.all(&HOLD_COUNTS, args![project, user])?;
-    tx.later(&UNCOUNT, args![project, user])?;
-    tx.later(&DELETE_OF_LOW, args![project, user])?;
-    Ok(tx.later(&DELETE_OF_HIGH, args![project, user])?)
+    tx.all(&LOCK_COUNTS, args![project, user])?;
+    tx.pipeline(&UNCOUNT, args![project, user])?;
+    tx.pipeline(&DELETE_OF_LOW, args![project, user])?;
+    Ok(tx.pipeline(&DELETE_OF_HIGH, args![project, user])?)
 }

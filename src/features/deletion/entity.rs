@@ -5,9 +5,9 @@ use crate::auth::perspective::Perspective;
 use crate::error::Result;
 use crate::features::entities::visibility;
 use crate::features::entities::{
-    DELETE_FAILED, EntityPath, NOT_AUTHORIZED, NOT_FOUND, counts, create, store,
+    DELETE_FAILED, EntityPath, NOT_AUTHORIZED, NOT_FOUND, create, feed_totals, store,
 };
-use crate::features::files::removal;
+use crate::features::files::purge;
 use crate::features::users::reputation;
 use crate::features::{collections, comments, notifications, reactions};
 use crate::http::input::Path;
@@ -27,12 +27,12 @@ pub(super) async fn delete_entity(
         if !perspective.owns(row.user_id) {
             return Err(NOT_AUTHORIZED.because("Not authorized to delete this entity."));
         }
-        collections::forget::forget_entities(tx, project.id, &[row.id])?;
+        collections::anonymize::forget_entities(tx, project.id, &[row.id])?;
         let deleted = match project.entity_deletion {
             Deletion::Soft => store::soft_delete(tx, project.id, row.id, now)?,
             Deletion::Hard => {
                 reactions::store::delete_of_targets(tx, project.id, vec![row.id.0])?;
-                comments::removal::enqueue(tx, project.id, row.id, now)?;
+                comments::purge::enqueue(tx, project.id, row.id, now)?;
                 store::delete(tx, project.id, row.id)?
             }
         };
@@ -40,14 +40,14 @@ pub(super) async fn delete_entity(
             return Err(DELETE_FAILED.into());
         }
         if !(project.entity_deletion == Deletion::Soft && project.keeps_files_of_deleted) {
-            removal::delete_of_entity(tx, project.id, row.id, now)?;
+            purge::delete_of_entity(tx, project.id, row.id, now)?;
         }
         if let Some(author) = row.user_id.filter(|_| !row.is_draft) {
             reputation::award(tx, &project, author, row.space_id, -create::POINTS)?;
         }
         let id = row.id;
         if row.is_listed {
-            counts::remove(tx, project.id, &[row])?;
+            feed_totals::remove(tx, project.id, &[row])?;
         }
         notifications::hide::delete_of_subjects(tx, project.id, vec![id.0])
     });

@@ -10,7 +10,7 @@ use crate::auth::caller::ActorOrKey;
 use crate::error::{Error, Result};
 use crate::features::chat;
 use crate::features::deletion::purge_entities;
-use crate::features::files::removal;
+use crate::features::files::purge;
 use crate::features::moderation::reports::store as reports;
 use crate::features::notifications;
 use crate::features::spaces::authority::{self, Authority};
@@ -27,7 +27,7 @@ use crate::values::ids::{EntityId, JobId, ProjectId, SpaceId};
 use crate::values::time::Timestamp;
 
 /// As much is removed in one transaction.
-const AT_ONCE: i64 = 100;
+const BATCH_SIZE: i64 = 100;
 /// After so many transactions the job makes room for others and goes on behind them.
 const STEPS: u32 = 200;
 
@@ -101,12 +101,12 @@ fn hide(
     }
     // The parent before its child, as all who hold both do.
     if let Some(parent) = parent {
-        store::hold(tx, project.id, parent)?;
+        store::lock(tx, project.id, parent)?;
     }
-    let held = authority::hold(tx, project.id, id, caller, Authority::Creator)?;
-    let subtree = store::hold_subtree(tx, project.id, id)?;
+    let held = authority::lock(tx, project.id, id, caller, Authority::Creator)?;
+    let subtree = store::lock_subtree(tx, project.id, id)?;
     let counts = count(tx, project.id, &subtree)?;
-    tx.later(&HIDE, args![project.id, SpaceId::list(&subtree), now])?;
+    tx.pipeline(&HIDE, args![project.id, SpaceId::list(&subtree), now])?;
     if let Some(parent) = parent {
         store::uncount_child(tx, project.id, parent)?;
     }
@@ -146,9 +146,9 @@ impl Job for RemoveSpaces {
 async fn run(app: &App, project: ProjectId, root: SpaceId) -> Result<()> {
     let mut steps = 0;
     loop {
-        let some = app
-            .db
-            .read(move |c| Ok::<_, Error>(c.all(&DELETED_BELOW, args![project, root, AT_ONCE])?));
+        let some = app.db.read(move |c| {
+            Ok::<_, Error>(c.all(&DELETED_BELOW, args![project, root, BATCH_SIZE])?)
+        });
         let some = some.await?;
         if some.is_empty() {
             return Ok(());
@@ -169,18 +169,18 @@ async fn run(app: &App, project: ProjectId, root: SpaceId) -> Result<()> {
 async fn empty(app: &App, project: ProjectId, space: SpaceId) -> Result<bool> {
     let now = app.clock.now();
     let left = app.db.write(move |tx| {
-        let some = tx.all(&ENTITIES, args![project, space, AT_ONCE])?;
+        let some = tx.all(&ENTITIES, args![project, space, BATCH_SIZE])?;
         if !some.is_empty() {
             purge_entities::purge(tx, project, &some, now)?;
             return Ok(true);
         }
-        if reports::remove_of_space(tx, project, space, AT_ONCE)? > 0
-            || reputation::dissolve(tx, project, space, AT_ONCE)? > 0
-            || tx.execute(&DELETE_MEMBERS, args![project, space, AT_ONCE])? > 0
+        if reports::remove_of_space(tx, project, space, BATCH_SIZE)? > 0
+            || reputation::dissolve(tx, project, space, BATCH_SIZE)? > 0
+            || tx.execute(&DELETE_MEMBERS, args![project, space, BATCH_SIZE])? > 0
         {
             return Ok(true);
         }
-        removal::delete_of_space(tx, project, space, now)?;
+        purge::delete_of_space(tx, project, space, now)?;
         tx.execute(&DELETE, args![project, space])?;
         notifications::hide::delete_of_subjects(tx, project, vec![space.0])?;
         Ok::<_, Error>(false)

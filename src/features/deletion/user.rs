@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::KeyHolder;
 use crate::error::{Error, Result};
-use crate::features::files::removal;
+use crate::features::files::purge;
 use crate::features::moderation::reports;
 use crate::features::users::fetch::UserPath;
-use crate::features::users::{NOT_FOUND, grams, store};
+use crate::features::users::{NOT_FOUND, store, trigrams};
 use crate::features::{
     chat, collections, comments, connections, entities, follows, notifications, reactions, spaces,
 };
@@ -34,26 +34,26 @@ pub(super) async fn delete_user(
 
 /// Deletes a user with everything that goes with them; false if there was no such user.
 pub(crate) fn erase(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestamp) -> Result<bool> {
-    entities::forget::hold(tx, project, user)?;
-    comments::forget::hold(tx, project, user)?;
-    reports::forget::hold(tx, project, user)?;
-    spaces::forget::hold(tx, project, user)?;
-    chat::forget::hold(tx, project, user)?;
+    entities::anonymize::lock(tx, project, user)?;
+    comments::anonymize::lock(tx, project, user)?;
+    reports::anonymize::lock(tx, project, user)?;
+    spaces::anonymize::lock(tx, project, user)?;
+    chat::anonymize::lock(tx, project, user)?;
     // Once the user is held, nothing new can be theirs.
     let Some(row) = store::find_for_update(tx, project, user)? else { return Ok(false) };
     let told = notifications::hide::about_what_they_wrote(tx, project, user)?;
-    let listed = entities::forget::forget_author(tx, project, user)?;
-    comments::forget::forget_author(tx, project, user)?;
-    reactions::forget::forget_user(tx, project, user)?;
-    reports::forget::forget_reporter(tx, project, user)?;
-    collections::forget::forget_user(tx, project, user)?;
+    let listed = entities::anonymize::forget_author(tx, project, user)?;
+    comments::anonymize::forget_author(tx, project, user)?;
+    reactions::delete_reactions::delete_of_user(tx, project, user)?;
+    reports::anonymize::forget_reporter(tx, project, user)?;
+    collections::anonymize::forget_user(tx, project, user)?;
     follows::store::forget_user(tx, project, user)?;
     connections::store::forget_user(tx, project, user)?;
-    spaces::forget::forget_user(tx, project, user)?;
-    chat::forget::forget_user(tx, project, user, now)?;
-    removal::delete_of_user(tx, project, user, now)?;
-    grams::forget(tx, project, &row)?;
-    entities::counts::remove_listed(tx, project, listed)?;
+    spaces::anonymize::forget_user(tx, project, user)?;
+    chat::anonymize::forget_user(tx, project, user, now)?;
+    purge::delete_of_user(tx, project, user, now)?;
+    trigrams::forget(tx, project, &row)?;
+    entities::feed_totals::remove_listed(tx, project, listed)?;
     notifications::hide::delete_with_author(tx, project, user, &told)?;
     realtime::end_user(tx, project, user)?;
     empty_log(tx, project, user, now)?;

@@ -10,14 +10,14 @@ use crate::error::{Error, Result};
 use crate::features::entities::attached::AttachedFiles;
 use crate::features::entities::model::Entity;
 use crate::features::entities::rules::{
-    Attachments, Content, Keywords, Mentions, OwnId, Place, Title, times,
+    Attachments, Content, ForeignId, Keywords, Mentions, Place, Title, times,
 };
 use crate::features::entities::show::View;
 use crate::features::entities::store::{self, EntityRow};
 use crate::features::entities::terms::Terms;
 use crate::features::entities::{
     DUPLICATE_FOREIGN_ID, INVALID_TIMESTAMP, SPACE_NOT_FOUND, UNAUTHORIZED, USER_NOT_FOUND,
-    USER_REQUIRED, counts, mentions, notices, terms,
+    USER_REQUIRED, feed_totals, mentions, notify, terms,
 };
 use crate::features::files::uploads::{self, Prepared};
 use crate::features::spaces::{access, store as spaces};
@@ -38,8 +38,8 @@ pub const POINTS: i64 = 5;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct NewEntity {
-    foreign_id: Option<OwnId>,
-    source_id: Option<OwnId>,
+    foreign_id: Option<ForeignId>,
+    source_id: Option<ForeignId>,
     space_id: Option<String>,
     /// Somebody else than the caller only with a key.
     user_id: Option<String>,
@@ -198,8 +198,8 @@ impl NewEntity {
         let is_draft = self.is_draft == Some(true);
         let terms = Terms::of(is_draft, &keywords, &metadata, &mentions);
         let row = EntityRow {
-            foreign_id: self.foreign_id.and_then(OwnId::unless_blank),
-            source_id: self.source_id.and_then(OwnId::unless_blank),
+            foreign_id: self.foreign_id.and_then(ForeignId::unless_blank),
+            source_id: self.source_id.and_then(ForeignId::unless_blank),
             user_id: author,
             is_draft,
             is_listed: !is_draft,
@@ -255,7 +255,7 @@ pub(super) fn appear(
     now: Timestamp,
 ) -> Result<()> {
     if row.is_listed {
-        counts::add(tx, project.id, row)?;
+        feed_totals::add(tx, project.id, row)?;
     }
-    notices::mentioned(tx, app, project, row, now)
+    notify::mentioned(tx, app, project, row, now)
 }

@@ -8,7 +8,7 @@ use crate::auth::caller::OptionalViewer;
 use crate::auth::perspective::Perspective;
 use crate::error::Result;
 use crate::features::entities::model::Entity;
-use crate::features::entities::rules::OwnId;
+use crate::features::entities::rules::ForeignId;
 use crate::features::entities::show::View;
 use crate::features::entities::store::{self, EntityRow};
 use crate::features::entities::terms::Terms;
@@ -66,7 +66,7 @@ pub(super) async fn by_short_id(
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ForeignIdQuery {
-    foreign_id: OwnId,
+    foreign_id: ForeignId,
     #[serde(default)]
     create_if_not_found: Flag,
     #[serde(default)]

@@ -1,25 +1,24 @@
 //! Entities: what users publish. Reactions to them are in `features/reactions`, their files in
 //! `features/storage`.
 
+pub mod anonymize;
 mod attached;
-pub mod counters;
-pub mod counts;
 pub mod create;
 mod drafts;
 pub mod extras;
+pub mod feed_totals;
 mod fetch;
 pub mod files;
-pub mod forget;
 pub mod list;
 mod mentions;
 pub mod model;
-pub mod notices;
+pub mod notify;
 mod publish;
 mod reactions;
+pub mod recount;
 mod row;
 pub mod rules;
-pub mod scores;
-pub mod scoring;
+pub mod score;
 pub mod show;
 pub mod store;
 mod target;

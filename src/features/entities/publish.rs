@@ -4,7 +4,7 @@ use crate::auth::caller::UserOrKey;
 use crate::auth::perspective::Perspective;
 use crate::error::{Error, Result};
 use crate::features::entities::model::Entity;
-use crate::features::entities::scoring::FIRST_SCORE;
+use crate::features::entities::score::formula::FIRST_SCORE;
 use crate::features::entities::show::View;
 use crate::features::entities::store::EntityRow;
 use crate::features::entities::{EntityPath, NOT_FOUND, create, store, terms};

@@ -2,7 +2,7 @@
 
 use db::JsonText;
 
-use crate::features::entities::scoring::FIRST_SCORE;
+use crate::features::entities::score::formula::FIRST_SCORE;
 use crate::features::reactions::row_counts_reactions;
 use crate::values::ids::{EntityId, SpaceId, UserId};
 use crate::values::time::Timestamp;

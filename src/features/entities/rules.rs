@@ -17,17 +17,17 @@ texts! {
     Title 0..=300;
     Content 0..=100_000;
     /// An id of the application's own, kept and compared as it is. Longer ones could not be indexed.
-    OwnId 0..=500;
+    ForeignId 0..=500;
 }
 
 /// Tags in their order and case; blank ones are dropped.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "Vec<String>")]
-#[schemars(inline, extend("maxItems" = Keywords::MOST))]
+#[schemars(inline, extend("maxItems" = Keywords::MAX_ENTRIES))]
 pub struct Keywords(Vec<String>);
 
 impl Keywords {
-    const MOST: usize = 100;
+    const MAX_ENTRIES: usize = 100;
     const LONGEST: usize = 200;
 
     pub fn as_slice(&self) -> &[String] {
@@ -40,7 +40,7 @@ impl TryFrom<Vec<String>> for Keywords {
 
     fn try_from(mut words: Vec<String>) -> Result<Self, Self::Error> {
         words.retain(|word| !word.trim().is_empty());
-        if words.len() > Keywords::MOST {
+        if words.len() > Keywords::MAX_ENTRIES {
             return Err("must be at most 100 keywords");
         }
         if words.iter().any(|word| word.chars().count() > Keywords::LONGEST) {
@@ -96,11 +96,11 @@ impl Mention {
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "Vec<Map<String, Value>>")]
-#[schemars(inline, with = "Vec<Mention>", extend("maxItems" = Mentions::MOST))]
+#[schemars(inline, with = "Vec<Mention>", extend("maxItems" = Mentions::MAX_ENTRIES))]
 pub struct Mentions(Vec<Mention>);
 
 impl Mentions {
-    const MOST: usize = 100;
+    const MAX_ENTRIES: usize = 100;
     /// Characters of each of their texts.
     const LONGEST: usize = 500;
 
@@ -125,7 +125,7 @@ impl TryFrom<Vec<Map<String, Value>>> for Mentions {
     type Error = String;
 
     fn try_from(items: Vec<Map<String, Value>>) -> Result<Self, Self::Error> {
-        if items.len() > Mentions::MOST {
+        if items.len() > Mentions::MAX_ENTRIES {
             return Err("must be at most 100 mentions".to_owned());
         }
         let mention = |mut item: Map<String, Value>| {

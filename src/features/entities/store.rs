@@ -10,7 +10,7 @@ pub use crate::features::entities::row::EntityRow;
 use crate::features::entities::terms::Terms;
 use crate::features::entities::{DUPLICATE_FOREIGN_ID, USER_NOT_FOUND};
 use crate::features::reactions::target::TargetId;
-use crate::features::reactions::{ReactionCounts, counting};
+use crate::features::reactions::{ReactionCounts, reaction_deltas};
 use crate::features::visibility::blocks::not_blocked;
 use crate::values::ids::{EntityId, ProjectId, UserId};
 use crate::values::time::Timestamp;
@@ -42,9 +42,9 @@ db::statements! {
     query FIND_FOR_UPDATE -> EntityRow = select_entity!("AND e.id = $2 {for_update}");
     query FIND_MET_FOR_UPDATE -> EntityRow =
         select_entity!(concat!("AND e.id = $2 ", not_blocked!("e.user_id"), "{for_no_key_update_of_e}"));
-    query HOLD -> EntityId =
+    query LOCK -> EntityId =
         "SELECT id FROM entities WHERE project_id = $1 AND id = $2 {for_update}";
-    query KEEP -> EntityRow = select_entity!("AND e.id = $2 {for_key_share}");
+    query LOCK_SHARED -> EntityRow = select_entity!("AND e.id = $2 {for_key_share}");
     query FIND_ALL -> EntityRow = select_entity!("AND e.id {any}($2)");
     query FIND_ALL_EVER -> EntityRow = select_entity!(even deleted, "AND e.id {any}($2)");
     query FIND_BY_FOREIGN_ID -> EntityRow = select_entity!("AND e.foreign_id = $2");
@@ -101,14 +101,14 @@ pub fn find_met_for_update(
 }
 
 /// Holds the entity until the transaction ends, for whoever need not look at it.
-pub fn hold(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<()> {
-    tx.opt(&HOLD, args![project, id])?;
+pub fn lock(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<()> {
+    tx.opt(&LOCK, args![project, id])?;
     Ok(())
 }
 
 /// Kept from being deleted until the transaction ends; others may keep it as well.
-pub fn keep(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<Option<EntityRow>> {
-    Ok(tx.opt(&KEEP, args![project, id])?)
+pub fn lock_shared(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<Option<EntityRow>> {
+    Ok(tx.opt(&LOCK_SHARED, args![project, id])?)
 }
 
 pub fn find_by_foreign_id(c: &Conn<'_>, project: ProjectId, id: &str) -> Result<Option<EntityRow>> {
@@ -165,7 +165,7 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> 
             // The author was deleted a moment ago.
             .on_foreign_key(USER_NOT_FOUND)
     })?;
-    tx.later(&INSERT_BODY, &body(project, e))?;
+    tx.pipeline(&INSERT_BODY, &body(project, e))?;
     insert_terms(tx, project, e, terms)
 }
 
@@ -184,7 +184,7 @@ pub fn update(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> 
             e.updated_at
         ],
     )?;
-    tx.later(&UPDATE_BODY, &body(project, e))?;
+    tx.pipeline(&UPDATE_BODY, &body(project, e))?;
     replace_terms(tx, project, e, terms)
 }
 
@@ -203,12 +203,12 @@ fn body(project: ProjectId, e: &EntityRow) -> [Value<'_>; 8] {
 
 /// Turns a draft, which the caller holds, into a published entity.
 pub fn publish(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<()> {
-    tx.later(&PUBLISH, args![project, e.id, e.created_at, e.score])?;
+    tx.pipeline(&PUBLISH, args![project, e.id, e.created_at, e.score])?;
     replace_terms(tx, project, e, terms)
 }
 
 fn replace_terms(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<()> {
-    tx.later(&DELETE_TERMS, args![project, e.id])?;
+    tx.pipeline(&DELETE_TERMS, args![project, e.id])?;
     insert_terms(tx, project, e, terms)
 }
 
@@ -227,7 +227,7 @@ fn insert_terms(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -
     );
     let mut args = vec![project.into(), e.created_at.into(), e.id.into()];
     args.extend(terms.terms.iter().map(|term| Value::from(*term)));
-    Ok(tx.later(&insert, &args)?)
+    Ok(tx.pipeline(&insert, &args)?)
 }
 
 /// Adds to (or takes from) each count.
@@ -237,7 +237,7 @@ pub fn change_reactions(
     id: EntityId,
     by: ReactionCounts,
 ) -> Result<()> {
-    counting::change(tx, project, TargetId::Entity(id), by)
+    reaction_deltas::change(tx, project, TargetId::Entity(id), by)
 }
 
 /// False if there is no such entity.

@@ -10,7 +10,7 @@ use crate::features::entities::model::Entity;
 use crate::features::entities::show::View;
 use crate::features::entities::store::EntityRow;
 use crate::features::entities::visibility;
-use crate::features::entities::{EntityPath, INVALID_QUERY, notices, store};
+use crate::features::entities::{EntityPath, INVALID_QUERY, notify, store};
 use crate::features::notifications::Subject;
 use crate::features::reactions::target::{Faults, NoticeTypes, Target, TargetId};
 use crate::features::reactions::{ReactionCounts, ReactionType};
@@ -42,7 +42,7 @@ impl Target for EntityRow {
         not_downvoted: Fault::new(409, "entity/not-downvoted", "User has not downvoted entity."),
     };
     const NOTICES: NoticeTypes = NoticeTypes {
-        action: notices::OPEN_ENTITY,
+        action: notify::OPEN_ENTITY,
         upvote: "entity-upvote",
         reaction: "entity-reaction",
         milestone_specific: "entity-reaction-milestone-specific",
@@ -53,13 +53,13 @@ impl Target for EntityRow {
         TargetId::Entity(path.entity_id)
     }
 
-    fn hold(
+    fn lock(
         tx: &Tx<'_>,
         project: &Project,
         id: TargetId,
         perspective: Perspective,
     ) -> Result<Option<Self>> {
-        visibility::hold(tx, project, entity_id(id), perspective)
+        visibility::lock(tx, project, entity_id(id), perspective)
     }
 
     fn find(
@@ -104,7 +104,7 @@ impl Target for EntityRow {
     }
 
     fn subject(&self, c: &Conn<'_>, project: ProjectId) -> Result<Map<String, Value>> {
-        notices::subject(c, project, self)
+        notify::subject(c, project, self)
     }
 
     fn view(call: &Call<Actor>) -> View {

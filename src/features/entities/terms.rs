@@ -13,7 +13,7 @@ use crate::values::metadata::Metadata;
 
 /// Metadata with more keys than this is not kept as terms: the entity is "wide", and filters
 /// look into it.
-const MOST_KEYS: usize = 64;
+const MAX_KEYS: usize = 64;
 
 /// The terms of one entity, sorted and without repeats.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Terms {
         mentions: &Mentions,
     ) -> Self {
         let metadata = metadata.as_map();
-        let is_wide = !is_draft && metadata.len() > MOST_KEYS;
+        let is_wide = !is_draft && metadata.len() > MAX_KEYS;
         let mut terms: Vec<Uuid> = mentions.users().map(mention).collect();
         if !is_draft {
             terms.extend(keywords.as_slice().iter().map(|word| keyword(word)));
@@ -146,8 +146,8 @@ mod tests {
     #[test]
     fn many_keys_make_it_wide() {
         let keys = |n: usize| (0..n).map(|n| (n.to_string(), json!(n))).collect::<Map<_, _>>();
-        assert!(!terms(json!([]), Value::Object(keys(MOST_KEYS))).is_wide);
-        let wide = terms(json!(["a"]), Value::Object(keys(MOST_KEYS + 1)));
+        assert!(!terms(json!([]), Value::Object(keys(MAX_KEYS))).is_wide);
+        let wide = terms(json!(["a"]), Value::Object(keys(MAX_KEYS + 1)));
         assert!(wide.is_wide);
         assert_eq!(wide.terms, [keyword("a")]);
     }

@@ -13,7 +13,7 @@ use crate::features::entities::show::View;
 use crate::features::entities::store::EntityRow;
 use crate::features::entities::visibility;
 use crate::features::entities::{
-    EntityPath, NOT_AUTHORIZED, NOT_FOUND, counts, mentions, store, terms,
+    EntityPath, NOT_AUTHORIZED, NOT_FOUND, feed_totals, mentions, store, terms,
 };
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
@@ -78,7 +78,7 @@ pub(super) async fn update_entity(
             let terms = terms::of_stored(&row).map_err(Error::internal)?;
             store::update(tx, project, &row, &terms)?;
             if row.is_listed {
-                counts::replace(tx, project, &found, &row)?;
+                feed_totals::replace(tx, project, &found, &row)?;
             }
         }
         view.entity(tx, row)

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::error::Result;
 use crate::features::entities::model::Entity;
-use crate::features::entities::scores;
-use crate::features::entities::scoring::{Standing, is_stale};
+use crate::features::entities::score::formula::{ScoreInputs, is_stale};
+use crate::features::entities::score::store;
 use crate::state::App;
 use crate::values::ids::{EntityId, ProjectId};
 use crate::values::time::Timestamp;
@@ -128,13 +128,13 @@ async fn write(app: &App, batch: Batch) -> Result<()> {
         return Ok(());
     };
     let written = app.db.write(move |tx| {
-        scores::add_views(tx, project.id, &batch.views)?;
-        let standings = scores::standings(tx, project.id, &batch.stale)?;
+        store::add_views(tx, project.id, &batch.views)?;
+        let score_inputs = store::score_inputs(tx, project.id, &batch.stale)?;
         let score =
-            |(id, standing): (EntityId, Standing)| (id, standing.score(now, project.score_hours));
-        let mut scored: Vec<(EntityId, f64)> = standings.into_iter().map(score).collect();
+            |(id, inputs): (EntityId, ScoreInputs)| (id, inputs.score(now, project.score_hours));
+        let mut scored: Vec<(EntityId, f64)> = score_inputs.into_iter().map(score).collect();
         scored.sort_unstable_by_key(|(id, _)| *id);
-        scores::set_scores(tx, project.id, &scored, now)
+        store::set_scores(tx, project.id, &scored, now)
     });
     written.await
 }

@@ -17,7 +17,7 @@ use crate::http::reply::Json;
 use crate::http::version::Version;
 
 /// More views than this at once are a mistake, and could not be added up for ever.
-const MOST: i64 = 1_000_000_000;
+const MAX_VIEWS: i64 = 1_000_000_000;
 
 /// A whole number from 1 on, in the query or else in the body.
 #[derive(Debug)]
@@ -36,13 +36,13 @@ impl Input for Count {
             Version::V6 => INVALID_COUNT.into(),
             _ => INVALID_QUERY.because("Count must be a positive integer"),
         };
-        Ok(Count(number.filter(|number| (1..=MOST).contains(number)).ok_or_else(wrong)))
+        Ok(Count(number.filter(|number| (1..=MAX_VIEWS).contains(number)).ok_or_else(wrong)))
     }
 
     fn describe(doc: &mut InputDoc, _: &mut SchemaGenerator) {
         doc.query.push(json_schema!({
             "type": "object",
-            "properties": { "count": { "type": "integer", "minimum": 1, "maximum": MOST, "default": 1 } },
+            "properties": { "count": { "type": "integer", "minimum": 1, "maximum": MAX_VIEWS, "default": 1 } },
         }));
     }
 }

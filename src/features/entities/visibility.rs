@@ -67,17 +67,17 @@ pub fn among(
 }
 
 /// The same, kept from being deleted until the transaction ends.
-pub fn keep(
+pub fn lock_shared(
     tx: &Tx<'_>,
     project: &Project,
     id: EntityId,
     perspective: Perspective,
 ) -> Result<Option<EntityRow>> {
-    seen(tx, project, store::keep(tx, project.id, id)?, perspective)
+    seen(tx, project, store::lock_shared(tx, project.id, id)?, perspective)
 }
 
 /// The same, held until the transaction ends. Blocks are looked at in the same statement.
-pub fn hold(
+pub fn lock(
     tx: &Tx<'_>,
     project: &Project,
     id: EntityId,

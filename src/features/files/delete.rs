@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::features::files::fetch::FilePath;
 use crate::features::files::model::ImageFacts;
 use crate::features::files::store::{self, FileRow};
-use crate::features::files::{FILE_NOT_FOUND, UNAUTHORIZED, holders, removal};
+use crate::features::files::{FILE_NOT_FOUND, UNAUTHORIZED, holders, purge};
 use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::Json;
@@ -43,7 +43,7 @@ pub(super) async fn delete_file(
         if let Some(owner) = row.user_id {
             store::forget_file(tx, project, owner, row.id, now)?;
         }
-        removal::delete(tx, project, &[row.id], now)?;
+        purge::delete(tx, project, &[row.id], now)?;
         Ok(DeletedFile {
             message: "File deleted successfully",
             file_id: row.id,

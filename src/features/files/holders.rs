@@ -47,7 +47,7 @@ impl Holder {
         }
     }
 
-    pub(super) fn hold(self, row: FileRow) -> FileRow {
+    pub(super) fn lock(self, row: FileRow) -> FileRow {
         match self {
             Holder::None => row,
             Holder::Entity(id) => FileRow { entity_id: Some(id), ..row },

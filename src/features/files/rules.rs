@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-const MOST_PARTS: usize = 10;
+const MAX_PARTS: usize = 10;
 /// Characters of one part, before and after it is brought to plain letters.
 const LONGEST: usize = 100;
 const LONGEST_EXTENSION: usize = 16;
@@ -28,7 +28,7 @@ impl PathParts {
             _ => None,
         };
         let parts = from_text.as_ref().unwrap_or(value).as_array()?;
-        if parts.len() > MOST_PARTS {
+        if parts.len() > MAX_PARTS {
             return None;
         }
         let part = |part: &Value| {

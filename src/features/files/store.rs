@@ -198,7 +198,7 @@ pub fn forget_file(
 
 /// These files are no conversation's avatar any more.
 pub fn forget_avatars(tx: &Tx<'_>, project: ProjectId, files: &[FileId]) -> Result<()> {
-    Ok(tx.later(&FORGET_AVATARS, args![project, FileId::list(files)])?)
+    Ok(tx.pipeline(&FORGET_AVATARS, args![project, FileId::list(files)])?)
 }
 
 /// Lock order: a conversation before its avatar.

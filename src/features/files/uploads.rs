@@ -28,7 +28,7 @@ use crate::values::time::Timestamp;
 /// Far longer than a request takes from its first stored byte to its commit.
 const ABANDONED_AFTER: Duration = Duration::from_secs(3600);
 /// Objects of one request that are stored side by side.
-const AT_ONCE: usize = 4;
+const CONCURRENCY: usize = 4;
 
 /// What a request wants to store, and how its feature refuses.
 #[derive(Debug)]
@@ -166,7 +166,7 @@ impl Wanted {
             created_at: now,
             updated_at: now,
         };
-        Ok(self.holder.hold(row))
+        Ok(self.holder.lock(row))
     }
 }
 
@@ -182,7 +182,7 @@ async fn store_objects(
         return Ok(Prepared::default());
     }
     let job = JobId(new_id(now, &app.random));
-    let payload = removal(rows.iter().map(|row| row.path.as_str()))?;
+    let payload = purge_payload(rows.iter().map(|row| row.path.as_str()))?;
     let due = now.plus(ABANDONED_AFTER);
     app.db.write(move |tx| jobs::store::insert(tx, project, job, &payload, due, now)).await?;
     let prepared = Prepared { rows, job: Some(job) };
@@ -190,7 +190,7 @@ async fn store_objects(
         .map(|(path, staged)| async move {
             app.storage.put(&format!("{project}/{path}"), &staged).await
         })
-        .buffer_unordered(AT_ONCE)
+        .buffer_unordered(CONCURRENCY)
         .try_for_each(|()| async { Ok(()) })
         .await;
     settle(app, project, &prepared, stored, now).await?;
@@ -226,7 +226,7 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, prepared: &Prepared) -> Result<()
 }
 
 /// The job that removes the bytes of files, given the paths of their originals.
-pub(super) fn removal<'a>(paths: impl Iterator<Item = &'a str>) -> Result<String> {
+pub(super) fn purge_payload<'a>(paths: impl Iterator<Item = &'a str>) -> Result<String> {
     let directory =
         |path: &'a str| path.rsplit_once('/').map(|(directory, _)| directory.to_owned());
     jobs::payload(&RemoveFiles { directories: paths.filter_map(directory).collect() })

@@ -11,7 +11,7 @@ use crate::features::follows::{ALREADY_EXISTS, FORBIDDEN, NOT_FOUND, SELF_FOLLOW
 use crate::features::notifications;
 use crate::features::notifications::about_user;
 use crate::features::users::store as users;
-use crate::features::users::{UserPath, pairs};
+use crate::features::users::{UserPath, lock_pair};
 use crate::features::visibility::blocks;
 use crate::http::input::Path;
 use crate::http::operation::Call;
@@ -42,7 +42,7 @@ pub(super) async fn follow_user(
     let row = FollowRow { id, follower_id: follower, followed_id: followed, created_at: now };
     let written = call.app.db.write(move |tx| {
         // A block and no such user are answered alike.
-        if !pairs::hold(tx, project.id, follower, followed)?
+        if !lock_pair::lock(tx, project.id, follower, followed)?
             || blocks::is_blocked_between(tx, &project, Some(follower), followed)?
         {
             return Err(USER_NOT_FOUND.into());
@@ -71,7 +71,7 @@ pub(super) async fn unfollow_user(
     let deleted = call.app.db.write(move |tx| {
         Ok::<_, Error>(
             follower != followed
-                && pairs::hold(tx, project, follower, followed)?
+                && lock_pair::lock(tx, project, follower, followed)?
                 && store::delete(tx, project, follower, followed)?,
         )
     });
@@ -123,7 +123,7 @@ pub(super) async fn delete_follow(
         if follow.follower_id != actor {
             return Err(FORBIDDEN.into());
         }
-        pairs::hold(tx, project, actor, follow.followed_id)?;
+        lock_pair::lock(tx, project, actor, follow.followed_id)?;
         // It may have gone before the two were held, and another may have come.
         let same = store::find_by_id(tx, project, path.follow_id)?.is_some();
         Ok::<_, Error>(same && store::delete(tx, project, actor, follow.followed_id)?)

@@ -1,9 +1,9 @@
 //! Follows: a user wants to hear of another, who need not agree. How many a user has is kept exact in
 //! the transaction of each.
 
-pub mod counters;
 mod follow;
 mod list;
+pub mod recount;
 pub mod store;
 
 use db::Tx;

@@ -45,7 +45,7 @@ db::statements! {
          ON CONFLICT (project_id, user_id) DO UPDATE
             SET followers = follow_counts.followers + excluded.followers,
                 following = follow_counts.following + excluded.following";
-    query HOLD_COUNTS -> UserId =
+    query LOCK_COUNTS -> UserId =
         "SELECT user_id FROM follow_counts WHERE project_id = $1 AND user_id IN
             (SELECT followed_id FROM follows WHERE project_id = $1 AND follower_id = $2
              UNION SELECT follower_id FROM follows WHERE project_id = $1 AND followed_id = $2
@@ -80,7 +80,7 @@ pub fn counts(c: &Conn<'_>, project: ProjectId, user: UserId) -> Result<Counts> 
 
 pub fn insert(tx: &Tx<'_>, project: ProjectId, follow: &FollowRow) -> Result<()> {
     let FollowRow { id, follower_id, followed_id, created_at } = *follow;
-    tx.later(&INSERT, args![project, id, follower_id, followed_id, created_at])?;
+    tx.pipeline(&INSERT, args![project, id, follower_id, followed_id, created_at])?;
     count(tx, project, follower_id, followed_id, 1)
 }
 
@@ -103,14 +103,14 @@ fn count(
     let mut both = [(follower, 0, by), (followed, by, 0)];
     both.sort_unstable();
     let [(low, a, b), (high, c, d)] = both;
-    Ok(tx.later(&COUNT, args![project, low, a, b, high, c, d])?)
+    Ok(tx.pipeline(&COUNT, args![project, low, a, b, high, c, d])?)
 }
 
 /// Ends every follow of a user who is held, and with whom it no longer counts.
 pub fn forget_user(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
-    tx.all(&HOLD_COUNTS, args![project, user])?;
-    tx.later(&UNCOUNT_FOLLOWER, args![project, user])?;
-    tx.later(&UNCOUNT_FOLLOWED, args![project, user])?;
-    tx.later(&DELETE_OF_FOLLOWER, args![project, user])?;
-    Ok(tx.later(&DELETE_OF_FOLLOWED, args![project, user])?)
+    tx.all(&LOCK_COUNTS, args![project, user])?;
+    tx.pipeline(&UNCOUNT_FOLLOWER, args![project, user])?;
+    tx.pipeline(&UNCOUNT_FOLLOWED, args![project, user])?;
+    tx.pipeline(&DELETE_OF_FOLLOWER, args![project, user])?;
+    Ok(tx.pipeline(&DELETE_OF_FOLLOWED, args![project, user])?)
 }

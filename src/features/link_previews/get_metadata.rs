@@ -26,7 +26,7 @@ use crate::state::App;
 const LIMITS: Limits =
     Limits { time: Duration::from_secs(10), body: 2 * 1024 * 1024, redirects: 5 };
 /// Pages read at once, each of some megabytes; more callers wait for their turn.
-const AT_ONCE: usize = 16;
+const CONCURRENCY: usize = 16;
 const ACCEPT: &str = "text/html,application/xhtml+xml";
 
 /// What the server keeps for this operation.
@@ -38,7 +38,7 @@ pub struct Previews {
 
 impl Default for Previews {
     fn default() -> Self {
-        Previews { cache: Cache::default(), places: Semaphore::new(AT_ONCE) }
+        Previews { cache: Cache::default(), places: Semaphore::new(CONCURRENCY) }
     }
 }
 

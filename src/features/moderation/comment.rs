@@ -25,6 +25,6 @@ pub fn moderate(
     let Decision { verdict, by, reason, at } = *decision;
     let by_type = decision.by_type();
     let id = comment.id;
-    tx.later(&MODERATE, args![project, id, verdict.name(), at, by, by_type, reason])?;
+    tx.pipeline(&MODERATE, args![project, id, verdict.name(), at, by, by_type, reason])?;
     notifications::hide::follow_comment(tx, project, comment.entity_id, id)
 }

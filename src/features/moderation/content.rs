@@ -152,7 +152,7 @@ fn permit(c: &Conn<'_>, project: ProjectId, space: SpaceId, caller: ActorOrKey) 
 }
 
 /// The entity, held, if it is in the space that the caller moderates. A draft is its author's alone.
-fn hold_entity(
+fn lock_entity(
     tx: &Tx<'_>,
     project: ProjectId,
     path: &EntityInSpace,
@@ -178,7 +178,7 @@ async fn moderate_entity(
     let (project, caller, now) = (call.project.id, call.caller, call.now);
     let verdict = body.action.verdict();
     let moderated = call.app.db.write(move |tx| {
-        let row = hold_entity(tx, project, &path, caller)?;
+        let row = lock_entity(tx, project, &path, caller)?;
         entity::moderate(tx, project, &row, &body.decision(caller, now))
     });
     moderated.await?;
@@ -235,7 +235,7 @@ async fn moderate_message(
     let moderated = call.app.db.write(move |tx| {
         permit(tx, project, path.space_id, caller)?;
         let of = Some((path.space_id, MESSAGE_NOT_IN_SPACE));
-        let row = chat::messages::moderation::hold(tx, project, path.message_id, of)?;
+        let row = chat::messages::moderation::lock(tx, project, path.message_id, of)?;
         let reason = body.moderation_reason.as_ref().map(Reason::as_str);
         let decision = Decision { verdict: Verdict::Removed, by: caller.user(), reason, at: now };
         chat::messages::moderation::remove(tx, project, row, &decision)
@@ -261,7 +261,7 @@ async fn set_nsfw(
 ) -> Result<Json<NsfwSet>> {
     let (project, caller) = (call.project.id, call.caller);
     let set = call.app.db.write(move |tx| {
-        let row = hold_entity(tx, project, &path, caller)?;
+        let row = lock_entity(tx, project, &path, caller)?;
         entity::set_nsfw(tx, project, row.id, nsfw)
     });
     set.await?;

@@ -4,7 +4,7 @@
 use db::{Tx, args};
 
 use crate::error::Result;
-use crate::features::entities::counts;
+use crate::features::entities::feed_totals;
 use crate::features::entities::store::EntityRow;
 use crate::features::notifications;
 use crate::features::visibility::moderation::{Decision, Verdict};
@@ -20,7 +20,7 @@ db::statements! {
 
 /// The entity's own flag and nothing else.
 pub fn set_nsfw(tx: &Tx<'_>, project: ProjectId, id: EntityId, nsfw: bool) -> Result<()> {
-    Ok(tx.later(&SET_NSFW, args![project, id, nsfw])?)
+    Ok(tx.pipeline(&SET_NSFW, args![project, id, nsfw])?)
 }
 
 /// Of an entity that the caller holds.
@@ -33,13 +33,13 @@ pub fn moderate(
     let Decision { verdict, by, reason, at } = *decision;
     let is_listed = verdict == Verdict::Approved && !entity.is_draft && !entity.is_emptied;
     let by_type = decision.by_type();
-    tx.later(
+    tx.pipeline(
         &MODERATE,
         args![project, entity.id, verdict.name(), at, by, by_type, reason, is_listed],
     )?;
     match (entity.is_listed, is_listed) {
-        (true, false) => counts::remove(tx, project, std::slice::from_ref(entity))?,
-        (false, true) => counts::add(tx, project, entity)?,
+        (true, false) => feed_totals::remove(tx, project, std::slice::from_ref(entity))?,
+        (false, true) => feed_totals::add(tx, project, entity)?,
         _ => {}
     }
     notifications::hide::follow_entity(tx, project, entity.id)

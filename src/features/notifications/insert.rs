@@ -97,8 +97,8 @@ pub fn insert_one(
     now: Timestamp,
     n: &Notification<'_>,
 ) -> Result<()> {
-    tx.later(&INSERT, &values(project, now, n))?;
-    Ok(tx.later(&COUNT_INSERTED, args![project, n.user, n.id])?)
+    tx.pipeline(&INSERT, &values(project, now, n))?;
+    Ok(tx.pipeline(&COUNT_INSERTED, args![project, n.user, n.id])?)
 }
 
 /// The same for a recipient who is kept from being deleted, by whatever means, while nobody else acts on
@@ -111,10 +111,10 @@ pub fn insert_kept(
 ) -> Result<()> {
     let (subject, target) = n.about.subject.ids(n.user);
     let space = n.about.space.unwrap_or(NO_SPACE);
-    tx.together(|| {
-        tx.later(&INSERT_KEPT, &values(project, now, n))?;
+    tx.batch(|| {
+        tx.pipeline(&INSERT_KEPT, &values(project, now, n))?;
         let key = args![project, n.id, n.user, space, now, n.kind, subject, target, n.about.actor];
-        Ok(tx.later(&COUNT_KEPT, key)?)
+        Ok(tx.pipeline(&COUNT_KEPT, key)?)
     })
 }
 

@@ -12,7 +12,7 @@ use crate::http::page::Paged;
 use crate::http::reply::Json;
 
 /// Behind this many notifications, skipping them takes longer than a worker may be held.
-const DEEP: i64 = 1000;
+const SLOW_OFFSET: i64 = 1000;
 
 pub(super) async fn list_notifications(
     call: Call<Actor>,
@@ -27,7 +27,8 @@ pub(super) async fn list_notifications(
         Ok(page.of(shown.collect::<Result<_>>()?, total))
     };
     let db = &call.app.db;
-    let listed = if page.offset() < DEEP { db.read(list).await } else { db.read_slow(list).await };
+    let listed =
+        if page.offset() < SLOW_OFFSET { db.read(list).await } else { db.read_slow(list).await };
     listed.map(Json)
 }
 

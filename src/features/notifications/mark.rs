@@ -12,7 +12,7 @@ use crate::http::reply::{Empty, Json};
 use crate::values::ids::NotificationId;
 
 /// How many one transaction marks: others write in between.
-const AT_ONCE: i64 = 1000;
+const BATCH_SIZE: i64 = 1000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -45,7 +45,7 @@ pub(super) async fn mark_all_as_read(call: Call<Actor>, (): ()) -> Result<Json<M
     let unread = call.app.db.read(move |c| store::counts(c, project, user)).await?.unread;
     let mut marked_as_read = 0;
     while marked_as_read < unread {
-        let limit = AT_ONCE.min(unread - marked_as_read);
+        let limit = BATCH_SIZE.min(unread - marked_as_read);
         let some = move |tx: &db::Tx<'_>| store::mark_some(tx, project, user, now, limit);
         match call.app.db.write(some).await? {
             0 => break,

@@ -2,12 +2,12 @@
 //! what happened; users read them and mark them, and a project may send its own.
 
 mod about_user;
-pub mod counters;
 pub mod hide;
 pub mod insert;
 mod list;
 mod mark;
 mod model;
+pub mod recount;
 mod rules;
 pub mod store;
 mod system;

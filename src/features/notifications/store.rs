@@ -169,7 +169,7 @@ pub fn mark(
     let Some(space) = tx.opt(&FIND, args![project, user, id])? else { return Ok(false) };
     tx.opt(&LOCK_PART, args![project, user, space])?;
     if tx.execute(&MARK, args![project, user, id, now])? > 0 {
-        tx.later(&COUNT_READ, args![project, user, space, 1])?;
+        tx.pipeline(&COUNT_READ, args![project, user, space, 1])?;
     }
     Ok(true)
 }
@@ -190,15 +190,15 @@ pub fn mark_some(
     let unread = tx.all(&UNREAD, args![project, user, first_id(since), spaces.clone(), limit])?;
     let Some(newest) = unread.last().map(|one| one.created_at) else { return Ok(0) };
     let ids: Vec<NotificationId> = unread.iter().map(|one| one.id).collect();
-    tx.later(&MARK_SOME, args![project, user, NotificationId::list(&ids), now])?;
+    tx.pipeline(&MARK_SOME, args![project, user, NotificationId::list(&ids), now])?;
     let mut marked: BTreeMap<SpaceId, i64> = BTreeMap::new();
     for one in &unread {
         *marked.entry(one.space_id).or_default() += 1;
     }
     for (space, count) in marked {
-        tx.later(&COUNT_READ, args![project, user, space, count])?;
+        tx.pipeline(&COUNT_READ, args![project, user, space, count])?;
     }
-    tx.later(&SET_SINCE, args![project, user, spaces, newest])?;
+    tx.pipeline(&SET_SINCE, args![project, user, spaces, newest])?;
     Ok(i64::try_from(unread.len()).unwrap_or(i64::MAX))
 }
 

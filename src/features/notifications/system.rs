@@ -20,8 +20,8 @@ use crate::values::ids::{NotificationId, ProjectId, UserId, new_id};
 use crate::values::time::Timestamp;
 
 /// How many users one transaction tells: others write in between.
-const AT_ONCE: usize = 1000;
-const MOST_NAMED: usize = 10_000;
+const BATCH_SIZE: usize = 1000;
+const MAX_NAMED: usize = 10_000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -58,7 +58,7 @@ pub(super) async fn send_system_notification(
                 INVALID_BODY.because("userIds: must be a list; without it everybody is told")
             );
         }
-        Patch::Value(named) if named.len() > MOST_NAMED => {
+        Patch::Value(named) if named.len() > MAX_NAMED => {
             return Err(INVALID_BODY.because("userIds: must hold at most 10000 ids"));
         }
         Patch::Value(named) => Some(named),
@@ -95,7 +95,7 @@ impl Sending {
         users.sort_unstable();
         users.dedup();
         let mut created = 0;
-        for some in users.chunks(AT_ONCE) {
+        for some in users.chunks(BATCH_SIZE) {
             created += self.to(some).await?;
         }
         Ok(created)
@@ -105,11 +105,12 @@ impl Sending {
         let (project, mut created) = (self.project, 0);
         let mut after = UserId(uuid::Uuid::nil());
         loop {
-            let ids = move |c: &db::Conn<'_>| users::store::ids_after(c, project, after, AT_ONCE);
+            let ids =
+                move |c: &db::Conn<'_>| users::store::ids_after(c, project, after, BATCH_SIZE);
             let some = self.app.db.read_slow(ids).await?;
             created += self.to(&some).await?;
             match some.last() {
-                Some(last) if some.len() == AT_ONCE => after = *last,
+                Some(last) if some.len() == BATCH_SIZE => after = *last,
                 _ => return Ok(created),
             }
         }

@@ -11,7 +11,7 @@ use crate::auth::caller::Initiator;
 use crate::auth::perspective::Perspective;
 use crate::error::Result;
 use crate::features::notifications;
-use crate::features::reactions::notices::{self, Announce};
+use crate::features::reactions::notify::{self, Announce};
 use crate::features::reactions::target::{Target, TargetId};
 use crate::features::reactions::{ReactionCounts, ReactionType, store};
 use crate::features::users::reputation;
@@ -62,7 +62,7 @@ impl<T: Target> Change<T> {
     /// Reacts, in place of whatever reaction there was.
     pub fn put(&self, tx: &Tx<'_>, kind: ReactionType, announce: Announce) -> Result<Changed<T>> {
         let (project, now) = (self.project.id, self.now);
-        let mut target = self.hold(tx)?;
+        let mut target = self.lock(tx)?;
         let before = store::put(tx, project, self.target, self.actor.id, self.id, kind, now)?;
         let mut author = None;
         if before != Some(kind) {
@@ -73,7 +73,7 @@ impl<T: Target> Change<T> {
 
     /// Takes the reaction back; nothing happens where there is none.
     pub fn take(&self, tx: &Tx<'_>) -> Result<Changed<T>> {
-        let mut target = self.hold(tx)?;
+        let mut target = self.lock(tx)?;
         let before = store::take(tx, self.project.id, self.target, self.actor.id)?;
         let mut author = None;
         if before.is_some() {
@@ -85,8 +85,8 @@ impl<T: Target> Change<T> {
     /// Held until the transaction ends. Whoever deletes a target with its reactions holds it first
     /// too: the other way round they would wait for each other. And its counts are those that all
     /// earlier reactions have left.
-    fn hold(&self, tx: &Tx<'_>) -> Result<T> {
-        let held = T::hold(tx, &self.project, self.target, self.perspective)?;
+    fn lock(&self, tx: &Tx<'_>) -> Result<T> {
+        let held = T::lock(tx, &self.project, self.target, self.perspective)?;
         held.ok_or(T::FAULTS.not_found.into())
     }
 
@@ -109,11 +109,11 @@ impl<T: Target> Change<T> {
         }
         target.set_reactions(counts);
         let told = match after {
-            Some((kind, announce)) => notices::news(tx, self, target, kind, before, announce)?,
+            Some((kind, announce)) => notify::news(tx, self, target, kind, before, announce)?,
             None => Vec::new(),
         };
         let project = &*self.project;
-        let author = tx.together(|| {
+        let author = tx.batch(|| {
             target.change_reactions(tx, project.id, by)?;
             if let [one] = &*told {
                 notifications::insert::insert_kept(tx, project.id, self.now, one)?;

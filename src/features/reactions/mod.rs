@@ -3,13 +3,13 @@
 
 mod change;
 pub mod controversy;
-pub mod counting;
-pub mod forget;
+pub mod delete_reactions;
 pub mod hidden;
 mod kinds;
 mod list;
-mod notices;
+mod notify;
 mod react;
+pub mod reaction_deltas;
 pub mod store;
 pub mod target;
 

@@ -7,7 +7,7 @@ use crate::auth::caller::Actor;
 use crate::error::{Fault, Result};
 use crate::features::reactions::ReactionType;
 use crate::features::reactions::change::{Change, Changed};
-use crate::features::reactions::notices::Announce;
+use crate::features::reactions::notify::Announce;
 use crate::features::reactions::target::Target;
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;

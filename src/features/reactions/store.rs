@@ -220,6 +220,6 @@ pub fn reach(
 }
 
 pub fn delete_of_targets(tx: &Tx<'_>, project: ProjectId, targets: Vec<Uuid>) -> Result<()> {
-    tx.later(&DELETE_OF_TARGETS, args![project, targets.clone()])?;
-    Ok(tx.later(&DELETE_MILESTONES, args![project, targets])?)
+    tx.pipeline(&DELETE_OF_TARGETS, args![project, targets.clone()])?;
+    Ok(tx.pipeline(&DELETE_MILESTONES, args![project, targets])?)
 }

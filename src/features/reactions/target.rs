@@ -114,7 +114,7 @@ pub trait Target: Sized + Send + 'static {
 
     fn named(path: &Self::Path) -> TargetId;
     /// What may be reacted to, held until the transaction ends.
-    fn hold(
+    fn lock(
         tx: &Tx<'_>,
         project: &Project,
         id: TargetId,

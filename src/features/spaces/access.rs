@@ -12,7 +12,7 @@ use db::{Conn, Query, Tx, Value, args};
 
 use crate::auth::perspective::Perspective;
 use crate::error::Result;
-use crate::features::spaces::permissions::{Permissions, Standing};
+use crate::features::spaces::permissions::{Permissions, SpaceMembership};
 use crate::features::spaces::rules::{Posting, Reading, Role, Status};
 use crate::features::spaces::store::{self, SpaceRow};
 use crate::features::spaces::{BANNED, POSTING_NOT_ALLOWED};
@@ -56,7 +56,7 @@ pub fn permissions(
     let found = c.opt(&ACCESS, args![project, space, user])?;
     Ok(found.map(|row| {
         let AccessRow { reading_permission, posting_permission, role, status } = row;
-        let standing = role.zip(status).map(|(role, status)| Standing { role, status });
+        let standing = role.zip(status).map(|(role, status)| SpaceMembership { role, status });
         match perspective.is_key() {
             true => Permissions::KEY,
             false => Permissions::new(reading_permission, posting_permission, standing),
@@ -87,7 +87,7 @@ pub fn admit(
     space: SpaceId,
     perspective: Perspective,
 ) -> Result<bool> {
-    match store::keep(tx, project, space)? {
+    match store::lock_shared(tx, project, space)? {
         Some(space) => may_post(tx, project, &space, perspective),
         None => Ok(false),
     }

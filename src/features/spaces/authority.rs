@@ -5,7 +5,7 @@ use db::Tx;
 use crate::auth::caller::ActorOrKey;
 use crate::error::Result;
 use crate::features::spaces::members::store::{self as members, MemberRow};
-use crate::features::spaces::permissions::Standing;
+use crate::features::spaces::permissions::SpaceMembership;
 use crate::features::spaces::rules::{Role, Status};
 use crate::features::spaces::store::{self, SpaceRow};
 use crate::features::spaces::{
@@ -26,7 +26,7 @@ pub enum Authority {
 
 impl Authority {
     /// Of a user. A creator stays one without a membership, but not while banned.
-    pub fn of(space: &SpaceRow, user: UserId, standing: Option<Standing>) -> Self {
+    pub fn of(space: &SpaceRow, user: UserId, standing: Option<SpaceMembership>) -> Self {
         let status = standing.map(|standing| standing.status);
         let role =
             standing.filter(|_| status == Some(Status::Active)).map(|standing| standing.role);
@@ -84,14 +84,14 @@ pub struct Held {
 }
 
 /// Holds the space for a change that needs so much authority.
-pub fn hold(
+pub fn lock(
     tx: &Tx<'_>,
     project: ProjectId,
     id: SpaceId,
     caller: ActorOrKey,
     least: Authority,
 ) -> Result<Held> {
-    let space = store::hold(tx, project, id)?.ok_or(NOT_FOUND)?;
+    let space = store::lock(tx, project, id)?.ok_or(NOT_FOUND)?;
     let authority = authority(tx, project, &space, caller)?;
     authority.require(least)?;
     Ok(Held { space, authority, by: caller.user() })

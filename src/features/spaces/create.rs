@@ -138,11 +138,11 @@ fn add(
     is_key: bool,
 ) -> Result<SpaceRow> {
     let parent = match row.parent_id {
-        Some(parent) => store::hold_parent(tx, project, parent)?,
+        Some(parent) => store::lock_parent(tx, project, parent)?,
         None => None,
     };
     permit(tx, project, &row, parent.as_ref(), creator, is_key)?;
-    if users::store::keep(tx, project, creator)?.is_none() {
+    if users::store::lock_shared(tx, project, creator)?.is_none() {
         return Err(users::NOT_FOUND.into());
     }
     let mut team = vec![(creator, Role::Admin)];

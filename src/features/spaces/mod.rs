@@ -2,17 +2,17 @@
 //! in one is read and written as it allows: `access.rs` decides, for every feature.
 
 pub mod access;
+pub mod anonymize;
 pub mod authority;
-pub mod counters;
 mod create;
 mod fetch;
 pub mod files;
-pub mod forget;
 pub mod list;
 pub mod members;
 pub mod model;
 pub mod observer;
 pub mod permissions;
+pub mod recount;
 pub mod rulebook;
 pub mod rules;
 pub mod show;

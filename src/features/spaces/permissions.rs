@@ -7,7 +7,7 @@ use crate::features::spaces::rules::{Posting, Reading, Role, Status};
 
 /// Somebody's membership, as far as it decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct SpaceMembership {
     pub role: Role,
     pub status: Status,
 }
@@ -35,7 +35,7 @@ impl Permissions {
         can_read: true,
     };
 
-    pub fn new(reading: Reading, posting: Posting, standing: Option<Standing>) -> Self {
+    pub fn new(reading: Reading, posting: Posting, standing: Option<SpaceMembership>) -> Self {
         let status = standing.map(|standing| standing.status);
         let role =
             standing.filter(|_| status == Some(Status::Active)).map(|standing| standing.role);
@@ -65,7 +65,7 @@ mod tests {
     /// permission (anyone, members); canPost by posting permission (anyone, members, admins).
     #[test]
     fn the_table_of_permissions() {
-        let row = |role, status| Some(Standing { role, status });
+        let row = |role, status| Some(SpaceMembership { role, status });
         let table = [
             (None, "---", "y-", "y--"),
             (row(Role::Member, Status::Rejected), "---", "y-", "y--"),

@@ -26,7 +26,7 @@ const INVALID_BODY: Fault = Fault::new(400, "rule/invalid-body", "Invalid body")
 const INVALID_IDS: Fault = Fault::new(400, "rule/invalid-ids", "Some rules are not of this space");
 
 /// They are read and ordered all at once.
-const MOST: i64 = 200;
+const MAX_RULES: i64 = 200;
 
 const INVALID: Invalid = Invalid { params: INVALID_PARAMS, ..Invalid::all(INVALID_BODY) };
 
@@ -183,9 +183,9 @@ async fn create_rule(
     let (project, caller, now) = (call.project.id, call.caller, call.now);
     let id = SpaceRuleId(new_id(now, &call.app.random));
     let created = call.app.db.write(move |tx| {
-        let held = authority::hold(tx, project, path.space_id, caller, Authority::Admin)?;
+        let held = authority::lock(tx, project, path.space_id, caller, Authority::Admin)?;
         let (last, count) = tx.one(&LAST, args![project, path.space_id])?;
-        if count >= MOST {
+        if count >= MAX_RULES {
             return Err(INVALID_BODY.because("a space has at most 200 rules"));
         }
         let row = RuleRow {
@@ -224,7 +224,7 @@ async fn update_rule(
     }
     let (project, caller, now) = (call.project.id, call.caller, call.now);
     let updated = call.app.db.write(move |tx| {
-        let held = authority::hold(tx, project, path.space_id, caller, Authority::Admin)?;
+        let held = authority::lock(tx, project, path.space_id, caller, Authority::Admin)?;
         let mut row = find(tx, project, &path)?;
         let RuleUpdate { title, description } = update.clone();
         if let Some(title) = title {
@@ -258,7 +258,7 @@ async fn delete_rule(
 ) -> Result<Json<DeletedRule>> {
     let (project, caller) = (call.project.id, call.caller);
     let deleted = call.app.db.write(move |tx| {
-        authority::hold(tx, project, path.space_id, caller, Authority::Admin)?;
+        authority::lock(tx, project, path.space_id, caller, Authority::Admin)?;
         let row = find(tx, project, &path)?;
         tx.execute(&DELETE, args![project, row.id])?;
         Ok::<_, Error>(row)
@@ -284,7 +284,7 @@ async fn reorder_rules(
     }
     let (project, caller) = (call.project.id, call.caller);
     let ordered = call.app.db.write(move |tx| {
-        authority::hold(tx, project, path.space_id, caller, Authority::Admin)?;
+        authority::lock(tx, project, path.space_id, caller, Authority::Admin)?;
         reorder(tx, project, path.space_id, &rule_ids)
     });
     let rules = ordered.await?.into_iter().map(|row| Rule::new(project, row));
@@ -308,7 +308,7 @@ fn reorder(
     for (position, row) in (0..).zip(&mut rows) {
         if row.position != position {
             row.position = position;
-            tx.later(&PLACE, args![project, row.id, position])?;
+            tx.pipeline(&PLACE, args![project, row.id, position])?;
         }
     }
     Ok(rows)

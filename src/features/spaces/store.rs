@@ -4,7 +4,7 @@
 use db::{Conn, JsonText, Tx, args};
 
 use crate::error::Result;
-use crate::features::spaces::permissions::Standing;
+use crate::features::spaces::permissions::SpaceMembership;
 use crate::features::spaces::rules::{Posting, Reading, Role, Status, Visibility};
 use crate::values::ids::{FileId, ProjectId, SpaceId, UserId};
 use crate::values::time::Timestamp;
@@ -67,8 +67,8 @@ db::statements! {
     query FIND -> SpaceRow = select_space!("AND s.id = $2");
     query FIND_ALL -> SpaceRow = select_space!("AND s.id {any}($2)");
     query FIND_BY_SLUG -> SpaceRow = select_space!("AND s.slug = $2");
-    query HOLD -> SpaceRow = select_space!("AND s.id = $2 {for_no_key_update}");
-    query KEEP -> SpaceRow = select_space!("AND s.id = $2 {for_share}");
+    query LOCK -> SpaceRow = select_space!("AND s.id = $2 {for_no_key_update}");
+    query LOCK_SHARED -> SpaceRow = select_space!("AND s.id = $2 {for_share}");
     /// The spaces above a space, and itself.
     query LINE -> SpaceRow =
         select_space!("AND s.id IN (SELECT l.ancestor_id FROM space_lines l
@@ -105,7 +105,7 @@ db::statements! {
             is_open = $12, nsfw = $13, requires_approval = $14, metadata = $15, updated_at = $16
          WHERE project_id = $1 AND id = $2";
     /// The space and all below it.
-    query HOLD_SUBTREE -> SpaceId =
+    query LOCK_SUBTREE -> SpaceId =
         "SELECT s.id FROM spaces s WHERE s.project_id = $1 AND s.deleted_at IS NULL AND s.id IN
             (SELECT l.space_id FROM space_lines l WHERE l.project_id = $1 AND l.ancestor_id = $2)
          ORDER BY s.id {for_no_key_update}";
@@ -138,19 +138,19 @@ pub fn find_by_slug(c: &Conn<'_>, project: ProjectId, slug: &str) -> Result<Opti
 }
 
 /// Held until the transaction ends: whoever changes the space or who belongs to it.
-pub fn hold(tx: &Tx<'_>, project: ProjectId, id: SpaceId) -> Result<Option<SpaceRow>> {
-    Ok(tx.opt(&HOLD, args![project, id])?)
+pub fn lock(tx: &Tx<'_>, project: ProjectId, id: SpaceId) -> Result<Option<SpaceRow>> {
+    Ok(tx.opt(&LOCK, args![project, id])?)
 }
 
 /// Kept as it is until the transaction ends.
-pub fn keep(tx: &Tx<'_>, project: ProjectId, id: SpaceId) -> Result<Option<SpaceRow>> {
-    Ok(tx.opt(&KEEP, args![project, id])?)
+pub fn lock_shared(tx: &Tx<'_>, project: ProjectId, id: SpaceId) -> Result<Option<SpaceRow>> {
+    Ok(tx.opt(&LOCK_SHARED, args![project, id])?)
 }
 
 /// Held to get a child: the spaces above it stay as they are, too.
-pub fn hold_parent(tx: &Tx<'_>, project: ProjectId, id: SpaceId) -> Result<Option<SpaceRow>> {
+pub fn lock_parent(tx: &Tx<'_>, project: ProjectId, id: SpaceId) -> Result<Option<SpaceRow>> {
     tx.all(&KEEP_ABOVE, args![project, id])?;
-    hold(tx, project, id)
+    lock(tx, project, id)
 }
 
 /// From the root down to the space itself.
@@ -163,9 +163,9 @@ pub fn standing(
     project: ProjectId,
     space: SpaceId,
     user: UserId,
-) -> Result<Option<Standing>> {
+) -> Result<Option<SpaceMembership>> {
     let found = c.opt(&STANDING, args![project, space, user])?;
-    Ok(found.map(|StandingRow { role, status }| Standing { role, status }))
+    Ok(found.map(|StandingRow { role, status }| SpaceMembership { role, status }))
 }
 
 /// Newest first.
@@ -208,10 +208,10 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, row: &SpaceRow) -> Result<()> {
         row.created_at,
     ];
     tx.execute(&INSERT, args)?;
-    tx.later(&INSERT_SELF, args![project, row.id])?;
+    tx.pipeline(&INSERT_SELF, args![project, row.id])?;
     if let Some(parent) = row.parent_id {
-        tx.later(&INSERT_LINE, args![project, parent, row.id])?;
-        tx.later(&COUNT_CHILD, args![project, parent, 1])?;
+        tx.pipeline(&INSERT_LINE, args![project, parent, row.id])?;
+        tx.pipeline(&COUNT_CHILD, args![project, parent, 1])?;
     }
     Ok(())
 }
@@ -241,25 +241,25 @@ pub fn update(tx: &Tx<'_>, project: ProjectId, row: &SpaceRow) -> Result<()> {
 }
 
 /// The space, which is held, and all below it, held too.
-pub fn hold_subtree(tx: &Tx<'_>, project: ProjectId, root: SpaceId) -> Result<Vec<SpaceId>> {
-    Ok(tx.all(&HOLD_SUBTREE, args![project, root])?)
+pub fn lock_subtree(tx: &Tx<'_>, project: ProjectId, root: SpaceId) -> Result<Vec<SpaceId>> {
+    Ok(tx.all(&LOCK_SUBTREE, args![project, root])?)
 }
 
 /// Held first: the flags that it reads are then those that others have left.
 pub fn spread_nsfw(tx: &Tx<'_>, project: ProjectId, from: SpaceId) -> Result<()> {
-    hold_subtree(tx, project, from)?;
-    Ok(tx.later(&SPREAD_NSFW, args![project, from])?)
+    lock_subtree(tx, project, from)?;
+    Ok(tx.pipeline(&SPREAD_NSFW, args![project, from])?)
 }
 
 /// Of a space that is held.
 pub fn count_members(tx: &Tx<'_>, project: ProjectId, id: SpaceId, by: i64) -> Result<()> {
     match by {
         0 => Ok(()),
-        by => Ok(tx.later(&COUNT_MEMBERS, args![project, id, by])?),
+        by => Ok(tx.pipeline(&COUNT_MEMBERS, args![project, id, by])?),
     }
 }
 
 /// Of a space whose child has gone.
 pub fn uncount_child(tx: &Tx<'_>, project: ProjectId, parent: SpaceId) -> Result<()> {
-    Ok(tx.later(&COUNT_CHILD, args![project, parent, -1])?)
+    Ok(tx.pipeline(&COUNT_CHILD, args![project, parent, -1])?)
 }

@@ -70,7 +70,7 @@ pub(super) async fn update_space(
     let pictures = pictures.prepare(app, project, Portrayed::Space(id), &PICTURES, now).await?;
     let (state, stored) = (app.clone(), pictures.clone());
     let updated = app.db.write(move |tx| {
-        let Held { space: found, .. } = authority::hold(tx, project, id, caller, Authority::Admin)?;
+        let Held { space: found, .. } = authority::lock(tx, project, id, caller, Authority::Admin)?;
         let mut row = found.clone();
         update.clone().apply(&mut row);
         row.avatar_file_id = stored.avatar().or(row.avatar_file_id);

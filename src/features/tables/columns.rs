@@ -8,7 +8,7 @@ use crate::auth::caller::KeyHolder;
 use crate::error::{Error, Result};
 use crate::features::tables::create::PATIENCE;
 use crate::features::tables::definition::{
-    AddColumn, ColumnDefinition, MOST_COLUMNS, invalid_default, next_position,
+    AddColumn, ColumnDefinition, MAX_COLUMNS, invalid_default, next_position,
 };
 use crate::features::tables::drop::Dropped;
 use crate::features::tables::model::{InColumn, InTable, MANAGED, Table};
@@ -62,7 +62,7 @@ fn add(
     if table.column(&column.name).is_some() {
         return Err(COLUMN_CONFLICT.into());
     }
-    if table.own_columns().count() >= MOST_COLUMNS {
+    if table.own_columns().count() >= MAX_COLUMNS {
         return Err(COLUMN_LIMIT_REACHED.into());
     }
     catalogue::insert_column(tx, &table, &column)?;
@@ -99,6 +99,6 @@ fn held(tx: &Tx<'_>, project: ProjectId, name: &str, dialect: Dialect) -> Result
     tx.within(PATIENCE);
     catalogue::begin_change(tx, project)?;
     let table = catalogue::find(tx, project, name)?.ok_or(TABLE_NOT_FOUND)?;
-    work::hold_alone(tx, dialect, project, name)?;
+    work::lock_exclusive(tx, dialect, project, name)?;
     Ok(table)
 }

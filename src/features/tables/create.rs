@@ -19,7 +19,7 @@ use crate::values::ids::{ProjectId, TableId, new_id};
 use crate::values::time::Timestamp;
 
 /// Tables that a project may have.
-const MOST_TABLES: i64 = 100;
+const MAX_TABLES: i64 = 100;
 /// How long a change of a table may take: on one of the engines some of them write every row.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -63,10 +63,10 @@ fn create(
     if catalogue::find(tx, project, &name)?.is_some() {
         return Err(TABLE_ALREADY_EXISTS.into());
     }
-    if catalogue::count(tx, project)? >= MOST_TABLES {
+    if catalogue::count(tx, project)? >= MAX_TABLES {
         return Err(TABLE_LIMIT_REACHED.into());
     }
-    work::hold_alone(tx, dialect, project, &name)?;
+    work::lock_exclusive(tx, dialect, project, &name)?;
     let table = Table::new(project, id, name, (timestamps, paranoid, access), columns);
     catalogue::insert(tx, &table, now)?;
     ddl::run(tx, dialect.create(&table))

@@ -1,7 +1,7 @@
 //! Decimal numbers digit for digit: any spelling of a number in plain notation, its scale kept.
 
 /// Beyond this a number is not stored.
-const MOST_DIGITS: usize = 1000;
+const MAX_DIGITS: usize = 1000;
 
 /// The number in plain notation: `1.50` stays, `+042` is `42`, `1.5e3` is `1500`. None if it is no
 /// number of the form `[+-]digits[.digits][e[+-]digits]`, or has too many digits.
@@ -26,7 +26,7 @@ pub fn plain(text: &str) -> Option<String> {
     let fraction = fraction.unwrap_or_default();
     let whole = whole.trim_start_matches('0');
     // Long zeros in front of a point count for nothing, everything else does.
-    if whole.len() + fraction.len() > MOST_DIGITS {
+    if whole.len() + fraction.len() > MAX_DIGITS {
         return None;
     }
     let shift = match exponent {
@@ -56,17 +56,17 @@ fn grown(digits: &str, zeros: i64) -> Option<String> {
         return Some("0".to_owned());
     }
     let zeros = usize::try_from(zeros).ok()?;
-    (digits.len() + zeros <= MOST_DIGITS).then(|| format!("{digits}{}", "0".repeat(zeros)))
+    (digits.len() + zeros <= MAX_DIGITS).then(|| format!("{digits}{}", "0".repeat(zeros)))
 }
 
 /// The digits with a point before the last so many.
 fn pointed(digits: &str, scale: i64) -> Option<String> {
-    let scale = usize::try_from(scale).ok().filter(|scale| *scale <= MOST_DIGITS)?;
+    let scale = usize::try_from(scale).ok().filter(|scale| *scale <= MAX_DIGITS)?;
     let padded = format!("{digits:0>width$}", width = scale + 1);
     let (whole, fraction) = padded.split_at(padded.len() - scale);
     let whole = whole.trim_start_matches('0');
     let whole = if whole.is_empty() { "0" } else { whole };
-    (whole.len() + fraction.len() <= MOST_DIGITS).then(|| format!("{whole}.{fraction}"))
+    (whole.len() + fraction.len() <= MAX_DIGITS).then(|| format!("{whole}.{fraction}"))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::features::tables::{
 use crate::values::ids::TableId;
 
 /// Columns of its own that a table may have.
-pub const MOST_COLUMNS: usize = 100;
+pub const MAX_COLUMNS: usize = 100;
 /// Bytes of a default. It comes with every new row, and one engine keeps it with the column.
 const LONGEST_DEFAULT: usize = 4096;
 /// With `custom_` before it a name must fit 63 characters.
@@ -120,7 +120,7 @@ impl CreateTable {
         }
         columns.iter().try_for_each(ColumnDefinition::check_name)?;
         columns.iter().try_for_each(ColumnDefinition::check_default)?;
-        if columns.len() > MOST_COLUMNS {
+        if columns.len() > MAX_COLUMNS {
             return Err(COLUMN_LIMIT_REACHED.into());
         }
         Ok(TableDefinition { name: name.to_owned(), timestamps, paranoid, access, columns })

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::features::tables::filters::{self, Clause, Filter};
 use crate::features::tables::model::{ID, InRow, InTable, OnDelete};
 use crate::features::tables::sql::conditions::Conditions;
-use crate::features::tables::work::{Desk, Pace, reading, writing};
+use crate::features::tables::work::{ReadMode, TableHandle, reading, writing};
 use crate::features::tables::{INVALID_BODY, ROW_NOT_FOUND};
 use crate::http::input::{Flag, Path, Query as UrlQuery, Verbatim};
 use crate::http::operation::Call;
@@ -22,7 +22,7 @@ use crate::http::reply::Json;
 use crate::values::ids::RowId;
 use crate::values::time::Timestamp;
 
-const MOST_ROWS: usize = 100;
+const MAX_ROWS: usize = 100;
 /// How often rows may slip away between being found and being deleted.
 const ATTEMPTS: usize = 5;
 
@@ -43,11 +43,17 @@ pub(super) async fn delete_row(
     (Path(InRow { table_name, row_id }), UrlQuery(query)): (Path<InRow>, UrlQuery<DeleteQuery>),
 ) -> Result<Json<DeletedRow>> {
     let (now, force) = (call.now, query.force.0);
-    let delete =
-        move |tx: &Tx<'_>, desk: &Desk| match delete(tx, desk, &[row_id.0], &[], force, now)? {
-            0 => Err(ROW_NOT_FOUND.into()),
-            _ => Ok(desk.table.paranoid && !force),
-        };
+    let delete = move |tx: &Tx<'_>, desk: &TableHandle| match delete(
+        tx,
+        desk,
+        &[row_id.0],
+        &[],
+        force,
+        now,
+    )? {
+        0 => Err(ROW_NOT_FOUND.into()),
+        _ => Ok(desk.table.paranoid && !force),
+    };
     let soft = writing(&call, &table_name, delete).await?;
     Ok(Json(DeletedRow { deleted: true, soft }))
 }
@@ -82,8 +88,8 @@ pub(super) async fn delete_rows(
     if row_ids.is_empty() && clauses.is_empty() {
         return Err(INVALID_BODY.because("name rows by rowIds, by filters or by both"));
     }
-    if row_ids.len() > MOST_ROWS {
-        return Err(INVALID_BODY.because(format!("rowIds: at most {MOST_ROWS}")));
+    if row_ids.len() > MAX_ROWS {
+        return Err(INVALID_BODY.because(format!("rowIds: at most {MAX_ROWS}")));
     }
     let (now, named) = (call.now, row_ids.iter().map(|id| id.0).collect::<Vec<Uuid>>());
     let mut attempts = 0;
@@ -92,17 +98,17 @@ pub(super) async fn delete_rows(
         let ids = match named.is_empty() {
             true => {
                 let (clauses, limit) = (clauses.clone(), call.app.config.table_query_deadline);
-                let find = move |c: &Conn<'_>, desk: &Desk| {
+                let find = move |c: &Conn<'_>, desk: &TableHandle| {
                     c.within(limit);
                     oldest(c, desk, &clauses, force)
                 };
-                reading(&call, &table_name, Pace::Slow, find).await?
+                reading(&call, &table_name, ReadMode::Slow, find).await?
             }
             false => named.clone(),
         };
         let (clauses, found) = (clauses.clone(), ids.len());
         let limit = call.app.config.table_query_deadline;
-        let delete = move |tx: &Tx<'_>, desk: &Desk| {
+        let delete = move |tx: &Tx<'_>, desk: &TableHandle| {
             if !clauses.is_empty() {
                 tx.within(limit);
             }
@@ -120,10 +126,10 @@ pub(super) async fn delete_rows(
 }
 
 /// Looked up outside of the transaction: filters may take a while, and writers must not wait for them.
-fn oldest(c: &Conn<'_>, desk: &Desk, clauses: &[Clause], force: bool) -> Result<Vec<Uuid>> {
+fn oldest(c: &Conn<'_>, desk: &TableHandle, clauses: &[Clause], force: bool) -> Result<Vec<Uuid>> {
     let filters = filters::fit(&desk.table, clauses, INVALID_BODY)?;
     let mut conditions = desk.dialect.conditions(&desk.table, &filters, force);
-    let most = i64::try_from(MOST_ROWS).unwrap_or(i64::MAX);
+    let most = i64::try_from(MAX_ROWS).unwrap_or(i64::MAX);
     let text = desk.dialect.oldest(&desk.table, &mut conditions, most);
     Ok(c.all(&Query::<Uuid>::built("tables::delete::oldest", text), conditions.args())?)
 }
@@ -131,7 +137,7 @@ fn oldest(c: &Conn<'_>, desk: &Desk, clauses: &[Clause], force: bool) -> Result<
 /// Deletes those of the rows that meet the filters, and tells how many that were.
 fn delete(
     tx: &Tx<'_>,
-    desk: &Desk,
+    desk: &TableHandle,
     ids: &[Uuid],
     filters: &[Filter],
     force: bool,
@@ -150,8 +156,8 @@ fn delete(
 
 /// Rows of the same table that go with those that meet the conditions, the last of a chain first. The
 /// embedded engine would follow a chain row by row, ever slower, and not to its end if it is long.
-fn delete_dependants(tx: &Tx<'_>, desk: &Desk, conditions: &Conditions) -> Result<()> {
-    let Desk { table, dialect, .. } = desk;
+fn delete_dependants(tx: &Tx<'_>, desk: &TableHandle, conditions: &Conditions) -> Result<()> {
+    let TableHandle { table, dialect, .. } = desk;
     let links: Vec<String> = table
         .own_columns()
         .filter(|column| {

@@ -41,9 +41,9 @@ fn drop_now(tx: &Tx<'_>, project: ProjectId, name: &str, dialect: Dialect) -> Re
     if referrers.iter().any(|(_, column)| column.references.as_ref().is_some_and(restricts)) {
         return Err(FOREIGN_KEY_VIOLATION.because("another table refers to this one"));
     }
-    work::hold_alone(tx, dialect, project, name)?;
+    work::lock_exclusive(tx, dialect, project, name)?;
     for (referrer, _) in &referrers {
-        work::hold_alone(tx, dialect, project, &referrer.name)?;
+        work::lock_exclusive(tx, dialect, project, &referrer.name)?;
     }
     // The embedded engine would follow its own rows down to a depth that it refuses.
     let own = table.own_columns().filter(|column| {

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::features::tables::ROW_NOT_FOUND;
 use crate::features::tables::model::InRow;
 use crate::features::tables::rows::{OneRow, Row};
-use crate::features::tables::work::{Desk, Pace, reading};
+use crate::features::tables::work::{ReadMode, TableHandle, reading};
 use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::Json;
@@ -17,13 +17,13 @@ pub(super) async fn fetch_row(
     call: Call<OptionalViewer>,
     Path(InRow { table_name, row_id }): Path<InRow>,
 ) -> Result<Json<OneRow>> {
-    let find = move |c: &Conn<'_>, desk: &Desk| find(c, desk, row_id);
-    let row = reading(&call, &table_name, Pace::Quick, find).await?;
+    let find = move |c: &Conn<'_>, desk: &TableHandle| find(c, desk, row_id);
+    let row = reading(&call, &table_name, ReadMode::Quick, find).await?;
     Ok(Json(OneRow { row }))
 }
 
 /// The row, unless it is soft-deleted.
-pub(super) fn find(c: &Conn<'_>, desk: &Desk, id: RowId) -> Result<Row> {
+pub(super) fn find(c: &Conn<'_>, desk: &TableHandle, id: RowId) -> Result<Row> {
     let text = desk.dialect.find(&desk.table);
     let query = Query::<Vec<Value<'static>>>::built("tables::fetch::row", text);
     let cells = c.opt(&query, &[id.into()])?.ok_or(ROW_NOT_FOUND)?;

@@ -10,8 +10,8 @@ use crate::features::tables::INVALID_FILTER_COLUMN;
 use crate::features::tables::model::{Column, DataType, Table};
 use crate::features::tables::values;
 
-const MOST_CLAUSES: usize = 50;
-const MOST_VALUES: usize = 100;
+const MAX_CLAUSES: usize = 50;
+const MAX_VALUES: usize = 100;
 /// Bytes of a text that is searched for.
 const LONGEST_PATTERN: usize = 256;
 
@@ -57,8 +57,8 @@ struct Raw {
 
 /// Reads clauses for their shape; `invalid` is what is said of a wrong one.
 pub fn read(clauses: &[Box<RawValue>], invalid: Fault) -> Result<Vec<Clause>> {
-    if clauses.len() > MOST_CLAUSES {
-        return Err(invalid.because(format!("filters: at most {MOST_CLAUSES} clauses")));
+    if clauses.len() > MAX_CLAUSES {
+        return Err(invalid.because(format!("filters: at most {MAX_CLAUSES} clauses")));
     }
     clauses.iter().map(|clause| read_one(clause, invalid)).collect()
 }
@@ -94,7 +94,7 @@ fn read_one(clause: &RawValue, invalid: Fault) -> Result<Clause> {
             if values.is_empty() || !values.iter().all(|value| values::is_plain(value)) {
                 return wrong("in takes an array of texts, numbers and booleans");
             }
-            if values.len() > MOST_VALUES {
+            if values.len() > MAX_VALUES {
                 return wrong("in takes at most 100 values");
             }
             Asked::AnyOf(values)

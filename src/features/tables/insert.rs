@@ -12,21 +12,21 @@ use crate::error::{Error, Result};
 use crate::features::tables::INVALID_BODY;
 use crate::features::tables::model::InTable;
 use crate::features::tables::rows::{OneRow, Record, Row, check_references, new_row};
-use crate::features::tables::work::{Desk, writing};
+use crate::features::tables::work::{TableHandle, writing};
 use crate::http::input::{Path, Verbatim};
 use crate::http::operation::Call;
 use crate::http::reply::Created;
 use crate::values::ids::new_id;
 use crate::values::time::Timestamp;
 
-const MOST_ROWS: usize = 100;
+const MAX_ROWS: usize = 100;
 
 pub(super) async fn insert_row(
     call: Call<OptionalViewer>,
     (Path(InTable { table_name }), Verbatim(record)): (Path<InTable>, Verbatim<Record>),
 ) -> Result<Created<OneRow>> {
     let (id, now) = (new_id(call.now, &call.app.random), call.now);
-    let insert = move |tx: &Tx<'_>, desk: &Desk| insert(tx, desk, &[(id, &record)], now);
+    let insert = move |tx: &Tx<'_>, desk: &TableHandle| insert(tx, desk, &[(id, &record)], now);
     let mut rows = writing(&call, &table_name, insert).await?;
     let row = rows.pop().ok_or_else(|| Error::internal("the new row is not there"))?;
     Ok(Created(OneRow { row }))
@@ -47,12 +47,12 @@ pub(super) async fn insert_rows(
     call: Call<OptionalViewer>,
     (Path(InTable { table_name }), Verbatim(body)): (Path<InTable>, Verbatim<BulkInsert>),
 ) -> Result<Created<InsertedRows>> {
-    if body.rows.is_empty() || body.rows.len() > MOST_ROWS {
-        return Err(INVALID_BODY.because(format!("rows: must be 1 to {MOST_ROWS}")));
+    if body.rows.is_empty() || body.rows.len() > MAX_ROWS {
+        return Err(INVALID_BODY.because(format!("rows: must be 1 to {MAX_ROWS}")));
     }
     let now = call.now;
     let ids: Vec<Uuid> = body.rows.iter().map(|_| new_id(now, &call.app.random)).collect();
-    let insert = move |tx: &Tx<'_>, desk: &Desk| {
+    let insert = move |tx: &Tx<'_>, desk: &TableHandle| {
         let records: Vec<(Uuid, &Record)> = ids.iter().copied().zip(&body.rows).collect();
         insert(tx, desk, &records, now)
     };
@@ -63,7 +63,7 @@ pub(super) async fn insert_rows(
 /// All of them or none. The keys of every row are looked at before the values of any.
 fn insert(
     tx: &Tx<'_>,
-    desk: &Desk,
+    desk: &TableHandle,
     records: &[(Uuid, &Record)],
     now: Timestamp,
 ) -> Result<Vec<Row>> {
@@ -78,7 +78,7 @@ fn insert(
             let values: Vec<_> = table.columns.iter().zip(cells).collect();
             check_references(tx, desk, &values)?;
         }
-        tx.later(&statement, cells)?;
+        tx.pipeline(&statement, cells)?;
     }
     Ok(rows.into_iter().map(|cells| Row { table: Arc::clone(table), cells }).collect())
 }

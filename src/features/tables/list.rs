@@ -12,7 +12,7 @@ use crate::features::tables::filters::{self, Clause};
 use crate::features::tables::model::{ID, InTable};
 use crate::features::tables::rows::Row;
 use crate::features::tables::sql::conditions::Way;
-use crate::features::tables::work::{Desk, Pace, reading};
+use crate::features::tables::work::{ReadMode, TableHandle, reading};
 use crate::features::tables::{INVALID_QUERY, INVALID_SORT_COLUMN};
 use crate::http::input::{Flag, Path, Query as UrlQuery};
 use crate::http::operation::Call;
@@ -21,7 +21,7 @@ use crate::http::reply::Json;
 use crate::values::json;
 
 const DEFAULT_LIMIT: u32 = 50;
-const MOST_ROWS: u32 = 200;
+const MAX_ROWS: u32 = 200;
 /// Bytes of a page that are held in memory.
 const LARGEST_PAGE: usize = 8 * 1024 * 1024;
 
@@ -92,14 +92,14 @@ pub(super) async fn fetch_rows(
 ) -> Result<Json<Paged<Row>>> {
     let asked = query.read()?;
     let (page, limit) = (asked.page, call.app.config.table_query_deadline);
-    let list = move |c: &Conn<'_>, desk: &Desk| {
+    let list = move |c: &Conn<'_>, desk: &TableHandle| {
         // Whoever only turns pages of a large table waits for the count, as for any other list.
         if !asked.clauses.is_empty() || asked.sort_by.is_some() {
             c.within(limit);
         }
         list(c, desk, &asked)
     };
-    let (rows, total) = reading(&call, &table_name, Pace::Slow, list).await?;
+    let (rows, total) = reading(&call, &table_name, ReadMode::Slow, list).await?;
     Ok(Json(page.of(rows, total)))
 }
 
@@ -115,7 +115,7 @@ impl RowsQuery {
         };
         let page = Page {
             page: number("page", self.page.as_deref(), 1, u32::MAX)?,
-            limit: number("limit", self.limit.as_deref(), DEFAULT_LIMIT, MOST_ROWS)?,
+            limit: number("limit", self.limit.as_deref(), DEFAULT_LIMIT, MAX_ROWS)?,
         };
         let clauses = match &self.filters {
             None => Vec::new(),
@@ -141,8 +141,8 @@ fn read_clauses(text: &str) -> Result<Vec<Clause>> {
     filters::read(&clauses, INVALID_QUERY)
 }
 
-fn list(c: &Conn<'_>, desk: &Desk, asked: &Asked) -> Result<(Vec<Row>, i64)> {
-    let Desk { table, dialect, .. } = desk;
+fn list(c: &Conn<'_>, desk: &TableHandle, asked: &Asked) -> Result<(Vec<Row>, i64)> {
+    let TableHandle { table, dialect, .. } = desk;
     let sort_by = match &asked.sort_by {
         None => None,
         Some(name) => Some(table.column(name).ok_or(INVALID_SORT_COLUMN)?),

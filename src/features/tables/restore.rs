@@ -6,7 +6,7 @@ use crate::auth::caller::OptionalViewer;
 use crate::error::Result;
 use crate::features::tables::model::InRow;
 use crate::features::tables::rows::{OneRow, Row};
-use crate::features::tables::work::{Desk, writing};
+use crate::features::tables::work::{TableHandle, writing};
 use crate::features::tables::{NOT_PARANOID, ROW_NOT_FOUND};
 use crate::http::input::Path;
 use crate::http::operation::Call;
@@ -17,7 +17,7 @@ pub(super) async fn restore_row(
     Path(InRow { table_name, row_id }): Path<InRow>,
 ) -> Result<Json<OneRow>> {
     let now = call.now;
-    let restore = move |tx: &Tx<'_>, desk: &Desk| {
+    let restore = move |tx: &Tx<'_>, desk: &TableHandle| {
         if !desk.table.paranoid {
             return Err(NOT_PARANOID.into());
         }

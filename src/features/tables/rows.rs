@@ -17,7 +17,7 @@ use crate::features::tables::model::{
     CREATED_AT, Column, DELETED_AT, DataType, ID, MANAGED, Table, UPDATED_AT,
 };
 use crate::features::tables::values;
-use crate::features::tables::work::Desk;
+use crate::features::tables::work::TableHandle;
 use crate::features::tables::{
     FOREIGN_KEY_VIOLATION, INVALID_BODY, MANAGED_COLUMN, NO_WRITABLE_COLUMNS,
 };
@@ -143,7 +143,7 @@ pub fn check_size(cells: &[Value<'static>]) -> Result<()> {
 /// until the transaction ends.
 pub fn check_references(
     tx: &Tx<'_>,
-    desk: &Desk,
+    desk: &TableHandle,
     values: &[(&Column, &Value<'static>)],
 ) -> Result<()> {
     for (column, value) in values {

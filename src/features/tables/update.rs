@@ -6,7 +6,7 @@ use crate::auth::caller::OptionalViewer;
 use crate::error::Result;
 use crate::features::tables::model::{Column, InRow};
 use crate::features::tables::rows::{OneRow, Record, Row, check_references, check_size, value};
-use crate::features::tables::work::{Desk, writing};
+use crate::features::tables::work::{TableHandle, writing};
 use crate::features::tables::{ROW_NOT_FOUND, fetch};
 use crate::http::input::{Path, Verbatim};
 use crate::http::operation::Call;
@@ -19,12 +19,18 @@ pub(super) async fn update_row(
     (Path(InRow { table_name, row_id }), Verbatim(record)): (Path<InRow>, Verbatim<Record>),
 ) -> Result<Json<OneRow>> {
     let now = call.now;
-    let update = move |tx: &Tx<'_>, desk: &Desk| update(tx, desk, row_id, &record, now);
+    let update = move |tx: &Tx<'_>, desk: &TableHandle| update(tx, desk, row_id, &record, now);
     let row = writing(&call, &table_name, update).await?;
     Ok(Json(OneRow { row }))
 }
 
-fn update(tx: &Tx<'_>, desk: &Desk, id: RowId, record: &Record, now: Timestamp) -> Result<Row> {
+fn update(
+    tx: &Tx<'_>,
+    desk: &TableHandle,
+    id: RowId,
+    record: &Record,
+    now: Timestamp,
+) -> Result<Row> {
     let said = record.writable(&desk.table)?;
     let (columns, given): (Vec<&Column>, Vec<_>) = said.into_iter().unzip();
     let read = columns.iter().zip(given).map(|(column, given)| value(column, given));

@@ -19,7 +19,7 @@ const ATTEMPTS: usize = 3;
 
 /// What the rows of a table are worked on with.
 #[derive(Debug)]
-pub struct Desk {
+pub struct TableHandle {
     pub table: Arc<Table>,
     pub dialect: Dialect,
     /// A row that is referred to was not there: find out which before writing.
@@ -27,7 +27,7 @@ pub struct Desk {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pace {
+pub enum ReadMode {
     /// By id.
     Quick,
     /// Through filters and counts.
@@ -38,12 +38,12 @@ pub enum Pace {
 pub async fn reading<T, F>(
     call: &Call<OptionalViewer>,
     name: &Name,
-    pace: Pace,
+    pace: ReadMode,
     work: F,
 ) -> Result<T>
 where
     T: Send + 'static,
-    F: Fn(&Conn<'_>, &Desk) -> Result<T> + Send + Sync + 'static,
+    F: Fn(&Conn<'_>, &TableHandle) -> Result<T> + Send + Sync + 'static,
 {
     let (db, project, viewer) = (&call.app.db, call.project.id, call.caller);
     let (work, dialect) = (Arc::new(work), Dialect(db.engine()));
@@ -53,11 +53,11 @@ where
         let (work, name) = (Arc::clone(&work), name.clone());
         let read = move |c: &Conn<'_>| {
             let table = open(c, project, &name, viewer)?;
-            work(c, &Desk { table, dialect, is_careful: false })
+            work(c, &TableHandle { table, dialect, is_careful: false })
         };
         let result = match pace {
-            Pace::Quick => db.read(read).await,
-            Pace::Slow => db.read_slow(read).await,
+            ReadMode::Quick => db.read(read).await,
+            ReadMode::Slow => db.read_slow(read).await,
         };
         match result {
             Err(error) if attempts < ATTEMPTS && is_outdated(&error) => {}
@@ -70,7 +70,7 @@ where
 pub async fn writing<T, F>(call: &Call<OptionalViewer>, name: &Name, work: F) -> Result<T>
 where
     T: Send + 'static,
-    F: Fn(&Tx<'_>, &Desk) -> Result<T> + Send + Sync + 'static,
+    F: Fn(&Tx<'_>, &TableHandle) -> Result<T> + Send + Sync + 'static,
 {
     let (db, project, viewer) = (&call.app.db, call.project.id, call.caller);
     let (work, dialect) = (Arc::new(work), Dialect(db.engine()));
@@ -79,9 +79,9 @@ where
         attempts += 1;
         let (work, name) = (Arc::clone(&work), name.clone());
         let written = db.write(move |tx| {
-            hold(tx, dialect, project, &name)?;
+            lock_shared(tx, dialect, project, &name)?;
             let table = open(tx, project, &name, viewer)?;
-            work(tx, &Desk { table, dialect, is_careful })
+            work(tx, &TableHandle { table, dialect, is_careful })
         });
         match written.await {
             Err(error) if !is_careful && is_foreign_key(&error) => is_careful = true,
@@ -91,18 +91,17 @@ where
     }
 }
 
-/// Keeps others from changing the table until the transaction ends. The embedded engine has one writer,
-/// and needs nothing.
-fn hold(tx: &Tx<'_>, dialect: Dialect, project: ProjectId, name: &Name) -> Result<()> {
-    lock(tx, dialect, project, &name.0, "SELECT 1 FROM pg_advisory_xact_lock_shared($1)")
+/// Shared lock on the definition of a table, until the transaction ends. SQLite has one writer and needs none.
+fn lock_shared(tx: &Tx<'_>, dialect: Dialect, project: ProjectId, name: &Name) -> Result<()> {
+    advisory_lock(tx, dialect, project, &name.0, "SELECT 1 FROM pg_advisory_xact_lock_shared($1)")
 }
 
-/// Keeps everybody from the rows of a table, for whoever changes it.
-pub fn hold_alone(tx: &Tx<'_>, dialect: Dialect, project: ProjectId, name: &str) -> Result<()> {
-    lock(tx, dialect, project, name, "SELECT 1 FROM pg_advisory_xact_lock($1)")
+/// Exclusive lock on a table, for a change of its definition.
+pub fn lock_exclusive(tx: &Tx<'_>, dialect: Dialect, project: ProjectId, name: &str) -> Result<()> {
+    advisory_lock(tx, dialect, project, name, "SELECT 1 FROM pg_advisory_xact_lock($1)")
 }
 
-fn lock(
+fn advisory_lock(
     tx: &Tx<'_>,
     dialect: Dialect,
     project: ProjectId,
@@ -113,7 +112,7 @@ fn lock(
         let digest = digest(&SHA256, format!("table {project} {name}").as_bytes());
         let bytes = digest.as_ref().first_chunk().copied().unwrap_or_default();
         let key = i64::from_be_bytes(bytes);
-        tx.one(&Query::<i64>::built("tables::work::hold", text), args![key])?;
+        tx.one(&Query::<i64>::built("tables::work::lock", text), args![key])?;
     }
     Ok(())
 }

@@ -3,10 +3,9 @@
 mod by_foreign_id;
 mod check_username;
 pub(crate) mod fetch;
-pub mod grams;
+pub mod lock_pair;
 pub mod model;
 pub mod own;
-pub mod pairs;
 pub mod pictures;
 pub mod points;
 pub mod related;
@@ -14,6 +13,7 @@ pub mod reputation;
 pub mod rules;
 pub mod store;
 mod suggestions;
+pub mod trigrams;
 mod update;
 
 pub(crate) use fetch::UserPath;

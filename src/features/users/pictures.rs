@@ -10,7 +10,7 @@ use crate::features::files::model::{File, show};
 use crate::features::files::rules::PathParts;
 use crate::features::files::store::FileRow;
 use crate::features::files::uploads::{self, Images, Prepared, UploadFaults, Wanted};
-use crate::features::files::{removal, store};
+use crate::features::files::{purge, store};
 use crate::features::users::store::UserRow;
 use crate::http::input::{Input, InputDoc, body_value};
 use crate::http::multipart::{FileField, Form, Upload, Uploads};
@@ -222,7 +222,7 @@ pub fn remove_replaced(
 ) -> Result<()> {
     let replaced = before.into_iter().filter(|file| !after.contains(file));
     let replaced: Vec<FileId> = replaced.flatten().collect();
-    removal::delete(tx, project, &replaced, now)
+    purge::delete(tx, project, &replaced, now)
 }
 
 /// Avatar and banner of a user, as they are shown.

@@ -97,9 +97,9 @@ pub fn add(
     points: i64,
 ) -> Result<()> {
     // The user's row first: it is what everybody who changes their points waits for.
-    tx.later(&ADD_REPUTATION, args![project, user, points])?;
+    tx.pipeline(&ADD_REPUTATION, args![project, user, points])?;
     if let Some(space) = space {
-        tx.later(&ADD_POINTS, args![project, user, space, points])?;
+        tx.pipeline(&ADD_POINTS, args![project, user, space, points])?;
     }
     Ok(())
 }
@@ -112,9 +112,9 @@ pub fn earn(
     space: Option<SpaceId>,
     points: i64,
 ) -> Result<Option<UserRow>> {
-    let earned = tx.together(|| {
+    let earned = tx.batch(|| {
         if let Some(space) = space {
-            tx.later(&PUT_ASIDE, args![project, user, space, points])?;
+            tx.pipeline(&PUT_ASIDE, args![project, user, space, points])?;
         }
         tx.opt(&EARN, args![project, user, points])
     });

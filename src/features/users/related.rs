@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::error::{Fault, Result};
 use crate::features::users::model::User;
-use crate::features::users::{grams, model};
+use crate::features::users::{model, trigrams};
 use crate::features::visibility::blocks::Hidden;
 use crate::http::page::Page;
 use crate::storage::signed::Links;
@@ -22,7 +22,7 @@ use crate::values::time::Timestamp;
 /// Longer patterns only cost time.
 const LONGEST_QUERY: usize = 256;
 /// A page that begins further back is found off the async workers.
-const DEEP: i64 = 1000;
+const SLOW_OFFSET: i64 = 1000;
 
 /// Where a list is kept: a table `r` with `created_at`.
 #[derive(Debug, Clone, Copy)]
@@ -95,7 +95,7 @@ pub struct List {
 impl List {
     /// Whether an index alone answers it, within a moment.
     pub fn is_quick(&self, page: Page) -> bool {
-        self.sought.is_none() && page.offset() < DEEP
+        self.sought.is_none() && page.offset() < SLOW_OFFSET
     }
 
     /// A page, newest first, and how many there are. `kept` is the length of the whole list.
@@ -107,7 +107,9 @@ impl List {
         page: Page,
     ) -> Result<(Vec<RelatedRow>, i64)> {
         let gram = match &self.sought {
-            Some(sought) if kept > grams::FEW => grams::rarest(c, self.project, &sought.part)?,
+            Some(sought) if kept > trigrams::FEW => {
+                trigrams::rarest(c, self.project, &sought.part)?
+            }
             _ => None,
         };
         let total = match &self.sought {

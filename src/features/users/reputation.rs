@@ -179,7 +179,7 @@ pub fn awarded(
     points: i64,
 ) -> Result<Option<UserRow>> {
     if points == 0 || !project.has(Bundle::Reputation) {
-        return store::keep(tx, project.id, user);
+        return store::lock_shared(tx, project.id, user);
     }
     points::earn(tx, project.id, user, space, points)
 }

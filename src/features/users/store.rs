@@ -4,7 +4,7 @@ use db::{AnyStatement as _, Conn, JsonText, Query, Tx, args};
 
 use crate::auth::caller::Initiator;
 use crate::error::{Error, Result};
-use crate::features::users::{DUPLICATE_EMAIL, DUPLICATE_USER_FIELD, DUPLICATE_USERNAME, grams};
+use crate::features::users::{DUPLICATE_EMAIL, DUPLICATE_USER_FIELD, DUPLICATE_USERNAME, trigrams};
 use crate::features::visibility::blocks::Hidden;
 use crate::values::ids::{FileId, ProjectId, UserId};
 use crate::values::time::Timestamp;
@@ -101,8 +101,8 @@ db::statements! {
     query FIND -> UserRow = select_user!("AND id = $2");
     /// There are few projects, and users are found by project and id.
     query FIND_FOR_UPDATE -> UserRow = select_user!("AND id = $2 {for_update}");
-    query KEEP -> UserRow = select_user!("AND id = $2 {for_key_share}");
-    query KEEP_ALL -> UserId =
+    query LOCK_SHARED -> UserRow = select_user!("AND id = $2 {for_key_share}");
+    query LOCK_ALL_SHARED -> UserId =
         "SELECT id FROM users WHERE project_id = $1 AND id {any}($2) ORDER BY id {for_key_share}";
     query FIND_ALL -> UserRow = select_user!("AND id {any}($2)");
     query FIND_BY_EMAIL -> UserRow = select_user!("AND email = $2");
@@ -159,16 +159,16 @@ pub fn find_for_update(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<Op
 }
 
 /// Kept from being deleted until the transaction ends; others may keep them as well.
-pub fn keep(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<Option<UserRow>> {
-    Ok(tx.opt(&KEEP, args![project, id])?)
+pub fn lock_shared(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<Option<UserRow>> {
+    Ok(tx.opt(&LOCK_SHARED, args![project, id])?)
 }
 
 /// Those of them who are there, each once; they stay until the transaction ends.
-pub fn keep_all(tx: &Tx<'_>, project: ProjectId, ids: &[UserId]) -> Result<Vec<UserId>> {
+pub fn lock_all_shared(tx: &Tx<'_>, project: ProjectId, ids: &[UserId]) -> Result<Vec<UserId>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    Ok(tx.all(&KEEP_ALL, args![project, UserId::list(ids)])?)
+    Ok(tx.all(&LOCK_ALL_SHARED, args![project, UserId::list(ids)])?)
 }
 
 pub fn find_by_email(c: &Conn<'_>, project: ProjectId, email: &str) -> Result<Option<UserRow>> {
@@ -271,7 +271,7 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, u: &UserRow) -> Result<()> {
         ],
     );
     inserted.map_err(duplicate)?;
-    grams::insert(tx, project, u)
+    trigrams::insert(tx, project, u)
 }
 
 /// Writes what a profile update or an external sign-in may change.
@@ -300,7 +300,7 @@ pub fn update_profile(tx: &Tx<'_>, project: ProjectId, u: &UserRow) -> Result<()
         ],
     );
     updated.map_err(duplicate)?;
-    before.map_or(Ok(()), |before| grams::replace(tx, project, u, before))
+    before.map_or(Ok(()), |before| trigrams::replace(tx, project, u, before))
 }
 
 /// Which field another user already has.

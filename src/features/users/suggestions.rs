@@ -14,7 +14,7 @@ use crate::http::input::Query;
 use crate::http::operation::Call;
 use crate::http::reply::Json;
 
-const MOST: usize = 5;
+const MAX_SUGGESTIONS: usize = 5;
 /// Longer than any username can be; longer patterns only cost time.
 const LONGEST_QUERY: usize = 256;
 
@@ -38,7 +38,7 @@ pub(super) async fn fetch_suggestions(
     let part = query.query.to_lowercase();
     let users = call.app.db.read_slow(move |c| {
         let hidden = blocks::hidden(c, &of, viewer)?;
-        let rows = store::suggest(c, project, &part, MOST, &hidden)?;
+        let rows = store::suggest(c, project, &part, MAX_SUGGESTIONS, &hidden)?;
         let users = rows.iter().map(|row| User::public(&links, row));
         let mut users = users.collect::<Result<Vec<_>>>()?;
         if let Some(bucket) = bucket {

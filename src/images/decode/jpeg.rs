@@ -14,9 +14,9 @@ use crate::images::plan::Extent;
 
 /// A few bytes make a scan that goes over every pixel: files with hundreds of them exist only to
 /// keep decoders busy. Cameras and editors write about ten.
-const MOST_SCANS: u64 = 100;
+const MAX_SCANS: u64 = 100;
 /// Most pixels that the scans may go over in all.
-const MOST_SCANNED: u64 = 2_000_000_000;
+const MAX_SCANNED: u64 = 2_000_000_000;
 
 fn decoder<T: ZByteReaderTrait>(file: T) -> JpegDecoder<T> {
     let options = DecoderOptions::default()
@@ -42,7 +42,7 @@ pub(super) fn decode(file: &[u8]) -> Option<Picture> {
     let info = decoder.info()?;
     let extent = Extent { width: info.width.into(), height: info.height.into() };
     let Scans { count, misread } = Scans::of(file)?;
-    if misread || count > MOST_SCANS || count * extent.pixels() > MOST_SCANNED {
+    if misread || count > MAX_SCANS || count * extent.pixels() > MAX_SCANNED {
         return None;
     }
     let mut picture = Picture::rgb(extent, decoder.decode().ok()?)?;

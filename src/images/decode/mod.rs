@@ -14,7 +14,7 @@ use image::codecs::gif::GifDecoder;
 use image::metadata::Orientation;
 
 use super::picture::Picture;
-use super::plan::{Extent, MOST_PIXELS};
+use super::plan::{Extent, MAX_PIXELS};
 use super::{Encoding, Format};
 
 /// What a decoder may allocate besides the picture itself and what it is read from.
@@ -93,7 +93,7 @@ impl Header {
         if stored.pixels() == 0 {
             return Err("it has no pixels".to_owned());
         }
-        if stored.pixels() > MOST_PIXELS {
+        if stored.pixels() > MAX_PIXELS {
             return Err(format!("it has {width}x{height} pixels, more than 100 megapixels"));
         }
         let mut exif = exif.and_then(|block| {
@@ -159,7 +159,7 @@ fn generic(mut decoder: impl ImageDecoder) -> Option<Picture> {
     let mut limits = image::Limits::no_limits();
     limits.max_alloc = Some(DECODER_BYTES + decoder.total_bytes());
     decoder.set_limits(limits).ok()?;
-    if extent.pixels() > MOST_PIXELS || decoder.total_bytes() > DECODER_BYTES {
+    if extent.pixels() > MAX_PIXELS || decoder.total_bytes() > DECODER_BYTES {
         return None;
     }
     let profile = decoder.icc_profile().ok().flatten();

@@ -7,7 +7,7 @@ use png::{ColorType, Decoder, Limits, Transformations};
 
 use super::{Found, METADATA_BYTES};
 use crate::images::picture::Picture;
-use crate::images::plan::{Extent, MOST_PIXELS};
+use crate::images::plan::{Extent, MAX_PIXELS};
 
 /// For a row, a colour profile and the like.
 const BYTES: usize = 64 << 20;
@@ -24,7 +24,7 @@ pub(super) fn header(file: impl BufRead + Seek) -> Option<Found> {
     decoder.set_ignore_iccp_chunk(true);
     let size = decoder.read_header_info().ok()?.size();
     // What follows the first chunk is only worth reading if the image is not too large.
-    if u64::from(size.0) * u64::from(size.1) > MOST_PIXELS {
+    if u64::from(size.0) * u64::from(size.1) > MAX_PIXELS {
         return Some(Found::bare(size));
     }
     let reader = decoder.read_info().ok()?;
@@ -37,7 +37,7 @@ pub(super) fn decode(file: &[u8]) -> Option<Picture> {
     let mut reader = decoder(Cursor::new(file)).read_info().ok()?;
     let (width, height) = reader.info().size();
     let extent = Extent { width, height };
-    if extent.pixels() > MOST_PIXELS {
+    if extent.pixels() > MAX_PIXELS {
         return None;
     }
     let (color, _) = reader.output_color_type();

@@ -10,10 +10,10 @@ use tiff::tags::{CompressionMethod, Tag};
 
 use super::{Found, generic};
 use crate::images::picture::Picture;
-use crate::images::plan::MOST_PIXELS;
+use crate::images::plan::MAX_PIXELS;
 
 /// One for each row of the highest image that other formats know.
-const MOST_PIECES: u64 = 65_535;
+const MAX_PIECES: u64 = 65_535;
 
 pub(super) fn header(file: impl BufRead + Seek) -> Option<Found> {
     let mut decoder = Decoder::new(file).ok()?;
@@ -44,5 +44,5 @@ fn check(file: &[u8]) -> Option<()> {
     let (width, height) = decoder.chunk_dimensions();
     let decoded = u64::from(width).checked_mul(u64::from(height))?.checked_mul(pieces)?;
     // Pieces at the edges may stand out, and planes are counted one by one.
-    (pieces <= MOST_PIECES && decoded <= 8 * MOST_PIXELS).then_some(())
+    (pieces <= MAX_PIECES && decoded <= 8 * MAX_PIXELS).then_some(())
 }

@@ -7,7 +7,7 @@ use image_webp::WebPDecoder;
 
 use super::{Found, METADATA_BYTES};
 use crate::images::picture::Picture;
-use crate::images::plan::{Extent, MOST_PIXELS};
+use crate::images::plan::{Extent, MAX_PIXELS};
 
 fn decoder<R: BufRead + Seek>(file: R) -> Option<WebPDecoder<R>> {
     let mut decoder = WebPDecoder::new(file).ok()?;
@@ -26,7 +26,7 @@ pub(super) fn decode(file: &[u8]) -> Option<Picture> {
     let mut decoder = decoder(Cursor::new(file))?;
     let (width, height) = decoder.dimensions();
     let extent = Extent { width, height };
-    if extent.pixels() > MOST_PIXELS {
+    if extent.pixels() > MAX_PIXELS {
         return None;
     }
     let mut data = vec![0; decoder.output_buffer_size()?];

@@ -111,7 +111,7 @@ pub async fn seed_many(app: &TestApp, count: u32) {
         let written = app.app.db.write(move |tx| {
             for (row, terms, reactions) in &batch {
                 store::insert(tx, project, row, terms)?;
-                counts::add(tx, project, row)?;
+                feed_totals::add(tx, project, row)?;
                 if reactions.upvote > 0 {
                     store::change_reactions(tx, project, row.id, *reactions)?;
                 }

@@ -16,10 +16,10 @@ use crate::trial::{Figure, Setup};
 use crate::world::World;
 
 const CONNECTIONS: usize = 10_000;
-const MOST_WAIT: Duration = Duration::from_secs(1);
+const MAX_WAIT: Duration = Duration::from_secs(1);
 const IDLE: usize = 5_000;
 const NETWORKS_OF_IDLE: usize = 10;
-const MOST_KB_EACH: f64 = 10.0;
+const MAX_KB_EACH: f64 = 10.0;
 
 pub async fn trial(setup: &Setup) -> Result<Figure, String> {
     bench::make_room(CONNECTIONS)?;
@@ -39,7 +39,7 @@ pub async fn trial(setup: &Setup) -> Result<Figure, String> {
         "{CONNECTIONS} connections from one address: {refused} of {asked} requests of another refused, slowest {} ms",
         slowest.as_millis(),
     );
-    Ok(Figure::new(refused == 0 && slowest < MOST_WAIT, text))
+    Ok(Figure::new(refused == 0 && slowest < MAX_WAIT, text))
 }
 
 async fn open(address: SocketAddr) -> Option<TcpStream> {
@@ -71,5 +71,5 @@ pub async fn idle(setup: &Setup) -> Result<Figure, String> {
     #[expect(clippy::cast_precision_loss, reason = "memory in kB")]
     let each = grown as f64 / 1024.0 / IDLE as f64;
     let text = format!("{IDLE} idle connections after one request: {each:.1} kB each");
-    Ok(Figure::new(each < MOST_KB_EACH, text))
+    Ok(Figure::new(each < MAX_KB_EACH, text))
 }

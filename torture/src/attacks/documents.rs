@@ -12,7 +12,7 @@ use crate::trial::{Figure, Setup};
 use crate::world::World;
 
 const AT_ONCE: usize = 200;
-const MOST_MIB: u64 = 32;
+const MAX_MIB: u64 = 32;
 
 pub async fn trial(setup: &Setup) -> Result<Figure, String> {
     let world = World::start(setup, Engine::Sqlite, 0, &[]).await?;
@@ -36,5 +36,5 @@ pub async fn trial(setup: &Setup) -> Result<Figure, String> {
     let answered = asking.join_all().await.into_iter().filter(|answered| *answered).count();
     let cost = peak_bytes(world.server.pid()).saturating_sub(before) / MIB;
     let text = format!("{answered} of {AT_ONCE} documents at once, {cost} MiB more memory");
-    Ok(Figure::new(answered == AT_ONCE && cost < MOST_MIB, text))
+    Ok(Figure::new(answered == AT_ONCE && cost < MAX_MIB, text))
 }

@@ -13,7 +13,7 @@ use crate::trial::{Figure, Setup};
 use crate::world::World;
 
 const REQUESTS: u8 = 40;
-const MOST_MAILS: usize = 3;
+const MAX_MAILS: usize = 3;
 /// How long the worker may take to send what is queued.
 const SENDING: Duration = Duration::from_secs(4);
 
@@ -34,6 +34,6 @@ pub async fn trial(setup: &Setup) -> Result<Figure, String> {
     }
     let mails = std::fs::read_dir(world.store.directory.join("outbox")).map_or(0, Iterator::count);
     let text = format!("{answered} of {REQUESTS} password resets answered, {mails} mails sent");
-    let holds = answered == u32::from(REQUESTS) && (1..=MOST_MAILS).contains(&mails);
+    let holds = answered == u32::from(REQUESTS) && (1..=MAX_MAILS).contains(&mails);
     Ok(Figure::new(holds, text))
 }

@@ -17,9 +17,9 @@ use crate::world::World;
 const EDGE: u32 = 9_990;
 /// How long small pictures are sent beside the huge ones.
 const LENGTH: Duration = Duration::from_secs(5);
-const MOST_CPU_SECONDS: f64 = 1.0;
+const MAX_CPU_SECONDS: f64 = 1.0;
 /// One of the largest is worked on at a time, with 12 bytes for each of its pixels.
-const MOST_MIB: u64 = 1200;
+const MAX_MIB: u64 = 1200;
 
 pub async fn trial(setup: &Setup) -> Result<Figure, String> {
     let world = World::start(setup, Engine::Sqlite, 2, &[]).await?;
@@ -52,7 +52,7 @@ pub async fn trial(setup: &Setup) -> Result<Figure, String> {
         "three pictures of {EDGE}² cost {cost:.1} CPU-seconds; beside 40 of them {refused} of \
          {sent} small uploads refused, {grown} MiB more memory"
     );
-    Ok(Figure::new(cost < MOST_CPU_SECONDS && refused == 0 && grown < MOST_MIB, text))
+    Ok(Figure::new(cost < MAX_CPU_SECONDS && refused == 0 && grown < MAX_MIB, text))
 }
 
 /// Creates an entity with these pictures; the status of the answer.

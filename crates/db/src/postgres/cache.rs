@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use tokio_postgres::Statement;
 
-const MOST: usize = 1024;
+const MAX_STATEMENTS: usize = 1024;
 
 #[derive(Default)]
 pub(super) struct Cache {
@@ -22,7 +22,7 @@ impl Cache {
     }
 
     pub(super) fn put(&mut self, sql: &str, statement: Statement) {
-        if self.entries.len() >= MOST {
+        if self.entries.len() >= MAX_STATEMENTS {
             let oldest = self.entries.iter().min_by_key(|(_, (_, used))| *used);
             if let Some(sql) = oldest.map(|(sql, _)| sql.clone()) {
                 self.entries.remove(&sql);

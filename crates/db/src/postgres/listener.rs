@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_postgres::{AsyncMessage, Client, Connection};
 
 use crate::Error;
-use crate::announce::{Announcement, Board};
+use crate::announce::{Announcement, Broadcast};
 
 use super::address::Address;
 use super::errors;
@@ -23,7 +23,7 @@ const BACK_OFF: (Duration, Duration) = (Duration::from_millis(50), Duration::fro
 /// A connection that hears nothing is asked so often whether it is still one.
 const PROBE: Duration = Duration::from_secs(20);
 
-pub(super) fn start(address: Arc<Address>, board: Arc<Board>) -> Result<(), Error> {
+pub(super) fn start(address: Arc<Address>, board: Arc<Broadcast>) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -36,7 +36,7 @@ pub(super) fn start(address: Arc<Address>, board: Arc<Board>) -> Result<(), Erro
 }
 
 /// Listens until nobody reads any more, on one connection after the other.
-async fn serve(address: &Address, board: &Arc<Board>) {
+async fn serve(address: &Address, board: &Arc<Broadcast>) {
     let listening = async {
         let mut rest = BACK_OFF.0;
         loop {
@@ -55,7 +55,7 @@ async fn serve(address: &Address, board: &Arc<Board>) {
 }
 
 /// `Ok` when a connection that did listen was lost.
-async fn listen(address: &Address, board: &Arc<Board>) -> Result<(), Error> {
+async fn listen(address: &Address, board: &Arc<Broadcast>) -> Result<(), Error> {
     let silent = |_| Error::unreachable("the server does not answer");
     let connecting = address.config.connect(address.tls.clone());
     let (client, connection) = tokio::time::timeout(address.patience(), connecting)
@@ -87,7 +87,7 @@ async fn ask(client: &Client, address: &Address, sql: &str) -> Result<(), Error>
 }
 
 /// Hands over what arrives, until the connection ends.
-async fn hear<S, T>(mut connection: Connection<S, T>, board: &Board)
+async fn hear<S, T>(mut connection: Connection<S, T>, board: &Broadcast)
 where
     S: AsyncRead + AsyncWrite + Unpin,
     T: AsyncRead + AsyncWrite + Unpin,

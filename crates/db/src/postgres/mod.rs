@@ -2,11 +2,11 @@
 
 mod address;
 mod admin;
+mod batch;
 mod breaker;
 mod cache;
 mod errors;
 mod examine;
-mod gathered;
 mod listener;
 mod sending;
 mod session;
@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::announce::Board;
+use crate::announce::Broadcast;
 use crate::job::{self, Job};
 use crate::queue::Queue;
 use crate::{Announcements, Error, Options, stats};
@@ -31,11 +31,11 @@ use breaker::Breaker;
 use transaction::Attempt;
 
 /// Runs of a job that meets serialization failures and deadlocks.
-const MOST_RUNS: u32 = 3;
+const MAX_RUNS: u32 = 3;
 /// Time for the others before a job runs again.
 const BACK_OFF: Duration = Duration::from_millis(10);
 /// Connections a job may lose before COMMIT and still be run again.
-const MOST_LOST: usize = 2;
+const MAX_LOST: usize = 2;
 
 /// An open PostgreSQL database.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ pub(crate) struct Postgres {
     address: Arc<Address>,
     queue: Arc<Queue<Box<dyn Job>>>,
     breaker: Arc<Breaker>,
-    board: Arc<Board>,
+    board: Arc<Broadcast>,
     /// Closes when the last thread has ended.
     ended: watch::Receiver<()>,
     /// The connection of the blocking calls, kept from one to the next.
@@ -205,7 +205,7 @@ fn run(
             Attempt::Done(instead) => return job.answer(instead),
             Attempt::Retry => {
                 runs += 1;
-                if runs >= MOST_RUNS {
+                if runs >= MAX_RUNS {
                     return job.answer(Some(Error::Busy));
                 }
                 // Run again at once, it could take the lock the other side of a deadlock was just given.
@@ -214,7 +214,7 @@ fn run(
             Attempt::Lost(error) => {
                 *slot = None;
                 lost += 1;
-                if lost > MOST_LOST || stats::now() >= job.until() {
+                if lost > MAX_LOST || stats::now() >= job.until() {
                     return job.answer(Some(error));
                 }
             }

@@ -19,7 +19,7 @@ use super::session::{Prepared, Session};
 
 impl Session {
     /// Sends a command without waiting for its outcome.
-    pub(crate) fn later(&self, text: &Text, args: &[Value<'_>]) -> Result<(), Failed> {
+    pub(crate) fn pipeline(&self, text: &Text, args: &[Value<'_>]) -> Result<(), Failed> {
         let sql = text.on(Engine::Postgres)?;
         let args = args.iter().cloned().map(Value::into_owned).collect();
         if self.gathered.is_full() {

@@ -15,14 +15,14 @@ use tokio_postgres::{Client, Statement};
 
 use crate::conn::{Failed, Sink};
 use crate::sqlite::expect_arguments;
-use crate::statement::{MOST_CACHED_ARGUMENTS, Text};
+use crate::statement::{MAX_CACHED_ARGUMENTS, Text};
 use crate::{Columns, Engine, Error, Value, Watch, stats};
 
 use super::address::{Address, GRACE};
+use super::batch::{self, Batch};
 use super::breaker::Breaker;
 use super::cache::Cache;
 use super::errors;
-use super::gathered::{self, Gathered};
 use super::sending::{Pending, settle};
 
 pub(crate) struct Session {
@@ -36,7 +36,7 @@ pub(crate) struct Session {
     /// Commands of the transaction whose outcome is not known yet.
     pub(super) pending: RefCell<Vec<Pending>>,
     /// Commands that wait to be sent as one.
-    pub(super) gathered: Gathered,
+    pub(super) gathered: Batch,
     /// How long a statement may take, how long the running closure may if it said so, and the
     /// milliseconds that the server was last told.
     deadline: Duration,
@@ -89,7 +89,7 @@ impl Session {
             cache: RefCell::default(),
             begin: Cell::new(false),
             pending: RefCell::default(),
-            gathered: Gathered::default(),
+            gathered: Batch::default(),
             deadline: address.deadline,
             until: Cell::new(None),
             told: Cell::new(address.deadline.as_millis().max(1)),
@@ -127,7 +127,7 @@ impl Session {
         if let Some(watch) = &self.on_statement {
             watch(text.name, sql);
         }
-        if !gathered::can_be_last(sql) {
+        if !batch::can_be_last(sql) {
             self.send_gathered()?;
         }
         match self.gathered.joined(sql, args) {
@@ -251,7 +251,7 @@ impl Session {
             text.check(Engine::Postgres, columns.len(), names)?;
         }
         // A long list of arguments is one of very many: it would only push out what is used again.
-        if statement.params().len() <= MOST_CACHED_ARGUMENTS {
+        if statement.params().len() <= MAX_CACHED_ARGUMENTS {
             self.cache.borrow_mut().put(sql, statement.clone());
         }
         Ok(Prepared { statement, is_new: true })

@@ -15,7 +15,7 @@ use rusqlite::{ErrorCode, OpenFlags};
 
 use crate::conn::{Failed, Sink};
 use crate::row::Source;
-use crate::statement::{MOST_CACHED_ARGUMENTS, Text};
+use crate::statement::{MAX_CACHED_ARGUMENTS, Text};
 use crate::{ColumnRef, Columns, Engine, Error, Options, Value, Watch, stats};
 
 use super::{errors, functions};
@@ -142,7 +142,7 @@ impl Connection {
         let failed = |error| errors::failed(&self.raw, text.name, error);
         let (mut kept, mut single);
         // A long list of arguments is one of very many: it would only push out what is used again.
-        let statement: &mut rusqlite::Statement<'_> = if args.len() <= MOST_CACHED_ARGUMENTS {
+        let statement: &mut rusqlite::Statement<'_> = if args.len() <= MAX_CACHED_ARGUMENTS {
             kept = self.raw.prepare_cached(sql).map_err(failed)?;
             &mut kept
         } else {

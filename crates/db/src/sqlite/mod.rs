@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::announce::Board;
+use crate::announce::Broadcast;
 use crate::conn::Link;
 use crate::job::{self, Job, guarded};
 use crate::queue::Queue;
@@ -40,7 +40,7 @@ pub(crate) struct Sqlite {
     options: Options,
     readers: Readers,
     queue: Arc<Queue<Box<dyn Job>>>,
-    board: Arc<Board>,
+    board: Arc<Broadcast>,
     full: Arc<AtomicBool>,
     /// Closes when the writer has ended.
     ended: watch::Receiver<()>,
@@ -51,7 +51,7 @@ impl Sqlite {
         private::keep(path);
         let connection = Connection::open(path, Access::Write, &options)?;
         let queue = Arc::new(Queue::new(options.queue));
-        let board = Arc::new(Board::default());
+        let board = Arc::new(Broadcast::default());
         let (writers, boards) = (Arc::clone(&queue), Arc::clone(&board));
         let full = Arc::<AtomicBool>::default();
         let ended = writer::start(path, connection, writers, boards, Arc::clone(&full), &options)?;

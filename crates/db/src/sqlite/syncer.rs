@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SendError, Sender, channel};
 use std::thread::JoinHandle;
 
-use crate::announce::{Announcement, Board};
+use crate::announce::{Announcement, Broadcast};
 use crate::job::Job;
 use crate::queue::Queue;
 
@@ -25,7 +25,7 @@ pub(super) struct Committed {
 }
 
 impl Committed {
-    fn answer(self, board: &Board) {
+    fn answer(self, board: &Broadcast) {
         board.post(self.announced);
         self.jobs.into_iter().for_each(|job| job.answer(None));
     }
@@ -54,7 +54,7 @@ fn wal_of(database: &Path) -> io::Result<File> {
 }
 
 pub(super) struct Syncer {
-    board: Arc<Board>,
+    board: Arc<Broadcast>,
     /// None where nobody waits for the disk.
     thread: RefCell<Option<Thread>>,
 }
@@ -69,18 +69,22 @@ impl Syncer {
     pub(super) fn start(
         database: &Path,
         queue: Arc<Queue<Box<dyn Job>>>,
-        board: Arc<Board>,
+        board: Arc<Broadcast>,
     ) -> io::Result<Syncer> {
         let wal = wal_of(database)?;
         Self::with(Box::new(move || wal.sync_data()), queue, board)
     }
 
     /// Answers at once.
-    pub(super) fn none(board: Arc<Board>) -> Syncer {
+    pub(super) fn none(board: Arc<Broadcast>) -> Syncer {
         Syncer { board, thread: RefCell::new(None) }
     }
 
-    fn with(sync: Flush, queue: Arc<Queue<Box<dyn Job>>>, board: Arc<Board>) -> io::Result<Syncer> {
+    fn with(
+        sync: Flush,
+        queue: Arc<Queue<Box<dyn Job>>>,
+        board: Arc<Broadcast>,
+    ) -> io::Result<Syncer> {
         let (sender, receiver) = channel();
         let answers = Arc::clone(&board);
         let run = move || {
@@ -120,7 +124,7 @@ impl Drop for Syncer {
     }
 }
 
-fn serve(receiver: &Receiver<Committed>, sync: &Flush, board: &Board) -> Result<(), Lost> {
+fn serve(receiver: &Receiver<Committed>, sync: &Flush, board: &Broadcast) -> Result<(), Lost> {
     while let Ok(first) = receiver.recv() {
         let mut waiting = vec![first];
         waiting.extend(receiver.try_iter());

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::announce::{Announcement, Board};
+use crate::announce::{Announcement, Broadcast};
 use crate::conn::{Failure, Link};
 use crate::job::Job;
 use crate::queue::Queue;
@@ -24,7 +24,7 @@ use super::syncer::{Committed, Jobs, Lost, Syncer};
 /// again is copied once, so more of them make for less writing, and for a longer way through the WAL.
 const CHECKPOINT_PAGES: i32 = 4000;
 /// Pages after which writing waits for the copy.
-const MOST_PAGES: i32 = 16_000;
+const MAX_PAGES: i32 = 16_000;
 
 struct Writer {
     /// Goes before the connection, with which the WAL may go.
@@ -47,7 +47,7 @@ pub(super) fn start(
     path: &Path,
     mut connection: Connection,
     queue: Arc<Queue<Box<dyn Job>>>,
-    board: Arc<Board>,
+    board: Arc<Broadcast>,
     full: Arc<AtomicBool>,
     options: &Options,
 ) -> Result<watch::Receiver<()>, Error> {
@@ -108,7 +108,7 @@ pub(super) fn start(
 /// Ends the queue with the thread, however it ends, and reports an end that was not asked for.
 struct Guard {
     queue: Arc<Queue<Box<dyn Job>>>,
-    board: Arc<Board>,
+    board: Arc<Broadcast>,
     on_fatal: Arc<dyn Fn(&str) + Send + Sync>,
     fatal: Option<String>,
     _alive: watch::Sender<()>,
@@ -157,7 +157,7 @@ impl Writer {
                 return Ok(());
             }
         } else {
-            let Some(copied) = self.checkpointer.outcome(pages >= MOST_PAGES) else {
+            let Some(copied) = self.checkpointer.outcome(pages >= MAX_PAGES) else {
                 return Ok(());
             };
             copied?;

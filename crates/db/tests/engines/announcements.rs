@@ -139,10 +139,10 @@ async fn announcing_needs_no_other_statement_and_mixes_with_gathered_ones(test: 
     let db = test.ready(Options::default());
     let mut reader = listening(&db).await;
     let written = db.write(|tx| {
-        tx.together(|| {
-            tx.later(&INSERT_NOTE, args![1i64, "one"])?;
+        tx.batch(|| {
+            tx.pipeline(&INSERT_NOTE, args![1i64, "one"])?;
             tx.announce("topic", "between")?;
-            tx.later(&INSERT_NOTE, args![2i64, "two"])
+            tx.pipeline(&INSERT_NOTE, args![2i64, "two"])
         })
     });
     written.await.unwrap_or_else(|error: Error| panic!("{error}"));

@@ -213,7 +213,7 @@ async fn a_table_may_change_under_prepared_statements(test: TestDb) {
     let add = |value: Value<'static>| {
         db.write(move |tx| {
             let insert = "INSERT INTO changing (id, a) VALUES (1, $1)";
-            tx.later(&Command::built("insert", insert), std::slice::from_ref(&value))?;
+            tx.pipeline(&Command::built("insert", insert), std::slice::from_ref(&value))?;
             let update = "UPDATE changing SET a = $1 WHERE id = 1 RETURNING a";
             let updated = Command::<Value<'static>>::built("update", update);
             let shown = tx.one(&updated, std::slice::from_ref(&value))?;

@@ -16,10 +16,10 @@ on_both![
 async fn all_are_done_and_the_one_waited_for_gives_its_row(test: TestDb) {
     let db = test.ready(Options::default());
     let counted = db.write(|tx| {
-        tx.together(|| {
-            tx.later(&INSERT_NOTE, args![1i64, "one"])?;
+        tx.batch(|| {
+            tx.pipeline(&INSERT_NOTE, args![1i64, "one"])?;
             // One inside the other is one of them.
-            tx.together(|| tx.later(&INSERT_NOTE, args![2i64, "$1 two"]))?;
+            tx.batch(|| tx.pipeline(&INSERT_NOTE, args![2i64, "$1 two"]))?;
             tx.one(&INCREMENT, args![2i64])
         })
     });
@@ -31,12 +31,12 @@ async fn without_one_to_wait_for_they_are_done_all_the_same(test: TestDb) {
     let db = test.ready(Options::default());
     let counted = db.write(|tx| {
         // Before anything else has been said in the transaction, and after.
-        tx.together(|| {
-            tx.later(&INSERT_NOTE, args![1i64, "one"])?;
-            tx.later(&INSERT_NOTE, args![2i64, "two"])
+        tx.batch(|| {
+            tx.pipeline(&INSERT_NOTE, args![1i64, "one"])?;
+            tx.pipeline(&INSERT_NOTE, args![2i64, "two"])
         })?;
-        tx.together(|| tx.later(&INSERT_NOTE, args![3i64, "three"]))?;
-        tx.together(|| Ok::<_, Error>(()))?;
+        tx.batch(|| tx.pipeline(&INSERT_NOTE, args![3i64, "three"]))?;
+        tx.batch(|| Ok::<_, Error>(()))?;
         tx.one(&COUNT_NOTES, &[])
     });
     assert_eq!(counted.await, Ok::<_, Error>(3));
@@ -46,8 +46,8 @@ async fn without_one_to_wait_for_they_are_done_all_the_same(test: TestDb) {
 async fn however_many_they_are_all_are_done(test: TestDb) {
     let db = test.ready(Options::default());
     let written = db.write(|tx| {
-        tx.together(|| {
-            (1..=50i64).try_for_each(|n| tx.later(&INSERT_NOTE, args![n, n.to_string()]))
+        tx.batch(|| {
+            (1..=50i64).try_for_each(|n| tx.pipeline(&INSERT_NOTE, args![n, n.to_string()]))
         })
     });
     assert_eq!(written.await, Ok::<_, Error>(()));
@@ -58,8 +58,8 @@ async fn a_statement_with_a_clause_of_its_own_finds_them_done(test: TestDb) {
     let db = test.ready(Options::default());
     let counted = db.write(|tx| {
         let count = "WITH all_of_them AS (SELECT id FROM notes) SELECT count(*) FROM all_of_them";
-        tx.together(|| {
-            tx.later(&INSERT_NOTE, args![1i64, "one"])?;
+        tx.batch(|| {
+            tx.pipeline(&INSERT_NOTE, args![1i64, "one"])?;
             tx.one(&Query::<i64>::built("count", count), &[])
         })
     });
@@ -73,9 +73,9 @@ async fn a_failure_of_one_undoes_them_all(test: TestDb) {
     for waits in [true, false] {
         let refused = db.write(move |tx| {
             insert_in(tx, 2, "two")?;
-            tx.together(|| {
-                tx.later(&INSERT_NOTE, args![3i64, "three"])?;
-                tx.later(&INSERT_NOTE, args![4i64, "one"])?;
+            tx.batch(|| {
+                tx.pipeline(&INSERT_NOTE, args![3i64, "three"])?;
+                tx.pipeline(&INSERT_NOTE, args![4i64, "one"])?;
                 if waits { tx.one(&INCREMENT, args![1i64]) } else { Ok(0) }
             })
         });
@@ -91,12 +91,12 @@ async fn a_failure_of_one_undoes_them_all(test: TestDb) {
 async fn an_error_amid_them_loses_none_that_came_before(test: TestDb) {
     let db = test.ready(Options::default());
     let written = db.write(|tx| {
-        let refused: Result<(), Error> = tx.together(|| {
-            tx.later(&INSERT_NOTE, args![1i64, "one"])?;
+        let refused: Result<(), Error> = tx.batch(|| {
+            tx.pipeline(&INSERT_NOTE, args![1i64, "one"])?;
             Err(Error::Busy)
         });
         assert_eq!(refused, Err(Error::Busy));
-        tx.later(&Command::<()>::built("two", "UPDATE counters SET n = 7 WHERE id = 1"), &[])
+        tx.pipeline(&Command::<()>::built("two", "UPDATE counters SET n = 7 WHERE id = 1"), &[])
     });
     assert_eq!(written.await, Ok::<_, Error>(()));
     assert_eq!(slugs(&db).await, ["one"]);

@@ -235,10 +235,10 @@ async fn what_is_left_for_later_is_done_in_order(test: TestDb) {
     let counted = db.write(move |tx| {
         let update = Command::<()>::built("update", update);
         for n in 1..5i64 {
-            tx.later(&update, args![1i64, 10i64, n])?;
+            tx.pipeline(&update, args![1i64, 10i64, n])?;
         }
         let between = tx.one(&COUNTER, args![1i64])?;
-        tx.later(&update, args![1i64, 10i64, 5i64])?;
+        tx.pipeline(&update, args![1i64, 10i64, 5i64])?;
         Ok::<_, Error>(between)
     });
     assert_eq!(counted.await, Ok(1234));
@@ -254,7 +254,7 @@ async fn a_failure_of_what_was_left_for_later_is_the_transactions(test: TestDb) 
         let refused = db.write(move |tx| {
             insert_in(tx, 2, "two")?;
             let again = "INSERT INTO notes (id, box_id, slug, body) SELECT 3, box_id, slug, body FROM notes";
-            tx.later(&Command::<()>::built("again", again), &[])?;
+            tx.pipeline(&Command::<()>::built("again", again), &[])?;
             if then_read {
                 tx.one(&COUNT_NOTES, &[])?;
             }

@@ -9,14 +9,14 @@ use serde_json::{Map, Value, json};
 
 use crate::auth::caller::{Actor, Via};
 use crate::error::Result;
-use crate::features::chat::conversations::removal;
+use crate::features::chat::conversations::purge;
 use crate::features::chat::conversations::store::{self, ConversationRow};
 use crate::features::chat::events::{self, Done};
 use crate::features::chat::members::store as members;
 use crate::features::chat::model::{Conversation, Member};
 use crate::features::chat::rules::{Description, Kind, Name, Posting};
 use crate::features::chat::{
-    CANNOT_DELETE_DM, CANNOT_UPDATE_DM, INVALID_FIELD, InConversation, NOT_IN_IT, show, standing,
+    CANNOT_DELETE_DM, CANNOT_UPDATE_DM, INVALID_FIELD, InConversation, NOT_IN_IT, membership, show,
 };
 use crate::features::files;
 use crate::features::files::holders::Holder;
@@ -47,7 +47,7 @@ pub(super) async fn update(
     let changed = call.app.db.write(move |tx| {
         let project = links.project;
         let needed = (Authority::Moderator, CANNOT_UPDATE_DM);
-        let before = standing::managed(tx, project, path.conversation_id, actor.user, needed)?;
+        let before = membership::managed(tx, project, path.conversation_id, actor.user, needed)?;
         if changes.posting_permission.is_some() && before.kind != Kind::Space {
             return Err(INVALID_FIELD.because("postingPermission: not of a group"));
         }
@@ -63,7 +63,7 @@ pub(super) async fn update(
         if row.avatar_file_id != before.avatar_file_id {
             check_avatar(tx, project, row.avatar_file_id, &actor)?;
             let old: Vec<FileId> = before.avatar_file_id.into_iter().collect();
-            files::removal::delete(tx, project, &old, now)?;
+            files::purge::delete(tx, project, &old, now)?;
         }
         store::update(tx, project, &row)?;
         events::tell(tx, project, row.id, "conversation:updated", &difference(&before, &row))?;
@@ -123,8 +123,8 @@ pub(super) async fn delete(
     let (project, actor, now) = (call.project.id, call.caller.user, call.now);
     let deleted = call.app.db.write(move |tx| {
         let needed = (Authority::Admin, CANNOT_DELETE_DM);
-        let row = standing::managed(tx, project, path.conversation_id, actor, needed)?;
-        removal::hide(tx, project, &row, now)
+        let row = membership::managed(tx, project, path.conversation_id, actor, needed)?;
+        purge::hide(tx, project, &row, now)
     });
     deleted.await?;
     call.app.job_added.notify_one();
@@ -182,7 +182,7 @@ pub(super) async fn mute(
         Patch::Value(wanted) => Some(wanted),
     };
     let muted = call.app.db.write(move |tx| {
-        let standing = standing::holder(tx, project, path.conversation_id, actor)?;
+        let standing = membership::holder(tx, project, path.conversation_id, actor)?;
         let mut row = standing.require_active(NOT_IN_IT)?.member;
         row.muted_forever = wanted == Some(MuteFor::Forever);
         row.muted_until = wanted.and_then(MuteFor::duration).map(|duration| now.plus(duration));

@@ -22,7 +22,7 @@ use crate::values::ids::{ConversationId, ConversationMemberId, UserId, new_id};
 use crate::values::metadata::{Metadata, to_json};
 
 /// Who may be put into a group at once.
-const MOST_MEMBERS: usize = 1000;
+const MAX_MEMBERS: usize = 1000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -51,7 +51,7 @@ pub(super) async fn create_direct(
     });
     let made = call.app.db.write(move |tx| {
         // Both stay until it is written; so none is with oneself, or with somebody who is not there.
-        if users::store::keep_all(tx, project.id, &[actor, other])?.len() < 2 {
+        if users::store::lock_all_shared(tx, project.id, &[actor, other])?.len() < 2 {
             return Err(INVALID_MEMBER.into());
         }
         let there = || store::of_pair(tx, project.id, actor, other);
@@ -99,7 +99,7 @@ pub(super) async fn create_group(
     let mut seen = HashSet::from([actor]);
     let mut others = new.member_ids;
     others.retain(|user| seen.insert(*user));
-    if others.len() >= MOST_MEMBERS {
+    if others.len() >= MAX_MEMBERS {
         return Err(INVALID_MEMBER.because("memberIds: at most 1000"));
     }
     let id = ConversationId(new_id(now, &call.app.random));
@@ -123,7 +123,7 @@ pub(super) async fn create_group(
     let metadata = JsonText(to_json(&new.metadata.unwrap_or_default()));
     let made = call.app.db.write(move |tx| {
         let all: Vec<UserId> = rows.iter().map(|row| row.user_id).collect();
-        if users::store::keep_all(tx, project, &all)?.len() != all.len() {
+        if users::store::lock_all_shared(tx, project, &all)?.len() != all.len() {
             return Err(INVALID_MEMBER.into());
         }
         store::insert(tx, project, &row, &metadata)?;

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::features::chat::conversations::reading;
 use crate::features::chat::model::{Conversation, ConversationPreview};
 use crate::features::chat::rules::Kind;
-use crate::features::chat::{INVALID_QUERY, InConversation, NOT_FOUND, show, standing};
+use crate::features::chat::{INVALID_QUERY, InConversation, NOT_FOUND, membership, show};
 use crate::http::input::{Path, Query};
 use crate::http::operation::Call;
 use crate::http::page::{self, PageSize};
@@ -147,7 +147,7 @@ pub(super) async fn fetch(
 ) -> Result<Json<Conversation>> {
     let (links, actor, now) = (call.links(), call.caller.user, call.now);
     let found = call.app.db.read(move |c| {
-        let (row, member) = standing::known(c, links.project, path.conversation_id, actor)?;
+        let (row, member) = membership::known(c, links.project, path.conversation_id, actor)?;
         show::own_conversation(c, &links, &row, member.as_ref(), now)
     });
     found.await.map(Json)
@@ -161,7 +161,7 @@ pub(super) async fn preview(
     // What is unread is counted.
     let found = call.app.db.read_slow(move |c| {
         let id = path.conversation_id;
-        let standing = standing::seen(c, links.project, id, actor)?.ok_or(NOT_FOUND)?;
+        let standing = membership::seen(c, links.project, id, actor)?.ok_or(NOT_FOUND)?;
         standing.require_active(NOT_FOUND)?;
         let shown = show::previews(c, &links, &[id], actor, now)?.pop();
         shown.ok_or_else(|| Error::from(NOT_FOUND))

@@ -3,8 +3,8 @@
 mod change;
 mod create;
 mod list;
+pub mod purge;
 pub mod reading;
-pub mod removal;
 pub mod store;
 
 use http::Method;

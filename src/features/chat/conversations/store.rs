@@ -95,12 +95,12 @@ db::statements! {
         WHERE c.project_id = $1 AND c.id {any}($2)";
     query FIND_BY_AVATAR -> ConversationRow = select_conversation!("AND c.avatar_file_id = $2");
     query FIND_OF_SPACE -> ConversationRow = select_conversation!("AND c.space_id = $2");
-    query KEEP -> ConversationRow = select_conversation!("AND c.id = $2 {for_key_share}");
-    query HOLD -> ConversationRow = select_conversation!("AND c.id = $2 {for_no_key_update}");
-    query HOLD_OF_SPACES -> ConversationRow =
+    query LOCK_SHARED -> ConversationRow = select_conversation!("AND c.id = $2 {for_key_share}");
+    query LOCK -> ConversationRow = select_conversation!("AND c.id = $2 {for_no_key_update}");
+    query LOCK_OF_SPACES -> ConversationRow =
         select_conversation!("AND c.space_id {any}($2) ORDER BY c.id {for_no_key_update}");
     /// Those a user is or was in, or is mentioned in.
-    query HOLD_OF_USER -> ConversationRow = select_conversation!("AND c.id IN
+    query LOCK_OF_USER -> ConversationRow = select_conversation!("AND c.id IN
         (SELECT m.conversation_id FROM conversation_members m
             WHERE m.project_id = $1 AND m.user_id = $2
          UNION SELECT x.conversation_id FROM chat_mentions n
@@ -189,34 +189,34 @@ pub fn of_space(
 }
 
 /// It stays until the transaction ends.
-pub fn keep(
+pub fn lock_shared(
     tx: &Tx<'_>,
     project: ProjectId,
     id: ConversationId,
 ) -> Result<Option<ConversationRow>> {
-    Ok(tx.opt(&KEEP, args![project, id])?)
+    Ok(tx.opt(&LOCK_SHARED, args![project, id])?)
 }
 
 /// Held, like one by itself.
-pub fn hold_of_spaces(
+pub fn lock_of_spaces(
     tx: &Tx<'_>,
     project: ProjectId,
     spaces: &[SpaceId],
 ) -> Result<Vec<ConversationRow>> {
-    Ok(tx.all(&HOLD_OF_SPACES, args![project, SpaceId::list(spaces)])?)
+    Ok(tx.all(&LOCK_OF_SPACES, args![project, SpaceId::list(spaces)])?)
 }
 
-pub fn hold_of_user(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<Vec<ConversationRow>> {
-    Ok(tx.all(&HOLD_OF_USER, args![project, user])?)
+pub fn lock_of_user(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<Vec<ConversationRow>> {
+    Ok(tx.all(&LOCK_OF_USER, args![project, user])?)
 }
 
 /// For whoever writes into it, or changes who is in it.
-pub fn hold(
+pub fn lock(
     tx: &Tx<'_>,
     project: ProjectId,
     id: ConversationId,
 ) -> Result<Option<ConversationRow>> {
-    Ok(tx.opt(&HOLD, args![project, id])?)
+    Ok(tx.opt(&LOCK, args![project, id])?)
 }
 
 /// False if there is one for that pair or space.
@@ -266,12 +266,12 @@ pub fn update(tx: &Tx<'_>, project: ProjectId, row: &ConversationRow) -> Result<
 /// As it is after a message.
 pub fn note_message(tx: &Tx<'_>, project: ProjectId, row: &ConversationRow) -> Result<()> {
     let args = args![project, row.id, row.last_message_at, row.last_created_at, row.has_visible];
-    Ok(tx.later(&NOTE_MESSAGE, args)?)
+    Ok(tx.pipeline(&NOTE_MESSAGE, args)?)
 }
 
 /// Once a message is out of sight: whether any other can be seen.
 pub fn look_again(tx: &Tx<'_>, project: ProjectId, id: ConversationId) -> Result<()> {
-    Ok(tx.later(&LOOK_AGAIN, args![project, id])?)
+    Ok(tx.pipeline(&LOOK_AGAIN, args![project, id])?)
 }
 
 pub fn count_members(
@@ -280,17 +280,17 @@ pub fn count_members(
     id: ConversationId,
     change: i64,
 ) -> Result<()> {
-    Ok(tx.later(&COUNT_MEMBERS, args![project, id, change])?)
+    Ok(tx.pipeline(&COUNT_MEMBERS, args![project, id, change])?)
 }
 
 /// Out of sight for everybody.
 pub fn hide(tx: &Tx<'_>, project: ProjectId, id: ConversationId, now: Timestamp) -> Result<()> {
-    Ok(tx.later(&HIDE, args![project, id, now])?)
+    Ok(tx.pipeline(&HIDE, args![project, id, now])?)
 }
 
 /// What is written from now on has a later time.
 pub fn note_time(tx: &Tx<'_>, project: ProjectId, id: ConversationId, at: Timestamp) -> Result<()> {
-    Ok(tx.later(&NOTE_TIME, args![project, id, at])?)
+    Ok(tx.pipeline(&NOTE_TIME, args![project, id, at])?)
 }
 
 /// One that is out of sight, with what is left in it.

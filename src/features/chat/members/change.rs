@@ -10,9 +10,9 @@ use crate::error::{Error, Result};
 use crate::features::chat::events::{self, Done};
 use crate::features::chat::members::presence;
 use crate::features::chat::members::store::{self, MemberRow};
+use crate::features::chat::membership::{self, ConversationMember};
 use crate::features::chat::model::Member;
 use crate::features::chat::rules::{Kind, Role};
-use crate::features::chat::standing::{self, Standing};
 use crate::features::chat::{
     CANNOT_LEAVE_DM, INVALID_MEMBER, INVALID_TYPE, InConversation, LAST_ADMIN, MEMBER_NOT_FOUND,
     NOT_IN_IT,
@@ -39,7 +39,7 @@ pub(super) async fn add(
         let project = links.project;
         let standing = group(tx, project, path.conversation_id, actor)?;
         let conversation = standing.conversation.id;
-        let user = users::store::keep(tx, project, body.user_id)?.ok_or(INVALID_MEMBER)?;
+        let user = users::store::lock_shared(tx, project, body.user_id)?.ok_or(INVALID_MEMBER)?;
         let new = MemberRow {
             role: Some(Role::Member),
             ..MemberRow::new(conversation, user.id, id, now)
@@ -58,8 +58,13 @@ pub(super) async fn add(
 }
 
 /// The group, held, for one of its admins.
-fn group(tx: &Tx<'_>, project: ProjectId, id: ConversationId, actor: UserId) -> Result<Standing> {
-    let standing = standing::holder(tx, project, id, actor)?;
+fn group(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: ConversationId,
+    actor: UserId,
+) -> Result<ConversationMember> {
+    let standing = membership::holder(tx, project, id, actor)?;
     if standing.conversation.kind != Kind::Group {
         return Err(INVALID_TYPE.into());
     }
@@ -115,11 +120,11 @@ pub(super) async fn leave(
 ) -> Result<Json<Done>> {
     let (project, actor, now) = (call.project.id, call.caller.user, call.now);
     let left = call.app.db.write(move |tx| {
-        let standing = standing::holder(tx, project, path.conversation_id, actor)?;
+        let standing = membership::holder(tx, project, path.conversation_id, actor)?;
         if standing.conversation.kind == Kind::Direct {
             return Err(CANNOT_LEAVE_DM.into());
         }
-        let Standing { conversation, member } = standing.require_active(NOT_IN_IT)?;
+        let ConversationMember { conversation, member } = standing.require_active(NOT_IN_IT)?;
         keep_an_admin(tx, project, &member)?;
         presence::go_out(tx, project, &conversation, member, now)
     });

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::features::chat::members::store;
 use crate::features::chat::model::{Member, MemberUser};
 use crate::features::chat::rules::Role;
-use crate::features::chat::{INVALID_QUERY, InConversation, show, standing};
+use crate::features::chat::{INVALID_QUERY, InConversation, membership, show};
 use crate::features::users::model as users;
 use crate::features::users::reputation::ReputationQuery;
 use crate::http::input::{LenientPaging, Path, Query};
@@ -34,7 +34,7 @@ pub(super) async fn list(
     let bucket = query.reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
     let (links, actor, now) = (call.links(), call.caller.user, call.now);
     let listed = call.app.db.read_slow(move |c| {
-        let standing = standing::reader(c, links.project, path.conversation_id, actor)?;
+        let standing = membership::reader(c, links.project, path.conversation_id, actor)?;
         let conversation = &standing.conversation;
         let (rows, total) = store::page(c, links.project, conversation.id, query.role, page)?;
         let mut people = users::shown(c, &links, rows.iter().map(|row| row.user_id).collect())?;

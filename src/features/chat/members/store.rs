@@ -219,7 +219,7 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, row: &MemberRow) -> Result<()> {
         row.created_at,
         row.updated_at,
     ];
-    Ok(tx.later(&INSERT, args)?)
+    Ok(tx.pipeline(&INSERT, args)?)
 }
 
 pub fn update(tx: &Tx<'_>, project: ProjectId, row: &MemberRow) -> Result<()> {
@@ -234,7 +234,7 @@ pub fn update(tx: &Tx<'_>, project: ProjectId, row: &MemberRow) -> Result<()> {
         row.left_at,
         row.updated_at,
     ];
-    Ok(tx.later(&UPDATE, args)?)
+    Ok(tx.pipeline(&UPDATE, args)?)
 }
 
 /// Whether anybody is or was in it.
@@ -248,12 +248,12 @@ pub fn longest(c: &Conn<'_>, project: ProjectId, id: ConversationId) -> Result<O
 }
 
 pub fn delete(tx: &Tx<'_>, project: ProjectId, row: &MemberRow) -> Result<()> {
-    Ok(tx.later(&DELETE, args![project, row.conversation_id, row.user_id])?)
+    Ok(tx.pipeline(&DELETE, args![project, row.conversation_id, row.user_id])?)
 }
 
 /// Nobody is or was in the conversation any more.
 pub fn delete_all(tx: &Tx<'_>, project: ProjectId, id: ConversationId) -> Result<()> {
-    Ok(tx.later(&DELETE_ALL, args![project, id])?)
+    Ok(tx.pipeline(&DELETE_ALL, args![project, id])?)
 }
 
 pub fn read_up_to(

@@ -8,19 +8,19 @@ use serde_json::json;
 use crate::auth::caller::Actor;
 use crate::error::{Error, Result};
 use crate::features::chat::conversations::store as conversations;
+use crate::features::chat::membership;
 use crate::features::chat::messages::moderation;
 use crate::features::chat::messages::store::{self, MessageRow};
 use crate::features::chat::model::ChatMessage;
 use crate::features::chat::rules::{Content, MessageMetadata};
 use crate::features::chat::show::View;
-use crate::features::chat::standing;
 use crate::features::chat::{
     EMPTY_MESSAGE, FORBIDDEN, InMessage, MESSAGE_DELETED, MESSAGE_NOT_FOUND, MESSAGE_REMOVED,
     events,
 };
 use crate::features::comments::rules::Gif;
 use crate::features::entities::rules::Mentions;
-use crate::features::files::{self, removal};
+use crate::features::files::{self, purge};
 use crate::features::visibility::moderation::{Decision, Verdict};
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
@@ -46,8 +46,8 @@ pub(super) async fn edit(
     let (project, links, actor, now) =
         (call.project.clone(), call.links(), call.caller.user, call.now);
     let edited = call.app.db.write(move |tx| {
-        let standing = standing::writer(tx, project.id, path.conversation_id, actor)?;
-        let before = standing::held_message(tx, &project, &standing, path.message_id)?;
+        let standing = membership::writer(tx, project.id, path.conversation_id, actor)?;
+        let before = membership::held_message(tx, &project, &standing, path.message_id)?;
         if before.user_id != Some(actor) {
             // One that is out of sight is not there for anybody else.
             return Err(if before.is_removed { MESSAGE_NOT_FOUND } else { FORBIDDEN }.into());
@@ -118,8 +118,8 @@ pub(super) async fn delete(
 ) -> Result<Json<DeletedMessage>> {
     let (project, actor, now) = (call.project.clone(), call.caller.user, call.now);
     let deleted = call.app.db.write(move |tx| {
-        let standing = standing::writer(tx, project.id, path.conversation_id, actor)?;
-        let row = standing::held_message(tx, &project, &standing, path.message_id)?;
+        let standing = membership::writer(tx, project.id, path.conversation_id, actor)?;
+        let row = membership::held_message(tx, &project, &standing, path.message_id)?;
         if row.is_removed {
             return Err(Error::from(MESSAGE_NOT_FOUND));
         }
@@ -150,7 +150,7 @@ fn take_back(
     if let Some(at) = row.user_deleted_at {
         return Ok(at);
     }
-    removal::delete_of_messages(tx, project, &[row.id], now)?;
+    purge::delete_of_messages(tx, project, &[row.id], now)?;
     store::forget_mentions(tx, project, row.id)?;
     let row = MessageRow {
         content: None,

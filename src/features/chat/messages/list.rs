@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::Actor;
 use crate::error::{Error, Result};
+use crate::features::chat::membership::{self, ConversationMember};
 use crate::features::chat::messages::store::{self, MessageRow};
 use crate::features::chat::model::ChatMessage;
 use crate::features::chat::show::View;
-use crate::features::chat::standing::{self, Standing};
 use crate::features::chat::{INVALID_QUERY, InConversation, InMessage};
 use crate::features::users::reputation::ReputationQuery;
 use crate::http::include::Include;
@@ -104,7 +104,7 @@ pub(super) async fn list(
     // Those that were answered are passed over one by one.
     let is_slow = asked.has_replies == Some(false);
     let work = move |c: &Conn<'_>| {
-        let standing = standing::reader(c, links.project, path.conversation_id, actor)?;
+        let standing = membership::reader(c, links.project, path.conversation_id, actor)?;
         let is_empty = asked.parent.is_some() && asked.has_replies == Some(true);
         let mut rows = match is_empty {
             true => Vec::new(),
@@ -136,7 +136,7 @@ pub(super) async fn list(
 fn rows(
     c: &Conn<'_>,
     project: ProjectId,
-    standing: &Standing,
+    standing: &ConversationMember,
     asked: &Asked,
 ) -> Result<Vec<MessageRow>> {
     let mut args: Vec<Value<'static>> = vec![project.into(), standing.conversation.id.into()];
@@ -187,8 +187,8 @@ pub(super) async fn fetch(
     let with_grants = query.include.has("grants");
     let (links, actor) = (call.links(), call.caller.user);
     let found = call.app.db.read(move |c| {
-        let standing = standing::reader(c, links.project, path.conversation_id, actor)?;
-        let row = standing::message(c, links.project, &standing, path.message_id)?;
+        let standing = membership::reader(c, links.project, path.conversation_id, actor)?;
+        let row = membership::message(c, links.project, &standing, path.message_id)?;
         let points = bucket.map(|bucket| (bucket, standing.conversation.space_id));
         let view = View { with_grants, points, ..View::written(links.clone(), Some(actor)) };
         view.message(c, row)

@@ -12,19 +12,19 @@ use crate::features::visibility::moderation::Decision;
 use crate::values::ids::{ChatMessageId, ProjectId, SpaceId};
 
 /// A message, held with its conversation. `elsewhere`: what is said if it is not in that space.
-pub fn hold(
+pub fn lock(
     tx: &Tx<'_>,
     project: ProjectId,
     id: ChatMessageId,
     of: Option<(SpaceId, Fault)>,
 ) -> Result<MessageRow> {
     let found = store::find(tx, project, id)?.ok_or(MESSAGE_NOT_FOUND)?;
-    let conversation = conversations::hold(tx, project, found.conversation_id)?;
+    let conversation = conversations::lock(tx, project, found.conversation_id)?;
     let conversation = conversation.ok_or(MESSAGE_NOT_FOUND)?;
     if let Some((_, elsewhere)) = of.filter(|(space, _)| conversation.space_id != Some(*space)) {
         return Err(elsewhere.into());
     }
-    store::hold(tx, project, id)?.ok_or_else(|| Error::from(MESSAGE_NOT_FOUND))
+    store::lock(tx, project, id)?.ok_or_else(|| Error::from(MESSAGE_NOT_FOUND))
 }
 
 /// Of a message that is held. The first decision stays.

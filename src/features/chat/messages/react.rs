@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 use crate::features::chat::messages::store;
 use crate::features::chat::model::Speaker;
 use crate::features::chat::{
-    INVALID_EMOJI, INVALID_QUERY, InMessage, MESSAGE_DELETED, MESSAGE_NOT_FOUND, events, show,
-    standing,
+    INVALID_EMOJI, INVALID_QUERY, InMessage, MESSAGE_DELETED, MESSAGE_NOT_FOUND, events,
+    membership, show,
 };
 use crate::features::users::model as users;
 use crate::features::users::reputation::ReputationQuery;
@@ -26,7 +26,7 @@ use crate::values::time::Timestamp;
 
 /// Bytes of one, and different ones of a message.
 const LONGEST: usize = 64;
-const MOST: usize = 100;
+const MAX_EMOJI: usize = 100;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Reaction {
@@ -68,8 +68,8 @@ pub(super) async fn toggle(
     let emoji = emoji.ok_or(INVALID_EMOJI)?.to_owned();
     let (project, actor, now) = (call.project.clone(), call.caller.user, call.now);
     let reacted = call.app.db.write(move |tx| {
-        let standing = standing::writer(tx, project.id, path.conversation_id, actor)?;
-        let row = standing::held_message(tx, &project, &standing, path.message_id)?;
+        let standing = membership::writer(tx, project.id, path.conversation_id, actor)?;
+        let row = membership::held_message(tx, &project, &standing, path.message_id)?;
         if row.is_removed {
             return Err(MESSAGE_NOT_FOUND.into());
         }
@@ -81,7 +81,7 @@ pub(super) async fn toggle(
         let was_there = store::unreact(tx, project.id, row.id, actor, &emoji)?;
         let delta = if was_there { -1 } else { 1 };
         if !was_there {
-            if !counts.contains_key(&emoji) && counts.len() >= MOST {
+            if !counts.contains_key(&emoji) && counts.len() >= MAX_EMOJI {
                 return Err(INVALID_EMOJI.because("This message has too many reactions"));
             }
             store::react(tx, project.id, row.id, actor, &emoji, now)?;
@@ -146,8 +146,8 @@ pub(super) async fn users(
     let (links, actor) = (call.links(), call.caller.user);
     let listed = call.app.db.read_slow(move |c| {
         let project = links.project;
-        let standing = standing::reader(c, project, path.conversation_id, actor)?;
-        let row = standing::message(c, project, &standing, path.message_id)?;
+        let standing = membership::reader(c, project, path.conversation_id, actor)?;
+        let row = membership::message(c, project, &standing, path.message_id)?;
         let (found, total) = store::reactors(c, project, row.id, &emoji, page)?;
         let mut people = users::shown(c, &links, found.iter().map(|(user, _)| *user).collect())?;
         let points = bucket.map(|bucket| (bucket, standing.conversation.space_id));

@@ -7,7 +7,7 @@ use crate::auth::caller::Actor;
 use crate::error::{Error, Result};
 use crate::features::chat::events::Done;
 use crate::features::chat::members::store as members;
-use crate::features::chat::{InConversation, standing};
+use crate::features::chat::{InConversation, membership};
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::reply::Json;
@@ -25,8 +25,8 @@ pub(super) async fn mark(
 ) -> Result<Json<Done>> {
     let (project, actor, now) = (call.project.id, call.caller.user, call.now);
     let marked = call.app.db.write(move |tx| {
-        let standing = standing::participant(tx, project, path.conversation_id, actor)?;
-        let row = standing::message(tx, project, &standing, body.message_id)?;
+        let standing = membership::participant(tx, project, path.conversation_id, actor)?;
+        let row = membership::message(tx, project, &standing, body.message_id)?;
         members::read_up_to(tx, project, &standing.member, row.created_at, now)?;
         Ok::<_, Error>(())
     });

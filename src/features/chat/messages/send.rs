@@ -8,12 +8,12 @@ use serde_json::json;
 use crate::auth::caller::Actor;
 use crate::error::{Error, Result};
 use crate::features::chat::conversations::store::{self as conversations, ConversationRow};
+use crate::features::chat::membership::{self, ConversationMember};
 use crate::features::chat::messages::files::{self, FILES};
 use crate::features::chat::messages::store::{self, MessageRow};
 use crate::features::chat::model::ChatMessage;
 use crate::features::chat::rules::{Content, Kind, LocalId, MessageMetadata};
 use crate::features::chat::show::View;
-use crate::features::chat::standing::{self, Standing};
 use crate::features::chat::{
     EMPTY_MESSAGE, INVALID_PARENT, INVALID_QUERY, INVALID_QUOTE, InConversation, events,
 };
@@ -107,7 +107,7 @@ struct Sent {
 
 /// Whether somebody may write into the conversation, as far as can be told without holding it.
 fn may_send(c: &db::Conn<'_>, project: &Project, row: &MessageRow, actor: UserId) -> Result<()> {
-    let standing = standing::participant(c, project.id, row.conversation_id, actor)?;
+    let standing = membership::participant(c, project.id, row.conversation_id, actor)?;
     standing.require_posting(c, project)
 }
 
@@ -119,7 +119,7 @@ fn write(
     actor: UserId,
     now: Timestamp,
 ) -> Result<ChatMessage> {
-    let standing = standing::writer(tx, project.id, sent.row.conversation_id, actor)?;
+    let standing = membership::writer(tx, project.id, sent.row.conversation_id, actor)?;
     standing.require_posting(tx, project)?;
     let before = &standing.conversation;
     let parent = parent(tx, project, &standing, &sent.row)?;
@@ -133,7 +133,7 @@ fn write(
         has_visible: before.has_visible || !is_reply,
         ..before.clone()
     };
-    tx.together(|| {
+    tx.batch(|| {
         store::insert(tx, project.id, &row)?;
         conversations::note_message(tx, project.id, &conversation)?;
         parent.as_ref().map_or(Ok(()), |parent| store::count_reply(tx, project.id, parent.id))
@@ -151,11 +151,11 @@ fn write(
 fn parent(
     tx: &Tx<'_>,
     project: &Project,
-    standing: &Standing,
+    standing: &ConversationMember,
     row: &MessageRow,
 ) -> Result<Option<MessageRow>> {
     let Some(id) = row.parent_message_id else { return Ok(None) };
-    let found = store::hold(tx, project.id, id)?.filter(|parent| {
+    let found = store::lock(tx, project.id, id)?.filter(|parent| {
         parent.conversation_id == standing.conversation.id
             && !parent.is_removed
             && parent.parent_message_id.is_none()
@@ -166,7 +166,7 @@ fn parent(
 fn check_quote(
     tx: &Tx<'_>,
     project: &Project,
-    standing: &Standing,
+    standing: &ConversationMember,
     row: &MessageRow,
 ) -> Result<()> {
     let Some(id) = row.quoted_message_id else { return Ok(()) };

@@ -82,7 +82,7 @@ pub const SELECT: &str = select_message!("");
 db::statements! {
     query FIND -> MessageRow = select_message!("AND x.id = $2");
     query FIND_ALL -> MessageRow = select_message!("AND x.id {any}($2)");
-    query HOLD -> MessageRow = select_message!("AND x.id = $2 {for_no_key_update}");
+    query LOCK -> MessageRow = select_message!("AND x.id = $2 {for_no_key_update}");
     command INSERT = "INSERT INTO chat_messages (project_id, id, conversation_id, user_id, content, gif,
             mentions, metadata, parent_message_id, quoted_message_id, has_files, thread_reply_count,
             reaction_counts, is_removed, created_at, updated_at)
@@ -131,8 +131,8 @@ pub fn find_all(
     Ok(c.all(&FIND_ALL, args![project, ChatMessageId::list(ids)])?)
 }
 
-pub fn hold(tx: &Tx<'_>, project: ProjectId, id: ChatMessageId) -> Result<Option<MessageRow>> {
-    Ok(tx.opt(&HOLD, args![project, id])?)
+pub fn lock(tx: &Tx<'_>, project: ProjectId, id: ChatMessageId) -> Result<Option<MessageRow>> {
+    Ok(tx.opt(&LOCK, args![project, id])?)
 }
 
 pub fn insert(tx: &Tx<'_>, project: ProjectId, row: &MessageRow) -> Result<()> {
@@ -154,7 +154,7 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, row: &MessageRow) -> Result<()> {
         row.created_at,
         row.updated_at,
     ];
-    Ok(tx.later(&INSERT, args)?)
+    Ok(tx.pipeline(&INSERT, args)?)
 }
 
 pub fn update(tx: &Tx<'_>, project: ProjectId, row: &MessageRow) -> Result<()> {
@@ -176,7 +176,7 @@ pub fn update(tx: &Tx<'_>, project: ProjectId, row: &MessageRow) -> Result<()> {
         &row.moderation_reason,
         row.updated_at,
     ];
-    Ok(tx.later(&UPDATE, args)?)
+    Ok(tx.pipeline(&UPDATE, args)?)
 }
 
 /// Whom it mentions, of those who are there.
@@ -186,12 +186,12 @@ pub fn mention(
     id: ChatMessageId,
     users: impl Iterator<Item = UserId>,
 ) -> Result<()> {
-    let there = users::store::keep_all(tx, project, &users.collect::<Vec<_>>())?;
-    there.into_iter().try_for_each(|user| Ok(tx.later(&MENTION, args![project, user, id])?))
+    let there = users::store::lock_all_shared(tx, project, &users.collect::<Vec<_>>())?;
+    there.into_iter().try_for_each(|user| Ok(tx.pipeline(&MENTION, args![project, user, id])?))
 }
 
 pub fn forget_mentions(tx: &Tx<'_>, project: ProjectId, id: ChatMessageId) -> Result<()> {
-    Ok(tx.later(&FORGET_MENTIONS, args![project, id])?)
+    Ok(tx.pipeline(&FORGET_MENTIONS, args![project, id])?)
 }
 
 /// Some messages of a conversation, replies and removed ones too.
@@ -206,11 +206,11 @@ pub fn some_of(
 
 /// With the reactions to them.
 pub fn delete_all(tx: &Tx<'_>, project: ProjectId, ids: &[ChatMessageId]) -> Result<()> {
-    Ok(tx.later(&DELETE_ALL, args![project, ChatMessageId::list(ids)])?)
+    Ok(tx.pipeline(&DELETE_ALL, args![project, ChatMessageId::list(ids)])?)
 }
 
 pub fn count_reply(tx: &Tx<'_>, project: ProjectId, id: ChatMessageId) -> Result<()> {
-    Ok(tx.later(&COUNT_REPLY, args![project, id])?)
+    Ok(tx.pipeline(&COUNT_REPLY, args![project, id])?)
 }
 
 pub fn set_reactions(
@@ -219,7 +219,7 @@ pub fn set_reactions(
     id: ChatMessageId,
     counts: &JsonText,
 ) -> Result<()> {
-    Ok(tx.later(&SET_REACTIONS, args![project, id, counts])?)
+    Ok(tx.pipeline(&SET_REACTIONS, args![project, id, counts])?)
 }
 
 pub fn react(
@@ -230,7 +230,7 @@ pub fn react(
     emoji: &str,
     now: Timestamp,
 ) -> Result<()> {
-    Ok(tx.later(&REACT, args![project, id, user, emoji, now])?)
+    Ok(tx.pipeline(&REACT, args![project, id, user, emoji, now])?)
 }
 
 /// Whether there was one to take back.

@@ -8,9 +8,9 @@ use crate::http::nested::{self, Node};
 /// Longer texts are refused: looking for one in every title costs by its length.
 const LONGEST_TEXT: usize = 256;
 /// Most entries of any list of a filter.
-const MOST: usize = 100;
+const MAX_ENTRIES: usize = 100;
 /// Most values that one pair in brackets may mean.
-const MOST_MEANINGS: usize = 16;
+const MAX_MEANINGS: usize = 16;
 
 type Fault = String;
 
@@ -127,7 +127,11 @@ fn list(fields: Fields<'_>, name: &str) -> Result<Vec<String>, Fault> {
 }
 
 fn bounded(length: usize, name: &str) -> Result<(), Fault> {
-    if length > MOST { Err(format!("{name} must have at most {MOST} entries")) } else { Ok(()) }
+    if length > MAX_ENTRIES {
+        Err(format!("{name} must have at most {MAX_ENTRIES} entries"))
+    } else {
+        Ok(())
+    }
 }
 
 fn words(fields: Fields<'_>) -> Result<Words, Fault> {
@@ -174,7 +178,7 @@ fn pairs(node: &Node) -> Result<Vec<Pair>, Fault> {
     let fields = node.fields()?;
     bounded(fields.len(), "it")?;
     let pair = |(key, node): (String, Node)| {
-        let values = node.meanings(MOST_MEANINGS).map_err(|why| format!("{key} {why}"))?;
+        let values = node.meanings(MAX_MEANINGS).map_err(|why| format!("{key} {why}"))?;
         Ok(Pair { key, values })
     };
     fields.into_iter().map(pair).collect()

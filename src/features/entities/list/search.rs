@@ -6,7 +6,7 @@
 use db::{Conn, Query};
 
 use crate::error::Result;
-use crate::features::entities::counts::{self, Scope, Size};
+use crate::features::entities::feed_totals::{self, Scope, Size};
 use crate::features::entities::list::filters::Filters;
 use crate::features::entities::list::metadata_sort::Sorter;
 use crate::features::entities::list::request::{Filed, Nsfw, Sort};
@@ -26,7 +26,7 @@ use crate::values::time::Timestamp;
 const NSFW: &str = "(e.nsfw OR COALESCE((SELECT s.nsfw_effective FROM spaces s
     WHERE s.project_id = $1 AND s.id = e.space_id), FALSE))";
 /// A page that begins further back is found off the async workers.
-const DEEP: i64 = 1000;
+const SLOW_OFFSET: i64 = 1000;
 
 #[derive(Debug, Clone)]
 pub struct Search {
@@ -63,7 +63,7 @@ impl Search {
         // These two have no index of their own: they are picked out of the whole feed.
         let scope = self.known_scope();
         let scope = scope.filter(|scope| !matches!(scope, Scope::NoSource | Scope::NoSpace));
-        quick_sort && scope.is_some() && page.offset() < DEEP
+        quick_sort && scope.is_some() && page.offset() < SLOW_OFFSET
     }
 
     /// The ids of the page, in order, and the size of the whole list.
@@ -72,7 +72,7 @@ impl Search {
             return Ok((Vec::new(), 0));
         }
         if let Some(scope) = self.known_scope() {
-            return self.walk(c, counts::size(c, self.project, &scope, self.reader)?, page);
+            return self.walk(c, feed_totals::size(c, self.project, &scope, self.reader)?, page);
         }
         let (start, any_wide) = start::choose(self, c)?;
         // However the page is found: the followed are fewer than all there are.
@@ -136,7 +136,7 @@ impl Search {
         if !self.is_open(c)? {
             return Ok(Some(page.of(Vec::new(), 0)));
         }
-        let size = counts::size(c, self.project, &scope, self.reader)?;
+        let size = feed_totals::size(c, self.project, &scope, self.reader)?;
         if size.is_sparse() {
             return Ok(None);
         }

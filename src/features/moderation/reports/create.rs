@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::auth::caller::ActorOrKey;
 use crate::auth::perspective::Perspective;
 use crate::error::Result;
-use crate::features::chat::{InMessage, MESSAGE_NOT_FOUND, standing};
+use crate::features::chat::{InMessage, MESSAGE_NOT_FOUND, membership};
 use crate::features::comments::store as comments;
 use crate::features::comments::visibility::is_reachable;
 use crate::features::entities::store as entities;
@@ -127,7 +127,7 @@ async fn report(
     let added = call.app.db.write(move |tx| {
         let kind = new.target_type;
         if let Some(conversation) = within {
-            standing::holds(tx, project, conversation, ChatMessageId(new.target), new.reporter)?;
+            membership::holds(tx, project, conversation, ChatMessageId(new.target), new.reporter)?;
         }
         let unknown = || match within {
             Some(_) => MESSAGE_NOT_FOUND.into(),
@@ -172,7 +172,7 @@ fn find(
     let perspective = Perspective::User(reporter);
     let found = match kind {
         // Kept, so that the report does not outlive it unseen.
-        TargetType::Entity => entities::keep(tx, project, EntityId(id))?
+        TargetType::Entity => entities::lock_shared(tx, project, EntityId(id))?
             .filter(|row| visibility::is_published_for(perspective, row))
             .map(|row| Reportable { author: row.user_id, space: row.space_id }),
         TargetType::Comment => {
@@ -182,7 +182,7 @@ fn find(
             there.map(|row| Reportable { author: row.user_id, space: row.space_id })
         }
         TargetType::Message => {
-            let found = standing::reported(tx, project, ChatMessageId(id), reporter)?;
+            let found = membership::reported(tx, project, ChatMessageId(id), reporter)?;
             return Ok(found.map(|(row, space)| Reportable { author: row.user_id, space }));
         }
     };

@@ -144,7 +144,7 @@ pub(super) async fn handle_report(
             return Err(INVALID_ACTIONS.because("the report belongs to no space"));
         }
         // The content before the report, as all who hold both do.
-        let content = orders.remove.then(|| hold(tx, project, &report)).transpose()?;
+        let content = orders.remove.then(|| lock(tx, project, &report)).transpose()?;
         handler.carry_out(tx, project, &report, content, &orders)
     });
     handled.await?;
@@ -200,7 +200,7 @@ impl Handler {
         }
         let content = content.filter(|_| orders.remove);
         if let Some(Content::Message(id)) = &content {
-            let row = chat::messages::moderation::hold(tx, project, *id, None)?;
+            let row = chat::messages::moderation::lock(tx, project, *id, None)?;
             chat::messages::moderation::remove(tx, project, row, &self.removal(orders))?;
         }
         if orders.suspend {
@@ -232,7 +232,7 @@ impl Handler {
         let user = orders.user_id.ok_or(MISSING_FIELDS)?;
         let space = report.space_id.ok_or(INVALID_ACTIONS)?;
         users::find(tx, project, user)?.ok_or(USER_NOT_FOUND)?;
-        let held = authority::hold(tx, project, space, self.caller, Authority::Moderator)?;
+        let held = authority::lock(tx, project, space, self.caller, Authority::Moderator)?;
         let member = members::find(tx, project, space, user)?.ok_or(MEMBER_NOT_FOUND)?;
         let (by, reason) = (self.caller.user(), orders.reason.as_deref());
         let ban = Ban { id: self.ban, by, reason, report: Some(report.id), at: self.now };
@@ -258,7 +258,7 @@ pub(super) enum Content {
     Message(ChatMessageId),
 }
 
-pub(super) fn hold(tx: &Tx<'_>, project: ProjectId, report: &ReportRow) -> Result<Content> {
+pub(super) fn lock(tx: &Tx<'_>, project: ProjectId, report: &ReportRow) -> Result<Content> {
     match report.target_type {
         TargetType::Entity => {
             let id = EntityId(report.target_id);

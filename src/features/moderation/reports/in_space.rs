@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::auth::caller::ActorOrKey;
 use crate::error::{Fault, Result};
 use crate::features::chat::MESSAGE_NOT_FOUND;
-use crate::features::moderation::reports::handle::{Handled, Handler, Orders, hold};
+use crate::features::moderation::reports::handle::{Handled, Handler, Orders, lock};
 use crate::features::moderation::reports::model::TargetType;
 use crate::features::moderation::reports::{
     COMMENT_NOT_FOUND, COMMENT_NOT_IN_SPACE, ENTITY_NOT_FOUND, ENTITY_NOT_IN_SPACE, NOT_FOUND,
@@ -181,7 +181,7 @@ async fn handle(
             return Err(about.gone.into());
         }
         // The content before the report, as all who hold both do.
-        let content = hold(tx, project, &report)?;
+        let content = lock(tx, project, &report)?;
         if content.is_elsewhere(space.id) {
             return Err(about.elsewhere.into());
         }

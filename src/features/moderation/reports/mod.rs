@@ -1,12 +1,12 @@
 //! Reports: users point out content that should not be there, and whoever moderates decides.
 
-pub mod counters;
+pub mod anonymize;
 mod create;
-pub mod forget;
 mod handle;
 mod in_space;
 mod list;
 pub mod model;
+pub mod recount;
 mod show;
 pub mod store;
 

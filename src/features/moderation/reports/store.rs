@@ -42,7 +42,7 @@ const COLUMNS: &str = "r.id, r.space_id, r.target_type, r.target_id, r.status, r
     r.action_taken, r.created_at, r.updated_at";
 
 /// Entries that one reply shows at most: of a page of reports, the oldest.
-const MOST_ENTRIES: i64 = 10_000;
+const MAX_ENTRIES: i64 = 10_000;
 
 db::statements! {
     query FIND -> ReportRow =
@@ -117,7 +117,7 @@ pub fn add(
     if added.map_err(|error| Error::from(error).on_foreign_key(users::NOT_FOUND))? == 0 {
         return Ok(Added::Repeated);
     }
-    tx.later(&COUNT_ENTRY, args![project, open, now])?;
+    tx.pipeline(&COUNT_ENTRY, args![project, open, now])?;
     Ok(if open == report { Added::Opened } else { Added::Joined })
 }
 
@@ -130,7 +130,7 @@ pub fn entries(c: &Conn<'_>, project: ProjectId, ids: &[ReportId]) -> Result<Vec
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    Ok(c.all(&ENTRIES, args![project, ReportId::list(ids), MOST_ENTRIES])?)
+    Ok(c.all(&ENTRIES, args![project, ReportId::list(ids), MAX_ENTRIES])?)
 }
 
 /// How a report was resolved, and by whom: nobody if with a key.

@@ -21,7 +21,7 @@ use crate::values::ids::{ProjectId, SpaceId, UserId};
 /// Longer patterns only cost time.
 const LONGEST_QUERY: usize = 256;
 /// A page that begins further back is found off the async workers.
-const DEEP: i64 = 1000;
+const SLOW_OFFSET: i64 = 1000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -71,7 +71,7 @@ pub(in crate::features::spaces) async fn fetch_spaces(
     }
     let view = View::asked(&call, viewer, &query.include);
     let search = Search::new(call.project.id, viewer, query)?;
-    let is_quick = !search.is_filtered && page.offset() < DEEP;
+    let is_quick = !search.is_filtered && page.offset() < SLOW_OFFSET;
     let find = move |c: &Conn<'_>| {
         let total = search.count(c)?;
         let ids = if page.offset() < total { search.page(c, page)? } else { Vec::new() };

@@ -8,7 +8,7 @@ use crate::auth::caller::ActorOrKey;
 use crate::error::{Error, Result};
 use crate::features::spaces::authority::{self, Authority, Held};
 use crate::features::spaces::members::store::{self, Ban, MemberRow};
-use crate::features::spaces::members::{MemberPath, notices};
+use crate::features::spaces::members::{MemberPath, notify};
 use crate::features::spaces::observer::observers;
 use crate::features::spaces::rules::{Reason, Role, Status};
 use crate::features::spaces::{CREATOR_REQUIRED, MEMBERSHIP_NOT_FOUND, NOT_ACTIVE, NOT_PENDING};
@@ -81,9 +81,9 @@ pub(in crate::features::spaces) async fn approve(
     let (app, project, caller, now) =
         (call.app.clone(), call.project.clone(), call.caller, call.now);
     let approved = call.app.db.write(move |tx| {
-        let held = authority::hold(tx, project.id, path.space_id, caller, Authority::Moderator)?;
+        let held = authority::lock(tx, project.id, path.space_id, caller, Authority::Moderator)?;
         let found = answered(tx, project.id, &held, path.member_id, Status::Active)?;
-        notices::approved(tx, &app, &project, &held.space, found.user_id, caller.user(), now)?;
+        notify::approved(tx, &app, &project, &held.space, found.user_id, caller.user(), now)?;
         Ok::<_, Error>(found)
     });
     let MemberRow { id, status, joined_at, .. } = approved.await?;
@@ -99,7 +99,7 @@ pub(in crate::features::spaces) async fn decline(
 ) -> Result<Json<Changed<Declined>>> {
     let (app, project, caller, now) = (call.app.clone(), call.project.id, call.caller, call.now);
     let declined = call.app.db.write(move |tx| {
-        let held = authority::hold(tx, project, path.space_id, caller, Authority::Moderator)?;
+        let held = authority::lock(tx, project, path.space_id, caller, Authority::Moderator)?;
         let declined = answered(tx, project, &held, path.member_id, Status::Rejected)?;
         for observer in observers(&app) {
             observer.member_left(tx, project, held.space.id, declined.user_id, now)?;
@@ -140,7 +140,7 @@ pub(in crate::features::spaces) async fn ban_member(
     let (app, project, caller, now) = (call.app.clone(), call.project.id, call.caller, call.now);
     let id = SpaceBanId(new_id(now, &call.app.random));
     let banned = call.app.db.write(move |tx| {
-        let held = authority::hold(tx, project, path.space_id, caller, Authority::Moderator)?;
+        let held = authority::lock(tx, project, path.space_id, caller, Authority::Moderator)?;
         let found = member(tx, project, &held, path.member_id)?;
         let reason = body.reason.as_ref().map(Reason::as_str);
         ban(
@@ -185,7 +185,7 @@ pub(in crate::features::spaces) async fn unban_member(
 ) -> Result<Json<Changed<SpaceMember>>> {
     let (project, caller) = (call.project.id, call.caller);
     let unbanned = call.app.db.write(move |tx| {
-        let held = authority::hold(tx, project, path.space_id, caller, Authority::Moderator)?;
+        let held = authority::lock(tx, project, path.space_id, caller, Authority::Moderator)?;
         let found = member(tx, project, &held, path.member_id)?;
         if found.status != Status::Banned {
             return Err(MEMBERSHIP_NOT_FOUND.into());
@@ -211,7 +211,7 @@ pub(in crate::features::spaces) async fn update_role(
 ) -> Result<Json<Changed<WithRole>>> {
     let (project, caller) = (call.project.id, call.caller);
     let changed = call.app.db.write(move |tx| {
-        let held = authority::hold(tx, project, path.space_id, caller, Authority::Admin)?;
+        let held = authority::lock(tx, project, path.space_id, caller, Authority::Admin)?;
         let found = member(tx, project, &held, path.member_id)?;
         let is_creator = held.space.user_id == Some(found.user_id);
         if is_creator && held.authority < Authority::Creator {

@@ -45,7 +45,7 @@ pub(in crate::features::spaces) async fn join(
     let (project, user, now) = (call.project.id, call.caller.user, call.now);
     let id = MemberId(new_id(now, &call.app.random));
     let joined = call.app.db.write(move |tx| {
-        let space = spaces::hold(tx, project, path.space_id)?.ok_or(NOT_FOUND)?;
+        let space = spaces::lock(tx, project, path.space_id)?.ok_or(NOT_FOUND)?;
         let status = if space.requires_approval { Status::Pending } else { Status::Active };
         let (role, space_id) = (Role::Member, space.id);
         let new = MemberRow {
@@ -59,7 +59,7 @@ pub(in crate::features::spaces) async fn join(
         };
         match store::find(tx, project, space.id, user)? {
             None => {
-                if users::store::keep(tx, project, user)?.is_none() {
+                if users::store::lock_shared(tx, project, user)?.is_none() {
                     return Err(users::NOT_FOUND.into());
                 }
                 store::insert(tx, project, space_id, std::slice::from_ref(&new))?;
@@ -91,7 +91,7 @@ pub(in crate::features::spaces) async fn leave(
 ) -> Result<Json<Message>> {
     let (app, project, user, now) = (call.app.clone(), call.project.id, call.caller.user, call.now);
     let left = call.app.db.write(move |tx| {
-        let space = spaces::hold(tx, project, path.space_id)?.ok_or(NOT_FOUND)?;
+        let space = spaces::lock(tx, project, path.space_id)?.ok_or(NOT_FOUND)?;
         let row = store::find(tx, project, space.id, user)?.ok_or(MEMBERSHIP_NOT_FOUND)?;
         match row.status {
             Status::Banned => return Err(BANNED.into()),

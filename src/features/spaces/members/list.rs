@@ -25,7 +25,7 @@ use crate::values::ids::{MemberId, ProjectId};
 use crate::values::time::Timestamp;
 
 /// A page that begins further back is found off the async workers.
-const DEEP: i64 = 1000;
+const SLOW_OFFSET: i64 = 1000;
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -71,7 +71,7 @@ pub(in crate::features::spaces) async fn members(
     let bucket = query.reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
     let (project, links, caller) = (call.project.clone(), call.links(), call.caller);
     let list = List { status: query.status.unwrap_or(Status::Active), role: query.role };
-    let is_quick = list.is_counted() && page.offset() < DEEP;
+    let is_quick = list.is_counted() && page.offset() < SLOW_OFFSET;
     let find = move |c: &Conn<'_>, is_quick: bool| {
         let space = spaces::find(c, project.id, path.space_id)?.ok_or(NOT_FOUND)?;
         if list.status != Status::Active {

@@ -3,7 +3,7 @@
 pub mod change;
 pub(super) mod join;
 pub(super) mod list;
-mod notices;
+mod notify;
 pub mod store;
 
 use schemars::JsonSchema;

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use db::{Command, Conn, Tx, Value, args};
 
 use crate::error::Result;
-use crate::features::spaces::permissions::Standing;
+use crate::features::spaces::permissions::SpaceMembership;
 use crate::features::spaces::rules::{Role, Status};
 use crate::features::spaces::store as spaces;
 use crate::values::ids::{MemberId, ProjectId, ReportId, SpaceBanId, SpaceId, UserId};
@@ -26,8 +26,8 @@ db::row! {
 }
 
 impl MemberRow {
-    pub fn standing(&self) -> Standing {
-        Standing { role: self.role, status: self.status }
+    pub fn standing(&self) -> SpaceMembership {
+        SpaceMembership { role: self.role, status: self.status }
     }
 
     pub fn is_active_admin(&self) -> bool {
@@ -137,7 +137,7 @@ fn counts(status: Status) -> i64 {
 }
 
 /// Members that one statement inserts.
-const AT_ONCE: usize = 100;
+const BATCH_SIZE: usize = 100;
 
 /// New members of one space.
 pub fn insert(
@@ -146,7 +146,7 @@ pub fn insert(
     space: SpaceId,
     members: &[MemberRow],
 ) -> Result<()> {
-    for some in members.chunks(AT_ONCE) {
+    for some in members.chunks(BATCH_SIZE) {
         let row = |n: usize| {
             let places = (7 * n + 3..7 * n + 10).map(|place| format!("${place}"));
             format!("($1, $2, {})", places.collect::<Vec<_>>().join(", "))
@@ -163,7 +163,7 @@ pub fn insert(
             args.extend([user_id.into(), id.into(), role.into(), role.rank().into()]);
             args.extend([status.into(), joined_at.into(), created_at.into()]);
         }
-        tx.later(&Command::<()>::built("spaces::members::insert", text), &args)?;
+        tx.pipeline(&Command::<()>::built("spaces::members::insert", text), &args)?;
     }
     let active = members.iter().map(|row| counts(row.status)).sum();
     spaces::count_members(tx, project, space, active)
@@ -177,21 +177,21 @@ pub fn update(
     after: &MemberRow,
 ) -> Result<()> {
     let MemberRow { space_id, user_id, role, status, joined_at, .. } = *after;
-    tx.later(&UPDATE, args![project, space_id, user_id, role, role.rank(), status, joined_at])?;
+    tx.pipeline(&UPDATE, args![project, space_id, user_id, role, role.rank(), status, joined_at])?;
     spaces::count_members(tx, project, space_id, counts(status) - counts(before.status))
 }
 
 pub fn delete(tx: &Tx<'_>, project: ProjectId, row: &MemberRow) -> Result<()> {
-    tx.later(&DELETE, args![project, row.space_id, row.user_id])?;
+    tx.pipeline(&DELETE, args![project, row.space_id, row.user_id])?;
     spaces::count_members(tx, project, row.space_id, -counts(row.status))
 }
 
 pub fn insert_ban(tx: &Tx<'_>, project: ProjectId, row: &MemberRow, ban: &Ban<'_>) -> Result<()> {
     let Ban { id, by, reason, report, at } = *ban;
     let args = args![project, row.space_id, row.user_id, id, by, reason, report, at];
-    Ok(tx.later(&INSERT_BAN, args)?)
+    Ok(tx.pipeline(&INSERT_BAN, args)?)
 }
 
 pub fn delete_ban(tx: &Tx<'_>, project: ProjectId, row: &MemberRow) -> Result<()> {
-    Ok(tx.later(&DELETE_BAN, args![project, row.space_id, row.user_id])?)
+    Ok(tx.pipeline(&DELETE_BAN, args![project, row.space_id, row.user_id])?)
 }

@@ -6,12 +6,12 @@ use std::cell::{Cell, RefCell};
 use crate::{Value, dialect};
 
 /// Most parts of one statement, so that there are not too many different ones.
-const MOST: usize = 8;
+const MAX_PARTS: usize = 8;
 
 type Command = (&'static str, String, Vec<Value<'static>>);
 
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
+pub(super) struct Batch {
     /// How many ask for it, one inside the other.
     asked: Cell<u32>,
     commands: RefCell<Vec<Command>>,
@@ -22,7 +22,7 @@ pub(super) fn can_be_last(sql: &str) -> bool {
     sql.trim_start().get(..4).is_none_or(|word| !word.eq_ignore_ascii_case("with"))
 }
 
-impl Gathered {
+impl Batch {
     pub(super) fn open(&self) {
         self.asked.set(self.asked.get() + 1);
     }
@@ -39,7 +39,7 @@ impl Gathered {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.commands.borrow().len() >= MOST
+        self.commands.borrow().len() >= MAX_PARTS
     }
 
     /// Keeps the command, or gives its arguments back if nothing is being gathered.
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn parameters_of_each_part_are_its_own() {
-        let gathered = Gathered::default();
+        let gathered = Batch::default();
         assert!(gathered.take_in("a", "DELETE FROM a WHERE b = $1", vec![1.into()]).is_some());
         gathered.open();
         gathered.take_in("a", "DELETE FROM a WHERE b = $1 OR c = '$1'", vec![1.into()]);

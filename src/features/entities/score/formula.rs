@@ -13,7 +13,7 @@ const YOUNG_HOURS: f64 = 6.0;
 
 /// What a score is made of.
 #[derive(Debug, Clone, Copy)]
-pub struct Standing {
+pub struct ScoreInputs {
     pub reactions: ReactionCounts,
     pub replies: i64,
     pub shares: i64,
@@ -21,7 +21,7 @@ pub struct Standing {
     pub created_at: Timestamp,
 }
 
-impl Standing {
+impl ScoreInputs {
     /// The score at `now`, where age counts by `hours` (an e-folding time).
     #[expect(clippy::cast_precision_loss, reason = "counts and ages are far below 2^52")]
     pub fn score(&self, now: Timestamp, hours: f64) -> f64 {
@@ -52,8 +52,8 @@ mod tests {
     fn score(hours: i64, up: i64, down: i64, replies: i64, views: i64) -> f64 {
         let reactions = ReactionCounts { upvote: up, downvote: down, ..ReactionCounts::default() };
         let created_at = Timestamp::from_millis(0);
-        let standing = Standing { reactions, replies, shares: 0, views, created_at };
-        standing.score(Timestamp::from_millis(hours * 3_600_000), 120.0)
+        let inputs = ScoreInputs { reactions, replies, shares: 0, views, created_at };
+        inputs.score(Timestamp::from_millis(hours * 3_600_000), 120.0)
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::btree_map::Entry;
 use db::{JsonText, Tx, args};
 
 use crate::error::{Error, Result};
-use crate::features::chat::conversations::removal;
+use crate::features::chat::conversations::purge;
 use crate::features::chat::conversations::store::{self as conversations, ConversationRow};
 use crate::features::chat::events;
 use crate::features::chat::members::store::{self as members, MemberRow};
@@ -19,7 +19,7 @@ use crate::values::metadata::to_json;
 use crate::values::time::Timestamp;
 
 /// Messages that are changed together.
-const AT_ONCE: i64 = 200;
+const BATCH_SIZE: i64 = 200;
 
 db::statements! {
     command DISOWN_CONVERSATIONS =
@@ -42,17 +42,17 @@ db::statements! {
 }
 
 /// Holds every conversation in which something is about to change: before the user, as all who write do.
-pub fn hold(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<Vec<ConversationRow>> {
-    conversations::hold_of_user(tx, project, user)
+pub fn lock(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<Vec<ConversationRow>> {
+    conversations::lock_of_user(tx, project, user)
 }
 
 /// Once the user is held too. What they came into meanwhile is among what is found now.
 pub fn forget_user(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestamp) -> Result<()> {
-    let held = hold(tx, project, user)?;
+    let held = lock(tx, project, user)?;
     forget_reactions(tx, project, user)?;
     forget_mentions(tx, project, user)?;
-    tx.later(&DISOWN_MESSAGES, args![project, user])?;
-    tx.later(&DISOWN_CONVERSATIONS, args![project, user])?;
+    tx.pipeline(&DISOWN_MESSAGES, args![project, user])?;
+    tx.pipeline(&DISOWN_CONVERSATIONS, args![project, user])?;
     let ids: Vec<ConversationId> = held.iter().map(|conversation| conversation.id).collect();
     for row in members::own(tx, project, user, &ids)? {
         if let Some(of) = held.iter().find(|conversation| conversation.id == row.conversation_id) {
@@ -65,7 +65,7 @@ pub fn forget_user(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestamp
 /// Some at a time: anybody may have mentioned them anywhere.
 fn forget_mentions(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
     loop {
-        let some = tx.all(&MENTIONING, args![project, user, AT_ONCE])?;
+        let some = tx.all(&MENTIONING, args![project, user, BATCH_SIZE])?;
         if some.is_empty() {
             return Ok(());
         }
@@ -73,7 +73,7 @@ fn forget_mentions(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> 
         for (id, mentions) in some {
             let mentions: Mentions = serde_json::from_str(&mentions.0).map_err(Error::internal)?;
             let rest = JsonText(to_json(&mentions.without(user)));
-            tx.later(&SET_MENTIONS, args![project, id, &rest])?;
+            tx.pipeline(&SET_MENTIONS, args![project, id, &rest])?;
         }
         tx.execute(&FORGET_MENTIONS, args![project, user, ChatMessageId::list(&ids)])?;
     }
@@ -94,7 +94,7 @@ fn forget_reactions(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()>
         counts.retain(|_, count| *count > 0);
         messages::set_reactions(tx, project, id, &JsonText(to_json(&counts)))?;
     }
-    Ok(tx.later(&FORGET_REACTIONS, args![project, user])?)
+    Ok(tx.pipeline(&FORGET_REACTIONS, args![project, user])?)
 }
 
 /// A group gets another admin, if they were the last; a conversation that nobody is left in goes.
@@ -114,7 +114,7 @@ fn take_out(
     }
     if conversation.kind != Kind::Space && !members::is_anybody_left(tx, project, conversation.id)?
     {
-        return removal::hide(tx, project, conversation, now);
+        return purge::hide(tx, project, conversation, now);
     }
     if row.is_admin()
         && members::admins(tx, project, conversation.id)? == 0

@@ -4,14 +4,14 @@
 use db::{JsonText, Tx, args};
 
 use crate::error::{Error, Result};
-use crate::features::entities::counts::Listed;
+use crate::features::entities::feed_totals::Listed;
 use crate::features::entities::rules::Mentions;
 use crate::features::entities::terms;
 use crate::values::ids::{EntityId, ProjectId, UserId};
 use crate::values::metadata::to_json;
 
 db::statements! {
-    query HOLD -> EntityId =
+    query LOCK -> EntityId =
         "SELECT id FROM entities WHERE project_id = $1 AND id IN
             (SELECT e.id FROM entities e WHERE e.project_id = $1 AND e.user_id = $2
              UNION SELECT r.target_id FROM reactions r WHERE r.project_id = $1 AND r.user_id = $2
@@ -40,8 +40,8 @@ db::statements! {
 
 /// Holds every entity that is about to change. To be called before the user is held: whoever
 /// reacts to an entity holds it first and then its author, whose reputation changes.
-pub fn hold(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
-    tx.all(&HOLD, args![project, user, terms::mention(user)])?;
+pub fn lock(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
+    tx.all(&LOCK, args![project, user, terms::mention(user)])?;
     Ok(())
 }
 
@@ -49,8 +49,8 @@ pub fn hold(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
 /// counts of feeds, which are changed last.
 pub fn forget_author(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<Vec<Listed>> {
     let listed = tx.all(&LISTED, args![project, user])?;
-    tx.later(&EMPTY, args![project, user])?;
-    tx.later(&DISOWN, args![project, user])?;
+    tx.pipeline(&EMPTY, args![project, user])?;
+    tx.pipeline(&DISOWN, args![project, user])?;
     forget_mentions(tx, project, user)?;
     Ok(listed)
 }
@@ -60,8 +60,8 @@ fn forget_mentions(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> 
     for (id, mentions) in tx.all(&MENTIONING, args![project, term])? {
         let mentions: Mentions = serde_json::from_str(&mentions.0).map_err(Error::internal)?;
         let rest = JsonText(to_json(&mentions.without(user)));
-        tx.later(&SET_MENTIONS, args![project, id, &rest])?;
+        tx.pipeline(&SET_MENTIONS, args![project, id, &rest])?;
     }
-    tx.later(&FORGET_TERM, args![project, term])?;
+    tx.pipeline(&FORGET_TERM, args![project, term])?;
     Ok(())
 }

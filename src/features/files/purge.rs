@@ -5,7 +5,7 @@ use db::Tx;
 
 use crate::error::Result;
 use crate::features::files::store::{self, Deleted};
-use crate::features::files::uploads::removal;
+use crate::features::files::uploads::purge_payload;
 use crate::jobs;
 use crate::values::ids::{
     ChatMessageId, CommentId, EntityId, FileId, JobId, ProjectId, SpaceId, UserId,
@@ -70,6 +70,6 @@ fn remove_bytes(tx: &Tx<'_>, project: ProjectId, deleted: Deleted, now: Timestam
     // A file is deleted once, so its id is a fresh one for the job; a transaction may run twice
     // and draws nothing.
     let job = JobId(first.0);
-    let payload = removal(deleted.iter().map(|(_, path)| path.as_str()))?;
+    let payload = purge_payload(deleted.iter().map(|(_, path)| path.as_str()))?;
     jobs::store::insert(tx, project, job, &payload, now, now)
 }

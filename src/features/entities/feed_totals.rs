@@ -105,7 +105,7 @@ pub fn size(c: &Conn<'_>, project: ProjectId, scope: &Scope, reader: Reader) -> 
     );
     let mut args = vec![project.into(), scope.key().into()];
     args.extend(reader.member().map(Value::from));
-    Ok(c.one(&Query::<Size>::built("entities::counts::size", text), &args)?)
+    Ok(c.one(&Query::<Size>::built("entities::feed_totals::size", text), &args)?)
 }
 
 /// Counts an entity in every feed it has just appeared in.
@@ -211,7 +211,7 @@ pub(super) fn shard(entity: EntityId) -> i64 {
 struct Changes(BTreeMap<(String, i64), (Part, i64)>);
 
 /// Rows that one statement changes.
-const AT_ONCE: usize = 200;
+const BATCH_SIZE: usize = 200;
 
 impl Changes {
     fn note(&mut self, entity: EntityId, counted: Counted, by: i64) {
@@ -223,12 +223,12 @@ impl Changes {
 
     fn write(self, tx: &Tx<'_>, project: ProjectId) -> Result<()> {
         let changes: Vec<Change> = self.0.into_iter().collect();
-        for some in changes.chunks(AT_ONCE) {
+        for some in changes.chunks(BATCH_SIZE) {
             add_up(tx, project, some)?;
         }
         let less = changes.into_iter().filter(|(_, (_, by))| *by < 0).map(|(key, _)| key);
         let less: Vec<(String, i64)> = less.collect();
-        less.chunks(AT_ONCE).try_for_each(|some| forget_empty(tx, project, some))
+        less.chunks(BATCH_SIZE).try_for_each(|some| forget_empty(tx, project, some))
     }
 }
 
@@ -253,7 +253,7 @@ fn add_up(tx: &Tx<'_>, project: ProjectId, changes: &[Change]) -> Result<()> {
         args.extend([scope.as_str().into(), (*shard).into(), (*by).into(), within]);
         args.push(space.map_or(Value::Null, Value::from));
     }
-    Ok(tx.later(&Command::<()>::built("entities::counts::change", text), &args)?)
+    Ok(tx.pipeline(&Command::<()>::built("entities::feed_totals::change", text), &args)?)
 }
 
 /// A feed that nothing is left in keeps no row: anybody can make up keywords.
@@ -268,5 +268,5 @@ fn forget_empty(tx: &Tx<'_>, project: ProjectId, keys: &[(String, i64)]) -> Resu
     for (scope, shard) in keys {
         args.extend([scope.as_str().into(), (*shard).into()]);
     }
-    Ok(tx.later(&Command::<()>::built("entities::counts::forget_empty", text), &args)?)
+    Ok(tx.pipeline(&Command::<()>::built("entities::feed_totals::forget_empty", text), &args)?)
 }

@@ -4,7 +4,7 @@ use db::{Command, Conn, Tx, Value, args};
 use uuid::Uuid;
 
 use crate::error::Result;
-use crate::features::entities::scoring::Standing;
+use crate::features::entities::score::formula::ScoreInputs;
 use crate::features::reactions::ReactionCounts;
 use crate::values::ids::{EntityId, ProjectId};
 use crate::values::time::Timestamp;
@@ -33,13 +33,13 @@ db::statements! {
          FROM entities WHERE project_id = $1 AND id {any}($2) AND deleted_at IS NULL";
 }
 
-pub fn standings(
+pub fn score_inputs(
     c: &Conn<'_>,
     project: ProjectId,
     ids: &[EntityId],
-) -> Result<Vec<(EntityId, Standing)>> {
+) -> Result<Vec<(EntityId, ScoreInputs)>> {
     let rows = c.all(&STANDINGS, args![project, EntityId::list(ids)])?;
-    let standing = |row: StandingRow| {
+    let inputs = |row: StandingRow| {
         let reactions = ReactionCounts {
             upvote: row.upvote_count,
             downvote: row.downvote_count,
@@ -50,9 +50,9 @@ pub fn standings(
             ..ReactionCounts::default()
         };
         let (replies, shares, views) = (row.replies_count, row.shares_count, row.views);
-        (row.id, Standing { reactions, replies, shares, views, created_at: row.created_at })
+        (row.id, ScoreInputs { reactions, replies, shares, views, created_at: row.created_at })
     };
-    Ok(rows.into_iter().map(standing).collect())
+    Ok(rows.into_iter().map(inputs).collect())
 }
 
 /// Adds to the views of each.
@@ -102,6 +102,6 @@ fn update_many<'a>(
         args.push(id.into());
         args.push(value);
     }
-    tx.execute(&Command::<()>::built("entities::scores::update_many", text), &args)?;
+    tx.execute(&Command::<()>::built("entities::store::update_many", text), &args)?;
     Ok(())
 }

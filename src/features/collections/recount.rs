@@ -11,7 +11,7 @@ db::statements! {
         "SELECT c.project_id, c.id FROM collections c
          WHERE c.entity_count <> (SELECT count(*) FROM collection_entities l
             WHERE l.project_id = c.project_id AND l.collection_id = c.id)";
-    query HOLD -> CollectionId =
+    query LOCK -> CollectionId =
         "SELECT id FROM collections WHERE project_id = $1 AND id = $2 {for_update}";
     command RECOUNT =
         "UPDATE collections SET entity_count = (SELECT count(*) FROM collection_entities l
@@ -27,7 +27,7 @@ pub fn drifted(c: &Conn<'_>) -> Result<Vec<(ProjectId, CollectionId)>> {
 /// Whoever saves something holds the collection first: so once it is held, what is committed is all
 /// that it may count.
 pub fn repair(tx: &Tx<'_>, project: ProjectId, id: CollectionId) -> Result<()> {
-    if tx.opt(&HOLD, args![project, id])?.is_some() {
+    if tx.opt(&LOCK, args![project, id])?.is_some() {
         tx.execute(&RECOUNT, args![project, id])?;
     }
     Ok(())

@@ -22,7 +22,7 @@ pub const OPEN_ENTITY: &str = "open-entity";
 /// Characters of a text that are quoted.
 const QUOTED: usize = 200;
 /// More metadata than this is not copied into every notification about an entity.
-const MOST_METADATA: usize = 16 * 1024;
+const MAX_METADATA: usize = 16 * 1024;
 
 /// The entity a notification is about, and its space.
 pub fn subject(c: &Conn<'_>, project: ProjectId, entity: &EntityRow) -> Result<Map<String, Value>> {
@@ -49,7 +49,7 @@ pub fn quoted(text: Option<&str>) -> Value {
 
 /// Null if it is too large to be copied.
 pub fn small_metadata(metadata: &JsonText) -> Value {
-    let small = Some(&metadata.0).filter(|text| text.len() <= MOST_METADATA);
+    let small = Some(&metadata.0).filter(|text| text.len() <= MAX_METADATA);
     small.and_then(|text| serde_json::from_str(text).ok()).unwrap_or(Value::Null)
 }
 

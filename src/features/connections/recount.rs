@@ -28,7 +28,7 @@ db::statements! {
         " OR COALESCE(n.sent, 0) <> ", sides!("sent", "u.project_id", "u.id"),
         " OR COALESCE(n.received, 0) <> ", sides!("received", "u.project_id", "u.id")
     );
-    command HOLD =
+    command LOCK =
         "INSERT INTO connection_counts (project_id, user_id, connected, sent, received)
          VALUES ($1, $2, 0, 0, 0)
          ON CONFLICT (project_id, user_id) DO UPDATE SET connected = connection_counts.connected";
@@ -48,7 +48,7 @@ pub fn drifted(c: &Conn<'_>) -> Result<Vec<(ProjectId, UserId)>> {
 /// Whoever changes a connection changes the counts after it: what is committed once they are held is
 /// all that they may speak of.
 pub fn repair(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
-    tx.execute(&HOLD, args![project, user])?;
+    tx.execute(&LOCK, args![project, user])?;
     tx.execute(&RECOUNT, args![project, user])?;
     Ok(())
 }

@@ -13,7 +13,7 @@ db::statements! {
                 OR s.children_count <> (SELECT count(*) FROM spaces b
                     WHERE b.project_id = s.project_id AND b.parent_id = s.id
                         AND b.deleted_at IS NULL))";
-    query HOLD -> SpaceId =
+    query LOCK -> SpaceId =
         "SELECT id FROM spaces WHERE project_id = $1 AND id = $2 {for_update}";
     command REPAIR =
         "UPDATE spaces SET
@@ -30,7 +30,7 @@ pub fn miscounted(c: &Conn<'_>) -> Result<Vec<(ProjectId, SpaceId)>> {
 
 /// Whoever changes what is counted holds the space: so once it is held, what is committed is all.
 pub fn repair(tx: &Tx<'_>, project: ProjectId, space: SpaceId) -> Result<()> {
-    tx.opt(&HOLD, args![project, space])?;
+    tx.opt(&LOCK, args![project, space])?;
     tx.execute(&REPAIR, args![project, space])?;
     Ok(())
 }

@@ -18,7 +18,7 @@ db::statements! {
              GROUP BY b.project_id, b.user_id, b.space_id
              HAVING sum(b.total) <> 0 OR sum(b.unread) <> 0) d
          ORDER BY d.project_id, d.user_id";
-    command HOLD =
+    command LOCK =
         "INSERT INTO notification_counts (project_id, user_id, space_id, total, unread, unread_since)
          SELECT DISTINCT project_id, user_id, COALESCE(space_id, {nil}), 0, 0, 0 FROM notifications
          WHERE project_id = $1 AND user_id = $2
@@ -43,7 +43,7 @@ pub fn drifted(c: &Conn<'_>) -> Result<Vec<(ProjectId, UserId)>> {
 /// Whoever changes a user's notifications changes the counts last. So what is committed once the
 /// counts are held is all that they may speak of, also while a server is at work.
 pub fn repair(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
-    tx.execute(&HOLD, args![project, user])?;
+    tx.execute(&LOCK, args![project, user])?;
     tx.execute(&RECOUNT, args![project, user])?;
     Ok(())
 }

@@ -12,7 +12,7 @@ db::statements! {
              GROUP BY project_id, report_id) e
             ON e.project_id = r.project_id AND e.report_id = r.id
          WHERE r.reporter_count <> COALESCE(e.found, 0)";
-    query HOLD -> ReportId =
+    query LOCK -> ReportId =
         "SELECT id FROM reports WHERE project_id = $1 AND id = $2 {for_update}";
     command RECOUNT =
         "UPDATE reports SET reporter_count =
@@ -26,7 +26,7 @@ pub fn drifted(c: &Conn<'_>) -> Result<Vec<(ProjectId, ReportId)>> {
 
 /// Whoever joins a report holds it: so once it is held, the entries that are committed are all.
 pub fn repair(tx: &Tx<'_>, project: ProjectId, id: ReportId) -> Result<()> {
-    tx.opt(&HOLD, args![project, id])?;
+    tx.opt(&LOCK, args![project, id])?;
     tx.execute(&RECOUNT, args![project, id])?;
     Ok(())
 }

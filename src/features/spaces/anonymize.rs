@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::values::ids::{ProjectId, SpaceId, UserId};
 
 db::statements! {
-    query HOLD -> SpaceId =
+    query LOCK -> SpaceId =
         "SELECT s.id FROM spaces s WHERE s.project_id = $1 AND s.id IN
             (SELECT m.space_id FROM space_members m WHERE m.project_id = $1 AND m.user_id = $2
              UNION SELECT o.id FROM spaces o WHERE o.project_id = $1 AND o.user_id = $2)
@@ -22,13 +22,13 @@ db::statements! {
 
 /// Holds every space that is about to change. To be called before the user is held: whoever joins
 /// holds the space first.
-pub fn hold(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
-    tx.all(&HOLD, args![project, user])?;
+pub fn lock(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
+    tx.all(&LOCK, args![project, user])?;
     Ok(())
 }
 
 pub fn forget_user(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
-    tx.later(&UNCOUNT, args![project, user])?;
-    tx.later(&LEAVE, args![project, user])?;
-    Ok(tx.later(&DISOWN, args![project, user])?)
+    tx.pipeline(&UNCOUNT, args![project, user])?;
+    tx.pipeline(&LEAVE, args![project, user])?;
+    Ok(tx.pipeline(&DISOWN, args![project, user])?)
 }

@@ -9,14 +9,14 @@ use crate::features::chat::conversations::store::{self, ConversationRow};
 use crate::features::chat::events;
 use crate::features::chat::members::store as members;
 use crate::features::chat::messages::store as messages;
-use crate::features::files::removal;
+use crate::features::files::purge;
 use crate::jobs::{self, Job};
 use crate::state::App;
 use crate::values::ids::{ConversationId, FileId, JobId, ProjectId};
 use crate::values::time::Timestamp;
 
 /// As many messages are removed in one transaction.
-const AT_ONCE: i64 = 500;
+const BATCH_SIZE: i64 = 500;
 /// After so many transactions the job makes room for others and goes on behind them.
 const STEPS: u32 = 100;
 
@@ -30,7 +30,7 @@ pub struct RemoveConversation {
 pub fn hide(tx: &Tx<'_>, project: ProjectId, row: &ConversationRow, now: Timestamp) -> Result<()> {
     events::gone(tx, project, row.id)?;
     let avatar: Vec<FileId> = row.avatar_file_id.into_iter().collect();
-    removal::delete(tx, project, &avatar, now)?;
+    purge::delete(tx, project, &avatar, now)?;
     members::delete_all(tx, project, row.id)?;
     store::hide(tx, project, row.id, now)?;
     // A conversation is deleted once, so its id is a fresh one for the job.
@@ -59,12 +59,12 @@ async fn run(app: &App, project: ProjectId, conversation: ConversationId) -> Res
 async fn remove_some(app: &App, project: ProjectId, id: ConversationId) -> Result<bool> {
     let now = app.clock.now();
     let left = app.db.write(move |tx| {
-        let some = messages::some_of(tx, project, id, AT_ONCE)?;
+        let some = messages::some_of(tx, project, id, BATCH_SIZE)?;
         if some.is_empty() {
             store::delete(tx, project, id)?;
             return Ok(false);
         }
-        removal::delete_of_messages(tx, project, &some, now)?;
+        purge::delete_of_messages(tx, project, &some, now)?;
         messages::delete_all(tx, project, &some)?;
         Ok::<_, Error>(true)
     });

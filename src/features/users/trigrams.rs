@@ -11,7 +11,7 @@ use crate::values::ids::{ProjectId, UserId};
 pub const FEW: i64 = 2000;
 const LENGTH: usize = 3;
 /// Of a long text only some are tried: the first that are found by few will do.
-const MOST_TRIED: usize = 8;
+const MAX_TRIED: usize = 8;
 
 /// The grams of a text, sorted and without repeats.
 pub fn of(text: &str) -> Vec<String> {
@@ -36,9 +36,9 @@ pub fn rarest(c: &Conn<'_>, project: ProjectId, part: &str) -> Result<Option<Str
         "SELECT count(*) FROM (SELECT 1 FROM user_grams g
             WHERE g.project_id = $1 AND g.gram = $2 LIMIT {FEW}) AS few"
     );
-    let count_few = Query::<i64>::built("users::grams::count_few", text);
+    let count_few = Query::<i64>::built("users::trigrams::count_few", text);
     let mut rarest = (FEW, None);
-    for gram in of(part).into_iter().take(MOST_TRIED) {
+    for gram in of(part).into_iter().take(MAX_TRIED) {
         let count = c.one(&count_few, args![project, &gram])?;
         if count < rarest.0 {
             rarest = (count, Some(gram));
@@ -86,8 +86,8 @@ fn add(tx: &Tx<'_>, project: ProjectId, user: UserId, grams: &[String]) -> Resul
         "INSERT INTO user_grams (project_id, gram, user_id) VALUES {} ON CONFLICT DO NOTHING",
         rows.join(", ")
     );
-    let insert = Command::<()>::built("users::grams::add", text);
-    Ok(tx.later(&insert, &arguments(project, user, grams))?)
+    let insert = Command::<()>::built("users::trigrams::add", text);
+    Ok(tx.pipeline(&insert, &arguments(project, user, grams))?)
 }
 
 fn take(tx: &Tx<'_>, project: ProjectId, user: UserId, grams: &[String]) -> Result<()> {
@@ -99,8 +99,8 @@ fn take(tx: &Tx<'_>, project: ProjectId, user: UserId, grams: &[String]) -> Resu
         "DELETE FROM user_grams WHERE project_id = $1 AND user_id = $2 AND gram IN ({})",
         places.join(", ")
     );
-    let delete = Command::<()>::built("users::grams::take", text);
-    Ok(tx.later(&delete, &arguments(project, user, grams))?)
+    let delete = Command::<()>::built("users::trigrams::take", text);
+    Ok(tx.pipeline(&delete, &arguments(project, user, grams))?)
 }
 
 fn arguments(project: ProjectId, user: UserId, grams: &[String]) -> Vec<Value<'_>> {

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::values::ids::{ProjectId, ReportId, UserId};
 
 db::statements! {
-    query HOLD -> ReportId =
+    query LOCK -> ReportId =
         "SELECT id FROM reports WHERE project_id = $1 AND id IN
             (SELECT e.report_id FROM report_entries e WHERE e.project_id = $1 AND e.user_id = $2)
          ORDER BY id {for_update}";
@@ -20,14 +20,14 @@ db::statements! {
 }
 
 /// Holds the user's reports, before the user is held: whoever reports takes this order.
-pub fn hold(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<Vec<ReportId>> {
-    Ok(tx.all(&HOLD, args![project, user])?)
+pub fn lock(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<Vec<ReportId>> {
+    Ok(tx.all(&LOCK, args![project, user])?)
 }
 
 /// Once the user is held too. What they reported meanwhile is among what is found now.
 pub fn forget_reporter(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
-    let reports = ReportId::list(&hold(tx, project, user)?);
-    tx.later(&FORGET, args![project, user])?;
-    tx.later(&UNCOUNT, args![project, reports.clone()])?;
-    Ok(tx.later(&DELETE_EMPTY, args![project, reports])?)
+    let reports = ReportId::list(&lock(tx, project, user)?);
+    tx.pipeline(&FORGET, args![project, user])?;
+    tx.pipeline(&UNCOUNT, args![project, reports.clone()])?;
+    Ok(tx.pipeline(&DELETE_EMPTY, args![project, reports])?)
 }

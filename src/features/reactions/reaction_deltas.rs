@@ -45,5 +45,5 @@ pub fn change(tx: &Tx<'_>, project: ProjectId, target: TargetId, by: ReactionCou
     }
     let text =
         format!("UPDATE {table} SET {} WHERE project_id = $1 AND id = $2", changes.join(", "));
-    Ok(tx.later(&Command::<()>::built("reactions::counting::change", text), &args)?)
+    Ok(tx.pipeline(&Command::<()>::built("reactions::reaction_deltas::change", text), &args)?)
 }

@@ -77,14 +77,14 @@ pub fn balance(tx: &Tx<'_>, project: ProjectId, id: CommentId) -> Result<()> {
 /// Whoever comments or deletes holds the entity: so once it is held, the comments that are
 /// committed are all that it may count.
 pub fn repair_entity(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<()> {
-    crate::features::entities::store::hold(tx, project, id)?;
+    crate::features::entities::store::lock(tx, project, id)?;
     tx.execute(&RECOUNT_ENTITY, args![project, id])?;
     Ok(())
 }
 
 pub fn repair_comment(tx: &Tx<'_>, project: ProjectId, id: CommentId) -> Result<()> {
     let Some(row) = store::find(tx, project, id)? else { return Ok(()) };
-    crate::features::entities::store::hold(tx, project, row.entity_id)?;
+    crate::features::entities::store::lock(tx, project, row.entity_id)?;
     tx.execute(&RECOUNT_COMMENT, args![project, id])?;
     Ok(())
 }

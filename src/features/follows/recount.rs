@@ -13,7 +13,7 @@ db::statements! {
                 WHERE f.project_id = u.project_id AND f.followed_id = u.id)
             OR COALESCE(n.following, 0) <> (SELECT count(*) FROM follows f
                 WHERE f.project_id = u.project_id AND f.follower_id = u.id)";
-    command HOLD =
+    command LOCK =
         "INSERT INTO follow_counts (project_id, user_id, followers, following) VALUES ($1, $2, 0, 0)
          ON CONFLICT (project_id, user_id) DO UPDATE SET followers = follow_counts.followers";
     command RECOUNT =
@@ -33,7 +33,7 @@ pub fn drifted(c: &Conn<'_>) -> Result<Vec<(ProjectId, UserId)>> {
 /// Whoever changes a follow changes the counts after it: what is committed once they are held is all
 /// that they may speak of.
 pub fn repair(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
-    tx.execute(&HOLD, args![project, user])?;
+    tx.execute(&LOCK, args![project, user])?;
     tx.execute(&RECOUNT, args![project, user])?;
     Ok(())
 }

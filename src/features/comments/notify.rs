@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::Result;
 use crate::features::comments::store::CommentRow;
-use crate::features::entities::notices::{quoted, small_metadata, subject};
+use crate::features::entities::notify::{quoted, small_metadata, subject};
 use crate::features::entities::store::EntityRow;
 use crate::features::notifications::initiator;
 use crate::features::notifications::{About, Notification, Subject};

@@ -14,7 +14,7 @@ use crate::values::ids::{CommentId, EntityId, JobId, ProjectId};
 use crate::values::time::Timestamp;
 
 /// As many answers are marked in one transaction.
-const AT_ONCE: usize = 500;
+const BATCH_SIZE: usize = 500;
 
 /// A deleted comment whose answers are to be marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,10 +69,10 @@ async fn finish(app: &App, project: ProjectId, marking: Marking) -> Result<()> {
         if left.is_empty() {
             return Ok(());
         }
-        for some in left.chunks(AT_ONCE) {
+        for some in left.chunks(BATCH_SIZE) {
             let some = some.to_vec();
             let marked = app.db.write(move |tx| {
-                entities::store::hold(tx, project, marking.entity)?;
+                entities::store::lock(tx, project, marking.entity)?;
                 mark(tx, project, marking, &some)
             });
             marked.await?;
@@ -87,7 +87,7 @@ struct Extent {
     levels: usize,
 }
 
-const FEW: Extent = Extent { answers: AT_ONCE, levels: 50 };
+const FEW: Extent = Extent { answers: BATCH_SIZE, levels: 50 };
 const ALL_THERE_ARE: Extent = Extent { answers: usize::MAX, levels: usize::MAX };
 
 /// What is below a comment and not marked yet; none if more than that is below it. Level by level:
@@ -101,7 +101,7 @@ fn unmarked(
     let (mut unmarked, mut seen, mut level) = (Vec::new(), 0, vec![comment]);
     for _ in 0..extent.levels {
         let mut next = Vec::new();
-        for some in level.chunks(AT_ONCE) {
+        for some in level.chunks(BATCH_SIZE) {
             next.extend(c.all(&ANSWERS, args![project, CommentId::list(some)])?);
         }
         seen += next.len();
@@ -122,7 +122,7 @@ fn mark(tx: &Tx<'_>, project: ProjectId, marking: Marking, ids: &[CommentId]) ->
     if ids.is_empty() {
         return Ok(());
     }
-    store::hold(tx, project, ids)?;
+    store::lock(tx, project, ids)?;
     let marked = tx.all(&MARK, args![project, CommentId::list(ids), marking.at])?;
     let counted = marked.into_iter().filter(|counted| *counted).count();
     let counted = i64::try_from(counted).map_err(Error::internal)?;

@@ -5,7 +5,7 @@ use db::{Tx, args};
 
 use crate::error::{Error, Result};
 use crate::features::comments::store as comments;
-use crate::features::files::removal;
+use crate::features::files::purge;
 use crate::features::reactions;
 use crate::jobs::{self, Job};
 use crate::state::App;
@@ -14,7 +14,7 @@ use crate::values::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// As many are removed in one transaction.
-const AT_ONCE: i64 = 200;
+const BATCH_SIZE: i64 = 200;
 
 /// The comments of a deleted entity.
 #[derive(Debug, Serialize, Deserialize)]
@@ -52,10 +52,10 @@ async fn run(app: &App, project: ProjectId, entity: EntityId) -> Result<()> {
     let now = app.clock.now();
     loop {
         let removed = app.db.write(move |tx| {
-            let some = tx.all(&SOME, args![project, entity, AT_ONCE])?;
+            let some = tx.all(&SOME, args![project, entity, BATCH_SIZE])?;
             // Whoever reacts holds the comment: none of them leaves a reaction behind.
-            comments::hold(tx, project, &some)?;
-            removal::delete_of_comments(tx, project, &some, now)?;
+            comments::lock(tx, project, &some)?;
+            purge::delete_of_comments(tx, project, &some, now)?;
             let targets = some.iter().map(|id| id.0).collect();
             reactions::store::delete_of_targets(tx, project, targets)?;
             tx.execute(&DELETE, args![project, CommentId::list(&some)])?;

@@ -9,7 +9,7 @@ use crate::values::ids::{CommentId, ProjectId, UserId};
 use crate::values::metadata::to_json;
 
 db::statements! {
-    query HOLD -> CommentId =
+    query LOCK -> CommentId =
         "SELECT id FROM comments WHERE project_id = $1 AND id IN
             (SELECT c.id FROM comments c WHERE c.project_id = $1 AND c.user_id = $2
              UNION SELECT r.target_id FROM reactions r WHERE r.project_id = $1 AND r.user_id = $2
@@ -33,19 +33,19 @@ db::statements! {
 
 /// Holds every comment that is about to change: after the entities and before the user, as whoever
 /// reacts does.
-pub fn hold(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
-    tx.all(&HOLD, args![project, user])?;
+pub fn lock(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
+    tx.all(&LOCK, args![project, user])?;
     Ok(())
 }
 
 /// Takes the user off everything that was written. What is counted stays counted.
 pub fn forget_author(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
-    tx.later(&EMPTY, args![project, user])?;
-    tx.later(&DISOWN, args![project, user])?;
+    tx.pipeline(&EMPTY, args![project, user])?;
+    tx.pipeline(&DISOWN, args![project, user])?;
     for (id, mentions) in tx.all(&MENTIONING, args![project, user])? {
         let mentions: Mentions = serde_json::from_str(&mentions.0).map_err(Error::internal)?;
         let rest = JsonText(to_json(&mentions.without(user)));
-        tx.later(&SET_MENTIONS, args![project, id, &rest])?;
+        tx.pipeline(&SET_MENTIONS, args![project, id, &rest])?;
     }
-    Ok(tx.later(&FORGET_MENTIONS, args![project, user])?)
+    Ok(tx.pipeline(&FORGET_MENTIONS, args![project, user])?)
 }

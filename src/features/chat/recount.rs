@@ -12,7 +12,7 @@ use crate::values::ids::{ChatMessageId, ConversationId, ProjectId};
 use crate::values::metadata::to_json;
 
 /// Messages that are looked at together.
-const AT_ONCE: i64 = 1_000;
+const BATCH_SIZE: i64 = 1_000;
 
 db::statements! {
     query MISCOUNTED -> (ProjectId, ConversationId), unscoped "the operator examines every project" =
@@ -55,7 +55,7 @@ pub fn miscounted(c: &Conn<'_>) -> Result<Vec<(ProjectId, ConversationId)>> {
 
 /// Whoever comes or goes holds the conversation: so once it is held, what is committed is all.
 pub fn repair(tx: &Tx<'_>, project: ProjectId, id: ConversationId) -> Result<()> {
-    conversations::hold(tx, project, id)?;
+    conversations::lock(tx, project, id)?;
     tx.execute(&RECOUNT, args![project, id])?;
     Ok(())
 }
@@ -65,7 +65,7 @@ pub fn miscounted_messages(c: &Conn<'_>) -> Result<Vec<(ProjectId, ChatMessageId
     let mut wrong = c.all(&MISCOUNTED_REPLIES, args![])?;
     let mut last = (ProjectId(Uuid::nil()), ChatMessageId(Uuid::nil()));
     loop {
-        let some = c.all(&REACTED, args![last.0, last.1, AT_ONCE])?;
+        let some = c.all(&REACTED, args![last.0, last.1, BATCH_SIZE])?;
         let Some((project, id, _)) = some.last() else { break };
         last = (*project, *id);
         let mut by_project: BTreeMap<ProjectId, Vec<(ChatMessageId, Counts)>> = BTreeMap::new();
@@ -102,7 +102,7 @@ fn reactions(
 /// Whoever answers or reacts holds the conversation first.
 pub fn repair_message(tx: &Tx<'_>, project: ProjectId, id: ChatMessageId) -> Result<()> {
     let Some(row) = messages::find(tx, project, id)? else { return Ok(()) };
-    conversations::hold(tx, project, row.conversation_id)?;
+    conversations::lock(tx, project, row.conversation_id)?;
     tx.execute(&RECOUNT_REPLIES, args![project, id, row.conversation_id])?;
     let counts = reactions(tx, project, &[id])?.remove(&id).unwrap_or_default();
     messages::set_reactions(tx, project, id, &JsonText(to_json(&counts)))

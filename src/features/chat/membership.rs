@@ -21,12 +21,12 @@ use crate::values::time::Timestamp;
 
 /// A conversation, and the row of somebody who is or was in it.
 #[derive(Debug, Clone)]
-pub struct Standing {
+pub struct ConversationMember {
     pub conversation: ConversationRow,
     pub member: MemberRow,
 }
 
-impl Standing {
+impl ConversationMember {
     /// What was written later is not for somebody who has left.
     pub fn sees(&self, at: Timestamp) -> bool {
         self.member.is_active || self.member.left_at.is_some_and(|left| at <= left)
@@ -85,10 +85,10 @@ pub fn seen(
     project: ProjectId,
     id: ConversationId,
     user: UserId,
-) -> Result<Option<Standing>> {
+) -> Result<Option<ConversationMember>> {
     let Some(member) = members::find(c, project, id, user)? else { return Ok(None) };
     let conversation = conversations::find(c, project, id)?;
-    Ok(conversation.map(|conversation| Standing { conversation, member }))
+    Ok(conversation.map(|conversation| ConversationMember { conversation, member }))
 }
 
 /// Somebody who reads what is in it.
@@ -97,7 +97,7 @@ pub fn reader(
     project: ProjectId,
     id: ConversationId,
     user: UserId,
-) -> Result<Standing> {
+) -> Result<ConversationMember> {
     let standing = seen(c, project, id, user)?.ok_or(NOT_A_MEMBER)?;
     if standing.waits(c, project)? { Err(NOT_A_MEMBER.into()) } else { Ok(standing) }
 }
@@ -108,7 +108,7 @@ pub fn participant(
     project: ProjectId,
     id: ConversationId,
     user: UserId,
-) -> Result<Standing> {
+) -> Result<ConversationMember> {
     reader(c, project, id, user)?.require_active(NOT_A_MEMBER)
 }
 
@@ -118,10 +118,10 @@ pub fn writer(
     project: ProjectId,
     id: ConversationId,
     user: UserId,
-) -> Result<Standing> {
-    let conversation = conversations::hold(tx, project, id)?.ok_or(NOT_A_MEMBER)?;
+) -> Result<ConversationMember> {
+    let conversation = conversations::lock(tx, project, id)?.ok_or(NOT_A_MEMBER)?;
     let member = members::find(tx, project, id, user)?.ok_or(NOT_A_MEMBER)?;
-    Standing { conversation, member }.require_active(NOT_A_MEMBER)
+    ConversationMember { conversation, member }.require_active(NOT_A_MEMBER)
 }
 
 /// Somebody who has been in it, or is; held. For everybody else it is not there.
@@ -130,10 +130,10 @@ pub fn holder(
     project: ProjectId,
     id: ConversationId,
     user: UserId,
-) -> Result<Standing> {
-    let conversation = conversations::hold(tx, project, id)?.ok_or(NOT_FOUND)?;
+) -> Result<ConversationMember> {
+    let conversation = conversations::lock(tx, project, id)?.ok_or(NOT_FOUND)?;
     let member = members::find(tx, project, id, user)?.ok_or(NOT_FOUND)?;
-    Ok(Standing { conversation, member })
+    Ok(ConversationMember { conversation, member })
 }
 
 /// The conversation and their row in it, if it is there for them: for whoever has been in it, and that of a
@@ -205,7 +205,7 @@ pub fn managed(
     user: UserId,
     (least, of_two): (Authority, Fault),
 ) -> Result<ConversationRow> {
-    let conversation = conversations::hold(tx, project, id)?.ok_or(NOT_FOUND)?;
+    let conversation = conversations::lock(tx, project, id)?.ok_or(NOT_FOUND)?;
     let member = own_row(tx, project, &conversation, user)?;
     let may = match (conversation.kind, conversation.space_id) {
         (Kind::Direct, _) => return Err(of_two.into()),
@@ -219,7 +219,7 @@ pub fn managed(
 pub fn message(
     c: &Conn<'_>,
     project: ProjectId,
-    standing: &Standing,
+    standing: &ConversationMember,
     id: ChatMessageId,
 ) -> Result<MessageRow> {
     let found = messages::find(c, project, id)?;
@@ -235,13 +235,13 @@ pub fn message(
 pub fn held_message(
     tx: &Tx<'_>,
     project: &Project,
-    standing: &Standing,
+    standing: &ConversationMember,
     id: ChatMessageId,
 ) -> Result<MessageRow> {
     if standing.is_frozen(tx, project)? {
         return Err(MESSAGE_NOT_FOUND.into());
     }
-    let found = messages::hold(tx, project.id, id)?;
+    let found = messages::lock(tx, project.id, id)?;
     let there = found.filter(|row| row.conversation_id == standing.conversation.id);
     there.ok_or_else(|| Error::from(MESSAGE_NOT_FOUND))
 }
@@ -270,11 +270,11 @@ pub fn reported(
 ) -> Result<Option<(MessageRow, Option<SpaceId>)>> {
     let found = messages::find(tx, project, id)?.filter(|row| row.user_deleted_at.is_none());
     let Some(row) = found else { return Ok(None) };
-    let Some(conversation) = conversations::keep(tx, project, row.conversation_id)? else {
+    let Some(conversation) = conversations::lock_shared(tx, project, row.conversation_id)? else {
         return Ok(None);
     };
     let member = members::find(tx, project, conversation.id, user)?.ok_or(NOT_A_MEMBER)?;
-    let standing = Standing { conversation, member };
+    let standing = ConversationMember { conversation, member };
     if standing.waits(tx, project)? {
         return Err(NOT_A_MEMBER.into());
     }

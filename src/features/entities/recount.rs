@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use db::{Conn, JsonText, Tx, args};
 
 use crate::error::Result;
-use crate::features::entities::{counts, store};
+use crate::features::entities::{feed_totals, store};
 use crate::features::reactions::target::TargetId;
 use crate::features::reactions::{self, miscounted_reactions};
 use crate::values::ids::{EntityId, ProjectId, SpaceId, UserId};
@@ -38,7 +38,7 @@ db::statements! {
          UNION ALL
          SELECT NULL, NULL, NULL, NULL, NULL, c.scope, c.shard, c.total
          FROM entity_counts c WHERE c.project_id = $1";
-    command HOLD =
+    command LOCK =
         "INSERT INTO entity_counts (project_id, scope, shard, total, within, space_id)
          VALUES ($1, $2, $3, 0, $4, $5)
          ON CONFLICT (project_id, scope, shard) DO UPDATE SET total = entity_counts.total";
@@ -55,7 +55,7 @@ type Key = (String, i64);
 /// A count as it is stored and as it should be.
 #[derive(Debug, Default)]
 struct Compared {
-    part: counts::Part,
+    part: feed_totals::Part,
     stored: i64,
     found: i64,
 }
@@ -77,7 +77,7 @@ pub fn repair_feeds(tx: &Tx<'_>, project: ProjectId) -> Result<u64> {
     wrong.retain(|_, one| one.stored != one.found);
     for ((scope, shard), one) in &wrong {
         let (within, space) = one.part.clone().unzip();
-        tx.execute(&HOLD, args![project, scope, *shard, &within, space])?;
+        tx.execute(&LOCK, args![project, scope, *shard, &within, space])?;
     }
     let feeds = feeds(tx, project)?;
     for key in wrong.keys() {
@@ -95,10 +95,10 @@ fn feeds(c: &Conn<'_>, project: ProjectId) -> Result<BTreeMap<Key, Compared>> {
     c.each(&FEEDS, args![project], |row| match row {
         FeedRow {
             id: Some(id), space_id, source_id, user_id, keywords: Some(keywords), ..
-        } => match counts::counted_in(space_id, source_id, user_id, &keywords) {
+        } => match feed_totals::counted_in(space_id, source_id, user_id, &keywords) {
             Ok(counted) => {
                 for (scope, part) in counted {
-                    let one = feeds.entry((scope, counts::shard(id))).or_default();
+                    let one = feeds.entry((scope, feed_totals::shard(id))).or_default();
                     (one.part, one.found) = (part, one.found + 1);
                 }
             }

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::values::ids::{CollectionId, EntityId, ProjectId, UserId};
 
 db::statements! {
-    query HOLD_HOLDERS -> CollectionId =
+    query LOCK_HOLDERS -> CollectionId =
         "SELECT c.id FROM collections c WHERE c.project_id = $1 AND c.id IN
             (SELECT l.collection_id FROM collection_entities l
              WHERE l.project_id = $1 AND l.entity_id {any}($2))
@@ -19,7 +19,7 @@ db::statements! {
          WHERE project_id = $1 AND id {any}($3)";
     command UNLINK =
         "DELETE FROM collection_entities WHERE project_id = $1 AND entity_id {any}($2)";
-    query HOLD_OF_USER -> CollectionId =
+    query LOCK_OF_USER -> CollectionId =
         "SELECT id FROM collections WHERE project_id = $1 AND user_id = $2
          ORDER BY depth, id {for_update}";
     command DELETE_OF_USER = "DELETE FROM collections WHERE project_id = $1 AND user_id = $2";
@@ -28,19 +28,19 @@ db::statements! {
 /// Takes the entities, which the caller holds so that nobody saves them meanwhile, out of every
 /// collection.
 pub fn forget_entities(tx: &Tx<'_>, project: ProjectId, entities: &[EntityId]) -> Result<()> {
-    let holders = tx.all(&HOLD_HOLDERS, args![project, EntityId::list(entities)])?;
+    let holders = tx.all(&LOCK_HOLDERS, args![project, EntityId::list(entities)])?;
     if holders.is_empty() {
         return Ok(());
     }
     let args = args![project, EntityId::list(entities), CollectionId::list(&holders)];
-    tx.later(&UNCOUNT, args)?;
-    Ok(tx.later(&UNLINK, args![project, EntityId::list(entities)])?)
+    tx.pipeline(&UNCOUNT, args)?;
+    Ok(tx.pipeline(&UNLINK, args![project, EntityId::list(entities)])?)
 }
 
 /// Deletes all collections of the user, whom the caller holds so that none is added meanwhile.
 pub fn forget_user(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
-    if !tx.all(&HOLD_OF_USER, args![project, user])?.is_empty() {
-        tx.later(&DELETE_OF_USER, args![project, user])?;
+    if !tx.all(&LOCK_OF_USER, args![project, user])?.is_empty() {
+        tx.pipeline(&DELETE_OF_USER, args![project, user])?;
     }
     Ok(())
 }

@@ -54,9 +54,9 @@ db::statements! {
 
 /// Takes back every reaction of the user. To be called while the user is held, so that none is
 /// added in between.
-pub fn forget_user(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
-    tx.later(&UNCOUNT, args![project, user])?;
-    tx.later(&UNCOUNT_ON_COMMENTS, args![project, user])?;
-    tx.later(&DELETE, args![project, user])?;
+pub fn delete_of_user(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
+    tx.pipeline(&UNCOUNT, args![project, user])?;
+    tx.pipeline(&UNCOUNT_ON_COMMENTS, args![project, user])?;
+    tx.pipeline(&DELETE, args![project, user])?;
     Ok(())
 }
