@@ -21,8 +21,6 @@ use crate::values::time::Timestamp;
 
 /// Connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
-/// Shorter ones could be guessed, and tokens then forged.
-
 const SECRET: &str = "secret_key";
 
 /// Takes the address, and answers nobody there yet.

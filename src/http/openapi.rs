@@ -127,7 +127,7 @@ fn refuses_callers(operation: &Operation) -> bool {
     asks || operation.may_be_closed || operation.bad_token != BadToken::Anonymous
 }
 
-fn prefixes(operation: &Operation, version: Option<Version>) -> Vec<String> {
+pub fn prefixes(operation: &Operation, version: Option<Version>) -> Vec<String> {
     if !operation.is_project_scoped() {
         return vec![String::new()];
     }
@@ -283,32 +283,4 @@ fn error_schema() -> Value {
             "code": { "type": "string", "description": "For programs; does not change." },
         },
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_operation_is_described_under_every_version() {
-        let document = document(None);
-        for operation in operations {
-            for prefix in prefixes(operation, None) {
-                let method = operation.method.as_str().to_lowercase();
-                let described = &document["paths"][documented_path(&prefix, operation)][method];
-                assert!(described["operationId"].is_string(), "{operation:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_body_that_several_inputs_read_is_described_whole() {
-        let document = document(Some(Version::V8));
-        let create = &document["paths"]["/v8/{projectId}/entities"]["post"];
-        let body = &create["requestBody"]["content"]["application/json"]["schema"];
-        let parts = body["allOf"].as_array().unwrap().iter();
-        let names: Vec<&str> = parts.filter_map(|part| part["$ref"].as_str()).collect();
-        let schemas = "#/components/schemas";
-        assert_eq!(names, [format!("{schemas}/NewEntity"), format!("{schemas}/OptionsFields")]);
-    }
 }

@@ -221,7 +221,7 @@ mod tests {
     /// What every open connection costs, whether anything happens on it or not.
     #[test]
     fn the_task_of_a_connection_is_small() {
-        fn size_of_task<A, B, C, D, F>(_: impl Fn(A, B, C, D) -> F) -> usize {
+        fn size_of_task<A, B, C, D, E, F>(_: impl Fn(A, B, C, D, E) -> F) -> usize {
             size_of::<F>()
         }
         let size = size_of_task(run);

@@ -70,8 +70,10 @@ impl fmt::Debug for FeatureState {
 #[derive(Debug, Clone, Copy)]
 pub struct JobKind {
     pub name: &'static str,
-    pub run: fn(App, ProjectId, Value) -> Pin<Box<dyn Future<Output = Result<()>> + Send>>,
+    pub run: fn(App, ProjectId, Value) -> Running,
 }
+
+pub type Running = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 
 /// Deletes up to a number of expired rows; how many it deleted.
 #[derive(Debug, Clone, Copy)]

@@ -217,3 +217,27 @@ async fn operations_share_their_error_replies(app: TestApp) {
     // It was 3,600 bytes for each operation when each spelt out its own.
     assert!(reply.body.len() < 1_600 * operations.len(), "{}", reply.body.len());
 }
+
+#[test]
+fn every_operation_is_described_under_every_version() {
+    let document = openapi::document(townhall::features::operations(), None);
+    for operation in townhall::features::operations() {
+        for prefix in openapi::prefixes(operation, None) {
+            let method = operation.method.as_str().to_lowercase();
+            let path = openapi::documented_path(&prefix, operation);
+            let described = &document["paths"][path][method];
+            assert!(described["operationId"].is_string(), "{operation:?}");
+        }
+    }
+}
+
+#[test]
+fn a_body_that_several_inputs_read_is_described_whole() {
+    let document = openapi::document(townhall::features::operations(), Some(Version::V8));
+    let create = &document["paths"]["/v8/{projectId}/entities"]["post"];
+    let body = &create["requestBody"]["content"]["application/json"]["schema"];
+    let parts = body["allOf"].as_array().unwrap().iter();
+    let names: Vec<&str> = parts.filter_map(|part| part["$ref"].as_str()).collect();
+    let schemas = "#/components/schemas";
+    assert_eq!(names, [format!("{schemas}/NewEntity"), format!("{schemas}/OptionsFields")]);
+}

@@ -27,13 +27,14 @@ pub struct TopComment {
 /// Registered by `features::lists`.
 #[derive(Debug, Clone, Copy)]
 pub struct EntityExtras {
-    pub top_comments: fn(
-        &Conn<'_>,
-        &Project,
-        &Links,
-        Option<UserId>,
-        &[EntityId],
-    ) -> Result<HashMap<EntityId, TopComment>>,
-    /// Which of the entities the user has saved.
-    pub saved: fn(&Conn<'_>, ProjectId, UserId, &[EntityId]) -> Result<HashSet<EntityId>>,
+    pub top_comments: TopComments,
+    pub saved: Saved,
 }
+
+/// The top comment of each entity, as a viewer sees it.
+pub type TopComments =
+    fn(&Conn<'_>, &Project, &Links, Option<UserId>, &[EntityId]) -> Result<ByEntity<TopComment>>;
+pub type ByEntity<T> = HashMap<EntityId, T>;
+
+/// Which of the entities the user has saved.
+pub type Saved = fn(&Conn<'_>, ProjectId, UserId, &[EntityId]) -> Result<HashSet<EntityId>>;

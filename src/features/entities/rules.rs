@@ -209,6 +209,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::values::metadata::to_json;
 
     #[test]
     fn blank_texts_are_none_and_others_stay_as_they_are() {

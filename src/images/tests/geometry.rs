@@ -211,7 +211,7 @@ fn a_variant_has_at_most_four_times_the_pixels_of_its_source() {
 }
 
 /// Header-only images: nothing of them is decoded to find out what they would cost.
-async fn batch(images: &[(u32, u32)], options: Value) -> Result<(), (usize, Failure)> {
+async fn together(images: &[(u32, u32)], options: Value) -> Result<(), (usize, Failure)> {
     let mut jobs = Vec::new();
     for (width, height) in images {
         let scratch = Scratch::new();
