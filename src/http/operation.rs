@@ -68,6 +68,8 @@ pub struct Operation {
     pub plain_refusals: bool,
     pub input: fn(&mut SchemaGenerator) -> InputDoc,
     pub replies: fn(&mut SchemaGenerator) -> Vec<ReplyDoc>,
+    /// The path of the handler, `townhall::features::auth::refresh::refresh`.
+    pub handler: &'static str,
     pub run: Run,
 }
 
@@ -225,6 +227,7 @@ impl Operation {
                 doc
             },
             replies: O::describe,
+            handler: std::any::type_name::<H>(),
             run: Run::Project(Box::new(run)),
         }
     }
@@ -266,6 +269,7 @@ impl Operation {
             plain_refusals: false,
             input: |_| InputDoc::default(),
             replies: O::describe,
+            handler: std::any::type_name::<H>(),
             run: Run::Server(Box::new(run)),
         }
     }

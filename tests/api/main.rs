@@ -77,6 +77,8 @@ mod feeds;
 mod files;
 mod follow_lists;
 mod follows;
+mod generated_routes;
+mod generated_schema;
 mod identities;
 mod keys_in_browsers;
 mod lists_v6;
