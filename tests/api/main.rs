@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod account_deletion;
+mod audit;
 mod auth_limits;
 mod avatars;
 mod blocks;
