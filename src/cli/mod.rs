@@ -5,6 +5,7 @@ mod doctor;
 mod keys;
 mod project_settings;
 mod projects;
+mod routes;
 mod secret;
 mod serve;
 mod show;
@@ -95,6 +96,8 @@ enum Command {
         #[arg(long, value_name = "VERSION", value_parser = version)]
         version: Option<Version>,
     },
+    /// List every operation of the API with its versions, credential, rate limit and handler
+    Routes,
     /// Show every setting, its value and where it came from
     Config,
     /// Exit with 0 when a running server is ready
@@ -179,6 +182,7 @@ fn execute(cli: Cli) -> CommandResult {
             Ok(doctor::diagnose(&Config::load(&flags)?, asked))
         }
         Command::Openapi { version } => Ok(show::openapi(version)),
+        Command::Routes => Ok(routes::list()),
         Command::Config => Ok(show::config(&Config::load(&flags)?)),
         Command::Health { url } => show::health(url, &flags),
     }

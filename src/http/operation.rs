@@ -69,6 +69,8 @@ pub struct Operation {
     pub plain_refusals: bool,
     pub input: fn(&mut SchemaGenerator) -> InputDoc,
     pub replies: fn(&mut SchemaGenerator) -> Vec<ReplyDoc>,
+    /// The path of the handler, `townhall::features::auth::refresh::refresh`.
+    pub handler: &'static str,
     pub run: Run,
 }
 
@@ -231,6 +233,7 @@ impl Operation {
                 doc
             },
             replies: O::describe,
+            handler: std::any::type_name::<H>(),
             run: Run::Project(Box::new(run)),
         }
     }
@@ -272,6 +275,7 @@ impl Operation {
             plain_refusals: false,
             input: |_| InputDoc::default(),
             replies: O::describe,
+            handler: std::any::type_name::<H>(),
             run: Run::Server(Box::new(run)),
         }
     }

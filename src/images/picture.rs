@@ -3,8 +3,9 @@
 
 use std::error::Error;
 
-use fast_image_resize::images::{Image, ImageRef};
-use fast_image_resize::{FilterType, MulDiv, PixelType, ResizeAlg, ResizeOptions, Resizer};
+use fast_image_resize::images::{TypedImage, TypedImageRef};
+use fast_image_resize::pixels::{U8x3, U8x4};
+use fast_image_resize::{FilterType, MulDiv, PixelTrait, ResizeAlg, ResizeOptions, Resizer};
 use image::metadata::Orientation;
 use moxcms::{ColorProfile, DataColorSpace, Layout, TransformOptions};
 
@@ -118,8 +119,8 @@ impl Picture {
     pub fn premultiplied(mut self) -> Result<Picture, Box<dyn Error + Send + Sync>> {
         if self.alpha {
             let Extent { width, height } = self.extent;
-            let mut image = Image::from_slice_u8(width, height, &mut self.data, PixelType::U8x4)?;
-            MulDiv::new().multiply_alpha_inplace(&mut image)?;
+            let mut image = TypedImage::<U8x4>::from_buffer(width, height, &mut self.data)?;
+            MulDiv::new().multiply_alpha_inplace_typed(&mut image)?;
         }
         Ok(self)
     }
@@ -150,8 +151,8 @@ impl Picture {
         let Extent { width, height } = recipe.picture;
         let mut data = self.resized(recipe.picture, &options)?;
         if self.alpha {
-            let mut image = Image::from_slice_u8(width, height, &mut data, PixelType::U8x4)?;
-            MulDiv::new().divide_alpha_inplace(&mut image)?;
+            let mut image = TypedImage::<U8x4>::from_buffer(width, height, &mut data)?;
+            MulDiv::new().divide_alpha_inplace_typed(&mut image)?;
         }
         let resized = Picture { extent: recipe.picture, alpha: self.alpha, data };
         Ok(if recipe.canvas == recipe.picture {
@@ -166,12 +167,27 @@ impl Picture {
         to: Extent,
         options: &ResizeOptions,
     ) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {
-        let kind = if self.alpha { PixelType::U8x4 } else { PixelType::U8x3 };
-        let source = ImageRef::new(self.extent.width, self.extent.height, &self.data, kind)?;
-        let mut resized = Image::new(to.width, to.height, kind);
+        if self.alpha {
+            self.resized_as::<U8x4>(to, options)
+        } else {
+            self.resized_as::<U8x3>(to, options)
+        }
+    }
+
+    /// The type of the pixels is known here: the library compiles its code for these two types only,
+    /// not for all thirteen.
+    fn resized_as<P: PixelTrait>(
+        &self,
+        to: Extent,
+        options: &ResizeOptions,
+    ) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {
+        let Extent { width, height } = self.extent;
+        let source = TypedImageRef::<P>::from_buffer(width, height, &self.data)?;
+        let mut data = vec![0; to.width as usize * to.height as usize * self.channels()];
+        let mut resized = TypedImage::<P>::from_buffer(to.width, to.height, &mut data)?;
         // One that is kept would keep what it worked in, which is as large as the picture.
-        Resizer::new().resize(&source, &mut resized, options)?;
-        Ok(resized.into_vec())
+        Resizer::new().resize_typed(&source, &mut resized, options)?;
+        Ok(data)
     }
 
     fn on_canvas(self, canvas: Extent, opaque: bool) -> Picture {

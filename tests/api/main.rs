@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod account_deletion;
+mod audit;
 mod auth_limits;
 mod avatars;
 mod blocks;
@@ -78,6 +79,8 @@ mod files;
 mod floors;
 mod follow_lists;
 mod follows;
+mod generated_routes;
+mod generated_schema;
 mod identities;
 mod keys_in_browsers;
 mod lists_v6;

@@ -1,0 +1,839 @@
+-- The schema after all migrations, for reading: the migrations create it, nothing loads this file.
+-- Generated. Regenerate it with: UPDATE_GENERATED=1 cargo test --test api generated_
+
+CREATE TABLE account_deletions (
+    project_id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    code_hash BLOB NOT NULL,
+    wrong_tries INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, user_id),
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX account_deletions_expiry ON account_deletions (expires_at);
+
+CREATE TABLE blocks (
+    project_id BLOB NOT NULL,
+    blocker_id BLOB NOT NULL,
+    blocked_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, blocker_id, blocked_id),
+    FOREIGN KEY (project_id, blocker_id) REFERENCES users (project_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (project_id, blocked_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+CREATE INDEX blocks_blocked ON blocks (project_id, blocked_id, blocker_id);
+CREATE INDEX blocks_newest ON blocks (project_id, blocker_id, created_at DESC, id DESC);
+
+CREATE TABLE chat_mentions (
+    project_id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    message_id BLOB NOT NULL,
+    PRIMARY KEY (project_id, user_id, message_id),
+    FOREIGN KEY (project_id, message_id) REFERENCES chat_messages (project_id, id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+CREATE INDEX chat_mentions_message ON chat_mentions (project_id, message_id);
+
+CREATE TABLE chat_messages (
+    project_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    conversation_id BLOB NOT NULL,
+    user_id BLOB,
+    content TEXT,
+    gif TEXT,
+    mentions TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    parent_message_id BLOB,
+    quoted_message_id BLOB,
+    has_files INTEGER NOT NULL,
+    thread_reply_count INTEGER NOT NULL,
+    reaction_counts TEXT NOT NULL,
+    is_removed INTEGER NOT NULL,
+    edited_at INTEGER,
+    user_deleted_at INTEGER,
+    moderation_status TEXT,
+    moderated_at INTEGER,
+    moderated_by_id BLOB,
+    moderated_by_type TEXT,
+    moderation_reason TEXT,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, conversation_id) REFERENCES conversations (project_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id)
+) STRICT;
+CREATE INDEX chat_messages_answered ON chat_messages (project_id, conversation_id, created_at DESC) WHERE parent_message_id IS NULL AND NOT is_removed AND thread_reply_count > 0;
+CREATE INDEX chat_messages_conversation ON chat_messages (project_id, conversation_id, id);
+CREATE INDEX chat_messages_main ON chat_messages (project_id, conversation_id, created_at DESC) WHERE parent_message_id IS NULL AND NOT is_removed;
+CREATE INDEX chat_messages_thread ON chat_messages (project_id, parent_message_id, created_at) WHERE parent_message_id IS NOT NULL AND NOT is_removed;
+CREATE INDEX chat_messages_unread ON chat_messages (project_id, conversation_id, created_at, user_id) WHERE parent_message_id IS NULL AND NOT is_removed AND user_deleted_at IS NULL;
+CREATE INDEX chat_messages_user ON chat_messages (project_id, user_id) WHERE user_id IS NOT NULL;
+
+CREATE TABLE chat_reactions (
+    project_id BLOB NOT NULL,
+    message_id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    emoji TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, message_id, user_id, emoji),
+    FOREIGN KEY (project_id, message_id) REFERENCES chat_messages (project_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX chat_reactions_listed ON chat_reactions (project_id, message_id, emoji, created_at, user_id);
+CREATE INDEX chat_reactions_user ON chat_reactions (project_id, user_id);
+
+CREATE TABLE collection_entities (
+    project_id BLOB NOT NULL,
+    collection_id BLOB NOT NULL,
+    entity_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, collection_id, entity_id),
+    FOREIGN KEY (project_id, collection_id) REFERENCES collections (project_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (project_id, entity_id) REFERENCES entities (project_id, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX collection_entities_added ON collection_entities (project_id, collection_id, created_at DESC, id DESC);
+CREATE INDEX collection_entities_entity ON collection_entities (project_id, entity_id, user_id);
+
+CREATE TABLE collections (
+    project_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    parent_id BLOB,
+    is_root INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    depth INTEGER NOT NULL,
+    entity_count INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (project_id, parent_id) REFERENCES collections (project_id, id)
+) STRICT;
+CREATE INDEX collections_children ON collections (project_id, parent_id, created_at, id);
+CREATE UNIQUE INDEX collections_name ON collections (project_id, parent_id, name);
+CREATE UNIQUE INDEX collections_root ON collections (project_id, user_id) WHERE is_root;
+CREATE INDEX collections_user ON collections (project_id, user_id, depth, id);
+
+CREATE TABLE comment_bodies (
+    project_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    content TEXT,
+    gif TEXT,
+    mentions TEXT NOT NULL,
+    attachments TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, id) REFERENCES comments (project_id, id) ON DELETE CASCADE
+) STRICT;
+
+CREATE TABLE comment_mentions (
+    project_id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    comment_id BLOB NOT NULL,
+    PRIMARY KEY (project_id, user_id, comment_id),
+    FOREIGN KEY (project_id, comment_id) REFERENCES comments (project_id, id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+CREATE INDEX comment_mentions_comment ON comment_mentions (project_id, comment_id);
+
+CREATE TABLE comments (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    id BLOB NOT NULL,
+    foreign_id TEXT,
+    entity_id BLOB NOT NULL,
+    space_id BLOB,
+    user_id BLOB,
+    parent_id BLOB,
+    thread_id BLOB NOT NULL,
+    referenced_id BLOB,
+    upvote_count INTEGER NOT NULL,
+    downvote_count INTEGER NOT NULL,
+    like_count INTEGER NOT NULL,
+    love_count INTEGER NOT NULL,
+    wow_count INTEGER NOT NULL,
+    sad_count INTEGER NOT NULL,
+    angry_count INTEGER NOT NULL,
+    funny_count INTEGER NOT NULL,
+    balance INTEGER NOT NULL,
+    controversy REAL NOT NULL,
+    replies_count INTEGER NOT NULL,
+    answers_count INTEGER NOT NULL,
+    moderation_status TEXT,
+    moderated_at INTEGER,
+    moderated_by_id BLOB,
+    moderated_by_type TEXT,
+    moderation_reason TEXT,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    parent_deleted_at INTEGER,
+    user_deleted_at INTEGER,
+    deleted_at INTEGER,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id)
+) STRICT;
+CREATE INDEX comments_author ON comments (project_id, user_id, created_at DESC, id DESC) WHERE user_id IS NOT NULL;
+CREATE INDEX comments_best ON comments (project_id, entity_id, upvote_count DESC, created_at, id) WHERE deleted_at IS NULL AND user_deleted_at IS NULL AND parent_deleted_at IS NULL;
+CREATE INDEX comments_emptied ON comments (project_id, entity_id, thread_id) WHERE user_deleted_at IS NOT NULL;
+CREATE INDEX comments_entity_controversial ON comments (project_id, entity_id, controversy DESC, created_at DESC, id DESC) WHERE deleted_at IS NULL;
+CREATE INDEX comments_entity_new ON comments (project_id, entity_id, created_at DESC, id DESC) WHERE deleted_at IS NULL;
+CREATE INDEX comments_entity_top ON comments (project_id, entity_id, balance DESC, upvote_count DESC, created_at DESC, id DESC) WHERE deleted_at IS NULL;
+CREATE INDEX comments_foreign_id ON comments (project_id, foreign_id, created_at, id) WHERE foreign_id IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX comments_hidden ON comments (project_id, entity_id) WHERE deleted_at IS NOT NULL;
+CREATE INDEX comments_new ON comments (project_id, created_at DESC, id DESC) WHERE deleted_at IS NULL;
+CREATE INDEX comments_thread_controversial ON comments (project_id, thread_id, controversy DESC, created_at DESC, id DESC) WHERE deleted_at IS NULL;
+CREATE INDEX comments_thread_new ON comments (project_id, thread_id, created_at DESC, id DESC) WHERE deleted_at IS NULL;
+CREATE INDEX comments_thread_top ON comments (project_id, thread_id, balance DESC, upvote_count DESC, created_at DESC, id DESC) WHERE deleted_at IS NULL;
+
+CREATE TABLE connection_counts (
+    project_id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    connected INTEGER NOT NULL,
+    sent INTEGER NOT NULL,
+    received INTEGER NOT NULL,
+    PRIMARY KEY (project_id, user_id),
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE connection_sides (
+    project_id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    other_id BLOB NOT NULL,
+    connection_id BLOB NOT NULL,
+    kind TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, user_id, other_id),
+    FOREIGN KEY (project_id, connection_id) REFERENCES connections (project_id, id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+CREATE INDEX connection_sides_connection ON connection_sides (project_id, connection_id);
+CREATE INDEX connection_sides_list ON connection_sides (project_id, user_id, kind, created_at DESC, connection_id DESC);
+
+CREATE TABLE connections (
+    project_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    low_id BLOB NOT NULL,
+    high_id BLOB NOT NULL,
+    requester_id BLOB NOT NULL,
+    status TEXT NOT NULL,
+    message TEXT,
+    responded_at INTEGER,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, low_id) REFERENCES users (project_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (project_id, high_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX connections_high ON connections (project_id, high_id);
+CREATE UNIQUE INDEX connections_pair ON connections (project_id, low_id, high_id);
+
+CREATE TABLE conversation_members (
+    project_id BLOB NOT NULL,
+    conversation_id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    role TEXT,
+    last_read_at INTEGER,
+    muted_until INTEGER,
+    muted_forever INTEGER NOT NULL,
+    is_active INTEGER NOT NULL,
+    left_at INTEGER,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, conversation_id, user_id),
+    FOREIGN KEY (project_id, conversation_id) REFERENCES conversations (project_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id)
+) STRICT;
+CREATE INDEX conversation_members_listed ON conversation_members (project_id, conversation_id, created_at, id, user_id) WHERE is_active;
+CREATE INDEX conversation_members_user ON conversation_members (project_id, user_id, conversation_id);
+
+CREATE TABLE conversations (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    id BLOB NOT NULL,
+    kind TEXT NOT NULL,
+    name TEXT,
+    description TEXT,
+    space_id BLOB,
+    created_by_id BLOB,
+    avatar_file_id BLOB,
+    posting_permission TEXT,
+    metadata TEXT NOT NULL,
+    first_id BLOB,
+    second_id BLOB,
+    member_count INTEGER NOT NULL,
+    has_visible INTEGER NOT NULL,
+    last_message_at INTEGER,
+    last_created_at INTEGER,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    deleted_at INTEGER,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, space_id) REFERENCES spaces (project_id, id),
+    FOREIGN KEY (project_id, created_by_id) REFERENCES users (project_id, id)
+) STRICT;
+CREATE INDEX conversations_avatar ON conversations (project_id, avatar_file_id) WHERE avatar_file_id IS NOT NULL;
+CREATE INDEX conversations_creator ON conversations (project_id, created_by_id) WHERE created_by_id IS NOT NULL;
+CREATE UNIQUE INDEX conversations_pair ON conversations (project_id, first_id, second_id) WHERE first_id IS NOT NULL;
+CREATE UNIQUE INDEX conversations_space ON conversations (project_id, space_id) WHERE space_id IS NOT NULL;
+
+CREATE TABLE custom_columns (
+    project_id BLOB NOT NULL,
+    table_id BLOB NOT NULL,
+    position INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    data_type TEXT NOT NULL,
+    nullable INTEGER NOT NULL,
+    default_value TEXT,
+    indexed INTEGER NOT NULL,
+    references_id BLOB,
+    on_delete TEXT,
+    PRIMARY KEY (project_id, table_id, position),
+    FOREIGN KEY (project_id, table_id) REFERENCES custom_tables (project_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (project_id, references_id) REFERENCES custom_tables (project_id, id)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX custom_columns_name ON custom_columns (project_id, table_id, name);
+CREATE INDEX custom_columns_references ON custom_columns (project_id, references_id) WHERE references_id IS NOT NULL;
+
+CREATE TABLE custom_tables (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    id BLOB NOT NULL,
+    name TEXT NOT NULL,
+    timestamps INTEGER NOT NULL,
+    paranoid INTEGER NOT NULL,
+    access TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, id)
+) STRICT;
+CREATE UNIQUE INDEX custom_tables_name ON custom_tables (project_id, name);
+
+CREATE TABLE email_verifications (
+    project_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    token_hash BLOB NOT NULL,
+    guessable INTEGER NOT NULL,
+    wrong_tries INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX email_verifications_expiry ON email_verifications (expires_at);
+CREATE UNIQUE INDEX email_verifications_token ON email_verifications (project_id, token_hash);
+CREATE INDEX email_verifications_user ON email_verifications (project_id, user_id);
+
+CREATE TABLE entities (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    id BLOB NOT NULL,
+    foreign_id TEXT,
+    source_id TEXT,
+    space_id BLOB,
+    user_id BLOB,
+    is_draft INTEGER NOT NULL,
+    is_listed INTEGER NOT NULL,
+    is_wide INTEGER NOT NULL,
+    nsfw INTEGER NOT NULL,
+    upvote_count INTEGER NOT NULL,
+    downvote_count INTEGER NOT NULL,
+    like_count INTEGER NOT NULL,
+    love_count INTEGER NOT NULL,
+    wow_count INTEGER NOT NULL,
+    sad_count INTEGER NOT NULL,
+    angry_count INTEGER NOT NULL,
+    funny_count INTEGER NOT NULL,
+    controversy REAL,
+    replies_count INTEGER NOT NULL,
+    shares_count INTEGER NOT NULL,
+    views INTEGER NOT NULL,
+    score REAL NOT NULL,
+    score_updated_at INTEGER NOT NULL,
+    latitude REAL,
+    longitude REAL,
+    has_attachments INTEGER NOT NULL,
+    moderation_status TEXT,
+    moderated_at INTEGER,
+    moderated_by_id BLOB,
+    moderated_by_type TEXT,
+    moderation_reason TEXT,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    deleted_at INTEGER,
+    comments_count INTEGER NOT NULL DEFAULT 0,
+    top_comments_count INTEGER NOT NULL DEFAULT 0,
+    is_emptied INTEGER NOT NULL DEFAULT FALSE,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id)
+) STRICT;
+CREATE INDEX entities_author ON entities (project_id, user_id, created_at DESC, id DESC) WHERE user_id IS NOT NULL;
+CREATE INDEX entities_controversial ON entities (project_id, controversy DESC, created_at DESC, id DESC) WHERE is_listed AND controversy IS NOT NULL;
+CREATE INDEX entities_drafts ON entities (project_id, user_id, updated_at DESC, id DESC) WHERE is_draft;
+CREATE UNIQUE INDEX entities_foreign_id ON entities (project_id, foreign_id) WHERE foreign_id IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX entities_hot ON entities (project_id, score DESC, created_at DESC, id DESC) WHERE is_listed;
+CREATE INDEX entities_loose_hot ON entities (project_id, score DESC, created_at DESC, id DESC) WHERE is_listed AND source_id IS NULL AND space_id IS NULL;
+CREATE INDEX entities_loose_new ON entities (project_id, created_at DESC, id DESC) WHERE is_listed AND source_id IS NULL AND space_id IS NULL;
+CREATE INDEX entities_new ON entities (project_id, created_at DESC, id DESC) WHERE is_listed;
+CREATE INDEX entities_place ON entities (project_id, latitude, longitude, id) WHERE is_listed AND latitude IS NOT NULL;
+CREATE INDEX entities_source_hot ON entities (project_id, source_id, score DESC, created_at DESC, id DESC) WHERE is_listed AND source_id IS NOT NULL;
+CREATE INDEX entities_source_new ON entities (project_id, source_id, created_at DESC, id DESC) WHERE is_listed AND source_id IS NOT NULL;
+CREATE INDEX entities_space ON entities (project_id, space_id, id) WHERE space_id IS NOT NULL;
+CREATE INDEX entities_space_controversial ON entities (project_id, space_id, controversy DESC, created_at DESC, id DESC) WHERE is_listed AND space_id IS NOT NULL AND controversy IS NOT NULL;
+CREATE INDEX entities_space_hot ON entities (project_id, space_id, score DESC, created_at DESC, id DESC) WHERE is_listed AND space_id IS NOT NULL;
+CREATE INDEX entities_space_new ON entities (project_id, space_id, created_at DESC, id DESC) WHERE is_listed AND space_id IS NOT NULL;
+CREATE INDEX entities_space_top ON entities (project_id, space_id, upvote_count DESC, created_at DESC, id DESC) WHERE is_listed AND space_id IS NOT NULL AND upvote_count > 0;
+CREATE INDEX entities_top_angry ON entities (project_id, angry_count DESC, created_at DESC, id DESC) WHERE is_listed AND angry_count > 0;
+CREATE INDEX entities_top_downvote ON entities (project_id, downvote_count DESC, created_at DESC, id DESC) WHERE is_listed AND downvote_count > 0;
+CREATE INDEX entities_top_funny ON entities (project_id, funny_count DESC, created_at DESC, id DESC) WHERE is_listed AND funny_count > 0;
+CREATE INDEX entities_top_like ON entities (project_id, like_count DESC, created_at DESC, id DESC) WHERE is_listed AND like_count > 0;
+CREATE INDEX entities_top_love ON entities (project_id, love_count DESC, created_at DESC, id DESC) WHERE is_listed AND love_count > 0;
+CREATE INDEX entities_top_sad ON entities (project_id, sad_count DESC, created_at DESC, id DESC) WHERE is_listed AND sad_count > 0;
+CREATE INDEX entities_top_upvote ON entities (project_id, upvote_count DESC, created_at DESC, id DESC) WHERE is_listed AND upvote_count > 0;
+CREATE INDEX entities_top_wow ON entities (project_id, wow_count DESC, created_at DESC, id DESC) WHERE is_listed AND wow_count > 0;
+CREATE INDEX entities_wide ON entities (project_id, id) WHERE is_wide;
+
+CREATE TABLE entity_bodies (
+    project_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    title TEXT,
+    content TEXT,
+    mentions TEXT NOT NULL,
+    attachments TEXT NOT NULL,
+    keywords TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, id) REFERENCES entities (project_id, id) ON DELETE CASCADE
+) STRICT;
+
+CREATE TABLE entity_counts (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    scope TEXT NOT NULL,
+    shard INTEGER NOT NULL,
+    total INTEGER NOT NULL,
+    within TEXT,
+    space_id BLOB,
+    PRIMARY KEY (project_id, scope, shard)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX entity_counts_within ON entity_counts (project_id, within, space_id) WHERE space_id IS NOT NULL;
+
+CREATE TABLE entity_terms (
+    project_id BLOB NOT NULL,
+    term BLOB NOT NULL,
+    created_at INTEGER NOT NULL,
+    entity_id BLOB NOT NULL,
+    PRIMARY KEY (project_id, term, created_at, entity_id),
+    FOREIGN KEY (project_id, entity_id) REFERENCES entities (project_id, id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+CREATE INDEX entity_terms_entity ON entity_terms (project_id, entity_id, term);
+
+CREATE TABLE files (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    id BLOB NOT NULL,
+    user_id BLOB,
+    entity_id BLOB,
+    comment_id BLOB,
+    chat_message_id BLOB,
+    space_id BLOB,
+    event_id BLOB,
+    path TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    mime TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    metadata TEXT NOT NULL,
+    image TEXT,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    sha256 TEXT,
+    PRIMARY KEY (project_id, id)
+) STRICT;
+CREATE INDEX files_chat_message ON files (project_id, chat_message_id, position, id) WHERE chat_message_id IS NOT NULL;
+CREATE INDEX files_comment ON files (project_id, comment_id, position, id) WHERE comment_id IS NOT NULL;
+CREATE INDEX files_entity ON files (project_id, entity_id, position, id) WHERE entity_id IS NOT NULL;
+CREATE INDEX files_event ON files (project_id, event_id, position, id) WHERE event_id IS NOT NULL;
+CREATE INDEX files_space ON files (project_id, space_id, position, id) WHERE space_id IS NOT NULL;
+CREATE INDEX files_user ON files (project_id, user_id) WHERE user_id IS NOT NULL;
+
+CREATE TABLE follow_counts (
+    project_id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    followers INTEGER NOT NULL,
+    following INTEGER NOT NULL,
+    PRIMARY KEY (project_id, user_id),
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE follows (
+    project_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    follower_id BLOB NOT NULL,
+    followed_id BLOB NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, follower_id) REFERENCES users (project_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (project_id, followed_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX follows_followers ON follows (project_id, followed_id, created_at DESC, id DESC);
+CREATE INDEX follows_following ON follows (project_id, follower_id, created_at DESC, id DESC);
+CREATE UNIQUE INDEX follows_pair ON follows (project_id, follower_id, followed_id);
+
+CREATE TABLE identities (
+    project_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    provider TEXT NOT NULL,
+    provider_account_id TEXT NOT NULL,
+    email TEXT,
+    name TEXT,
+    avatar TEXT,
+    is_verified INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE UNIQUE INDEX identities_account ON identities (project_id, provider, provider_account_id);
+CREATE INDEX identities_user ON identities (project_id, user_id, created_at, id);
+
+CREATE TABLE installation (
+    name TEXT NOT NULL PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE jobs (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    id BLOB NOT NULL,
+    payload TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    run_at INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, id)
+) STRICT;
+CREATE INDEX jobs_due ON jobs (run_at, id);
+
+CREATE TABLE mail_quotas (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    address_hash BLOB NOT NULL,
+    sent_at TEXT NOT NULL,
+    expires_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, address_hash)
+) STRICT;
+CREATE INDEX mail_quotas_expiry ON mail_quotas (expires_at);
+
+CREATE TABLE notification_counts (
+    project_id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    space_id BLOB NOT NULL,
+    total INTEGER NOT NULL,
+    unread INTEGER NOT NULL,
+    unread_since INTEGER NOT NULL,
+    PRIMARY KEY (project_id, user_id, space_id),
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE notifications (
+    project_id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    type TEXT NOT NULL,
+    action TEXT NOT NULL,
+    is_read INTEGER NOT NULL,
+    metadata TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    subject_id BLOB,
+    target_id BLOB,
+    actor_id BLOB,
+    space_id BLOB,
+    is_hidden INTEGER NOT NULL DEFAULT FALSE,
+    PRIMARY KEY (project_id, user_id, id),
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX notifications_subject ON notifications (project_id, subject_id, target_id, user_id, type, actor_id, (CASE WHEN is_read THEN NULL ELSE 1 END)) WHERE subject_id IS NOT NULL;
+
+CREATE TABLE password_resets (
+    project_id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    token_hash BLOB NOT NULL,
+    expires_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, user_id),
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX password_resets_expiry ON password_resets (expires_at);
+CREATE UNIQUE INDEX password_resets_token ON password_resets (project_id, token_hash);
+
+CREATE TABLE project_bundles (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    bundle TEXT NOT NULL,
+    PRIMARY KEY (project_id, bundle)
+) STRICT;
+
+CREATE TABLE project_keys (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    id BLOB NOT NULL,
+    kind TEXT NOT NULL,
+    label TEXT,
+    hash BLOB NOT NULL,
+    created_at INTEGER NOT NULL,
+    revoked_at INTEGER,
+    PRIMARY KEY (project_id, id)
+) STRICT;
+CREATE UNIQUE INDEX project_keys_hash ON project_keys (project_id, hash);
+CREATE INDEX project_keys_id ON project_keys (id);
+
+CREATE TABLE projects (
+    id BLOB NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    state TEXT NOT NULL,
+    allowed_origins TEXT NOT NULL,
+    public_key TEXT,
+    previous_public_key TEXT,
+    key_updated_at INTEGER,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    entity_deletion TEXT NOT NULL DEFAULT 'hard',
+    keeps_files_of_deleted INTEGER NOT NULL DEFAULT FALSE,
+    score_hours REAL NOT NULL DEFAULT 120,
+    deletes_spaces INTEGER NOT NULL DEFAULT TRUE,
+    keys_in_browsers INTEGER NOT NULL DEFAULT FALSE,
+    anonymous_posts INTEGER NOT NULL DEFAULT TRUE,
+    v7_auth_forbids INTEGER,
+    catalogue_version INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE TABLE reaction_milestones (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    target_id BLOB NOT NULL,
+    kind TEXT NOT NULL,
+    threshold INTEGER NOT NULL,
+    PRIMARY KEY (project_id, target_id, kind, threshold)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE reactions (
+    project_id BLOB NOT NULL,
+    target_id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    target_type TEXT NOT NULL,
+    reaction_type TEXT NOT NULL,
+    previous_type TEXT,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, target_id, user_id),
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id)
+) STRICT;
+CREATE INDEX reactions_target ON reactions (project_id, target_id, created_at, id);
+CREATE INDEX reactions_target_type ON reactions (project_id, target_id, reaction_type, created_at, id);
+CREATE INDEX reactions_user ON reactions (project_id, user_id);
+
+CREATE TABLE refresh_tokens (
+    project_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    family_id BLOB NOT NULL,
+    successor_id BLOB,
+    revoked_at INTEGER,
+    expires_at INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX refresh_tokens_expiry ON refresh_tokens (expires_at);
+CREATE INDEX refresh_tokens_family ON refresh_tokens (project_id, family_id);
+CREATE UNIQUE INDEX refresh_tokens_live ON refresh_tokens (project_id, family_id) WHERE revoked_at IS NULL;
+CREATE INDEX refresh_tokens_user ON refresh_tokens (project_id, user_id);
+
+CREATE TABLE report_entries (
+    project_id BLOB NOT NULL,
+    report_id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    reason TEXT NOT NULL,
+    details TEXT,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, report_id, user_id),
+    FOREIGN KEY (project_id, report_id) REFERENCES reports (project_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id)
+) STRICT;
+CREATE INDEX report_entries_user ON report_entries (project_id, user_id);
+
+CREATE TABLE reports (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    id BLOB NOT NULL,
+    space_id BLOB,
+    target_type TEXT NOT NULL,
+    target_id BLOB NOT NULL,
+    status TEXT NOT NULL,
+    reporter_count INTEGER NOT NULL,
+    action_taken TEXT,
+    handled_at INTEGER,
+    handled_by_id BLOB,
+    handled_by_type TEXT,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, id)
+) STRICT;
+CREATE INDEX reports_new ON reports (project_id, created_at DESC, id DESC);
+CREATE UNIQUE INDEX reports_open ON reports (project_id, target_type, target_id) WHERE status = 'open';
+CREATE INDEX reports_space ON reports (project_id, space_id, created_at DESC, id DESC);
+CREATE INDEX reports_status ON reports (project_id, status, created_at DESC, id DESC);
+CREATE INDEX reports_target ON reports (project_id, target_id, created_at DESC, id DESC);
+
+CREATE TABLE reputation_buckets (
+    project_id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    space_id BLOB NOT NULL,
+    points INTEGER NOT NULL,
+    PRIMARY KEY (project_id, user_id, space_id),
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX reputation_buckets_space ON reputation_buckets (project_id, space_id, user_id);
+
+CREATE TABLE schema_migrations (
+    version INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    checksum TEXT NOT NULL,
+    applied_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE space_bans (
+    project_id BLOB NOT NULL,
+    space_id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    banned_by_id BLOB,
+    reason TEXT,
+    report_id BLOB,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, space_id, user_id),
+    FOREIGN KEY (project_id, space_id, user_id) REFERENCES space_members (project_id, space_id, user_id) ON DELETE CASCADE
+) STRICT;
+
+CREATE TABLE space_lines (
+    project_id BLOB NOT NULL,
+    ancestor_id BLOB NOT NULL,
+    space_id BLOB NOT NULL,
+    PRIMARY KEY (project_id, ancestor_id, space_id),
+    FOREIGN KEY (project_id, space_id) REFERENCES spaces (project_id, id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+CREATE INDEX space_lines_space ON space_lines (project_id, space_id, ancestor_id);
+
+CREATE TABLE space_members (
+    project_id BLOB NOT NULL,
+    space_id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    role TEXT NOT NULL,
+    rank INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    joined_at INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, space_id, user_id),
+    FOREIGN KEY (project_id, space_id) REFERENCES spaces (project_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE UNIQUE INDEX space_members_id ON space_members (project_id, id);
+CREATE INDEX space_members_list ON space_members (project_id, space_id, status, rank, joined_at, id);
+CREATE INDEX space_members_user ON space_members (project_id, user_id, status, joined_at DESC, space_id);
+
+CREATE TABLE space_rules (
+    project_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    space_id BLOB NOT NULL,
+    title TEXT NOT NULL,
+    description TEXT,
+    position INTEGER NOT NULL,
+    approved_by_id BLOB,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, space_id) REFERENCES spaces (project_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX space_rules_order ON space_rules (project_id, space_id, position, id);
+
+CREATE TABLE spaces (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    id BLOB NOT NULL,
+    slug TEXT,
+    name TEXT NOT NULL,
+    name_key TEXT NOT NULL,
+    description TEXT,
+    user_id BLOB,
+    avatar_file_id BLOB,
+    banner_file_id BLOB,
+    reading_permission TEXT NOT NULL,
+    posting_permission TEXT NOT NULL,
+    visibility TEXT NOT NULL,
+    is_open INTEGER NOT NULL,
+    nsfw INTEGER NOT NULL,
+    nsfw_effective INTEGER NOT NULL,
+    requires_approval INTEGER NOT NULL,
+    parent_id BLOB,
+    depth INTEGER NOT NULL,
+    metadata TEXT NOT NULL,
+    members_count INTEGER NOT NULL,
+    children_count INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    deleted_at INTEGER,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id)
+) STRICT;
+CREATE INDEX spaces_children ON spaces (project_id, parent_id, created_at DESC, id) WHERE deleted_at IS NULL;
+CREATE INDEX spaces_deleted ON spaces (project_id, id) WHERE deleted_at IS NOT NULL;
+CREATE INDEX spaces_fewest ON spaces (project_id, members_count, created_at DESC, id) WHERE deleted_at IS NULL AND visibility = 'public';
+CREATE INDEX spaces_members ON spaces (project_id, members_count DESC, created_at DESC, id) WHERE deleted_at IS NULL AND visibility = 'public';
+CREATE INDEX spaces_name ON spaces (project_id, name_key, created_at DESC, id) WHERE deleted_at IS NULL AND visibility = 'public';
+CREATE INDEX spaces_newest ON spaces (project_id, created_at DESC, id) WHERE deleted_at IS NULL AND visibility = 'public';
+CREATE INDEX spaces_shut ON spaces (project_id, id) WHERE NOT is_open;
+CREATE UNIQUE INDEX spaces_slug ON spaces (project_id, slug) WHERE slug IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX spaces_user ON spaces (project_id, user_id) WHERE user_id IS NOT NULL;
+
+CREATE TABLE suspensions (
+    project_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    reason TEXT,
+    start_date INTEGER NOT NULL,
+    end_date INTEGER,
+    created_by TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX suspensions_user ON suspensions (project_id, user_id, start_date);
+
+CREATE TABLE user_grams (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    gram TEXT NOT NULL,
+    user_id BLOB NOT NULL,
+    PRIMARY KEY (project_id, gram, user_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE users (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    id BLOB NOT NULL,
+    foreign_id TEXT,
+    role TEXT NOT NULL,
+    name TEXT,
+    username TEXT,
+    email TEXT,
+    password_hash TEXT,
+    is_verified INTEGER NOT NULL,
+    is_active INTEGER NOT NULL,
+    avatar TEXT,
+    avatar_file_id BLOB,
+    banner_file_id BLOB,
+    bio TEXT,
+    birthdate INTEGER,
+    latitude REAL,
+    longitude REAL,
+    metadata TEXT NOT NULL,
+    secure_metadata TEXT NOT NULL,
+    reputation INTEGER NOT NULL,
+    last_active INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    avatar_path TEXT,
+    PRIMARY KEY (project_id, id)
+) STRICT;
+CREATE UNIQUE INDEX users_email ON users (project_id, email);
+CREATE UNIQUE INDEX users_foreign_id ON users (project_id, foreign_id);
+CREATE UNIQUE INDEX users_username ON users (project_id, username);
