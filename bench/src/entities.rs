@@ -4,10 +4,11 @@
 use std::fmt::Write as _;
 
 use db::{Db, JsonText};
-use townhall::features::entities::rules::{Keywords, Mentions, Metadata};
+use townhall::features::entities::rules::{Keywords, Mentions};
 use townhall::features::entities::store::EntityRow;
 use townhall::features::entities::terms::{self, Terms};
 use townhall::values::ids::{EntityId, ProjectId};
+use townhall::values::metadata::Metadata;
 use townhall::values::time::Timestamp;
 use uuid::Uuid;
 

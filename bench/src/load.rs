@@ -12,9 +12,9 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::client::Connection;
+use crate::clock::{Window, now};
 use crate::dice::Dice;
 use crate::tally::Tally;
-use crate::values::clock::{Window, now};
 
 /// How long the last answers may take after the end.
 const GRACE: Duration = Duration::from_secs(10);
@@ -225,7 +225,7 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::clock::Span;
+    use crate::clock::Span;
     use std::io::{Read as _, Write as _};
 
     /// Real time passes in these tests, because time is what they are about.

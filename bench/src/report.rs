@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::clock::Window;
 use crate::load::ReadMode;
 use crate::sockets::Memory;
 use crate::tally::Tally;
 use crate::usage::Cpu;
-use crate::values::clock::Window;
 
 #[derive(Debug, Serialize)]
 pub struct Report {
@@ -251,7 +251,7 @@ fn millis(duration: Duration) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::clock::Span;
+    use crate::clock::Span;
 
     fn measurement(name: &str, kind: Kind, requests: u64) -> Measurement {
         let mut tally = Tally::new().unwrap();

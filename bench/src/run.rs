@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use crate::ceiling::{self, BareHandler};
+use crate::clock::{Span, Window};
 use crate::fixture::{Fixture, Scale};
 use crate::load::{Load, ReadMode};
 use crate::report::{Kind, Measurement, Resources};
@@ -12,7 +13,6 @@ use crate::server::Server;
 use crate::sockets;
 use crate::store::{Engine, Store};
 use crate::usage::{Cpu, resident_bytes};
-use crate::values::clock::{Span, Window};
 
 #[derive(Debug)]
 pub struct Run {

@@ -9,8 +9,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::client::Connection;
+use crate::clock::now;
 use crate::store::{POOL, Store};
-use crate::values::clock::now;
 
 /// Known, so that the scenarios can make tokens of their own.
 pub const SECRET: &str = "not a secret: only for measurements";

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::auth::caller::Credential;
 use crate::cli::Output;
 use crate::features;
-use crate::http::limits::RateLimit;
+use crate::rate_limits::RateLimit;
 use crate::http::operation::Operation;
 use crate::http::version::Version;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use db::{Db, JsonText};
 use townhall::features::entities::model::Entity;
 use townhall::features::entities::store::{self as entities, EntityRow};
-use townhall::features::entities::{counts, terms};
+use townhall::features::entities::{feed_totals, terms};
 use townhall::values::ids::{EntityId, UserId, new_id};
 use townhall::values::random::Random;
 use townhall::values::time::Timestamp;
@@ -59,7 +59,7 @@ fn bare(fixture: &Fixture, db: &Db) -> Vec<Bare> {
             let answer = Entity::new(project, row.clone()).map_err(text)?;
             let written = db.write(move |tx| {
                 entities::insert(tx, project, &row, &terms)?;
-                counts::add(tx, project, &row)
+                feed_totals::add(tx, project, &row)
             });
             written.await.map_err(text)?;
             serde_json::to_vec(&answer).map_err(|error| error.to_string())

@@ -1,11 +1,12 @@
 //! List OAuth Identities with a user's token: of the operations that require a user the cheapest,
-//! so it shows what checking a token and its user's standing costs.
+//! so it shows what checking a token and its user's status costs.
 
 use std::sync::Arc;
 
 use db::Db;
+use townhall::auth::suspensions;
 use townhall::features::oauth::store as identities;
-use townhall::features::users::{store as users, suspensions};
+use townhall::features::users::store as users;
 use townhall::values::ids::UserId;
 
 use crate::fixture::{Fixture, text};
@@ -42,8 +43,8 @@ fn bare(fixture: &Fixture, db: &Db) -> Vec<Bare> {
     let statements = Bare::new("statements", move |dice| {
         let (db, id) = (db.clone(), ids[dice.draw(ids.len())]);
         async move {
-            let standing = db.read(move |c| suspensions::standing(c, project, id, now));
-            standing.await.map_err(text)?.ok_or("no such user")?;
+            let status = db.read(move |c| suspensions::status(c, project, id, now));
+            status.await.map_err(text)?.ok_or("no such user")?;
             let listed = db.read(move |c| {
                 users::has_password(c, project, id)?;
                 identities::list(c, project, id)

@@ -10,10 +10,10 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, mpsc};
 use townhall::values::ids::ProjectId;
 
+use crate::clock::now;
 use crate::sockets::ledger::Ledger;
 use crate::sockets::wire::{Heard, Wire};
 use crate::tally::Tally;
-use crate::values::clock::now;
 
 /// Sockets that connect at the same time: fewer than the server lets one network have unnamed.
 const BATCH_SIZE: usize = 64;

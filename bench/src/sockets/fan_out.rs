@@ -7,13 +7,13 @@ use tokio::task::JoinSet;
 
 use crate::chat::CONTENT;
 use crate::client::Connection;
+use crate::clock::{Window, now};
 use crate::report::{Kind, Measurement};
 use crate::run::watch;
 use crate::server::send;
 use crate::sockets::crowd::Crowd;
 use crate::sockets::ledger::{Closed, Ledger};
 use crate::sockets::{PER_USER, Stage};
-use crate::values::clock::{Window, now};
 
 pub const SOCKETS: usize = 1000;
 /// Messages per second, unless a rate is asked for.

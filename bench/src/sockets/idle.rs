@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use townhall::values::ids::UserId;
 
+use crate::clock::{Window, now};
 use crate::report::{Kind, Measurement, Resources};
 use crate::run::watch;
 use crate::sockets::Memory;
@@ -12,7 +13,6 @@ use crate::sockets::crowd::Crowd;
 use crate::sockets::ledger::Ledger;
 use crate::sockets::{PER_USER, Stage};
 use crate::usage::{Cpu, resident_bytes};
-use crate::values::clock::{Window, now};
 
 pub const SOCKETS: usize = 5000;
 /// Sockets that come and go first, so that what a server needs once is not counted.

@@ -136,7 +136,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::values::clock::now;
+    use crate::clock::now;
 
     fn packet(number: usize) -> String {
         format!(r#"42["message:created",{{"id":"x","localId":"{number}","content":"c"}}]"#)

@@ -12,11 +12,11 @@ pub use crowd::make_room;
 
 use std::path::Path;
 
+use crate::clock::Span;
 use crate::fixture::Fixture;
 use crate::report::Measurement;
 use crate::server::Server;
 use crate::store::{Engine, Store};
-use crate::values::clock::Span;
 
 pub use memory::Memory;
 
