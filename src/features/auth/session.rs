@@ -132,6 +132,7 @@ pub fn refresh_token(tokens: &Tokens, project: ProjectId, token: &TokenRow) -> S
 
 /// `{success: true, message?}`: the answer of operations that have nothing to show.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Success")]
 pub struct Done {
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]

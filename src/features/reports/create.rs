@@ -69,6 +69,7 @@ impl NamedType {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ReportConfirmation")]
 pub(super) struct Reported {
     message: &'static str,
     code: &'static str,

@@ -19,6 +19,7 @@ use crate::ids::{MemberId, ProjectId, SpaceBanId, SpaceId, UserId, new_id};
 use crate::time::Timestamp;
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "{T}Reply")]
 pub(in crate::features::spaces) struct Changed<T> {
     message: &'static str,
     membership: T,
@@ -46,6 +47,7 @@ impl SpaceMember {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ApprovedMembership")]
 pub(in crate::features::spaces) struct Approved {
     id: MemberId,
     status: Status,
@@ -53,6 +55,7 @@ pub(in crate::features::spaces) struct Approved {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "DeclinedMembership")]
 pub(in crate::features::spaces) struct Declined {
     id: MemberId,
     status: Status,
@@ -60,6 +63,7 @@ pub(in crate::features::spaces) struct Declined {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "MembershipWithRole")]
 pub(in crate::features::spaces) struct WithRole {
     id: MemberId,
     role: Role,
@@ -125,6 +129,7 @@ fn answered(
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
+#[schemars(rename = "MemberBan")]
 pub(in crate::features::spaces) struct BanBody {
     /// Kept with the ban.
     reason: Option<Reason>,
@@ -188,6 +193,7 @@ pub(in crate::features::spaces) async fn unban_member(
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "SpaceMemberRole")]
 pub(in crate::features::spaces) struct RoleBody {
     role: Role,
 }
