@@ -1,5 +1,5 @@
-//! Parts of the document that many operations have in common. Each distinct one is written once, and
-//! the operations refer to it: the document is a third of the size.
+//! Parts of the document that many operations have in common. Each distinct one is written once under a name of its
+//! own, and the operations refer to it.
 
 use std::collections::HashMap;
 

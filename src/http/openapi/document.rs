@@ -62,6 +62,7 @@ impl Document {
                 "title": "Townhall",
                 "version": env!("CARGO_PKG_VERSION"),
                 "description": texts().overview,
+                "contact": { "name": "Townhall" },
                 "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
             }),
             // The server that the document comes from.
