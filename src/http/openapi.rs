@@ -1,11 +1,15 @@
 //! The OpenAPI 3.1 document, generated from the declarations that the router serves.
 
+mod annotate;
 mod components;
 mod document;
+mod inputs;
+mod responses;
+mod texts;
 
 pub use document::{Additions, Document, Operations, text};
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
@@ -20,7 +24,8 @@ use crate::http::operation::Operation;
 use crate::http::render::{BUSY, UNAUTHORIZED};
 use crate::http::version::Version;
 use crate::tenancy::TABLES_NOT_AVAILABLE;
-use components::Section;
+use components::{Section, pascal_case};
+use texts::texts;
 
 /// The document of one version, or of every version side by side.
 pub fn document(operations: &'static [Operation], version: Option<Version>) -> Value {
@@ -46,12 +51,14 @@ impl Document {
             }
         }
         let mut schemas = parts.generator.take_definitions(true);
-        schemas.insert("Error".to_owned(), error_schema());
+        schemas.insert("Error".to_owned(), responses::error_schema());
+        annotate::components(&mut schemas);
         Document {
             paths,
             schemas,
             responses: parts.responses.into_parts(),
             parameters: parts.parameters.into_parts(),
+            examples: parts.examples,
         }
     }
 }
@@ -61,6 +68,7 @@ struct Parts {
     generator: SchemaGenerator,
     responses: Section,
     parameters: Section,
+    examples: Map<String, Value>,
 }
 
 impl Parts {
@@ -73,6 +81,7 @@ impl Parts {
             generator: settings.into_generator(),
             responses: Section::new("responses"),
             parameters: Section::new("parameters"),
+            examples: Map::new(),
         }
     }
 }
@@ -149,62 +158,27 @@ fn operation_id(prefix: &str, name: &str) -> String {
 }
 
 fn describe(operation: &Operation, parts: &mut Parts) -> Value {
-    let input = (operation.input)(&mut parts.generator);
-    let mut parameters = Vec::new();
-    if operation.is_project_scoped() {
-        let schema = json!({ "type": "string", "format": "uuid" });
-        parameters
-            .push(json!({ "name": "projectId", "in": "path", "required": true, "schema": schema }));
-    }
-    parameters
-        .extend(input.params.iter().flat_map(|schema| parameter_list(schema.as_value(), "path")));
-    parameters
-        .extend(input.query.iter().flat_map(|schema| parameter_list(schema.as_value(), "query")));
-    if let Some(acts_as) = operation.acts_as {
-        parameters.push(json!({
-            "name": acts_as.parameter,
-            "in": "query",
-            "required": false,
-            "description": "With a key: the user it acts as. The body may name them instead.",
-            "schema": { "type": "string", "format": "uuid" },
-        }));
-    }
-
-    let refer = |parameter: Value| {
-        let name = parameter["name"].as_str().unwrap_or_default().to_owned();
-        parts.parameters.refer(&name, parameter)
-    };
-    let parameters: Vec<Value> = parameters.into_iter().map(refer).collect();
-
-    let tag = operation.path.split('/').nth(1).unwrap_or_default();
+    let mut input = (operation.input)(&mut parts.generator);
+    let words = texts().operation(operation.name);
     let mut described = json!({
-        "summary": operation.name,
-        "tags": [tag],
-        "parameters": parameters,
-        "responses": responses(operation, parts),
+        "summary": words.map_or(operation.name, |words| &words.summary),
+        "description": description(operation),
+        "tags": [words.map_or("Server", |words| words.group)],
+        "parameters": inputs::parameters(operation, &input, parts),
+        "responses": responses::responses(operation, parts),
     });
     if let Some(rate) = operation.rate {
         described["x-rate-limit"] =
             json!({ "requests": rate.max, "seconds": rate.window.as_secs() });
     }
-    if let Some(body) = input.body {
-        let mut content = json!({});
-        if operation.form.is_none_or(|form| !form.only) {
-            content["application/json"] = json!({ "schema": body });
-        }
-        if let Some(form) = operation.form {
-            content["multipart/form-data"] = json!({ "schema": form.schema(body.as_value()) });
-        }
-        if operation.takes_forms {
-            content["application/x-www-form-urlencoded"] = json!({ "schema": body });
-        }
-        described["requestBody"] = json!({ "content": content });
+    if let Some(body) = input.body.take() {
+        described["requestBody"] = inputs::request_body(operation, body.to_value(), parts);
     }
-    match operation.credential {
-        Credential::Ignored => {}
-        Credential::Optional => described["security"] = json!([{}, { "bearer": [] }]),
-        _ => described["security"] = json!([{ "bearer": [] }]),
-    }
+    described["security"] = match operation.credential {
+        Credential::Ignored => json!([]),
+        Credential::Optional => json!([{}, { "bearer": [] }]),
+        _ => json!([{ "bearer": [] }]),
+    };
     if let Some(bundle) = operation.bundle {
         described["x-bundle"] = bundle.name().into();
     }
@@ -215,72 +189,48 @@ fn describe(operation: &Operation, parts: &mut Parts) -> Value {
     described
 }
 
-fn parameter_list(schema: &Value, place: &str) -> Vec<Value> {
-    let required: Vec<&Value> = schema["required"].as_array().into_iter().flatten().collect();
-    let properties = schema["properties"].as_object().into_iter().flatten();
-    properties
-        .map(|(name, schema)| {
-            let needed = place == "path" || required.iter().any(|r| *r == name);
-            json!({ "name": name, "in": place, "required": needed, "schema": schema })
-        })
-        .collect()
+/// What the operation does, in words, and then what its declaration says about callers and limits.
+fn description(operation: &Operation) -> String {
+    let mut paragraphs = Vec::new();
+    if let Some(words) = texts().operation(operation.name) {
+        paragraphs.push(words.description.to_owned());
+    }
+    if operation.is_project_scoped() {
+        paragraphs.push(format!("**Callers:** {}.", callers(operation)));
+    }
+    if let Some(rate) = operation.rate {
+        let minutes = rate.window.as_secs() / 60;
+        paragraphs.push(format!(
+            "**Rate limit:** {} requests in {minutes} minutes for each network.",
+            rate.max
+        ));
+    }
+    paragraphs.join("\n\n")
 }
 
-fn responses(operation: &Operation, parts: &mut Parts) -> Value {
-    let mut responses = Map::new();
-    for reply in (operation.replies)(&mut parts.generator) {
-        let entry = response(&mut responses, reply.status);
-        if let Some((media, schema)) = reply.content {
-            entry["content"][media] = json!({ "schema": schema });
+fn callers(operation: &Operation) -> String {
+    let who = match operation.credential {
+        Credential::Ignored => "anyone, without a credential",
+        Credential::Optional if operation.may_be_closed => {
+            "anyone, a signed-in user or a key, depending on the `access` of the table"
         }
-    }
-    let faults = faults(operation);
-    let statuses: BTreeSet<u16> = faults.iter().map(|fault| fault.status).collect();
-    for status in statuses {
-        let codes: BTreeSet<&str> =
-            faults.iter().filter(|fault| fault.status == status).map(|fault| fault.code).collect();
-        let entry = response(&mut responses, status);
-        let known = entry["content"]["application/json"]["schema"].take();
-        let schema = json!({
-            "allOf": [{ "$ref": "#/components/schemas/Error" }],
-            "properties": { "code": { "enum": codes } },
-        });
-        let schema = if known.is_null() { schema } else { json!({ "anyOf": [known, schema] }) };
-        entry["content"]["application/json"] = json!({ "schema": schema });
-    }
-    let text = json!({ "schema": { "type": "string" } });
-    if refuses_callers(operation) {
-        for status in [401, 403] {
-            response(&mut responses, status)["content"]["text/plain"] = text.clone();
+        Credential::Optional => "anyone; an access token or a key is optional",
+        Credential::Key => "a service or master key",
+        Credential::User => "a signed-in user",
+        Credential::UserOrKey => "a signed-in user, or a service or master key",
+    };
+    match operation.acts_as {
+        Some(acts_as) => {
+            format!("{who} that acts as the user named in `{}`", acts_as.parameter)
         }
+        None => who.to_owned(),
     }
-    response(&mut responses, 429)["content"]["text/plain"] = text;
-    let schema = json!({ "$ref": "#/components/schemas/Error" });
-    response(&mut responses, 500)["content"]["application/json"] = json!({ "schema": schema });
-    // Replies with what was asked for stay: a client reads them, and few operations share one.
-    let shared = responses.into_iter().map(|(status, reply)| {
-        let is_error = status.as_str() >= "400";
-        let name = format!("E{status}");
-        let reply = if is_error { parts.responses.refer(&name, reply) } else { reply };
-        (status, reply)
-    });
-    Value::Object(shared.collect())
 }
 
-fn response(responses: &mut Map<String, Value>, status: u16) -> &mut Value {
-    let phrase = http::StatusCode::from_u16(status).ok().and_then(|s| s.canonical_reason());
-    responses
-        .entry(status.to_string())
-        .or_insert_with(|| json!({ "description": phrase.unwrap_or_default() }))
-}
-
-fn error_schema() -> Value {
-    json!({
-        "type": "object",
-        "required": ["error", "code"],
-        "properties": {
-            "error": { "type": "string", "description": "For people; may change." },
-            "code": { "type": "string", "description": "For programs; does not change." },
-        },
-    })
+/// A reference to an example, which every version of the operation shares.
+fn example(operation: &Operation, what: &str, value: &Value, parts: &mut Parts) -> Value {
+    let name = format!("{}{what}", pascal_case(operation.name));
+    let reference = format!("#/components/examples/{name}");
+    parts.examples.insert(name, json!({ "value": value }));
+    json!({ "example": { "$ref": reference } })
 }

@@ -76,6 +76,7 @@ impl Page {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "{T}Page")]
 pub struct Paged<T> {
     pub data: Vec<T>,
     pub pagination: Pagination,
@@ -93,6 +94,7 @@ pub struct Pagination {
 
 /// A list of reactions: these alone have a pagination object of their own.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "{T}Page")]
 pub struct LimitPaged<T> {
     pub data: Vec<T>,
     pub pagination: LimitPagination,
@@ -100,6 +102,7 @@ pub struct LimitPaged<T> {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ReactionPagination")]
 pub struct LimitPagination {
     pub page: u32,
     pub page_size: u32,

@@ -284,6 +284,7 @@ pub fn set(response: &mut Response, name: &'static str, value: &str) {
 
 /// `{success: true, message?}`: the answer of operations that have nothing to show.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Success")]
 pub struct Done {
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]

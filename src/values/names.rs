@@ -3,11 +3,11 @@
 /// Declares an enum of them.
 macro_rules! names {
     ($($(#[$doc:meta])* $type:ident { $($variant:ident $name:literal,)* })*) => {$(
-        $(#[$doc])*
         #[derive(
             Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize,
             schemars::JsonSchema,
         )]
+        $(#[$doc])*
         pub enum $type {
             $(#[serde(rename = $name)] $variant,)*
         }

@@ -91,6 +91,8 @@ mod notification_counts;
 mod notification_subjects;
 mod notifications;
 mod openapi_documents;
+mod openapi_examples;
+mod openapi_words;
 mod operator;
 mod optional_credentials;
 mod password_reset;

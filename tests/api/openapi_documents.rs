@@ -42,19 +42,18 @@ fn times_listed(seen: &[(&'static str, String)]) -> usize {
 async fn many_requests_at_once_build_a_document_once(app: TestApp) {
     create(&app.service(), "games", &[("title", "text")], json!({})).await;
     let user = app.user().await;
-    for (actor, path) in [
-        (app.anonymous(), "/v8/{projectId}/db/games"),
-        ((*user).clone(), "/v8/{projectId}/db/games"),
-        (app.master(), "/v8/{projectId}/db/games"),
-    ] {
+    for actor in [app.anonymous(), (*user).clone(), app.master()] {
         let requests = (0..40).map(|_| {
             let actor = actor.clone();
-            async move { actor.get("/openapi.json").await.expect(200) }
+            async move { actor.get("/openapi.json").await }
         });
         let mut documents = Vec::new();
         let seen = app.statements.during(async { documents = all_at_once(requests).await }).await;
         assert_eq!(times_listed(&seen), 1);
-        assert!(documents.iter().all(|document| document["paths"][path].is_object()));
+        for document in documents {
+            let path = "\"/v8/{projectId}/db/games\":{";
+            assert!(document.status == 200 && document.text().contains(path));
+        }
     }
     let again = app.statements.during(app.anonymous().get("/openapi.json")).await;
     assert_eq!(times_listed(&again), 0);
@@ -214,8 +213,8 @@ async fn operations_share_their_error_replies(app: TestApp) {
             assert!(shared["description"].is_string() && shared["content"].is_object());
         }
     }
-    // It was 3,600 bytes for each operation when each spelt out its own.
-    assert!(reply.body.len() < 1_600 * operations.len(), "{}", reply.body.len());
+    // Descriptions and examples included.
+    assert!(reply.body.len() < 2_600 * operations.len(), "{}", reply.body.len());
 }
 
 #[test]
@@ -239,5 +238,5 @@ fn a_body_that_several_inputs_read_is_described_whole() {
     let parts = body["allOf"].as_array().unwrap().iter();
     let names: Vec<&str> = parts.filter_map(|part| part["$ref"].as_str()).collect();
     let schemas = "#/components/schemas";
-    assert_eq!(names, [format!("{schemas}/NewEntity"), format!("{schemas}/OptionsFields")]);
+    assert_eq!(names, [format!("{schemas}/NewEntity"), format!("{schemas}/EntityFileOptions")]);
 }

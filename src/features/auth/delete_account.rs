@@ -28,6 +28,7 @@ pub(super) async fn request_account_deletion(call: Call<Viewer>, (): ()) -> Resu
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "AccountDeletionCode")]
 pub(super) struct Confirmation {
     code: String,
 }

@@ -36,6 +36,7 @@ const MAX_SKEW: f64 = 300.0;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ExternalSignIn")]
 pub(super) struct External {
     user_jwt: String,
 }

@@ -50,6 +50,7 @@ pub(super) const FAULTS: &[Fault] =
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "RefreshRequest")]
 pub(super) struct Refresh {
     refresh_token: Option<String>,
 }

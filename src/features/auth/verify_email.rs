@@ -32,6 +32,7 @@ const MAX_WRONG_TRIES: i64 = 5;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "VerificationMode")]
 pub(crate) enum Mode {
     #[default]
     Code,

@@ -87,6 +87,7 @@ pub fn created(
 
 /// A plain answer.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ChatConfirmation")]
 pub struct Done {
     pub message: &'static str,
 }

@@ -125,6 +125,7 @@ pub struct LastMessage {
 /// A user beside their words.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "MessageUser")]
 pub struct Speaker {
     pub id: UserId,
     pub name: Option<String>,
@@ -170,6 +171,7 @@ impl From<&User> for OtherMember {
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ConversationMember")]
 pub struct Member {
     pub id: ConversationMemberId,
     pub project_id: ProjectId,
@@ -194,6 +196,7 @@ pub struct Member {
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ConversationMemberUser")]
 pub struct MemberUser {
     #[serde(flatten)]
     pub speaker: Speaker,

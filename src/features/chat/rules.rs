@@ -8,17 +8,20 @@ use crate::values::names::names;
 use crate::values::texts::texts;
 
 names! {
+    #[schemars(rename = "ConversationType")]
     Kind {
         Direct "direct",
         Group "group",
         Space "space",
     }
     /// Who may write in the conversation of a space.
+    #[schemars(rename = "ConversationPostingPermission")]
     Posting {
         Members "members",
         Admins "admins",
     }
     /// In a group; the other kinds have none.
+    #[schemars(rename = "ConversationRole")]
     Role {
         Admin "admin",
         Member "member",

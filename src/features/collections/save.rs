@@ -31,6 +31,7 @@ pub(super) struct EntryPath {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "CollectionSaveResult")]
 pub(super) struct Done {
     success: bool,
     collection: Counted,
@@ -38,6 +39,7 @@ pub(super) struct Done {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "CollectionSize")]
 struct Counted {
     id: CollectionId,
     entity_count: i64,

@@ -20,6 +20,7 @@ pub(super) struct SavedQuery {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SavedState")]
 pub(super) struct Saved {
     saved: bool,
     /// By name.
@@ -28,6 +29,7 @@ pub(super) struct Saved {
 
 /// A collection that holds the entity.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SavedCollection")]
 struct Holder {
     id: CollectionId,
     name: String,

@@ -38,6 +38,7 @@ pub(super) async fn create_sub_collection(
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "CollectionName")]
 pub(super) struct NewName {
     name: Name,
 }

@@ -24,6 +24,7 @@ pub(super) struct ConnectionPath {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "AnsweredConnection")]
 pub(super) struct Answered {
     pub(super) id: ConnectionId,
     pub(super) status: Status,

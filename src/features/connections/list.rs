@@ -46,6 +46,7 @@ pub(super) struct PendingConnection {
 
 /// What was said with a request. An object, as the reference has it: this is the one place.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ConnectionMessage")]
 pub(super) struct Said {
     content: String,
 }

@@ -18,6 +18,7 @@ const WITHDRAWN: &str = "Connection request withdrawn successfully.";
 const REMOVED: &str = "Connection removed successfully.";
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "RemovedConnection")]
 pub(super) struct Removed {
     message: &'static str,
 }
@@ -53,6 +54,7 @@ pub(super) async fn remove(
 /// What has become of the connection.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(rename = "EndedConnection")]
 pub(super) enum Ended {
     Removed { message: &'static str, action: Action },
     Declined(Answered),
@@ -60,6 +62,7 @@ pub(super) enum Ended {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "ConnectionRemoval")]
 pub(super) enum Action {
     Withdraw,
     Disconnect,

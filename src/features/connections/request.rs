@@ -21,12 +21,14 @@ use crate::values::time::Timestamp;
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(rename = "ConnectionRequest")]
 pub(super) struct RequestBody {
     message: Option<Message>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "RequestedConnection")]
 pub(super) struct Requested {
     id: ConnectionId,
     status: Status,

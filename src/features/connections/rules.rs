@@ -6,6 +6,7 @@ use serde::Deserialize;
 use crate::values::names::names;
 
 names! {
+    #[schemars(rename = "ConnectionRequestStatus")]
     Status {
         Pending "pending",
         Accepted "accepted",

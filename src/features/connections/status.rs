@@ -18,6 +18,7 @@ use crate::values::time::Timestamp;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "ConnectionState")]
 pub(super) enum ConnectionStatus {
     None,
     Pending,
@@ -28,6 +29,7 @@ pub(super) enum ConnectionStatus {
 /// Who asked, from the side of one of the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "ConnectionDirection")]
 pub(super) enum Way {
     Sent,
     Received,

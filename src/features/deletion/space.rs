@@ -33,6 +33,7 @@ const STEPS: u32 = 200;
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "SpaceDeletion")]
 pub(super) struct Deleted {
     message: &'static str,
     deleted_space: DeletedSpace,
@@ -48,6 +49,7 @@ struct DeletedSpace {
 /// Over the space and all below it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "DeletedSpaceCounts")]
 struct Counts {
     entities: i64,
     members: i64,

@@ -52,6 +52,7 @@ const FAULTS: UploadFaults = UploadFaults {
 };
 
 #[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "EntityFileOptions")]
 struct OptionsFields {
     /// What is made of the images; needed with images.
     #[serde(rename = "images.options")]

@@ -86,6 +86,7 @@ pub struct Entity {
 /// Reputation that users have granted for an entity.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ReputationGrants")]
 pub struct Grants {
     pub total: i64,
     pub count: i64,

@@ -70,6 +70,7 @@ pub enum ProcessingStatus {
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ImageVariant")]
 pub struct Variant {
     /// Below the project, as it is stored.
     pub path: String,

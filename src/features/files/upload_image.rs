@@ -75,6 +75,7 @@ pub(super) struct StoredImage {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ImageProcessing")]
 struct Processing {
     original_format: String,
     original_size: i64,

@@ -33,6 +33,7 @@ pub struct UrlMetadata {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "LinkImage")]
 pub struct Image {
     pub url: String,
     pub width: Option<u32>,
@@ -138,6 +139,7 @@ pub struct Music {
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "LinkProfile")]
 pub struct Profile {
     pub first_name: Option<String>,
     pub last_name: Option<String>,

@@ -106,6 +106,7 @@ struct CommentInSpace {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "ModerationDecision")]
 struct Moderation {
     action: Action,
     reason: Option<Reason>,
@@ -130,6 +131,7 @@ impl Action {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ModerationResult")]
 struct Moderated {
     message: &'static str,
     moderation_status: &'static str,
@@ -245,11 +247,13 @@ async fn moderate_message(
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "NsfwFlag")]
 struct NsfwBody {
     nsfw: bool,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "NsfwResult")]
 struct NsfwSet {
     message: &'static str,
     nsfw: bool,

@@ -35,6 +35,7 @@ pub(super) async fn mark_as_read(
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "MarkedNotifications")]
 pub(super) struct Marked {
     marked_as_read: i64,
 }

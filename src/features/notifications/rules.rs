@@ -39,6 +39,7 @@ pub(super) struct Message {
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "NotificationButton")]
 pub(super) struct Button {
     text: Text<255>,
     /// Opened by the client, which may know schemes of its own.

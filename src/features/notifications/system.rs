@@ -25,6 +25,7 @@ const MAX_NAMED: usize = 10_000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "SystemNotification")]
 pub(super) struct SystemBody {
     /// At most 10,000; whoever is no user of the project is left out, and nobody is told twice.
     /// Without it every user of the project is told.
@@ -40,6 +41,7 @@ pub(super) struct SystemBody {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SentNotifications")]
 pub(super) struct Sent {
     created: u64,
 }

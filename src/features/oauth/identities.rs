@@ -17,6 +17,7 @@ use crate::values::time::Timestamp;
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "OAuthIdentities")]
 pub(super) struct Identities {
     identities: Vec<OAuthIdentity>,
     has_password: bool,

@@ -36,6 +36,7 @@ pub(super) struct Reaction {
 /// As much of a user as a list of reactions shows.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ReactionUser")]
 struct Reactor {
     id: UserId,
     name: Option<String>,

@@ -26,6 +26,7 @@ pub enum TargetId {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "ReactionTargetType")]
 pub enum TargetType {
     Entity,
     Comment,

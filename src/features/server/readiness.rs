@@ -38,6 +38,7 @@ pub(super) struct Readiness {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "HealthChecks")]
 struct Checks {
     /// Fails while the server finishes what it has begun before it stops.
     accepting: Finding,
@@ -52,6 +53,7 @@ struct Checks {
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "HealthCheck")]
 pub struct Finding {
     status: Status,
     /// What is wrong; absent when nothing is.
@@ -61,6 +63,7 @@ pub struct Finding {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "HealthStatus")]
 enum Status {
     Pass,
     Warn,

@@ -122,6 +122,7 @@ pub(super) struct FreeSlugQuery {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SlugAvailability")]
 pub(super) struct Available {
     available: bool,
 }

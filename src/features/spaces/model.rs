@@ -145,6 +145,7 @@ impl SpacePreview {
 /// A step of the way from the root down to a space.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "BreadcrumbItem")]
 pub struct Crumb {
     id: SpaceId,
     short_id: String,

@@ -98,6 +98,7 @@ db::statements! {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "SpaceRule")]
 struct Rule {
     id: SpaceRuleId,
     project_id: ProjectId,
@@ -141,6 +142,7 @@ struct RulePath {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SpaceRules")]
 struct Rules {
     data: Vec<Rule>,
     count: usize,
@@ -247,6 +249,7 @@ struct DeletedRule {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "DeletedRuleName")]
 struct RuleName {
     id: SpaceRuleId,
     title: String,
@@ -270,6 +273,7 @@ async fn delete_rule(
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "RuleOrder")]
 struct NewOrder {
     rule_ids: Vec<SpaceRuleId>,
 }

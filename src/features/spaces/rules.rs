@@ -12,27 +12,32 @@ pub const DEEPEST: i64 = 10;
 
 names! {
     /// Who may read what is in a space.
+    #[schemars(rename = "SpaceReadingPermission")]
     Reading {
         Anyone "anyone",
         Members "members",
     }
     /// Who may publish entities in it.
+    #[schemars(rename = "SpacePostingPermission")]
     Posting {
         Anyone "anyone",
         Members "members",
         Admins "admins",
     }
     /// Who comes across it; `private` is as `unlisted`.
+    #[schemars(rename = "SpaceVisibility")]
     Visibility {
         Public "public",
         Unlisted "unlisted",
         Private "private",
     }
+    #[schemars(rename = "SpaceRole")]
     Role {
         Admin "admin",
         Moderator "moderator",
         Member "member",
     }
+    #[schemars(rename = "MembershipStatus")]
     Status {
         Pending "pending",
         Active "active",

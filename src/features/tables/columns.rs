@@ -23,6 +23,7 @@ use crate::http::reply::{Created, Json};
 use crate::values::ids::ProjectId;
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "AddedColumn")]
 pub(super) struct Added {
     added: String,
 }

@@ -16,6 +16,7 @@ use crate::http::reply::Json;
 use crate::values::ids::ProjectId;
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "DroppedName")]
 pub(super) struct Dropped {
     pub(super) dropped: String,
 }

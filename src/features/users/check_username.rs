@@ -22,6 +22,7 @@ pub(super) struct UsernameQuery {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "UsernameAvailability")]
 pub(super) struct Availability {
     available: bool,
 }

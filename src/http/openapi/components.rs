@@ -1,5 +1,5 @@
-//! Parts of the document that many operations have in common. Each distinct one is written once, and
-//! the operations refer to it: the document is a third of the size.
+//! Parts of the document that many operations have in common. Each distinct one is written once under a name of its
+//! own, and the operations refer to it.
 
 use std::collections::HashMap;
 
@@ -19,14 +19,16 @@ impl Section {
         Section { name, parts: Map::new(), names: HashMap::new() }
     }
 
-    /// A reference to the part. Another part that was given the same name before keeps it: this one
-    /// is numbered.
-    pub(super) fn refer(&mut self, name: &str, part: Value) -> Value {
+    /// A reference to the part. Where another part has the name already, this one is called after its
+    /// owner, the operation that has it first.
+    pub(super) fn refer(&mut self, name: &str, owner: &str, part: Value) -> Value {
         let text = part.to_string();
         let name = match self.names.get(&text) {
             Some(name) => name.clone(),
             None => {
-                let name = self.free(name);
+                let plain = camel_case(name);
+                let is_free = !self.parts.contains_key(&plain);
+                let name = if is_free { plain } else { format!("{owner}{}", pascal_case(name)) };
                 self.names.insert(text, name.clone());
                 self.parts.insert(name.clone(), part);
                 name
@@ -38,13 +40,20 @@ impl Section {
     pub(super) fn into_parts(self) -> Map<String, Value> {
         self.parts
     }
+}
 
-    /// The standard allows letters, digits and a few signs in names.
-    fn free(&self, wanted: &str) -> String {
-        let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
-        let wanted: String = wanted.chars().map(plain).collect();
-        let numbered = (2..).map(|number| format!("{wanted}-{number}"));
-        let mut names = std::iter::once(wanted.clone()).chain(numbered);
-        names.find(|name| !self.parts.contains_key(name)).unwrap_or(wanted)
-    }
+/// Words without what is between them, each with a capital: `FetchEntityByShortID`.
+pub(super) fn pascal_case(words: &str) -> String {
+    let capitalized = |word: &str| {
+        let (first, rest) = word.split_at(word.len().min(1));
+        first.to_ascii_uppercase() + rest
+    };
+    words.split(|c: char| !c.is_ascii_alphanumeric()).map(capitalized).collect()
+}
+
+/// The same, but with the first letter as it is.
+fn camel_case(words: &str) -> String {
+    let rest = pascal_case(words);
+    let first = words.chars().next().filter(char::is_ascii_alphanumeric);
+    first.into_iter().chain(rest.chars().skip(first.iter().len())).collect()
 }

@@ -8,6 +8,7 @@ use serde::ser::{SerializeMap as _, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
+use super::texts::texts;
 use crate::error::{Error, Result};
 
 /// The parts of a document.
@@ -17,6 +18,7 @@ pub struct Document {
     pub(super) schemas: Map<String, Value>,
     pub(super) responses: Map<String, Value>,
     pub(super) parameters: Map<String, Value>,
+    pub(super) examples: Map<String, Value>,
 }
 
 /// What a project adds to the document.
@@ -59,13 +61,23 @@ impl Document {
             info: json!({
                 "title": "Townhall",
                 "version": env!("CARGO_PKG_VERSION"),
+                "description": texts().overview,
+                "contact": { "name": "Townhall" },
                 "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
             }),
+            // The server that the document comes from.
+            servers: json!([{ "url": "/" }]),
+            tags: texts()
+                .groups
+                .iter()
+                .map(|(name, text)| json!({ "name": name, "description": text }))
+                .collect(),
             paths: Joined(self.paths.iter().collect(), &additions.paths),
             components: Components {
                 schemas: Joined(self.schemas.iter().collect(), &additions.schemas),
                 responses: &self.responses,
                 parameters: &self.parameters,
+                examples: &self.examples,
                 security_schemes: json!({
                     "bearer": {
                         "type": "http",
@@ -82,6 +94,8 @@ impl Document {
 struct Whole<'a> {
     openapi: &'static str,
     info: Value,
+    servers: Value,
+    tags: Value,
     paths: Joined<'a, Operations, Operations>,
     components: Components<'a>,
 }
@@ -92,6 +106,7 @@ struct Components<'a> {
     schemas: Joined<'a, Value, Box<RawValue>>,
     responses: &'a Map<String, Value>,
     parameters: &'a Map<String, Value>,
+    examples: &'a Map<String, Value>,
     security_schemes: Value,
 }
 

@@ -165,6 +165,7 @@ impl MuteFor {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "MutedConversation")]
 pub(super) struct Muted {
     current_member: Member,
 }

@@ -92,6 +92,7 @@ pub(super) async fn remove(call: Call<Actor>, Path(path): Path<OneMember>) -> Re
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "ConversationMemberRole")]
 pub(super) struct NewRole {
     role: Role,
 }

@@ -29,6 +29,7 @@ const LONGEST: usize = 64;
 const MAX_EMOJI: usize = 100;
 
 #[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "MessageReaction")]
 pub(super) struct Reaction {
     #[schemars(with = "String")]
     emoji: Option<serde_json::Value>,
@@ -36,6 +37,7 @@ pub(super) struct Reaction {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "MessageReactionChange")]
 pub(super) struct Reacted {
     reaction_counts: BTreeMap<String, i64>,
     user_reactions: Vec<String>,
@@ -110,6 +112,7 @@ pub(super) struct ReactorsQuery {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "MessageReactionUsers")]
 pub(super) struct Reactors {
     data: Vec<Reactor>,
     pagination: ReactorsPagination,
@@ -117,6 +120,7 @@ pub(super) struct Reactors {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "MessageReactionUser")]
 struct Reactor {
     user: Speaker,
     emoji: String,
@@ -125,6 +129,7 @@ struct Reactor {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "MessageReactionPagination")]
 struct ReactorsPagination {
     page: u32,
     limit: u32,

@@ -91,6 +91,7 @@ pub(super) enum BlockedFilter {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "CommentOrder")]
 pub(super) enum SortBy {
     #[default]
     CreatedAt,

@@ -72,6 +72,7 @@ impl NamedType {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ReportConfirmation")]
 pub(super) struct Reported {
     message: &'static str,
     code: &'static str,

@@ -43,6 +43,7 @@ const LONGEST_TEXT: usize = 1_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "ReportAction")]
 enum Action {
     RemoveContent,
     BanUser,
@@ -52,6 +53,7 @@ enum Action {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ReportHandling")]
 pub(super) struct Handling {
     /// `dismiss` alone, or any of the others.
     actions: BTreeSet<Action>,
@@ -65,6 +67,7 @@ pub(super) struct Handling {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ReportHandled")]
 pub(super) struct Handled {
     pub message: &'static str,
     pub code: &'static str,

@@ -59,6 +59,7 @@ impl StatusFilter {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "ReportOrder")]
 pub(super) enum SortBy {
     #[default]
     New,

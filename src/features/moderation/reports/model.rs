@@ -14,16 +14,19 @@ use crate::values::names::names;
 use crate::values::time::Timestamp;
 
 names! {
+    #[schemars(rename = "ReportTargetType")]
     TargetType {
         Entity "entity",
         Comment "comment",
         Message "message",
     }
+    #[schemars(rename = "ReportStatus")]
     Status {
         Open "open",
         Dismissed "dismissed",
         Actioned "actioned",
     }
+    #[schemars(rename = "ReportReason")]
     Reason {
         Spam "spam",
         InappropriateContent "inappropriateContent",
@@ -71,6 +74,7 @@ pub struct UserReport {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(rename = "ReportTarget")]
 pub enum Target {
     Entity(Box<Entity>),
     Comment(Box<Comment>),

@@ -20,6 +20,7 @@ use crate::values::ids::{MemberId, ProjectId, SpaceBanId, SpaceId, UserId, new_i
 use crate::values::time::Timestamp;
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "{T}Reply")]
 pub(in crate::features::spaces) struct Changed<T> {
     message: &'static str,
     membership: T,
@@ -47,6 +48,7 @@ impl SpaceMember {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ApprovedMembership")]
 pub(in crate::features::spaces) struct Approved {
     id: MemberId,
     status: Status,
@@ -54,6 +56,7 @@ pub(in crate::features::spaces) struct Approved {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "DeclinedMembership")]
 pub(in crate::features::spaces) struct Declined {
     id: MemberId,
     status: Status,
@@ -61,6 +64,7 @@ pub(in crate::features::spaces) struct Declined {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "MembershipWithRole")]
 pub(in crate::features::spaces) struct WithRole {
     id: MemberId,
     role: Role,
@@ -128,6 +132,7 @@ fn answered(
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
+#[schemars(rename = "MemberBan")]
 pub(in crate::features::spaces) struct BanBody {
     /// Kept with the ban.
     reason: Option<Reason>,
@@ -201,6 +206,7 @@ pub(in crate::features::spaces) async fn unban_member(
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "SpaceMemberRole")]
 pub(in crate::features::spaces) struct RoleBody {
     role: Role,
 }

@@ -22,6 +22,7 @@ use crate::values::ids::{MemberId, SpaceId, UserId, new_id};
 use crate::values::time::Timestamp;
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "JoinedSpace")]
 pub(in crate::features::spaces) struct Joined {
     message: &'static str,
     membership: NewMembership,

@@ -39,6 +39,7 @@ pub(in crate::features::spaces) struct SpaceMemberWithUser {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "SpaceMemberUser")]
 struct MemberUser {
     #[serde(flatten)]
     user: User,
@@ -47,6 +48,7 @@ struct MemberUser {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SpaceTeam")]
 pub(in crate::features::spaces) struct Team {
     data: Vec<SpaceMemberWithUser>,
 }

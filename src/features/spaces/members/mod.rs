@@ -19,6 +19,7 @@ pub(super) struct MemberPath {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ConfirmationMessage")]
 pub(super) struct Message {
     message: &'static str,
 }
