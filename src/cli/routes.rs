@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use crate::auth::caller::Credential;
 use crate::cli::Output;
 use crate::features;
-use crate::rate_limits::RateLimit;
 use crate::http::operation::Operation;
 use crate::http::version::Version;
+use crate::rate_limits::RateLimit;
 
 const HEADER: [&str; 7] =
     ["Method", "Path", "Versions", "Credential", "Rate limit", "Handler", "File"];

@@ -38,6 +38,7 @@ pub(super) enum Way {
 /// Which keys there are depends on the status.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ConnectionStatus")]
 pub(super) struct ConnectionStatusReply {
     status: ConnectionStatus,
     #[serde(skip_serializing_if = "Option::is_none")]
