@@ -91,7 +91,7 @@ async fn every_change_of_a_table_is_in_the_next_document(app: TestApp) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_node_sees_a_changed_table_at_once() {
-    let one = TestApp::start(Engine::Postgres).await;
+    let one = TestApp::start(Engine::Postgres, "another_node_sees_a_changed_table_at_once").await;
     let other = one.second_node().await;
     let key = one.service();
     create(&key, "games", &[("title", "text")], json!({})).await;

@@ -7,7 +7,7 @@ use crate::support::TestApp;
 use crate::support::sockets::{Sockets, conversation, raise};
 
 async fn two_nodes() -> (TestApp, TestApp) {
-    let one = TestApp::start(Engine::Postgres).await;
+    let one = TestApp::start(Engine::Postgres, "two_nodes").await;
     let other = one.second_node().await;
     (one, other)
 }
@@ -51,7 +51,10 @@ async fn a_sign_out_on_one_node_closes_sockets_on_the_other() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_a_gap_clients_come_back_and_hear_again() {
-    let app = TestApp::start(Engine::Postgres).await;
+    let app = TestApp::start(Engine::Postgres, "after_a_gap_clients_come_back_and_hear_again")
+        .await
+        .own_server()
+        .await;
     let mut client = Sockets::default();
     let user = app.user().await;
     let mut sockets = Vec::new();

@@ -182,6 +182,7 @@ async fn a_search_among_very_many_is_exact(app: TestApp) {
 }
 
 async fn grams_are_those_that_the_migration_finds_and_go_with_the_user(app: TestApp) {
+    let app = app.own_server().await;
     let named = [("zoe_1", "Émile Øst"), ("bert", "bertbert"), ("ab", "ΑΘΗΝΑ"), ("xyz", "é")];
     let ids = people(&app, &named).await;
     let grams = async || {

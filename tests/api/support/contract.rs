@@ -2,10 +2,10 @@
 //! declared, its body must match the schema, and it must hold no key that the schema lacks.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 use http::Method;
-use jsonschema::Validator;
+use jsonschema::{Draft, Registry, Validator};
 use serde_json::{Value, json};
 use townhall::features;
 use townhall::http::address::{Address, Scope};
@@ -24,7 +24,15 @@ static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
     }
     document
 });
-static VALIDATORS: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::new(Mutex::default);
+/// The components that schemas refer to, prepared once for all of them.
+static COMPONENTS: LazyLock<Registry<'_>> = LazyLock::new(|| {
+    let components = json!({ "components": DOCUMENT["components"] });
+    let registry = Registry::new().draft(Draft::Draft202012);
+    registry.add(DOCUMENT_URI, components).unwrap().prepare().unwrap()
+});
+const DOCUMENT_URI: &str = "https://community.example/openapi.json";
+static VALIDATORS: LazyLock<Mutex<Validators>> = LazyLock::new(Mutex::default);
+type Validators = HashMap<String, Arc<OnceLock<Validator>>>;
 
 pub fn check(method: &Method, address: &str, reply: &Reply) {
     let path = address.split('?').next().unwrap();
@@ -61,7 +69,7 @@ pub fn check(method: &Method, address: &str, reply: &Reply) {
     if media == "application/json" && *method != Method::HEAD {
         let validator = validator(schema);
         let body = reply.json();
-        if let Err(error) = validator.validate(&body) {
+        if let Err(error) = validator.get().unwrap().validate(&body) {
             panic!(
                 "{key} does not match its schema: {error} at {}\n{body:#}",
                 error.instance_path()
@@ -70,15 +78,18 @@ pub fn check(method: &Method, address: &str, reply: &Reply) {
     }
 }
 
-/// One for each schema, however many operations reply so: each keeps a copy of all components.
-fn validator(schema: &Value) -> Arc<Validator> {
-    let mut validators = VALIDATORS.lock().unwrap();
-    let validator = validators.entry(schema.to_string()).or_insert_with(|| {
-        let components = json!({ "schemas": DOCUMENT["components"]["schemas"] });
-        let root = json!({ "allOf": [schema], "components": components });
-        Arc::new(jsonschema::draft202012::new(&root).unwrap())
+/// One for each schema, however many operations reply so.
+fn validator(schema: &Value) -> Arc<OnceLock<Validator>> {
+    let text =
+        schema.to_string().replace("\"#/components", &format!("\"{DOCUMENT_URI}#/components"));
+    let slot = VALIDATORS.lock().unwrap().entry(text.clone()).or_default().clone();
+    // Compiled outside the lock: other tests need other schemas meanwhile.
+    slot.get_or_init(|| {
+        let schema = serde_json::from_str(&text).unwrap();
+        let options = jsonschema::options().with_draft(Draft::Draft202012);
+        options.with_registry(&COMPONENTS).build(&schema).unwrap()
     });
-    validator.clone()
+    slot
 }
 
 /// Forbids keys that an object schema does not name.
