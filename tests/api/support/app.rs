@@ -46,7 +46,8 @@ pub struct TestApp {
 
 impl TestApp {
     /// Two fresh projects on a server that no other test uses meanwhile, but earlier ones did. Rate limits
-    /// are off, and no list is stopped for being slow. What the test draws at random follows from its name.
+    /// are off, and no list is stopped for being slow. What the test draws at random follows from its name,
+    /// which is to be its own: two tests of one name would make the same ids.
     pub async fn start(engine: Engine, test: &str) -> TestApp {
         Self::on(server::take(engine, test).await, true).await
     }
