@@ -242,6 +242,7 @@ async fn metrics_are_closed_behind_a_proxy_that_is_not_trusted(app: TestApp) {
 
 /// For `townhall doctor`, which is another process.
 async fn a_proxy_that_is_not_trusted_is_noted(app: TestApp) {
+    let app = app.own_server().await;
     let noted = |app: &TestApp| forwarding::untrusted_proxy(app.data_dir());
     get(&app.anonymous(), "/livez").await.says(200, "ok");
     assert_eq!(noted(&app), None);

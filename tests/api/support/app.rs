@@ -53,7 +53,8 @@ impl TestApp {
     }
 
     /// A server with a database and data directory that no test has used before. For tests that look at
-    /// everything in the server (all projects, query plans, counters of the process) or that damage it.
+    /// everything in the server (all projects, query plans, counters of the process), that damage it, or that
+    /// write thousands of rows, by which PostgreSQL would plan for all later tests.
     pub async fn own_server(self) -> TestApp {
         self.restart_with(|_| {}).await
     }
