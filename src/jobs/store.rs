@@ -21,11 +21,12 @@ db::statements! {
         "INSERT INTO jobs (project_id, id, payload, attempts, run_at, created_at)
          VALUES ($1, $2, $3, 0, $4, $5)";
     /// Takes a due job and holds it back from other workers until $2: if this worker dies,
-    /// another takes it up then. The limit is a number in the text because PostgreSQL, not
+    /// another takes it up then. `=` and not `IN`: PostgreSQL may run a subquery of `IN` once for each row
+    /// of the table, and would take several jobs. The limit is a number in the text because PostgreSQL, not
     /// knowing a parameter, would plan for a tenth of the table and read all of it.
     command CLAIM -> JobRow, unscoped "the worker serves every project" =
         "UPDATE jobs SET attempts = attempts + 1, run_at = $2
-         WHERE (project_id, id) IN
+         WHERE (project_id, id) =
             (SELECT project_id, id FROM jobs WHERE run_at <= $1 ORDER BY run_at, id LIMIT 1 {skip_locked})
          RETURNING project_id, id, payload, attempts";
     command DELETE = "DELETE FROM jobs WHERE project_id = $1 AND id = $2";

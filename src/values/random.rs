@@ -25,6 +25,13 @@ impl Random {
         Random::Seeded(Arc::new(Stream { key, next: AtomicU64::new(0) }))
     }
 
+    /// Continues a seeded stream at this block, so that what a test draws does not depend on earlier tests.
+    pub fn jump(&self, block: u64) {
+        if let Random::Seeded(stream) = self {
+            stream.next.store(block, Ordering::SeqCst);
+        }
+    }
+
     /// `N` random bytes. A machine without entropy cannot make secrets: the process ends.
     pub fn bytes<const N: usize>(&self) -> [u8; N] {
         let mut out = [0; N];
@@ -77,6 +84,15 @@ mod tests {
         let (a, b) = (Random::seeded(7), Random::seeded(7));
         assert_eq!(a.bytes::<40>(), b.bytes::<40>());
         assert_ne!(a.bytes::<16>(), a.bytes::<16>());
+    }
+
+    #[test]
+    fn a_jump_leads_to_the_same_bytes_whatever_was_drawn_before() {
+        let (a, b) = (Random::seeded(7), Random::seeded(7));
+        a.bytes::<40>();
+        a.jump(1 << 32);
+        b.jump(1 << 32);
+        assert_eq!(a.bytes::<40>(), b.bytes::<40>());
     }
 
     #[test]

@@ -388,6 +388,7 @@ async fn comments_of_the_other_are_not_there(app: TestApp) {
     let entity = publish(&cleo).await;
     let (of_ada, of_bob) = (publish(&ada).await, publish(&bob).await);
     let mine = crate::comments::comment(&ada, &entity, "a").await;
+    app.advance(std::time::Duration::from_secs(1));
     let theirs = crate::comments::comment(&bob, &entity, "b").await;
     let below = reply(&cleo, &mine, "c").await;
     block(&ada, &bob).await;

@@ -23,16 +23,8 @@ async fn erase(app: &TestApp, user: &User<'_>) {
     app.service().delete(&format!("/users/{}", user.id)).await.expect(204);
 }
 
-/// Rows of a table, whatever is in them.
-async fn rows(app: &TestApp, table: &'static str) -> i64 {
-    let count = app.app.db.read(move |c| {
-        let count = db::Query::<i64>::built("test", format!("SELECT count(*) FROM {table}"));
-        Ok::<_, townhall::error::Error>(c.one(&count, &[])?)
-    });
-    count.await.unwrap()
-}
-
 async fn a_deleted_conversation_leaves_nothing(app: TestApp) {
+    let app = app.own_server().await;
     let (ada, bob) = (app.user().await, app.user().await);
     let id = group(&ada, &[&bob]).await;
     let path = format!("/chat/conversations/{id}");
@@ -59,14 +51,14 @@ async fn a_deleted_conversation_leaves_nothing(app: TestApp) {
         .expect(200);
     let form = Form::new().text("content", "with a file").file(Part { name: "files", ..TEXT });
     ada.post_form(&format!("{path}/messages"), &form).await.expect(201);
-    assert_eq!(rows(&app, "chat_messages").await, 40 + 1600 + 1);
+    assert_eq!(app.rows("chat_messages").await, 40 + 1600 + 1);
     ada.delete(&path).await.expect(200);
     bob.get(&path).await.refused(404, "chat/not-found");
     while app.run_jobs().await > 0 {}
     for table in
         ["conversations", "conversation_members", "chat_messages", "chat_reactions", "files"]
     {
-        assert_eq!(rows(&app, table).await, 0, "{table}");
+        assert_eq!(app.rows(table).await, 0, "{table}");
     }
     assert_eq!(app.stored(), 0);
 }
@@ -128,12 +120,12 @@ async fn a_conversation_that_nobody_is_left_in_goes(app: TestApp) {
     send(&ada, direct, "x").await;
     send(&ada, &group(&ada, &[&bob]).await, "x").await;
     erase(&app, &ada).await;
-    assert_eq!(rows(&app, "chat_messages").await, 2);
+    assert_eq!(app.rows("chat_messages").await, 2);
     send(&bob, direct, "still here").await;
     erase(&app, &bob).await;
     while app.run_jobs().await > 0 {}
     for table in ["conversations", "conversation_members", "chat_messages"] {
-        assert_eq!(rows(&app, table).await, 0, "{table}");
+        assert_eq!(app.rows(table).await, 0, "{table}");
     }
 }
 

@@ -24,6 +24,7 @@ fn explain(db: &Db, name: &'static str, text: String) -> Vec<String> {
 }
 
 async fn lists_of_chat_are_found_by_an_index(app: TestApp) {
+    let app = app.own_server().await;
     let (ada, bob) = (app.user().await, app.user().await);
     let body = json!({ "type": "group", "memberIds": [bob.id] });
     let made = ada.post("/chat/conversations", body).await.expect(201);

@@ -235,7 +235,7 @@ async fn reactions_of_many_at_once_end_with_what_is_so(app: TestApp) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_and_typing_cross_servers() {
-    let one = TestApp::start(Engine::Postgres).await;
+    let one = TestApp::start(Engine::Postgres, "messages_and_typing_cross_servers").await;
     let other = one.second_node().await;
     let mut client = Sockets::default();
     let (ada, bob) = (one.user().await, one.user().await);

@@ -405,12 +405,7 @@ async fn it_goes_with_its_space(app: TestApp) {
     }
     bob.get(&at(&conversation, "/messages")).await.refused(403, "chat/not-a-member");
     app.run_jobs().await;
-    let left = app.app.db.read(|c| {
-        let count =
-            db::Query::<i64>::built("test", "SELECT count(*) FROM chat_messages".to_owned());
-        Ok::<_, townhall::error::Error>(c.one(&count, &[])?)
-    });
-    assert_eq!(left.await.unwrap(), 0);
+    assert_eq!(app.rows("chat_messages").await, 0);
     ada.get(&path(&space)).await.refused(404, "space/not-found");
 }
 

@@ -81,6 +81,7 @@ async fn upload(app: &TestApp, bytes: &[u8]) -> PathBuf {
 }
 
 async fn a_proxy_that_is_not_trusted_is_named(app: TestApp) {
+    let app = app.own_server().await;
     let proxy = |app: &TestApp| {
         let (code, report) = doctor(&mut command(app), &[]);
         assert_eq!((code, check(&report, "proxy").0), (0, "pass"), "{report}");
@@ -98,6 +99,7 @@ async fn a_proxy_that_is_not_trusted_is_named(app: TestApp) {
 }
 
 async fn a_lost_storage_directory_is_told(app: TestApp) {
+    let app = app.own_server().await;
     assert_eq!(doctor(&mut command(&app), &[]).0, 0);
     upload(&app, b"hello").await;
     let (code, report) = doctor(&mut command(&app), &[]);
@@ -111,6 +113,7 @@ async fn a_lost_storage_directory_is_told(app: TestApp) {
 }
 
 async fn the_deep_check_compares_rows_with_bytes(app: TestApp) {
+    let app = app.own_server().await;
     let file = upload(&app, b"hello").await;
     upload(&app, b"another").await;
     let deep = || doctor(&mut command(&app), &["--deep"]);
@@ -148,6 +151,7 @@ fn tail(path: &Path) -> String {
 }
 
 async fn a_wrong_balance_of_votes_is_repaired(app: TestApp) {
+    let app = app.own_server().await;
     let user = app.user().await;
     let entity = user.post("/entities", json!({ "title": "T" })).await.expect(201);
     let comment = json!({ "entityId": entity["id"], "content": "c" });
@@ -191,7 +195,10 @@ fn damage(bytes: &mut [u8], dice: &mut Dice) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_deep_check_finds_damage_wherever_it_is() {
-    let app = TestApp::start(Engine::Sqlite).await;
+    let app = TestApp::start(Engine::Sqlite, "the_deep_check_finds_damage_wherever_it_is")
+        .await
+        .own_server()
+        .await;
     for _ in 0..4 {
         let user = app.user().await;
         let profile = json!({ "name": "Somebody", "bio": "Words ".repeat(40) });

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use townhall::features;
 use townhall::tenancy::Bundle;
 
-use crate::collections::{create, id, names, path, root, rows, save};
+use crate::collections::{create, id, names, path, root, save};
 use crate::entities::{UNKNOWN, create as post_entity, suspend};
 use crate::support::{Actor, Reply, TestApp, User, on_both_engines};
 
@@ -110,7 +110,7 @@ async fn nobody_sees_or_changes_what_is_another_s(app: TestApp) {
     theirs.refused(404, "collection/not-found");
     assert_eq!(names(&ada, &top).await, "inner");
     assert_eq!(names(&ada, &inner).await, "innermost");
-    assert_eq!(rows(&app, "collection_entities").await, 3);
+    assert_eq!(app.rows("collection_entities").await, 3);
 }
 
 async fn a_key_acts_as_the_user_it_names(app: TestApp) {
@@ -154,7 +154,7 @@ async fn a_key_acts_as_the_user_it_names(app: TestApp) {
             }
         }
     }
-    assert_eq!(rows(&app, "collections").await, 1);
+    assert_eq!(app.rows("collections").await, 1);
 }
 
 async fn a_credential_is_needed_everywhere(app: TestApp) {
@@ -171,7 +171,7 @@ async fn a_credential_is_needed_everywhere(app: TestApp) {
             ask(unusable).await.says(403, "Forbidden");
         }
     }
-    assert_eq!(rows(&app, "collections").await, 0);
+    assert_eq!(app.rows("collections").await, 0);
 }
 
 async fn a_suspended_user_reads_and_writes_nothing(app: TestApp) {
@@ -193,8 +193,8 @@ async fn a_suspended_user_reads_and_writes_nothing(app: TestApp) {
         let reply = app.service().send(method.clone(), &path, Some(body)).await;
         reply.refused(403, "user/suspended");
     }
-    assert_eq!(rows(&app, "collections").await, 2);
-    assert_eq!(rows(&app, "collection_entities").await, 1);
+    assert_eq!(app.rows("collections").await, 2);
+    assert_eq!(app.rows("collection_entities").await, 1);
     let by_master = app.master().delete(&format!("{}?userId={}", path(&inner), ada.id)).await;
     by_master.expect(204);
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::collections::{
-    children, counts_are_exact, create, id, path, root, rows, save, try_create, try_save,
+    children, counts_are_exact, create, id, path, root, save, try_create, try_save,
 };
 use crate::entities::create as post_entity;
 use crate::support::{TestApp, all_at_once, count, on_both_engines};
@@ -29,7 +29,7 @@ async fn parallel_first_fetches_make_one_root(app: TestApp) {
     for reply in &replies {
         assert_eq!(reply.expect(200)["id"], first);
     }
-    assert_eq!(rows(&app, "collections").await, 1);
+    assert_eq!(app.rows("collections").await, 1);
 }
 
 async fn an_entity_added_by_many_at_once_is_there_once(app: TestApp) {
@@ -39,7 +39,7 @@ async fn an_entity_added_by_many_at_once_is_there_once(app: TestApp) {
     for reply in &replies {
         assert_eq!(reply.expect(200)["collection"]["entityCount"], 1);
     }
-    assert_eq!(rows(&app, "collection_entities").await, 1);
+    assert_eq!(app.rows("collection_entities").await, 1);
     let entry = format!("{}/entities/{}", path(&top), id(&entity));
     let replies = all_at_once((0..16).map(|_| ada.delete(&entry))).await;
     for reply in &replies {
@@ -109,7 +109,7 @@ async fn deletion_of_a_tree_among_creations_leaves_no_orphan(app: TestApp) {
         );
         deleted.expect(204);
         assert_eq!(count(&made, 201) + count(&made, 400), 12);
-        assert_eq!(rows(&app, "collections").await, 1);
+        assert_eq!(app.rows("collections").await, 1);
     }
 }
 
@@ -137,7 +137,7 @@ async fn deletion_of_entities_among_saves_leaves_no_entry(app: TestApp) {
             tokio::join!(all_at_once(paths.iter().map(|one| ada.delete(one))), all_at_once(saves));
         assert_eq!(count(&deleted, 204), 2);
         assert_eq!(count(&saved, 200) + count(&saved, 404), 16);
-        assert_eq!(rows(&app, "collection_entities").await, 0);
+        assert_eq!(app.rows("collection_entities").await, 0);
         counts_are_exact(&app).await;
     }
 }
@@ -166,8 +166,8 @@ async fn deletion_of_the_user_among_their_own_writes_leaves_nothing(app: TestApp
         for reply in created.iter().chain(&saved) {
             assert!([200, 201, 400, 403, 404].contains(&reply.status), "{}", reply.text());
         }
-        assert_eq!(rows(&app, "collections").await, 0);
-        assert_eq!(rows(&app, "collection_entities").await, 0);
+        assert_eq!(app.rows("collections").await, 0);
+        assert_eq!(app.rows("collection_entities").await, 0);
     }
     counts_are_exact(&app).await;
 }

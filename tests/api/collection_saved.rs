@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use townhall::tenancy::Bundle;
 
 use crate::collection_contents::{contents, entry, inside, listed, posted, save_everything};
-use crate::collections::{counts_are_exact, create, id, path, root, rows, save};
+use crate::collections::{counts_are_exact, create, id, path, root, save};
 use crate::entities::{UNKNOWN, create as post_entity};
 use crate::entity_deletion::delete_softly;
 use crate::feed_plans::run;
@@ -36,7 +36,7 @@ async fn a_deleted_entity_is_in_no_collection(app: TestApp) {
             }
         }
         ada.delete(&crate::entities::path(&entities[0])).await.expect(204);
-        assert_eq!(rows(&app, "collection_entities").await, 3);
+        assert_eq!(app.rows("collection_entities").await, 3);
         for (user, collection) in [(&ada, &top), (&ada, &inner), (&bob, &theirs)] {
             assert_eq!(listed(user, collection, "").await, "kept");
         }
@@ -45,7 +45,7 @@ async fn a_deleted_entity_is_in_no_collection(app: TestApp) {
         assert_eq!(ada.get(&saved).await.expect(200)["saved"], false);
         counts_are_exact(&app).await;
         app.service().delete(&crate::entities::path(&entities[1])).await.expect(204);
-        assert_eq!(rows(&app, "collection_entities").await, 0);
+        assert_eq!(app.rows("collection_entities").await, 0);
         counts_are_exact(&app).await;
     }
 }
@@ -159,6 +159,7 @@ async fn a_page_costs_as_many_statements_as_an_entity(app: TestApp) {
 }
 
 async fn contents_by_the_time_of_saving_are_read_off_an_index(app: TestApp) {
+    let app = app.own_server().await;
     let ada = app.user().await;
     let top = root(&ada).await;
     crate::support::feed::seed_many(&app, 2500).await;

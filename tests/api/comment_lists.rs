@@ -302,6 +302,7 @@ async fn old_names_of_sorts_are_deprecated(app: TestApp) {
 }
 
 async fn every_list_uses_an_index(app: TestApp) {
+    let app = app.own_server().await;
     let ada = app.user().await;
     let entity = publish(&ada).await;
     let said = comment(&ada, &entity, "x").await;

@@ -160,6 +160,7 @@ async fn a_body_nobody_reads_is_not_the_next_request(app: TestApp) {
 }
 
 async fn a_draining_server_finishes_what_it_began_and_then_refuses(app: TestApp) {
+    let app = app.own_server().await;
     block_in_place(|| {
         let mut idle = connect(&app);
         let mut begun = connect(&app);
@@ -208,6 +209,7 @@ async fn a_draining_server_says_so_on_idle_connections(app: TestApp) {
 }
 
 async fn busy_clients_are_not_cut_off_by_the_end(app: TestApp) {
+    let app = app.own_server().await;
     let answered = AtomicUsize::new(0);
     let is_busy = |answered: &AtomicUsize| answered.load(Ordering::Relaxed) > 200;
     // Until the server says that it closes, or is not there any more.

@@ -228,6 +228,7 @@ async fn every_reply_has_the_common_headers(app: TestApp) {
 
 /// A broken database is the one failure a test can bring about from outside.
 async fn failures_tell_nothing_of_the_inside(app: TestApp) {
+    let app = app.own_server().await;
     let user = app.user().await;
     let path = format!("/users/{}", user.id);
     let db = app.app.db.clone();

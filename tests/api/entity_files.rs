@@ -28,16 +28,6 @@ fn with_options(form: Form) -> Form {
     form.json("images.options", json!({ "mode": "original-aspect", "sizes": { "small": 50 } }))
 }
 
-async fn count(app: &TestApp, table: &'static str) -> i64 {
-    let text = format!("SELECT count(*) FROM {table}");
-    let query = db::Query::<i64>::built("count", text);
-    app.app
-        .db
-        .read(move |c| c.one(&query, db::args![]))
-        .await
-        .unwrap_or_else(|e: db::Error| panic!("{e}"))
-}
-
 async fn an_entity_is_created_with_images_and_files(app: TestApp) {
     let ada = app.user().await;
     let bytes = png(120, 60);
@@ -122,7 +112,7 @@ async fn what_is_refused_leaves_nothing(app: TestApp) {
         let refused = ada.post_form("/entities", &form).await;
         assert_eq!(refused.outcome(), "400 entity/invalid-body", "{options}");
     }
-    assert_eq!((count(&app, "entities").await, count(&app, "files").await), (0, 0));
+    assert_eq!((app.rows("entities").await, app.rows("files").await), (0, 0));
 }
 
 async fn files_are_counted_and_bounded(app: TestApp) {
@@ -145,7 +135,7 @@ async fn files_are_counted_and_bounded(app: TestApp) {
         let message = format!("{called} \"large.bin\" exceeds 50MB limit.");
         assert_eq!(refused.json()["message"], message);
     }
-    assert_eq!(count(&app, "entities").await, 0);
+    assert_eq!(app.rows("entities").await, 0);
 }
 
 /// By their headers alone: what these claim to hold is not there, and would be found damaged.
@@ -170,7 +160,7 @@ async fn pixels_are_counted_over_all_images(app: TestApp) {
     let (outcome, body) = sent(&[(5_000, 5_000); 4], json!({})).await;
     assert_eq!(outcome, "422 entity/invalid-image");
     assert!(body.contains("0.png") && body.contains("damaged"), "{body}");
-    assert_eq!((count(&app, "entities").await, app.stored()), (0, 0));
+    assert_eq!((app.rows("entities").await, app.stored()), (0, 0));
 }
 
 async fn files_need_their_bundle(app: TestApp) {
@@ -217,7 +207,7 @@ async fn files_go_with_their_entity(app: TestApp) {
     assert_eq!(ada.delete(&path).await.status, 204);
     let gone = app.anonymous().raw(http::Method::GET, &address, "", "").await;
     gone.refused(404, "storage/file-not-found");
-    assert_eq!(count(&app, "files").await, 0);
+    assert_eq!(app.rows("files").await, 0);
     app.run_jobs().await;
     assert_eq!(app.stored(), 0);
 }

@@ -131,9 +131,5 @@ async fn without_notifications_nobody_is_told(app: TestApp) {
     let (ada, bob) =
         (User::from_reply(&app, quiet.id, &ada), User::from_reply(&app, quiet.id, &bob));
     create(&ada, json!({ "mentions": [of(&bob)] })).await;
-    let stored = app.app.db.read(|c| {
-        let text = "SELECT count(*) FROM notifications";
-        c.one(&db::Query::<i64>::built("notifications", text), db::args![])
-    });
-    assert_eq!(stored.await.unwrap(), 0);
+    assert_eq!(app.rows_of(quiet.id, "notifications").await, 0);
 }

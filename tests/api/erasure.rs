@@ -18,7 +18,10 @@ fn is_on_disk(app: &TestApp) -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deleted_profile_is_gone_from_the_file_and_its_log() {
-    let app = TestApp::start(Engine::Sqlite).await;
+    let app = TestApp::start(Engine::Sqlite, "a_deleted_profile_is_gone_from_the_file_and_its_log")
+        .await
+        .own_server()
+        .await;
     // Others before and after, so that the profile shares its pages.
     let mut others = Vec::new();
     for _ in 0..10 {

@@ -112,6 +112,7 @@ async fn an_empty_project_has_empty_lists(app: TestApp) {
 
 /// Terms and places of more entities than are sorted without a thought.
 async fn lists_of_many_thousands_begin_where_few_are_left(app: TestApp) {
+    let app = app.own_server().await;
     seed_many(&app, 2500).await;
     app.advance(Duration::from_secs(60));
     let anybody = app.anonymous();

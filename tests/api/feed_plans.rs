@@ -98,6 +98,7 @@ pub(crate) fn sorts(engine: Engine, plan: &[String]) -> bool {
 }
 
 async fn everything_a_list_asks_for_is_found_by_an_index(app: TestApp) {
+    let app = app.own_server().await;
     let (ada, space) = fill(&app).await;
     // Among many other projects, whose feeds have one entity each.
     run(&app, seed(app.engine())).await;
@@ -156,6 +157,7 @@ async fn everything_a_list_asks_for_is_found_by_an_index(app: TestApp) {
 }
 
 async fn feeds_are_read_in_the_order_of_an_index(app: TestApp) {
+    let app = app.own_server().await;
     let (ada, space) = fill(&app).await;
     run(&app, "ANALYZE".to_owned()).await;
     let feeds = [

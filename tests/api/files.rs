@@ -182,6 +182,7 @@ async fn a_deleted_file_is_gone_with_its_bytes(app: TestApp) {
 }
 
 async fn a_failed_removal_is_tried_again(app: TestApp) {
+    let app = app.own_server().await;
     let user = app.user().await;
     let file = upload(&user).await;
     let files = app.data_dir().join("files");

@@ -267,6 +267,7 @@ async fn the_feed_of_the_followed(app: TestApp) {
 }
 
 async fn the_feed_of_many_followed_is_counted_and_paged(app: TestApp) {
+    let app = app.own_server().await;
     let (ada, bob) = (app.user().await, app.user().await);
     crate::support::feed::seed_many(&app, 2300).await;
     let (project, author) = (app.project.id, bob.id);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::collection_contents::{posted, save_everything};
-use crate::collections::{counts_are_exact, create, id, root, rows, save};
+use crate::collections::{counts_are_exact, create, id, root, save};
 use crate::entities::{UNKNOWN, create as post_entity};
 use crate::support::feed::seed_many;
 use crate::support::{Actor, TestApp, keys, on_both_engines};
@@ -54,7 +54,7 @@ async fn the_root_list_is_the_root_collection(app: TestApp) {
     }
     assert_eq!(list, root(&ada).await);
     assert_eq!((&list["name"], &list["isRoot"]), (&json!("root"), &json!(true)));
-    assert_eq!(rows(&app, "collections").await, 1);
+    assert_eq!(app.rows("collections").await, 1);
 }
 
 async fn a_list_shows_everything_in_it_in_the_order_of_saving(app: TestApp) {
@@ -77,11 +77,12 @@ async fn a_list_shows_everything_in_it_in_the_order_of_saving(app: TestApp) {
     let fetched = ada.v6().get(&crate::entities::path(&entities[1])).await;
     assert_eq!(keys(&list["entities"][0]), fetched.keys());
     // What may not be seen is not among the entities.
+    let project = app.project.id;
     let set = app.app.db.write(move |tx| {
         let text = "UPDATE entities SET is_listed = FALSE, moderation_status = 'removed'
-                    WHERE project_id <> $1 OR NOT is_draft";
+                    WHERE project_id = $1";
         let hide = db::Command::<()>::built("test::hide", text);
-        tx.execute(&hide, db::args![townhall::values::ids::ProjectId(uuid::Uuid::nil())])
+        tx.execute(&hide, db::args![project])
     });
     assert_eq!(set.await.unwrap(), 4);
     let list = fetch_root(&ada.v6()).await;
@@ -174,7 +175,7 @@ async fn lists_are_made_renamed_and_deleted(app: TestApp) {
     }
     v6.delete(&path(&made)).await.expect(204);
     v6.delete(&path(&made)).await.refused(404, "list/not-found");
-    assert_eq!(rows(&app, "collections").await, 2);
+    assert_eq!(app.rows("collections").await, 2);
 }
 
 async fn wrong_names_and_parents_are_refused(app: TestApp) {
@@ -238,6 +239,7 @@ async fn sub_lists_cost_as_many_statements_as_one(app: TestApp) {
 }
 
 async fn a_reply_shows_the_first_thousand_entities(app: TestApp) {
+    let app = app.own_server().await;
     let ada = app.user().await;
     root(&ada).await;
     seed_many(&app, 1100).await;

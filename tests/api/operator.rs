@@ -41,6 +41,7 @@ async fn the_server_says_that_it_lives(app: TestApp) {
 }
 
 async fn a_ready_server_lists_its_checks(app: TestApp) {
+    let app = app.own_server().await;
     let ready = get(&app.anonymous(), "/readyz").await.expect(200);
     let pass = json!({ "status": "pass" });
     let checks =
@@ -49,6 +50,7 @@ async fn a_ready_server_lists_its_checks(app: TestApp) {
 }
 
 async fn a_server_whose_database_is_gone_is_not_ready(app: TestApp) {
+    let app = app.own_server().await;
     app.app.db.close().await;
     let reply = get(&app.anonymous(), "/readyz").await.expect(503);
     assert_eq!(reply["status"], "fail");
@@ -59,6 +61,7 @@ async fn a_server_whose_database_is_gone_is_not_ready(app: TestApp) {
 }
 
 async fn a_server_that_cannot_store_is_not_ready(app: TestApp) {
+    let app = app.own_server().await;
     std::fs::remove_dir_all(app.data_dir()).unwrap();
     let reply = get(&app.anonymous(), "/readyz").await.expect(503);
     assert_eq!(
@@ -70,6 +73,7 @@ async fn a_server_that_cannot_store_is_not_ready(app: TestApp) {
 
 /// The database itself refuses for want of space, as it does on a full disk.
 async fn a_full_disk_is_told_until_something_can_be_written_again(app: TestApp) {
+    let app = app.own_server().await;
     get(&app.anonymous(), "/readyz").await.expect(200);
     let engine = app.engine();
     let full = app.app.db.write(move |tx| match engine {
@@ -238,6 +242,7 @@ async fn metrics_are_closed_behind_a_proxy_that_is_not_trusted(app: TestApp) {
 
 /// For `townhall doctor`, which is another process.
 async fn a_proxy_that_is_not_trusted_is_noted(app: TestApp) {
+    let app = app.own_server().await;
     let noted = |app: &TestApp| forwarding::untrusted_proxy(app.data_dir());
     get(&app.anonymous(), "/livez").await.says(200, "ok");
     assert_eq!(noted(&app), None);

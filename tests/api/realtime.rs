@@ -191,6 +191,7 @@ async fn a_namespace_other_than_the_main_one_is_refused(app: TestApp) {
 }
 
 async fn a_client_may_leave_and_come_back_with_a_new_token(app: TestApp) {
+    let app = app.own_server().await;
     let mut client = Sockets::default();
     let user = app.user().await;
     for transport in TRANSPORTS {
@@ -211,6 +212,7 @@ async fn a_client_may_leave_and_come_back_with_a_new_token(app: TestApp) {
 }
 
 async fn the_operator_sees_how_many_sockets_there_are(app: TestApp) {
+    let app = app.own_server().await;
     let mut client = Sockets::default();
     let user = app.user().await;
     let mut socket = client.connect(&app, "websocket", &user).await;

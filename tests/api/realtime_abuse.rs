@@ -52,6 +52,7 @@ fn malformed() -> Vec<String> {
 }
 
 async fn malformed_packets_close_a_websocket(app: TestApp) {
+    let app = app.own_server().await;
     let user = app.user().await;
     for packet in malformed() {
         let mut socket = RawSocket::connect(&app, &user.access_token).await;
@@ -141,6 +142,7 @@ async fn app_raw(app: &TestApp, method: Method, address: &str) -> (u16, serde_js
 }
 
 async fn two_requests_of_a_kind_at_once_close_the_connection(app: TestApp) {
+    let app = app.own_server().await;
     let user = app.user().await;
     let poller = Poller::connect(&app, &user.access_token).await;
     let (one, other) = tokio::join!(poller.get(), poller.get());

@@ -49,6 +49,7 @@ async fn one_body_holds_so_many_packets_and_no_more(app: TestApp) {
 }
 
 async fn a_client_that_does_not_read_is_dropped(app: TestApp) {
+    let app = app.own_server().await;
     let user = app.user().await;
     let _deaf = RawSocket::connect(&app, &user.access_token).await;
     let mut raised = 0;
@@ -65,6 +66,7 @@ async fn a_client_that_does_not_read_is_dropped(app: TestApp) {
 }
 
 async fn a_client_that_does_not_poll_is_dropped(app: TestApp) {
+    let app = app.own_server().await;
     let user = app.user().await;
     let poller = Poller::connect(&app, &user.access_token).await;
     for n in 0..128 {
@@ -78,6 +80,7 @@ async fn a_client_that_does_not_poll_is_dropped(app: TestApp) {
 }
 
 async fn a_user_has_so_many_sockets_and_no_more(app: TestApp) {
+    let app = app.own_server().await;
     let user = app.user().await;
     let mut sockets = Vec::new();
     for _ in 0..50 {
@@ -124,6 +127,7 @@ async fn a_network_has_so_many_strangers_and_no_more(app: TestApp) {
 }
 
 async fn strangers_and_silent_clients_are_closed(app: TestApp) {
+    let app = app.own_server().await;
     let user = app.user().await;
     let mut stranger = RawSocket::open(&app).await;
     let waiting = Poller::open(&app).await;
@@ -142,6 +146,7 @@ async fn strangers_and_silent_clients_are_closed(app: TestApp) {
 }
 
 async fn a_client_that_hangs_up_is_gone(app: TestApp) {
+    let app = app.own_server().await;
     let user = app.user().await;
     let socket = RawSocket::connect(&app, &user.access_token).await;
     drop(socket);

@@ -6,15 +6,15 @@ use serde_json::json;
 use crate::support::TestApp;
 use crate::support::sockets::{Sockets, conversation, raise};
 
-async fn two_nodes() -> (TestApp, TestApp) {
-    let one = TestApp::start(Engine::Postgres).await;
+async fn two_nodes(test: &str) -> (TestApp, TestApp) {
+    let one = TestApp::start(Engine::Postgres, test).await;
     let other = one.second_node().await;
     (one, other)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn events_and_typing_cross_nodes() {
-    let (one, other) = two_nodes().await;
+    let (one, other) = two_nodes("events_and_typing_cross_nodes").await;
     let mut client = Sockets::default();
     let (ada, bob) = (one.user().await, one.user().await);
     let mut near = client.connect(&one, "websocket", &ada).await;
@@ -40,7 +40,7 @@ async fn events_and_typing_cross_nodes() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sign_out_on_one_node_closes_sockets_on_the_other() {
-    let (one, other) = two_nodes().await;
+    let (one, other) = two_nodes("a_sign_out_on_one_node_closes_sockets_on_the_other").await;
     let mut client = Sockets::default();
     let user = one.user().await;
     let mut far = client.connect(&other, "websocket", &user).await;
@@ -51,7 +51,10 @@ async fn a_sign_out_on_one_node_closes_sockets_on_the_other() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_a_gap_clients_come_back_and_hear_again() {
-    let app = TestApp::start(Engine::Postgres).await;
+    let app = TestApp::start(Engine::Postgres, "after_a_gap_clients_come_back_and_hear_again")
+        .await
+        .own_server()
+        .await;
     let mut client = Sockets::default();
     let user = app.user().await;
     let mut sockets = Vec::new();

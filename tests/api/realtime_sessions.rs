@@ -182,6 +182,7 @@ async fn a_client_that_answers_stays_however_often_it_is_asked(app: TestApp) {
 }
 
 async fn sockets_are_closed_when_the_server_stops(app: TestApp) {
+    let app = app.own_server().await;
     let mut client = Sockets::default();
     let user = app.user().await;
     let mut sockets = both(&mut client, &app, &user).await;

@@ -52,6 +52,7 @@ fn explain(db: &Db, name: &'static str, text: String) -> Vec<String> {
 }
 
 async fn lists_of_users_and_lists_without_the_hidden_are_found_by_an_index(app: TestApp) {
+    let app = app.own_server().await;
     let (ada, bob, cleo) = (app.user().await, app.user().await, app.user().await);
     connect_with_many(&app, ada.id, 2100).await;
     let entity = publish(&cleo).await;

@@ -88,6 +88,7 @@ async fn a_resolved_target_is_reported_anew(app: TestApp) {
     for actions in [json!(["dismiss"]), json!(["remove-content"])] {
         let open = reports(&app, "status=open").await.remove(0);
         let path = format!("/reports/{}", open["id"].as_str().unwrap());
+        app.advance(Duration::from_secs(1));
         let handled = json!({ "actions": actions, "summary": "Seen" });
         app.service().patch(&path, handled).await.expect(200);
         assert_eq!(report(&bob, &entity).await, "report/created");

@@ -105,6 +105,7 @@ async fn a_malformed_push_device_is_refused_and_nothing_ends(app: TestApp) {
 }
 
 async fn sign_out_never_claims_success_when_the_session_could_not_be_ended(app: TestApp) {
+    let app = app.own_server().await;
     let user: User<'_> = app.user().await;
     let drop_table = db::Command::<()>::built("drop_tokens", "DROP TABLE refresh_tokens");
     let dropped = app.app.db.write(move |tx| tx.execute(&drop_table, db::args![]));

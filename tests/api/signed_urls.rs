@@ -330,6 +330,7 @@ async fn lost_bytes_are_not_found(app: TestApp) {
 }
 
 async fn a_broken_storage_is_a_warning(app: TestApp) {
+    let app = app.own_server().await;
     let file = upload(&app, "text/plain", b"x").await;
     let files = app.data_dir().join("files");
     std::fs::rename(&files, files.with_extension("aside")).unwrap();
@@ -355,6 +356,7 @@ fn upload_form() -> Form {
 }
 
 async fn a_lost_storage_takes_nothing_and_denies_nothing(app: TestApp) {
+    let app = app.own_server().await;
     let file = upload(&app, "text/plain", b"x").await;
     let files = app.data_dir().join("files");
     let aside = files.with_extension("aside");
@@ -394,6 +396,7 @@ async fn a_lost_storage_takes_nothing_and_denies_nothing(app: TestApp) {
 }
 
 async fn a_storage_from_before_the_marker_is_adopted(app: TestApp) {
+    let app = app.own_server().await;
     let file = upload(&app, "text/plain", b"x").await;
     std::fs::remove_file(app.data_dir().join("files/.townhall")).unwrap();
     app.service().post_form("/storage", &upload_form()).await.refused(503, "server/busy");

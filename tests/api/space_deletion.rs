@@ -23,15 +23,11 @@ on_both_engines![
 
 /// How many rows are left in each of the tables.
 async fn left(app: &TestApp, tables: &[&'static str]) -> Vec<i64> {
-    let tables = tables.to_vec();
-    let counted = app.app.db.read(move |c| {
-        let count = |table: &&str| {
-            let text = format!("SELECT count(*) FROM {table}");
-            Ok(c.one(&db::Query::<i64>::built("test::count", text), &[])?)
-        };
-        tables.iter().map(count).collect::<townhall::error::Result<Vec<i64>>>()
-    });
-    counted.await.unwrap()
+    let mut counts = Vec::new();
+    for table in tables {
+        counts.push(app.rows(table).await);
+    }
+    counts
 }
 
 async fn a_space_goes_with_all_below_and_in_it(app: TestApp) {

@@ -29,6 +29,7 @@ fn explain(db: &Db, name: &'static str, text: String) -> Vec<String> {
 }
 
 async fn lists_of_spaces_and_of_what_is_in_them_are_found_by_an_index(app: TestApp) {
+    let app = app.own_server().await;
     let (ada, bob) = (app.user().await, app.user().await);
     let (open, closed) =
         (open_space(&ada).await, create(&ada, json!({ "readingPermission": "members" })).await);

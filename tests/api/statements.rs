@@ -54,6 +54,7 @@ fn what_may_scan_exists() {
 }
 
 async fn every_statement_prepares(app: TestApp) {
+    let app = app.own_server().await;
     let wrong = with_db(&app, |db| {
         let prepared = features::statements().map(|one| (one.name(), db.prepare(one)));
         prepared.filter_map(|(name, result)| Some((name, result.err()?))).collect::<Vec<_>>()
@@ -121,6 +122,7 @@ fn find_modules(directory: &Path, module: &str, found: &mut BTreeSet<String>) {
 }
 
 async fn no_statement_scans_a_large_table(app: TestApp) {
+    let app = app.own_server().await;
     let plans = with_db(&app, |db| {
         db.execute_script(&seed(db.engine())).unwrap();
         db.execute_script("ANALYZE").unwrap();
@@ -444,6 +446,7 @@ const TABLES_ON_SQLITE: &str =
 const TABLES_ON_POSTGRES: &str = "SELECT relname::text FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace";
 
 async fn every_key_begins_with_the_project(app: TestApp) {
+    let app = app.own_server().await;
     let (keys, tables) = match app.engine() {
         Engine::Sqlite => (KEYS_ON_SQLITE, TABLES_ON_SQLITE),
         Engine::Postgres => (KEYS_ON_POSTGRES, TABLES_ON_POSTGRES),

@@ -482,6 +482,7 @@ async fn errors_say_what_their_status_says(app: TestApp) {
 }
 
 async fn the_doctor_misses_what_was_changed_behind_its_back(app: TestApp) {
+    let app = app.own_server().await;
     use townhall::features::tables::examine::examine;
     use townhall::features::tables::sql::Dialect;
     let key = app.service();

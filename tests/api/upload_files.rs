@@ -63,6 +63,7 @@ async fn a_file_is_stored_below_its_path(app: TestApp) {
 }
 
 async fn path_parts_are_slugged_or_refused(app: TestApp) {
+    let app = app.own_server().await;
     let user = app.service();
     let upload = |parts: &str| {
         let form = Form::new().file(TEXT).text("pathParts", parts);

@@ -143,6 +143,7 @@ async fn a_search_looks_into_usernames_and_names_in_any_case(app: TestApp) {
 }
 
 async fn a_search_among_very_many_is_exact(app: TestApp) {
+    let app = app.own_server().await;
     let ada = app.user().await;
     let many = crate::relation_races::connect_with_many(&app, ada.id, 2500).await;
     assert_eq!(many, 2500);
@@ -182,6 +183,7 @@ async fn a_search_among_very_many_is_exact(app: TestApp) {
 }
 
 async fn grams_are_those_that_the_migration_finds_and_go_with_the_user(app: TestApp) {
+    let app = app.own_server().await;
     let named = [("zoe_1", "Émile Øst"), ("bert", "bertbert"), ("ab", "ΑΘΗΝΑ"), ("xyz", "é")];
     let ids = people(&app, &named).await;
     let grams = async || {

@@ -1,35 +1,24 @@
-//! A server for one test: its own database, data directory, port, clock and randomness.
+//! What one test works with: a server, two fresh projects on it and actors that speak to them.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-use db::testing::Cluster;
-use db::{Db, Engine, Options};
+use db::Engine;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
-use townhall::app::{self, Dependencies};
-use townhall::auth::passwords::Cost;
 use townhall::auth::suspensions::{self, NewSuspension};
-use townhall::config::{Config, Flags};
 use townhall::features::projects::admin::{self, NewProject, ProjectSecrets};
-use townhall::outbound::Resolver;
-use townhall::schema::MIGRATIONS;
+use townhall::jobs;
 use townhall::state::App;
 use townhall::tenancy::store::{self as projects, Settings};
 use townhall::tenancy::{Bundle, registry};
-use townhall::values::clock::Clock;
 use townhall::values::ids::{ProjectId, SuspensionId, UserId, new_id};
-use townhall::values::random::Random;
 use townhall::values::time::Timestamp;
-use townhall::{jobs, server};
 
 use super::actors::{Actor, Client, User};
+use super::server::{self, Server, TestConfig};
 use super::watched::Watched;
-
-/// Every test begins here: the first of August 2026, noon.
-pub const START: Timestamp = Timestamp::from_millis(1_785_585_600_000);
 
 /// A project with its keys.
 #[derive(Debug, Clone)]
@@ -47,50 +36,36 @@ pub struct TestApp {
     /// A second project on the same server: nothing of it may ever show in the first.
     pub other: TestProject,
     pub address: std::net::SocketAddr,
+    pub statements: Watched,
     pub(super) client: Client,
     pub(super) users: AtomicU32,
-    engine: Engine,
-    settings: TestConfig,
-    data_dir: PathBuf,
-    database: Option<String>,
-    pub statements: Watched,
-}
-
-/// What a test changes before its server starts.
-#[derive(Debug, Clone, Default)]
-pub struct TestConfig {
-    variables: Vec<(String, String)>,
-    adjustments: Vec<fn(&mut Config)>,
-}
-
-impl TestConfig {
-    pub fn set(&mut self, variable: &str, value: &str) {
-        self.variables.push((variable.to_owned(), value.to_owned()));
-    }
-
-    /// For what no variable sets, such as the time a client may take.
-    pub fn adjust(&mut self, change: fn(&mut Config)) {
-        self.adjustments.push(change);
-    }
+    server: Option<Server>,
+    /// Whether another test may have the server afterwards.
+    is_pooled: bool,
 }
 
 impl TestApp {
-    /// Rate limits are off unless a test switches them on, and no list is stopped for being slow.
-    pub async fn start(engine: Engine) -> TestApp {
-        let mut config = TestConfig::default();
-        config.set("TOWNHALL_RATE_LIMITS", "off");
-        config.set("TOWNHALL_TABLE_QUERY_DEADLINE", "60s");
-        config.set("TOWNHALL_DATABASE_WAIT", "60s");
-        Self::launch(engine, config).await
+    /// Two fresh projects on a server that no other test uses meanwhile, but earlier ones did. Rate limits
+    /// are off, and no list is stopped for being slow. What the test draws at random follows from its name,
+    /// which is to be its own: two tests of one name would make the same ids.
+    pub async fn start(engine: Engine, test: &str) -> TestApp {
+        Self::on(server::take(engine, test).await, true).await
     }
 
-    /// The same engine, another server with other settings. The first one goes away.
+    /// A server with a database and data directory that no test has used before. For tests that look at
+    /// everything in the server (all projects, query plans, counters of the process), that damage it, or that
+    /// write thousands of rows, by which PostgreSQL would plan for all later tests.
+    pub async fn own_server(self) -> TestApp {
+        self.restart_with(|_| {}).await
+    }
+
+    /// An own server on the same engine with other settings.
     pub async fn restart_with(self, change: impl FnOnce(&mut TestConfig)) -> TestApp {
-        let mut config = self.settings.clone();
+        let mut config = self.server().settings.clone();
         change(&mut config);
-        let engine = self.engine;
+        let engine = self.engine();
         drop(self);
-        Self::launch(engine, config).await
+        Self::on(Server::launch(engine, config).await, false).await
     }
 
     /// With rate limits, and believing the address that a client claims to have; see [`Actor::at_address`].
@@ -102,89 +77,44 @@ impl TestApp {
         .await
     }
 
-    async fn launch(engine: Engine, settings: TestConfig) -> TestApp {
-        let data_dir = fresh_directory();
-        let (url, database) = match engine {
-            Engine::Sqlite => {
-                let file = data_dir.join("townhall.db");
-                std::fs::write(&file, migrated_file().await).unwrap();
-                (format!("sqlite://{}", file.display()), None)
-            }
-            Engine::Postgres => {
-                let url = Cluster::shared().create_database_from(&template().await);
-                (url.clone(), Some(url))
-            }
-        };
-        Self::serve(engine, settings, data_dir, (url, database), Clock::manual(START), None).await
-    }
-
     /// A further server on the database of this one, with the same projects and the same clock. It goes
     /// away before this one does.
     pub async fn second_node(&self) -> TestApp {
-        assert_eq!(self.engine, Engine::Postgres, "one server has a SQLite database for itself");
-        let url = (self.database.clone().unwrap(), None);
-        let (settings, clock) = (self.settings.clone(), self.app.clock.clone());
-        let projects = Some((self.project.clone(), self.other.clone()));
-        Self::serve(self.engine, settings, fresh_directory(), url, clock, projects).await
+        let node = self.server().second_node().await;
+        Self::with_projects(node, false, self.project.clone(), self.other.clone())
     }
 
-    async fn serve(
-        engine: Engine,
-        settings: TestConfig,
-        data_dir: PathBuf,
-        (url, database): (String, Option<String>),
-        clock: Clock,
-        projects: Option<(TestProject, TestProject)>,
+    async fn on(server: Server, is_pooled: bool) -> TestApp {
+        let project = create_project(&server.app, Bundle::ALL.to_vec()).await;
+        let other = create_project(&server.app, Bundle::ALL.to_vec()).await;
+        Self::with_projects(server, is_pooled, project, other)
+    }
+
+    fn with_projects(
+        server: Server,
+        is_pooled: bool,
+        project: TestProject,
+        other: TestProject,
     ) -> TestApp {
-        let config = configure(&settings, &data_dir, &url);
-        let dependencies = Dependencies {
-            clock,
-            random: Random::seeded(if projects.is_some() { 2 } else { 1 }),
-            password_cost: Cost::Least,
-            resolver: Resolver::scripted(),
-            membership: super::sockets::is_member,
-        };
-        let statements = Watched::default();
-        let options = Options {
-            pool: 8.min(config.database_pool),
-            durable: false,
-            // On a busy machine 64 writers of one row take their time.
-            statement_deadline: Duration::from_secs(60),
-            wait: config.database_wait,
-            on_statement: Some(statements.hook()),
-            ..Options::default()
-        };
-        let db = open(&url, options).await;
-        let listener = TcpListener::bind(config.listen).await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let app =
-            app::build(config, b"a secret of at least 32 characters", db, dependencies).unwrap();
-        townhall::start::claim_storage(&app).await.unwrap();
-        tokio::spawn(server::serve(app.clone(), townhall::features::router().unwrap(), listener));
-        let (project, other) = match projects {
-            Some(projects) => projects,
-            None => {
-                let project = create_project(&app, Bundle::ALL.to_vec()).await;
-                (project, create_project(&app, Bundle::ALL.to_vec()).await)
-            }
-        };
         TestApp {
-            app,
+            app: server.app.clone(),
             project,
             other,
-            address,
+            address: server.address,
+            statements: server.statements.clone(),
             client: Client::new(),
             users: AtomicU32::new(0),
-            engine,
-            settings,
-            data_dir,
-            database,
-            statements,
+            server: Some(server),
+            is_pooled,
         }
     }
 
+    fn server(&self) -> &Server {
+        self.server.as_ref().unwrap()
+    }
+
     pub fn engine(&self) -> Engine {
-        self.engine
+        self.server().engine
     }
 
     /// A further project with just these bundles.
@@ -278,7 +208,7 @@ impl TestApp {
 
     /// The text of every mail sent so far, oldest first.
     pub fn mails(&self) -> Vec<String> {
-        let Ok(entries) = std::fs::read_dir(self.data_dir.join("outbox")) else {
+        let Ok(entries) = std::fs::read_dir(self.data_dir().join("outbox")) else {
             return Vec::new();
         };
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -298,7 +228,7 @@ impl TestApp {
 
     /// How many requests have files in the staging directory.
     pub fn staged(&self) -> usize {
-        std::fs::read_dir(self.data_dir.join("staging")).unwrap().count()
+        std::fs::read_dir(self.data_dir().join("staging")).unwrap().count()
     }
 
     /// A request is answered before its staged files are gone; they are soon.
@@ -317,6 +247,25 @@ impl TestApp {
         assert!(in_time.is_ok(), "it did not happen");
     }
 
+    /// How many rows of a table belong to a project.
+    pub async fn rows_of(&self, project: ProjectId, table: &str) -> i64 {
+        let text = format!("SELECT count(*) FROM {table} WHERE project_id = $1");
+        let count = db::Query::<i64>::built("test::rows", text);
+        let counted = self.app.db.read(move |c| c.one(&count, db::args![project]));
+        counted.await.unwrap_or_else(|error: db::Error| panic!("{error}"))
+    }
+
+    /// The same for both projects of the test together.
+    pub async fn rows(&self, table: &str) -> i64 {
+        self.rows_of(self.project.id, table).await + self.rows_of(self.other.id, table).await
+    }
+
+    /// What a search of all projects found in the two projects of the test.
+    pub fn own<T>(&self, mut found: Vec<(ProjectId, T)>) -> Vec<(ProjectId, T)> {
+        found.retain(|(project, _)| [self.project.id, self.other.id].contains(project));
+        found
+    }
+
     /// How many objects are stored for all projects.
     pub fn stored(&self) -> usize {
         fn count(path: &std::path::Path) -> usize {
@@ -326,41 +275,21 @@ impl TestApp {
             let entries = std::fs::read_dir(path).unwrap();
             entries.map(|entry| count(&entry.unwrap().path())).sum()
         }
-        count(&self.data_dir.join("files"))
+        count(&self.data_dir().join("files"))
     }
 
     pub fn data_dir(&self) -> &std::path::Path {
-        &self.data_dir
+        &self.server().data_dir
     }
 }
 
 impl Drop for TestApp {
     fn drop(&mut self) {
-        self.app.drain();
-        if let Some(url) = &self.database {
-            Cluster::shared().drop_database(url);
+        // A failed test may leave anything behind: its server goes.
+        if self.is_pooled && !std::thread::panicking() {
+            self.server.take().into_iter().for_each(server::give_back);
         }
-        let _ = std::fs::remove_dir_all(&self.data_dir);
     }
-}
-
-fn configure(settings: &TestConfig, data_dir: &std::path::Path, url: &str) -> Config {
-    let data_dir = data_dir.display().to_string();
-    let find = |name: &str| match name {
-        "TOWNHALL_DATA_DIR" => Some(data_dir.clone()),
-        "TOWNHALL_DATABASE_URL" => Some(url.to_owned()),
-        "TOWNHALL_LISTEN" => Some("127.0.0.1:0".to_owned()),
-        "TOWNHALL_PUBLIC_URL" => Some("https://community.example".to_owned()),
-        other => {
-            let set = settings.variables.iter().rev().find(|(key, _)| key == other);
-            set.map(|(_, value)| value.clone())
-        }
-    };
-    let mut config = Config::from_sources(&Flags::default(), &find).unwrap();
-    // The clock of a test stands still; what it moves past is to be noticed soon.
-    config.realtime.sweep = Duration::from_millis(10);
-    settings.adjustments.iter().for_each(|adjust| adjust(&mut config));
-    config
 }
 
 async fn create_project(app: &App, bundles: Vec<Bundle>) -> TestProject {
@@ -387,50 +316,4 @@ async fn create_project(app: &App, bundles: Vec<Bundle>) -> TestProject {
 fn key_pair() -> &'static townhall::auth::rs256::KeyPair {
     static PAIR: OnceLock<townhall::auth::rs256::KeyPair> = OnceLock::new();
     PAIR.get_or_init(|| townhall::auth::rs256::generate().unwrap())
-}
-
-/// Opened and migrated, off the test's own runtime threads.
-async fn open(url: &str, options: Options) -> Db {
-    let url = url.to_owned();
-    let opened = tokio::task::spawn_blocking(move || {
-        let db = Db::open(&url, options).unwrap();
-        db.migrate(MIGRATIONS, START.millis()).unwrap();
-        db
-    });
-    opened.await.unwrap()
-}
-
-/// A migrated PostgreSQL database that every test's own is copied from.
-async fn template() -> String {
-    static TEMPLATE: tokio::sync::OnceCell<String> = tokio::sync::OnceCell::const_new();
-    let url = TEMPLATE.get_or_init(|| async {
-        let made =
-            tokio::task::spawn_blocking(|| Cluster::shared().create_database()).await.unwrap();
-        let db = open(&made, Options { pool: 1, ..Options::default() }).await;
-        db.close().await;
-        made
-    });
-    url.await.clone()
-}
-
-/// A migrated SQLite database that every test's own begins as.
-async fn migrated_file() -> &'static [u8] {
-    static MIGRATED: tokio::sync::OnceCell<Vec<u8>> = tokio::sync::OnceCell::const_new();
-    let bytes = MIGRATED.get_or_init(|| async {
-        let (directory, options) = (fresh_directory(), Options { pool: 1, ..Options::default() });
-        let file = directory.join("townhall.db");
-        open(&format!("sqlite://{}", file.display()), options).await.close().await;
-        let bytes = std::fs::read(&file).unwrap();
-        std::fs::remove_dir_all(directory).unwrap();
-        bytes
-    });
-    bytes.await
-}
-
-pub(super) fn fresh_directory() -> PathBuf {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let path = std::env::temp_dir().join(format!("townhall-test-{}-{number}", std::process::id()));
-    std::fs::create_dir_all(&path).unwrap();
-    path
 }

@@ -11,7 +11,7 @@ use db::{Db, Engine, Options};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::app::fresh_directory;
+use super::directories::fresh_directory;
 
 #[derive(Debug)]
 pub struct Installation {

@@ -1,5 +1,5 @@
-//! What the tests stand on: a server of their own, actors that speak to it, replies that are
-//! checked against the OpenAPI document whoever asked for them.
+//! What the tests share: servers with fresh projects for each test, actors that send requests, and a check of
+//! every reply against the OpenAPI document.
 
 mod actors;
 mod app;
@@ -7,6 +7,7 @@ mod bucket;
 pub mod chat;
 mod contract;
 mod dice;
+mod directories;
 pub mod feed;
 mod form;
 mod generated;
@@ -14,13 +15,14 @@ mod installation;
 mod parallel;
 pub mod raw_socket;
 mod reply;
+mod server;
 pub mod site;
 pub mod sockets;
 mod watched;
 pub mod wire;
 
 pub use actors::{Actor, User, local_part};
-pub use app::{TestApp, TestConfig, TestProject};
+pub use app::{TestApp, TestProject};
 pub use bucket::Bucket;
 pub use dice::Dice;
 pub use form::{Form, Part, png, png_claiming};
@@ -28,6 +30,7 @@ pub use generated::assert_generated;
 pub use installation::{Installation, failure, mode, outcome};
 pub use parallel::{all_at_once, count};
 pub use reply::{Reply, keys};
+pub use server::TestConfig;
 
 /// Declares the tests of a file: each is an `async fn(TestApp)` and runs on both engines.
 macro_rules! on_both_engines {
@@ -35,13 +38,13 @@ macro_rules! on_both_engines {
         mod $name {
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn sqlite() {
-                let app = crate::support::TestApp::start(db::Engine::Sqlite).await;
+                let app = crate::support::TestApp::start(db::Engine::Sqlite, module_path!()).await;
                 super::$name(app).await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn postgres() {
-                let app = crate::support::TestApp::start(db::Engine::Postgres).await;
+                let app = crate::support::TestApp::start(db::Engine::Postgres, module_path!()).await;
                 super::$name(app).await;
             }
         }

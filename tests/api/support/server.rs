@@ -1,0 +1,270 @@
+//! The servers of the tests. Most tests take one from a pool, have it for themselves and make projects of
+//! their own on it; tests that need other settings or an untouched database launch one.
+
+use std::hash::{Hash as _, Hasher as _};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use db::testing::Cluster;
+use db::{Command, Db, Engine, Options, args};
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use townhall::app::{self, Dependencies};
+use townhall::auth::passwords::Cost;
+use townhall::config::{Config, Flags};
+use townhall::features::entities::view_buffer;
+use townhall::outbound::Resolver;
+use townhall::schema::MIGRATIONS;
+use townhall::state::App;
+use townhall::values::clock::Clock;
+use townhall::values::random::Random;
+use townhall::values::time::Timestamp;
+
+use super::directories::{empty, fresh_directory};
+use super::watched::Watched;
+
+/// Every test begins here: the first of August 2026, noon.
+const START: Timestamp = Timestamp::from_millis(1_785_585_600_000);
+
+/// What a test changes before its server starts.
+#[derive(Debug, Clone, Default)]
+pub struct TestConfig {
+    variables: Vec<(String, String)>,
+    adjustments: Vec<fn(&mut Config)>,
+}
+
+impl TestConfig {
+    pub fn set(&mut self, variable: &str, value: &str) {
+        self.variables.push((variable.to_owned(), value.to_owned()));
+    }
+
+    /// For what no variable sets, such as the time a client may take.
+    pub fn adjust(&mut self, change: fn(&mut Config)) {
+        self.adjustments.push(change);
+    }
+}
+
+/// A running server with a database, data directory, port, clock and randomness of its own.
+#[derive(Debug)]
+pub(super) struct Server {
+    pub(super) app: App,
+    pub(super) address: SocketAddr,
+    pub(super) engine: Engine,
+    pub(super) settings: TestConfig,
+    pub(super) data_dir: PathBuf,
+    pub(super) statements: Watched,
+    database: Database,
+    /// Not the test's: the server may outlive it.
+    runtime: Option<Runtime>,
+}
+
+#[derive(Debug, Clone)]
+struct Database {
+    url: String,
+    /// Whether it goes away together with the server.
+    is_owned: bool,
+}
+
+static IDLE: Mutex<Vec<Server>> = Mutex::new(Vec::new());
+
+/// A server on this engine that nobody else uses: one that an earlier test gave back, or a new one.
+pub(super) async fn take(engine: Engine, test: &str) -> Server {
+    let idle = {
+        let mut idle = IDLE.lock().unwrap();
+        let place = idle.iter().position(|server| server.engine == engine);
+        place.map(|place| idle.swap_remove(place))
+    };
+    let server = match idle {
+        Some(server) => {
+            server.clear().await;
+            server
+        }
+        None => {
+            let mut config = TestConfig::default();
+            config.set("TOWNHALL_RATE_LIMITS", "off");
+            config.set("TOWNHALL_TABLE_QUERY_DEADLINE", "60s");
+            config.set("TOWNHALL_DATABASE_WAIT", "60s");
+            Server::launch(engine, config).await
+        }
+    };
+    server.app.random.jump(first_block(test));
+    server
+}
+
+/// Where a test begins to draw: ids of two tests must differ, and no test draws four thousand million blocks.
+fn first_block(test: &str) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    test.hash(&mut hasher);
+    hasher.finish() << 32
+}
+
+/// Lets a later test have the server.
+pub(super) fn give_back(server: Server) {
+    IDLE.lock().unwrap().push(server);
+}
+
+impl Server {
+    pub(super) async fn launch(engine: Engine, settings: TestConfig) -> Server {
+        let data_dir = fresh_directory();
+        let url = match engine {
+            Engine::Sqlite => {
+                let file = data_dir.join("townhall.db");
+                std::fs::write(&file, migrated_file().await).unwrap();
+                format!("sqlite://{}", file.display())
+            }
+            Engine::Postgres => {
+                let template = template().await;
+                let copied = move || Cluster::shared().create_database_from(&template);
+                tokio::task::spawn_blocking(copied).await.unwrap()
+            }
+        };
+        let database = Database { url, is_owned: true };
+        Self::serve(engine, settings, data_dir, database, Clock::manual(START), 1).await
+    }
+
+    pub(super) async fn second_node(&self) -> Server {
+        assert_eq!(self.engine, Engine::Postgres, "one server has a SQLite database for itself");
+        let database = Database { is_owned: false, ..self.database.clone() };
+        let (settings, clock) = (self.settings.clone(), self.app.clock.clone());
+        Self::serve(self.engine, settings, fresh_directory(), database, clock, 2).await
+    }
+
+    async fn serve(
+        engine: Engine,
+        settings: TestConfig,
+        data_dir: PathBuf,
+        database: Database,
+        clock: Clock,
+        seed: u64,
+    ) -> Server {
+        let config = configure(&settings, &data_dir, &database.url);
+        let dependencies = Dependencies {
+            clock,
+            random: Random::seeded(seed),
+            password_cost: Cost::Least,
+            resolver: Resolver::scripted(),
+            membership: super::sockets::is_member,
+        };
+        let statements = Watched::default();
+        let options = Options {
+            pool: 8.min(config.database_pool),
+            durable: false,
+            // On a busy machine 64 writers of one row take their time.
+            statement_deadline: Duration::from_secs(60),
+            wait: config.database_wait,
+            on_statement: Some(statements.hook()),
+            ..Options::default()
+        };
+        let runtime = runtime();
+        let url = database.url.clone();
+        let started = runtime.spawn(async move {
+            let db = open(&url, options).await;
+            let listener = TcpListener::bind(config.listen).await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let app = app::build(config, b"a secret of at least 32 characters", db, dependencies)
+                .unwrap();
+            townhall::start::claim_storage(&app).await.unwrap();
+            tokio::spawn(townhall::server::serve(
+                app.clone(),
+                townhall::features::router().unwrap(),
+                listener,
+            ));
+            (app, address)
+        });
+        let (app, address) = started.await.unwrap();
+        let runtime = Some(runtime);
+        Server { app, address, engine, settings, data_dir, statements, database, runtime }
+    }
+
+    /// Takes away what an earlier test left behind that is not in its own projects, and sets the clock back.
+    async fn clear(&self) {
+        let Clock::Manual(millis) = &self.app.clock else {
+            panic!("the clock of a test is manual")
+        };
+        millis.store(START.millis(), std::sync::atomic::Ordering::SeqCst);
+        view_buffer::flush(&self.app).await.unwrap();
+        let remove_jobs = Command::<()>::built("test::jobs", "DELETE FROM jobs".to_owned());
+        let removed = self.app.db.write(move |tx| tx.execute(&remove_jobs, args![]));
+        removed.await.unwrap();
+        for directory in ["files", "outbox"] {
+            empty(&self.data_dir.join(directory));
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.app.drain();
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+        if self.database.is_owned && self.engine == Engine::Postgres {
+            Cluster::shared().drop_database(&self.database.url);
+        }
+        let _ = std::fs::remove_dir_all(&self.data_dir);
+    }
+}
+
+fn runtime() -> Runtime {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(2).enable_all().build().unwrap()
+}
+
+fn configure(settings: &TestConfig, data_dir: &Path, url: &str) -> Config {
+    let data_dir = data_dir.display().to_string();
+    let find = |name: &str| match name {
+        "TOWNHALL_DATA_DIR" => Some(data_dir.clone()),
+        "TOWNHALL_DATABASE_URL" => Some(url.to_owned()),
+        "TOWNHALL_LISTEN" => Some("127.0.0.1:0".to_owned()),
+        "TOWNHALL_PUBLIC_URL" => Some("https://community.example".to_owned()),
+        other => {
+            let set = settings.variables.iter().rev().find(|(key, _)| key == other);
+            set.map(|(_, value)| value.clone())
+        }
+    };
+    let mut config = Config::from_sources(&Flags::default(), &find).unwrap();
+    // The clock of a test stands still; what it moves past is to be noticed soon.
+    config.realtime.sweep = Duration::from_millis(10);
+    settings.adjustments.iter().for_each(|adjust| adjust(&mut config));
+    config
+}
+
+/// Opened and migrated, off the threads that serve.
+async fn open(url: &str, options: Options) -> Db {
+    let url = url.to_owned();
+    let opened = tokio::task::spawn_blocking(move || {
+        let db = Db::open(&url, options).unwrap();
+        db.migrate(MIGRATIONS, START.millis()).unwrap();
+        db
+    });
+    opened.await.unwrap()
+}
+
+/// A migrated PostgreSQL database that every server's own is copied from.
+async fn template() -> String {
+    static TEMPLATE: tokio::sync::OnceCell<String> = tokio::sync::OnceCell::const_new();
+    let url = TEMPLATE.get_or_init(|| async {
+        let made =
+            tokio::task::spawn_blocking(|| Cluster::shared().create_database()).await.unwrap();
+        let db = open(&made, Options { pool: 1, ..Options::default() }).await;
+        db.close().await;
+        made
+    });
+    url.await.clone()
+}
+
+/// A migrated SQLite database that every server's own begins as.
+async fn migrated_file() -> &'static [u8] {
+    static MIGRATED: tokio::sync::OnceCell<Vec<u8>> = tokio::sync::OnceCell::const_new();
+    let bytes = MIGRATED.get_or_init(|| async {
+        let (directory, options) = (fresh_directory(), Options { pool: 1, ..Options::default() });
+        let file = directory.join("townhall.db");
+        open(&format!("sqlite://{}", file.display()), options).await.close().await;
+        let bytes = std::fs::read(&file).unwrap();
+        std::fs::remove_dir_all(directory).unwrap();
+        bytes
+    });
+    bytes.await
+}
