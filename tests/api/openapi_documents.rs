@@ -36,7 +36,7 @@ async fn both(app: &TestApp) -> [String; 2] {
 }
 
 fn times_listed(seen: &[(&'static str, String)]) -> usize {
-    seen.iter().filter(|(name, _)| name.ends_with("tables::catalogue::LIST")).count()
+    seen.iter().filter(|(name, _)| name.ends_with("tables::store::catalogue::LIST")).count()
 }
 
 async fn many_requests_at_once_build_a_document_once(app: TestApp) {

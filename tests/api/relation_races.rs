@@ -5,7 +5,7 @@ use std::time::Duration;
 use db::{Command, args};
 use serde_json::json;
 use townhall::features::connections::{counters as connections, rules::Status, store};
-use townhall::features::follows::recount as follows;
+use townhall::features::follows::store::recount as follows;
 use townhall::features::users::store::{self as users, UserRow};
 use townhall::values::ids::{ConnectionId, UserId, new_id};
 

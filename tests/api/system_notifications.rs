@@ -73,7 +73,7 @@ async fn everybody_is_told_when_nobody_is_named(app: TestApp) {
     assert_eq!(created(&app.service(), body).await, 2001);
     assert_eq!((unread(&first).await, unread(&last).await), (json!(3), json!(2)));
     assert_eq!(unread(&stranger).await, 0, "another project is not everybody");
-    let drifted = townhall::features::notifications::recount::drifted;
+    let drifted = townhall::features::notifications::store::recount::drifted;
     assert_eq!(app.app.db.read_slow(drifted).await.unwrap(), []);
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use townhall::app::{self, Dependencies};
 use townhall::auth::passwords::Cost;
-use townhall::auth::suspensions::{self, NewSuspension};
+use townhall::auth::store::suspensions::{self, NewSuspension};
 use townhall::config::{Config, Flags};
 use townhall::features::projects::admin::{self, NewProject, ProjectSecrets};
 use townhall::outbound::Resolver;
