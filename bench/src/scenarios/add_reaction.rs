@@ -11,8 +11,9 @@ use townhall::features::entities::model::Entity;
 use townhall::features::entities::store::{self as entities, EntityRow};
 use townhall::features::notifications::store::insert as notifications;
 use townhall::features::notifications::{About, Notification, Subject};
+use townhall::features::reactions::store::{self as reactions, reaction_deltas};
 use townhall::features::reactions::target::TargetId;
-use townhall::features::reactions::{ReactionCounts, ReactionType, counting, store as reactions};
+use townhall::features::reactions::{ReactionCounts, ReactionType};
 use townhall::features::users::model::User;
 use townhall::features::users::store::points;
 use townhall::values::ids::{
@@ -170,7 +171,7 @@ fn put_with_all_effects(tx: &Tx<'_>, r: &Reaction) -> Result<(), Error> {
         },
     };
     let author = tx.batch(|| {
-        counting::change(tx, r.project, r.target, by)?;
+        reaction_deltas::change(tx, r.project, r.target, by)?;
         notifications::insert_kept(tx, r.project, r.now, &told)?;
         points::earn(tx, r.project, r.author, None, r.kind.points())
     });
