@@ -157,7 +157,7 @@ const OTHER_SECRET: &str = "TOWNHALL_SECRET_KEY is not the secret that this data
 
 /// Refuses a secret that is not the one the installation signs with, before the schema is touched.
 pub async fn check_secret(db: &Db, secret: &[u8]) -> Result<(), String> {
-    match db.read(installation::kept_secret).await {
+    match db.read(installation::store::kept_secret).await {
         Ok(Some(kept)) if kept != Fingerprint::of(secret) => Err(OTHER_SECRET.to_owned()),
         // A schema from before there were fingerprints.
         Ok(_) | Err(db::Error::Missing { .. }) => Ok(()),
@@ -168,7 +168,7 @@ pub async fn check_secret(db: &Db, secret: &[u8]) -> Result<(), String> {
 /// The same, and the first secret becomes that of the installation.
 pub async fn claim_secret(db: &Db, secret: &[u8]) -> Result<(), String> {
     let fingerprint = Fingerprint::of(secret);
-    let claimed = db.write(move |tx| installation::claim_secret(tx, &fingerprint)).await;
+    let claimed = db.write(move |tx| installation::store::claim_secret(tx, &fingerprint)).await;
     if claimed.map_err(|error| error.to_string())? {
         return Ok(());
     }

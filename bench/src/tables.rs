@@ -2,9 +2,9 @@
 
 use db::{Db, Engine};
 use townhall::error::Error;
-use townhall::features::tables::catalogue;
 use townhall::features::tables::model::{Column, DataType, RowAccess, Table};
 use townhall::features::tables::sql::{Dialect, ddl};
+use townhall::features::tables::store::catalogue;
 use townhall::values::ids::{ProjectId, TableId};
 use townhall::values::time::Timestamp;
 use uuid::Uuid;

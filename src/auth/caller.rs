@@ -3,7 +3,7 @@
 
 use db::Conn;
 
-use crate::auth::suspensions;
+use crate::auth::store::suspensions;
 use crate::error::{Fault, Result};
 use crate::tenancy::keys::KeyKind;
 use crate::tenancy::{Bundle, Project};

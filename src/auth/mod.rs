@@ -7,6 +7,5 @@ pub mod keys;
 pub mod passwords;
 pub mod perspective;
 pub mod rs256;
-pub mod sessions;
-pub mod suspensions;
+pub mod store;
 pub mod tokens;

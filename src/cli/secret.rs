@@ -21,7 +21,7 @@ pub(super) fn run(command: &SecretCommand, admin: &Admin) -> CommandResult {
     let SecretCommand::Accept { yes } = command;
     confirm("With another secret every session and every signed address ends.", *yes)?;
     let fingerprint = Fingerprint::of(&start::secret(&admin.config, &admin.world.random)?);
-    admin.write(move |tx| installation::replace_secret(tx, &fingerprint))?;
+    admin.write(move |tx| installation::store::replace_secret(tx, &fingerprint))?;
     let text = "accepted: servers start with this secret from now on\n".to_owned();
     Ok(Output::new(text, json!({ "accepted": true })))
 }

@@ -3,7 +3,7 @@
 use clap::Subcommand;
 use serde_json::json;
 
-use crate::auth::suspensions::{self, NewSuspension};
+use crate::auth::store::suspensions::{self, NewSuspension};
 use crate::auth::tokens::Tokens;
 use crate::cli::{Admin, CommandResult, Output, project_id, user_id};
 use crate::features::auth::session::{self, TokenSeed, refresh_token};

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use crate::auth::caller::{Credential, ELEVATED_AUTH_REQUIRED};
 use crate::auth::credential::{BadToken, KEY_IN_BROWSER};
-use crate::auth::suspensions::SUSPENDED;
+use crate::auth::store::suspensions::SUSPENDED;
 use crate::error::Fault;
 use crate::http::dispatch::GENERAL_FAULTS;
 use crate::http::operation::Operation;

@@ -7,7 +7,7 @@ use http::HeaderMap;
 use serde_json::Value;
 
 use crate::auth::credential::{Presented, bearer};
-use crate::auth::sessions;
+use crate::auth::store::sessions;
 use crate::error::Result;
 use crate::http::access::check_credential;
 use crate::http::operation::Operation;

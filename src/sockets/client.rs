@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::auth::suspensions;
+use crate::auth::store::suspensions;
 use crate::error::Result;
 use crate::realtime::packet;
 use crate::realtime::session::{Identity, Session};

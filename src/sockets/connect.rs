@@ -7,7 +7,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 
-use crate::auth::sessions;
+use crate::auth::store::sessions;
 use crate::error::Result;
 use crate::realtime::packet;
 use crate::realtime::session::{Identity, Session};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use townhall::features::collections::recount;
+use townhall::features::collections::store::recount;
 
 use crate::entities::{UNKNOWN, create as post_entity};
 use crate::support::{Actor, Reply, TestApp, keys, on_both_engines};

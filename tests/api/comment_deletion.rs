@@ -172,7 +172,7 @@ async fn counts_are_of_what_is_left(app: TestApp) {
     assert_eq!(read(&ada, &root).await["repliesCount"], 0);
     assert_eq!(reputation(&app, &ada).await, 5 + 4 * 2 - 2 * 2);
     let drifted = app.app.db.read(|c| {
-        use townhall::features::comments::recount;
+        use townhall::features::comments::store::recount;
         let entities = recount::miscounted_entities(c)?;
         Ok::<_, townhall::error::Error>((entities, recount::miscounted_comments(c)?))
     });

@@ -1,8 +1,8 @@
 //! Entities: what everybody sees of one, and that projects are apart.
 
 use serde_json::{Value, json};
-use townhall::auth::suspensions;
-use townhall::features::entities::recount;
+use townhall::auth::store::suspensions;
+use townhall::features::entities::store::recount;
 use townhall::tenancy::Bundle;
 use townhall::values::ids::{SuspensionId, UserId, new_id};
 

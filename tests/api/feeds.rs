@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use db::{Command, args};
 use serde_json::json;
-use townhall::features::entities::{feed_totals, store};
+use townhall::features::entities::store::{self, feed_totals};
 use townhall::values::ids::EntityId;
 
 use crate::support::feed::{feed, finds, listed, lists, page, post, titles};

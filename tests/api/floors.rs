@@ -1,5 +1,5 @@
 //! The house has floors: a module imports only what stands below it. This test reads every `use` and every path
-//! in `src/`, and names the file and line of each import that points up.
+//! in `src/`, and names the file and line of each import that points up. Another one reads where SQL stands.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -90,6 +90,154 @@ fn imports_are_read_from_every_form() {
     let expected =
         ["1 a::b", "1 a::c::d", "1 a::c", "2 features::m::x::y", "2 z::w"].map(str::to_owned);
     assert_eq!(found, expected);
+}
+
+/// SQL is text for the database: it stands in `store.rs` or `sql.rs`, or below a folder of that name. There it is
+/// called by plain functions; handlers, jobs and whatever else needs the application stand elsewhere.
+#[test]
+fn sql_stands_in_stores_only() {
+    let mut misplaced = Vec::new();
+    for (file, text) in sources(Path::new("src")) {
+        let (code, literals) = code_and_literals(&text);
+        if is_store(&file) {
+            let found =
+                ["Call<", "App", "async", "await"].map(|word| (word, lines_with(&code, word)));
+            for (word, lines) in found {
+                let lines = lines.into_iter();
+                misplaced.extend(lines.map(|line| format!("{file}:{line}: `{word}` in a store")));
+            }
+            continue;
+        }
+        for call in ["statements!", "Query::built", "Command::built", ">::built"] {
+            let lines = lines_with(&code, call).into_iter();
+            misplaced
+                .extend(lines.map(|line| format!("{file}:{line}: `{call}` outside of a store")));
+        }
+        for (line, literal) in literals.iter().filter(|(_, literal)| is_sql(literal)) {
+            let literal = literal.split_whitespace().collect::<Vec<_>>().join(" ");
+            misplaced.push(format!("{file}:{line}: SQL outside of a store: {literal}"));
+        }
+    }
+    assert!(misplaced.is_empty(), "{} misplaced:\n{}", misplaced.len(), misplaced.join("\n"));
+}
+
+#[test]
+fn sql_is_told_from_other_text() {
+    let text = r##"
+// "SELECT 1" in a comment
+let quote = '"'; let _ = "say \"SELECT id FROM t\"";
+const A: &str = r#"ORDER BY "name""#; /* "WHERE" */
+allow("GET, DELETE"); "Delete the row where it is"; f::<'a>("x = $2"); "costs $ 5";
+"a
+ b" "UPDATE t
+    SET a = 1"
+"##;
+    let (code, literals) = code_and_literals(text);
+    let found: Vec<usize> =
+        literals.iter().filter(|(_, text)| is_sql(text)).map(|(line, _)| *line).collect();
+    assert_eq!(found, [3, 4, 5, 7]);
+    assert!(lines_with(&code, "SELECT").is_empty());
+    assert_eq!(lines_with(&code, "allow"), [5]);
+    assert_eq!(lines_with("App\nApplication Apps WebApp\nCall<A>", "App"), [1]);
+    let stores = ["src/a/store.rs", "src/a/sql.rs", "src/a/store/b.rs", "src/a/sql/mod.rs"];
+    assert!(stores.iter().all(|file| is_store(file)));
+    assert!(!is_store("src/a/restore.rs") && !is_store("src/storage/mod.rs"));
+}
+
+fn is_store(file: &str) -> bool {
+    let mut parts = file.trim_end_matches(".rs").split('/');
+    parts.any(|part| part == "store" || part == "sql")
+}
+
+/// Keywords in capitals, one after the other, or the place of an argument.
+fn is_sql(literal: &str) -> bool {
+    const PHRASES: [&str; 11] = [
+        "SELECT",
+        "INSERT INTO",
+        "DELETE FROM",
+        "SET",
+        "WHERE",
+        "JOIN",
+        "ORDER BY",
+        "GROUP BY",
+        "IS NULL",
+        "IS NOT NULL",
+        "COALESCE",
+    ];
+    let words: Vec<&str> = literal
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|w| !w.is_empty())
+        .collect();
+    let has_phrase = |phrase: &&str| {
+        let phrase: Vec<&str> = phrase.split(' ').collect();
+        words.windows(phrase.len()).any(|some| some == phrase)
+    };
+    let has_argument = literal
+        .match_indices('$')
+        .any(|(at, _)| literal[at + 1..].starts_with(|c: char| c.is_ascii_digit()));
+    has_argument || PHRASES.iter().any(has_phrase)
+}
+
+/// The lines of code with a word, which is not a part of a longer one.
+fn lines_with(code: &str, word: &str) -> Vec<usize> {
+    let is_letter = |c: char| c.is_alphanumeric() || c == '_';
+    let ends_open = word.ends_with(|c: char| !is_letter(c));
+    let begins_open = word.starts_with(|c: char| !is_letter(c));
+    let has_word = |line: &str| {
+        line.match_indices(word).any(|(at, _)| {
+            (begins_open || !line[..at].ends_with(is_letter))
+                && (ends_open || !line[at + word.len()..].starts_with(is_letter))
+        })
+    };
+    let lines = code.lines().zip(1..);
+    lines.filter(|(line, _)| has_word(line)).map(|(_, number)| number).collect()
+}
+
+/// The code without comments and texts, with its line breaks, and each text with the line that it begins in.
+fn code_and_literals(text: &str) -> (String, Vec<(usize, String)>) {
+    let (mut code, mut literals) = (String::new(), Vec::new());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let line = code.matches('\n').count() + 1;
+        let hashes = rest[1..].chars().take_while(|c| *c == '#').count();
+        let is_name = code.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        let length = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if rest.starts_with("/*") {
+            rest.find("*/").map_or(rest.len(), |end| end + 2)
+        } else if first == 'r' && !is_name && rest[1 + hashes..].starts_with('"') {
+            let (begin, end) = (hashes + 2, format!("\"{}", "#".repeat(hashes)));
+            let length = rest[begin..].find(&end).unwrap_or(rest.len() - begin);
+            literals.push((line, rest[begin..begin + length].to_owned()));
+            begin + length + end.len()
+        } else if first == '"' {
+            let length = quoted(&rest[1..]);
+            literals.push((line, rest[1..=length].to_owned()));
+            length + 2
+        } else if rest.starts_with("'\"'") {
+            3
+        } else {
+            code.push(first);
+            rest = &rest[first.len_utf8()..];
+            continue;
+        };
+        let length = length.min(rest.len());
+        code.extend(rest[..length].chars().filter(|c| *c == '\n'));
+        code.push(' ');
+        rest = &rest[length..];
+    }
+    (code, literals)
+}
+
+/// How long a text is, up to the quote that ends it.
+fn quoted(text: &str) -> usize {
+    let mut is_escaped = false;
+    let end = text.find(|c: char| {
+        let ends = c == '"' && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        ends
+    });
+    end.unwrap_or(text.len())
 }
 
 /// Every Rust file below a folder, with its text.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::json;
-use townhall::auth::suspensions::{self, NewSuspension};
+use townhall::auth::store::suspensions::{self, NewSuspension};
 use townhall::tenancy::Bundle;
 use townhall::values::ids::{SuspensionId, new_id};
 

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
-use townhall::features::notifications::{self, About, Notification, recount};
+use townhall::features::notifications::store::recount;
+use townhall::features::notifications::{self, About, Notification};
 use townhall::values::ids::{NotificationId, ProjectId, UserId, new_id};
 
 use crate::support::{Actor, TestApp, User, keys, on_both_engines};

@@ -174,7 +174,7 @@ fn folder(path: &str) -> PathBuf {
 /// table.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_linter_has_nothing_to_say() {
-    let app = TestApp::start(Engine::Sqlite).await;
+    let app = TestApp::start(Engine::Sqlite, "the_linter_has_nothing_to_say").await;
     create(&app.service(), "games", &[("title", "text")], json!({})).await;
     let project = app.anonymous().get("/openapi.json").await.text();
     let linter = folder("tests/openapi-lint");

@@ -8,7 +8,8 @@ use http::Method;
 use serde_json::{Value, json};
 use townhall::features;
 use townhall::http::version::Version;
-use townhall::installation::{Fingerprint, claim_secret, replace_secret};
+use townhall::installation::Fingerprint;
+use townhall::installation::store::{claim_secret, replace_secret};
 use townhall::network::forwarding;
 
 use crate::support::{Actor, Reply, TestApp, TestConfig, all_at_once, on_both_engines};

@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 use townhall::features::notifications;
-use townhall::features::users::points;
+use townhall::features::users::store::points;
 use townhall::tenancy::Bundle;
 
 use crate::support::{Actor, TestApp, TestProject, User, keys, on_both_engines};

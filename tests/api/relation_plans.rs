@@ -103,7 +103,7 @@ async fn lists_of_users_and_lists_without_the_hidden_are_found_by_an_index(app: 
         "comments::best",
         "collections::links",
         "users::related",
-        "users::grams",
+        "users::trigrams",
         "users::store::suggest_met",
         "reactions::hidden",
         "entities::list",

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use db::{Command, args};
 use serde_json::json;
-use townhall::features::connections::{recount as connections, rules::Status, store};
-use townhall::features::follows::recount as follows;
+use townhall::features::connections::rules::Status;
+use townhall::features::connections::store::{self, recount as connections};
+use townhall::features::follows::store::recount as follows;
 use townhall::features::users::store::{self as users, UserRow};
 use townhall::values::ids::{ConnectionId, UserId, new_id};
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use townhall::features::deletion::space::RemoveSpaces;
-use townhall::features::entities::recount as entities;
+use townhall::features::entities::store::recount as entities;
 use townhall::jobs::Job;
 
 use crate::avatars::picture;
@@ -179,7 +179,7 @@ async fn a_large_space_is_removed_in_small_steps(app: TestApp) {
     assert_eq!(deleted["counts"]["entities"], 270);
     assert_eq!(page(&ada, "").await["pagination"]["totalItems"], 0);
     let before = app.statements.during(app.run_jobs()).await;
-    let steps = before.iter().filter(|(name, _)| name.ends_with("purge::REMOVE")).count();
+    let steps = before.iter().filter(|(name, _)| name.ends_with("purge_entities::REMOVE")).count();
     assert_eq!(steps, 3, "a hundred at once");
     assert_eq!(left(&app, &["spaces", "entities", "entity_counts"]).await, [0, 0, 0]);
 }

@@ -73,7 +73,7 @@ async fn lists_of_spaces_and_of_what_is_in_them_are_found_by_an_index(app: TestA
     let built = [
         "spaces::",
         "entities::list",
-        "entities::counts",
+        "entities::feed_totals",
         "comments::list",
         "reports::list",
         "reports::count",

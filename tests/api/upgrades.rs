@@ -2,9 +2,9 @@
 
 use db::Db;
 use townhall::error::Error;
-use townhall::features::notifications::recount;
+use townhall::features::notifications::store::recount;
 use townhall::features::notifications::store::{self as notifications, Counts};
-use townhall::features::users::points;
+use townhall::features::users::store::points;
 use townhall::http::page::Page;
 use townhall::schema::MIGRATIONS;
 use townhall::values::ids::{ProjectId, SpaceId, UserId};

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use townhall::features::users::points;
+use townhall::features::users::store::points;
 use townhall::http::query::percent_encode;
 use townhall::tenancy::Bundle;
 use townhall::values::ids::{SpaceId, UserId};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use townhall::auth::suspensions::{self, NewSuspension};
+use townhall::auth::store::suspensions::{self, NewSuspension};
 use townhall::values::ids::{SuspensionId, new_id};
 
 use crate::support::{TestApp, User, keys, on_both_engines};

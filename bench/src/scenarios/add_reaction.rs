@@ -9,13 +9,13 @@ use townhall::features::comments::model::Comment;
 use townhall::features::comments::store::{self as comments, CommentRow};
 use townhall::features::entities::model::Entity;
 use townhall::features::entities::store::{self as entities, EntityRow};
-use townhall::features::notifications::{About, Notification, Subject, insert as notifications};
+use townhall::features::notifications::store::insert as notifications;
+use townhall::features::notifications::{About, Notification, Subject};
+use townhall::features::reactions::store::{self as reactions, reaction_deltas};
 use townhall::features::reactions::target::TargetId;
-use townhall::features::reactions::{
-    ReactionCounts, ReactionType, reaction_deltas, store as reactions,
-};
+use townhall::features::reactions::{ReactionCounts, ReactionType};
 use townhall::features::users::model::User;
-use townhall::features::users::points;
+use townhall::features::users::store::points;
 use townhall::values::ids::{
     CommentId, EntityId, NotificationId, ProjectId, ReactionId, UserId, new_id,
 };

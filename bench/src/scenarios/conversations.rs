@@ -3,7 +3,7 @@
 
 use db::{Db, Query, args};
 use serde_json::json;
-use townhall::features::chat::conversations::{reading, store};
+use townhall::features::chat::conversations::store::{self, reading};
 use townhall::features::chat::model::Conversation;
 use townhall::values::ids::ConversationId;
 

@@ -4,15 +4,15 @@
 use db::Db;
 
 use crate::cli::doctor::{Finding, block_on};
-use crate::features::chat::recount as chat;
-use crate::features::collections::recount as collections;
-use crate::features::comments::recount as comments;
-use crate::features::connections::recount as connections;
-use crate::features::entities::recount as entities;
-use crate::features::follows::recount as follows;
-use crate::features::moderation::reports::recount as reports;
-use crate::features::notifications::recount as notifications;
-use crate::features::spaces::recount as spaces;
+use crate::features::chat::store::recount as chat;
+use crate::features::collections::store::recount as collections;
+use crate::features::comments::store::recount as comments;
+use crate::features::connections::store::recount as connections;
+use crate::features::entities::store::recount as entities;
+use crate::features::follows::store::recount as follows;
+use crate::features::moderation::reports::store::recount as reports;
+use crate::features::notifications::store::recount as notifications;
+use crate::features::spaces::store::recount as spaces;
 use crate::values::ids::{
     ChatMessageId, CollectionId, CommentId, ConversationId, EntityId, ProjectId, ReportId, SpaceId,
     UserId,

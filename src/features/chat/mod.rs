@@ -1,7 +1,6 @@
 //! Chat: conversations of two, of a group and of a space, and what is written in them. Who may do what is
 //! decided in `standing.rs`, whoever asks; what the others are told at once is in `events.rs`.
 
-pub mod anonymize;
 pub mod conversations;
 mod events;
 pub mod file_access;
@@ -9,10 +8,10 @@ pub mod members;
 pub mod membership;
 pub mod messages;
 pub mod model;
-pub mod recount;
 pub mod rules;
 pub mod show;
 pub mod space;
+pub mod store;
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use db::Conn;
 
 use crate::error::Result;
-use crate::features::chat::conversations::reading;
+use crate::features::chat::conversations::store::reading;
 use crate::features::chat::conversations::store::{self as conversations, ConversationRow};
 use crate::features::chat::members::store::{self as members, MemberRow};
 use crate::features::chat::messages::store::{self as messages, MessageRow};
@@ -15,8 +15,7 @@ use crate::features::chat::model::{
 };
 use crate::features::chat::rules::Kind;
 use crate::features::entities::model::Grants;
-use crate::features::files;
-use crate::features::files::model::File;
+use crate::features::files::{self, model::File};
 use crate::features::users::model::{self as users, User, raw};
 use crate::features::users::reputation::{self, Bucket};
 use crate::storage::signed::Links;

@@ -6,13 +6,13 @@ use serde::Deserialize;
 
 use crate::auth::caller::Actor;
 use crate::error::Result;
-use crate::features::collections::links::{self, SortBy};
+use crate::features::collections::store::links::{self, SortBy};
 use crate::features::collections::{CollectionPath, NOT_FOUND, store};
 use crate::features::entities::model::Entity;
 use crate::features::entities::show::View;
 use crate::features::entities::store as entities;
 use crate::features::entities::view_buffer::ViewBuffer;
-use crate::features::visibility::blocks;
+use crate::features::visibility::store::blocks;
 use crate::http::include::Include;
 use crate::http::input::{Direction, Paging, Path, Query};
 use crate::http::operation::Call;

@@ -15,9 +15,10 @@ use crate::features::collections::rules::{Name, is_shown};
 use crate::features::collections::save::{self, EntityToSave};
 use crate::features::collections::saved::{self, SavedQuery};
 use crate::features::collections::store::CollectionRow;
+use crate::features::collections::store::links;
 use crate::features::collections::{
     LIST_BLANK_NAME, LIST_ENTITY_EXISTS, LIST_ENTITY_NOT_FOUND, LIST_FAULTS, LIST_MISSING_DATA,
-    links, root, tree,
+    root, tree,
 };
 use crate::features::entities::model::Entity;
 use crate::features::entities::show::View;

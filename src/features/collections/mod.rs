@@ -1,12 +1,9 @@
 //! Collections: a user's own tree of places to keep entities in. Nobody else sees them: to others,
 //! and in other projects, they are not there.
 
-pub mod anonymize;
 mod contents;
-pub mod links;
 mod lists;
 mod model;
-pub mod recount;
 mod root;
 pub mod rules;
 mod save;

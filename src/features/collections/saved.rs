@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::auth::caller::Actor;
 use crate::auth::perspective::Perspective;
 use crate::error::Result;
-use crate::features::collections::links;
+use crate::features::collections::store::links;
 use crate::features::entities::visibility;
 use crate::http::input::Query;
 use crate::http::operation::Call;

@@ -20,9 +20,9 @@ use crate::features::entities;
 use crate::features::entities::rules::{Attachments, Content, ForeignId, Mentions, times};
 use crate::features::entities::store::EntityRow;
 use crate::features::notifications;
-use crate::features::spaces::{self, access};
+use crate::features::spaces::{self, store::access};
 use crate::features::users::{self, reputation};
-use crate::features::visibility::blocks;
+use crate::features::visibility::store::blocks;
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::Created;
@@ -113,7 +113,9 @@ pub(super) async fn create_comment(
             store::insert(tx, project.id, &row, &mentioned)?;
             let live = i64::from(row.is_counted());
             store::count(tx, project.id, &row, Counted { live, direct: 1, listed: 1 })?;
-            only.map_or(Ok(()), |one| notifications::insert::insert_kept(tx, project.id, now, one))
+            only.map_or(Ok(()), |one| {
+                notifications::store::insert::insert_kept(tx, project.id, now, one)
+            })
         })?;
         if only.is_none() && !told.is_empty() {
             notifications::add(tx, project.id, now, &told)?;

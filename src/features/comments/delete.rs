@@ -74,7 +74,7 @@ pub(super) async fn delete_comment(
         if let Some(author) = row.user_id {
             reputation::award(tx, &project, author, row.space_id, -POINTS)?;
         }
-        notifications::hide::delete_of_comment(tx, project.id, entity, id)
+        notifications::store::hide::delete_of_comment(tx, project.id, entity, id)
     });
     deleted.await?;
     call.app.job_added.notify_one();

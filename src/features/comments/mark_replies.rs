@@ -2,11 +2,11 @@
 //! deep, without keeping other writers waiting. A few are marked with the deletion itself; more are
 //! left to a job, which goes on in small transactions and is finished even after a crash.
 
-use db::{Conn, Tx, args};
+use db::{Conn, Tx};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::features::comments::store;
+use crate::features::comments::store::{self, mark_replies};
 use crate::features::entities;
 use crate::jobs::{self, Job};
 use crate::state::App;
@@ -22,19 +22,6 @@ pub struct Marking {
     pub comment: CommentId,
     pub entity: EntityId,
     pub at: Timestamp,
-}
-
-db::statements! {
-    /// The answers to any of these, and whether they are marked already. What is below one that is
-    /// out of sight was marked with it.
-    query ANSWERS -> (CommentId, bool) =
-        "SELECT id, parent_deleted_at IS NOT NULL FROM comments
-         WHERE project_id = $1 AND thread_id {any}($2) AND deleted_at IS NULL";
-    /// Tells of each whether it counted until now.
-    command MARK -> bool =
-        "UPDATE comments SET parent_deleted_at = $3
-         WHERE project_id = $1 AND id {any}($2) AND parent_deleted_at IS NULL
-         RETURNING user_deleted_at IS NULL AND deleted_at IS NULL";
 }
 
 /// Marks a few answers at once. More than a few are left to a job: true.
@@ -102,7 +89,7 @@ fn unmarked(
     for _ in 0..extent.levels {
         let mut next = Vec::new();
         for some in level.chunks(BATCH_SIZE) {
-            next.extend(c.all(&ANSWERS, args![project, CommentId::list(some)])?);
+            next.extend(mark_replies::replies(c, project, some)?);
         }
         seen += next.len();
         if next.is_empty() {
@@ -123,7 +110,7 @@ fn mark(tx: &Tx<'_>, project: ProjectId, marking: Marking, ids: &[CommentId]) ->
         return Ok(());
     }
     store::lock(tx, project, ids)?;
-    let marked = tx.all(&MARK, args![project, CommentId::list(ids), marking.at])?;
+    let marked = mark_replies::mark(tx, project, ids, marking.at)?;
     let counted = marked.into_iter().filter(|counted| *counted).count();
     let counted = i64::try_from(counted).map_err(Error::internal)?;
     store::uncount_live(tx, project, marking.entity, counted)

@@ -1,7 +1,6 @@
 //! Comments: what users say about an entity, and to each other below it. Reactions to them are in
 //! `features/reactions`.
 
-pub mod anonymize;
 mod create;
 mod delete;
 mod fetch;
@@ -12,7 +11,6 @@ pub mod model;
 mod notify;
 pub mod purge;
 mod reactions;
-pub mod recount;
 mod row;
 pub mod rules;
 pub mod show;

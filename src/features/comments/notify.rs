@@ -10,7 +10,7 @@ use crate::features::entities::notify::{quoted, small_metadata, subject};
 use crate::features::entities::store::EntityRow;
 use crate::features::notifications::initiator;
 use crate::features::notifications::{About, Notification, Subject};
-use crate::features::spaces::access;
+use crate::features::spaces::store::access;
 use crate::features::users::store::UserRow;
 use crate::state::App;
 use crate::tenancy::{Bundle, Project};

@@ -1,15 +1,15 @@
 //! The comments of an entity that is gone for good: out of sight with it, they are removed in small
 //! transactions by a job.
 
-use db::{Tx, args};
+use db::Tx;
 
 use crate::error::{Error, Result};
-use crate::features::comments::store as comments;
+use crate::features::comments::store::{self as comments, purge as store};
 use crate::features::files::purge;
 use crate::features::reactions;
 use crate::jobs::{self, Job};
 use crate::state::App;
-use crate::values::ids::{CommentId, EntityId, JobId, ProjectId};
+use crate::values::ids::{EntityId, JobId, ProjectId};
 use crate::values::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -22,19 +22,10 @@ pub struct RemoveComments {
     entity: EntityId,
 }
 
-db::statements! {
-    query SOME -> CommentId =
-        "SELECT id FROM comments WHERE project_id = $1 AND entity_id = $2 AND deleted_at IS NULL
-         UNION ALL
-         SELECT id FROM comments WHERE project_id = $1 AND entity_id = $2 AND deleted_at IS NOT NULL
-         LIMIT $3";
-    command DELETE = "DELETE FROM comments WHERE project_id = $1 AND id {any}($2)";
-}
-
 /// In the transaction that deletes the entity. An entity is deleted once, so its id is a fresh one
 /// for the job.
 pub fn enqueue(tx: &Tx<'_>, project: ProjectId, entity: EntityId, now: Timestamp) -> Result<()> {
-    if tx.opt(&SOME, args![project, entity, 1])?.is_none() {
+    if store::some(tx, project, entity, 1)?.is_empty() {
         return Ok(());
     }
     jobs::insert(tx, project, JobId(entity.0), &RemoveComments { entity }, now)
@@ -52,13 +43,13 @@ async fn run(app: &App, project: ProjectId, entity: EntityId) -> Result<()> {
     let now = app.clock.now();
     loop {
         let removed = app.db.write(move |tx| {
-            let some = tx.all(&SOME, args![project, entity, BATCH_SIZE])?;
+            let some = store::some(tx, project, entity, BATCH_SIZE)?;
             // Whoever reacts holds the comment: none of them leaves a reaction behind.
             comments::lock(tx, project, &some)?;
             purge::delete_of_comments(tx, project, &some, now)?;
             let targets = some.iter().map(|id| id.0).collect();
             reactions::store::delete_of_targets(tx, project, targets)?;
-            tx.execute(&DELETE, args![project, CommentId::list(&some)])?;
+            store::delete(tx, project, &some)?;
             Ok::<_, Error>(some.len())
         });
         if removed.await? == 0 {

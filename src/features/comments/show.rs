@@ -160,7 +160,7 @@ impl View {
             self.add_entities(c, view, &mut comments)?;
         }
         if self.version == Version::V6 {
-            let mut votes = reactions::hidden::votes(c, &self.project, self.viewer, ids)?;
+            let mut votes = reactions::store::hidden::votes(c, &self.project, self.viewer, ids)?;
             for comment in &mut comments {
                 (comment.upvotes, comment.downvotes) =
                     votes.remove(&comment.id.0).unwrap_or_default();

@@ -8,8 +8,8 @@ use db::{Conn, Tx};
 use crate::auth::perspective::Perspective;
 use crate::error::Result;
 use crate::features::comments::store::{self, CommentRow};
-use crate::features::spaces::access;
-use crate::features::visibility::blocks;
+use crate::features::spaces::store::access;
+use crate::features::visibility::store::blocks;
 use crate::tenancy::Project;
 use crate::values::ids::{CommentId, UserId};
 

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::features::connections::rules::Status;
 use crate::features::connections::store::{self, ConnectionRow};
 use crate::features::connections::{NOT_FOUND, UNAUTHORIZED, tell};
-use crate::features::users::lock_pair;
+use crate::features::users::store::lock_pair;
 use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::Json;

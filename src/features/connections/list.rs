@@ -15,9 +15,10 @@ use crate::features::connections::store::ConnectionRow;
 use crate::features::connections::{INVALID_QUERY, OF_USER_INVALID_QUERY, store};
 use crate::features::users::UserPath;
 use crate::features::users::model::User;
-use crate::features::users::related::{self, List, RelatedRow, Relation, Sought, UserSearch};
+use crate::features::users::related::{self, UserSearch};
 use crate::features::users::reputation::{self, ReputationQuery, Sum};
-use crate::features::visibility::blocks;
+use crate::features::users::store::related::{List, RelatedRow, Relation, Sought};
+use crate::features::visibility::store::blocks;
 use crate::http::input::{LenientPaging, Path, Query};
 use crate::http::operation::Call;
 use crate::http::page::{Page, Paged};
@@ -73,12 +74,11 @@ enum Kind {
 
 impl Kind {
     const fn relation(self) -> Relation {
-        let of = match self {
-            Kind::Connected => "r.user_id = $2 AND r.kind = 'connected'",
-            Kind::Sent => "r.user_id = $2 AND r.kind = 'sent'",
-            Kind::Received => "r.user_id = $2 AND r.kind = 'received'",
-        };
-        Relation { table: "connection_sides", id: "r.connection_id", of, other: "r.other_id" }
+        match self {
+            Kind::Connected => store::CONNECTED,
+            Kind::Sent => store::SENT,
+            Kind::Received => store::RECEIVED,
+        }
     }
 
     fn of(self, counts: Counts) -> i64 {

@@ -3,7 +3,6 @@
 
 mod answer;
 mod list;
-pub mod recount;
 mod remove;
 mod request;
 pub mod rules;
@@ -15,8 +14,7 @@ use http::Method;
 use serde_json::{Map, json};
 
 use crate::error::{Fault, Result};
-use crate::features::notifications;
-use crate::features::notifications::about_user;
+use crate::features::notifications::{self, about_user};
 use crate::features::users::NOT_FOUND as NO_SUCH_USER;
 use crate::features::users::store as users;
 use crate::http::input::Invalid;
@@ -104,7 +102,7 @@ fn tell(
     let metadata = Map::from_iter([("connectionId".to_owned(), json!(connection))]);
     let told = about_user(app, now, user, kind, &by, metadata);
     // An unread one must lead to the connection that is there now.
-    if notifications::insert::reword(tx, project.id, &told)? {
+    if notifications::store::insert::reword(tx, project.id, &told)? {
         return Ok(());
     }
     notifications::add(tx, project.id, now, &[told])

@@ -11,8 +11,9 @@ use crate::features::connections::store::{self, ConnectionRow};
 use crate::features::connections::{
     ALREADY_CONNECTED, REQUEST_DECLINED, REQUEST_PENDING, SELF_REQUEST, USER_NOT_FOUND, tell,
 };
-use crate::features::users::{UserPath, lock_pair};
-use crate::features::visibility::blocks;
+use crate::features::users::UserPath;
+use crate::features::users::store::lock_pair;
+use crate::features::visibility::store::blocks;
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::reply::Created;

@@ -9,7 +9,7 @@ use crate::features::connections::rules::Status;
 use crate::features::connections::store::ConnectionRow;
 use crate::features::connections::{SELF_CHECK, store};
 use crate::features::users::UserPath;
-use crate::features::visibility::blocks;
+use crate::features::visibility::store::blocks;
 use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::Json;

@@ -3,9 +3,10 @@
 use crate::auth::caller::UserOrKey;
 use crate::auth::perspective::Perspective;
 use crate::error::Result;
+use crate::features::entities::store::feed_totals;
 use crate::features::entities::visibility;
 use crate::features::entities::{
-    DELETE_FAILED, EntityPath, NOT_AUTHORIZED, NOT_FOUND, create, feed_totals, store,
+    DELETE_FAILED, EntityPath, NOT_AUTHORIZED, NOT_FOUND, create, store,
 };
 use crate::features::files::purge;
 use crate::features::users::reputation;
@@ -27,7 +28,7 @@ pub(super) async fn delete_entity(
         if !perspective.owns(row.user_id) {
             return Err(NOT_AUTHORIZED.because("Not authorized to delete this entity."));
         }
-        collections::anonymize::forget_entities(tx, project.id, &[row.id])?;
+        collections::store::anonymize::forget_entities(tx, project.id, &[row.id])?;
         let deleted = match project.entity_deletion {
             Deletion::Soft => store::soft_delete(tx, project.id, row.id, now)?,
             Deletion::Hard => {
@@ -49,7 +50,7 @@ pub(super) async fn delete_entity(
         if row.is_listed {
             feed_totals::remove(tx, project.id, &[row])?;
         }
-        notifications::hide::delete_of_subjects(tx, project.id, vec![id.0])
+        notifications::store::hide::delete_of_subjects(tx, project.id, vec![id.0])
     });
     deleted.await?;
     call.app.job_added.notify_one();

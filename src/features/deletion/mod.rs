@@ -2,8 +2,8 @@
 //! features whose data it removes, and calls them in lock order.
 
 pub mod entity;
-pub mod purge_entities;
 pub mod space;
+pub mod store;
 pub mod user;
 
 use http::Method;

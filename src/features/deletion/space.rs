@@ -2,19 +2,19 @@
 //! it is out of sight with the reply; what is in it is removed in small transactions by a job, so that
 //! other writers need not wait for a large one.
 
-use db::{Conn, Tx, args};
+use db::{Conn, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::ActorOrKey;
 use crate::error::{Error, Result};
 use crate::features::chat;
-use crate::features::deletion::purge_entities;
+use crate::features::deletion::store::{purge_entities, space as store};
 use crate::features::files::purge;
 use crate::features::moderation::reports::store as reports;
 use crate::features::notifications;
 use crate::features::spaces::authority::{self, Authority};
-use crate::features::spaces::store;
+use crate::features::spaces::store as spaces;
 use crate::features::spaces::{DELETION_DISABLED, NOT_FOUND, SpacePath};
 use crate::features::users::reputation;
 use crate::http::input::Path;
@@ -23,7 +23,7 @@ use crate::http::reply::Json;
 use crate::jobs::{self, Job};
 use crate::state::App;
 use crate::tenancy::Project;
-use crate::values::ids::{EntityId, JobId, ProjectId, SpaceId};
+use crate::values::ids::{JobId, ProjectId, SpaceId};
 use crate::values::time::Timestamp;
 
 /// As much is removed in one transaction.
@@ -56,29 +56,6 @@ struct Counts {
     child_spaces: i64,
 }
 
-db::statements! {
-    query COUNT_ENTITIES -> i64 =
-        "SELECT count(*) FROM entities WHERE project_id = $1 AND space_id {any}($2)
-            AND deleted_at IS NULL";
-    query COUNT_MEMBERS -> i64 =
-        "SELECT CAST(COALESCE(sum(members_count), 0) AS {int}) FROM spaces
-         WHERE project_id = $1 AND id {any}($2)";
-    command HIDE =
-        "UPDATE spaces SET deleted_at = $3, is_open = FALSE WHERE project_id = $1 AND id {any}($2)";
-    query DELETED_BELOW -> SpaceId =
-        "SELECT s.id FROM spaces s WHERE s.project_id = $1 AND s.deleted_at IS NOT NULL AND s.id IN
-            (SELECT l.space_id FROM space_lines l WHERE l.project_id = $1 AND l.ancestor_id = $2)
-         ORDER BY s.id DESC LIMIT $3";
-    query ENTITIES -> EntityId =
-        "SELECT id FROM entities WHERE project_id = $1 AND space_id = $2 ORDER BY id LIMIT $3";
-    command DELETE_MEMBERS =
-        "DELETE FROM space_members WHERE project_id = $1 AND space_id = $2 AND user_id IN
-            (SELECT m.user_id FROM space_members m WHERE m.project_id = $1 AND m.space_id = $2
-             LIMIT $3)";
-    command DELETE =
-        "DELETE FROM spaces WHERE project_id = $1 AND id = $2 AND deleted_at IS NOT NULL";
-}
-
 pub(super) async fn delete_space(
     call: Call<ActorOrKey>,
     Path(path): Path<SpacePath>,
@@ -97,20 +74,20 @@ fn hide(
     caller: ActorOrKey,
     now: Timestamp,
 ) -> Result<Deleted> {
-    let parent = store::find(tx, project.id, id)?.ok_or(NOT_FOUND)?.parent_id;
+    let parent = spaces::find(tx, project.id, id)?.ok_or(NOT_FOUND)?.parent_id;
     if matches!(caller, ActorOrKey::User(_)) && !project.deletes_spaces {
         return Err(DELETION_DISABLED.into());
     }
     // The parent before its child, as all who hold both do.
     if let Some(parent) = parent {
-        store::lock(tx, project.id, parent)?;
+        spaces::lock(tx, project.id, parent)?;
     }
     let held = authority::lock(tx, project.id, id, caller, Authority::Creator)?;
-    let subtree = store::lock_subtree(tx, project.id, id)?;
+    let subtree = spaces::lock_subtree(tx, project.id, id)?;
     let counts = count(tx, project.id, &subtree)?;
-    tx.pipeline(&HIDE, args![project.id, SpaceId::list(&subtree), now])?;
+    store::hide(tx, project.id, &subtree, now)?;
     if let Some(parent) = parent {
-        store::uncount_child(tx, project.id, parent)?;
+        spaces::uncount_child(tx, project.id, parent)?;
     }
     chat::space::hide(tx, project.id, &subtree, now)?;
     // A space is deleted once, so its id is a fresh one for the job.
@@ -123,11 +100,11 @@ fn hide(
 }
 
 fn count(c: &Conn<'_>, project: ProjectId, subtree: &[SpaceId]) -> Result<Counts> {
-    let spaces = i64::try_from(subtree.len()).unwrap_or(i64::MAX);
+    let all = i64::try_from(subtree.len()).unwrap_or(i64::MAX);
     Ok(Counts {
-        entities: c.one(&COUNT_ENTITIES, args![project, SpaceId::list(subtree)])?,
-        members: c.one(&COUNT_MEMBERS, args![project, SpaceId::list(subtree)])?,
-        child_spaces: spaces - 1,
+        entities: store::count_entities(c, project, subtree)?,
+        members: store::count_members(c, project, subtree)?,
+        child_spaces: all - 1,
     })
 }
 
@@ -148,9 +125,7 @@ impl Job for RemoveSpaces {
 async fn run(app: &App, project: ProjectId, root: SpaceId) -> Result<()> {
     let mut steps = 0;
     loop {
-        let some = app.db.read(move |c| {
-            Ok::<_, Error>(c.all(&DELETED_BELOW, args![project, root, BATCH_SIZE])?)
-        });
+        let some = app.db.read(move |c| store::deleted_below(c, project, root, BATCH_SIZE));
         let some = some.await?;
         if some.is_empty() {
             return Ok(());
@@ -171,20 +146,20 @@ async fn run(app: &App, project: ProjectId, root: SpaceId) -> Result<()> {
 async fn empty(app: &App, project: ProjectId, space: SpaceId) -> Result<bool> {
     let now = app.clock.now();
     let left = app.db.write(move |tx| {
-        let some = tx.all(&ENTITIES, args![project, space, BATCH_SIZE])?;
+        let some = store::some_entities(tx, project, space, BATCH_SIZE)?;
         if !some.is_empty() {
             purge_entities::purge(tx, project, &some, now)?;
             return Ok(true);
         }
         if reports::remove_of_space(tx, project, space, BATCH_SIZE)? > 0
             || reputation::dissolve(tx, project, space, BATCH_SIZE)? > 0
-            || tx.execute(&DELETE_MEMBERS, args![project, space, BATCH_SIZE])? > 0
+            || store::delete_members(tx, project, space, BATCH_SIZE)? > 0
         {
             return Ok(true);
         }
         purge::delete_of_space(tx, project, space, now)?;
-        tx.execute(&DELETE, args![project, space])?;
-        notifications::hide::delete_of_subjects(tx, project, vec![space.0])?;
+        store::delete(tx, project, space)?;
+        notifications::store::hide::delete_of_subjects(tx, project, vec![space.0])?;
         Ok::<_, Error>(false)
     });
     let left = left.await?;

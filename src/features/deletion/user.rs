@@ -9,7 +9,8 @@ use crate::error::{Error, Result};
 use crate::features::files::purge;
 use crate::features::moderation::reports;
 use crate::features::users::fetch::UserPath;
-use crate::features::users::{NOT_FOUND, store, trigrams};
+use crate::features::users::store::trigrams;
+use crate::features::users::{NOT_FOUND, store};
 use crate::features::{
     chat, collections, comments, connections, entities, follows, notifications, reactions, spaces,
 };
@@ -34,27 +35,27 @@ pub(super) async fn delete_user(
 
 /// Deletes a user with everything that goes with them; false if there was no such user.
 pub(crate) fn erase(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestamp) -> Result<bool> {
-    entities::anonymize::lock(tx, project, user)?;
-    comments::anonymize::lock(tx, project, user)?;
-    reports::anonymize::lock(tx, project, user)?;
-    spaces::anonymize::lock(tx, project, user)?;
-    chat::anonymize::lock(tx, project, user)?;
+    entities::store::anonymize::lock(tx, project, user)?;
+    comments::store::anonymize::lock(tx, project, user)?;
+    reports::store::anonymize::lock(tx, project, user)?;
+    spaces::store::anonymize::lock(tx, project, user)?;
+    chat::store::anonymize::lock(tx, project, user)?;
     // Once the user is held, nothing new can be theirs.
     let Some(row) = store::find_for_update(tx, project, user)? else { return Ok(false) };
-    let told = notifications::hide::about_what_they_wrote(tx, project, user)?;
-    let listed = entities::anonymize::forget_author(tx, project, user)?;
-    comments::anonymize::forget_author(tx, project, user)?;
-    reactions::delete_reactions::delete_of_user(tx, project, user)?;
-    reports::anonymize::forget_reporter(tx, project, user)?;
-    collections::anonymize::forget_user(tx, project, user)?;
+    let told = notifications::store::hide::about_what_they_wrote(tx, project, user)?;
+    let listed = entities::store::anonymize::forget_author(tx, project, user)?;
+    comments::store::anonymize::forget_author(tx, project, user)?;
+    reactions::store::delete_reactions::delete_of_user(tx, project, user)?;
+    reports::store::anonymize::forget_reporter(tx, project, user)?;
+    collections::store::anonymize::forget_user(tx, project, user)?;
     follows::store::forget_user(tx, project, user)?;
     connections::store::forget_user(tx, project, user)?;
-    spaces::anonymize::forget_user(tx, project, user)?;
-    chat::anonymize::forget_user(tx, project, user, now)?;
+    spaces::store::anonymize::forget_user(tx, project, user)?;
+    chat::store::anonymize::forget_user(tx, project, user, now)?;
     purge::delete_of_user(tx, project, user, now)?;
     trigrams::forget(tx, project, &row)?;
-    entities::feed_totals::remove_listed(tx, project, listed)?;
-    notifications::hide::delete_with_author(tx, project, user, &told)?;
+    entities::store::feed_totals::remove_listed(tx, project, listed)?;
+    notifications::store::hide::delete_with_author(tx, project, user, &told)?;
     realtime::end_user(tx, project, user)?;
     empty_log(tx, project, user, now)?;
     store::delete(tx, project, user)

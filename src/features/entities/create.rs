@@ -13,14 +13,16 @@ use crate::features::entities::rules::{
     Attachments, Content, ForeignId, Keywords, Mentions, Place, Title, times,
 };
 use crate::features::entities::show::View;
+use crate::features::entities::store::feed_totals;
 use crate::features::entities::store::{self, EntityRow};
 use crate::features::entities::terms::Terms;
 use crate::features::entities::{
     DUPLICATE_FOREIGN_ID, INVALID_TIMESTAMP, SPACE_NOT_FOUND, UNAUTHORIZED, USER_NOT_FOUND,
-    USER_REQUIRED, feed_totals, mentions, notify, terms,
+    USER_REQUIRED, mentions, notify, terms,
 };
 use crate::features::files::uploads::{self, Prepared};
-use crate::features::spaces::{access, store as spaces};
+use crate::features::spaces::store as spaces;
+use crate::features::spaces::store::access;
 use crate::features::users::reputation;
 use crate::http::input::Body;
 use crate::http::operation::Call;

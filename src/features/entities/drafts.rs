@@ -9,8 +9,8 @@ use crate::features::entities::list::request::{Filed, Nsfw, Sort, Texts, source,
 use crate::features::entities::list::search::{Search, Shows};
 use crate::features::entities::model::Entity;
 use crate::features::entities::show::View;
-use crate::features::spaces::access::Reader;
-use crate::features::visibility::blocks::Hidden;
+use crate::features::spaces::store::access::Reader;
+use crate::features::visibility::store::blocks::Hidden;
 use crate::http::include::Include;
 use crate::http::input::{Input, InputDoc, Paging};
 use crate::http::operation::{Call, CheckedRequest};

@@ -6,7 +6,7 @@ use db::{Conn, JsonText};
 use crate::error::{Error, Result};
 use crate::features::entities::rules::Mentions;
 use crate::features::entities::store::EntityRow;
-use crate::features::visibility::blocks;
+use crate::features::visibility::store::blocks;
 use crate::tenancy::Project;
 use crate::values::ids::UserId;
 use crate::values::metadata::to_json;

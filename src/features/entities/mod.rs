@@ -1,12 +1,10 @@
 //! Entities: what users publish. Reactions to them are in `features/reactions`, their files in
 //! `features/storage`.
 
-pub mod anonymize;
 mod attached;
 pub mod create;
 mod drafts;
 pub mod extras;
-pub mod feed_totals;
 mod fetch;
 pub mod files;
 pub mod list;
@@ -15,7 +13,6 @@ pub mod model;
 pub mod notify;
 mod publish;
 mod reactions;
-pub mod recount;
 mod row;
 pub mod rules;
 pub mod score;

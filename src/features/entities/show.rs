@@ -149,7 +149,8 @@ impl View {
             self.add_files(c, &ids, &mut entities)?;
         }
         if self.version == Version::V6 {
-            let mut votes = reactions::hidden::votes(c, &self.project, self.viewer, uuids(&ids))?;
+            let mut votes =
+                reactions::store::hidden::votes(c, &self.project, self.viewer, uuids(&ids))?;
             for entity in &mut entities {
                 (entity.upvotes, entity.downvotes) = votes.remove(&entity.id.0).unwrap_or_default();
             }

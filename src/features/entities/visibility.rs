@@ -8,8 +8,8 @@ use db::{Conn, Tx};
 use crate::auth::perspective::Perspective;
 use crate::error::Result;
 use crate::features::entities::store::{self, EntityRow};
-use crate::features::spaces::access;
-use crate::features::visibility::blocks;
+use crate::features::spaces::store::access;
+use crate::features::visibility::store::blocks;
 use crate::tenancy::Project;
 use crate::values::ids::{EntityId, UserId};
 

@@ -1,7 +1,6 @@
 //! Storage: files that users upload, the images made of them, and the signed addresses by which
 //! their bytes are read. Other features store theirs through `uploads`.
 
-pub mod audit;
 mod delete;
 mod fetch;
 pub mod holders;
@@ -17,7 +16,7 @@ pub mod uploads;
 
 use http::Method;
 
-use crate::auth::sessions::USER_NOT_FOUND;
+use crate::auth::store::sessions::USER_NOT_FOUND;
 use crate::error::Fault;
 use crate::features::files::uploads::UploadFaults;
 use crate::http::input::Invalid;

@@ -9,9 +9,10 @@ use crate::error::Result;
 use crate::features::follows::{INVALID_QUERY, OF_USER_INVALID_QUERY, store};
 use crate::features::users::UserPath;
 use crate::features::users::model::User;
-use crate::features::users::related::{self, List, Relation, Sought, UserSearch};
+use crate::features::users::related::{self, UserSearch};
 use crate::features::users::reputation::{self, ReputationQuery, Sum};
-use crate::features::visibility::blocks;
+use crate::features::users::store::related::{List, Relation, Sought};
+use crate::features::visibility::store::blocks;
 use crate::http::input::{LenientPaging, Path, Query};
 use crate::http::operation::Call;
 use crate::http::page::{Page, Paged};
@@ -48,11 +49,10 @@ enum Side {
 
 impl Side {
     const fn relation(self) -> Relation {
-        let (of, other) = match self {
-            Side::Followers => ("r.followed_id = $2", "r.follower_id"),
-            Side::Following => ("r.follower_id = $2", "r.followed_id"),
-        };
-        Relation { table: "follows", id: "r.id", of, other }
+        match self {
+            Side::Followers => store::FOLLOWERS,
+            Side::Following => store::FOLLOWING,
+        }
     }
 
     fn of(self, counts: store::Counts) -> i64 {

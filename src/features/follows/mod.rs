@@ -3,7 +3,6 @@
 
 mod follow;
 mod list;
-pub mod recount;
 pub mod store;
 
 use db::Tx;

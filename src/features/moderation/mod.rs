@@ -1,10 +1,9 @@
 //! Moderation: reports from users, what moderators decide about them, and what they decide about content without
 //! a report.
 
-pub mod comment;
 mod content;
-pub mod entity;
 pub mod reports;
+pub mod store;
 
 use crate::http::operation::Operation;
 use crate::tenancy::Bundle;

@@ -2,12 +2,9 @@
 //! what happened; users read them and mark them, and a project may send its own.
 
 mod about_user;
-pub mod hide;
-pub mod insert;
 mod list;
 mod mark;
 mod model;
-pub mod recount;
 mod rules;
 pub mod store;
 mod system;
@@ -55,8 +52,8 @@ pub fn add(
     new: &[Notification<'_>],
 ) -> Result<()> {
     match new {
-        [one] => insert::insert_one(tx, project, now, one),
-        many => insert::insert(tx, project, now, many).map(drop),
+        [one] => store::insert::insert_one(tx, project, now, one),
+        many => store::insert::insert(tx, project, now, many).map(drop),
     }
 }
 

@@ -116,7 +116,7 @@ impl<T: Target> Change<T> {
         let author = tx.batch(|| {
             target.change_reactions(tx, project.id, by)?;
             if let [one] = &*told {
-                notifications::insert::insert_kept(tx, project.id, self.now, one)?;
+                notifications::store::insert::insert_kept(tx, project.id, self.now, one)?;
             }
             match target.author() {
                 Some(author) if points == 0 => users::find(tx, project.id, author),

@@ -2,19 +2,15 @@
 //! points to its author.
 
 mod change;
-pub mod controversy;
-pub mod delete_reactions;
-pub mod hidden;
 mod kinds;
 mod list;
 mod notify;
 mod react;
-pub mod reaction_deltas;
 pub mod store;
 pub mod target;
 
+pub(crate) use kinds::row_counts_reactions;
 pub use kinds::{ReactionCounts, ReactionType};
-pub(crate) use kinds::{miscounted_reactions, row_counts_reactions};
 
 use http::Method;
 

@@ -9,7 +9,7 @@ use crate::auth::caller::OptionalViewer;
 use crate::error::{Error, Result};
 use crate::features::server::INVALID_QUERY;
 use crate::features::server::document_cache::{Cell, Documents, Which};
-use crate::features::tables::{self, catalogue};
+use crate::features::tables::{self, store::catalogue};
 use crate::http::openapi::{Additions, Document};
 use crate::http::operation::{Call, Operations, ServerCall};
 use crate::http::prepared::{Negotiation, Prepared, PreparedReply};

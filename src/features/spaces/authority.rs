@@ -111,19 +111,6 @@ pub fn authority(
     }
 }
 
-/// A query for the ids of all spaces that the user in this place moderates; `$1` is the project.
-pub fn moderated_by(user: &str) -> String {
-    format!(
-        "SELECT s.id FROM space_members m CROSS JOIN spaces s
-         WHERE m.project_id = $1 AND m.user_id = {user} AND m.status = 'active' AND m.rank < 2
-            AND s.project_id = $1 AND s.id = m.space_id AND s.deleted_at IS NULL
-         UNION SELECT s.id FROM spaces s
-         WHERE s.project_id = $1 AND s.user_id = {user} AND s.deleted_at IS NULL
-            AND COALESCE((SELECT m.status FROM space_members m WHERE m.project_id = $1
-                AND m.space_id = s.id AND m.user_id = {user}), '') <> 'banned'"
-    )
-}
-
 /// Refuses to lose the only active admin of a space that is held.
 pub fn keep_an_admin(tx: &Tx<'_>, project: ProjectId, leaving: &MemberRow) -> Result<()> {
     if leaving.is_active_admin() && members::count_admins(tx, project, leaving.space_id)? < 2 {

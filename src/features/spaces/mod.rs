@@ -1,8 +1,6 @@
 //! Spaces: groups with members, roles and rules of their own, nested in each other. What is published
 //! in one is read and written as it allows: `access.rs` decides, for every feature.
 
-pub mod access;
-pub mod anonymize;
 pub mod authority;
 mod create;
 mod fetch;
@@ -12,7 +10,6 @@ pub mod members;
 pub mod model;
 pub mod observer;
 pub mod permissions;
-pub mod recount;
 pub mod rulebook;
 pub mod rules;
 pub mod show;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use db::{Conn, Tx, args};
+use db::{Conn, Tx};
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,7 @@ use crate::auth::caller::{ActorOrKey, Anyone};
 use crate::error::{Error, Fault, Result};
 use crate::features::spaces::authority::{self, Authority};
 use crate::features::spaces::rules::{Explanation, Title};
+use crate::features::spaces::store::rulebook::{self as store, RuleRow};
 use crate::features::spaces::{ADMIN_REQUIRED, NOT_FOUND, ON_BEHALF, store as spaces};
 use crate::http::input::{Body, Invalid, Path};
 use crate::http::operation::{Call, Operation};
@@ -60,40 +61,6 @@ pub(super) fn operations() -> Vec<Operation> {
             .acts_as(ON_BEHALF)
             .errors(of_rules),
     ]
-}
-
-db::row! {
-    #[derive(Debug, Clone)]
-    struct RuleRow {
-        id: SpaceRuleId,
-        space_id: SpaceId,
-        title: String,
-        description: Option<String>,
-        position: i64,
-        approved_by_id: Option<UserId>,
-        created_at: Timestamp,
-        updated_at: Timestamp,
-    }
-}
-
-db::statements! {
-    query LIST -> RuleRow =
-        "SELECT id, space_id, title, description, position, approved_by_id, created_at, updated_at
-         FROM space_rules WHERE project_id = $1 AND space_id = $2 ORDER BY position, id";
-    query FIND -> RuleRow =
-        "SELECT id, space_id, title, description, position, approved_by_id, created_at, updated_at
-         FROM space_rules WHERE project_id = $1 AND id = $2";
-    query LAST -> (Option<i64>, i64) =
-        "SELECT max(position), count(*) FROM space_rules WHERE project_id = $1 AND space_id = $2";
-    command INSERT =
-        "INSERT INTO space_rules (project_id, id, space_id, title, description, position,
-            approved_by_id, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
-    command UPDATE =
-        "UPDATE space_rules SET title = $3, description = $4, approved_by_id = $5, updated_at = $6
-         WHERE project_id = $1 AND id = $2";
-    command PLACE = "UPDATE space_rules SET position = $3 WHERE project_id = $1 AND id = $2";
-    command DELETE = "DELETE FROM space_rules WHERE project_id = $1 AND id = $2";
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -149,7 +116,7 @@ struct Rules {
 }
 
 fn find(c: &Conn<'_>, project: ProjectId, path: &RulePath) -> Result<RuleRow> {
-    let found = c.opt(&FIND, args![project, path.rule_id])?;
+    let found = store::find(c, project, path.rule_id)?;
     found.filter(|row| row.space_id == path.space_id).ok_or(RULE_NOT_FOUND.into())
 }
 
@@ -157,7 +124,7 @@ async fn list_rules(call: Call<Anyone>, Path(path): Path<RulesPath>) -> Result<J
     let project = call.project.id;
     let found = call.app.db.read(move |c| {
         spaces::find(c, project, path.space_id)?.ok_or(NOT_FOUND)?;
-        Ok::<_, Error>(c.all(&LIST, args![project, path.space_id])?)
+        store::list(c, project, path.space_id)
     });
     let data: Vec<Rule> = found.await?.into_iter().map(|row| Rule::new(project, row)).collect();
     Ok(Json(Rules { count: data.len(), data }))
@@ -186,7 +153,7 @@ async fn create_rule(
     let id = SpaceRuleId(new_id(now, &call.app.random));
     let created = call.app.db.write(move |tx| {
         let held = authority::lock(tx, project, path.space_id, caller, Authority::Admin)?;
-        let (last, count) = tx.one(&LAST, args![project, path.space_id])?;
+        let (last, count) = store::last(tx, project, path.space_id)?;
         if count >= MAX_RULES {
             return Err(INVALID_BODY.because("a space has at most 200 rules"));
         }
@@ -200,11 +167,7 @@ async fn create_rule(
             created_at: now,
             updated_at: now,
         };
-        let RuleRow { space_id, position, approved_by_id, .. } = row;
-        let texts = (&row.title, &row.description);
-        let args =
-            args![project, id, space_id, texts.0, texts.1, position, approved_by_id, now, now];
-        tx.execute(&INSERT, args)?;
+        store::insert(tx, project, &row)?;
         Ok::<_, Error>(row)
     });
     Ok(Created(Rule::new(project, created.await?)))
@@ -234,8 +197,7 @@ async fn update_rule(
         }
         description.map(Explanation::into_text).put(&mut row.description);
         (row.approved_by_id, row.updated_at) = (held.by, now);
-        let args = args![project, row.id, &row.title, &row.description, held.by, now];
-        tx.execute(&UPDATE, args)?;
+        store::update(tx, project, &row)?;
         Ok::<_, Error>(row)
     });
     Ok(Json(Rule::new(project, updated.await?)))
@@ -263,7 +225,7 @@ async fn delete_rule(
     let deleted = call.app.db.write(move |tx| {
         authority::lock(tx, project, path.space_id, caller, Authority::Admin)?;
         let row = find(tx, project, &path)?;
-        tx.execute(&DELETE, args![project, row.id])?;
+        store::delete(tx, project, row.id)?;
         Ok::<_, Error>(row)
     });
     let RuleRow { id, title, .. } = deleted.await?;
@@ -302,7 +264,7 @@ fn reorder(
     space: SpaceId,
     named: &[SpaceRuleId],
 ) -> Result<Vec<RuleRow>> {
-    let mut rows = tx.all(&LIST, args![project, space])?;
+    let mut rows = store::list(tx, project, space)?;
     let missing = named.iter().filter(|id| rows.iter().all(|row| row.id != **id));
     let missing: Vec<String> = missing.map(ToString::to_string).collect();
     if !missing.is_empty() {
@@ -312,7 +274,7 @@ fn reorder(
     for (position, row) in (0..).zip(&mut rows) {
         if row.position != position {
             row.position = position;
-            tx.pipeline(&PLACE, args![project, row.id, position])?;
+            store::set_position(tx, project, row.id, position)?;
         }
     }
     Ok(rows)

@@ -1,6 +1,6 @@
 //! Add Column and Drop Column.
 
-use db::{Conn, Query, Tx, args};
+use db::Tx;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -13,9 +13,10 @@ use crate::features::tables::definition::{
 use crate::features::tables::drop::Dropped;
 use crate::features::tables::model::{InColumn, InTable, MANAGED, Table};
 use crate::features::tables::sql::{Dialect, ddl};
+use crate::features::tables::store::{catalogue, locks, rows};
 use crate::features::tables::{
     COLUMN_CONFLICT, COLUMN_LIMIT_REACHED, COLUMN_NOT_FOUND, FOREIGN_KEY_VIOLATION,
-    RESERVED_COLUMN, TABLE_NOT_FOUND, catalogue, work,
+    RESERVED_COLUMN, TABLE_NOT_FOUND, work,
 };
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
@@ -57,7 +58,7 @@ fn add(
     let find = |referred: &str| Ok(catalogue::find(tx, project, referred)?.map(|table| table.id));
     let column = column.into_column(next_position(&table), find)?;
     let needs_default = !column.nullable && column.default_value.is_none();
-    if needs_default && has_rows(tx, &table, dialect)? {
+    if needs_default && rows::has_rows(tx, &table, dialect)? {
         return Err(invalid_default(&column.name));
     }
     if table.column(&column.name).is_some() {
@@ -68,12 +69,6 @@ fn add(
     }
     catalogue::insert_column(tx, &table, &column)?;
     ddl::run(tx, dialect.add_column(&table, &column))
-}
-
-fn has_rows(c: &Conn<'_>, table: &Table, dialect: Dialect) -> Result<bool> {
-    let name = dialect.table(table.project, &table.name);
-    let text = format!("SELECT count(*) FROM (SELECT 1 FROM {name} LIMIT 1) found");
-    Ok(c.one(&Query::<i64>::built("tables::columns::has_rows", text), args![])? > 0)
 }
 
 pub(super) async fn drop_column(
@@ -100,6 +95,6 @@ fn held(tx: &Tx<'_>, project: ProjectId, name: &str, dialect: Dialect) -> Result
     tx.within(PATIENCE);
     catalogue::begin_change(tx, project)?;
     let table = catalogue::find(tx, project, name)?.ok_or(TABLE_NOT_FOUND)?;
-    work::lock_exclusive(tx, dialect, project, name)?;
+    locks::lock_exclusive(tx, dialect, project, name)?;
     Ok(table)
 }

@@ -11,7 +11,8 @@ use crate::error::Result;
 use crate::features::tables::definition::{CreateTable, TableDefinition};
 use crate::features::tables::model::Table;
 use crate::features::tables::sql::{Dialect, ddl};
-use crate::features::tables::{TABLE_ALREADY_EXISTS, TABLE_LIMIT_REACHED, catalogue, work};
+use crate::features::tables::store::{catalogue, locks};
+use crate::features::tables::{TABLE_ALREADY_EXISTS, TABLE_LIMIT_REACHED};
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::Created;
@@ -66,7 +67,7 @@ fn create(
     if catalogue::count(tx, project)? >= MAX_TABLES {
         return Err(TABLE_LIMIT_REACHED.into());
     }
-    work::lock_exclusive(tx, dialect, project, &name)?;
+    locks::lock_exclusive(tx, dialect, project, &name)?;
     let table = Table::new(project, id, name, (timestamps, paranoid, access), columns);
     catalogue::insert(tx, &table, now)?;
     ddl::run(tx, dialect.create(&table))

@@ -1,9 +1,7 @@
 //! Delete Row and Bulk Delete Rows. Rows of a paranoid table are marked, and can be restored, unless
 //! they are to go by force.
 
-use std::collections::HashSet;
-
-use db::{Command, Conn, Engine, Query, Tx, Value};
+use db::{Conn, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -11,16 +9,15 @@ use uuid::Uuid;
 
 use crate::auth::caller::OptionalViewer;
 use crate::error::Result;
-use crate::features::tables::filters::{self, Clause, Filter};
-use crate::features::tables::model::{ID, InRow, InTable, OnDelete};
-use crate::features::tables::sql::conditions::Conditions;
+use crate::features::tables::filters::{self, Clause};
+use crate::features::tables::model::{InRow, InTable};
+use crate::features::tables::store::rows;
 use crate::features::tables::work::{ReadMode, TableHandle, reading, writing};
 use crate::features::tables::{INVALID_BODY, ROW_NOT_FOUND};
 use crate::http::input::{Flag, Path, Query as UrlQuery, Verbatim};
 use crate::http::operation::Call;
 use crate::http::reply::Json;
 use crate::values::ids::RowId;
-use crate::values::time::Timestamp;
 
 const MAX_ROWS: usize = 100;
 /// How often rows may slip away between being found and being deleted.
@@ -43,7 +40,7 @@ pub(super) async fn delete_row(
     (Path(InRow { table_name, row_id }), UrlQuery(query)): (Path<InRow>, UrlQuery<DeleteQuery>),
 ) -> Result<Json<DeletedRow>> {
     let (now, force) = (call.now, query.force.0);
-    let delete = move |tx: &Tx<'_>, desk: &TableHandle| match delete(
+    let delete = move |tx: &Tx<'_>, desk: &TableHandle| match rows::delete(
         tx,
         desk,
         &[row_id.0],
@@ -113,7 +110,7 @@ pub(super) async fn delete_rows(
                 tx.within(limit);
             }
             let filters = filters::fit(&desk.table, &clauses, INVALID_BODY)?;
-            let deleted = delete(tx, desk, &ids, &filters, force, now)?;
+            let deleted = rows::delete(tx, desk, &ids, &filters, force, now)?;
             Ok((deleted, desk.table.paranoid && !force))
         };
         let (deleted_count, soft) = writing(&call, &table_name, delete).await?;
@@ -130,63 +127,5 @@ fn oldest(c: &Conn<'_>, desk: &TableHandle, clauses: &[Clause], force: bool) -> 
     let filters = filters::fit(&desk.table, clauses, INVALID_BODY)?;
     let mut conditions = desk.dialect.conditions(&desk.table, &filters, force);
     let most = i64::try_from(MAX_ROWS).unwrap_or(i64::MAX);
-    let text = desk.dialect.oldest(&desk.table, &mut conditions, most);
-    Ok(c.all(&Query::<Uuid>::built("tables::delete::oldest", text), conditions.args())?)
-}
-
-/// Deletes those of the rows that meet the filters, and tells how many that were.
-fn delete(
-    tx: &Tx<'_>,
-    desk: &TableHandle,
-    ids: &[Uuid],
-    filters: &[Filter],
-    force: bool,
-    now: Timestamp,
-) -> Result<u64> {
-    let mut conditions = desk.dialect.conditions(&desk.table, filters, force);
-    let listed = conditions.bind(Value::Uuids(ids.to_vec()));
-    conditions.add(format!("{} {{any}}({listed})", desk.dialect.column(ID)));
-    let at = (desk.table.paranoid && !force).then(|| now.into());
-    if at.is_none() {
-        delete_dependants(tx, desk, &conditions)?;
-    }
-    let text = desk.dialect.delete(&desk.table, &mut conditions, at);
-    Ok(tx.execute(&Command::built("tables::delete::rows", text), conditions.args())?)
-}
-
-/// Rows of the same table that go with those that meet the conditions, the last of a chain first. The
-/// embedded engine would follow a chain row by row, ever slower, and not to its end if it is long.
-fn delete_dependants(tx: &Tx<'_>, desk: &TableHandle, conditions: &Conditions) -> Result<()> {
-    let TableHandle { table, dialect, .. } = desk;
-    let links: Vec<String> = table
-        .own_columns()
-        .filter(|column| {
-            column.references.as_ref().is_some_and(|reference| {
-                reference.table == table.id && reference.on_delete == OnDelete::Cascade
-            })
-        })
-        .map(|column| dialect.column(&column.name))
-        .collect();
-    if links.is_empty() || dialect.0 == Engine::Postgres {
-        return Ok(());
-    }
-    let (name, id) = (dialect.table(table.project, &table.name), dialect.column(ID));
-    let first = format!("SELECT {id} FROM {name} WHERE {}", conditions.text());
-    let found = tx.all(&Query::<Uuid>::built("tables::delete::found", first), conditions.args())?;
-    let next = links.iter().map(|link| format!("{link} {{any}}($1)")).collect::<Vec<_>>();
-    let next = format!("SELECT {id} FROM {name} WHERE {}", next.join(" OR "));
-    let next = Query::<Uuid>::built("tables::delete::dependants", next);
-    let mut seen: HashSet<Uuid> = found.iter().copied().collect();
-    let mut levels = vec![found];
-    while let Some(last) = levels.last().filter(|level| !level.is_empty()) {
-        let mut below = tx.all(&next, &[Value::Uuids(last.clone())])?;
-        below.retain(|id| seen.insert(*id));
-        levels.push(below);
-    }
-    let delete = format!("DELETE FROM {name} WHERE {id} {{any}}($1)");
-    let delete = Command::built("tables::delete::level", delete);
-    for level in levels.into_iter().skip(1).rev().filter(|level| !level.is_empty()) {
-        tx.execute(&delete, &[Value::Uuids(level)])?;
-    }
-    Ok(())
+    rows::oldest(c, desk, &mut conditions, most)
 }

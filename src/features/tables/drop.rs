@@ -1,6 +1,6 @@
 //! Drop Table.
 
-use db::{Command, Engine, Tx, args};
+use db::{Engine, Tx};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -9,7 +9,8 @@ use crate::error::{Error, Result};
 use crate::features::tables::create::PATIENCE;
 use crate::features::tables::model::{InTable, OnDelete, Reference};
 use crate::features::tables::sql::{Dialect, ddl};
-use crate::features::tables::{FOREIGN_KEY_VIOLATION, TABLE_NOT_FOUND, catalogue, work};
+use crate::features::tables::store::{catalogue, locks, rows};
+use crate::features::tables::{FOREIGN_KEY_VIOLATION, TABLE_NOT_FOUND};
 use crate::http::input::Path;
 use crate::http::operation::Call;
 use crate::http::reply::Json;
@@ -42,9 +43,9 @@ fn drop_now(tx: &Tx<'_>, project: ProjectId, name: &str, dialect: Dialect) -> Re
     if referrers.iter().any(|(_, column)| column.references.as_ref().is_some_and(restricts)) {
         return Err(FOREIGN_KEY_VIOLATION.because("another table refers to this one"));
     }
-    work::lock_exclusive(tx, dialect, project, name)?;
+    locks::lock_exclusive(tx, dialect, project, name)?;
     for (referrer, _) in &referrers {
-        work::lock_exclusive(tx, dialect, project, &referrer.name)?;
+        locks::lock_exclusive(tx, dialect, project, &referrer.name)?;
     }
     // The embedded engine would follow its own rows down to a depth that it refuses.
     let own = table.own_columns().filter(|column| {
@@ -56,8 +57,7 @@ fn drop_now(tx: &Tx<'_>, project: ProjectId, name: &str, dialect: Dialect) -> Re
         }
     }
     if !referrers.is_empty() {
-        let text = format!("DELETE FROM {}", dialect.table(project, name));
-        tx.execute(&Command::built("tables::drop::rows", text), args![])?;
+        rows::delete_all(tx, &table, dialect)?;
     }
     for (referrer, column) in &referrers {
         ddl::run(tx, dialect.unlink(referrer, column))?;

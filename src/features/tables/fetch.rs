@@ -1,12 +1,13 @@
 //! Fetch Row.
 
-use db::{Conn, Query, Value};
+use db::Conn;
 
 use crate::auth::caller::OptionalViewer;
 use crate::error::Result;
 use crate::features::tables::ROW_NOT_FOUND;
 use crate::features::tables::model::InRow;
 use crate::features::tables::rows::{OneRow, Row};
+use crate::features::tables::store::rows;
 use crate::features::tables::work::{ReadMode, TableHandle, reading};
 use crate::http::input::Path;
 use crate::http::operation::Call;
@@ -24,8 +25,6 @@ pub(super) async fn fetch_row(
 
 /// The row, unless it is soft-deleted.
 pub(super) fn find(c: &Conn<'_>, desk: &TableHandle, id: RowId) -> Result<Row> {
-    let text = desk.dialect.find(&desk.table);
-    let query = Query::<Vec<Value<'static>>>::built("tables::fetch::row", text);
-    let cells = c.opt(&query, &[id.into()])?.ok_or(ROW_NOT_FOUND)?;
+    let cells = rows::find(c, desk, id)?.ok_or(ROW_NOT_FOUND)?;
     Row::read(&desk.table, cells)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use db::{Command, Tx, Value};
+use db::{Tx, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::features::tables::INVALID_BODY;
 use crate::features::tables::model::InTable;
 use crate::features::tables::rows::{OneRow, Record, Row, check_references, new_row};
+use crate::features::tables::store::rows as store;
 use crate::features::tables::work::{TableHandle, writing};
 use crate::http::input::{Path, Verbatim};
 use crate::http::operation::Call;
@@ -72,7 +73,7 @@ fn insert(
     let said = said.collect::<Result<Vec<_>>>()?;
     let rows = records.iter().zip(&said).map(|((id, _), said)| new_row(table, said, *id, now));
     let rows = rows.collect::<Result<Vec<Vec<Value<'static>>>>>()?;
-    let statement = Command::<()>::built("tables::insert::row", desk.dialect.insert(table));
+    let statement = store::insert(desk);
     for cells in &rows {
         if desk.is_careful {
             let values: Vec<_> = table.columns.iter().zip(cells).collect();

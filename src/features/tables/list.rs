@@ -1,7 +1,7 @@
 //! Fetch Rows: a page of a table, filtered and sorted, with its exact total. What a caller asks for may
 //! be dear, so it runs off the workers and only for so long.
 
-use db::{Conn, Query, Value};
+use db::Conn;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -12,6 +12,7 @@ use crate::features::tables::filters::{self, Clause};
 use crate::features::tables::model::{ID, InTable};
 use crate::features::tables::rows::Row;
 use crate::features::tables::sql::conditions::Way;
+use crate::features::tables::store::rows as store;
 use crate::features::tables::work::{ReadMode, TableHandle, reading};
 use crate::features::tables::{INVALID_QUERY, INVALID_SORT_COLUMN};
 use crate::http::input::{Flag, Path, Query as UrlQuery};
@@ -149,16 +150,14 @@ fn list(c: &Conn<'_>, desk: &TableHandle, asked: &Asked) -> Result<(Vec<Row>, i6
     };
     let filters = filters::fit(table, &asked.clauses, INVALID_QUERY)?;
     let mut conditions = dialect.conditions(table, &filters, asked.with_deleted);
-    let count = Query::<i64>::built("tables::list::count", dialect.count(table, &conditions));
-    let total = c.one(&count, conditions.args())?;
+    let total = store::count(c, desk, &conditions)?;
     let (limit, offset) = (i64::from(asked.page.limit), asked.page.offset());
     if offset >= total {
         return Ok((Vec::new(), total));
     }
     let order = dialect.order(table, sort_by, asked.way);
     let is_sorted = sort_by.is_none_or(|column| column.has_index() || column.name == ID);
-    let text = dialect.page(table, &mut conditions, &order, (limit, offset), is_sorted);
-    let query = Query::<Vec<Value<'static>>>::built("tables::list::page", text);
+    let query = store::page(desk, &mut conditions, &order, (limit, offset), is_sorted);
     let (mut rows, mut size) = (Vec::new(), 0);
     c.each(&query, conditions.args(), |cells| {
         size += Row::size(&cells);

@@ -2,14 +2,12 @@
 //! and dropped by the project's keys while the server runs; their rows are read and written by whoever
 //! the table is open to. Which tables there are is in `catalogue.rs`, the SQL over them in `sql`.
 
-pub mod catalogue;
 mod columns;
 mod create;
 mod decimal;
 mod definition;
 mod delete;
 mod drop;
-pub mod examine;
 mod fetch;
 pub mod filters;
 mod insert;
@@ -20,6 +18,7 @@ pub mod openapi;
 mod restore;
 pub mod rows;
 pub mod sql;
+pub mod store;
 mod update;
 mod values;
 pub mod work;

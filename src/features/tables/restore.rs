@@ -1,11 +1,12 @@
 //! Restore Row.
 
-use db::{Command, Tx, Value};
+use db::Tx;
 
 use crate::auth::caller::OptionalViewer;
 use crate::error::Result;
 use crate::features::tables::model::InRow;
 use crate::features::tables::rows::{OneRow, Row};
+use crate::features::tables::store::rows;
 use crate::features::tables::work::{TableHandle, writing};
 use crate::features::tables::{NOT_PARANOID, ROW_NOT_FOUND};
 use crate::http::input::Path;
@@ -21,9 +22,7 @@ pub(super) async fn restore_row(
         if !desk.table.paranoid {
             return Err(NOT_PARANOID.into());
         }
-        let text = desk.dialect.restore(&desk.table);
-        let command = Command::<Vec<Value<'static>>>::built("tables::restore::row", text);
-        let cells = tx.opt(&command, &[row_id.into(), now.into()])?.ok_or(ROW_NOT_FOUND)?;
+        let cells = rows::restore(tx, desk, row_id, now)?.ok_or(ROW_NOT_FOUND)?;
         Row::read(&desk.table, cells)
     };
     let row = writing(&call, &table_name, restore).await?;

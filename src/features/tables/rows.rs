@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use db::{Query, Tx, Value};
+use db::{Tx, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
@@ -16,6 +16,7 @@ use crate::error::{Error, Refusal, Result};
 use crate::features::tables::model::{
     CREATED_AT, Column, DELETED_AT, DataType, ID, MANAGED, Table, UPDATED_AT,
 };
+use crate::features::tables::store::rows;
 use crate::features::tables::values;
 use crate::features::tables::work::TableHandle;
 use crate::features::tables::{
@@ -151,14 +152,7 @@ pub fn check_references(
         if **value == Value::Null {
             continue;
         }
-        let target = desk.dialect.table(desk.table.project, &reference.name);
-        let id = desk.dialect.column(ID);
-        let text = format!("SELECT 1 FROM {target} WHERE {id} = $1 {{for_key_share}}");
-        let found = tx.opt(
-            &Query::<Value<'static>>::built("tables::rows::referred", text),
-            &[(*value).clone()],
-        )?;
-        if found.is_none() {
+        if !rows::lock_referred(tx, desk, &reference.name, (*value).clone())? {
             return Err(FOREIGN_KEY_VIOLATION.with("column", column.name.as_str()));
         }
     }

@@ -1,11 +1,12 @@
 //! Update Row.
 
-use db::{Command, Tx, Value};
+use db::{Tx, Value};
 
 use crate::auth::caller::OptionalViewer;
 use crate::error::Result;
 use crate::features::tables::model::{Column, InRow};
 use crate::features::tables::rows::{OneRow, Record, Row, check_references, check_size, value};
+use crate::features::tables::store::rows;
 use crate::features::tables::work::{TableHandle, writing};
 use crate::features::tables::{ROW_NOT_FOUND, fetch};
 use crate::http::input::{Path, Verbatim};
@@ -46,14 +47,12 @@ fn update(
         let pairs: Vec<_> = columns.iter().copied().zip(&values).collect();
         check_references(tx, desk, &pairs)?;
     }
-    let text = desk.dialect.update(&desk.table, &columns);
     let mut args = vec![id.into()];
     args.extend(values);
     if desk.table.timestamps {
         args.push(now.into());
     }
-    let command = Command::<Vec<Value<'static>>>::built("tables::update::row", text);
-    let cells = tx.opt(&command, &args)?.ok_or(ROW_NOT_FOUND)?;
+    let cells = rows::update(tx, desk, &columns, &args)?.ok_or(ROW_NOT_FOUND)?;
     check_size(&cells)?;
     Row::read(&desk.table, cells)
 }

@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use aws_lc_rs::digest::{SHA256, digest};
-use db::{Conn, Engine, Query, Tx, args};
+use db::{Conn, Tx};
 
 use crate::auth::caller::OptionalViewer;
 use crate::error::{Error, Result};
 use crate::features::tables::model::{Name, RowAccess, Table};
 use crate::features::tables::sql::Dialect;
-use crate::features::tables::{FOREIGN_KEY_VIOLATION, TABLE_NOT_FOUND, catalogue};
+use crate::features::tables::store::{catalogue, locks};
+use crate::features::tables::{FOREIGN_KEY_VIOLATION, TABLE_NOT_FOUND};
 use crate::http::operation::Call;
 use crate::values::ids::ProjectId;
 
@@ -79,7 +79,7 @@ where
         attempts += 1;
         let (work, name) = (Arc::clone(&work), name.clone());
         let written = db.write(move |tx| {
-            lock_shared(tx, dialect, project, &name)?;
+            locks::lock_shared(tx, dialect, project, &name.0)?;
             let table = open(tx, project, &name, viewer)?;
             work(tx, &TableHandle { table, dialect, is_careful })
         });
@@ -89,32 +89,6 @@ where
             result => return result.map_err(refused),
         }
     }
-}
-
-/// Shared lock on the definition of a table, until the transaction ends. SQLite has one writer and needs none.
-fn lock_shared(tx: &Tx<'_>, dialect: Dialect, project: ProjectId, name: &Name) -> Result<()> {
-    advisory_lock(tx, dialect, project, &name.0, "SELECT 1 FROM pg_advisory_xact_lock_shared($1)")
-}
-
-/// Exclusive lock on a table, for a change of its definition.
-pub fn lock_exclusive(tx: &Tx<'_>, dialect: Dialect, project: ProjectId, name: &str) -> Result<()> {
-    advisory_lock(tx, dialect, project, name, "SELECT 1 FROM pg_advisory_xact_lock($1)")
-}
-
-fn advisory_lock(
-    tx: &Tx<'_>,
-    dialect: Dialect,
-    project: ProjectId,
-    name: &str,
-    text: &'static str,
-) -> Result<()> {
-    if dialect.0 == Engine::Postgres {
-        let digest = digest(&SHA256, format!("table {project} {name}").as_bytes());
-        let bytes = digest.as_ref().first_chunk().copied().unwrap_or_default();
-        let key = i64::from_be_bytes(bytes);
-        tx.one(&Query::<i64>::built("tables::work::lock", text), args![key])?;
-    }
-    Ok(())
 }
 
 fn open(

@@ -12,7 +12,7 @@ use crate::features::users::model::{FetchedUser, User};
 use crate::features::users::reputation::{ReputationQuery, Sum, add_points};
 use crate::features::users::store::{self, UserRow};
 use crate::features::users::{INVALID_QUERY, NOT_FOUND, pictures};
-use crate::features::visibility::blocks;
+use crate::features::visibility::store::blocks;
 use crate::http::include::Include;
 use crate::http::input::{Path, Query};
 use crate::http::operation::Call;

@@ -3,17 +3,14 @@
 mod by_foreign_id;
 mod check_username;
 pub(crate) mod fetch;
-pub mod lock_pair;
 pub mod model;
 pub mod own;
 pub mod pictures;
-pub mod points;
 pub mod related;
 pub mod reputation;
 pub mod rules;
 pub mod store;
 mod suggestions;
-pub mod trigrams;
 mod update;
 
 pub(crate) use fetch::UserPath;

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::auth::suspensions::Suspension;
+use crate::auth::store::suspensions::Suspension;
 use crate::error::{Error, Result};
 use crate::features::files::model::File;
 use crate::features::users::reputation::{self, Sum};

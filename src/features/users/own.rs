@@ -2,7 +2,7 @@
 
 use db::Conn;
 
-use crate::auth::suspensions;
+use crate::auth::store::suspensions;
 use crate::error::Result;
 use crate::features::users::model::AuthUser;
 use crate::features::users::pictures;

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::error::{Fault, Result};
-use crate::features::users::points;
+use crate::features::users::store::points;
 use crate::features::users::store::{self, UserRow};
 use crate::http::input::Flag;
 use crate::tenancy::{Bundle, Project};

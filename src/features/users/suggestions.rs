@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::features::users::model::User;
 use crate::features::users::reputation::{ReputationQuery, add_points};
 use crate::features::users::{INVALID_QUERY, store};
-use crate::features::visibility::blocks;
+use crate::features::visibility::store::blocks;
 use crate::http::input::Query;
 use crate::http::operation::Call;
 use crate::http::reply::Json;

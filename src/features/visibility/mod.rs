@@ -1,6 +1,5 @@
 //! What hides content from a viewer: blocks between users, spaces they may not read, and moderators' decisions.
 //! The lowest feature: every list and fetch asks here.
 
-pub mod blocks;
 pub mod moderation;
-pub mod spaces;
+pub mod store;

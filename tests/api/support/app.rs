@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use db::Engine;
 use serde_json::{Value, json};
-use townhall::auth::suspensions::{self, NewSuspension};
+use townhall::auth::store::suspensions::{self, NewSuspension};
 use townhall::features::projects::admin::{self, NewProject, ProjectSecrets};
 use townhall::jobs;
 use townhall::state::App;

@@ -2,9 +2,8 @@
 
 use db::JsonText;
 use serde_json::{Value, json};
-use townhall::features::entities::feed_totals;
 use townhall::features::entities::score::store as scores;
-use townhall::features::entities::store::{self, EntityRow};
+use townhall::features::entities::store::{self, EntityRow, feed_totals};
 use townhall::features::entities::terms::{self, Terms};
 use townhall::features::reactions::ReactionCounts;
 use townhall::http::query::percent_encode;

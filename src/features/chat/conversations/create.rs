@@ -14,7 +14,7 @@ use crate::features::chat::model::{Conversation, NewConversation};
 use crate::features::chat::rules::{Description, Kind, Name, Role};
 use crate::features::chat::{INVALID_MEMBER, events, show};
 use crate::features::users;
-use crate::features::visibility::blocks;
+use crate::features::visibility::store::blocks;
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::{Created, FoundOrCreated};

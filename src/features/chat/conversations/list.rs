@@ -1,12 +1,12 @@
 //! List Conversations, Get Unread Count, Fetch Conversation and Fetch Conversation Preview.
 
-use db::{Conn, Query as Statement, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::Actor;
 use crate::error::{Error, Result};
-use crate::features::chat::conversations::reading;
+use crate::features::chat::conversations::store::list::{self as store, Asked};
+use crate::features::chat::conversations::store::reading;
 use crate::features::chat::model::{Conversation, ConversationPreview};
 use crate::features::chat::rules::Kind;
 use crate::features::chat::{INVALID_QUERY, InConversation, NOT_FOUND, membership, show};
@@ -14,7 +14,6 @@ use crate::http::input::{Path, Query};
 use crate::http::operation::Call;
 use crate::http::page::{self, PageSize};
 use crate::http::reply::Json;
-use crate::values::ids::{ConversationId, ProjectId, UserId};
 use crate::values::time::Timestamp;
 
 const LIMIT: PageSize = PageSize { default: 20, max: 50 };
@@ -37,12 +36,6 @@ pub(super) struct ListQuery {
 pub(super) struct Conversations {
     conversations: Vec<ConversationPreview>,
     has_more: bool,
-}
-
-struct Asked {
-    kinds: Option<Vec<Kind>>,
-    after: Option<(Option<Timestamp>, Timestamp)>,
-    limit: i64,
 }
 
 impl ListQuery {
@@ -74,7 +67,7 @@ pub(super) async fn list(
     let asked = query.read()?;
     let (links, actor, now) = (call.links(), call.caller.user, call.now);
     let listed = call.app.db.read_slow(move |c| {
-        let mut ids = listed(c, links.project, actor, &asked)?;
+        let mut ids = store::list(c, links.project, actor, &asked)?;
         let most = usize::try_from(asked.limit).unwrap_or(usize::MAX);
         let has_more = ids.len() > most;
         ids.truncate(most);
@@ -82,49 +75,6 @@ pub(super) async fn list(
         Ok::<_, Error>(Conversations { conversations, has_more })
     });
     listed.await.map(Json)
-}
-
-/// One more than asked for, to tell whether there are more. A direct conversation is listed once something
-/// can be seen in it.
-fn listed(
-    c: &Conn<'_>,
-    project: ProjectId,
-    user: UserId,
-    asked: &Asked,
-) -> Result<Vec<ConversationId>> {
-    let mut args: Vec<Value<'static>> = vec![project.into(), user.into()];
-    let mut bind = |value: Value<'static>| {
-        args.push(value);
-        format!("${}", args.len())
-    };
-    let mut text = "SELECT c.id FROM conversation_members m
-        JOIN conversations c ON c.project_id = m.project_id AND c.id = m.conversation_id
-        WHERE m.project_id = $1 AND m.user_id = $2 AND m.is_active
-            AND (c.kind <> 'direct' OR c.has_visible)"
-        .to_owned();
-    if let Some(kinds) = &asked.kinds {
-        let places: Vec<String> = kinds.iter().map(|kind| bind((*kind).into())).collect();
-        text += &format!(" AND c.kind IN ({})", places.join(", "));
-    }
-    match asked.after {
-        None => {}
-        Some((None, created)) => {
-            let created = bind(created.into());
-            text += &format!(" AND c.last_message_at IS NULL AND c.created_at < {created}");
-        }
-        Some((Some(at), created)) => {
-            let (at, created) = (bind(at.into()), bind(created.into()));
-            text += &format!(
-                " AND (c.last_message_at IS NULL OR c.last_message_at < {at}
-                    OR (c.last_message_at = {at} AND c.created_at < {created}))"
-            );
-        }
-    }
-    let limit = bind((asked.limit + 1).into());
-    text += &format!(
-        " ORDER BY c.last_message_at DESC NULLS LAST, c.created_at DESC, c.id DESC LIMIT {limit}"
-    );
-    Ok(c.all(&Statement::<ConversationId>::built("chat::conversations::list", text), &args)?)
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -4,7 +4,6 @@ mod change;
 mod create;
 mod list;
 pub mod purge;
-pub mod reading;
 pub mod store;
 
 use http::Method;

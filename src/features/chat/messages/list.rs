@@ -1,13 +1,13 @@
 //! List Messages and Fetch Message.
 
-use db::{Conn, Query as Statement, Value};
+use db::Conn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::Actor;
 use crate::error::{Error, Result};
-use crate::features::chat::membership::{self, ConversationMember};
-use crate::features::chat::messages::store::{self, MessageRow};
+use crate::features::chat::membership;
+use crate::features::chat::messages::store::list::{self as store, Asked};
 use crate::features::chat::model::ChatMessage;
 use crate::features::chat::show::View;
 use crate::features::chat::{INVALID_QUERY, InConversation, InMessage};
@@ -17,7 +17,7 @@ use crate::http::input::{Path, Query};
 use crate::http::operation::Call;
 use crate::http::page::{self, PageSize};
 use crate::http::reply::Json;
-use crate::values::ids::{ChatMessageId, ProjectId};
+use crate::values::ids::ChatMessageId;
 use crate::values::time::Timestamp;
 
 const LIMIT: PageSize = PageSize { default: 50, max: 100 };
@@ -61,15 +61,6 @@ pub(super) struct Messages {
     notice: Option<&'static str>,
 }
 
-struct Asked {
-    parent: Option<ChatMessageId>,
-    before: Option<Timestamp>,
-    after: Option<Timestamp>,
-    limit: i64,
-    sort: Sort,
-    has_replies: Option<bool>,
-}
-
 impl MessagesQuery {
     fn read(&self) -> Result<Asked> {
         if self.before.is_some() && self.after.is_some() {
@@ -87,7 +78,7 @@ impl MessagesQuery {
             before: self.before,
             after: self.after,
             limit: page::limit_or_default(self.limit.as_deref(), LIMIT).into(),
-            sort: self.sort.unwrap_or(if in_thread { Sort::Asc } else { Sort::Desc }),
+            is_ascending: self.sort.map_or(in_thread, |sort| sort == Sort::Asc),
             has_replies,
         })
     }
@@ -108,7 +99,7 @@ pub(super) async fn list(
         let is_empty = asked.parent.is_some() && asked.has_replies == Some(true);
         let mut rows = match is_empty {
             true => Vec::new(),
-            false => rows(c, links.project, &standing, &asked)?,
+            false => store::list(c, links.project, &standing, &asked)?,
         };
         let most = usize::try_from(asked.limit).unwrap_or(usize::MAX);
         let has_more = rows.len() > most;
@@ -130,43 +121,6 @@ pub(super) async fn list(
     };
     let db = &call.app.db;
     if is_slow { db.read_slow(work).await } else { db.read(work).await }.map(Json)
-}
-
-/// One more than asked for, to tell whether there are more.
-fn rows(
-    c: &Conn<'_>,
-    project: ProjectId,
-    standing: &ConversationMember,
-    asked: &Asked,
-) -> Result<Vec<MessageRow>> {
-    let mut args: Vec<Value<'static>> = vec![project.into(), standing.conversation.id.into()];
-    let mut bind = |value: Value<'static>| {
-        args.push(value);
-        format!("${}", args.len())
-    };
-    let mut text = format!("{} AND x.conversation_id = $2 AND NOT x.is_removed", store::SELECT);
-    match asked.parent {
-        Some(parent) => text += &format!(" AND x.parent_message_id = {}", bind(parent.into())),
-        None => text += " AND x.parent_message_id IS NULL",
-    }
-    match asked.has_replies {
-        Some(true) => text += " AND x.thread_reply_count > 0",
-        Some(false) => text += " AND x.thread_reply_count = 0",
-        None => {}
-    }
-    if let Some(before) = asked.before {
-        text += &format!(" AND x.created_at < {}", bind(before.into()));
-    }
-    if let Some(after) = asked.after {
-        text += &format!(" AND x.created_at > {}", bind(after.into()));
-    }
-    if !standing.member.is_active {
-        let left = standing.member.left_at.map_or(Value::Null, Value::from);
-        text += &format!(" AND x.created_at <= {}", bind(left));
-    }
-    let way = if asked.sort == Sort::Asc { "ASC" } else { "DESC" };
-    text += &format!(" ORDER BY x.created_at {way} LIMIT {}", bind((asked.limit + 1).into()));
-    Ok(c.all(&Statement::built("chat::messages::page", text), &args)?)
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

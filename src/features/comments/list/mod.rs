@@ -1,6 +1,7 @@
 //! Fetch Many Comments: of an entity, below one comment, of an author, or of the whole project.
 
 pub mod search;
+pub mod sql;
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::features::comments::model::Comment;
 use crate::features::comments::show::View;
 use crate::features::comments::{INVALID_QUERY, check_include};
 use crate::features::users::reputation::ReputationQuery;
-use crate::features::visibility::blocks;
+use crate::features::visibility::store::blocks;
 use crate::http::include::Include;
 use crate::http::input::{Direction, Flag, Paging, Query};
 use crate::http::operation::Call;

@@ -1,20 +1,20 @@
 //! What a list begins with. Decided here, by counting up to a bound, because an engine plans a
 //! statement before it knows its arguments.
 
-use db::{Conn, Query, args};
+use db::Conn;
 use uuid::Uuid;
 
 use crate::error::Result;
 use crate::features::entities::list::filters::Filters;
 use crate::features::entities::list::request::Sort;
 use crate::features::entities::list::search::{Search, Shows};
-use crate::features::entities::list::sql::{Around, sole_term};
+use crate::features::entities::list::sql::{Around, count, sole_term};
 use crate::features::entities::terms;
-use crate::features::visibility::blocks::Hidden;
+use crate::features::visibility::store::blocks::Hidden;
 use crate::values::ids::UserId;
 
 /// So many are sorted without a thought.
-const FEW: i64 = 2000;
+pub const FEW: i64 = 2000;
 
 /// What a statement begins with.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,7 +60,8 @@ pub fn of_known_size(search: &Search, total: i64) -> Start {
 
 /// The least that the list can begin with, and whether any metadata has to be looked into.
 pub fn choose(search: &Search, c: &Conn<'_>) -> Result<(Start, bool)> {
-    let wide = if search.filters.metadata.is_empty() { 0 } else { count_wide(search, c)? };
+    let wide =
+        if search.filters.metadata.is_empty() { 0 } else { count::count_wide(c, search.project)? };
     let any_wide = wide > 0;
     let mut least = (FEW, Start::Feed);
     let mut offer = |count: i64, start: Start| {
@@ -70,18 +71,18 @@ pub fn choose(search: &Search, c: &Conn<'_>) -> Result<(Start, bool)> {
     };
     let exact = terms(&search.filters, any_wide);
     for term in &exact {
-        offer(count_term(search, c, *term)?, Start::FewOfTerm(*term));
+        offer(count::count_term(c, search.project, *term)?, Start::FewOfTerm(*term));
     }
     for term in of_metadata(&search.filters).filter(|_| any_wide) {
-        offer(count_term(search, c, term)? + wide, Start::FewOfTermOrWide(term));
+        offer(count::count_term(c, search.project, term)? + wide, Start::FewOfTermOrWide(term));
     }
     if let Some(user) = search.followed_by {
-        offer(count_followed(search, c, user)?, Start::Followed(user));
+        offer(count::count_followed(c, search.project, user)?, Start::Followed(user));
     }
     // What was removed is not in the index of places.
     if let Some(near) = search.filters.near.filter(|_| search.shows == Shows::Listed) {
         let around = Around::new(&near);
-        offer(count_place(search, c, &around)?, Start::FewOfPlace(around));
+        offer(count::count_place(c, search.project, &around)?, Start::FewOfPlace(around));
     }
     let start = match (least.1, exact.first()) {
         (Start::Feed, Some(term)) if matches!(search.sort, Sort::New(_)) => Start::Term(*term),
@@ -100,42 +101,4 @@ pub fn terms(filters: &Filters, any_wide: bool) -> Vec<Uuid> {
 fn of_metadata(filters: &Filters) -> impl Iterator<Item = Uuid> {
     let pairs = filters.metadata.includes.iter().filter_map(sole_term);
     pairs.chain(filters.metadata.exists.iter().map(|key| terms::key(key)))
-}
-
-fn count_term(search: &Search, c: &Conn<'_>, term: Uuid) -> Result<i64> {
-    let text = format!(
-        "SELECT count(*) FROM (SELECT 1 FROM entity_terms t
-            WHERE t.project_id = $1 AND t.term = $2 LIMIT {FEW}) AS few"
-    );
-    let query = Query::<i64>::built("entities::list::count_term", text);
-    Ok(c.one(&query, args![search.project, term])?)
-}
-
-fn count_wide(search: &Search, c: &Conn<'_>) -> Result<i64> {
-    let text = format!(
-        "SELECT count(*) FROM (SELECT 1 FROM entities e
-            WHERE e.project_id = $1 AND e.is_wide LIMIT {FEW}) AS few"
-    );
-    let query = Query::<i64>::built("entities::list::count_wide", text);
-    Ok(c.one(&query, args![search.project])?)
-}
-
-fn count_followed(search: &Search, c: &Conn<'_>, user: UserId) -> Result<i64> {
-    let text = format!(
-        "SELECT count(*) FROM (SELECT 1 FROM follows f CROSS JOIN entities e
-            WHERE f.project_id = $1 AND f.follower_id = $2
-                AND e.project_id = $1 AND e.user_id = f.followed_id LIMIT {FEW}) AS few"
-    );
-    let query = Query::<i64>::built("entities::list::count_followed", text);
-    Ok(c.one(&query, args![search.project, user])?)
-}
-
-fn count_place(search: &Search, c: &Conn<'_>, around: &Around) -> Result<i64> {
-    let text = format!(
-        "SELECT count(*) FROM (SELECT 1 FROM entities e
-            WHERE e.project_id = $1 AND e.is_listed AND e.latitude IS NOT NULL
-                AND e.latitude BETWEEN $2 AND $3 LIMIT {FEW}) AS few"
-    );
-    let query = Query::<i64>::built("entities::list::count_place", text);
-    Ok(c.one(&query, args![search.project, around.south, around.north])?)
 }

@@ -19,7 +19,7 @@ use crate::features::moderation::reports::store::{self, Added, NewReport};
 use crate::features::moderation::reports::{
     INVALID_BODY, MISSING_USER_ID, SELF_REPORT, TARGET_NOT_FOUND,
 };
-use crate::features::spaces::access;
+use crate::features::spaces::store::access;
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::reply::FoundOrCreated;

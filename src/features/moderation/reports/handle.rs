@@ -8,20 +8,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::{ActorOrKey, KeyHolder};
-use crate::auth::suspensions::{self, NewSuspension};
+use crate::auth::store::suspensions::{self, NewSuspension};
 use crate::error::Result;
 use crate::features::chat;
-use crate::features::comments;
-use crate::features::comments::store::CommentRow;
-use crate::features::entities;
-use crate::features::entities::store::EntityRow;
+use crate::features::comments::{self, store::CommentRow};
+use crate::features::entities::{self, store::EntityRow};
 use crate::features::moderation::reports::model::{Status, TargetType};
 use crate::features::moderation::reports::store::{self, ReportRow, Resolution};
 use crate::features::moderation::reports::{
     ALREADY_HANDLED, COMMENT_NOT_FOUND, ENTITY_NOT_FOUND, INVALID_ACTIONS, INVALID_BODY,
     MISSING_FIELDS, NOT_FOUND, ReportPath, USER_NOT_FOUND,
 };
-use crate::features::moderation::{comment, entity};
+use crate::features::moderation::store::{comment, entity};
 use crate::features::spaces::MEMBER_NOT_FOUND;
 use crate::features::spaces::authority::{self, Authority};
 use crate::features::spaces::members::change;

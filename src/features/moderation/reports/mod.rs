@@ -1,12 +1,10 @@
 //! Reports: users point out content that should not be there, and whoever moderates decides.
 
-pub mod anonymize;
 mod create;
 mod handle;
 mod in_space;
 mod list;
 pub mod model;
-pub mod recount;
 mod show;
 pub mod store;
 

@@ -1,22 +1,23 @@
 //! Fetch Spaces. What is public is read off the index of the order; the few that only their members
 //! come across are put among them.
 
-use db::{Conn, Query as Statement, Value};
+use db::Conn;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::auth::caller::OptionalViewer;
 use crate::error::{Error, Result};
-use crate::features::spaces::list::order::SortBy;
+use crate::features::spaces::list::store::many::{Filters, Search};
+use crate::features::spaces::list::store::order::SortBy;
 use crate::features::spaces::model::Space;
 use crate::features::spaces::rules::Reading;
 use crate::features::spaces::show::{IncludeQuery, View};
 use crate::features::spaces::{AUTH_REQUIRED, INVALID_QUERY};
 use crate::http::input::{LenientPaging, Query};
 use crate::http::operation::Call;
-use crate::http::page::{Page, Paged};
+use crate::http::page::Paged;
 use crate::http::reply::Json;
-use crate::values::ids::{ProjectId, SpaceId, UserId};
+use crate::values::ids::SpaceId;
 
 /// Longer patterns only cost time.
 const LONGEST_QUERY: usize = 256;
@@ -70,7 +71,8 @@ pub(in crate::features::spaces) async fn fetch_spaces(
         return Err(AUTH_REQUIRED.into());
     }
     let view = View::asked(&call, viewer, &query.include);
-    let search = Search::new(call.project.id, viewer, query)?;
+    let (sort, only_joined) = (query.sort_by, query.member_of.is_some());
+    let search = Search::new(call.project.id, viewer, sort, only_joined, query.filters()?);
     let is_quick = !search.is_filtered && page.offset() < SLOW_OFFSET;
     let find = move |c: &Conn<'_>| {
         let total = search.count(c)?;
@@ -82,120 +84,37 @@ pub(in crate::features::spaces) async fn fetch_spaces(
     found.map(Json)
 }
 
-struct Search {
-    sort: SortBy,
-    /// What every space of the list keeps.
-    conditions: String,
-    args: Vec<Value<'static>>,
-    /// The place of the user whose memberships count.
-    member: Option<String>,
-    only_joined: bool,
-    is_filtered: bool,
+impl SpacesQuery {
+    fn filters(self) -> Result<Filters> {
+        let filters = Filters {
+            slug: searched(self.search_slug)?,
+            name: searched(self.search_name)?,
+            description: searched(self.search_description)?,
+            any: searched(self.search_any)?,
+            reading: self.reading_permission,
+            parent: match self.parent_space_id.as_deref() {
+                None => None,
+                Some("null") => Some(None),
+                Some(id) => {
+                    let wrong = |_| INVALID_QUERY.because("parentSpaceId: must be a UUID or null");
+                    Some(Some(id.parse::<SpaceId>().map_err(wrong)?))
+                }
+            },
+            is_nsfw: match self.nsfw_filter {
+                NsfwFilter::IncludeAll => None,
+                NsfwFilter::Exclude => Some(false),
+                NsfwFilter::Only => Some(true),
+            },
+        };
+        Ok(filters)
+    }
 }
 
-impl Search {
-    fn new(project: ProjectId, viewer: Option<UserId>, query: SpacesQuery) -> Result<Self> {
-        let mut search = Search {
-            sort: query.sort_by,
-            conditions: "s.project_id = $1 AND s.deleted_at IS NULL".to_owned(),
-            args: vec![project.into()],
-            member: None,
-            only_joined: query.member_of.is_some(),
-            is_filtered: false,
-        };
-        search.member = viewer.map(|user| search.bind(user));
-        search.holds(query.search_slug, &["s.slug"])?;
-        search.holds(query.search_name, &["s.name"])?;
-        search.holds(query.search_description, &["s.description"])?;
-        search.holds(query.search_any, &["s.name", "s.slug", "s.description"])?;
-        if let Some(reading) = query.reading_permission {
-            let reading = search.bind(reading);
-            search.add(&format!("s.reading_permission = {reading}"));
-        }
-        match query.parent_space_id.as_deref() {
-            None => {}
-            Some("null") => search.add("s.parent_id IS NULL"),
-            Some(id) => {
-                let wrong = |_| INVALID_QUERY.because("parentSpaceId: must be a UUID or null");
-                let parent = search.bind(id.parse::<SpaceId>().map_err(wrong)?);
-                search.add(&format!("s.parent_id = {parent}"));
-            }
-        }
-        match query.nsfw_filter {
-            NsfwFilter::IncludeAll => {}
-            NsfwFilter::Exclude => search.add("NOT s.nsfw_effective"),
-            NsfwFilter::Only => search.add("s.nsfw_effective"),
-        }
-        Ok(search)
+/// The text to search for, in lower case; an empty one searches for nothing.
+fn searched(part: Option<String>) -> Result<Option<String>> {
+    let Some(part) = part.filter(|part| !part.is_empty()) else { return Ok(None) };
+    if part.len() > LONGEST_QUERY {
+        return Err(INVALID_QUERY.because("a search must have at most 256 bytes"));
     }
-
-    fn bind(&mut self, value: impl Into<Value<'static>>) -> String {
-        self.args.push(value.into());
-        format!("${}", self.args.len())
-    }
-
-    fn add(&mut self, condition: &str) {
-        self.conditions = format!("{} AND {condition}", self.conditions);
-        self.is_filtered = true;
-    }
-
-    /// Part of any of the columns, in whatever case.
-    fn holds(&mut self, part: Option<String>, columns: &[&str]) -> Result<()> {
-        let Some(part) = part.filter(|part| !part.is_empty()) else { return Ok(()) };
-        if part.len() > LONGEST_QUERY {
-            return Err(INVALID_QUERY.because("a search must have at most 256 bytes"));
-        }
-        let part = self.bind(part.to_lowercase());
-        let one = |column: &&str| format!("{{contains}}(fold({column}), CAST({part} AS TEXT)) > 0");
-        let any: Vec<String> = columns.iter().map(one).collect();
-        self.add(&format!("({})", any.join(" OR ")));
-        Ok(())
-    }
-
-    /// What everybody comes across.
-    fn public(&self, columns: &str) -> Option<String> {
-        let Search { conditions, .. } = self;
-        let text = format!(
-            "SELECT {columns} FROM spaces s WHERE {conditions} AND s.visibility = 'public'"
-        );
-        (!self.only_joined).then_some(text)
-    }
-
-    /// What the viewer comes across beside that. The order of a CROSS JOIN is kept by the embedded
-    /// engine.
-    fn joined(&self, columns: &str) -> Option<String> {
-        let (member, conditions) = (self.member.as_ref()?, &self.conditions);
-        let hidden = if self.only_joined { "" } else { " AND s.visibility <> 'public'" };
-        Some(format!(
-            "SELECT {columns} FROM space_members m CROSS JOIN spaces s
-             WHERE m.project_id = $1 AND m.user_id = {member} AND m.status = 'active'
-                AND s.id = m.space_id AND {conditions}{hidden}"
-        ))
-    }
-
-    fn count(&self, c: &Conn<'_>) -> Result<i64> {
-        let both = [self.public("count(*)"), self.joined("count(*)")];
-        let sum: Vec<String> = both.into_iter().flatten().map(|one| format!("({one})")).collect();
-        let text = format!("SELECT {}", sum.join(" + "));
-        Ok(c.one(&Statement::<i64>::built("spaces::list::count", text), &self.args)?)
-    }
-
-    /// The ids of the page, in order.
-    fn page(&self, c: &Conn<'_>, page: Page) -> Result<Vec<SpaceId>> {
-        let (key, order) = (self.sort.key(), self.sort.order());
-        let columns = format!("s.id, s.created_at, {key} AS key");
-        let last = page.offset() + i64::from(page.limit);
-        let public = self
-            .public(&columns)
-            .map(|public| format!("SELECT * FROM ({public} ORDER BY {order} LIMIT {last}) AS few"));
-        let both: Vec<String> = public.into_iter().chain(self.joined(&columns)).collect();
-        let text = format!(
-            "SELECT s.id FROM ({}) AS s ORDER BY {} LIMIT {} OFFSET {}",
-            both.join(" UNION ALL "),
-            order.replace(key, "s.key"),
-            page.limit,
-            page.offset()
-        );
-        Ok(c.all(&Statement::<SpaceId>::built("spaces::list::page", text), &self.args)?)
-    }
+    Ok(Some(part.to_lowercase()))
 }

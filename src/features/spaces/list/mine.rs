@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
-use db::{Conn, Query as Statement, Value};
+use db::Conn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::Actor;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::features::spaces::INVALID_QUERY;
-use crate::features::spaces::list::order::SortBy;
+use crate::features::spaces::list::store::mine::{Memberships, Order};
+use crate::features::spaces::list::store::order::SortBy;
 use crate::features::spaces::members::store::{self as members, MemberRow};
 use crate::features::spaces::model::Space;
 use crate::features::spaces::rules::{Role, Status};
@@ -18,7 +19,7 @@ use crate::http::input::{Flag, LenientPaging, Query};
 use crate::http::operation::Call;
 use crate::http::page::{Page, Pagination};
 use crate::http::reply::Json;
-use crate::values::ids::{MemberId, SpaceId, UserId};
+use crate::values::ids::{MemberId, SpaceId};
 use crate::values::time::Timestamp;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -90,12 +91,12 @@ impl MineQuery {
         named.map(role).collect()
     }
 
-    fn order(&self) -> &'static str {
+    fn order(&self) -> Order {
         match self.sort_by {
-            None => "m.joined_at DESC, s.id",
-            Some(MineSort::Alphabetical) => SortBy::Alphabetical.order(),
-            Some(MineSort::Newest) => SortBy::Newest.order(),
-            Some(MineSort::Members) => SortBy::Members.order(),
+            None => Order::LastJoined,
+            Some(MineSort::Alphabetical) => Order::Spaces(SortBy::Alphabetical),
+            Some(MineSort::Newest) => Order::Spaces(SortBy::Newest),
+            Some(MineSort::Members) => Order::Spaces(SortBy::Members),
         }
     }
 
@@ -114,57 +115,26 @@ pub(in crate::features::spaces) async fn user_spaces(
 ) -> Result<Json<UserSpaces>> {
     let user = call.caller.user;
     let view = View::asked(&call, Some(user), &query.include);
-    let list = List { user, roles: query.roles()?, status: query.status(), order: query.order() };
+    let (project, status, roles) = (call.project.id, query.status(), query.roles()?);
+    let list = Memberships { project, user, status, roles, order: query.order() };
     let page = (!query.all.0).then_some(page);
-    let found = call.app.db.read_slow(move |c| list.show(c, &view, page));
+    let found = call.app.db.read_slow(move |c| show(c, &list, &view, page));
     found.await.map(Json)
 }
 
-struct List {
-    user: UserId,
-    status: Status,
-    /// Any if there is none.
-    roles: Vec<Role>,
-    order: &'static str,
-}
-
-impl List {
-    fn show(&self, c: &Conn<'_>, view: &View, page: Option<Page>) -> Result<UserSpaces> {
-        let project = view.project.id;
-        let mut args: Vec<Value<'_>> = vec![project.into(), self.user.into(), self.status.into()];
-        let places: Vec<String> = (4..).take(self.roles.len()).map(|n| format!("${n}")).collect();
-        args.extend(self.roles.iter().map(|role| Value::from(role.rank())));
-        let of_role = match places.is_empty() {
-            true => String::new(),
-            false => format!(" AND m.rank IN ({})", places.join(", ")),
-        };
-        let from = format!(
-            "FROM space_members m CROSS JOIN spaces s
-             WHERE m.project_id = $1 AND m.user_id = $2 AND m.status = $3{of_role}
-                AND s.project_id = $1 AND s.id = m.space_id AND s.deleted_at IS NULL"
-        );
-        let slice = match page {
-            Some(page) => format!(" LIMIT {} OFFSET {}", page.limit, page.offset()),
-            None => String::new(),
-        };
-        let text = format!("SELECT m.id, s.id {from} ORDER BY {}{slice}", self.order);
-        let query = Statement::<(MemberId, SpaceId)>::built("spaces::mine::page", text);
-        let (ids, spaces): (Vec<MemberId>, Vec<SpaceId>) =
-            c.all(&query, &args)?.into_iter().unzip();
-        let rows = members::find_all(c, project, &ids)?;
-        let mut rows: HashMap<SpaceId, MemberRow> =
-            rows.into_iter().map(|row| (row.space_id, row)).collect();
-        let spaces = view.page(c, &spaces)?;
-        let entry = |space: Space| {
-            let MemberRow { id, role, status, joined_at, .. } = rows.remove(&space.id)?;
-            let membership = Membership { membership_id: id, role, status, joined_at };
-            Some(UserSpaceItem { space, membership })
-        };
-        let data: Vec<UserSpaceItem> = spaces.into_iter().filter_map(entry).collect();
-        let Some(page) = page else { return Ok(UserSpaces { data, pagination: None }) };
-        let count =
-            Statement::<i64>::built("spaces::mine::count", format!("SELECT count(*) {from}"));
-        let paged = page.of(data, c.one(&count, &args)?);
-        Ok::<_, Error>(UserSpaces { data: paged.data, pagination: Some(paged.pagination) })
-    }
+fn show(c: &Conn<'_>, list: &Memberships, view: &View, page: Option<Page>) -> Result<UserSpaces> {
+    let (ids, spaces): (Vec<MemberId>, Vec<SpaceId>) = list.page(c, page)?.into_iter().unzip();
+    let rows = members::find_all(c, list.project, &ids)?;
+    let mut rows: HashMap<SpaceId, MemberRow> =
+        rows.into_iter().map(|row| (row.space_id, row)).collect();
+    let spaces = view.page(c, &spaces)?;
+    let entry = |space: Space| {
+        let MemberRow { id, role, status, joined_at, .. } = rows.remove(&space.id)?;
+        let membership = Membership { membership_id: id, role, status, joined_at };
+        Some(UserSpaceItem { space, membership })
+    };
+    let data: Vec<UserSpaceItem> = spaces.into_iter().filter_map(entry).collect();
+    let Some(page) = page else { return Ok(UserSpaces { data, pagination: None }) };
+    let paged = page.of(data, list.count(c)?);
+    Ok(UserSpaces { data: paged.data, pagination: Some(paged.pagination) })
 }

@@ -2,8 +2,8 @@
 
 mod many;
 mod mine;
-pub mod mutual;
-pub mod order;
+mod mutual;
+pub mod store;
 
 pub(super) use many::fetch_spaces;
 pub(super) use mine::user_spaces;

@@ -2,26 +2,26 @@
 
 use std::sync::Arc;
 
-use db::{Conn, Query as Statement, Value};
+use db::Conn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::{ActorOrKey, OptionalViewer};
 use crate::error::{Error, Result};
 use crate::features::spaces::authority::{self, Authority};
-use crate::features::spaces::members::store::{self, MemberRow};
+use crate::features::spaces::members::store::{self, List, MemberRow};
 use crate::features::spaces::rules::{Role, Status};
 use crate::features::spaces::store::{self as spaces, SpaceRow};
 use crate::features::spaces::{INVALID_QUERY, NOT_FOUND, SpacePath};
 use crate::features::users::model::{self, User};
 use crate::features::users::reputation::{self, Bucket, ReputationQuery};
-use crate::features::visibility::blocks::{self, Hidden};
+use crate::features::visibility::store::blocks;
 use crate::http::input::{LenientPaging, Path, Query};
 use crate::http::operation::Call;
-use crate::http::page::{Page, Paged};
+use crate::http::page::Paged;
 use crate::http::reply::Json;
 use crate::storage::signed::Links;
-use crate::values::ids::{MemberId, ProjectId};
+use crate::values::ids::MemberId;
 use crate::values::time::Timestamp;
 
 /// A page that begins further back is found off the async workers.
@@ -140,56 +140,4 @@ fn show(
         Some(SpaceMemberWithUser { membership_id: id, role, status, joined_at, user })
     };
     Ok(rows.into_iter().filter_map(entry).collect())
-}
-
-/// Which members: admins first, then moderators, each by how long they have been there.
-#[derive(Debug, Clone, Copy)]
-struct List {
-    status: Status,
-    role: Option<Role>,
-}
-
-impl List {
-    /// Whether the space knows how many they are.
-    fn is_counted(self) -> bool {
-        self.status == Status::Active && self.role.is_none()
-    }
-
-    fn page(
-        self,
-        c: &Conn<'_>,
-        project: ProjectId,
-        space: &SpaceRow,
-        hidden: &Hidden,
-        page: Page,
-    ) -> Result<(Vec<MemberRow>, i64)> {
-        let mut args: Vec<Value<'_>> = vec![project.into(), space.id.into(), self.status.into()];
-        let mut conditions = "m.project_id = $1 AND m.space_id = $2 AND m.status = $3".to_owned();
-        if let Some(role) = self.role {
-            args.push(role.rank().into());
-            conditions = format!("{conditions} AND m.rank = ${}", args.len());
-        }
-        if let Some(viewer) = hidden.viewer() {
-            args.push(viewer.into());
-            let met = hidden.condition("m.user_id", &format!("${}", args.len()));
-            conditions = format!("{conditions} AND {met}");
-        }
-        let total = if self.is_counted() && hidden.is_nobody() {
-            space.members_count
-        } else {
-            let text = format!("SELECT count(*) FROM space_members m WHERE {conditions}");
-            c.one(&Statement::<i64>::built("spaces::members::count", text), &args)?
-        };
-        if page.offset() >= total {
-            return Ok((Vec::new(), total));
-        }
-        let text = format!(
-            "SELECT m.id, m.space_id, m.user_id, m.role, m.status, m.joined_at, m.created_at
-             FROM space_members m WHERE {conditions}
-             ORDER BY m.rank, m.joined_at, m.id LIMIT {} OFFSET {}",
-            page.limit,
-            page.offset()
-        );
-        Ok((c.all(&Statement::built("spaces::members::page", text), &args)?, total))
-    }
 }

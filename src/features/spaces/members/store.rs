@@ -3,12 +3,14 @@
 
 use std::collections::HashSet;
 
-use db::{Command, Conn, Tx, Value, args};
+use db::{Command, Conn, Query, Tx, Value, args};
 
 use crate::error::Result;
 use crate::features::spaces::permissions::SpaceMembership;
 use crate::features::spaces::rules::{Role, Status};
-use crate::features::spaces::store as spaces;
+use crate::features::spaces::store::{self as spaces, SpaceRow};
+use crate::features::visibility::store::blocks::Hidden;
+use crate::http::page::Page;
 use crate::values::ids::{MemberId, ProjectId, ReportId, SpaceBanId, SpaceId, UserId};
 use crate::values::time::Timestamp;
 
@@ -194,4 +196,69 @@ pub fn insert_ban(tx: &Tx<'_>, project: ProjectId, row: &MemberRow, ban: &Ban<'_
 
 pub fn delete_ban(tx: &Tx<'_>, project: ProjectId, row: &MemberRow) -> Result<()> {
     Ok(tx.pipeline(&DELETE_BAN, args![project, row.space_id, row.user_id])?)
+}
+
+/// A query for the ids of all spaces that the user in this place moderates; `$1` is the project.
+pub fn moderated_by(user: &str) -> String {
+    format!(
+        "SELECT s.id FROM space_members m CROSS JOIN spaces s
+         WHERE m.project_id = $1 AND m.user_id = {user} AND m.status = 'active' AND m.rank < 2
+            AND s.project_id = $1 AND s.id = m.space_id AND s.deleted_at IS NULL
+         UNION SELECT s.id FROM spaces s
+         WHERE s.project_id = $1 AND s.user_id = {user} AND s.deleted_at IS NULL
+            AND COALESCE((SELECT m.status FROM space_members m WHERE m.project_id = $1
+                AND m.space_id = s.id AND m.user_id = {user}), '') <> 'banned'"
+    )
+}
+
+/// Which members: admins first, then moderators, each by how long they have been there.
+#[derive(Debug, Clone, Copy)]
+pub struct List {
+    pub status: Status,
+    pub role: Option<Role>,
+}
+
+impl List {
+    /// Whether the space knows how many they are.
+    pub fn is_counted(self) -> bool {
+        self.status == Status::Active && self.role.is_none()
+    }
+
+    pub fn page(
+        self,
+        c: &Conn<'_>,
+        project: ProjectId,
+        space: &SpaceRow,
+        hidden: &Hidden,
+        page: Page,
+    ) -> Result<(Vec<MemberRow>, i64)> {
+        let mut args: Vec<Value<'_>> = vec![project.into(), space.id.into(), self.status.into()];
+        let mut conditions = "m.project_id = $1 AND m.space_id = $2 AND m.status = $3".to_owned();
+        if let Some(role) = self.role {
+            args.push(role.rank().into());
+            conditions = format!("{conditions} AND m.rank = ${}", args.len());
+        }
+        if let Some(viewer) = hidden.viewer() {
+            args.push(viewer.into());
+            let met = hidden.condition("m.user_id", &format!("${}", args.len()));
+            conditions = format!("{conditions} AND {met}");
+        }
+        let total = if self.is_counted() && hidden.is_nobody() {
+            space.members_count
+        } else {
+            let text = format!("SELECT count(*) FROM space_members m WHERE {conditions}");
+            c.one(&Query::<i64>::built("spaces::members::count", text), &args)?
+        };
+        if page.offset() >= total {
+            return Ok((Vec::new(), total));
+        }
+        let text = format!(
+            "SELECT m.id, m.space_id, m.user_id, m.role, m.status, m.joined_at, m.created_at
+             FROM space_members m WHERE {conditions}
+             ORDER BY m.rank, m.joined_at, m.id LIMIT {} OFFSET {}",
+            page.limit,
+            page.offset()
+        );
+        Ok((c.all(&Query::built("spaces::members::page", text), &args)?, total))
+    }
 }

@@ -1,0 +1,290 @@
+//! The SQL about comments and their bodies. Lists are in `list/sql.rs`, what a deletion does to the
+//! replies in `mark_replies.rs`.
+
+pub mod anonymize;
+pub mod mark_replies;
+pub mod purge;
+pub mod recount;
+
+use db::{Conn, Query, Tx, args};
+
+use crate::error::Result;
+pub use crate::features::comments::row::CommentRow;
+use crate::features::reactions::ReactionCounts;
+use crate::features::reactions::store::reaction_deltas;
+use crate::features::reactions::target::TargetId;
+use crate::features::visibility::store::blocks::{Hidden, not_blocked};
+use crate::values::ids::{CommentId, EntityId, ProjectId, UserId};
+use crate::values::time::Timestamp;
+
+/// `SELECT` of a whole comment, followed by what selects it. Deleted ones are not found unless
+/// asked for, nor are those of a deleted entity.
+macro_rules! select_comment {
+    ($rest:expr) => {
+        select_comment!(
+            even deleted,
+            concat!("AND c.deleted_at IS NULL AND e.deleted_at IS NULL ", $rest)
+        )
+    };
+    (even deleted, $rest:expr) => {
+        concat!(
+            "SELECT c.id, c.foreign_id, c.entity_id, c.space_id, c.user_id, c.parent_id,
+                c.referenced_id, c.upvote_count, c.downvote_count, c.like_count, c.love_count,
+                c.wow_count, c.sad_count, c.angry_count, c.funny_count, c.replies_count,
+                c.moderation_status, c.moderated_at, c.moderated_by_id, c.moderated_by_type,
+                c.moderation_reason, c.created_at, c.updated_at, c.parent_deleted_at,
+                c.user_deleted_at, c.deleted_at, b.content, b.gif, b.mentions, b.attachments, b.metadata,
+                COALESCE(e.moderation_status, '') = 'removed' AS entity_is_removed, e.is_draft AS entity_is_draft,
+                e.user_id AS entity_user_id
+             FROM comments c
+                JOIN comment_bodies b ON b.project_id = c.project_id AND b.id = c.id
+                JOIN entities e ON e.project_id = c.project_id AND e.id = c.entity_id
+             WHERE c.project_id = $1 ",
+            $rest
+        )
+    };
+}
+
+/// The best of each entity: most upvotes, then the oldest; of those that a further condition leaves.
+macro_rules! best {
+    ($further:literal) => {
+        concat!(
+            "AND c.id IN
+                (SELECT (SELECT t.id FROM comments t
+                         WHERE t.project_id = $1 AND t.entity_id = o.id AND t.deleted_at IS NULL
+                            AND t.user_deleted_at IS NULL AND t.parent_deleted_at IS NULL
+                            AND (t.moderation_status IS NULL OR t.moderation_status <> 'removed') ",
+            $further,
+            " ORDER BY t.upvote_count DESC, t.created_at, t.id LIMIT 1)
+                 FROM entities o WHERE o.project_id = $1 AND o.id {any}($2))"
+        )
+    };
+}
+
+db::statements! {
+    query FIND -> CommentRow = select_comment!("AND c.id = $2");
+    /// With its body, which is else read as it was before the wait. The entity stays as it is, so that
+    /// nobody is notified of what is in one that is deleted meanwhile; whoever changes it holds it first.
+    query FIND_FOR_UPDATE -> CommentRow = select_comment!("AND c.id = $2 {for_update_of_c_b_keeping_e}");
+    query FIND_MET_FOR_UPDATE -> CommentRow = select_comment!(concat!(
+        "AND c.id = $2 AND (c.user_id = $3 OR (1 = 1 ", not_blocked!("c.user_id"), not_blocked!("e.user_id"), "))
+         {for_update_of_c_b_keeping_e}"));
+    query FIND_ALL -> CommentRow = select_comment!("AND c.id {any}($2)");
+    query FIND_ALL_EVER -> CommentRow = select_comment!(even deleted, "AND c.id {any}($2)");
+    query FIND_BY_FOREIGN_ID -> CommentRow =
+        select_comment!("AND c.foreign_id = $2 ORDER BY c.created_at, c.id LIMIT $3");
+    query PLACE -> (EntityId, Option<CommentId>) =
+        "SELECT entity_id, parent_id FROM comments
+         WHERE project_id = $1 AND id = $2 AND deleted_at IS NULL";
+    query LOCK -> CommentId =
+        "SELECT id FROM comments WHERE project_id = $1 AND id {any}($2) ORDER BY id {for_update}";
+    command INSERT =
+        "INSERT INTO comments (project_id, id, foreign_id, entity_id, space_id, user_id, parent_id,
+            thread_id, referenced_id, upvote_count, downvote_count, like_count, love_count,
+            wow_count, sad_count, angry_count, funny_count, balance, controversy, replies_count,
+            answers_count, created_at, updated_at, parent_deleted_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, 0, 0, $10, $11,
+            $12)";
+    command INSERT_BODY =
+        "INSERT INTO comment_bodies (project_id, id, content, gif, mentions, attachments, metadata)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)";
+    command INSERT_MENTION =
+        "INSERT INTO comment_mentions (project_id, user_id, comment_id) VALUES ($1, $2, $3)
+         ON CONFLICT DO NOTHING";
+    command COUNT_ON_ENTITY =
+        "UPDATE entities SET replies_count = replies_count + $3,
+            comments_count = comments_count + $4, top_comments_count = top_comments_count + $5
+         WHERE project_id = $1 AND id = $2";
+    command COUNT_ON_PARENT =
+        "UPDATE comments SET replies_count = replies_count + $3, answers_count = answers_count + $4
+         WHERE project_id = $1 AND id = $2";
+    command UPDATE =
+        "UPDATE comments SET updated_at = $3 WHERE project_id = $1 AND id = $2";
+    command UPDATE_BODY =
+        "UPDATE comment_bodies SET content = $3, metadata = $4 WHERE project_id = $1 AND id = $2";
+    command HIDE = "UPDATE comments SET deleted_at = $3 WHERE project_id = $1 AND id = $2";
+    command EMPTY = "UPDATE comments SET user_deleted_at = $3 WHERE project_id = $1 AND id = $2";
+    command EMPTY_BODY =
+        "UPDATE comment_bodies SET content = NULL, gif = NULL, mentions = '[]', attachments = '[]'
+         WHERE project_id = $1 AND id = $2";
+    command FORGET_MENTIONS =
+        "DELETE FROM comment_mentions WHERE project_id = $1 AND comment_id = $2";
+    query BEST -> CommentRow = select_comment!(best!(""));
+}
+
+pub fn find(c: &Conn<'_>, project: ProjectId, id: CommentId) -> Result<Option<CommentRow>> {
+    Ok(c.opt(&FIND, args![project, id])?)
+}
+
+/// Held until the transaction ends.
+pub fn find_for_update(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: CommentId,
+) -> Result<Option<CommentRow>> {
+    Ok(tx.opt(&FIND_FOR_UPDATE, args![project, id])?)
+}
+
+/// The same, if it is the viewer's own or there is no block between them and its authors.
+pub fn find_met_for_update(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: CommentId,
+    viewer: UserId,
+) -> Result<Option<CommentRow>> {
+    Ok(tx.opt(&FIND_MET_FOR_UPDATE, args![project, id, viewer])?)
+}
+
+/// Those of the ids that are there, in the order of the ids.
+pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[CommentId]) -> Result<Vec<CommentRow>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut rows = c.all(&FIND_ALL, args![project, CommentId::list(ids)])?;
+    rows.sort_by_cached_key(|row| ids.iter().position(|id| *id == row.id));
+    Ok(rows)
+}
+
+/// Also those that are deleted but kept, in no particular order.
+pub fn find_all_ever(
+    c: &Conn<'_>,
+    project: ProjectId,
+    ids: &[CommentId],
+) -> Result<Vec<CommentRow>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(c.all(&FIND_ALL_EVER, args![project, CommentId::list(ids)])?)
+}
+
+/// The oldest first, and not more than these.
+pub fn find_by_foreign_id(
+    c: &Conn<'_>,
+    project: ProjectId,
+    foreign_id: &str,
+    limit: i64,
+) -> Result<Vec<CommentRow>> {
+    Ok(c.all(&FIND_BY_FOREIGN_ID, args![project, foreign_id, limit])?)
+}
+
+/// What the comment is about and what it answers, which never change.
+pub fn place(
+    c: &Conn<'_>,
+    project: ProjectId,
+    id: CommentId,
+) -> Result<Option<(EntityId, Option<CommentId>)>> {
+    Ok(c.opt(&PLACE, args![project, id])?)
+}
+
+/// Holds comments until the transaction ends, in the order of their ids.
+pub fn lock(tx: &Tx<'_>, project: ProjectId, ids: &[CommentId]) -> Result<()> {
+    tx.all(&LOCK, args![project, CommentId::list(ids)])?;
+    Ok(())
+}
+
+/// The comment on top of each of the entities, where there is one, by somebody whom the viewer meets.
+pub fn best(
+    c: &Conn<'_>,
+    project: ProjectId,
+    entities: &[EntityId],
+    hidden: &Hidden,
+) -> Result<Vec<CommentRow>> {
+    if entities.is_empty() {
+        return Ok(Vec::new());
+    }
+    let Some(viewer) = hidden.viewer() else {
+        return Ok(c.all(&BEST, args![project, EntityId::list(entities)])?);
+    };
+    let met = format!("AND {}", hidden.condition("t.user_id", "$3"));
+    let text = select_comment!(best!("AND met")).replace("AND met", &met);
+    let best = Query::<CommentRow>::built("comments::best", text);
+    Ok(c.all(&best, args![project, EntityId::list(entities), viewer])?)
+}
+
+/// The author is known to be there, and is kept from being deleted.
+pub fn insert(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    row: &CommentRow,
+    mentioned: &[UserId],
+) -> Result<()> {
+    let thread = row.parent_id.map_or(row.entity_id.0, |parent| parent.0);
+    tx.pipeline(
+        &INSERT,
+        args![
+            project,
+            row.id,
+            &row.foreign_id,
+            row.entity_id,
+            row.space_id,
+            row.user_id,
+            row.parent_id,
+            thread,
+            row.referenced_id,
+            row.created_at,
+            row.updated_at,
+            row.parent_deleted_at
+        ],
+    )?;
+    let (content, gif) = (&row.content, row.gif.as_ref());
+    let (mentions, attachments) = (&row.mentions, &row.attachments);
+    let body = args![project, row.id, content, gif, mentions, attachments, &row.metadata];
+    tx.pipeline(&INSERT_BODY, body)?;
+    for user in mentioned {
+        tx.pipeline(&INSERT_MENTION, args![project, *user, row.id])?;
+    }
+    Ok(())
+}
+
+/// How a comment that came or went changes the counts above it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counted {
+    /// Live answers of the entity, at every depth.
+    pub live: i64,
+    /// Live answers of the parent.
+    pub direct: i64,
+    /// Entries of the lists it is in.
+    pub listed: i64,
+}
+
+pub fn count(tx: &Tx<'_>, project: ProjectId, row: &CommentRow, by: Counted) -> Result<()> {
+    let Counted { live, direct, listed } = by;
+    let top = if row.parent_id.is_none() { listed } else { 0 };
+    tx.pipeline(&COUNT_ON_ENTITY, args![project, row.entity_id, live, listed, top])?;
+    match row.parent_id {
+        Some(parent) => Ok(tx.pipeline(&COUNT_ON_PARENT, args![project, parent, direct, listed])?),
+        None => Ok(()),
+    }
+}
+
+/// Takes so many live answers off an entity.
+pub fn uncount_live(tx: &Tx<'_>, project: ProjectId, entity: EntityId, by: i64) -> Result<()> {
+    Ok(tx.pipeline(&COUNT_ON_ENTITY, args![project, entity, -by, 0, 0])?)
+}
+
+pub fn update(tx: &Tx<'_>, project: ProjectId, row: &CommentRow) -> Result<()> {
+    tx.pipeline(&UPDATE, args![project, row.id, row.updated_at])?;
+    Ok(tx.pipeline(&UPDATE_BODY, args![project, row.id, &row.content, &row.metadata])?)
+}
+
+/// Out of sight for good.
+pub fn hide(tx: &Tx<'_>, project: ProjectId, id: CommentId, now: Timestamp) -> Result<()> {
+    Ok(tx.pipeline(&HIDE, args![project, id, now])?)
+}
+
+/// A placeholder stays, with nothing in it.
+pub fn empty(tx: &Tx<'_>, project: ProjectId, id: CommentId, now: Timestamp) -> Result<()> {
+    tx.pipeline(&EMPTY, args![project, id, now])?;
+    tx.pipeline(&EMPTY_BODY, args![project, id])?;
+    Ok(tx.pipeline(&FORGET_MENTIONS, args![project, id])?)
+}
+
+/// Adds to (or takes from) each count.
+pub fn change_reactions(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: CommentId,
+    by: ReactionCounts,
+) -> Result<()> {
+    reaction_deltas::change(tx, project, TargetId::Comment(id), by)
+}

@@ -1,0 +1,4 @@
+//! Statements that delete a space or the entities of one with everything below them.
+
+pub mod purge_entities;
+pub mod space;

@@ -1,0 +1,357 @@
+//! The text of a list's statements: conditions and their arguments, gathered piece by piece. Only
+//! names that are written here become SQL; everything a caller sends is an argument.
+
+pub mod count;
+mod search;
+
+use db::Value;
+use serde_json::Value as Json;
+use uuid::Uuid;
+
+use crate::features::entities::list::filters::{MetadataFilter, Near, Pair, TextFilter};
+use crate::features::entities::list::start::Start;
+use crate::features::entities::terms;
+use crate::features::spaces::store::access::Reader;
+use crate::features::visibility::store::blocks::Hidden;
+use crate::values::ids::{ProjectId, UserId};
+use crate::values::metadata::to_json;
+
+/// Metres of one degree of latitude.
+const DEGREE: f64 = 111_195.0;
+
+/// A statement over entities `e`, their bodies `b` where needed, and what it starts with, `s`.
+#[derive(Debug, Clone)]
+pub struct Conditions {
+    with: String,
+    from: &'static str,
+    texts: Vec<String>,
+    args: Vec<Value<'static>>,
+    /// The bodies are looked into.
+    pub needs_body: bool,
+}
+
+impl Conditions {
+    pub fn new(project: ProjectId, start: &Start) -> Self {
+        let mut new = Conditions {
+            with: String::new(),
+            from: "entities e",
+            texts: vec!["e.project_id = $1".to_owned()],
+            args: vec![project.into()],
+            needs_body: false,
+        };
+        // The order of a CROSS JOIN is kept by the embedded engine.
+        match start {
+            Start::Feed => return new,
+            Start::Followed(user) => {
+                let user = new.bind(*user);
+                let followed = format!(
+                    "SELECT f.followed_id AS user_id FROM follows f
+                     WHERE f.project_id = $1 AND f.follower_id = {user}"
+                );
+                return new.by(&followed);
+            }
+            Start::Hidden(hidden) => {
+                let viewer = hidden.viewer().map_or(Value::Null, Value::from);
+                let viewer = new.bind(viewer);
+                return new.by(&hidden.users(&viewer));
+            }
+            Start::Term(term) => {
+                new.from = "entity_terms s CROSS JOIN entities e";
+                let term = new.bind(*term);
+                new.add(format!("s.project_id = $1 AND s.term = {term}"));
+            }
+            Start::FewOfTerm(term) => {
+                new.from = "s CROSS JOIN entities e";
+                let term = new.bind(*term);
+                new.with = format!(
+                    "WITH s AS MATERIALIZED (SELECT t.entity_id FROM entity_terms t
+                        WHERE t.project_id = $1 AND t.term = {term}) "
+                );
+            }
+            Start::FewOfTermOrWide(term) => {
+                new.from = "s CROSS JOIN entities e";
+                let term = new.bind(*term);
+                new.with = format!(
+                    "WITH s AS MATERIALIZED (SELECT t.entity_id FROM entity_terms t
+                            WHERE t.project_id = $1 AND t.term = {term}
+                        UNION SELECT w.id FROM entities w
+                            WHERE w.project_id = $1 AND w.is_wide) "
+                );
+            }
+            Start::FewOfPlace(around) => {
+                new.from = "s CROSS JOIN entities e";
+                let (south, north) = (new.bind(around.south), new.bind(around.north));
+                new.with = format!(
+                    "WITH s AS MATERIALIZED (SELECT p.id AS entity_id FROM entities p
+                        WHERE p.project_id = $1 AND p.is_listed AND p.latitude IS NOT NULL
+                            AND p.latitude BETWEEN {south} AND {north}) "
+                );
+            }
+        }
+        new.add("e.id = s.entity_id");
+        new
+    }
+
+    /// Begins with the authors that a query finds.
+    fn by(mut self, authors: &str) -> Self {
+        self.from = "s CROSS JOIN entities e";
+        self.with = format!("WITH s AS MATERIALIZED ({authors}) ");
+        self.add("e.user_id = s.user_id");
+        self
+    }
+
+    pub fn select(&self, columns: &str) -> String {
+        let Conditions { with, from, .. } = self;
+        let body = match self.needs_body {
+            true => " JOIN entity_bodies b ON b.project_id = e.project_id AND b.id = e.id",
+            false => "",
+        };
+        format!("{with}SELECT {columns} FROM {from}{body} WHERE {}", self.texts.join(" AND "))
+    }
+
+    pub fn add(&mut self, text: impl Into<String>) {
+        self.texts.push(text.into());
+    }
+
+    /// The place of an argument.
+    pub fn bind(&mut self, value: impl Into<Value<'static>>) -> String {
+        self.args.push(value.into());
+        format!("${}", self.args.len())
+    }
+
+    pub fn args(&self) -> &[Value<'static>] {
+        &self.args
+    }
+
+    /// Whether the entity has the term. Asked row by row: as a join an engine might begin with it.
+    fn has_term(&mut self, term: Uuid) -> String {
+        let term = self.bind(term);
+        format!(
+            "(SELECT 1 FROM entity_terms t WHERE t.project_id = $1 AND t.term = {term}
+                AND t.created_at = e.created_at AND t.entity_id = e.id)"
+        )
+    }
+
+    pub fn with_term(&mut self, term: Uuid) {
+        let found = self.has_term(term);
+        self.add(format!("{found} = 1"));
+    }
+
+    pub fn without_term(&mut self, term: Uuid) {
+        let found = self.has_term(term);
+        self.add(format!("{found} IS NULL"));
+    }
+
+    /// By somebody whom the user follows. Asked row by row, as terms are.
+    pub fn followed_by(&mut self, user: UserId) {
+        let user = self.bind(user);
+        self.add(format!(
+            "(SELECT 1 FROM follows f WHERE f.project_id = $1 AND f.follower_id = {user}
+                AND f.followed_id = e.user_id) = 1"
+        ));
+    }
+
+    /// Only what is in no space, or in one that the reader may read.
+    pub fn readable(&mut self, reader: Reader) {
+        let member = reader.member().map(|user| self.bind(user)).unwrap_or_default();
+        self.add(reader.reads("e.space_id", &member));
+    }
+
+    /// By nobody who is hidden from the viewer.
+    pub fn without(&mut self, hidden: &Hidden) {
+        if let Some(viewer) = hidden.viewer() {
+            let viewer = self.bind(viewer);
+            self.add(hidden.condition("e.user_id", &viewer));
+        }
+    }
+
+    pub fn text_filter(&mut self, column: &str, filter: &TextFilter) {
+        if filter.is_empty() {
+            return;
+        }
+        self.needs_body = true;
+        match filter.exists {
+            Some(true) => self.add(format!("{column} IS NOT NULL")),
+            Some(false) => self.add(format!("{column} IS NULL")),
+            None => {}
+        }
+        if !filter.includes.is_empty() {
+            let any: Vec<String> = filter
+                .includes
+                .iter()
+                .map(|part| {
+                    let part = self.bind(part.clone());
+                    format!("{{contains}}(fold({column}), fold({part})) > 0")
+                })
+                .collect();
+            self.add(format!("({})", any.join(" OR ")));
+        }
+        for part in &filter.excludes {
+            let part = self.bind(part.clone());
+            self.add(format!(
+                "({column} IS NULL OR {{contains}}(fold({column}), fold({part})) = 0)"
+            ));
+        }
+    }
+
+    /// All but the pairs and keys that are looked up as terms elsewhere.
+    pub fn metadata(&mut self, filter: &MetadataFilter, any_wide: bool) {
+        for pair in &filter.includes {
+            if !any_wide && sole_term(pair).is_some() {
+                continue;
+            }
+            let held = self.holds(pair, any_wide);
+            self.add(held);
+        }
+        if !filter.includes_any.is_empty() {
+            let all_of = |conditions: &mut Conditions, pairs: &Vec<Pair>| {
+                let held = pairs.iter().map(|pair| conditions.holds(pair, any_wide));
+                let held: Vec<String> = held.collect();
+                if held.is_empty() {
+                    "1 = 1".to_owned()
+                } else {
+                    format!("({})", held.join(" AND "))
+                }
+            };
+            let any: Vec<String> =
+                filter.includes_any.iter().map(|pairs| all_of(self, pairs)).collect();
+            self.add(format!("({})", any.join(" OR ")));
+        }
+        for pair in &filter.excludes {
+            let held = self.holds(pair, any_wide);
+            self.add(format!("NOT COALESCE({held}, 1 = 0)"));
+        }
+        for key in filter.exists.iter().filter(|_| any_wide) {
+            let found = self.has_key(key, any_wide);
+            self.add(found);
+        }
+        for key in &filter.does_not_exist {
+            let found = self.has_key(key, any_wide);
+            self.add(format!("NOT COALESCE({found}, 1 = 0)"));
+        }
+    }
+
+    /// Whether the metadata holds the pair with any of its values.
+    fn holds(&mut self, pair: &Pair, any_wide: bool) -> String {
+        let with = |conditions: &mut Conditions, value: &Json| {
+            let object = to_json(&serde_json::json!({ &pair.key: value }));
+            let term = terms::pair(&pair.key, value);
+            if let Some(term) = term.filter(|_| !any_wide) {
+                let found = conditions.has_term(term);
+                return format!("{found} = 1");
+            }
+            conditions.needs_body = true;
+            let object = conditions.bind(object);
+            match term {
+                Some(term) => {
+                    let found = conditions.has_term(term);
+                    format!("({found} = 1 OR (e.is_wide AND json_contains(b.metadata, {object})))")
+                }
+                None => format!("json_contains(b.metadata, {object})"),
+            }
+        };
+        let any: Vec<String> = pair.values.iter().map(|value| with(self, value)).collect();
+        format!("({})", any.join(" OR "))
+    }
+
+    fn has_key(&mut self, key: &str, any_wide: bool) -> String {
+        let found = self.has_term(terms::key(key));
+        if !any_wide {
+            return format!("({found} = 1)");
+        }
+        self.needs_body = true;
+        let key = self.bind(key.to_owned());
+        // Not by `->`, which the embedded engine gives a path: `$` would be the whole object.
+        format!(
+            "({found} = 1 OR (e.is_wide AND EXISTS
+                (SELECT 1 FROM json_each(b.metadata) AS j WHERE j.key = {key})))"
+        )
+    }
+
+    /// Within the radius. `apart` keeps the engine from beginning with the places.
+    pub fn near(&mut self, near: &Near, apart: bool) {
+        let plus = if apart { "+" } else { "" };
+        let around = Around::new(near);
+        let (south, north) = (self.bind(around.south), self.bind(around.north));
+        self.add(format!(
+            "e.latitude IS NOT NULL AND {plus}e.latitude BETWEEN {south} AND {north}"
+        ));
+        if let Some((west, east)) = around.west_east {
+            let (west, east) = (self.bind(west), self.bind(east));
+            let either = if around.crosses { "OR" } else { "AND" };
+            self.add(format!("(e.longitude >= {west} {either} e.longitude <= {east})"));
+        }
+        let (latitude, longitude) = (self.bind(near.latitude), self.bind(near.longitude));
+        let radius = self.bind(near.radius);
+        self.add(format!("distance(e.latitude, e.longitude, {latitude}, {longitude}) <= {radius}"));
+    }
+}
+
+/// The one term that stands for a pair, if there is just one.
+pub fn sole_term(pair: &Pair) -> Option<Uuid> {
+    match pair.values.as_slice() {
+        [value] => terms::pair(&pair.key, value),
+        _ => None,
+    }
+}
+
+/// A box around a circle on the globe.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Around {
+    pub south: f64,
+    pub north: f64,
+    /// None where the circle reaches a pole or goes round.
+    pub west_east: Option<(f64, f64)>,
+    /// Across the date line: east of the first or west of the second.
+    crosses: bool,
+}
+
+impl Around {
+    pub fn new(near: &Near) -> Self {
+        // A little more than needed: the exact distance is checked as well.
+        let angle = near.radius / DEGREE * 1.001;
+        let (south, north) = (near.latitude - angle, near.latitude + angle);
+        let reaches_pole = south <= -90.0 || north >= 90.0;
+        let width = (angle.to_radians().sin() / near.latitude.to_radians().cos()).asin();
+        let width = width.to_degrees();
+        if reaches_pole || !width.is_finite() || width >= 180.0 {
+            return Around { south, north, west_east: None, crosses: false };
+        }
+        let (west, east) = (near.longitude - width, near.longitude + width);
+        let crosses = west < -180.0 || east > 180.0;
+        let wrap = |longitude: f64| {
+            if longitude < -180.0 {
+                longitude + 360.0
+            } else if longitude > 180.0 {
+                longitude - 360.0
+            } else {
+                longitude
+            }
+        };
+        Around { south, north, west_east: Some((wrap(west), wrap(east))), crosses }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn around(latitude: f64, longitude: f64, radius: f64) -> Around {
+        Around::new(&Near { latitude, longitude, radius })
+    }
+
+    #[test]
+    fn boxes_hold_their_circles() {
+        let city = around(40.0, -74.0, 5_000.0);
+        let (west, east) = city.west_east.unwrap();
+        assert!(city.south < 39.955 && city.north > 40.045 && !city.crosses);
+        assert!(west < -74.058 && east > -73.942 && east - west < 0.13);
+
+        assert_eq!(around(89.9, 0.0, 50_000.0).west_east, None);
+        assert_eq!(around(0.0, 0.0, 1e9).west_east, None);
+
+        let date_line = around(0.0, 179.99, 5_000.0);
+        let (west, east) = date_line.west_east.unwrap();
+        assert!(date_line.crosses && west > 179.9 && east < -179.9, "{west} {east}");
+    }
+}

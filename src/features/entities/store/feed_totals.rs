@@ -1,0 +1,272 @@
+//! How many listed entities each feed has, and how many of them in each space, kept exact in the
+//! transaction that changes it. An entity always counts in the same shard, so a shard never goes
+//! below zero.
+
+use std::collections::BTreeMap;
+
+use db::{Command, Conn, JsonText, Query, Tx, Value, args};
+
+use crate::error::Result;
+use crate::features::entities::store::EntityRow;
+use crate::features::spaces::store::access::Reader;
+use crate::values::ids::{EntityId, ProjectId, SpaceId, UserId};
+
+const SHARDS: u8 = 16;
+
+/// A feed whose size is known without counting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    Project,
+    Space(SpaceId),
+    NoSpace,
+    Source(String),
+    NoSource,
+    /// In neither a space nor a source.
+    Loose,
+    Author(UserId),
+    Keyword(String),
+}
+
+impl Scope {
+    pub(in crate::features::entities) fn key(&self) -> String {
+        match self {
+            Scope::Project => "project".to_owned(),
+            Scope::Space(id) => format!("space:{id}"),
+            Scope::NoSpace => "no-space".to_owned(),
+            Scope::Source(id) => format!("source:{id}"),
+            Scope::NoSource => "no-source".to_owned(),
+            Scope::Loose => "loose".to_owned(),
+            Scope::Author(id) => format!("author:{id}"),
+            Scope::Keyword(word) => format!("keyword:{word}"),
+        }
+    }
+}
+
+/// Of which feed, and in which space, a count tells a part; of one that tells a whole nothing.
+pub(in crate::features::entities) type Part = Option<(String, SpaceId)>;
+
+/// Counts by their names.
+pub(in crate::features::entities) type Counted = BTreeMap<String, Part>;
+
+db::statements! {
+    query TOTAL -> i64 =
+        "SELECT CAST(COALESCE(sum(total), 0) AS {int}) FROM entity_counts
+         WHERE project_id = $1 AND scope = $2";
+}
+
+/// How long the feed is for somebody who may read everything in it: one space, or none.
+pub fn total(c: &Conn<'_>, project: ProjectId, scope: &Scope) -> Result<i64> {
+    Ok(c.one(&TOTAL, args![project, scope.key()])?)
+}
+
+db::row! {
+    /// How long a feed is, and how much of it may not be read.
+    #[derive(Debug, Clone, Copy)]
+    pub struct Size {
+        pub all: i64,
+        pub unreadable: i64,
+    }
+}
+
+impl Size {
+    pub fn readable(self) -> i64 {
+        self.all - self.unreadable
+    }
+
+    /// Whether whoever walks the feed passes by more than they find.
+    pub fn is_sparse(self) -> bool {
+        self.unreadable > self.readable()
+    }
+}
+
+/// How long the feed is, with what the reader may not read and without.
+pub fn size(c: &Conn<'_>, project: ProjectId, scope: &Scope, reader: Reader) -> Result<Size> {
+    let parts = match scope {
+        Scope::Space(_) | Scope::NoSpace | Scope::Loose => {
+            return Ok(Size { all: total(c, project, scope)?, unreadable: 0 });
+        }
+        // Of the whole project there are many parts, and seldom any that may not be read.
+        Scope::Project => format!(
+            "({}) shut CROSS JOIN entity_counts k
+             WHERE k.project_id = $1 AND k.within = $2 AND k.space_id IS NOT NULL
+                AND k.space_id = shut.space_id",
+            reader.unreadable("$3")
+        ),
+        Scope::Source(_) | Scope::NoSource | Scope::Author(_) | Scope::Keyword(_) => format!(
+            "entity_counts k
+             WHERE k.project_id = $1 AND k.within = $2 AND k.space_id IS NOT NULL AND NOT {}",
+            reader.reads("k.space_id", "$3")
+        ),
+    };
+    let text = format!(
+        "SELECT CAST((SELECT COALESCE(sum(c.total), 0) FROM entity_counts c
+                WHERE c.project_id = $1 AND c.scope = $2) AS {{int}}) AS \"all\",
+            CAST((SELECT COALESCE(sum(k.total), 0) FROM {parts}) AS {{int}}) AS unreadable"
+    );
+    let mut args = vec![project.into(), scope.key().into()];
+    args.extend(reader.member().map(Value::from));
+    Ok(c.one(&Query::<Size>::built("entities::feed_totals::size", text), &args)?)
+}
+
+/// Counts an entity in every feed it has just appeared in.
+pub fn add(tx: &Tx<'_>, project: ProjectId, entity: &EntityRow) -> Result<()> {
+    let mut changes = Changes::default();
+    changes.note(entity.id, counted(entity)?, 1);
+    changes.write(tx, project)
+}
+
+/// Takes entities out of every feed they were in.
+pub fn remove(tx: &Tx<'_>, project: ProjectId, entities: &[EntityRow]) -> Result<()> {
+    let mut changes = Changes::default();
+    for entity in entities {
+        changes.note(entity.id, counted(entity)?, -1);
+    }
+    changes.write(tx, project)
+}
+
+db::row! {
+    /// What decides in which feeds a listed entity is.
+    #[derive(Debug)]
+    pub struct Listed {
+        pub id: EntityId,
+        pub space_id: Option<SpaceId>,
+        pub source_id: Option<String>,
+        pub user_id: Option<UserId>,
+        pub keywords: JsonText,
+    }
+}
+
+/// The same for many, of which no more is known.
+pub fn remove_listed(tx: &Tx<'_>, project: ProjectId, entities: Vec<Listed>) -> Result<()> {
+    let mut changes = Changes::default();
+    for Listed { id, space_id, source_id, user_id, keywords } in entities {
+        changes.note(id, counted_in(space_id, source_id, user_id, &keywords)?, -1);
+    }
+    changes.write(tx, project)
+}
+
+/// Moves a listed entity between feeds after it has changed.
+pub fn replace(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    before: &EntityRow,
+    after: &EntityRow,
+) -> Result<()> {
+    let (mut gone, mut come) = (counted(before)?, counted(after)?);
+    gone.retain(|scope, _| come.remove(scope).is_none());
+    let mut changes = Changes::default();
+    changes.note(after.id, gone, -1);
+    changes.note(after.id, come, 1);
+    changes.write(tx, project)
+}
+
+fn counted(entity: &EntityRow) -> Result<Counted> {
+    let EntityRow { space_id, source_id, user_id, keywords, .. } = entity;
+    counted_in(*space_id, source_id.clone(), *user_id, keywords)
+}
+
+/// Every feed such an entity is in while it is listed, and its part in its space.
+pub(in crate::features::entities) fn counted_in(
+    space: Option<SpaceId>,
+    source: Option<String>,
+    author: Option<UserId>,
+    keywords: &JsonText,
+) -> Result<Counted> {
+    let keywords: Vec<String> =
+        serde_json::from_str(&keywords.0).map_err(crate::error::Error::internal)?;
+    let is_loose = space.is_none() && source.is_none();
+    let mut scopes = vec![source.map_or(Scope::NoSource, Scope::Source)];
+    scopes.extend(author.map(Scope::Author));
+    scopes.extend(keywords.into_iter().map(Scope::Keyword));
+    let mut counted = Counted::new();
+    match space {
+        Some(space) => {
+            for scope in &scopes {
+                let whole = scope.key();
+                counted.insert(format!("in:{space}:{whole}"), Some((whole, space)));
+            }
+            let whole = Scope::Project.key();
+            counted.insert(Scope::Space(space).key(), Some((whole, space)));
+        }
+        None => {
+            counted.insert(Scope::NoSpace.key(), None);
+        }
+    }
+    scopes.push(Scope::Project);
+    if is_loose {
+        scopes.push(Scope::Loose);
+    }
+    counted.extend(scopes.iter().map(|scope| (scope.key(), None)));
+    Ok(counted)
+}
+
+/// Where an entity counts.
+pub(in crate::features::entities) fn shard(entity: EntityId) -> i64 {
+    (entity.0.as_bytes()[15] % SHARDS).into()
+}
+
+/// Counts that change, by scope and shard: in one order for every writer, so that two of them never
+/// wait for each other.
+#[derive(Debug, Default)]
+struct Changes(BTreeMap<(String, i64), (Part, i64)>);
+
+/// Rows that one statement changes.
+const BATCH_SIZE: usize = 200;
+
+impl Changes {
+    fn note(&mut self, entity: EntityId, counted: Counted, by: i64) {
+        for (scope, part) in counted {
+            let (_, sum) = self.0.entry((scope, shard(entity))).or_insert((part, 0));
+            *sum += by;
+        }
+    }
+
+    fn write(self, tx: &Tx<'_>, project: ProjectId) -> Result<()> {
+        let changes: Vec<Change> = self.0.into_iter().collect();
+        for some in changes.chunks(BATCH_SIZE) {
+            add_up(tx, project, some)?;
+        }
+        let less = changes.into_iter().filter(|(_, (_, by))| *by < 0).map(|(key, _)| key);
+        let less: Vec<(String, i64)> = less.collect();
+        less.chunks(BATCH_SIZE).try_for_each(|some| forget_empty(tx, project, some))
+    }
+}
+
+type Change = ((String, i64), (Part, i64));
+
+fn add_up(tx: &Tx<'_>, project: ProjectId, changes: &[Change]) -> Result<()> {
+    let row = |n: usize| {
+        let places = (5 * n + 2..5 * n + 7).map(|place| format!("${place}"));
+        format!("($1, {})", places.collect::<Vec<_>>().join(", "))
+    };
+    let rows: Vec<String> = (0..changes.len()).map(row).collect();
+    let text = format!(
+        "INSERT INTO entity_counts (project_id, scope, shard, total, within, space_id) VALUES {}
+         ON CONFLICT (project_id, scope, shard)
+         DO UPDATE SET total = entity_counts.total + excluded.total",
+        rows.join(", ")
+    );
+    let mut args: Vec<Value<'_>> = vec![project.into()];
+    for ((scope, shard), (part, by)) in changes {
+        let (within, space) = part.as_ref().map(|(within, space)| (within, *space)).unzip();
+        let within = within.map_or(Value::Null, |within| within.as_str().into());
+        args.extend([scope.as_str().into(), (*shard).into(), (*by).into(), within]);
+        args.push(space.map_or(Value::Null, Value::from));
+    }
+    Ok(tx.pipeline(&Command::<()>::built("entities::feed_totals::change", text), &args)?)
+}
+
+/// A feed that nothing is left in keeps no row: anybody can make up keywords.
+fn forget_empty(tx: &Tx<'_>, project: ProjectId, keys: &[(String, i64)]) -> Result<()> {
+    let one = |n: usize| format!("(scope = ${} AND shard = ${})", 2 * n + 2, 2 * n + 3);
+    let any: Vec<String> = (0..keys.len()).map(one).collect();
+    let text = format!(
+        "DELETE FROM entity_counts WHERE project_id = $1 AND total = 0 AND ({})",
+        any.join(" OR ")
+    );
+    let mut args: Vec<Value<'_>> = vec![project.into()];
+    for (scope, shard) in keys {
+        args.extend([scope.as_str().into(), (*shard).into()]);
+    }
+    Ok(tx.pipeline(&Command::<()>::built("entities::feed_totals::forget_empty", text), &args)?)
+}

@@ -1,0 +1,265 @@
+//! The SQL about entities, their bodies and terms; counts of feeds are in `counts.rs`, the lists'
+//! own statements are built in `list/`.
+
+pub mod anonymize;
+pub mod feed_totals;
+pub mod recount;
+
+use std::collections::HashMap;
+
+use db::{Command, Conn, Tx, Value, args};
+
+use crate::error::Result;
+pub use crate::features::entities::row::EntityRow;
+use crate::features::entities::terms::Terms;
+use crate::features::entities::{DUPLICATE_FOREIGN_ID, USER_NOT_FOUND};
+use crate::features::reactions::ReactionCounts;
+use crate::features::reactions::store::reaction_deltas;
+use crate::features::reactions::target::TargetId;
+use crate::features::visibility::store::blocks::not_blocked;
+use crate::values::ids::{EntityId, ProjectId, UserId};
+use crate::values::time::Timestamp;
+
+/// `SELECT` of a whole entity, followed by what selects it. Deleted ones are not found unless
+/// asked for.
+macro_rules! select_entity {
+    ($rest:expr) => {
+        select_entity!(even deleted, concat!("AND e.deleted_at IS NULL ", $rest))
+    };
+    (even deleted, $rest:expr) => {
+        concat!(
+            "SELECT e.id, e.foreign_id, e.source_id, e.space_id, e.user_id, e.is_draft, e.is_listed,
+                e.is_emptied, e.nsfw, e.upvote_count, e.downvote_count, e.like_count, e.love_count, e.wow_count,
+                e.sad_count, e.angry_count, e.funny_count, e.replies_count, e.shares_count, e.views,
+                e.score, e.score_updated_at, e.latitude, e.longitude, e.moderation_status,
+                e.moderated_at, e.moderated_by_id, e.moderated_by_type, e.moderation_reason,
+                e.created_at, e.updated_at, e.deleted_at, b.title, b.content, b.mentions, b.attachments,
+                b.keywords, b.metadata
+             FROM entities e JOIN entity_bodies b ON b.project_id = e.project_id AND b.id = e.id
+             WHERE e.project_id = $1 ",
+            $rest
+        )
+    };
+}
+
+db::statements! {
+    query FIND -> EntityRow = select_entity!("AND e.id = $2");
+    query FIND_FOR_UPDATE -> EntityRow = select_entity!("AND e.id = $2 {for_update}");
+    query FIND_MET_FOR_UPDATE -> EntityRow =
+        select_entity!(concat!("AND e.id = $2 ", not_blocked!("e.user_id"), "{for_no_key_update_of_e}"));
+    query LOCK -> EntityId =
+        "SELECT id FROM entities WHERE project_id = $1 AND id = $2 {for_update}";
+    query LOCK_SHARED -> EntityRow = select_entity!("AND e.id = $2 {for_key_share}");
+    query FIND_ALL -> EntityRow = select_entity!("AND e.id {any}($2)");
+    query FIND_ALL_EVER -> EntityRow = select_entity!(even deleted, "AND e.id {any}($2)");
+    query FIND_BY_FOREIGN_ID -> EntityRow = select_entity!("AND e.foreign_id = $2");
+    command INSERT =
+        "INSERT INTO entities (project_id, id, foreign_id, source_id, space_id, user_id, is_draft,
+            is_listed, is_wide, nsfw, upvote_count, downvote_count, like_count, love_count, wow_count,
+            sad_count, angry_count, funny_count, replies_count, shares_count, views, score,
+            score_updated_at, latitude, longitude, has_attachments, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, $11, $12, $13,
+            $14, $15, $16, $17, $18)";
+    command INSERT_BODY =
+        "INSERT INTO entity_bodies (project_id, id, title, content, mentions, attachments, keywords,
+            metadata)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    command UPDATE =
+        "UPDATE entities SET is_wide = $3, nsfw = $4, latitude = $5, longitude = $6,
+            has_attachments = $7, updated_at = $8
+         WHERE project_id = $1 AND id = $2";
+    command UPDATE_BODY =
+        "UPDATE entity_bodies SET title = $3, content = $4, mentions = $5, attachments = $6,
+            keywords = $7, metadata = $8
+         WHERE project_id = $1 AND id = $2";
+    command PUBLISH =
+        "UPDATE entities SET is_draft = FALSE, is_listed = NOT is_emptied, created_at = $3, updated_at = $3,
+            score = $4, score_updated_at = $3
+         WHERE project_id = $1 AND id = $2";
+    command ADD_VIEWS =
+        "UPDATE entities SET views = views + $3
+         WHERE project_id = $1 AND id = $2 AND deleted_at IS NULL";
+    command DELETE = "DELETE FROM entities WHERE project_id = $1 AND id = $2 AND deleted_at IS NULL";
+    command SOFT_DELETE =
+        "UPDATE entities SET deleted_at = $3, is_listed = FALSE, is_wide = FALSE
+         WHERE project_id = $1 AND id = $2 AND deleted_at IS NULL";
+    command DELETE_TERMS = "DELETE FROM entity_terms WHERE project_id = $1 AND entity_id = $2";
+}
+
+pub fn find(c: &Conn<'_>, project: ProjectId, id: EntityId) -> Result<Option<EntityRow>> {
+    Ok(c.opt(&FIND, args![project, id])?)
+}
+
+/// Held until the transaction ends, so that what is decided about it stays true.
+pub fn find_for_update(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<Option<EntityRow>> {
+    Ok(tx.opt(&FIND_FOR_UPDATE, args![project, id])?)
+}
+
+/// The same, if there is no block between its author and the viewer.
+pub fn find_met_for_update(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: EntityId,
+    viewer: UserId,
+) -> Result<Option<EntityRow>> {
+    Ok(tx.opt(&FIND_MET_FOR_UPDATE, args![project, id, viewer])?)
+}
+
+/// Holds the entity until the transaction ends, for whoever need not look at it.
+pub fn lock(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<()> {
+    tx.opt(&LOCK, args![project, id])?;
+    Ok(())
+}
+
+/// Kept from being deleted until the transaction ends; others may keep it as well.
+pub fn lock_shared(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<Option<EntityRow>> {
+    Ok(tx.opt(&LOCK_SHARED, args![project, id])?)
+}
+
+pub fn find_by_foreign_id(c: &Conn<'_>, project: ProjectId, id: &str) -> Result<Option<EntityRow>> {
+    Ok(c.opt(&FIND_BY_FOREIGN_ID, args![project, id])?)
+}
+
+/// Those of the ids that are there, in the order of the ids.
+pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[EntityId]) -> Result<Vec<EntityRow>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut rows = c.all(&FIND_ALL, args![project, EntityId::list(ids)])?;
+    let places: HashMap<EntityId, usize> = ids.iter().copied().zip(0..).collect();
+    rows.sort_by_key(|row| places.get(&row.id).copied());
+    Ok(rows)
+}
+
+/// Also those that are deleted but kept, in no particular order.
+pub fn find_all_ever(c: &Conn<'_>, project: ProjectId, ids: &[EntityId]) -> Result<Vec<EntityRow>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(c.all(&FIND_ALL_EVER, args![project, EntityId::list(ids)])?)
+}
+
+pub fn insert(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<()> {
+    let inserted = tx.execute(
+        &INSERT,
+        args![
+            project,
+            e.id,
+            &e.foreign_id,
+            &e.source_id,
+            e.space_id,
+            e.user_id,
+            e.is_draft,
+            e.is_listed,
+            terms.is_wide,
+            e.nsfw,
+            e.views,
+            e.score,
+            e.score_updated_at,
+            e.latitude,
+            e.longitude,
+            e.has_attachments(),
+            e.created_at,
+            e.updated_at
+        ],
+    );
+    inserted.map_err(|error| {
+        let duplicate = DUPLICATE_FOREIGN_ID.with("field", "foreignId");
+        crate::error::Error::from(error)
+            .on_unique("entities_foreign_id", duplicate)
+            // The author was deleted a moment ago.
+            .on_foreign_key(USER_NOT_FOUND)
+    })?;
+    tx.pipeline(&INSERT_BODY, &body(project, e))?;
+    insert_terms(tx, project, e, terms)
+}
+
+/// Writes what an update may change, terms included.
+pub fn update(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<()> {
+    tx.execute(
+        &UPDATE,
+        args![
+            project,
+            e.id,
+            terms.is_wide,
+            e.nsfw,
+            e.latitude,
+            e.longitude,
+            e.has_attachments(),
+            e.updated_at
+        ],
+    )?;
+    tx.pipeline(&UPDATE_BODY, &body(project, e))?;
+    replace_terms(tx, project, e, terms)
+}
+
+fn body(project: ProjectId, e: &EntityRow) -> [Value<'_>; 8] {
+    [
+        project.into(),
+        e.id.into(),
+        (&e.title).into(),
+        (&e.content).into(),
+        (&e.mentions).into(),
+        (&e.attachments).into(),
+        (&e.keywords).into(),
+        (&e.metadata).into(),
+    ]
+}
+
+/// Turns a draft, which the caller holds, into a published entity.
+pub fn publish(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<()> {
+    tx.pipeline(&PUBLISH, args![project, e.id, e.created_at, e.score])?;
+    replace_terms(tx, project, e, terms)
+}
+
+fn replace_terms(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<()> {
+    tx.pipeline(&DELETE_TERMS, args![project, e.id])?;
+    insert_terms(tx, project, e, terms)
+}
+
+fn insert_terms(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<()> {
+    if terms.terms.is_empty() {
+        return Ok(());
+    }
+    let rows: Vec<String> =
+        (4..4 + terms.terms.len()).map(|n| format!("($1, ${n}, $2, $3)")).collect();
+    let insert = Command::<()>::built(
+        "entities::insert_terms",
+        format!(
+            "INSERT INTO entity_terms (project_id, term, created_at, entity_id) VALUES {}",
+            rows.join(", ")
+        ),
+    );
+    let mut args = vec![project.into(), e.created_at.into(), e.id.into()];
+    args.extend(terms.terms.iter().map(|term| Value::from(*term)));
+    Ok(tx.pipeline(&insert, &args)?)
+}
+
+/// Adds to (or takes from) each count.
+pub fn change_reactions(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: EntityId,
+    by: ReactionCounts,
+) -> Result<()> {
+    reaction_deltas::change(tx, project, TargetId::Entity(id), by)
+}
+
+/// False if there is no such entity.
+pub fn add_views(tx: &Tx<'_>, project: ProjectId, id: EntityId, views: i64) -> Result<bool> {
+    Ok(tx.execute(&ADD_VIEWS, args![project, id, views])? > 0)
+}
+
+/// Removes the entity with its body and terms; false if it was gone already.
+pub fn delete(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<bool> {
+    Ok(tx.execute(&DELETE, args![project, id])? > 0)
+}
+
+/// Hides the entity for good; false if it was gone already.
+pub fn soft_delete(tx: &Tx<'_>, project: ProjectId, id: EntityId, now: Timestamp) -> Result<bool> {
+    let deleted = tx.execute(&SOFT_DELETE, args![project, id, now])? > 0;
+    if deleted {
+        tx.execute(&DELETE_TERMS, args![project, id])?;
+    }
+    Ok(deleted)
+}

@@ -1,0 +1,210 @@
+//! All SQL about files.
+
+pub mod audit;
+
+use db::{Conn, JsonText, Tx, args};
+
+use crate::error::Result;
+use crate::values::ids::ConversationId;
+use crate::values::ids::{
+    ChatMessageId, CommentId, EntityId, EventId, FileId, ProjectId, SpaceId, UserId,
+};
+use crate::values::time::Timestamp;
+
+db::row! {
+    #[derive(Debug, Clone)]
+    pub struct FileRow {
+        pub id: FileId,
+        pub user_id: Option<UserId>,
+        pub entity_id: Option<EntityId>,
+        pub comment_id: Option<CommentId>,
+        pub chat_message_id: Option<ChatMessageId>,
+        pub space_id: Option<SpaceId>,
+        pub event_id: Option<EventId>,
+        pub path: String,
+        pub size: i64,
+        pub mime: String,
+        pub position: i64,
+        pub metadata: JsonText,
+        pub image: Option<JsonText>,
+        /// Of the object at `path`; none for files older than the column.
+        pub sha256: Option<String>,
+        pub created_at: Timestamp,
+        pub updated_at: Timestamp,
+    }
+}
+
+/// `SELECT` of a whole row from `files`, followed by what selects it.
+macro_rules! select_file {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, user_id, entity_id, comment_id, chat_message_id, space_id, event_id, path,
+                size, mime, position, metadata, image, sha256, created_at, updated_at
+             FROM files WHERE project_id = $1 ",
+            $rest
+        )
+    };
+}
+
+db::statements! {
+    command FORGET_AVATAR =
+        "UPDATE users SET avatar_file_id = NULL, avatar_path = NULL, updated_at = $4
+         WHERE project_id = $1 AND id = $2 AND avatar_file_id = $3";
+    command FORGET_BANNER =
+        "UPDATE users SET banner_file_id = NULL, updated_at = $4
+         WHERE project_id = $1 AND id = $2 AND banner_file_id = $3";
+    command FORGET_AVATARS = "UPDATE conversations SET avatar_file_id = NULL
+        WHERE project_id = $1 AND avatar_file_id {any}($2)";
+    query LOCK_CONVERSATION_BY_AVATAR -> ConversationId =
+        "SELECT id FROM conversations WHERE project_id = $1 AND avatar_file_id = $2 {for_no_key_update}";
+    query FIND -> FileRow = select_file!("AND id = $2");
+    query FIND_FOR_UPDATE -> FileRow = select_file!("AND id = $2 {for_update}");
+    query FIND_ALL -> FileRow = select_file!("AND id {any}($2)");
+    query OF_ENTITIES -> FileRow =
+        select_file!("AND entity_id {any}($2) ORDER BY entity_id, position, id");
+    query OF_MESSAGES -> FileRow =
+        select_file!("AND chat_message_id {any}($2) ORDER BY chat_message_id, position, id");
+    query FIRST -> FileId, unscoped "the operator's storage is one for all projects" = "SELECT id FROM files LIMIT 1";
+    command INSERT =
+        "INSERT INTO files (project_id, id, user_id, entity_id, comment_id, chat_message_id,
+            space_id, event_id, path, size, mime, position, metadata, image, sha256, created_at,
+            updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
+    command DELETE -> (FileId, String) =
+        "DELETE FROM files WHERE project_id = $1 AND id {any}($2) RETURNING id, path";
+    command DELETE_OF_ENTITY -> (FileId, String) =
+        "DELETE FROM files WHERE project_id = $1 AND entity_id = $2 RETURNING id, path";
+    command DELETE_OF_COMMENTS -> (FileId, String) =
+        "DELETE FROM files WHERE project_id = $1 AND comment_id {any}($2) RETURNING id, path";
+    command DELETE_OF_MESSAGES -> (FileId, String) =
+        "DELETE FROM files WHERE project_id = $1 AND chat_message_id {any}($2) RETURNING id, path";
+    command DELETE_OF_SPACE -> (FileId, String) =
+        "DELETE FROM files WHERE project_id = $1 AND space_id = $2 RETURNING id, path";
+    command DELETE_OF_USER -> (FileId, String) =
+        "DELETE FROM files WHERE project_id = $1 AND user_id = $2 RETURNING id, path";
+}
+
+/// Whether there are any, in whatever project.
+pub fn any(c: &Conn<'_>) -> Result<bool> {
+    Ok(c.opt(&FIRST, args![])?.is_some())
+}
+
+pub fn find(c: &Conn<'_>, project: ProjectId, id: FileId) -> Result<Option<FileRow>> {
+    Ok(c.opt(&FIND, args![project, id])?)
+}
+
+pub fn find_for_update(tx: &Tx<'_>, project: ProjectId, id: FileId) -> Result<Option<FileRow>> {
+    Ok(tx.opt(&FIND_FOR_UPDATE, args![project, id])?)
+}
+
+/// Those of the ids that are there, in no particular order.
+pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[FileId]) -> Result<Vec<FileRow>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(c.all(&FIND_ALL, args![project, FileId::list(ids)])?)
+}
+
+/// By entity, then by position.
+pub fn of_entities(c: &Conn<'_>, project: ProjectId, ids: &[EntityId]) -> Result<Vec<FileRow>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(c.all(&OF_ENTITIES, args![project, EntityId::list(ids)])?)
+}
+
+/// By message, then by position.
+pub fn of_messages(
+    c: &Conn<'_>,
+    project: ProjectId,
+    ids: &[ChatMessageId],
+) -> Result<Vec<FileRow>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(c.all(&OF_MESSAGES, args![project, ChatMessageId::list(ids)])?)
+}
+
+pub fn insert(tx: &Tx<'_>, project: ProjectId, f: &FileRow) -> Result<()> {
+    tx.execute(
+        &INSERT,
+        args![
+            project,
+            f.id,
+            f.user_id,
+            f.entity_id,
+            f.comment_id,
+            f.chat_message_id,
+            f.space_id,
+            f.event_id,
+            &f.path,
+            f.size,
+            &f.mime,
+            f.position,
+            &f.metadata,
+            f.image.as_ref(),
+            f.sha256.as_deref(),
+            f.created_at,
+            f.updated_at
+        ],
+    )?;
+    Ok(())
+}
+
+/// Ids and paths of what is gone, so that the bytes can follow.
+pub type Deleted = Vec<(FileId, String)>;
+
+pub fn delete(tx: &Tx<'_>, project: ProjectId, ids: &[FileId]) -> Result<Deleted> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(tx.all(&DELETE, args![project, FileId::list(ids)])?)
+}
+
+pub fn delete_of_entity(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<Deleted> {
+    Ok(tx.all(&DELETE_OF_ENTITY, args![project, id])?)
+}
+
+pub fn delete_of_space(tx: &Tx<'_>, project: ProjectId, id: SpaceId) -> Result<Deleted> {
+    Ok(tx.all(&DELETE_OF_SPACE, args![project, id])?)
+}
+
+pub fn delete_of_comments(tx: &Tx<'_>, project: ProjectId, ids: &[CommentId]) -> Result<Deleted> {
+    Ok(tx.all(&DELETE_OF_COMMENTS, args![project, CommentId::list(ids)])?)
+}
+
+pub fn delete_of_messages(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    ids: &[ChatMessageId],
+) -> Result<Deleted> {
+    Ok(tx.all(&DELETE_OF_MESSAGES, args![project, ChatMessageId::list(ids)])?)
+}
+
+pub fn delete_of_user(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<Deleted> {
+    Ok(tx.all(&DELETE_OF_USER, args![project, id])?)
+}
+
+/// Clears the avatar and banner of the file's owner, where it is one of them.
+pub fn forget_file(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    owner: UserId,
+    file: FileId,
+    now: Timestamp,
+) -> Result<()> {
+    tx.execute(&FORGET_AVATAR, args![project, owner, file, now])?;
+    tx.execute(&FORGET_BANNER, args![project, owner, file, now])?;
+    Ok(())
+}
+
+/// These files are no conversation's avatar any more.
+pub fn forget_avatars(tx: &Tx<'_>, project: ProjectId, files: &[FileId]) -> Result<()> {
+    Ok(tx.pipeline(&FORGET_AVATARS, args![project, FileId::list(files)])?)
+}
+
+/// Lock order: a conversation before its avatar.
+pub fn lock_conversation_by_avatar(tx: &Tx<'_>, project: ProjectId, file: FileId) -> Result<()> {
+    tx.opt(&LOCK_CONVERSATION_BY_AVATAR, args![project, file])?;
+    Ok(())
+}

@@ -1,0 +1,30 @@
+//! What a moderator decides about a comment. A removed one is a placeholder for everybody but its
+//! author.
+
+use db::{Tx, args};
+
+use crate::error::Result;
+use crate::features::comments::store::CommentRow;
+use crate::features::notifications;
+use crate::features::visibility::moderation::Decision;
+use crate::values::ids::ProjectId;
+
+db::statements! {
+    command MODERATE =
+        "UPDATE comments SET moderation_status = $3, moderated_at = $4, moderated_by_id = $5,
+            moderated_by_type = $6, moderation_reason = $7
+         WHERE project_id = $1 AND id = $2";
+}
+
+pub fn moderate(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    comment: &CommentRow,
+    decision: &Decision<'_>,
+) -> Result<()> {
+    let Decision { verdict, by, reason, at } = *decision;
+    let by_type = decision.by_type();
+    let id = comment.id;
+    tx.pipeline(&MODERATE, args![project, id, verdict.name(), at, by, by_type, reason])?;
+    notifications::store::hide::follow_comment(tx, project, comment.entity_id, id)
+}

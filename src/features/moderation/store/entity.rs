@@ -1,0 +1,46 @@
+//! What a moderator decides about an entity. A removed one is out of the feeds; it stays where it
+//! is for its author.
+
+use db::{Tx, args};
+
+use crate::error::Result;
+use crate::features::entities::store::EntityRow;
+use crate::features::entities::store::feed_totals;
+use crate::features::notifications;
+use crate::features::visibility::moderation::{Decision, Verdict};
+use crate::values::ids::{EntityId, ProjectId};
+
+db::statements! {
+    command MODERATE =
+        "UPDATE entities SET moderation_status = $3, moderated_at = $4, moderated_by_id = $5,
+            moderated_by_type = $6, moderation_reason = $7, is_listed = $8
+         WHERE project_id = $1 AND id = $2";
+    command SET_NSFW = "UPDATE entities SET nsfw = $3 WHERE project_id = $1 AND id = $2";
+}
+
+/// The entity's own flag and nothing else.
+pub fn set_nsfw(tx: &Tx<'_>, project: ProjectId, id: EntityId, nsfw: bool) -> Result<()> {
+    Ok(tx.pipeline(&SET_NSFW, args![project, id, nsfw])?)
+}
+
+/// Of an entity that the caller holds.
+pub fn moderate(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    entity: &EntityRow,
+    decision: &Decision<'_>,
+) -> Result<()> {
+    let Decision { verdict, by, reason, at } = *decision;
+    let is_listed = verdict == Verdict::Approved && !entity.is_draft && !entity.is_emptied;
+    let by_type = decision.by_type();
+    tx.pipeline(
+        &MODERATE,
+        args![project, entity.id, verdict.name(), at, by, by_type, reason, is_listed],
+    )?;
+    match (entity.is_listed, is_listed) {
+        (true, false) => feed_totals::remove(tx, project, std::slice::from_ref(entity))?,
+        (false, true) => feed_totals::add(tx, project, entity)?,
+        _ => {}
+    }
+    notifications::store::hide::follow_entity(tx, project, entity.id)
+}

@@ -1,0 +1,4 @@
+//! A moderator's decisions, stored with the content they are about.
+
+pub mod comment;
+pub mod entity;

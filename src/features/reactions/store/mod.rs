@@ -1,0 +1,231 @@
+//! All SQL about reactions and the milestones they reach.
+
+pub mod controversy;
+pub mod delete_reactions;
+pub mod hidden;
+pub mod miscounted;
+pub mod reaction_deltas;
+
+use std::collections::HashMap;
+
+use db::{Conn, Tx, args};
+use uuid::Uuid;
+
+use crate::error::{Error, Result};
+use crate::features::reactions::USER_NOT_FOUND;
+use crate::features::reactions::target::TargetId;
+use crate::features::reactions::{ReactionCounts, ReactionType};
+use crate::http::page::Page;
+use crate::values::ids::{ProjectId, ReactionId, UserId};
+use crate::values::time::Timestamp;
+
+db::row! {
+    #[derive(Debug)]
+    pub struct ReactionRow {
+        pub id: ReactionId,
+        pub user_id: UserId,
+        pub reaction_type: ReactionType,
+        pub created_at: Timestamp,
+        pub updated_at: Timestamp,
+        pub name: Option<String>,
+        pub username: Option<String>,
+        pub avatar: Option<String>,
+        pub avatar_path: Option<String>,
+        pub reputation: i64,
+    }
+}
+
+db::row! {
+    #[derive(Debug)]
+    pub struct ReactorRow {
+        pub id: UserId,
+        pub name: Option<String>,
+        pub username: Option<String>,
+        pub avatar: Option<String>,
+    }
+}
+
+/// A page of reactions with their users: a filter by type or none, and a direction.
+macro_rules! list {
+    ($filter:literal, $direction:literal) => {
+        concat!(
+            "SELECT r.id, r.user_id, r.reaction_type, r.created_at, r.updated_at, u.name,
+                u.username, u.avatar, u.avatar_path, u.reputation
+             FROM reactions r JOIN users u ON u.project_id = r.project_id AND u.id = r.user_id
+             WHERE r.project_id = $1 AND r.target_id = $2 ",
+            $filter,
+            " ORDER BY r.created_at ",
+            $direction,
+            ", r.id ",
+            $direction,
+            " LIMIT $3 OFFSET $4"
+        )
+    };
+}
+
+macro_rules! latest {
+    ($filter:literal) => {
+        concat!(
+            "SELECT u.id, u.name, u.username, u.avatar
+             FROM reactions r JOIN users u ON u.project_id = r.project_id AND u.id = r.user_id
+             WHERE r.project_id = $1 AND r.target_id = $2 ",
+            $filter,
+            " ORDER BY r.created_at DESC, r.id DESC LIMIT 3"
+        )
+    };
+}
+
+db::statements! {
+    /// On a comment a change of mind counts as a new reaction, on an entity it keeps its age.
+    command PUT -> Option<ReactionType> =
+        "INSERT INTO reactions (project_id, target_id, user_id, id, target_type, reaction_type,
+            created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $7)
+         ON CONFLICT (project_id, target_id, user_id) DO UPDATE SET
+            previous_type = reactions.reaction_type, reaction_type = excluded.reaction_type,
+            updated_at = CASE WHEN reactions.reaction_type = excluded.reaction_type
+                THEN reactions.updated_at ELSE excluded.updated_at END,
+            created_at = CASE WHEN reactions.reaction_type = excluded.reaction_type
+                    OR reactions.target_type = 'entity'
+                THEN reactions.created_at ELSE excluded.created_at END
+         RETURNING previous_type";
+    command TAKE -> ReactionType =
+        "DELETE FROM reactions WHERE project_id = $1 AND target_id = $2 AND user_id = $3
+         RETURNING reaction_type";
+    query FIND -> ReactionType =
+        "SELECT reaction_type FROM reactions
+         WHERE project_id = $1 AND target_id = $2 AND user_id = $3";
+    query COUNTS -> (ReactionType, i64) =
+        "SELECT reaction_type, count(*) FROM reactions WHERE project_id = $1 AND target_id = $2
+         GROUP BY reaction_type";
+    query OF_USER -> (Uuid, ReactionType) =
+        "SELECT target_id, reaction_type FROM reactions
+         WHERE project_id = $1 AND user_id = $2 AND target_id {any}($3)";
+    query VOTES -> (Uuid, UserId, ReactionType) =
+        "SELECT target_id, user_id, reaction_type FROM reactions
+         WHERE project_id = $1 AND target_id {any}($2) AND reaction_type IN ('upvote', 'downvote')
+         ORDER BY created_at, id LIMIT 10000";
+    query NEWEST -> ReactionRow = list!("", "DESC");
+    query OLDEST -> ReactionRow = list!("", "ASC");
+    query NEWEST_OF_TYPE -> ReactionRow = list!("AND r.reaction_type = $5", "DESC");
+    query OLDEST_OF_TYPE -> ReactionRow = list!("AND r.reaction_type = $5", "ASC");
+    query LATEST -> ReactorRow = latest!("");
+    query LATEST_OF_TYPE -> ReactorRow = latest!("AND r.reaction_type = $3");
+    command REACH =
+        "INSERT INTO reaction_milestones (project_id, target_id, kind, threshold)
+         VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
+    command DELETE_OF_TARGETS =
+        "DELETE FROM reactions WHERE project_id = $1 AND target_id {any}($2)";
+    command DELETE_MILESTONES =
+        "DELETE FROM reaction_milestones WHERE project_id = $1 AND target_id {any}($2)";
+}
+
+/// Sets the user's reaction; the one it replaces, if there was one.
+pub fn put(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    target: TargetId,
+    user: UserId,
+    id: ReactionId,
+    kind: ReactionType,
+    now: Timestamp,
+) -> Result<Option<ReactionType>> {
+    let put = tx.one(&PUT, args![project, target, user, id, target.kind().name(), kind, now]);
+    // The user was deleted a moment ago.
+    put.map_err(|error| Error::from(error).on_foreign_key(USER_NOT_FOUND))
+}
+
+/// Removes the user's reaction; the one there was.
+pub fn take(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    target: TargetId,
+    user: UserId,
+) -> Result<Option<ReactionType>> {
+    Ok(tx.opt(&TAKE, args![project, target, user])?)
+}
+
+pub fn find(
+    c: &Conn<'_>,
+    project: ProjectId,
+    target: TargetId,
+    user: UserId,
+) -> Result<Option<ReactionType>> {
+    Ok(c.opt(&FIND, args![project, target, user])?)
+}
+
+/// How many of each there are, counted.
+pub fn counts(c: &Conn<'_>, project: ProjectId, target: TargetId) -> Result<ReactionCounts> {
+    let mut counts = ReactionCounts::default();
+    for (kind, found) in c.all(&COUNTS, args![project, target])? {
+        *counts.of_mut(kind) = found;
+    }
+    Ok(counts)
+}
+
+/// The user's reactions to any of the targets.
+pub fn of_user(
+    c: &Conn<'_>,
+    project: ProjectId,
+    user: UserId,
+    targets: Vec<Uuid>,
+) -> Result<HashMap<Uuid, ReactionType>> {
+    Ok(c.all(&OF_USER, args![project, user, targets])?.into_iter().collect())
+}
+
+/// Who voted on any of the targets, the oldest vote first. Only so many: a list of everybody has
+/// no bound, which is why later versions have none.
+pub fn votes(
+    c: &Conn<'_>,
+    project: ProjectId,
+    targets: Vec<Uuid>,
+) -> Result<Vec<(Uuid, UserId, ReactionType)>> {
+    Ok(c.all(&VOTES, args![project, targets])?)
+}
+
+pub fn list(
+    c: &Conn<'_>,
+    project: ProjectId,
+    target: TargetId,
+    kind: Option<ReactionType>,
+    oldest_first: bool,
+    page: Page,
+) -> Result<Vec<ReactionRow>> {
+    let (limit, offset) = (page.limit, page.offset());
+    let rows = match (kind, oldest_first) {
+        (None, false) => c.all(&NEWEST, args![project, target, limit, offset]),
+        (None, true) => c.all(&OLDEST, args![project, target, limit, offset]),
+        (Some(kind), false) => c.all(&NEWEST_OF_TYPE, args![project, target, limit, offset, kind]),
+        (Some(kind), true) => c.all(&OLDEST_OF_TYPE, args![project, target, limit, offset, kind]),
+    };
+    Ok(rows?)
+}
+
+/// The three who reacted last, with this type if one is given.
+pub fn latest(
+    c: &Conn<'_>,
+    project: ProjectId,
+    target: TargetId,
+    kind: Option<ReactionType>,
+) -> Result<Vec<ReactorRow>> {
+    Ok(match kind {
+        Some(kind) => c.all(&LATEST_OF_TYPE, args![project, target, kind])?,
+        None => c.all(&LATEST, args![project, target])?,
+    })
+}
+
+/// Whether this milestone is reached for the first time ever.
+pub fn reach(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    target: TargetId,
+    kind: &str,
+    threshold: i64,
+) -> Result<bool> {
+    Ok(tx.execute(&REACH, args![project, target, kind, threshold])? > 0)
+}
+
+pub fn delete_of_targets(tx: &Tx<'_>, project: ProjectId, targets: Vec<Uuid>) -> Result<()> {
+    tx.pipeline(&DELETE_OF_TARGETS, args![project, targets.clone()])?;
+    Ok(tx.pipeline(&DELETE_MILESTONES, args![project, targets])?)
+}

@@ -1,0 +1,263 @@
+//! Who may read what is in a space, and who may publish in it. The one place: whatever hangs on an
+//! entity or a comment asks here, and treats what may not be read as something that is not there.
+//!
+//! A single fetch asks [`may_read`], a new entity [`admit`], whoever is about to tell some users of
+//! something [`shut_out`]. A list adds [`Reader::reads`] to its conditions, and takes off its kept
+//! total what is in [`Reader::unreadable`]. It does not matter whether the project still has the
+//! bundle: what was private stays so.
+
+use std::collections::HashSet;
+
+use db::{Conn, Query, Tx, Value, args};
+
+use crate::auth::perspective::Perspective;
+use crate::error::Result;
+use crate::features::spaces::permissions::{Permissions, SpaceMembership};
+use crate::features::spaces::rules::{Posting, Reading, Role, Status};
+use crate::features::spaces::store::{self, SpaceRow};
+use crate::features::spaces::{BANNED, POSTING_NOT_ALLOWED};
+use crate::features::visibility::store::spaces::member_opens;
+use crate::values::ids::{ProjectId, SpaceId, UserId};
+
+db::row! {
+    /// The settings of a space and somebody's membership in it.
+    #[derive(Debug)]
+    struct AccessRow {
+        reading_permission: Reading,
+        posting_permission: Posting,
+        role: Option<Role>,
+        status: Option<Status>,
+    }
+}
+
+db::statements! {
+    query ACCESS -> AccessRow =
+        "SELECT s.reading_permission, s.posting_permission, m.role, m.status
+         FROM spaces s LEFT JOIN space_members m
+            ON m.project_id = s.project_id AND m.space_id = s.id AND m.user_id = $3
+         WHERE s.project_id = $1 AND s.id = $2 AND s.deleted_at IS NULL";
+    query SHUT_OUT -> UserId =
+        "SELECT u.id FROM users u
+            JOIN spaces s ON s.project_id = u.project_id AND s.id = $2
+            LEFT JOIN space_members m
+                ON m.project_id = s.project_id AND m.space_id = s.id AND m.user_id = u.id
+         WHERE u.project_id = $1 AND u.id {any}($3)
+            AND CASE m.status WHEN 'active' THEN FALSE WHEN 'banned' THEN TRUE ELSE NOT s.is_open END";
+}
+
+/// What these perspective may do in a space; none if there is no such space.
+pub fn permissions(
+    c: &Conn<'_>,
+    project: ProjectId,
+    space: SpaceId,
+    perspective: Perspective,
+) -> Result<Option<Permissions>> {
+    let user = if perspective.is_key() { None } else { perspective.viewer() };
+    let found = c.opt(&ACCESS, args![project, space, user])?;
+    Ok(found.map(|row| {
+        let AccessRow { reading_permission, posting_permission, role, status } = row;
+        let standing = role.zip(status).map(|(role, status)| SpaceMembership { role, status });
+        match perspective.is_key() {
+            true => Permissions::KEY,
+            false => Permissions::new(reading_permission, posting_permission, standing),
+        }
+    }))
+}
+
+/// Whether these perspective may read what somebody wrote in the space. What is in none is free to read,
+/// and what one wrote oneself one may read wherever it is.
+pub fn may_read(
+    c: &Conn<'_>,
+    project: ProjectId,
+    space: Option<SpaceId>,
+    author: Option<UserId>,
+    perspective: Perspective,
+) -> Result<bool> {
+    let Some(space) = space else { return Ok(true) };
+    let is_own = author.is_some() && author == perspective.viewer();
+    let allowed = permissions(c, project, space, perspective)?;
+    Ok(allowed.is_some_and(|allowed| allowed.can_read || is_own))
+}
+
+/// Refuses whom the space does not let publish, and keeps it as it is until the transaction ends; false
+/// if there is no such space for them.
+pub fn admit(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    space: SpaceId,
+    perspective: Perspective,
+) -> Result<bool> {
+    match store::lock_shared(tx, project, space)? {
+        Some(space) => may_post(tx, project, &space, perspective),
+        None => Ok(false),
+    }
+}
+
+/// Refuses whom the space does not let publish; false for a stranger who may not even read it.
+pub fn may_post(
+    c: &Conn<'_>,
+    project: ProjectId,
+    space: &SpaceRow,
+    perspective: Perspective,
+) -> Result<bool> {
+    if perspective.is_key() {
+        return Ok(true);
+    }
+    let member = match perspective.viewer() {
+        Some(user) => store::standing(c, project, space.id, user)?,
+        None => None,
+    };
+    if member.is_some_and(|member| member.status == Status::Banned) {
+        return Err(BANNED.into());
+    }
+    let allowed = Permissions::new(space.reading_permission, space.posting_permission, member);
+    let is_stranger = member.is_none_or(|member| member.status == Status::Rejected);
+    match allowed.can_post {
+        true => Ok(true),
+        false if is_stranger && !allowed.can_read => Ok(false),
+        false => Err(POSTING_NOT_ALLOWED.into()),
+    }
+}
+
+/// Whether a user is banned from the space, if there is such a space.
+pub fn is_banned(c: &Conn<'_>, project: ProjectId, space: SpaceId, user: UserId) -> Result<bool> {
+    let found = c.opt(&ACCESS, args![project, space, user])?;
+    Ok(found.is_some_and(|row| row.status == Some(Status::Banned)))
+}
+
+/// Whether a user waits to be let into a space that is for its members alone.
+pub fn waits(c: &Conn<'_>, project: ProjectId, space: SpaceId, user: UserId) -> Result<bool> {
+    let found = c.opt(&ACCESS, args![project, space, user])?;
+    Ok(found.is_some_and(|row| {
+        row.reading_permission == Reading::Members && row.status == Some(Status::Pending)
+    }))
+}
+
+/// Something in a space, or in none, and who wrote it.
+pub type Written = (Option<SpaceId>, Option<UserId>);
+
+/// [`may_read`] of many.
+pub fn among(
+    c: &Conn<'_>,
+    project: ProjectId,
+    mut written: Vec<Written>,
+    perspective: Perspective,
+) -> Result<HashSet<Written>> {
+    let spaces = |all: &[Written]| all.iter().filter_map(|(space, _)| *space).collect();
+    let readable = readable(c, project, spaces(&written), perspective)?;
+    let is_own = |author: Option<UserId>| author.is_some() && author == perspective.viewer();
+    let mut left = written.clone();
+    left.retain(|(space, author)| {
+        space.is_some_and(|space| !readable.contains(&space)) && is_own(*author)
+    });
+    let live = self::readable(c, project, spaces(&left), Perspective::Key)?;
+    written.retain(|(space, author)| {
+        space.is_none_or(|space| {
+            readable.contains(&space) || (is_own(*author) && live.contains(&space))
+        })
+    });
+    Ok(written.into_iter().collect())
+}
+
+/// Those of the spaces that these perspective may read.
+pub fn readable(
+    c: &Conn<'_>,
+    project: ProjectId,
+    mut spaces: Vec<SpaceId>,
+    perspective: Perspective,
+) -> Result<Vec<SpaceId>> {
+    spaces.sort_unstable();
+    spaces.dedup();
+    if spaces.is_empty() {
+        return Ok(spaces);
+    }
+    let reader = Reader::from(perspective);
+    let text = format!(
+        "SELECT s.id FROM spaces s WHERE s.project_id = $1 AND s.id {{any}}($2) AND {}",
+        reader.opens("$3")
+    );
+    let mut args = vec![project.into(), SpaceId::list(&spaces)];
+    args.extend(reader.member().map(Value::from));
+    Ok(c.all(&Query::<SpaceId>::built("spaces::access::readable", text), &args)?)
+}
+
+/// Those of the users who may not read what is in the space.
+pub fn shut_out(
+    c: &Conn<'_>,
+    project: ProjectId,
+    space: Option<SpaceId>,
+    users: &[UserId],
+) -> Result<Vec<UserId>> {
+    match space {
+        Some(space) if !users.is_empty() => {
+            Ok(c.all(&SHUT_OUT, args![project, space, UserId::list(users)])?)
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// Somebody who reads lists, as SQL tells what they may read. `$1` is always the project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reader(Perspective);
+
+impl From<Perspective> for Reader {
+    fn from(perspective: Perspective) -> Self {
+        Reader(perspective)
+    }
+}
+
+impl Reader {
+    /// Somebody who looks at what they wrote themselves.
+    pub const AUTHOR: Reader = Reader(Perspective::Key);
+
+    /// The user whose memberships count: an argument of the texts below, if there is one.
+    pub fn member(self) -> Option<UserId> {
+        match self.0 {
+            Perspective::User(user) => Some(user),
+            Perspective::Key | Perspective::KeyAs(_) | Perspective::Anonymous => None,
+        }
+    }
+
+    /// Whether they may read what is in the space.
+    pub fn may_read(self, c: &Conn<'_>, project: ProjectId, space: SpaceId) -> Result<bool> {
+        may_read(c, project, Some(space), None, self.0)
+    }
+
+    /// The condition that the space in a column may be read; what is in no space may. `member` is
+    /// the place of the argument.
+    pub fn reads(self, column: &str, member: &str) -> String {
+        let condition = self.opens(member);
+        format!(
+            "({column} IS NULL OR COALESCE((SELECT {condition} FROM spaces s
+                WHERE s.project_id = $1 AND s.id = {column}), FALSE))"
+        )
+    }
+
+    /// The condition that the space `s` may be read.
+    fn opens(self, member: &str) -> String {
+        match self.0 {
+            Perspective::Key | Perspective::KeyAs(_) => "s.deleted_at IS NULL".to_owned(),
+            Perspective::Anonymous => "s.is_open".to_owned(),
+            Perspective::User(_) => format!(member_opens!("{}"), member),
+        }
+    }
+
+    /// A query for the `space_id` of every space that may not be read.
+    pub fn unreadable(self, member: &str) -> String {
+        let shut = "SELECT s.id AS space_id FROM spaces s WHERE s.project_id = $1";
+        match self.0 {
+            Perspective::Key | Perspective::KeyAs(_) => {
+                format!("{shut} AND s.deleted_at IS NOT NULL")
+            }
+            Perspective::Anonymous => format!("{shut} AND NOT s.is_open"),
+            Perspective::User(_) => format!(
+                "{shut} AND NOT s.is_open AND NOT {}
+                 UNION ALL SELECT m.space_id FROM space_members m
+                    JOIN spaces s ON s.project_id = m.project_id AND s.id = m.space_id
+                 WHERE m.project_id = $1 AND m.user_id = {member} AND m.status = 'banned'
+                    AND s.is_open",
+                self.opens(member)
+            ),
+        }
+    }
+}

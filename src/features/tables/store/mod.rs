@@ -1,0 +1,6 @@
+//! What is stored of custom tables: the catalogue that lists them, their rows, and the locks on them.
+
+pub mod catalogue;
+pub mod examine;
+pub mod locks;
+pub mod rows;

@@ -1,0 +1,4 @@
+//! Who is hidden from whom, as SQL.
+
+pub mod blocks;
+pub mod spaces;
