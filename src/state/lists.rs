@@ -49,11 +49,12 @@ pub struct FeatureState(RwLock<HashMap<TypeId, Shared>>);
 
 impl FeatureState {
     pub fn get<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
-        let found = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let found = found.get(&TypeId::of::<T>()).cloned();
+        let key = TypeId::of::<T>();
+        // One statement, so that the read lock is released before the write lock is taken.
+        let found = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         let shared = found.unwrap_or_else(|| {
             let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-            all.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default())).clone()
+            all.entry(key).or_insert_with(|| Arc::new(T::default())).clone()
         });
         // The key is the type, so the default is never taken.
         shared.downcast().unwrap_or_default()

@@ -196,9 +196,8 @@ fn lines_with(code: &str, word: &str) -> Vec<usize> {
 /// The code without comments and texts, with its line breaks, and each text with the line that it begins in.
 fn code_and_literals(text: &str) -> (String, Vec<(usize, String)>) {
     let (mut code, mut literals) = (String::new(), Vec::new());
-    let mut rest = text;
+    let (mut rest, mut line) = (text, 1);
     while let Some(first) = rest.chars().next() {
-        let line = code.matches('\n').count() + 1;
         let hashes = rest[1..].chars().take_while(|c| *c == '#').count();
         let is_name = code.ends_with(|c: char| c.is_alphanumeric() || c == '_');
         let length = if rest.starts_with("//") {
@@ -218,11 +217,14 @@ fn code_and_literals(text: &str) -> (String, Vec<(usize, String)>) {
             3
         } else {
             code.push(first);
+            line += usize::from(first == '\n');
             rest = &rest[first.len_utf8()..];
             continue;
         };
         let length = length.min(rest.len());
-        code.extend(rest[..length].chars().filter(|c| *c == '\n'));
+        let breaks = rest[..length].matches('\n').count();
+        line += breaks;
+        code.push_str(&"\n".repeat(breaks));
         code.push(' ');
         rest = &rest[length..];
     }

@@ -37,7 +37,10 @@ const MAY_SCAN: [(&str, &str); 20] = [
     ("chat::store::recount::MISCOUNTED", "the doctor recounts everything"),
     ("chat::store::recount::MISCOUNTED_REPLIES", "the doctor recounts everything"),
     ("chat::store::recount::REACTED", "the doctor recounts everything"),
-    ("users::store::PROJECT_OF", "looks a user up in each project, of which there are few"),
+    (
+        "auth::store::sessions::PROJECT_OF",
+        "looks a user up in each project, of which there are few",
+    ),
 ];
 
 /// Runs on a thread of its own: these calls block.
