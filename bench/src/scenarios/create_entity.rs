@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use db::{Db, JsonText};
 use townhall::features::entities::model::Entity;
+use townhall::features::entities::store::feed_totals;
 use townhall::features::entities::store::{self as entities, EntityRow};
-use townhall::features::entities::{feed_totals, terms};
+use townhall::features::entities::terms;
 use townhall::values::ids::{EntityId, UserId, new_id};
 use townhall::values::random::Random;
 use townhall::values::time::Timestamp;
