@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use db::Engine;
 use http::Method;
@@ -14,7 +15,7 @@ use crate::support::{Actor, TestApp, User, on_both_engines};
 on_both_engines![examples_are_what_the_server_replies];
 
 async fn examples_are_what_the_server_replies(app: TestApp) {
-    let mut story = Story { examples: Map::new(), names: HashMap::new() };
+    let mut story = Story { app: &app, examples: Map::new(), names: HashMap::new() };
     let (ada, grace) = story.sessions(&app).await;
     story.profiles(&ada, &grace).await;
     let (space, entity) = story.publishing(&ada, &grace).await;
@@ -66,13 +67,14 @@ fn same_shape(kept: &Value, recorded: &Value, place: &str) {
 }
 
 /// What was asked and replied so far, by the names of the operations.
-struct Story {
+struct Story<'a> {
+    app: &'a TestApp,
     examples: Map<String, Value>,
     /// Ids as the examples show them, by the ids that they had.
     names: HashMap<String, String>,
 }
 
-impl Story {
+impl Story<'_> {
     /// Makes a request and keeps it as the example of its operation. Its reply as it came.
     async fn tell(
         &mut self,
@@ -85,6 +87,8 @@ impl Story {
         let sent = (!body.is_null()).then(|| body.clone());
         let reply = by.send(method, path, sent.clone()).await;
         assert!((200..300).contains(&reply.status), "{name}: {}", reply.text());
+        // Lists are in the order of time, not of ids drawn in one millisecond.
+        self.app.advance(Duration::from_secs(1));
         let mut example = json!({ "status": reply.status });
         if let Some(sent) = sent {
             example["request"] = self.shown("", &sent);
