@@ -175,7 +175,7 @@ pub async fn claim_secret(db: &Db, secret: &[u8]) -> Result<(), String> {
     Err(OTHER_SECRET.to_owned())
 }
 
-/// Makes the schema of an empty database. One that is behind is left to whoever runs its server:
+/// Makes the schema of an empty database. One that is behind is left to the operator of its server:
 /// a look at the projects must not change the tables under an older program.
 pub fn migrate_if_new(db: &Db, now: Timestamp) -> Result<(), String> {
     let states = db.migration_status(MIGRATIONS).map_err(|error| error.to_string())?;

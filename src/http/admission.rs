@@ -9,7 +9,7 @@ pub const URI_TOO_LONG: Fault = Fault::new(414, "request/uri-too-long", "The add
 pub const HEAD_TOO_LARGE: Fault =
     Fault::new(431, "request/headers-too-large", "The headers are too large");
 
-/// What whoever watches over the server asks for. It is served however much else is to be done.
+/// What monitoring asks for. It is served however much else is to be done.
 const HEALTH_CHECKS: [&str; 3] = ["/livez", "/readyz", "/metrics"];
 const MAX_URI: usize = 8 * 1024;
 /// The connection's buffer bounds a head too, but only to about twice its size.

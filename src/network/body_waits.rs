@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 
 /// So many requests of one network wait at once.
 const MAX_PER_NETWORK: usize = 64;
-/// Bytes a second: whoever sends slower than this only holds a place.
+/// Bytes a second: a slower client only occupies a place.
 const SLOWEST: u64 = 1024;
 
 #[derive(Debug, Default)]

@@ -105,7 +105,7 @@ impl Project {
         Err(TABLES_NOT_AVAILABLE.with("missingTables", bundle.tables()))
     }
 
-    /// The settings as they are, for whoever changes one of them.
+    /// The settings as they are, for the caller that changes one of them.
     pub fn settings(&self) -> Settings {
         Settings {
             entity_deletion: self.entity_deletion.name(),

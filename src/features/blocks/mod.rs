@@ -1,5 +1,5 @@
 //! Blocks: a user wants nothing to do with another. It ends what is between the two, and from then on
-//! each looks to the other as if they were not there; `filter.rs` is where everybody asks about it.
+//! each looks to the other as if they were not there; `visibility/store/blocks.rs` says what it hides.
 
 mod block;
 mod list;

@@ -1,4 +1,4 @@
-//! The SQL about blocks; what they hide is in `visibility/blocks.rs`.
+//! The SQL about blocks; what they hide is in `visibility/store/blocks.rs`.
 
 use db::{Conn, Tx, args};
 

@@ -247,7 +247,7 @@ pub fn held_message(
     there.ok_or_else(|| Error::from(MESSAGE_NOT_FOUND))
 }
 
-/// Refuses whoever is not in the conversation, and a message that is not.
+/// Refuses users who are not in the conversation, and a message that is not.
 pub fn holds(
     c: &Conn<'_>,
     project: ProjectId,

@@ -1,5 +1,5 @@
 //! Chat: conversations of two, of a group and of a space, and what is written in them. Who may do what is
-//! decided in `standing.rs`, whoever asks; what the others are told at once is in `events.rs`.
+//! decided in `membership.rs`; what other members hear at once is in `events.rs`.
 
 pub mod conversations;
 mod events;

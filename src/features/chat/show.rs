@@ -73,7 +73,7 @@ pub fn own_conversation(
 }
 
 impl View {
-    /// As whoever writes one sees it.
+    /// As its author sees it.
     pub fn written(links: Links, viewer: Option<UserId>) -> Self {
         View { links, viewer, with_files: true, with_grants: false, points: None }
     }

@@ -87,7 +87,7 @@ pub(super) async fn save(
     let project = of.id;
     let id = CollectionEntityId(new_id(now, &call.app.random));
     let saved = call.app.db.write(move |tx| {
-        // Entities come before collections: whoever deletes one holds them in that order.
+        // Lock order: entities before collections.
         let kept = visibility::lock_shared(tx, &of, entity, Perspective::User(user))?;
         let mut collection = store::lock(tx, project, user, collection)?.ok_or(faults.not_found)?;
         let entity = kept.ok_or(entities::NOT_FOUND)?.id;

@@ -142,7 +142,7 @@ fn lock_entity(
     open.ok_or(ENTITY_NOT_FOUND.into())
 }
 
-/// Refuses whoever is banned from the space of a published entity, their own or not. What is hidden from
+/// Refuses users who are banned from the space of a published entity, their own or not. What is hidden from
 /// them for any other reason is not there.
 fn check_ban(
     tx: &Tx<'_>,

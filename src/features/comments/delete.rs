@@ -45,7 +45,7 @@ pub(super) async fn delete_comment(
     let (project, now) = (call.project.clone(), call.now);
     let job = JobId(new_id(now, &call.app.random));
     let deleted = call.app.db.write(move |tx| -> Result<()> {
-        // The entity first, as whoever comments does: their counts change together.
+        // Lock order: the entity before its comments; their counts change together.
         let (entity, parent) = store::place(tx, project.id, id)?.ok_or(NOT_FOUND)?;
         entities::store::lock(tx, project.id, entity)?;
         // Then the parent, which counts it and is older.
@@ -70,7 +70,7 @@ pub(super) async fn delete_comment(
         store::count(tx, project.id, &row, Counted { live, direct: -1, listed })?;
         let marking = Marking { comment: id, entity, at: now };
         mark_replies::mark_or_enqueue(tx, project.id, marking, job)?;
-        // The author last: whoever reacts to an answer holds it before its author.
+        // Lock order: a reply before its author.
         if let Some(author) = row.user_id {
             reputation::award(tx, &project, author, row.space_id, -POINTS)?;
         }

@@ -110,7 +110,7 @@ impl Comment {
         })
     }
 
-    /// What stays of one that is gone for whoever looks.
+    /// What stays of one that is gone for the viewer.
     pub fn strip(&mut self) {
         self.user_id = None;
         self.content = None;

@@ -1,5 +1,5 @@
 //! From rows to what a caller sees of them: a constant number of statements, however many rows
-//! and whatever is included. What is gone for whoever looks is shown as a placeholder.
+//! and whatever is included. What is gone for the viewer is shown as a placeholder.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -118,7 +118,7 @@ impl View {
         Ok(comment)
     }
 
-    /// What was found, if it is there for whoever looks.
+    /// What was found, if it exists for the viewer.
     pub fn seen(&self, c: &Conn<'_>, found: Option<CommentRow>) -> Result<Option<CommentRow>> {
         // The oldest version has no placeholders of what an author deleted.
         let is_there =

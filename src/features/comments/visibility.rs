@@ -1,5 +1,5 @@
 //! Who may see a comment. One rule, asked by every door that leads to one: it is there unless it is
-//! about a draft of somebody else, or in a space that is closed to whoever looks, or there is a block
+//! about a draft of somebody else, or in a space that the viewer may not read, or there is a block
 //! between its author, or the entity's, and them. For its own author it is always there. Lists ask
 //! for more: see [`is_open`].
 

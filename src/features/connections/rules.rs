@@ -39,7 +39,7 @@ db::row! {
     }
 }
 
-/// A few words to whoever is asked: without space around them, at most 1000 characters.
+/// A few words to the user who is asked: without space around them, at most 1000 characters.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(inline, extend("maxLength" = Message::LONGEST))]

@@ -83,7 +83,7 @@ impl JsonSchema for TargetId {
     }
 }
 
-/// What callers are told, in the words of the target.
+/// Errors, in the words of the target.
 #[derive(Debug, Clone, Copy)]
 pub struct Faults {
     pub not_found: Fault,
@@ -106,7 +106,7 @@ pub struct NoticeTypes {
 
 pub trait Target: Sized + Send + 'static {
     type Path: DeserializeOwned + JsonSchema + Send + 'static;
-    /// How it is shown to whoever reacts.
+    /// How it is shown to the user who reacts.
     type View: Clone + Send + Sync + 'static;
     type Shown: Serialize + JsonSchema + Send + 'static;
 
@@ -141,7 +141,7 @@ pub trait Target: Sized + Send + 'static {
     /// What notifications say about it.
     fn subject(&self, c: &Conn<'_>, project: ProjectId) -> Result<Map<String, Value>>;
     fn view(call: &Call<Actor>) -> Self::View;
-    /// `own`: the reaction that whoever looks has now; `author`: where they are known already.
+    /// `own`: the reaction that the viewer has now; `author`: where they are known already.
     fn show(
         self,
         view: &Self::View,

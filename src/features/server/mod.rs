@@ -45,7 +45,7 @@ async fn live(_: ServerCall) -> Result<Text> {
     Ok(Text("ok".to_owned()))
 }
 
-/// Open to whoever has the operator's token; without one, to this machine.
+/// Open to holders of the operator's token; without one, to this machine.
 async fn metrics(call: ServerCall) -> Result<Text> {
     let allowed = match &call.app.config.metrics_token {
         Some(token) => bearer(&call.headers).is_some_and(|given| {

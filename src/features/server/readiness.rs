@@ -24,7 +24,7 @@ use crate::values::time::Timestamp;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long a probe may take that nobody waits for.
 const LONGEST: Duration = Duration::from_secs(10);
-/// Milliseconds between two probes of the same thing, whoever asks and however often.
+/// Milliseconds between two probes of the same thing, however often it is asked for.
 const PROBE_EVERY: i64 = 5_000;
 /// Below this much free space there is none.
 const NO_SPACE: u64 = 1 << 20;

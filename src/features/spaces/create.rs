@@ -1,4 +1,4 @@
-//! Create Space: a root by any user, a child by whoever is an admin of its parent. The team of the
+//! Create Space: a root by any user, a child by an admin of its parent. The team of the
 //! parent becomes the team of the child.
 
 use db::{Conn, JsonText, Tx};

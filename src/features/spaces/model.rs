@@ -92,7 +92,7 @@ impl Space {
 pub struct SpaceDetailed {
     #[serde(flatten)]
     pub space: Space,
-    /// Null for whoever has no membership.
+    /// Null for users without a membership.
     pub member_permissions: Option<MemberPermissions>,
     pub parent_space: Option<SpacePreview>,
     /// The newest public ones.

@@ -90,7 +90,7 @@ pub(super) async fn drop_column(
     Ok(Json(Dropped { dropped }))
 }
 
-/// The table, for whoever changes it.
+/// The table, locked for a change of its definition.
 fn held(tx: &Tx<'_>, project: ProjectId, name: &str, dialect: Dialect) -> Result<Table> {
     tx.within(PATIENCE);
     catalogue::begin_change(tx, project)?;

@@ -147,7 +147,7 @@ impl Found {
     }
 }
 
-/// The decoders' own words are of no use to whoever uploaded the file.
+/// The decoders' own words are of no use to the uploader.
 fn damaged(kind: Kind) -> String {
     format!("its {} data is damaged, incomplete or of a kind that is not supported", kind.name())
 }

@@ -1,4 +1,4 @@
-//! Coming into a conversation and going out of it; whoever calls holds the conversation. Both happen after all
+//! Coming into a conversation and going out of it; the caller has locked the conversation. Both happen after all
 //! that was written so far, and before what comes.
 
 use db::Tx;

@@ -186,7 +186,7 @@ impl Search {
         conditions
     }
 
-    /// How many entries of a list are by those whom whoever looks does not meet: looked up user by
+    /// How many entries of a list are by users who are blocked for the viewer: looked up user by
     /// user.
     pub(super) fn hidden_in(&self, c: &Conn<'_>, hidden: &Hidden) -> Result<i64> {
         let Some(viewer) = hidden.viewer() else { return Ok(0) };

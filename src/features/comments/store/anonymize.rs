@@ -31,7 +31,7 @@ db::statements! {
         "DELETE FROM comment_mentions WHERE project_id = $1 AND user_id = $2";
 }
 
-/// Holds every comment that is about to change: after the entities and before the user, as whoever
+/// Locks every comment that is about to change: after the entities and before the user, as whoever
 /// reacts does.
 pub fn lock(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
     tx.all(&LOCK, args![project, user])?;

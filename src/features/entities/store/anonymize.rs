@@ -38,7 +38,7 @@ db::statements! {
     command FORGET_TERM = "DELETE FROM entity_terms WHERE project_id = $1 AND term = $2";
 }
 
-/// Holds every entity that is about to change. To be called before the user is held: whoever
+/// Locks every entity that is about to change. To be called before the user is locked: whoever
 /// reacts to an entity holds it first and then its author, whose reputation changes.
 pub fn lock(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
     tx.all(&LOCK, args![project, user, terms::mention(user)])?;

@@ -105,7 +105,7 @@ pub fn find_met_for_update(
     Ok(tx.opt(&FIND_MET_FOR_UPDATE, args![project, id, viewer])?)
 }
 
-/// Holds the entity until the transaction ends, for whoever need not look at it.
+/// Locks the entity until the transaction ends, without reading it.
 pub fn lock(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<()> {
     tx.opt(&LOCK, args![project, id])?;
     Ok(())

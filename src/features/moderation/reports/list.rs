@@ -1,4 +1,4 @@
-//! List Reports and Fetch Report for the project, Fetch Moderated Reports for whoever moderates a
+//! List Reports and Fetch Report for the project, Fetch Moderated Reports for moderators of a
 //! space.
 
 use db::Conn;

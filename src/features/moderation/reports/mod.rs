@@ -1,4 +1,4 @@
-//! Reports: users point out content that should not be there, and whoever moderates decides.
+//! Reports: users point out content that should not be there, and moderators decide.
 
 mod create;
 mod handle;

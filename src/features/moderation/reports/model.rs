@@ -1,4 +1,4 @@
-//! Reports as the API shows them to whoever moderates.
+//! Reports as the API shows them to moderators.
 
 use schemars::JsonSchema;
 use serde::Serialize;

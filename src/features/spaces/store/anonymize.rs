@@ -20,7 +20,7 @@ db::statements! {
     command DISOWN = "UPDATE spaces SET user_id = NULL WHERE project_id = $1 AND user_id = $2";
 }
 
-/// Holds every space that is about to change. To be called before the user is held: whoever joins
+/// Locks every space that is about to change. To be called before the user is locked: whoever joins
 /// holds the space first.
 pub fn lock(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
     tx.all(&LOCK, args![project, user])?;

@@ -142,7 +142,7 @@ pub fn find_by_slug(c: &Conn<'_>, project: ProjectId, slug: &str) -> Result<Opti
     Ok(c.opt(&FIND_BY_SLUG, args![project, slug])?)
 }
 
-/// Held until the transaction ends: whoever changes the space or who belongs to it.
+/// Locked until the transaction ends, for a change of the space or its members.
 pub fn lock(tx: &Tx<'_>, project: ProjectId, id: SpaceId) -> Result<Option<SpaceRow>> {
     Ok(tx.opt(&LOCK, args![project, id])?)
 }

@@ -213,7 +213,7 @@ pub fn lock_of_user(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<Vec
     Ok(tx.all(&LOCK_OF_USER, args![project, user])?)
 }
 
-/// For whoever writes into it, or changes who is in it.
+/// Locked for a new message or a change of its members.
 pub fn lock(
     tx: &Tx<'_>,
     project: ProjectId,

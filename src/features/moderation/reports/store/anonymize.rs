@@ -19,7 +19,7 @@ db::statements! {
         "DELETE FROM reports WHERE project_id = $1 AND id {any}($2) AND reporter_count = 0";
 }
 
-/// Holds the user's reports, before the user is held: whoever reports takes this order.
+/// Lock order: reports before their reporter.
 pub fn lock(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<Vec<ReportId>> {
     Ok(tx.all(&LOCK, args![project, user])?)
 }
