@@ -4,9 +4,11 @@
 
 mod check;
 mod realtime;
+mod scale;
 mod source;
 
 pub use realtime::RealtimeLimits;
+pub use scale::Scale;
 pub use source::{Flags, Setting, Source};
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -82,13 +84,6 @@ pub enum LogFormat {
 /// A shorter secret could be guessed.
 pub const SHORTEST_SECRET: usize = 32;
 
-/// The operator's switch over all rate limits.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Scale {
-    Off,
-    Times(f64),
-}
-
 impl Config {
     pub fn storage_settings(&self) -> storage::Settings<'_> {
         storage::Settings { address: &self.storage, aws: &self.aws, path_style: self.s3_path_style }
@@ -147,7 +142,7 @@ impl Config {
             secret_key: from.optional("secret_key")?,
             access_token_ttl: from.parse("access_token_ttl", "30m", duration)?,
             refresh_token_ttl: from.parse("refresh_token_ttl", "30d", duration)?,
-            rate_limits: from.parse("rate_limits", "on", scale)?,
+            rate_limits: from.parse("rate_limits", "on", scale::parse)?,
             trusted_proxies: from.parse("trusted_proxies", "", blocks)?,
             outbound_allow: from.parse("outbound_allow", "", blocks)?,
             smtp_url: from.optional("smtp_url")?,
@@ -270,17 +265,6 @@ fn duration(text: &str) -> Result<Duration, String> {
         return Err(wrong());
     }
     Ok(Duration::from_secs(u64::from(count) * seconds))
-}
-
-fn scale(text: &str) -> Result<Scale, String> {
-    match text {
-        "on" => Ok(Scale::Times(1.0)),
-        "off" => Ok(Scale::Off),
-        number => {
-            let times = number.parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
-            times.map(Scale::Times).ok_or_else(|| "must be `on`, `off` or a number".to_owned())
-        }
-    }
 }
 
 fn blocks(text: &str) -> Result<Vec<Cidr>, String> {

@@ -79,3 +79,26 @@ pub type Running = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 /// Deletes up to a number of expired rows; how many it deleted.
 #[derive(Debug, Clone, Copy)]
 pub struct Sweep(pub fn(&Tx<'_>, Timestamp, i64) -> Result<u64>);
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[test]
+    fn state_is_created_on_first_use_and_then_shared() {
+        let state = FeatureState::default();
+        state.get::<Mutex<Vec<u8>>>().lock().unwrap().push(7);
+        assert_eq!(*state.get::<Mutex<Vec<u8>>>().lock().unwrap(), [7]);
+        assert!(state.get::<Mutex<String>>().lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_list_holds_what_was_registered_for_its_type() {
+        let lists = Lists::default().with(vec![1_u8, 2]).with(vec!["a"]);
+        assert_eq!(lists.of::<u8>(), [1, 2]);
+        assert_eq!(lists.of::<&str>(), ["a"]);
+        assert_eq!(lists.of::<u16>(), [0_u16; 0]);
+    }
+}

@@ -2,7 +2,6 @@
 
 use db::Conn;
 
-use crate::auth::caller::ActorOrKey;
 use crate::error::Result;
 use crate::features::chat::conversations::store as conversations;
 use crate::features::chat::membership;
@@ -14,18 +13,8 @@ use crate::values::ids::UserId;
 #[derive(Debug)]
 pub struct ChatFiles;
 
+/// Nothing is attached here: files of a message come with the message.
 impl FileHolder for ChatFiles {
-    /// Files of a message come with the message alone.
-    fn may_attach(
-        &self,
-        _: &Conn<'_>,
-        _: &Project,
-        _: ActorOrKey,
-        _: Holder,
-    ) -> Option<Result<()>> {
-        None
-    }
-
     fn may_see(
         &self,
         c: &Conn<'_>,

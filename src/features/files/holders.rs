@@ -74,11 +74,13 @@ pub trait FileHolder: Sync {
     /// theirs to attach to.
     fn may_attach(
         &self,
-        c: &Conn<'_>,
-        project: &Project,
-        caller: ActorOrKey,
-        holder: Holder,
-    ) -> Option<Result<()>>;
+        _c: &Conn<'_>,
+        _project: &Project,
+        _caller: ActorOrKey,
+        _holder: Holder,
+    ) -> Option<Result<()>> {
+        None
+    }
 
     /// `None` if the file is held by another feature; else whether a user may see what holds it.
     fn may_see(

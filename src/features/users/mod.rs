@@ -17,6 +17,7 @@ pub(crate) use fetch::UserPath;
 
 use http::Method;
 
+pub use crate::auth::store::sessions::USER_NOT_FOUND as NOT_FOUND;
 use crate::error::Fault;
 use crate::features::files::uploads::{UploadFaults, not_an_image};
 use crate::features::users::pictures::PictureFaults;
@@ -24,7 +25,6 @@ use crate::http::input::Invalid;
 use crate::http::multipart::Form;
 use crate::http::operation::Operation;
 
-pub const NOT_FOUND: Fault = Fault::new(404, "user/not-found", "User not found");
 pub const DUPLICATE_EMAIL: Fault =
     Fault::new(409, "DUPLICATE_EMAIL", "A user with this email exists already");
 pub const DUPLICATE_USERNAME: Fault =
