@@ -165,6 +165,7 @@ fn keys_are_made_listed_and_revoked(town: Installation) {
 }
 
 fn migrations_are_shown_and_applied(town: Installation) {
+    let town = town.untouched();
     let status = || town.json(&["migrate", "status"]);
     assert_eq!(keys(&status()[0]), ["appliedAt", "name", "version"]);
     assert!(status().as_array().unwrap().iter().all(|one| one["appliedAt"].is_null()));
@@ -175,6 +176,7 @@ fn migrations_are_shown_and_applied(town: Installation) {
 }
 
 fn the_doctor_finds_and_repairs_drift(town: Installation) {
+    let town = town.untouched();
     let pending = town.run(&["doctor"]);
     assert_eq!(pending.code, 1);
     assert!(pending.stdout.contains("migrate up"), "{}", pending.stdout);

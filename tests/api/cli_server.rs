@@ -126,6 +126,7 @@ fn a_data_directory_serves_one_server(town: Installation) {
 }
 
 fn a_newer_schema_is_not_touched(town: Installation) {
+    let town = town.untouched();
     let applied = town.json(&["migrate", "up"])["applied"].as_array().unwrap().len();
     let newer = format!(
         "INSERT INTO schema_migrations (version, name, checksum, applied_at)
@@ -143,6 +144,7 @@ fn a_newer_schema_is_not_touched(town: Installation) {
 }
 
 fn a_place_that_cannot_be_written_is_refused(town: Installation) {
+    let town = town.untouched();
     let file = town.data_dir.join("file");
     std::fs::write(&file, "").unwrap();
     let serve = |change: &dyn Fn(&mut std::process::Command)| {
@@ -177,6 +179,7 @@ fn a_place_that_cannot_be_written_is_refused(town: Installation) {
 }
 
 fn a_start_that_was_killed_leaves_no_copy_of_the_secret(town: Installation) {
+    let town = town.untouched();
     use std::os::unix::fs::PermissionsExt as _;
     let place = |name: &str| town.data_dir.join(name);
     // Half a secret aside, and a whole one as earlier versions wrote it.
@@ -206,6 +209,7 @@ fn a_start_that_was_killed_leaves_no_copy_of_the_secret(town: Installation) {
 }
 
 fn a_wrong_setting_is_named_before_anything_is_written(town: Installation) {
+    let town = town.untouched();
     let fresh = town.data_dir.join("fresh");
     let fresh_name = fresh.display().to_string();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

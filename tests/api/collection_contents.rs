@@ -52,16 +52,24 @@ pub(crate) async fn posted(app: &TestApp, user: &User<'_>, titles: &[&str]) -> V
     entities
 }
 
-/// Every entity in every collection of its project, in the order of their age.
+/// Every entity of the project in each of its collections, in the order of their age.
 pub(crate) async fn save_everything(app: &TestApp) {
-    let fill = "INSERT INTO collection_entities
+    let save = "INSERT INTO collection_entities
             (project_id, collection_id, entity_id, id, user_id, created_at)
          SELECT e.project_id, c.id, e.id, e.id, c.user_id, e.created_at
-         FROM entities e JOIN collections c ON c.project_id = e.project_id;
-         UPDATE collections SET entity_count = (SELECT count(*) FROM collection_entities l
-            WHERE l.project_id = collections.project_id AND l.collection_id = collections.id)";
-    let db = app.app.db.clone();
-    tokio::task::spawn_blocking(move || db.execute_script(fill)).await.unwrap().unwrap();
+         FROM entities e JOIN collections c ON c.project_id = e.project_id
+         WHERE e.project_id = $1";
+    let count = "UPDATE collections SET entity_count = (SELECT count(*) FROM collection_entities l
+            WHERE l.project_id = collections.project_id AND l.collection_id = collections.id)
+         WHERE project_id = $1";
+    let project = app.project.id;
+    let written = app.app.db.write(move |tx| {
+        for text in [save, count] {
+            tx.execute(&Command::<()>::built("test::save", text), args![project])?;
+        }
+        Ok::<_, db::Error>(())
+    });
+    written.await.unwrap();
 }
 
 async fn set(app: &TestApp, entity: &Value, what: &'static str) {

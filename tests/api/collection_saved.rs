@@ -9,7 +9,6 @@ use crate::collections::{counts_are_exact, create, id, path, root, save};
 use crate::entities::{UNKNOWN, create as post_entity};
 use crate::entity_deletion::delete_softly;
 use crate::feed_plans::run;
-use crate::statements::seed;
 use crate::support::feed::{post, titles};
 use crate::support::{Actor, TestApp, User, on_both_engines};
 
@@ -159,12 +158,12 @@ async fn a_page_costs_as_many_statements_as_an_entity(app: TestApp) {
 }
 
 async fn contents_by_the_time_of_saving_are_read_off_an_index(app: TestApp) {
-    let app = app.own_server().await;
+    let app = app.server_with_many_rows().await;
     let ada = app.user().await;
     let top = root(&ada).await;
     crate::support::feed::seed_many(&app, 2500).await;
     save_everything(&app).await;
-    run(&app, format!("{}; ANALYZE", seed(app.engine()))).await;
+    run(&app, "ANALYZE".to_owned()).await;
     let mut pages = Vec::new();
     for direction in ["asc", "desc"] {
         let address = format!("{}?sortBy=added&sortDir={direction}", inside(&top));

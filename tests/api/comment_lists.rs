@@ -302,16 +302,10 @@ async fn old_names_of_sorts_are_deprecated(app: TestApp) {
 }
 
 async fn every_list_uses_an_index(app: TestApp) {
-    let app = app.own_server().await;
+    let app = app.server_with_many_rows().await;
     let ada = app.user().await;
     let entity = publish(&ada).await;
     let said = comment(&ada, &entity, "x").await;
-    let db = app.app.db.clone();
-    let seed = tokio::task::spawn_blocking(move || {
-        db.execute_script(&crate::statements::seed(db.engine()))?;
-        db.execute_script("ANALYZE")
-    });
-    seed.await.unwrap().unwrap();
     let (id, parent) = (id_of(&entity), said["id"].as_str().unwrap());
     let places = [
         format!("entityId={id}"),

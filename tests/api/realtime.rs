@@ -193,13 +193,16 @@ async fn a_namespace_other_than_the_main_one_is_refused(app: TestApp) {
 async fn a_client_may_leave_and_come_back_with_a_new_token(app: TestApp) {
     let app = app.own_server().await;
     let mut client = Sockets::default();
-    let user = app.user().await;
+    let (user, witness) = (app.user().await, app.user().await);
+    let mut witness_socket = client.connect(&app, "websocket", &witness).await;
     for transport in TRANSPORTS {
         let mut socket = client.connect(&app, transport, &user).await;
         socket.disconnect();
         assert_eq!(socket.closed().await, "io client disconnect");
-        app.until(|app| app.app.realtime.figures().sockets == 0).await;
-        raise(&app, &[user.id], "missed", json!({})).await;
+        app.until(|app| app.app.realtime.figures().sockets == 1).await;
+        raise(&app, &[user.id, witness.id], "missed", json!({})).await;
+        // Events pass through the database: this one is over once the witness has it.
+        assert_eq!(witness_socket.event().await.0, "missed");
         let again = user.sign_in_again().await;
         socket.connect(Some(&again.access_token));
         socket.connected().await;
@@ -208,7 +211,7 @@ async fn a_client_may_leave_and_come_back_with_a_new_token(app: TestApp) {
         socket.disconnect();
         assert_eq!(socket.closed().await, "io client disconnect");
     }
-    app.until(|app| app.app.realtime.figures().connections == 0).await;
+    app.until(|app| app.app.realtime.figures().connections == 1).await;
 }
 
 async fn the_operator_sees_how_many_sockets_there_are(app: TestApp) {

@@ -17,7 +17,7 @@ use townhall::values::ids::{ProjectId, SuspensionId, UserId, new_id};
 use townhall::values::time::Timestamp;
 
 use super::actors::{Actor, Client, User};
-use super::server::{self, Server, TestConfig};
+use super::server::{self, Server, Template, TestConfig};
 use super::watched::Watched;
 
 /// A project with its keys.
@@ -57,6 +57,12 @@ impl TestApp {
     /// write thousands of rows, by which PostgreSQL would plan for all later tests.
     pub async fn own_server(self) -> TestApp {
         self.restart_with(|_| {}).await
+    }
+
+    /// An own server whose database has thousands of rows of other projects in every table, with statistics:
+    /// enough that an engine prefers an index wherever there is one that helps.
+    pub async fn server_with_many_rows(self) -> TestApp {
+        self.restart_with(|config| config.template = Template::ManyRows).await
     }
 
     /// An own server on the same engine with other settings.

@@ -12,6 +12,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::directories::fresh_directory;
+use super::server::Template;
 
 #[derive(Debug)]
 pub struct Installation {
@@ -31,6 +32,18 @@ pub struct Outcome {
 impl Installation {
     pub fn new(engine: Engine) -> Self {
         let data_dir = fresh_directory();
+        let copy = || {
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            runtime.block_on(Template::Empty.copy(engine, &data_dir))
+        };
+        // On a thread of its own: the test may be asynchronous itself.
+        let database_url = std::thread::scope(|scope| scope.spawn(copy).join().unwrap());
+        Installation { data_dir, database_url, engine }
+    }
+
+    /// Another one, as it is before the program first runs: nothing in its directory, no schema.
+    pub fn untouched(&self) -> Self {
+        let (engine, data_dir) = (self.engine, fresh_directory());
         let database_url = match engine {
             Engine::Sqlite => format!("sqlite://{}/townhall.db", data_dir.display()),
             Engine::Postgres => Cluster::shared().create_database(),

@@ -12,6 +12,7 @@ pub mod feed;
 mod form;
 mod generated;
 mod installation;
+mod many_rows;
 mod parallel;
 pub mod raw_socket;
 mod reply;

@@ -11,6 +11,7 @@ use db::testing::Cluster;
 use db::{Command, Db, Engine, Options, args};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
+use tokio::sync::OnceCell;
 use townhall::app::{self, Dependencies};
 use townhall::auth::passwords::Cost;
 use townhall::config::{Config, Flags};
@@ -23,14 +24,26 @@ use townhall::values::random::Random;
 use townhall::values::time::Timestamp;
 
 use super::directories::{empty, fresh_directory};
+use super::many_rows;
 use super::watched::Watched;
 
 /// Every test begins here: the first of August 2026, noon.
 const START: Timestamp = Timestamp::from_millis(1_785_585_600_000);
 
+/// What a server's database is copied from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Template {
+    /// The schema and no rows.
+    #[default]
+    Empty,
+    /// Thousands of rows of other projects in every table, with statistics.
+    ManyRows,
+}
+
 /// What a test changes before its server starts.
 #[derive(Debug, Clone, Default)]
 pub struct TestConfig {
+    pub(super) template: Template,
     variables: Vec<(String, String)>,
     adjustments: Vec<fn(&mut Config)>,
 }
@@ -108,18 +121,7 @@ pub(super) fn give_back(server: Server) {
 impl Server {
     pub(super) async fn launch(engine: Engine, settings: TestConfig) -> Server {
         let data_dir = fresh_directory();
-        let url = match engine {
-            Engine::Sqlite => {
-                let file = data_dir.join("townhall.db");
-                std::fs::write(&file, migrated_file().await).unwrap();
-                format!("sqlite://{}", file.display())
-            }
-            Engine::Postgres => {
-                let template = template().await;
-                let copied = move || Cluster::shared().create_database_from(&template);
-                tokio::task::spawn_blocking(copied).await.unwrap()
-            }
-        };
+        let url = settings.template.copy(engine, &data_dir).await;
         let database = Database { url, is_owned: true };
         Self::serve(engine, settings, data_dir, database, Clock::manual(START), 1).await
     }
@@ -242,29 +244,62 @@ async fn open(url: &str, options: Options) -> Db {
     opened.await.unwrap()
 }
 
-/// A migrated PostgreSQL database that every server's own is copied from.
-async fn template() -> String {
-    static TEMPLATE: tokio::sync::OnceCell<String> = tokio::sync::OnceCell::const_new();
-    let url = TEMPLATE.get_or_init(|| async {
-        let made =
-            tokio::task::spawn_blocking(|| Cluster::shared().create_database()).await.unwrap();
-        let db = open(&made, Options { pool: 1, ..Options::default() }).await;
-        db.close().await;
-        made
-    });
-    url.await.clone()
-}
+impl Template {
+    /// A database of its own for a server with this data directory; its URL.
+    pub(super) async fn copy(self, engine: Engine, data_dir: &Path) -> String {
+        match engine {
+            Engine::Sqlite => {
+                let file = data_dir.join("townhall.db");
+                std::fs::write(&file, self.sqlite_file().await).unwrap();
+                format!("sqlite://{}", file.display())
+            }
+            Engine::Postgres => self.copy_postgres_database().await,
+        }
+    }
 
-/// A migrated SQLite database that every server's own begins as.
-async fn migrated_file() -> &'static [u8] {
-    static MIGRATED: tokio::sync::OnceCell<Vec<u8>> = tokio::sync::OnceCell::const_new();
-    let bytes = MIGRATED.get_or_init(|| async {
-        let (directory, options) = (fresh_directory(), Options { pool: 1, ..Options::default() });
-        let file = directory.join("townhall.db");
-        open(&format!("sqlite://{}", file.display()), options).await.close().await;
-        let bytes = std::fs::read(&file).unwrap();
-        std::fs::remove_dir_all(directory).unwrap();
-        bytes
-    });
-    bytes.await
+    async fn copy_postgres_database(self) -> String {
+        static EMPTY: OnceCell<String> = OnceCell::const_new();
+        static MANY_ROWS: OnceCell<String> = OnceCell::const_new();
+        let template = match self {
+            Template::Empty => &EMPTY,
+            Template::ManyRows => &MANY_ROWS,
+        };
+        let made = template.get_or_init(|| async {
+            let create = || Cluster::shared().create_database();
+            let url = tokio::task::spawn_blocking(create).await.unwrap();
+            self.fill(&url).await;
+            url
+        });
+        let template = made.await.clone();
+        let copy = move || Cluster::shared().create_database_from(&template);
+        tokio::task::spawn_blocking(copy).await.unwrap()
+    }
+
+    async fn sqlite_file(self) -> &'static [u8] {
+        static EMPTY: OnceCell<Vec<u8>> = OnceCell::const_new();
+        static MANY_ROWS: OnceCell<Vec<u8>> = OnceCell::const_new();
+        let template = match self {
+            Template::Empty => &EMPTY,
+            Template::ManyRows => &MANY_ROWS,
+        };
+        let bytes = template.get_or_init(|| async {
+            let directory = fresh_directory();
+            let file = directory.join("townhall.db");
+            self.fill(&format!("sqlite://{}", file.display())).await;
+            let bytes = std::fs::read(&file).unwrap();
+            std::fs::remove_dir_all(directory).unwrap();
+            bytes
+        });
+        bytes.await
+    }
+
+    async fn fill(self, url: &str) {
+        let db = open(url, Options { pool: 1, ..Options::default() }).await;
+        if self == Template::ManyRows {
+            let (writer, script) = (db.clone(), many_rows::script(db.engine()));
+            let written = tokio::task::spawn_blocking(move || writer.execute_script(&script));
+            written.await.unwrap().unwrap();
+        }
+        db.close().await;
+    }
 }

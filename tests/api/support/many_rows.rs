@@ -1,0 +1,275 @@
+//! Thousands of rows in every table, for tests that look at query plans.
+
+use std::fmt::Write as _;
+
+use db::Engine;
+
+/// Thousands of rows in every table, over many projects: enough that an engine prefers an index
+/// wherever there is one that helps.
+pub(super) fn script(engine: Engine) -> String {
+    let uuid = |n: &str| match engine {
+        Engine::Sqlite => format!("unhex(printf('%032x', {n}))"),
+        Engine::Postgres => format!("lpad(to_hex({n}), 32, '0')::uuid"),
+    };
+    let (project, id) = (uuid("n / 10"), uuid("n"));
+    // Another one of the same project.
+    let other = uuid("n / 10 * 10 + (n + 1) % 10");
+    let hash = match engine {
+        Engine::Sqlite => "unhex(printf('%064x', n))",
+        Engine::Postgres => "decode(lpad(to_hex(n), 64, '0'), 'hex')",
+    };
+    let tables = [
+        ("projects (id, name, state, allowed_origins, created_at, updated_at)", 600, {
+            format!("{id}, 'p', 'active', '[]', n, n")
+        }),
+        ("project_bundles (project_id, bundle)", 5_999, format!("{project}, 'bundle' || n")),
+        ("project_keys (project_id, id, kind, hash, created_at)", 5_999, {
+            format!("{project}, {id}, 'service', {hash}, n")
+        }),
+        (
+            "users (project_id, id, foreign_id, role, username, email, is_verified, is_active,
+                metadata, secure_metadata, reputation, last_active, created_at, updated_at)",
+            5_999,
+            format!(
+                "{project}, {id}, 'f' || n, 'visitor', 'user' || n, n || '@x.org', FALSE, TRUE,
+                 '{{}}', '{{}}', 0, n, n, n"
+            ),
+        ),
+        (
+            "identities (project_id, id, user_id, provider, provider_account_id, is_verified,
+                created_at, updated_at)",
+            5_999,
+            format!("{project}, {id}, {id}, 'external', 'f' || n, FALSE, n, n"),
+        ),
+        (
+            "refresh_tokens (project_id, id, user_id, family_id, expires_at, created_at,
+                updated_at)",
+            5_999,
+            format!("{project}, {id}, {id}, {id}, n, n, n"),
+        ),
+        ("password_resets (project_id, user_id, token_hash, expires_at)", 5_999, {
+            format!("{project}, {id}, {hash}, n")
+        }),
+        (
+            "email_verifications (project_id, id, user_id, token_hash, guessable, wrong_tries,
+                expires_at)",
+            5_999,
+            format!("{project}, {id}, {id}, {hash}, TRUE, 0, n"),
+        ),
+        ("account_deletions (project_id, user_id, code_hash, wrong_tries, expires_at)", 5_999, {
+            format!("{project}, {id}, {hash}, 0, n")
+        }),
+        ("mail_quotas (project_id, address_hash, sent_at, expires_at)", 5_999, {
+            format!("{project}, {hash}, '[]', n")
+        }),
+        (
+            "suspensions (project_id, id, user_id, start_date, created_by, created_at, updated_at)",
+            5_999,
+            format!("{project}, {id}, {id}, n, 'test', n, n"),
+        ),
+        (
+            "spaces (project_id, id, slug, name, name_key, user_id, reading_permission,
+                posting_permission, visibility, is_open, nsfw, nsfw_effective, requires_approval,
+                parent_id, depth, metadata, members_count, children_count, created_at, updated_at,
+                deleted_at)",
+            5_999,
+            format!(
+                "{project}, {id}, 's' || n, 'n' || n, 'n' || n, {id}, 'anyone', 'members', 'public',
+                 n % 10 > 2, FALSE, FALSE, TRUE, {other}, 0, '{{}}', 1, 0, n, n,
+                 CASE n % 10 WHEN 0 THEN n END"
+            ),
+        ),
+        ("space_lines (project_id, ancestor_id, space_id)", 5_999, {
+            format!("{project}, {id}, {id}")
+        }),
+        (
+            "space_members (project_id, space_id, user_id, id, role, rank, status, joined_at,
+                created_at)",
+            5_999,
+            format!("{project}, {id}, {id}, {id}, 'admin', 0, 'active', n, n"),
+        ),
+        (
+            "space_bans (project_id, space_id, user_id, id, created_at, updated_at)",
+            5_999,
+            format!("{project}, {id}, {id}, {id}, n, n"),
+        ),
+        (
+            "space_rules (project_id, id, space_id, title, position, created_at, updated_at)",
+            5_999,
+            format!("{project}, {id}, {id}, 't', 0, n, n"),
+        ),
+        (
+            "custom_tables (project_id, id, name, timestamps, paranoid, access, created_at)",
+            5_999,
+            format!("{project}, {id}, 't' || n, TRUE, FALSE, 'open', n"),
+        ),
+        (
+            "custom_columns (project_id, table_id, position, name, data_type, nullable, indexed,
+                references_id, on_delete)",
+            5_999,
+            format!("{project}, {id}, 0, 'c', 'uuid', TRUE, FALSE, {other}, 'restrict'"),
+        ),
+        ("reputation_buckets (project_id, user_id, space_id, points)", 5_999, {
+            format!("{project}, {id}, {id}, 1")
+        }),
+        (
+            "files (project_id, id, user_id, entity_id, path, size, mime, position, metadata,
+                created_at, updated_at)",
+            5_999,
+            format!("{project}, {id}, {id}, {id}, 'p', 1, 'text/plain', 0, '{{}}', n, n"),
+        ),
+        (
+            "notifications (project_id, id, user_id, type, action, is_read, metadata, created_at,
+                updated_at, subject_id, target_id, actor_id, space_id)",
+            5_999,
+            format!(
+                "{project}, {id}, {id}, 'entity-reaction', 'open-entity', FALSE, '{{}}', n, n, {id},
+                 {id}, {id}, {id}"
+            ),
+        ),
+        (
+            "notification_counts (project_id, user_id, space_id, total, unread, unread_since)",
+            5_999,
+            format!("{project}, {id}, {id}, 1, 1, 1"),
+        ),
+        (
+            "entities (project_id, id, foreign_id, source_id, space_id, user_id, is_draft, is_listed,
+                is_wide, nsfw, upvote_count, downvote_count, like_count, love_count, wow_count,
+                sad_count, angry_count, funny_count, replies_count, shares_count, views, score,
+                score_updated_at, has_attachments, created_at, updated_at)",
+            5_999,
+            format!(
+                "{project}, {id}, 'f' || n, 's' || n, {id}, {id}, FALSE, TRUE, FALSE, FALSE, n, 0, n, 0,
+                 0, 0, 0, 0, 0, 0, n, n, n, FALSE, n, n"
+            ),
+        ),
+        (
+            "entity_bodies (project_id, id, title, mentions, attachments, keywords, metadata)",
+            5_999,
+            format!("{project}, {id}, 't' || n, '[]', '[]', '[]', '{{}}'"),
+        ),
+        ("entity_terms (project_id, term, created_at, entity_id)", 5_999, {
+            format!("{project}, {id}, n, {id}")
+        }),
+        ("entity_counts (project_id, scope, shard, total, within, space_id)", 5_999, {
+            format!("{project}, 'in:' || n, 0, 1, 'source:' || n, {id}")
+        }),
+        (
+            "comments (project_id, id, foreign_id, entity_id, user_id, parent_id, thread_id,
+                upvote_count, downvote_count, like_count, love_count, wow_count, sad_count,
+                angry_count, funny_count, balance, controversy, replies_count, answers_count,
+                created_at, updated_at)",
+            5_999,
+            format!(
+                "{project}, {id}, 'f' || n, {id}, {id}, NULL, {id}, n, 0, 0, 0, 0, 0, 0, 0, n, 0, 0,
+                 0, n, n"
+            ),
+        ),
+        (
+            "comment_bodies (project_id, id, content, mentions, attachments, metadata)",
+            5_999,
+            format!("{project}, {id}, 't' || n, '[]', '[]', '{{}}'"),
+        ),
+        (
+            "reports (project_id, id, space_id, target_type, target_id, status, reporter_count,
+                created_at, updated_at)",
+            5_999,
+            format!("{project}, {id}, {id}, 'entity', {id}, 'open', 1, n, n"),
+        ),
+        ("report_entries (project_id, report_id, user_id, id, reason, created_at)", 5_999, {
+            format!("{project}, {id}, {id}, {id}, 'spam', n")
+        }),
+        (
+            "conversations (project_id, id, kind, space_id, created_by_id, avatar_file_id, metadata,
+                first_id, second_id, member_count, has_visible, last_message_at, created_at, updated_at)",
+            5_999,
+            format!("{project}, {id}, 'group', {id}, {id}, {id}, '{{}}', {id}, {id}, 1, TRUE, n, n, n"),
+        ),
+        (
+            "conversation_members (project_id, conversation_id, user_id, id, role, muted_forever,
+                is_active, created_at, updated_at)",
+            5_999,
+            format!("{project}, {id}, {id}, {id}, 'admin', FALSE, n % 10 > 2, n, n"),
+        ),
+        (
+            "chat_messages (project_id, id, conversation_id, user_id, content, mentions, metadata,
+                parent_message_id, has_files, thread_reply_count, reaction_counts, is_removed,
+                created_at, updated_at)",
+            5_999,
+            format!(
+                "{project}, {id}, {id}, {id}, 't' || n, '[]', '{{}}',
+                 CASE WHEN n % 10 > 5 THEN {other} END, FALSE, 0, '{{}}', FALSE, n, n"
+            ),
+        ),
+        ("chat_mentions (project_id, user_id, message_id)", 5_999, {
+            format!("{project}, {id}, {id}")
+        }),
+        ("chat_reactions (project_id, message_id, user_id, emoji, created_at)", 5_999, {
+            format!("{project}, {id}, {id}, 'x', n")
+        }),
+        ("comment_mentions (project_id, user_id, comment_id)", 5_999, {
+            format!("{project}, {id}, {id}")
+        }),
+        (
+            "reactions (project_id, target_id, user_id, id, target_type, reaction_type, created_at,
+                updated_at)",
+            5_999,
+            format!("{project}, {id}, {id}, {id}, 'entity', 'like', n, n"),
+        ),
+        ("reaction_milestones (project_id, target_id, kind, threshold)", 5_999, {
+            format!("{project}, {id}, 'total', n")
+        }),
+        (
+            "collections (project_id, id, user_id, parent_id, is_root, name, depth, entity_count,
+                created_at, updated_at)",
+            5_999,
+            format!("{project}, {id}, {id}, {id}, TRUE, 'n' || n, 0, 1, n, n"),
+        ),
+        ("collection_entities (project_id, collection_id, entity_id, id, user_id, created_at)", 5_999, {
+            format!("{project}, {id}, {id}, {id}, {id}, n")
+        }),
+        ("blocks (project_id, blocker_id, blocked_id, id, created_at)", 5_999, {
+            format!("{project}, {id}, {other}, {id}, n")
+        }),
+        ("follows (project_id, id, follower_id, followed_id, created_at)", 5_999, {
+            format!("{project}, {id}, {id}, {other}, n")
+        }),
+        ("follow_counts (project_id, user_id, followers, following)", 5_999, {
+            format!("{project}, {id}, 1, 1")
+        }),
+        (
+            "connections (project_id, id, low_id, high_id, requester_id, status, created_at)",
+            5_999,
+            format!("{project}, {id}, {id}, {other}, {id}, 'accepted', n"),
+        ),
+        (
+            "connection_sides (project_id, user_id, other_id, connection_id, kind, created_at)",
+            5_999,
+            format!("{project}, {id}, {other}, {id}, 'connected', n"),
+        ),
+        ("connection_counts (project_id, user_id, connected, sent, received)", 5_999, {
+            format!("{project}, {id}, 1, 0, 0")
+        }),
+        ("user_grams (project_id, gram, user_id)", 5_999, format!("{project}, 'g' || n, {id}")),
+        ("installation (name, value)", 5_999, "'n' || n, 'v'".to_owned()),
+        ("jobs (project_id, id, payload, attempts, run_at, created_at)", 5_999, {
+            format!("{project}, {id}, '{{}}', 0, n, n")
+        }),
+    ];
+    let mut sql = match engine {
+        Engine::Sqlite => String::new(),
+        // Checking each foreign key would take most of the time.
+        Engine::Postgres => "SET session_replication_role = replica;\n".to_owned(),
+    };
+    for (table, count, values) in tables {
+        let _ = writeln!(
+            sql,
+            "INSERT INTO {table}
+             WITH RECURSIVE rows (n) AS
+                (SELECT 0 UNION ALL SELECT n + 1 FROM rows WHERE n < {count})
+             SELECT {values} FROM rows;"
+        );
+    }
+    sql.push_str("ANALYZE;\n");
+    sql
+}
