@@ -15,6 +15,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tracing_subscriber::filter::Targets;
+
 use crate::storage::{self, AWS_VARIABLES};
 use crate::values::cidr::Cidr;
 use source::Sources;
@@ -51,7 +53,7 @@ pub struct Config {
     pub mail_from: Option<String>,
     pub log: Option<LogFormat>,
     /// What is logged: `RUST_LOG`.
-    pub log_filter: String,
+    pub log_filter: Targets,
     pub metrics_token: Option<String>,
     /// v7 answers an expired token with 403, like v8.
     pub v7_auth_forbids: bool,

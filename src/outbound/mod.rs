@@ -11,6 +11,7 @@ mod tls;
 
 pub use resolver::Resolver;
 pub use target::Target;
+pub(crate) use tls::Tls;
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -31,7 +32,6 @@ use tokio::task::JoinSet;
 use url::Url;
 
 use crate::values::cidr::Cidr;
-use tls::Tls;
 
 const AGENT: &str = concat!("Mozilla/5.0 (compatible; Townhall/", env!("CARGO_PKG_VERSION"), ")");
 /// How long one address of a name may take to answer before the next is tried.

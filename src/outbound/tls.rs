@@ -15,10 +15,10 @@ use url::{Host, Url};
 
 /// Reads the system's trust store when it is first needed: many servers never are asked to call.
 #[derive(Debug, Default)]
-pub(super) struct Tls(OnceCell<Arc<ClientConfig>>);
+pub(crate) struct Tls(OnceCell<Arc<ClientConfig>>);
 
 impl Tls {
-    pub(super) async fn connect(
+    pub(crate) async fn connect(
         &self,
         url: &Url,
         stream: TcpStream,

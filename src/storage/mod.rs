@@ -3,6 +3,7 @@
 //! A key is `<projectId>/<relative path>`. What `put` has answered is durable, so a row that
 //! names an object may be committed after it; what is missing reads as `None`, never as an error.
 
+mod bucket_client;
 pub(crate) mod durable;
 mod inspect;
 mod local;

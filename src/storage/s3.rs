@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::ops::Range;
 use std::path::Path;
-use std::time::Duration;
 
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
@@ -17,6 +16,7 @@ use object_store::{
 use tokio::sync::Semaphore;
 
 use crate::storage::Chunks;
+use crate::storage::bucket_client::BucketConnector;
 
 /// What is read from the environment beside our own settings.
 pub const VARIABLES: &[&str] = &[
@@ -42,9 +42,6 @@ const PART: usize = 5 * 1024 * 1024;
 const PARTS_AT_ONCE: usize = 2;
 /// Files going up at once: each holds its parts in memory.
 const FILES_AT_ONCE: usize = 16;
-const CONNECT: Duration = Duration::from_secs(5);
-/// Between two bytes of an answer. A whole answer may take as long as its reader needs.
-const SILENCE: Duration = Duration::from_secs(30);
 const RETRIES: usize = 3;
 
 #[derive(Debug)]
@@ -80,17 +77,14 @@ impl S3 {
             }
             builder = builder.with_config(key, value);
         }
-        let client = ClientOptions::new()
-            .with_timeout_disabled()
-            .with_connect_timeout(CONNECT)
-            .with_read_timeout(SILENCE)
-            // Whoever names an http:// endpoint has decided so.
-            .with_allow_http(is_plain);
+        // An operator who names an http:// endpoint wants one.
+        let client = ClientOptions::new().with_allow_http(is_plain);
         let retry = RetryConfig { max_retries: RETRIES, ..RetryConfig::default() };
         let built = builder
             .with_bucket_name(bucket)
             .with_virtual_hosted_style_request(!path_style)
             .with_client_options(client)
+            .with_http_connector(BucketConnector)
             .with_retry(retry)
             .build();
         Ok(S3 {

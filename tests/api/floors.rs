@@ -16,7 +16,8 @@ const ROOMS: &[&[&str]] = &[
     // Auth.
     &["auth"],
     // Machinery.
-    &["images", "mail", "outbound", "storage"],
+    &["outbound"],
+    &["images", "mail", "storage"],
     &["config", "installation"],
     &["network", "rate_limits"],
     &["realtime"],

@@ -1,0 +1,142 @@
+//! The HTTP client that reaches the bucket: HTTP/1.1 on kept connections, with the TLS of all outgoing calls.
+
+use std::error::Error as _;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_util::stream;
+use http::Uri;
+use http_body_util::{BodyExt as _, StreamBody};
+use hyper::body::Incoming;
+use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector as Dialer};
+use hyper_util::client::legacy::{Client, Error};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use object_store::ClientOptions;
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpRequestBody,
+    HttpResponse, HttpResponseBody, HttpService,
+};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tower_service::Service;
+use url::Url;
+
+use crate::outbound::Tls;
+
+const CONNECT: Duration = Duration::from_secs(5);
+/// Until a reply begins, and between two pieces of it. A whole reply may take as long as its reader needs.
+const SILENCE: Duration = Duration::from_secs(30);
+/// Servers close idle connections after a while; ours go first.
+const IDLE: Duration = Duration::from_secs(15);
+
+/// Makes the client when the bucket is opened.
+#[derive(Debug)]
+pub(super) struct BucketConnector;
+
+#[derive(Debug)]
+struct BucketClient(Client<Dial, HttpRequestBody>);
+
+impl HttpConnector for BucketConnector {
+    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
+        let mut tcp = Dialer::new();
+        tcp.enforce_http(false);
+        tcp.set_connect_timeout(Some(CONNECT));
+        tcp.set_nodelay(true);
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE)
+            .build(Dial { tcp, tls: Arc::default() });
+        Ok(HttpClient::new(BucketClient(client)))
+    }
+}
+
+impl HttpService for BucketClient {
+    fn call<'a, 'b>(
+        &'a self,
+        request: HttpRequest,
+    ) -> Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'b>>
+    where
+        'a: 'b,
+        Self: 'b,
+    {
+        Box::pin(async move {
+            let reply = tokio::time::timeout(SILENCE, self.0.request(request)).await;
+            let reply = reply.map_err(late)?.map_err(failed)?;
+            Ok(reply.map(|body| HttpResponseBody::new(StreamBody::new(frames(body)))))
+        })
+    }
+}
+
+/// The pieces of a reply, none of which may be long in coming.
+fn frames(
+    body: Incoming,
+) -> impl stream::Stream<Item = Result<hyper::body::Frame<bytes::Bytes>, HttpError>> + Send + Sync {
+    stream::unfold(body, async |mut body| {
+        let frame = match tokio::time::timeout(SILENCE, body.frame()).await {
+            Ok(frame) => frame?.map_err(|error| HttpError::new(HttpErrorKind::Interrupted, error)),
+            Err(error) => Err(late(error)),
+        };
+        Some((frame, body))
+    })
+}
+
+fn late(error: tokio::time::error::Elapsed) -> HttpError {
+    HttpError::new(HttpErrorKind::Timeout, error)
+}
+
+/// The kind decides whether the request is sent again.
+fn failed(error: Error) -> HttpError {
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<hyper::Error>());
+    let kind = match cause {
+        _ if error.is_connect() => HttpErrorKind::Connect,
+        Some(cause) if cause.is_closed() || cause.is_canceled() => HttpErrorKind::Request,
+        Some(cause) if cause.is_incomplete_message() => HttpErrorKind::Interrupted,
+        Some(cause) if cause.source().is_some_and(|one| one.is::<io::Error>()) => {
+            HttpErrorKind::Interrupted
+        }
+        _ => HttpErrorKind::Unknown,
+    };
+    HttpError::new(kind, error)
+}
+
+/// Opens connections.
+#[derive(Debug, Clone)]
+struct Dial {
+    tcp: Dialer,
+    tls: Arc<Tls>,
+}
+
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+impl Connection for Box<dyn Stream> {
+    fn connected(&self) -> Connected {
+        Connected::new()
+    }
+}
+
+impl Service<Uri> for Dial {
+    type Response = TokioIo<Box<dyn Stream>>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.tcp.poll_ready(context).map_err(io::Error::other)
+    }
+
+    fn call(&mut self, address: Uri) -> Self::Future {
+        let (tcp, tls) = (self.tcp.call(address.clone()), Arc::clone(&self.tls));
+        Box::pin(async move {
+            let stream = tcp.await.map_err(io::Error::other)?.into_inner();
+            if address.scheme_str() != Some("https") {
+                return Ok(TokioIo::new(Box::new(stream) as Box<dyn Stream>));
+            }
+            let url = Url::parse(&address.to_string()).map_err(io::Error::other)?;
+            let secured = tokio::time::timeout(CONNECT, tls.connect(&url, stream)).await??;
+            Ok(TokioIo::new(Box::new(secured) as Box<dyn Stream>))
+        })
+    }
+}
