@@ -7,7 +7,7 @@ pub mod recount;
 
 use std::collections::HashMap;
 
-use db::{Command, Conn, Tx, Value, args};
+use db::{Builder, Command, Conn, Tx, Value, args};
 
 use crate::error::Result;
 pub use crate::features::entities::row::EntityRow;
@@ -221,18 +221,14 @@ fn insert_terms(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -
     if terms.terms.is_empty() {
         return Ok(());
     }
-    let rows: Vec<String> =
-        (4..4 + terms.terms.len()).map(|n| format!("($1, ${n}, $2, $3)")).collect();
-    let insert = Command::<()>::built(
-        "entities::insert_terms",
-        format!(
-            "INSERT INTO entity_terms (project_id, term, created_at, entity_id) VALUES {}",
-            rows.join(", ")
-        ),
-    );
-    let mut args = vec![project.into(), e.created_at.into(), e.id.into()];
-    args.extend(terms.terms.iter().map(|term| Value::from(*term)));
-    Ok(tx.pipeline(&insert, &args)?)
+    let mut rows = Builder::list([project.into(), e.created_at.into(), e.id.into()]);
+    for term in &terms.terms {
+        let term = rows.bind(*term);
+        rows.add(format_args!("($1, {term}, $2, $3)"));
+    }
+    let text =
+        format!("INSERT INTO entity_terms (project_id, term, created_at, entity_id) VALUES {rows}");
+    Ok(tx.pipeline(&Command::<()>::built("entities::insert_terms", text), rows.args())?)
 }
 
 /// Adds to (or takes from) each count.

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use db::{Conn, Query, Value};
+use db::{Builder, Conn, Query};
 use uuid::Uuid;
 
 use crate::error::Result;
@@ -24,16 +24,13 @@ pub fn count(
     hidden: &Hidden,
 ) -> Result<i64> {
     let Some(viewer) = hidden.viewer() else { return Ok(0) };
+    let met = of_target(project, target, viewer, kind);
     let text = format!(
         "WITH s AS MATERIALIZED ({})
-         SELECT count(*) FROM s CROSS JOIN reactions r
-         WHERE r.project_id = $1 AND r.target_id = $2 AND r.user_id = s.user_id {}",
-        hidden.users("$3"),
-        of_kind(kind, "$4"),
+         SELECT count(*) FROM s CROSS JOIN reactions r WHERE {met} AND r.user_id = s.user_id",
+        hidden.users("$3")
     );
-    let mut args: Vec<Value<'_>> = vec![project.into(), target.into(), viewer.into()];
-    args.extend(kind.map(Value::from));
-    Ok(c.one(&Query::<i64>::built("reactions::hidden::count", text), &args)?)
+    Ok(c.one(&Query::<i64>::built("reactions::hidden::count", text), met.args())?)
 }
 
 /// A page of what is left.
@@ -48,19 +45,17 @@ pub fn list(
 ) -> Result<Vec<ReactionRow>> {
     let Some(viewer) = hidden.viewer() else { return Ok(Vec::new()) };
     let direction = if oldest_first { "ASC" } else { "DESC" };
+    let mut met = of_target(project, target, viewer, kind);
+    met.add(hidden.condition("r.user_id", "$3"));
+    let (limit, offset) = (met.bind(page.limit), met.bind(page.offset()));
     let text = format!(
         "SELECT r.id, r.user_id, r.reaction_type, r.created_at, r.updated_at, u.name, u.username,
             u.avatar, u.avatar_path, u.reputation
          FROM reactions r JOIN users u ON u.project_id = r.project_id AND u.id = r.user_id
-         WHERE r.project_id = $1 AND r.target_id = $2 AND {} {}
-         ORDER BY r.created_at {direction}, r.id {direction} LIMIT $4 OFFSET $5",
-        hidden.condition("r.user_id", "$3"),
-        of_kind(kind, "$6"),
+         WHERE {met}
+         ORDER BY r.created_at {direction}, r.id {direction} LIMIT {limit} OFFSET {offset}"
     );
-    let mut args: Vec<Value<'_>> = vec![project.into(), target.into(), viewer.into()];
-    args.extend([page.limit.into(), page.offset().into()]);
-    args.extend(kind.map(Value::from));
-    Ok(c.all(&Query::built("reactions::hidden::list", text), &args)?)
+    Ok(c.all(&Query::built("reactions::hidden::list", text), met.args())?)
 }
 
 /// Who voted up, and who down.
@@ -86,6 +81,17 @@ pub fn votes(
     Ok(votes)
 }
 
-fn of_kind(kind: Option<ReactionType>, place: &str) -> String {
-    kind.map(|_| format!("AND r.reaction_type = {place}")).unwrap_or_default()
+/// The reactions `r` of this kind, or of every kind, to a target. The viewer is `$3`.
+fn of_target(
+    project: ProjectId,
+    target: TargetId,
+    viewer: UserId,
+    kind: Option<ReactionType>,
+) -> Builder<'static> {
+    let mut met = Builder::all([project.into(), target.into(), viewer.into()]);
+    met.add("r.project_id = $1 AND r.target_id = $2");
+    if let Some(kind) = kind {
+        met.equal("r.reaction_type", kind);
+    }
+    met
 }

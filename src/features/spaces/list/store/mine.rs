@@ -1,12 +1,14 @@
 //! The memberships of one user, with their spaces.
 
-use db::{Conn, Query, Value};
+use db::{Builder, Conn, Query};
 
 use crate::error::Result;
 use crate::features::spaces::list::store::order::SortBy;
 use crate::features::spaces::rules::{Role, Status};
 use crate::http::page::Page;
 use crate::values::ids::{MemberId, ProjectId, SpaceId, UserId};
+
+const FROM: &str = "FROM space_members m CROSS JOIN spaces s";
 
 #[derive(Debug)]
 pub struct Memberships {
@@ -41,33 +43,26 @@ impl Memberships {
             Some(page) => format!(" LIMIT {} OFFSET {}", page.limit, page.offset()),
             None => String::new(),
         };
-        let (from, order) = (self.from(), self.order.text());
-        let text = format!("SELECT m.id, s.id {from} ORDER BY {order}{slice}");
+        let (met, order) = (self.met(), self.order.text());
+        let text = format!("SELECT m.id, s.id {FROM} WHERE {met} ORDER BY {order}{slice}");
         let query = Query::<(MemberId, SpaceId)>::built("spaces::mine::page", text);
-        Ok(c.all(&query, &self.args())?)
+        Ok(c.all(&query, met.args())?)
     }
 
     pub fn count(&self, c: &Conn<'_>) -> Result<i64> {
-        let text = format!("SELECT count(*) {}", self.from());
-        Ok(c.one(&Query::<i64>::built("spaces::mine::count", text), &self.args())?)
+        let met = self.met();
+        let text = format!("SELECT count(*) {FROM} WHERE {met}");
+        Ok(c.one(&Query::<i64>::built("spaces::mine::count", text), met.args())?)
     }
 
-    fn args(&self) -> Vec<Value<'static>> {
-        let mut args = vec![self.project.into(), self.user.into(), self.status.into()];
-        args.extend(self.roles.iter().map(|role| Value::from(role.rank())));
-        args
-    }
-
-    fn from(&self) -> String {
-        let places: Vec<String> = (4..).take(self.roles.len()).map(|n| format!("${n}")).collect();
-        let of_role = match places.is_empty() {
-            true => String::new(),
-            false => format!(" AND m.rank IN ({})", places.join(", ")),
-        };
-        format!(
-            "FROM space_members m CROSS JOIN spaces s
-             WHERE m.project_id = $1 AND m.user_id = $2 AND m.status = $3{of_role}
-                AND s.project_id = $1 AND s.id = m.space_id AND s.deleted_at IS NULL"
-        )
+    fn met(&self) -> Builder<'static> {
+        let mut met = Builder::all([self.project.into(), self.user.into(), self.status.into()]);
+        met.add("m.project_id = $1 AND m.user_id = $2 AND m.status = $3");
+        if !self.roles.is_empty() {
+            let ranks = met.bind_all(self.roles.iter().map(|role| role.rank().into()));
+            met.add(format_args!("m.rank IN ({ranks})"));
+        }
+        met.add("s.project_id = $1 AND s.id = m.space_id AND s.deleted_at IS NULL");
+        met
     }
 }
