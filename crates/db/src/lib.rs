@@ -32,9 +32,9 @@ pub use db::{Db, Examination};
 pub use error::Error;
 pub use migrate::{Migration, MigrationState};
 pub use options::{Options, Watch};
-#[doc(hidden)]
-pub use row::column_name;
 pub use row::{Column, ColumnRef, Columns, JsonText, Row, WrongType};
+#[doc(hidden)]
+pub use row::{Field, column_name, column_names, width};
 pub use statement::{AnyStatement, Command, Query, Statement};
 pub use stats::{Histogram, Latency, Stats};
 pub use value::Value;

@@ -96,11 +96,11 @@ impl Target for CommentRow {
     }
 
     fn reactions(&self) -> ReactionCounts {
-        self.reactions()
+        self.reactions
     }
 
     fn set_reactions(&mut self, counts: ReactionCounts) {
-        self.set_reactions(counts);
+        self.reactions = counts;
     }
 
     fn change_reactions(&self, tx: &Tx<'_>, project: ProjectId, by: ReactionCounts) -> Result<()> {

@@ -9,8 +9,8 @@ mod react;
 pub mod store;
 pub mod target;
 
-pub(crate) use kinds::row_counts_reactions;
 pub use kinds::{ReactionCounts, ReactionType};
+pub(crate) use kinds::{each_reaction, reaction_columns};
 
 use http::Method;
 

@@ -94,5 +94,5 @@ pub fn repair_comment(tx: &Tx<'_>, project: ProjectId, id: CommentId) -> Result<
 pub fn repair_reactions(tx: &Tx<'_>, project: ProjectId, id: CommentId) -> Result<()> {
     let Some(comment) = store::find_for_update(tx, project, id)? else { return Ok(()) };
     let found = reactions::store::counts(tx, project, TargetId::Comment(id))?;
-    store::change_reactions(tx, project, id, found.less(comment.reactions()))
+    store::change_reactions(tx, project, id, found.less(comment.reactions))
 }

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::error::Result;
 use crate::features::entities::score::formula::ScoreInputs;
-use crate::features::reactions::ReactionCounts;
+use crate::features::reactions::{ReactionCounts, reaction_columns};
 use crate::values::ids::{EntityId, ProjectId};
 use crate::values::time::Timestamp;
 
@@ -13,12 +13,7 @@ db::row! {
     #[derive(Debug)]
     pub struct StandingRow {
         pub id: EntityId,
-        pub upvote_count: i64,
-        pub downvote_count: i64,
-        pub like_count: i64,
-        pub love_count: i64,
-        pub wow_count: i64,
-        pub funny_count: i64,
+        pub reactions: ReactionCounts,
         pub replies_count: i64,
         pub shares_count: i64,
         pub views: i64,
@@ -28,9 +23,12 @@ db::row! {
 
 db::statements! {
     query STANDINGS -> StandingRow =
-        "SELECT id, upvote_count, downvote_count, like_count, love_count, wow_count, funny_count,
-            replies_count, shares_count, views, created_at
-         FROM entities WHERE project_id = $1 AND id {any}($2) AND deleted_at IS NULL";
+        concat!(
+            "SELECT id, ",
+            reaction_columns!(""),
+            ", replies_count, shares_count, views, created_at
+             FROM entities WHERE project_id = $1 AND id {any}($2) AND deleted_at IS NULL"
+        );
 }
 
 pub fn score_inputs(
@@ -40,17 +38,9 @@ pub fn score_inputs(
 ) -> Result<Vec<(EntityId, ScoreInputs)>> {
     let rows = c.all(&STANDINGS, args![project, EntityId::list(ids)])?;
     let inputs = |row: StandingRow| {
-        let reactions = ReactionCounts {
-            upvote: row.upvote_count,
-            downvote: row.downvote_count,
-            like: row.like_count,
-            love: row.love_count,
-            wow: row.wow_count,
-            funny: row.funny_count,
-            ..ReactionCounts::default()
-        };
-        let (replies, shares, views) = (row.replies_count, row.shares_count, row.views);
-        (row.id, ScoreInputs { reactions, replies, shares, views, created_at: row.created_at })
+        let StandingRow { id, reactions, replies_count, shares_count, views, created_at } = row;
+        let (replies, shares) = (replies_count, shares_count);
+        (id, ScoreInputs { reactions, replies, shares, views, created_at })
     };
     Ok(rows.into_iter().map(inputs).collect())
 }

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::error::Result;
 use crate::features::reactions::ReactionType;
-use crate::features::reactions::store::{self, ReactionRow};
+use crate::features::reactions::store::{self, ReactionRow, SELECT};
 use crate::features::reactions::target::TargetId;
 use crate::features::visibility::store::blocks::{self, Hidden};
 use crate::http::page::Page;
@@ -27,7 +27,8 @@ pub fn count(
     let met = of_target(project, target, viewer, kind);
     let text = format!(
         "WITH s AS MATERIALIZED ({})
-         SELECT count(*) FROM s CROSS JOIN reactions r WHERE {met} AND r.user_id = s.user_id",
+         SELECT count(*) FROM s CROSS JOIN reactions r
+         WHERE r.project_id = $1 AND r.target_id = $2 AND r.user_id = s.user_id AND {met}",
         hidden.users("$3")
     );
     Ok(c.one(&Query::<i64>::built("reactions::hidden::count", text), met.args())?)
@@ -49,10 +50,7 @@ pub fn list(
     met.add(hidden.condition("r.user_id", "$3"));
     let (limit, offset) = (met.bind(page.limit), met.bind(page.offset()));
     let text = format!(
-        "SELECT r.id, r.user_id, r.reaction_type, r.created_at, r.updated_at, u.name, u.username,
-            u.avatar, u.avatar_path, u.reputation
-         FROM reactions r JOIN users u ON u.project_id = r.project_id AND u.id = r.user_id
-         WHERE {met}
+        "{SELECT} AND {met}
          ORDER BY r.created_at {direction}, r.id {direction} LIMIT {limit} OFFSET {offset}"
     );
     Ok(c.all(&Query::built("reactions::hidden::list", text), met.args())?)
@@ -81,7 +79,7 @@ pub fn votes(
     Ok(votes)
 }
 
-/// The reactions `r` of this kind, or of every kind, to a target. The viewer is `$3`.
+/// Only reactions `r` of this kind, or of every kind. `$1` is the project, `$2` the target, `$3` the viewer.
 fn of_target(
     project: ProjectId,
     target: TargetId,
@@ -89,7 +87,6 @@ fn of_target(
     kind: Option<ReactionType>,
 ) -> Builder<'static> {
     let mut met = Builder::all([project.into(), target.into(), viewer.into()]);
-    met.add("r.project_id = $1 AND r.target_id = $2");
     if let Some(kind) = kind {
         met.equal("r.reaction_type", kind);
     }

@@ -58,6 +58,8 @@ macro_rules! select_member {
     };
 }
 
+const SELECT: &str = select_member!("");
+
 db::statements! {
     query FIND -> MemberRow = select_member!("AND m.space_id = $2 AND m.user_id = $3");
     query FIND_BY_ID -> MemberRow = select_member!("AND m.id = $2");
@@ -235,7 +237,7 @@ impl List {
         page: Page,
     ) -> Result<(Vec<MemberRow>, i64)> {
         let mut met = Builder::all([project.into(), space.id.into(), self.status.into()]);
-        met.add("m.project_id = $1 AND m.space_id = $2 AND m.status = $3");
+        met.add("m.space_id = $2 AND m.status = $3");
         if let Some(role) = self.role {
             met.equal("m.rank", role.rank());
         }
@@ -246,16 +248,15 @@ impl List {
         let total = if self.is_counted() && hidden.is_nobody() {
             space.members_count
         } else {
-            let text = format!("SELECT count(*) FROM space_members m WHERE {met}");
+            let text =
+                format!("SELECT count(*) FROM space_members m WHERE m.project_id = $1 AND {met}");
             c.one(&Query::<i64>::built("spaces::members::count", text), met.args())?
         };
         if page.offset() >= total {
             return Ok((Vec::new(), total));
         }
         let text = format!(
-            "SELECT m.id, m.space_id, m.user_id, m.role, m.status, m.joined_at, m.created_at
-             FROM space_members m WHERE {met}
-             ORDER BY m.rank, m.joined_at, m.id LIMIT {} OFFSET {}",
+            "{SELECT} AND {met} ORDER BY m.rank, m.joined_at, m.id LIMIT {} OFFSET {}",
             page.limit,
             page.offset()
         );
