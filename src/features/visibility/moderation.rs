@@ -83,12 +83,3 @@ macro_rules! moderation_columns {
     };
 }
 pub(crate) use moderation_columns;
-
-/// The assignments of a decision, which is `$3` to `$7` in the order of [`ModerationRow`].
-macro_rules! set_moderation {
-    () => {
-        "moderation_status = $3, moderated_at = $4, moderated_by_id = $5, moderated_by_type = $6,
-            moderation_reason = $7"
-    };
-}
-pub(crate) use set_moderation;

@@ -5,8 +5,9 @@ use db::{Tx, args};
 
 use crate::error::Result;
 use crate::features::comments::store::CommentRow;
+use crate::features::moderation::store::set_moderation;
 use crate::features::notifications;
-use crate::features::visibility::moderation::{Decision, set_moderation};
+use crate::features::visibility::moderation::Decision;
 use crate::values::ids::ProjectId;
 
 db::statements! {

@@ -6,8 +6,9 @@ use db::{Tx, args};
 use crate::error::Result;
 use crate::features::entities::store::EntityRow;
 use crate::features::entities::store::feed_totals;
+use crate::features::moderation::store::set_moderation;
 use crate::features::notifications;
-use crate::features::visibility::moderation::{Decision, Verdict, set_moderation};
+use crate::features::visibility::moderation::{Decision, Verdict};
 use crate::values::ids::{EntityId, ProjectId};
 
 db::statements! {
