@@ -16,18 +16,18 @@ const ARGS_CAPACITY: usize = 16;
 /// ```
 /// # use db::{Builder, Query};
 /// # let (project, role) = (1_i64, Some("admin"));
-/// let mut met = Builder::all([project.into()]);
-/// met.add("m.project_id = $1");
+/// let mut conditions = Builder::all([project.into()]);
+/// conditions.add("m.project_id = $1");
 /// if let Some(role) = role {
-///     met.equal("m.role", role);
+///     conditions.equal("m.role", role);
 /// }
-/// let count = format!("SELECT count(*) FROM members m WHERE {met}");
-/// let limit = met.bind(20_i64);
-/// let page = format!("SELECT m.id FROM members m WHERE {met} ORDER BY m.id LIMIT {limit}");
+/// let count = format!("SELECT count(*) FROM members m WHERE {conditions}");
+/// let limit = conditions.bind(20_i64);
+/// let page = format!("SELECT m.id FROM members m WHERE {conditions} ORDER BY m.id LIMIT {limit}");
 /// # assert_eq!(count, "SELECT count(*) FROM members m WHERE m.project_id = $1 AND m.role = $2");
 /// # assert!(page.ends_with(" AND m.role = $2 ORDER BY m.id LIMIT $3"));
 /// let query = Query::<i64>::built("members::page", page);
-/// // c.all(&query, met.args())
+/// // c.all(&query, conditions.args())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Builder<'a> {
@@ -170,14 +170,14 @@ mod tests {
 
     #[test]
     fn arguments_are_numbered_in_the_order_of_binding() {
-        let mut met = Builder::all([Value::Int(7), Value::Int(8)]);
-        met.add("a = $1 AND b = $2");
-        let later = met.bind("late");
-        met.equal("c", 9_i64);
-        met.add(format_args!("d < {later}"));
-        assert_eq!(met.to_string(), "a = $1 AND b = $2 AND c = $4 AND d < $3");
+        let mut conditions = Builder::all([Value::Int(7), Value::Int(8)]);
+        conditions.add("a = $1 AND b = $2");
+        let later = conditions.bind("late");
+        conditions.equal("c", 9_i64);
+        conditions.add(format_args!("d < {later}"));
+        assert_eq!(conditions.to_string(), "a = $1 AND b = $2 AND c = $4 AND d < $3");
         let expected = [Value::Int(7), Value::Int(8), "late".into(), Value::Int(9)];
-        assert_eq!(met.args(), expected);
+        assert_eq!(conditions.args(), expected);
         assert_eq!(later.number(), 3);
     }
 
@@ -211,9 +211,9 @@ mod tests {
     #[test]
     fn values_never_change_the_text() {
         let text = |part: &'static str| {
-            let mut met = Builder::all([]);
-            met.equal("name", part);
-            met.to_string()
+            let mut conditions = Builder::all([]);
+            conditions.equal("name", part);
+            conditions.to_string()
         };
         assert_eq!(text("x"), text("'; DROP TABLE notes; --"));
     }

@@ -188,18 +188,20 @@ pub fn page(
     role: Option<Role>,
     page: Page,
 ) -> Result<(Vec<MemberRow>, i64)> {
-    let mut met = Builder::all([project.into(), id.into()]);
-    met.add("m.conversation_id = $2 AND m.is_active");
+    let mut conditions = Builder::all([project.into(), id.into()]);
+    conditions.add("m.conversation_id = $2 AND m.is_active");
     if let Some(role) = role {
-        met.equal("m.role", role);
+        conditions.equal("m.role", role);
     }
-    let count =
-        format!("SELECT count(*) FROM conversation_members m WHERE m.project_id = $1 AND {met}");
-    let total = c.one(&Query::<i64>::built("chat::members::count", count), met.args())?;
-    let (limit, offset) = (met.bind(page.limit), met.bind(page.offset()));
-    let text =
-        format!("{SELECT} AND {met} ORDER BY m.created_at, m.id LIMIT {limit} OFFSET {offset}");
-    Ok((c.all(&Query::built("chat::members::page", text), met.args())?, total))
+    let count = format!(
+        "SELECT count(*) FROM conversation_members m WHERE m.project_id = $1 AND {conditions}"
+    );
+    let total = c.one(&Query::<i64>::built("chat::members::count", count), conditions.args())?;
+    let (limit, offset) = (conditions.bind(page.limit), conditions.bind(page.offset()));
+    let text = format!(
+        "{SELECT} AND {conditions} ORDER BY m.created_at, m.id LIMIT {limit} OFFSET {offset}"
+    );
+    Ok((c.all(&Query::built("chat::members::page", text), conditions.args())?, total))
 }
 
 pub fn insert(tx: &Tx<'_>, project: ProjectId, row: &MemberRow) -> Result<()> {

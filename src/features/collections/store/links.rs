@@ -79,12 +79,12 @@ fn shown(
     owner: UserId,
     hidden: &Hidden,
 ) -> Builder<'static> {
-    let mut met = Builder::all([project.into(), collection.into(), owner.into()]);
-    met.add(hidden.condition("e.user_id", "$3"));
-    let reads = Reader::from(Perspective::User(owner)).reads("e.space_id", &mut met);
-    let own = Reader::AUTHOR.reads("e.space_id", &mut met);
-    met.add(format_args!("({reads} OR (e.user_id = $3 AND {own}))"));
-    met
+    let mut conditions = Builder::all([project.into(), collection.into(), owner.into()]);
+    conditions.add(hidden.condition("e.user_id", "$3"));
+    let reads = Reader::from(Perspective::User(owner)).reads("e.space_id", &mut conditions);
+    let own = Reader::AUTHOR.reads("e.space_id", &mut conditions);
+    conditions.add(format_args!("({reads} OR (e.user_id = $3 AND {own}))"));
+    conditions
 }
 
 pub fn count_shown(
@@ -94,9 +94,9 @@ pub fn count_shown(
     owner: UserId,
     hidden: &Hidden,
 ) -> Result<i64> {
-    let met = shown(project, collection, owner, hidden);
-    let text = format!("SELECT count(*) {SHOWN} AND {met}");
-    Ok(c.one(&Query::<i64>::built("collections::links::count", text), met.args())?)
+    let conditions = shown(project, collection, owner, hidden);
+    let text = format!("SELECT count(*) {SHOWN} AND {conditions}");
+    Ok(c.one(&Query::<i64>::built("collections::links::count", text), conditions.args())?)
 }
 
 /// The ids of a page of what is shown, in order.
@@ -109,11 +109,13 @@ pub fn page(
     page: Page,
     hidden: &Hidden,
 ) -> Result<Vec<EntityId>> {
-    let (mut met, order) = (shown(project, collection, owner, hidden), sort.order(direction));
-    let (limit, offset) = (met.bind(page.limit), met.bind(page.offset()));
-    let text =
-        format!("SELECT e.id {SHOWN} AND {met} ORDER BY {order} LIMIT {limit} OFFSET {offset}");
-    Ok(c.all(&Query::<EntityId>::built("collections::links::page", text), met.args())?)
+    let (mut conditions, order) =
+        (shown(project, collection, owner, hidden), sort.order(direction));
+    let (limit, offset) = (conditions.bind(page.limit), conditions.bind(page.offset()));
+    let text = format!(
+        "SELECT e.id {SHOWN} AND {conditions} ORDER BY {order} LIMIT {limit} OFFSET {offset}"
+    );
+    Ok(c.all(&Query::<EntityId>::built("collections::links::page", text), conditions.args())?)
 }
 
 /// What is saved in any of the collections, in the order of saving; only so much.

@@ -71,7 +71,7 @@ db::statements! {
 
 /// What is asked for, as SQL.
 pub(super) struct Conditions {
-    met: Builder<'static>,
+    builder: Builder<'static>,
     with_entity: bool,
 }
 
@@ -85,7 +85,7 @@ impl Conditions {
             ),
             false => ("comments c", ""),
         };
-        format!("SELECT {columns} FROM {from} WHERE {}{join}", self.met)
+        format!("SELECT {columns} FROM {from} WHERE {}{join}", self.builder)
     }
 }
 
@@ -102,7 +102,7 @@ impl Search {
 
     pub(super) fn count(&self, c: &Conn<'_>, conditions: &Conditions) -> Result<i64> {
         let count = Query::<i64>::built("comments::list::count", conditions.select("count(*)"));
-        Ok(c.one(&count, conditions.met.args())?)
+        Ok(c.one(&count, conditions.builder.args())?)
     }
 
     pub(super) fn page(
@@ -112,10 +112,10 @@ impl Search {
         page: Page,
     ) -> Result<Vec<CommentId>> {
         let (select, order) = (conditions.select("c.id"), self.sort.order());
-        let met = &mut conditions.met;
-        let (limit, offset) = (met.bind(page.limit), met.bind(page.offset()));
+        let builder = &mut conditions.builder;
+        let (limit, offset) = (builder.bind(page.limit), builder.bind(page.offset()));
         let text = format!("{select} ORDER BY {order} LIMIT {limit} OFFSET {offset}");
-        Ok(c.all(&Query::<CommentId>::built("comments::list::page", text), met.args())?)
+        Ok(c.all(&Query::<CommentId>::built("comments::list::page", text), builder.args())?)
     }
 
     pub(super) fn conditions(
@@ -124,47 +124,47 @@ impl Search {
         hidden: &Hidden,
         reader: Reader,
     ) -> Conditions {
-        let mut met = Builder::all([self.project.into()]);
-        met.add("c.project_id = $1 AND c.deleted_at IS NULL");
+        let mut builder = Builder::all([self.project.into()]);
+        builder.add("c.project_id = $1 AND c.deleted_at IS NULL");
         match (self.parent, self.entity) {
-            (Some(Parent::Comment(parent)), _) => met.equal("c.thread_id", parent),
-            (Some(Parent::None), Some(entity)) => met.equal("c.thread_id", entity),
-            (Some(Parent::None), None) => met.add("c.parent_id IS NULL"),
-            (None, Some(entity)) => met.equal("c.entity_id", entity),
+            (Some(Parent::Comment(parent)), _) => builder.equal("c.thread_id", parent),
+            (Some(Parent::None), Some(entity)) => builder.equal("c.thread_id", entity),
+            (Some(Parent::None), None) => builder.add("c.parent_id IS NULL"),
+            (None, Some(entity)) => builder.equal("c.entity_id", entity),
             (None, None) => {}
         }
         if let Some(author) = self.author {
-            met.equal("c.user_id", author);
+            builder.equal("c.user_id", author);
         }
         if let Some(source) = &self.source {
-            met.equal("e.source_id", source.clone());
+            builder.equal("e.source_id", source.clone());
         }
         if !has_place {
-            met.add(concat!("e.deleted_at IS NULL AND ", is_commented!()));
-            let reads = reader.reads("e.space_id", &mut met);
-            met.add(reads);
+            builder.add(concat!("e.deleted_at IS NULL AND ", is_commented!()));
+            let reads = reader.reads("e.space_id", &mut builder);
+            builder.add(reads);
         }
         if self.without_deleted || self.only_live {
-            met.add("c.user_deleted_at IS NULL");
+            builder.add("c.user_deleted_at IS NULL");
         }
         if self.only_live {
-            met.add("(c.moderation_status IS NULL OR c.moderation_status <> 'removed')");
+            builder.add("(c.moderation_status IS NULL OR c.moderation_status <> 'removed')");
         }
         if let Some(viewer) = hidden.viewer() {
-            let viewer = met.bind(viewer);
-            met.add(hidden.condition("c.user_id", viewer));
+            let viewer = builder.bind(viewer);
+            builder.add(hidden.condition("c.user_id", viewer));
             if !has_place {
-                met.add(hidden.condition("e.user_id", viewer));
+                builder.add(hidden.condition("e.user_id", viewer));
             }
         }
-        Conditions { met, with_entity: !has_place || self.source.is_some() }
+        Conditions { builder, with_entity: !has_place || self.source.is_some() }
     }
 
     /// How many entries of a list are by users who are blocked for the viewer: looked up user by
     /// user.
     pub(super) fn hidden_in(&self, c: &Conn<'_>, hidden: &Hidden) -> Result<i64> {
         let Some(viewer) = hidden.viewer() else { return Ok(0) };
-        let mut all = self.conditions(true, &Hidden::default(), Reader::AUTHOR).met;
+        let mut all = self.conditions(true, &Hidden::default(), Reader::AUTHOR).builder;
         let hidden = hidden.users(all.bind(viewer));
         let text = format!(
             "WITH s AS MATERIALIZED ({hidden})

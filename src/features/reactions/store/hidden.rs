@@ -24,14 +24,14 @@ pub fn count(
     hidden: &Hidden,
 ) -> Result<i64> {
     let Some(viewer) = hidden.viewer() else { return Ok(0) };
-    let met = of_target(project, target, viewer, kind);
+    let conditions = of_target(project, target, viewer, kind);
     let text = format!(
         "WITH s AS MATERIALIZED ({})
          SELECT count(*) FROM s CROSS JOIN reactions r
-         WHERE r.project_id = $1 AND r.target_id = $2 AND r.user_id = s.user_id AND {met}",
+         WHERE r.project_id = $1 AND r.target_id = $2 AND r.user_id = s.user_id AND {conditions}",
         hidden.users("$3")
     );
-    Ok(c.one(&Query::<i64>::built("reactions::hidden::count", text), met.args())?)
+    Ok(c.one(&Query::<i64>::built("reactions::hidden::count", text), conditions.args())?)
 }
 
 /// A page of what is left.
@@ -46,14 +46,14 @@ pub fn list(
 ) -> Result<Vec<ReactionRow>> {
     let Some(viewer) = hidden.viewer() else { return Ok(Vec::new()) };
     let direction = if oldest_first { "ASC" } else { "DESC" };
-    let mut met = of_target(project, target, viewer, kind);
-    met.add(hidden.condition("r.user_id", "$3"));
-    let (limit, offset) = (met.bind(page.limit), met.bind(page.offset()));
+    let mut conditions = of_target(project, target, viewer, kind);
+    conditions.add(hidden.condition("r.user_id", "$3"));
+    let (limit, offset) = (conditions.bind(page.limit), conditions.bind(page.offset()));
     let text = format!(
-        "{SELECT} AND {met}
+        "{SELECT} AND {conditions}
          ORDER BY r.created_at {direction}, r.id {direction} LIMIT {limit} OFFSET {offset}"
     );
-    Ok(c.all(&Query::built("reactions::hidden::list", text), met.args())?)
+    Ok(c.all(&Query::built("reactions::hidden::list", text), conditions.args())?)
 }
 
 /// Who voted up, and who down.
@@ -86,9 +86,9 @@ fn of_target(
     viewer: UserId,
     kind: Option<ReactionType>,
 ) -> Builder<'static> {
-    let mut met = Builder::all([project.into(), target.into(), viewer.into()]);
+    let mut conditions = Builder::all([project.into(), target.into(), viewer.into()]);
     if let Some(kind) = kind {
-        met.equal("r.reaction_type", kind);
+        conditions.equal("r.reaction_type", kind);
     }
-    met
+    conditions
 }

@@ -236,30 +236,31 @@ impl List {
         hidden: &Hidden,
         page: Page,
     ) -> Result<(Vec<MemberRow>, i64)> {
-        let mut met = Builder::all([project.into(), space.id.into(), self.status.into()]);
-        met.add("m.space_id = $2 AND m.status = $3");
+        let mut conditions = Builder::all([project.into(), space.id.into(), self.status.into()]);
+        conditions.add("m.space_id = $2 AND m.status = $3");
         if let Some(role) = self.role {
-            met.equal("m.rank", role.rank());
+            conditions.equal("m.rank", role.rank());
         }
         if let Some(viewer) = hidden.viewer() {
-            let viewer = met.bind(viewer);
-            met.add(hidden.condition("m.user_id", viewer));
+            let viewer = conditions.bind(viewer);
+            conditions.add(hidden.condition("m.user_id", viewer));
         }
         let total = if self.is_counted() && hidden.is_nobody() {
             space.members_count
         } else {
-            let text =
-                format!("SELECT count(*) FROM space_members m WHERE m.project_id = $1 AND {met}");
-            c.one(&Query::<i64>::built("spaces::members::count", text), met.args())?
+            let text = format!(
+                "SELECT count(*) FROM space_members m WHERE m.project_id = $1 AND {conditions}"
+            );
+            c.one(&Query::<i64>::built("spaces::members::count", text), conditions.args())?
         };
         if page.offset() >= total {
             return Ok((Vec::new(), total));
         }
         let text = format!(
-            "{SELECT} AND {met} ORDER BY m.rank, m.joined_at, m.id LIMIT {} OFFSET {}",
+            "{SELECT} AND {conditions} ORDER BY m.rank, m.joined_at, m.id LIMIT {} OFFSET {}",
             page.limit,
             page.offset()
         );
-        Ok((c.all(&Query::built("spaces::members::page", text), met.args())?, total))
+        Ok((c.all(&Query::built("spaces::members::page", text), conditions.args())?, total))
     }
 }

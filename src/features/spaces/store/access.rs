@@ -172,12 +172,12 @@ pub fn readable(
         return Ok(spaces);
     }
     let reader = Reader::from(perspective);
-    let mut met = Builder::all([project.into(), SpaceId::list(&spaces)]);
-    met.add("s.project_id = $1 AND s.id {any}($2)");
-    let opens = reader.opens(&mut met);
-    met.add(opens);
-    let text = format!("SELECT s.id FROM spaces s WHERE {met}");
-    Ok(c.all(&Query::<SpaceId>::built("spaces::access::readable", text), met.args())?)
+    let mut conditions = Builder::all([project.into(), SpaceId::list(&spaces)]);
+    conditions.add("s.project_id = $1 AND s.id {any}($2)");
+    let opens = reader.opens(&mut conditions);
+    conditions.add(opens);
+    let text = format!("SELECT s.id FROM spaces s WHERE {conditions}");
+    Ok(c.all(&Query::<SpaceId>::built("spaces::access::readable", text), conditions.args())?)
 }
 
 /// Those of the users who may not read what is in the space.

@@ -26,25 +26,25 @@ impl Dialect {
         filters: &[Filter],
         with_deleted: bool,
     ) -> Builder<'static> {
-        let mut met = Builder::all([]);
+        let mut conditions = Builder::all([]);
         if table.paranoid && !with_deleted {
-            met.add(format_args!("{} IS NULL", self.column(DELETED_AT)));
+            conditions.add(format_args!("{} IS NULL", self.column(DELETED_AT)));
         }
         for filter in filters {
-            let text = self.condition(&mut met, filter);
-            met.add(text);
+            let text = self.condition(&mut conditions, filter);
+            conditions.add(text);
         }
-        met
+        conditions
     }
 
-    fn condition(self, met: &mut Builder<'static>, filter: &Filter) -> String {
+    fn condition(self, conditions: &mut Builder<'static>, filter: &Filter) -> String {
         let Filter { column, test } = filter;
         let name = self.column(&column.name);
         match test {
             Test::IsNull(true) => format!("{name} IS NULL"),
             Test::IsNull(false) => format!("{name} IS NOT NULL"),
             Test::Compare(operator, value) => {
-                let place = self.argument(column, met.bind(value.clone()).number());
+                let place = self.argument(column, conditions.bind(value.clone()).number());
                 let compared = format!("{name} {operator} {place}");
                 match self.index_prefix(column).filter(|_| *operator == "=") {
                     None => compared,
@@ -57,17 +57,17 @@ impl Dialect {
             }
             Test::AnyOf(values) => {
                 let prefix = self.index_prefix(column).filter(|_| values.iter().all(is_short));
-                let values = values.iter().map(|value| met.bind(value.clone()).number());
+                let values = values.iter().map(|value| conditions.bind(value.clone()).number());
                 let places: Vec<String> =
                     values.map(|number| self.argument(column, number)).collect();
                 format!("{} IN ({})", prefix.unwrap_or(name), places.join(", "))
             }
             Test::Contains(text) => {
-                let place = met.bind(text.clone());
+                let place = conditions.bind(text.clone());
                 format!("text_contains({name}, {place})")
             }
             Test::Like(pattern) => {
-                let place = met.bind(pattern.clone());
+                let place = conditions.bind(pattern.clone());
                 format!("text_like({name}, {place})")
             }
         }

@@ -66,20 +66,20 @@ pub fn lock_referred(
 }
 
 /// How many rows meet the conditions.
-pub fn count(c: &Conn<'_>, desk: &TableHandle, met: &Builder<'_>) -> Result<i64> {
-    let text = desk.dialect.count(&desk.table, met);
-    Ok(c.one(&Query::<i64>::built("tables::list::count", text), met.args())?)
+pub fn count(c: &Conn<'_>, desk: &TableHandle, conditions: &Builder<'_>) -> Result<i64> {
+    let text = desk.dialect.count(&desk.table, conditions);
+    Ok(c.one(&Query::<i64>::built("tables::list::count", text), conditions.args())?)
 }
 
 /// The query for a page; its arguments are those of the conditions.
 pub fn page(
     desk: &TableHandle,
-    met: &mut Builder<'static>,
+    conditions: &mut Builder<'static>,
     order: &str,
     slice: (i64, i64),
     is_sorted: bool,
 ) -> Query<Cells> {
-    let text = desk.dialect.page(&desk.table, met, order, slice, is_sorted);
+    let text = desk.dialect.page(&desk.table, conditions, order, slice, is_sorted);
     Query::built("tables::list::page", text)
 }
 
@@ -87,11 +87,11 @@ pub fn page(
 pub fn oldest(
     c: &Conn<'_>,
     desk: &TableHandle,
-    met: &mut Builder<'static>,
+    conditions: &mut Builder<'static>,
     most: i64,
 ) -> Result<Vec<Uuid>> {
-    let text = desk.dialect.oldest(&desk.table, met, most);
-    Ok(c.all(&Query::<Uuid>::built("tables::delete::oldest", text), met.args())?)
+    let text = desk.dialect.oldest(&desk.table, conditions, most);
+    Ok(c.all(&Query::<Uuid>::built("tables::delete::oldest", text), conditions.args())?)
 }
 
 pub fn has_rows(c: &Conn<'_>, table: &Table, dialect: Dialect) -> Result<bool> {
@@ -115,20 +115,20 @@ pub fn delete(
     force: bool,
     now: Timestamp,
 ) -> Result<u64> {
-    let mut met = desk.dialect.conditions(&desk.table, filters, force);
-    let listed = met.bind(Value::Uuids(ids.to_vec()));
-    met.add(format_args!("{} {{any}}({listed})", desk.dialect.column(ID)));
+    let mut conditions = desk.dialect.conditions(&desk.table, filters, force);
+    let listed = conditions.bind(Value::Uuids(ids.to_vec()));
+    conditions.add(format_args!("{} {{any}}({listed})", desk.dialect.column(ID)));
     let at = (desk.table.paranoid && !force).then(|| now.into());
     if at.is_none() {
-        delete_dependants(tx, desk, &met)?;
+        delete_dependants(tx, desk, &conditions)?;
     }
-    let text = desk.dialect.delete(&desk.table, &mut met, at);
-    Ok(tx.execute(&Command::built("tables::delete::rows", text), met.args())?)
+    let text = desk.dialect.delete(&desk.table, &mut conditions, at);
+    Ok(tx.execute(&Command::built("tables::delete::rows", text), conditions.args())?)
 }
 
 /// Rows of the same table that go with those that meet the conditions, the last of a chain first. The
 /// embedded engine would follow a chain row by row, ever slower, and not to its end if it is long.
-fn delete_dependants(tx: &Tx<'_>, desk: &TableHandle, met: &Builder<'_>) -> Result<()> {
+fn delete_dependants(tx: &Tx<'_>, desk: &TableHandle, conditions: &Builder<'_>) -> Result<()> {
     let TableHandle { table, dialect, .. } = desk;
     let links: Vec<String> = table
         .own_columns()
@@ -143,8 +143,8 @@ fn delete_dependants(tx: &Tx<'_>, desk: &TableHandle, met: &Builder<'_>) -> Resu
         return Ok(());
     }
     let (name, id) = (dialect.table(table.project, &table.name), dialect.column(ID));
-    let first = format!("SELECT {id} FROM {name} WHERE {met}");
-    let found = tx.all(&Query::<Uuid>::built("tables::delete::found", first), met.args())?;
+    let first = format!("SELECT {id} FROM {name} WHERE {conditions}");
+    let found = tx.all(&Query::<Uuid>::built("tables::delete::found", first), conditions.args())?;
     let next = links.iter().map(|link| format!("{link} {{any}}($1)")).collect::<Vec<_>>();
     let next = format!("SELECT {id} FROM {name} WHERE {}", next.join(" OR "));
     let next = Query::<Uuid>::built("tables::delete::dependants", next);

@@ -86,7 +86,7 @@ impl List {
             return Ok((Vec::new(), total));
         }
         let Relation { id, other, .. } = self.relation;
-        let (text, met) = self.select(
+        let (text, conditions) = self.select(
             &format!("{id} AS id, {other} AS other_id, r.created_at"),
             hidden,
             gram.as_deref(),
@@ -96,7 +96,7 @@ impl List {
             page.limit,
             page.offset()
         );
-        Ok((c.all(&Query::built("users::related::page", text), met.args())?, total))
+        Ok((c.all(&Query::built("users::related::page", text), conditions.args())?, total))
     }
 
     /// How many there are for whom nobody is sought.
@@ -114,8 +114,8 @@ impl List {
     }
 
     fn count_sought(&self, c: &Conn<'_>, hidden: &Hidden, gram: Option<&str>) -> Result<i64> {
-        let (text, met) = self.select("count(*)", hidden, gram);
-        Ok(c.one(&Query::<i64>::built("users::related::count", text), met.args())?)
+        let (text, conditions) = self.select("count(*)", hidden, gram);
+        Ok(c.one(&Query::<i64>::built("users::related::count", text), conditions.args())?)
     }
 
     /// `gram`: what the list begins with, if it does.
@@ -126,36 +126,36 @@ impl List {
         gram: Option<&'a str>,
     ) -> (String, Builder<'a>) {
         let Relation { table, of, other, .. } = self.relation;
-        let mut met = Builder::all([self.project.into(), self.user.into()]);
-        met.add("r.project_id = $1");
-        met.add(of);
+        let mut conditions = Builder::all([self.project.into(), self.user.into()]);
+        conditions.add("r.project_id = $1");
+        conditions.add(of);
         if let Some(viewer) = hidden.viewer() {
-            let viewer = met.bind(viewer);
-            met.add(hidden.condition(other, viewer));
+            let viewer = conditions.bind(viewer);
+            conditions.add(hidden.condition(other, viewer));
         }
         if let Some(Sought { part, columns: fields }) = &self.sought {
-            let part = met.bind(part);
+            let part = conditions.bind(part);
             let holds = |field: &&str| format!("{{contains}}({field}, CAST({part} AS TEXT)) > 0");
             let fields: Vec<String> = fields.iter().map(holds).collect();
             let fields = fields.join(" OR ");
             if let Some(gram) = gram {
                 // The few who may be meant are looked at before anybody's list is.
-                let gram = met.bind(gram);
+                let gram = conditions.bind(gram);
                 let text = format!(
                     "WITH s AS MATERIALIZED (SELECT g.user_id FROM user_grams g
                         JOIN users u ON u.project_id = g.project_id AND u.id = g.user_id
                         WHERE g.project_id = $1 AND g.gram = {gram} AND ({fields}))
                      SELECT {columns} FROM s CROSS JOIN {table} r
-                     WHERE {met} AND {other} = s.user_id"
+                     WHERE {conditions} AND {other} = s.user_id"
                 );
-                return (text, met);
+                return (text, conditions);
             }
             // Asked row by row, in the order of the list: a page ends where it is full.
-            met.add(format_args!(
+            conditions.add(format_args!(
                 "(SELECT 1 FROM users u WHERE u.project_id = r.project_id
                     AND u.id = {other} AND ({fields})) = 1"
             ));
         }
-        (format!("SELECT {columns} FROM {table} r WHERE {met}"), met)
+        (format!("SELECT {columns} FROM {table} r WHERE {conditions}"), conditions)
     }
 }

@@ -97,11 +97,11 @@ fn take(tx: &Tx<'_>, project: ProjectId, user: UserId, grams: &[String]) -> Resu
     if grams.is_empty() {
         return Ok(());
     }
-    let mut met = Builder::all([project.into(), user.into()]);
-    let grams = met.bind_all(grams.iter().map(Into::into));
-    met.add(format_args!("project_id = $1 AND user_id = $2 AND gram IN ({grams})"));
-    let delete = format!("DELETE FROM user_grams WHERE {met}");
-    Ok(tx.pipeline(&Command::built("users::trigrams::take", delete), met.args())?)
+    let mut conditions = Builder::all([project.into(), user.into()]);
+    let grams = conditions.bind_all(grams.iter().map(Into::into));
+    conditions.add(format_args!("project_id = $1 AND user_id = $2 AND gram IN ({grams})"));
+    let delete = format!("DELETE FROM user_grams WHERE {conditions}");
+    Ok(tx.pipeline(&Command::built("users::trigrams::take", delete), conditions.args())?)
 }
 
 #[cfg(test)]

@@ -24,35 +24,38 @@ pub fn list(
     user: UserId,
     asked: &Asked,
 ) -> Result<Vec<ConversationId>> {
-    let mut met = Builder::all([project.into(), user.into()]);
-    met.add(
+    let mut conditions = Builder::all([project.into(), user.into()]);
+    conditions.add(
         "m.project_id = $1 AND m.user_id = $2 AND m.is_active
             AND (c.kind <> 'direct' OR c.has_visible)",
     );
     if let Some(kinds) = &asked.kinds {
-        let kinds = met.bind_all(kinds.iter().map(|kind| (*kind).into()));
-        met.add(format_args!("c.kind IN ({kinds})"));
+        let kinds = conditions.bind_all(kinds.iter().map(|kind| (*kind).into()));
+        conditions.add(format_args!("c.kind IN ({kinds})"));
     }
     match asked.after {
         None => {}
         Some((None, created)) => {
-            let created = met.bind(created);
-            met.add(format_args!("c.last_message_at IS NULL AND c.created_at < {created}"));
+            let created = conditions.bind(created);
+            conditions.add(format_args!("c.last_message_at IS NULL AND c.created_at < {created}"));
         }
         Some((Some(at), created)) => {
-            let (at, created) = (met.bind(at), met.bind(created));
-            met.add(format_args!(
+            let (at, created) = (conditions.bind(at), conditions.bind(created));
+            conditions.add(format_args!(
                 "(c.last_message_at IS NULL OR c.last_message_at < {at}
                     OR (c.last_message_at = {at} AND c.created_at < {created}))"
             ));
         }
     }
-    let limit = met.bind(asked.limit + 1);
+    let limit = conditions.bind(asked.limit + 1);
     let text = format!(
         "SELECT c.id FROM conversation_members m
             JOIN conversations c ON c.project_id = m.project_id AND c.id = m.conversation_id
-         WHERE {met}
+         WHERE {conditions}
          ORDER BY c.last_message_at DESC NULLS LAST, c.created_at DESC, c.id DESC LIMIT {limit}"
     );
-    Ok(c.all(&Query::<ConversationId>::built("chat::conversations::list", text), met.args())?)
+    Ok(c.all(
+        &Query::<ConversationId>::built("chat::conversations::list", text),
+        conditions.args(),
+    )?)
 }

@@ -26,31 +26,31 @@ pub fn list(
     standing: &ConversationMember,
     asked: &Asked,
 ) -> Result<Vec<MessageRow>> {
-    let mut met = Builder::all([project.into(), standing.conversation.id.into()]);
-    met.add("x.conversation_id = $2 AND NOT x.is_removed");
+    let mut conditions = Builder::all([project.into(), standing.conversation.id.into()]);
+    conditions.add("x.conversation_id = $2 AND NOT x.is_removed");
     match asked.parent {
-        Some(parent) => met.equal("x.parent_message_id", parent),
-        None => met.add("x.parent_message_id IS NULL"),
+        Some(parent) => conditions.equal("x.parent_message_id", parent),
+        None => conditions.add("x.parent_message_id IS NULL"),
     }
     match asked.has_replies {
-        Some(true) => met.add("x.thread_reply_count > 0"),
-        Some(false) => met.add("x.thread_reply_count = 0"),
+        Some(true) => conditions.add("x.thread_reply_count > 0"),
+        Some(false) => conditions.add("x.thread_reply_count = 0"),
         None => {}
     }
     if let Some(before) = asked.before {
-        let before = met.bind(before);
-        met.add(format_args!("x.created_at < {before}"));
+        let before = conditions.bind(before);
+        conditions.add(format_args!("x.created_at < {before}"));
     }
     if let Some(after) = asked.after {
-        let after = met.bind(after);
-        met.add(format_args!("x.created_at > {after}"));
+        let after = conditions.bind(after);
+        conditions.add(format_args!("x.created_at > {after}"));
     }
     if !standing.member.is_active {
-        let left = met.bind(standing.member.left_at);
-        met.add(format_args!("x.created_at <= {left}"));
+        let left = conditions.bind(standing.member.left_at);
+        conditions.add(format_args!("x.created_at <= {left}"));
     }
     let way = if asked.is_ascending { "ASC" } else { "DESC" };
-    let limit = met.bind(asked.limit + 1);
-    let text = format!("{SELECT} AND {met} ORDER BY x.created_at {way} LIMIT {limit}");
-    Ok(c.all(&Query::built("chat::messages::page", text), met.args())?)
+    let limit = conditions.bind(asked.limit + 1);
+    let text = format!("{SELECT} AND {conditions} ORDER BY x.created_at {way} LIMIT {limit}");
+    Ok(c.all(&Query::built("chat::messages::page", text), conditions.args())?)
 }

@@ -24,7 +24,7 @@ const DEGREE: f64 = 111_195.0;
 pub struct Conditions {
     with: String,
     from: &'static str,
-    pub met: Builder<'static>,
+    pub builder: Builder<'static>,
     /// The bodies are looked into.
     pub needs_body: bool,
 }
@@ -34,15 +34,15 @@ impl Conditions {
         let mut new = Conditions {
             with: String::new(),
             from: "entities e",
-            met: Builder::all([project.into()]),
+            builder: Builder::all([project.into()]),
             needs_body: false,
         };
-        new.met.add("e.project_id = $1");
+        new.builder.add("e.project_id = $1");
         // The order of a CROSS JOIN is kept by the embedded engine.
         match start {
             Start::Feed => return new,
             Start::Followed(user) => {
-                let user = new.met.bind(*user);
+                let user = new.builder.bind(*user);
                 let followed = format!(
                     "SELECT f.followed_id AS user_id FROM follows f
                      WHERE f.project_id = $1 AND f.follower_id = {user}"
@@ -50,17 +50,17 @@ impl Conditions {
                 return new.by(&followed);
             }
             Start::Hidden(hidden) => {
-                let viewer = new.met.bind(hidden.viewer().map_or(Value::Null, Value::from));
+                let viewer = new.builder.bind(hidden.viewer().map_or(Value::Null, Value::from));
                 return new.by(&hidden.users(viewer));
             }
             Start::Term(term) => {
                 new.from = "entity_terms s CROSS JOIN entities e";
-                let term = new.met.bind(*term);
-                new.met.add(format_args!("s.project_id = $1 AND s.term = {term}"));
+                let term = new.builder.bind(*term);
+                new.builder.add(format_args!("s.project_id = $1 AND s.term = {term}"));
             }
             Start::FewOfTerm(term) => {
                 new.from = "s CROSS JOIN entities e";
-                let term = new.met.bind(*term);
+                let term = new.builder.bind(*term);
                 new.with = format!(
                     "WITH s AS MATERIALIZED (SELECT t.entity_id FROM entity_terms t
                         WHERE t.project_id = $1 AND t.term = {term}) "
@@ -68,7 +68,7 @@ impl Conditions {
             }
             Start::FewOfTermOrWide(term) => {
                 new.from = "s CROSS JOIN entities e";
-                let term = new.met.bind(*term);
+                let term = new.builder.bind(*term);
                 new.with = format!(
                     "WITH s AS MATERIALIZED (SELECT t.entity_id FROM entity_terms t
                             WHERE t.project_id = $1 AND t.term = {term}
@@ -78,7 +78,8 @@ impl Conditions {
             }
             Start::FewOfPlace(around) => {
                 new.from = "s CROSS JOIN entities e";
-                let (south, north) = (new.met.bind(around.south), new.met.bind(around.north));
+                let (south, north) =
+                    (new.builder.bind(around.south), new.builder.bind(around.north));
                 new.with = format!(
                     "WITH s AS MATERIALIZED (SELECT p.id AS entity_id FROM entities p
                         WHERE p.project_id = $1 AND p.is_listed AND p.latitude IS NOT NULL
@@ -86,7 +87,7 @@ impl Conditions {
                 );
             }
         }
-        new.met.add("e.id = s.entity_id");
+        new.builder.add("e.id = s.entity_id");
         new
     }
 
@@ -94,22 +95,22 @@ impl Conditions {
     fn by(mut self, authors: &str) -> Self {
         self.from = "s CROSS JOIN entities e";
         self.with = format!("WITH s AS MATERIALIZED ({authors}) ");
-        self.met.add("e.user_id = s.user_id");
+        self.builder.add("e.user_id = s.user_id");
         self
     }
 
     pub fn select(&self, columns: &str) -> String {
-        let Conditions { with, from, met, .. } = self;
+        let Conditions { with, from, builder, .. } = self;
         let body = match self.needs_body {
             true => " JOIN entity_bodies b ON b.project_id = e.project_id AND b.id = e.id",
             false => "",
         };
-        format!("{with}SELECT {columns} FROM {from}{body} WHERE {met}")
+        format!("{with}SELECT {columns} FROM {from}{body} WHERE {builder}")
     }
 
     /// Whether the entity has the term. Asked row by row: as a join an engine might begin with it.
     fn has_term(&mut self, term: Uuid) -> String {
-        let term = self.met.bind(term);
+        let term = self.builder.bind(term);
         format!(
             "(SELECT 1 FROM entity_terms t WHERE t.project_id = $1 AND t.term = {term}
                 AND t.created_at = e.created_at AND t.entity_id = e.id)"
@@ -118,18 +119,18 @@ impl Conditions {
 
     pub fn with_term(&mut self, term: Uuid) {
         let found = self.has_term(term);
-        self.met.add(format_args!("{found} = 1"));
+        self.builder.add(format_args!("{found} = 1"));
     }
 
     pub fn without_term(&mut self, term: Uuid) {
         let found = self.has_term(term);
-        self.met.add(format_args!("{found} IS NULL"));
+        self.builder.add(format_args!("{found} IS NULL"));
     }
 
     /// By somebody whom the user follows. Asked row by row, as terms are.
     pub fn followed_by(&mut self, user: UserId) {
-        let user = self.met.bind(user);
-        self.met.add(format_args!(
+        let user = self.builder.bind(user);
+        self.builder.add(format_args!(
             "(SELECT 1 FROM follows f WHERE f.project_id = $1 AND f.follower_id = {user}
                 AND f.followed_id = e.user_id) = 1"
         ));
@@ -137,15 +138,15 @@ impl Conditions {
 
     /// Only what is in no space, or in one that the reader may read.
     pub fn readable(&mut self, reader: Reader) {
-        let condition = reader.reads("e.space_id", &mut self.met);
-        self.met.add(condition);
+        let condition = reader.reads("e.space_id", &mut self.builder);
+        self.builder.add(condition);
     }
 
     /// By nobody who is hidden from the viewer.
     pub fn without(&mut self, hidden: &Hidden) {
         if let Some(viewer) = hidden.viewer() {
-            let viewer = self.met.bind(viewer);
-            self.met.add(hidden.condition("e.user_id", viewer));
+            let viewer = self.builder.bind(viewer);
+            self.builder.add(hidden.condition("e.user_id", viewer));
         }
     }
 
@@ -155,8 +156,8 @@ impl Conditions {
         }
         self.needs_body = true;
         match filter.exists {
-            Some(true) => self.met.add(format_args!("{column} IS NOT NULL")),
-            Some(false) => self.met.add(format_args!("{column} IS NULL")),
+            Some(true) => self.builder.add(format_args!("{column} IS NOT NULL")),
+            Some(false) => self.builder.add(format_args!("{column} IS NULL")),
             None => {}
         }
         if !filter.includes.is_empty() {
@@ -164,15 +165,15 @@ impl Conditions {
                 .includes
                 .iter()
                 .map(|part| {
-                    let part = self.met.bind(part.clone());
+                    let part = self.builder.bind(part.clone());
                     format!("{{contains}}(fold({column}), fold({part})) > 0")
                 })
                 .collect();
-            self.met.add(format_args!("({})", any.join(" OR ")));
+            self.builder.add(format_args!("({})", any.join(" OR ")));
         }
         for part in &filter.excludes {
-            let part = self.met.bind(part.clone());
-            self.met.add(format_args!(
+            let part = self.builder.bind(part.clone());
+            self.builder.add(format_args!(
                 "({column} IS NULL OR {{contains}}(fold({column}), fold({part})) = 0)"
             ));
         }
@@ -185,7 +186,7 @@ impl Conditions {
                 continue;
             }
             let held = self.holds(pair, any_wide);
-            self.met.add(held);
+            self.builder.add(held);
         }
         if !filter.includes_any.is_empty() {
             let all_of = |conditions: &mut Conditions, pairs: &Vec<Pair>| {
@@ -199,19 +200,19 @@ impl Conditions {
             };
             let any: Vec<String> =
                 filter.includes_any.iter().map(|pairs| all_of(self, pairs)).collect();
-            self.met.add(format_args!("({})", any.join(" OR ")));
+            self.builder.add(format_args!("({})", any.join(" OR ")));
         }
         for pair in &filter.excludes {
             let held = self.holds(pair, any_wide);
-            self.met.add(format_args!("NOT COALESCE({held}, 1 = 0)"));
+            self.builder.add(format_args!("NOT COALESCE({held}, 1 = 0)"));
         }
         for key in filter.exists.iter().filter(|_| any_wide) {
             let found = self.has_key(key, any_wide);
-            self.met.add(found);
+            self.builder.add(found);
         }
         for key in &filter.does_not_exist {
             let found = self.has_key(key, any_wide);
-            self.met.add(format_args!("NOT COALESCE({found}, 1 = 0)"));
+            self.builder.add(format_args!("NOT COALESCE({found}, 1 = 0)"));
         }
     }
 
@@ -225,7 +226,7 @@ impl Conditions {
                 return format!("{found} = 1");
             }
             conditions.needs_body = true;
-            let object = conditions.met.bind(object);
+            let object = conditions.builder.bind(object);
             match term {
                 Some(term) => {
                     let found = conditions.has_term(term);
@@ -244,7 +245,7 @@ impl Conditions {
             return format!("({found} = 1)");
         }
         self.needs_body = true;
-        let key = self.met.bind(key.to_owned());
+        let key = self.builder.bind(key.to_owned());
         // Not by `->`, which the embedded engine gives a path: `$` would be the whole object.
         format!(
             "({found} = 1 OR (e.is_wide AND EXISTS
@@ -256,18 +257,20 @@ impl Conditions {
     pub fn near(&mut self, near: &Near, apart: bool) {
         let plus = if apart { "+" } else { "" };
         let around = Around::new(near);
-        let (south, north) = (self.met.bind(around.south), self.met.bind(around.north));
-        self.met.add(format_args!(
+        let (south, north) = (self.builder.bind(around.south), self.builder.bind(around.north));
+        self.builder.add(format_args!(
             "e.latitude IS NOT NULL AND {plus}e.latitude BETWEEN {south} AND {north}"
         ));
         if let Some((west, east)) = around.west_east {
-            let (west, east) = (self.met.bind(west), self.met.bind(east));
+            let (west, east) = (self.builder.bind(west), self.builder.bind(east));
             let either = if around.crosses { "OR" } else { "AND" };
-            self.met.add(format_args!("(e.longitude >= {west} {either} e.longitude <= {east})"));
+            self.builder
+                .add(format_args!("(e.longitude >= {west} {either} e.longitude <= {east})"));
         }
-        let (latitude, longitude) = (self.met.bind(near.latitude), self.met.bind(near.longitude));
-        let radius = self.met.bind(near.radius);
-        self.met.add(format_args!(
+        let (latitude, longitude) =
+            (self.builder.bind(near.latitude), self.builder.bind(near.longitude));
+        let radius = self.builder.bind(near.radius);
+        self.builder.add(format_args!(
             "distance(e.latitude, e.longitude, {latitude}, {longitude}) <= {radius}"
         ));
     }

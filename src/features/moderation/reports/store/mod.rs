@@ -179,35 +179,35 @@ impl Filter {
         project: ProjectId,
         page: Page,
     ) -> Result<(Vec<ReportRow>, i64)> {
-        let mut met = Builder::all([project.into()]);
-        met.add("r.project_id = $1");
+        let mut conditions = Builder::all([project.into()]);
+        conditions.add("r.project_id = $1");
         if let Some(status) = self.status {
-            met.equal("r.status", status);
+            conditions.equal("r.status", status);
         }
         if let Some(kind) = self.target_type {
-            met.equal("r.target_type", kind);
+            conditions.equal("r.target_type", kind);
         }
         if let Some(target) = self.target {
-            met.equal("r.target_id", target);
+            conditions.equal("r.target_id", target);
         }
         match self.space {
-            Some(Some(space)) => met.equal("r.space_id", space),
-            Some(None) => met.add("r.space_id IS NULL"),
+            Some(Some(space)) => conditions.equal("r.space_id", space),
+            Some(None) => conditions.add("r.space_id IS NULL"),
             None => {}
         }
         if let Some(user) = self.moderated_by {
-            let moderated = members::moderated_by(met.bind(user));
-            met.add(format_args!("r.space_id IN ({moderated})"));
+            let moderated = members::moderated_by(conditions.bind(user));
+            conditions.add(format_args!("r.space_id IN ({moderated})"));
         }
-        let count = format!("SELECT count(*) FROM reports r WHERE {met}");
-        let total = c.one(&Query::<i64>::built("reports::count", count), met.args())?;
+        let count = format!("SELECT count(*) FROM reports r WHERE {conditions}");
+        let total = c.one(&Query::<i64>::built("reports::count", count), conditions.args())?;
         let direction = if self.oldest_first { "ASC" } else { "DESC" };
-        let (limit, offset) = (met.bind(page.limit), met.bind(page.offset()));
+        let (limit, offset) = (conditions.bind(page.limit), conditions.bind(page.offset()));
         let text = format!(
-            "SELECT {COLUMNS} FROM reports r WHERE {met}
+            "SELECT {COLUMNS} FROM reports r WHERE {conditions}
              ORDER BY r.created_at {direction}, r.id {direction} LIMIT {limit} OFFSET {offset}"
         );
-        let rows = c.all(&Query::<ReportRow>::built("reports::list", text), met.args())?;
+        let rows = c.all(&Query::<ReportRow>::built("reports::list", text), conditions.args())?;
         Ok((rows, total))
     }
 }

@@ -29,7 +29,7 @@ pub struct Filters {
 pub struct Search {
     sort: SortBy,
     /// What every space of the list keeps.
-    met: Builder<'static>,
+    conditions: Builder<'static>,
     /// The place of the user whose memberships count.
     member: Option<Placeholder>,
     only_joined: bool,
@@ -45,23 +45,23 @@ impl Search {
         only_joined: bool,
         filters: Filters,
     ) -> Self {
-        let mut met = Builder::all([project.into()]);
-        met.add("s.project_id = $1 AND s.deleted_at IS NULL");
-        let member = viewer.map(|user| met.bind(user));
-        let mut search = Search { sort, met, member, only_joined, is_filtered: false };
+        let mut conditions = Builder::all([project.into()]);
+        conditions.add("s.project_id = $1 AND s.deleted_at IS NULL");
+        let member = viewer.map(|user| conditions.bind(user));
+        let mut search = Search { sort, conditions, member, only_joined, is_filtered: false };
         search.holds(filters.slug, &["s.slug"]);
         search.holds(filters.name, &["s.name"]);
         search.holds(filters.description, &["s.description"]);
         search.holds(filters.any, &["s.name", "s.slug", "s.description"]);
         if let Some(reading) = filters.reading {
-            let reading = search.met.bind(reading);
+            let reading = search.conditions.bind(reading);
             search.add(format_args!("s.reading_permission = {reading}"));
         }
         match filters.parent {
             None => {}
             Some(None) => search.add("s.parent_id IS NULL"),
             Some(Some(parent)) => {
-                let parent = search.met.bind(parent);
+                let parent = search.conditions.bind(parent);
                 search.add(format_args!("s.parent_id = {parent}"));
             }
         }
@@ -74,14 +74,14 @@ impl Search {
     }
 
     fn add(&mut self, condition: impl Display) {
-        self.met.add(condition);
+        self.conditions.add(condition);
         self.is_filtered = true;
     }
 
     /// Part of any of the columns, in whatever case.
     fn holds(&mut self, part: Option<String>, columns: &[&str]) {
         let Some(part) = part else { return };
-        let part = self.met.bind(part);
+        let part = self.conditions.bind(part);
         let one = |column: &&str| format!("{{contains}}(fold({column}), CAST({part} AS TEXT)) > 0");
         let any: Vec<String> = columns.iter().map(one).collect();
         self.add(format_args!("({})", any.join(" OR ")));
@@ -89,21 +89,22 @@ impl Search {
 
     /// What everybody comes across.
     fn public(&self, columns: &str) -> Option<String> {
-        let Search { met, .. } = self;
-        let text =
-            format!("SELECT {columns} FROM spaces s WHERE {met} AND s.visibility = 'public'");
+        let Search { conditions, .. } = self;
+        let text = format!(
+            "SELECT {columns} FROM spaces s WHERE {conditions} AND s.visibility = 'public'"
+        );
         (!self.only_joined).then_some(text)
     }
 
     /// What the viewer comes across beside that. The order of a CROSS JOIN is kept by the embedded
     /// engine.
     fn joined(&self, columns: &str) -> Option<String> {
-        let (member, met) = (self.member?, &self.met);
+        let (member, conditions) = (self.member?, &self.conditions);
         let hidden = if self.only_joined { "" } else { " AND s.visibility <> 'public'" };
         Some(format!(
             "SELECT {columns} FROM space_members m CROSS JOIN spaces s
              WHERE m.project_id = $1 AND m.user_id = {member} AND m.status = 'active'
-                AND s.id = m.space_id AND {met}{hidden}"
+                AND s.id = m.space_id AND {conditions}{hidden}"
         ))
     }
 
@@ -111,7 +112,7 @@ impl Search {
         let both = [self.public("count(*)"), self.joined("count(*)")];
         let sum: Vec<String> = both.into_iter().flatten().map(|one| format!("({one})")).collect();
         let text = format!("SELECT {}", sum.join(" + "));
-        Ok(c.one(&Query::<i64>::built("spaces::list::count", text), self.met.args())?)
+        Ok(c.one(&Query::<i64>::built("spaces::list::count", text), self.conditions.args())?)
     }
 
     /// The ids of the page, in order.
@@ -130,6 +131,6 @@ impl Search {
             page.limit,
             page.offset()
         );
-        Ok(c.all(&Query::<SpaceId>::built("spaces::list::page", text), self.met.args())?)
+        Ok(c.all(&Query::<SpaceId>::built("spaces::list::page", text), self.conditions.args())?)
     }
 }

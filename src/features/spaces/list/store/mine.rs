@@ -43,26 +43,27 @@ impl Memberships {
             Some(page) => format!(" LIMIT {} OFFSET {}", page.limit, page.offset()),
             None => String::new(),
         };
-        let (met, order) = (self.met(), self.order.text());
-        let text = format!("SELECT m.id, s.id {FROM} WHERE {met} ORDER BY {order}{slice}");
+        let (conditions, order) = (self.conditions(), self.order.text());
+        let text = format!("SELECT m.id, s.id {FROM} WHERE {conditions} ORDER BY {order}{slice}");
         let query = Query::<(MemberId, SpaceId)>::built("spaces::mine::page", text);
-        Ok(c.all(&query, met.args())?)
+        Ok(c.all(&query, conditions.args())?)
     }
 
     pub fn count(&self, c: &Conn<'_>) -> Result<i64> {
-        let met = self.met();
-        let text = format!("SELECT count(*) {FROM} WHERE {met}");
-        Ok(c.one(&Query::<i64>::built("spaces::mine::count", text), met.args())?)
+        let conditions = self.conditions();
+        let text = format!("SELECT count(*) {FROM} WHERE {conditions}");
+        Ok(c.one(&Query::<i64>::built("spaces::mine::count", text), conditions.args())?)
     }
 
-    fn met(&self) -> Builder<'static> {
-        let mut met = Builder::all([self.project.into(), self.user.into(), self.status.into()]);
-        met.add("m.project_id = $1 AND m.user_id = $2 AND m.status = $3");
+    fn conditions(&self) -> Builder<'static> {
+        let mut conditions =
+            Builder::all([self.project.into(), self.user.into(), self.status.into()]);
+        conditions.add("m.project_id = $1 AND m.user_id = $2 AND m.status = $3");
         if !self.roles.is_empty() {
-            let ranks = met.bind_all(self.roles.iter().map(|role| role.rank().into()));
-            met.add(format_args!("m.rank IN ({ranks})"));
+            let ranks = conditions.bind_all(self.roles.iter().map(|role| role.rank().into()));
+            conditions.add(format_args!("m.rank IN ({ranks})"));
         }
-        met.add("s.project_id = $1 AND s.id = m.space_id AND s.deleted_at IS NULL");
-        met
+        conditions.add("s.project_id = $1 AND s.id = m.space_id AND s.deleted_at IS NULL");
+        conditions
     }
 }
