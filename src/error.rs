@@ -46,6 +46,19 @@ impl Fault {
     }
 }
 
+/// Declares faults as constants, each with its visibility: `NAME = status "code": "message";`.
+macro_rules! faults {
+    ($(
+        $(#[$meta:meta])*
+        $vis:vis $name:ident = $status:literal $code:literal: $message:literal;
+    )*) => {$(
+        $(#[$meta])*
+        $vis const $name: $crate::error::Fault =
+            $crate::error::Fault::new($status, $code, $message);
+    )*};
+}
+pub(crate) use faults;
+
 #[derive(Debug)]
 pub struct Refusal {
     pub fault: Fault,

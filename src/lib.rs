@@ -5,6 +5,7 @@
 
 // Values.
 pub mod error;
+pub mod recount;
 pub mod values;
 
 // Tenancy.

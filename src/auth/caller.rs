@@ -4,15 +4,17 @@
 use db::Conn;
 
 use crate::auth::store::suspensions;
-use crate::error::{Fault, Result};
+use crate::error::{Result, faults};
 use crate::tenancy::keys::KeyKind;
 use crate::tenancy::{Bundle, Project};
 use crate::values::ids::{SessionId, UserId};
 use crate::values::time::Timestamp;
 
-pub const NO_USER_FOUND: Fault = Fault::new(403, "auth/no-user-found", "No such user");
-pub const ELEVATED_AUTH_REQUIRED: Fault =
-    Fault::new(403, "auth/elevated-auth-required", "A service or master key is required");
+faults! {
+    pub NO_USER_FOUND = 403 "auth/no-user-found": "No such user";
+    pub ELEVATED_AUTH_REQUIRED = 403 "auth/elevated-auth-required":
+        "A service or master key is required";
+}
 
 /// Which credential an operation asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,23 +10,19 @@ use url::Url;
 
 use crate::auth::keys;
 use crate::auth::tokens::Tokens;
-use crate::error::{Fault, Result};
+use crate::error::{Result, faults};
 use crate::tenancy::Project;
 use crate::tenancy::keys::KeyKind;
 use crate::values::ids::{SessionId, UserId};
 use crate::values::time::Timestamp;
 
-pub const PROJECT_MISMATCH: Fault = Fault::new(
-    403,
-    "auth/project-mismatch",
-    "The project of the credential is not the project of the request",
-);
+faults! {
+    pub PROJECT_MISMATCH = 403 "auth/project-mismatch":
+        "The project of the credential is not the project of the request";
 
-pub const KEY_IN_BROWSER: Fault = Fault::new(
-    403,
-    "auth/key-in-browser",
-    "The project does not allow service and master keys in browsers",
-);
+    pub KEY_IN_BROWSER = 403 "auth/key-in-browser":
+        "The project does not allow service and master keys in browsers";
+}
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Presented {

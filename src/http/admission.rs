@@ -1,13 +1,14 @@
 //! What is refused before anybody looks at what it asks for: too much at once, or too large a head.
 
-use crate::error::{Error, Fault, Result};
+use crate::error::{Error, Result, faults};
 use crate::http::address::{Address, Scope};
 use crate::network::client::Peer;
 use crate::state::App;
 
-pub const URI_TOO_LONG: Fault = Fault::new(414, "request/uri-too-long", "The address is too long");
-pub const HEAD_TOO_LARGE: Fault =
-    Fault::new(431, "request/headers-too-large", "The headers are too large");
+faults! {
+    pub URI_TOO_LONG = 414 "request/uri-too-long": "The address is too long";
+    pub HEAD_TOO_LARGE = 431 "request/headers-too-large": "The headers are too large";
+}
 
 /// What monitoring asks for. It is served however much else is to be done.
 const HEALTH_CHECKS: [&str; 3] = ["/livez", "/readyz", "/metrics"];

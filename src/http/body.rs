@@ -10,18 +10,18 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use tokio::sync::{SemaphorePermit, TryAcquireError};
 
-use crate::error::{Error, Fault, Result};
+use crate::error::{Error, Result, faults};
 use crate::network::body_waits::BodyWait;
 use crate::network::client::Peer;
 use crate::state::App;
 
-pub const BODY_TOO_LARGE: Fault =
-    Fault::new(413, "request/body-too-large", "The body is larger than 2 MiB");
-pub const UNSUPPORTED_ENCODING: Fault =
-    Fault::new(415, "request/unsupported-encoding", "Compressed bodies are not supported");
-pub const BODY_TIMEOUT: Fault =
-    Fault::new(408, "request/timeout", "The body did not arrive in time");
-pub const BODY_BROKEN: Fault = Fault::new(400, "request/broken", "The body could not be read");
+faults! {
+    pub BODY_TOO_LARGE = 413 "request/body-too-large": "The body is larger than 2 MiB";
+    pub UNSUPPORTED_ENCODING = 415 "request/unsupported-encoding":
+        "Compressed bodies are not supported";
+    pub BODY_TIMEOUT = 408 "request/timeout": "The body did not arrive in time";
+    pub BODY_BROKEN = 400 "request/broken": "The body could not be read";
+}
 
 pub const MAX_JSON_BODY: usize = 2 * 1024 * 1024;
 /// So much of a body that is too large is read all the same, and dropped: a client that is still

@@ -7,11 +7,13 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
 
-use crate::error::Fault;
+use crate::error::faults;
 use crate::http::reply::{Body, Response};
 
-pub const ORIGIN_NOT_ALLOWED: Fault =
-    Fault::new(403, "project/origin-not-allowed", "This origin may not call the project");
+faults! {
+    pub ORIGIN_NOT_ALLOWED = 403 "project/origin-not-allowed":
+        "This origin may not call the project";
+}
 
 /// Whether a project with this list answers a request with these headers. Requests that name no
 /// origin are not a browser's and pass; an empty list lets every origin in.

@@ -16,8 +16,7 @@ use tokio::sync::SemaphorePermit;
 
 use crate::auth::caller::Credential;
 use crate::auth::credential::Presented;
-use crate::error::WindowState;
-use crate::error::{Error, Fault, Result};
+use crate::error::{Error, Fault, Result, WindowState, faults};
 use crate::http::access::check_credential;
 use crate::http::address::{Address, Scope};
 use crate::http::admission::{HEAD_TOO_LARGE, URI_TOO_LONG, check_head, check_room};
@@ -39,8 +38,10 @@ use crate::state::App;
 use crate::tenancy::{self, Project, ProjectState};
 use crate::values::ids::ProjectId;
 
-pub const ROUTE_NOT_FOUND: Fault = Fault::new(404, "route/not-found", "Route not found");
-pub const INVALID_JSON: Fault = Fault::new(400, "request/invalid-json", "Invalid JSON");
+faults! {
+    pub ROUTE_NOT_FOUND = 404 "route/not-found": "Route not found";
+    pub INVALID_JSON = 400 "request/invalid-json": "Invalid JSON";
+}
 
 /// Faults that any operation may answer with, whatever it does.
 pub const GENERAL_FAULTS: &[Fault] = &[

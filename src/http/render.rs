@@ -4,8 +4,7 @@
 use http::StatusCode;
 use serde_json::{Map, Value};
 
-use crate::error::WindowState;
-use crate::error::{Error, Fault, Refusal};
+use crate::error::{Error, Fault, Refusal, WindowState, faults};
 use crate::http::reply::{self, Response, TEXT, with_body};
 use crate::http::version::Version;
 
@@ -18,8 +17,11 @@ pub struct Context {
     pub v7_forbids: bool,
 }
 
-pub const UNAUTHORIZED: Fault = Fault::new(401, "auth/unauthorized", "Unauthorized");
-pub const BUSY: Fault = Fault::new(503, "server/busy", "The server is busy");
+faults! {
+    pub UNAUTHORIZED = 401 "auth/unauthorized": "Unauthorized";
+    pub BUSY = 503 "server/busy": "The server is busy";
+}
+
 /// The feature whose errors say only what their status says; what was wrong is in `details`.
 const BRIEF: &str = "database";
 /// Seconds after which a request that found the server busy may be repeated.

@@ -8,14 +8,13 @@ pub mod store;
 pub use bundles::Bundle;
 pub use registry::{Deletion, Project, ProjectState};
 
-use crate::error::Fault;
+use crate::error::faults;
 
-pub const INVALID_PROJECT_ID: Fault =
-    Fault::new(400, "project/invalid-project-id", "The project id must be a UUID");
-pub const NOT_FOUND: Fault = Fault::new(404, "project/not-found", "No such project");
-pub const PENDING_DELETION: Fault =
-    Fault::new(423, "project/pending-deletion", "The project is being deleted");
-pub const MIGRATING: Fault =
-    Fault::new(503, "project/migrating", "The project is under maintenance");
-pub const TABLES_NOT_AVAILABLE: Fault =
-    Fault::new(403, "database/tables-not-available", "The project lacks a bundle this needs");
+faults! {
+    pub INVALID_PROJECT_ID = 400 "project/invalid-project-id": "The project id must be a UUID";
+    pub NOT_FOUND = 404 "project/not-found": "No such project";
+    pub PENDING_DELETION = 423 "project/pending-deletion": "The project is being deleted";
+    pub MIGRATING = 503 "project/migrating": "The project is under maintenance";
+    pub TABLES_NOT_AVAILABLE = 403 "database/tables-not-available":
+        "The project lacks a bundle this needs";
+}

@@ -10,7 +10,7 @@ use std::path::Path;
 const ROOMS: &[&[&str]] = &[
     // Values.
     &["values"],
-    &["error"],
+    &["error", "recount"],
     // Tenancy.
     &["tenancy"],
     // Auth.

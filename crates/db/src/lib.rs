@@ -1,10 +1,12 @@
 //! One SQL text, two engines: closures on embedded SQLite or on PostgreSQL.
 //!
 //! Work is a synchronous closure: `db.read(|conn| …)` reads, `db.write(|tx| …)` is one transaction.
-//! Statements are static values declared with [`statements!`], rows are structs declared with [`row!`].
+//! Statements are static values declared with [`statements!`], rows are structs declared with [`row!`]. Where the
+//! text depends on the request, a [`Builder`] joins the pieces and numbers the arguments.
 //! Parameters are `$1…$n` on both engines; where the engines differ in a word, a `{token}` stands for it.
 
 mod announce;
+mod builder;
 mod conn;
 mod db;
 mod dialect;
@@ -24,14 +26,15 @@ pub mod testing;
 mod value;
 
 pub use announce::{Announced, Announcement, Announcements};
+pub use builder::{Builder, Placeholder, Placeholders};
 pub use conn::{Conn, Tx};
 pub use db::{Db, Examination};
 pub use error::Error;
 pub use migrate::{Migration, MigrationState};
 pub use options::{Options, Watch};
-#[doc(hidden)]
-pub use row::column_name;
 pub use row::{Column, ColumnRef, Columns, JsonText, Row, WrongType};
+#[doc(hidden)]
+pub use row::{Field, column_name, column_names, width};
 pub use statement::{AnyStatement, Command, Query, Statement};
 pub use stats::{Histogram, Latency, Stats};
 pub use value::Value;

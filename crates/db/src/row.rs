@@ -216,7 +216,61 @@ pub const fn column_name(field: &'static str) -> &'static str {
     }
 }
 
-/// Declares a struct whose fields are the columns of a statement, same names, same order.
+/// A field of a row: its column, and the columns and width of its type.
+#[doc(hidden)]
+pub type Field = (&'static str, Option<&'static [&'static str]>, usize);
+
+/// How many columns the fields take.
+#[doc(hidden)]
+pub const fn width(fields: &[Field]) -> usize {
+    let (mut sum, mut at) = (0, 0);
+    while at < fields.len() {
+        let (_, columns, width) = fields[at];
+        assert!(
+            columns.is_some() || width == 1,
+            "a field is one column, or a row with named columns"
+        );
+        sum += width;
+        at += 1;
+    }
+    sum
+}
+
+/// The names of the columns that the fields take.
+#[doc(hidden)]
+pub const fn column_names<const WIDTH: usize>(fields: &[Field]) -> [&'static str; WIDTH] {
+    let mut names = [""; WIDTH];
+    let (mut next, mut at) = (0, 0);
+    while at < fields.len() {
+        let (name, columns, width) = fields[at];
+        let mut of_field = 0;
+        while of_field < width {
+            names[next] = match columns {
+                Some(columns) => columns[of_field],
+                None => name,
+            };
+            next += 1;
+            of_field += 1;
+        }
+        at += 1;
+    }
+    names
+}
+
+/// Declares a struct whose fields are the columns of a statement, same names, same order. A field may also be
+/// another row, which stands for all of its columns:
+///
+/// ```
+/// db::row! {
+///     #[derive(Debug)]
+///     struct Marks { is_pinned: bool, is_read: bool }
+/// }
+/// db::row! {
+///     #[derive(Debug)]
+///     struct NoteRow { id: i64, marks: Marks, body: String }
+/// }
+/// assert_eq!(<NoteRow as db::Row>::COLUMNS, Some(&["id", "is_pinned", "is_read", "body"][..]));
+/// ```
 #[macro_export]
 macro_rules! row {
     (
@@ -231,11 +285,18 @@ macro_rules! row {
         }
 
         impl $crate::Row for $name {
-            const COLUMNS: ::core::option::Option<&'static [&'static str]> =
-                ::core::option::Option::Some(&[$($crate::column_name(::core::stringify!($field))),*]);
+            const COLUMNS: ::core::option::Option<&'static [&'static str]> = {
+                const FIELDS: &[$crate::Field] = &[$((
+                    $crate::column_name(::core::stringify!($field)),
+                    <$type as $crate::Row>::COLUMNS,
+                    <$type as $crate::Row>::WIDTH,
+                )),*];
+                const NAMES: [&str; $crate::width(FIELDS)] = $crate::column_names(FIELDS);
+                ::core::option::Option::Some(&NAMES)
+            };
 
             fn read(columns: &mut $crate::Columns<'_>) -> ::core::result::Result<Self, $crate::Error> {
-                ::core::result::Result::Ok(Self { $($field: columns.next()?),* })
+                ::core::result::Result::Ok(Self { $($field: $crate::Row::read(columns)?),* })
             }
         }
     };

@@ -2,10 +2,12 @@
 
 use db::{Conn, args};
 
-use crate::error::{Fault, Result};
+use crate::error::{Result, faults};
 use crate::values::ids::{ProjectId, SessionId, UserId};
 
-pub const USER_NOT_FOUND: Fault = Fault::new(404, "user/not-found", "User not found");
+faults! {
+    pub USER_NOT_FOUND = 404 "user/not-found": "User not found";
+}
 
 db::statements! {
     query COUNT_FAMILY -> i64 =

@@ -5,11 +5,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::auth::caller::Initiator;
-use crate::error::{Error, Fault, Result};
+use crate::error::{Error, Result, faults};
 use crate::values::ids::{ProjectId, SuspensionId, UserId};
 use crate::values::time::Timestamp;
 
-pub const SUSPENDED: Fault = Fault::new(403, "user/suspended", "The user is suspended");
+faults! {
+    pub SUSPENDED = 403 "user/suspended": "The user is suspended";
+}
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -21,7 +21,7 @@ use http::Method;
 
 use crate::auth::caller::NO_USER_FOUND;
 use crate::auth::credential::PROJECT_MISMATCH;
-use crate::error::Fault;
+use crate::error::faults;
 use crate::features::files::uploads::{UploadFaults, not_an_image};
 use crate::features::users::pictures::{self, PictureFaults};
 use crate::features::users::{self, DUPLICATE_EMAIL, DUPLICATE_USER_FIELD, DUPLICATE_USERNAME};
@@ -30,47 +30,35 @@ use crate::http::multipart::Form;
 use crate::http::operation::{ActsAs, Operation};
 use crate::rate_limits::RateLimit;
 
-pub const INVALID_BODY: Fault = Fault::new(400, "auth/invalid-body", "Invalid body");
-const MISSING_FIELDS: Fault = Fault::new(400, "auth/missing-fields", "Required fields are missing");
-const MISSING_JWT: Fault = Fault::new(400, "auth/missing-jwt", "userJwt is required");
-const INCOMPLETE_CREDENTIALS: Fault =
-    Fault::new(400, "auth/invalid-credentials", "email and password are required");
-const NO_PASSWORD: Fault =
-    Fault::new(403, "auth/invalid-credentials", "This account has no password");
-pub const MISSING_USER_ID: Fault =
-    Fault::new(400, "auth/missing-user-id", "A key must name the user with userId");
-const UNAUTHORIZED: Fault =
-    Fault::new(403, "auth/unauthorized", "A token acts only for its own user");
-const WRONG_PASSWORD: Fault = Fault::new(401, "auth/wrong-password", "Wrong password");
-const NOT_PASSWORD_AUTHENTICATED: Fault =
-    Fault::new(400, "auth/not-password-authenticated", "This account has no password");
-const ALREADY_PASSWORD_AUTHENTICATED: Fault =
-    Fault::new(400, "auth/already-password-authenticated", "This account has a password already");
-const NOT_PASSWORD_USER: Fault =
-    Fault::new(400, "auth/not-password-user", "This account has no password or no email");
-const INVALID_RESET_TOKEN: Fault =
-    Fault::new(400, "auth/invalid-reset-token", "The reset token is unknown, used or expired");
-const INVALID_OR_EXPIRED_TOKEN: Fault =
-    Fault::new(400, "auth/invalid-or-expired-token", "The token is unknown, used or expired");
-const INVALID_OR_EXPIRED_CODE: Fault =
-    Fault::new(400, "auth/invalid-or-expired-code", "The code is wrong or expired");
-const NO_EMAIL_ON_FILE: Fault =
-    Fault::new(400, "auth/no-email-on-file", "This account has no email");
-const SIGN_OUT_FAILED: Fault =
-    Fault::new(500, "auth/sign-out-failed", "The session could not be ended");
-const MISSING_KEYS: Fault =
-    Fault::new(403, "auth/missing-keys", "The project has no public key for external sign-in");
-const INVALID_TOKEN: Fault =
-    Fault::new(403, "auth/invalid-token", "The token is not valid for this project");
+faults! {
+    pub INVALID_BODY = 400 "auth/invalid-body": "Invalid body";
+    MISSING_FIELDS = 400 "auth/missing-fields": "Required fields are missing";
+    MISSING_JWT = 400 "auth/missing-jwt": "userJwt is required";
+    INCOMPLETE_CREDENTIALS = 400 "auth/invalid-credentials": "email and password are required";
+    NO_PASSWORD = 403 "auth/invalid-credentials": "This account has no password";
+    pub MISSING_USER_ID = 400 "auth/missing-user-id": "A key must name the user with userId";
+    UNAUTHORIZED = 403 "auth/unauthorized": "A token acts only for its own user";
+    WRONG_PASSWORD = 401 "auth/wrong-password": "Wrong password";
+    NOT_PASSWORD_AUTHENTICATED = 400 "auth/not-password-authenticated":
+        "This account has no password";
+    ALREADY_PASSWORD_AUTHENTICATED = 400 "auth/already-password-authenticated":
+        "This account has a password already";
+    NOT_PASSWORD_USER = 400 "auth/not-password-user": "This account has no password or no email";
+    INVALID_RESET_TOKEN = 400 "auth/invalid-reset-token":
+        "The reset token is unknown, used or expired";
+    INVALID_OR_EXPIRED_TOKEN = 400 "auth/invalid-or-expired-token":
+        "The token is unknown, used or expired";
+    INVALID_OR_EXPIRED_CODE = 400 "auth/invalid-or-expired-code": "The code is wrong or expired";
+    NO_EMAIL_ON_FILE = 400 "auth/no-email-on-file": "This account has no email";
+    SIGN_OUT_FAILED = 500 "auth/sign-out-failed": "The session could not be ended";
+    MISSING_KEYS = 403 "auth/missing-keys": "The project has no public key for external sign-in";
+    INVALID_TOKEN = 403 "auth/invalid-token": "The token is not valid for this project";
 
-const MISSING_IMAGE_OPTIONS: Fault = Fault::new(
-    400,
-    "auth/missing-image-options",
-    "An image needs its options, and they need a mode",
-);
-const FILE_TOO_LARGE: Fault =
-    Fault::new(413, "auth/file-too-large", "The image exceeds 50MB limit.");
-const INVALID_IMAGE: Fault = Fault::new(422, "auth/invalid-image", "The file is not a valid image");
+    MISSING_IMAGE_OPTIONS = 400 "auth/missing-image-options":
+        "An image needs its options, and they need a mode";
+    FILE_TOO_LARGE = 413 "auth/file-too-large": "The image exceeds 50MB limit.";
+    INVALID_IMAGE = 422 "auth/invalid-image": "The file is not a valid image";
+}
 
 const PICTURES: PictureFaults = PictureFaults {
     missing_options: MISSING_IMAGE_OPTIONS,

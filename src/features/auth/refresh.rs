@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::Anyone;
-use crate::error::{Fault, Result};
+use crate::error::{Fault, Result, faults};
 use crate::features::auth::session::{SignedIn, TokenSeed};
 use crate::features::auth::store::{self, TokenRow};
 use crate::features::users::model::AuthUser;
@@ -29,21 +29,16 @@ use crate::values::time::Timestamp;
 
 const GRACE: Duration = Duration::from_secs(30);
 
-const MALFORMED: Fault =
-    Fault::new(403, "auth/refresh-token-malformed", "The refresh token is not valid");
-const OTHER_PROJECT: Fault = Fault::new(
-    403,
-    "auth/refresh-token-project-mismatch",
-    "The refresh token belongs to another project",
-);
-const MISMATCH: Fault =
-    Fault::new(403, "auth/refresh-token-mismatch", "The refresh token is not known");
-const REUSED: Fault =
-    Fault::new(401, "auth/token-reuse-detected", "The refresh token was used before");
-const V6_INVALID: Fault =
-    Fault::new(403, "auth/refresh-token-invalid", "The refresh token is not valid");
-const V6_OTHER_PROJECT: Fault =
-    Fault::new(403, "auth/invalid-refresh-token", "The refresh token belongs to another project");
+faults! {
+    MALFORMED = 403 "auth/refresh-token-malformed": "The refresh token is not valid";
+    OTHER_PROJECT = 403 "auth/refresh-token-project-mismatch":
+        "The refresh token belongs to another project";
+    MISMATCH = 403 "auth/refresh-token-mismatch": "The refresh token is not known";
+    REUSED = 401 "auth/token-reuse-detected": "The refresh token was used before";
+    V6_INVALID = 403 "auth/refresh-token-invalid": "The refresh token is not valid";
+    V6_OTHER_PROJECT = 403 "auth/invalid-refresh-token":
+        "The refresh token belongs to another project";
+}
 
 pub(super) const FAULTS: &[Fault] =
     &[MALFORMED, OTHER_PROJECT, MISMATCH, REUSED, V6_INVALID, V6_OTHER_PROJECT];

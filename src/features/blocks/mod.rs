@@ -7,18 +7,18 @@ pub mod store;
 
 use http::Method;
 
-use crate::error::Fault;
+use crate::error::faults;
 use crate::http::input::Invalid;
 use crate::http::operation::{ActsAs, Operation};
 use crate::tenancy::Bundle;
 
-const INVALID_USER_ID: Fault = Fault::new(400, "block/invalid-user-id", "Invalid user id");
-const MISSING_USER_ID: Fault =
-    Fault::new(400, "block/missing-user-id", "A key must name the user it acts as");
-const USER_NOT_FOUND: Fault = Fault::new(404, "block/user-not-found", "User not found");
-const SELF_BLOCK: Fault = Fault::new(400, "block/self-block", "A user cannot block themselves");
-const SELF_CHECK: Fault =
-    Fault::new(400, "block/self-check", "Cannot check block status with yourself");
+faults! {
+    INVALID_USER_ID = 400 "block/invalid-user-id": "Invalid user id";
+    MISSING_USER_ID = 400 "block/missing-user-id": "A key must name the user it acts as";
+    USER_NOT_FOUND = 404 "block/user-not-found": "User not found";
+    SELF_BLOCK = 400 "block/self-block": "A user cannot block themselves";
+    SELF_CHECK = 400 "block/self-check": "Cannot check block status with yourself";
+}
 
 const INVALID: Invalid = Invalid::all(INVALID_USER_ID);
 

@@ -16,7 +16,7 @@ pub mod store;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::error::Fault;
+use crate::error::faults;
 use crate::http::input::Invalid;
 use crate::http::operation::{ActsAs, Operation};
 use crate::http::version::Version;
@@ -25,40 +25,37 @@ use crate::state::{App, Checking};
 use crate::tenancy::Bundle;
 use crate::values::ids::{ChatMessageId, ConversationId};
 
-macro_rules! faults {
-    ($($name:ident $status:literal $code:literal $text:literal;)*) => {
-        $(pub(crate) const $name: Fault = Fault::new($status, concat!("chat/", $code), $text);)*
-    };
-}
-
 faults! {
-    INVALID_PARAMS 400 "invalid-params" "Invalid path parameters";
-    INVALID_QUERY 400 "invalid-query" "Invalid query";
-    INVALID_BODY 400 "invalid-body" "Invalid body";
-    INVALID_MEMBER 400 "invalid-member" "Not somebody to chat with";
-    INVALID_TYPE 400 "invalid-type" "Only a group has members that are added and removed";
-    INVALID_FIELD 400 "invalid-field" "This conversation has no such field";
-    INVALID_PARENT 400 "invalid-parent" "There is no such message to reply to";
-    INVALID_QUOTE 400 "invalid-quote" "There is no such message to quote";
-    INVALID_EMOJI 400 "invalid-emoji" "A reaction is one character";
-    MISSING_USER_ID 400 "missing-user-id" "A key must name the user it acts as";
-    CANNOT_UPDATE_DM 400 "cannot-update-dm" "A direct conversation cannot be changed";
-    CANNOT_DELETE_DM 400 "cannot-delete-dm" "A direct conversation cannot be deleted";
-    CANNOT_LEAVE_DM 400 "cannot-leave-dm" "A direct conversation cannot be left";
-    LAST_ADMIN 400 "last-admin" "A group keeps at least one admin";
-    EMPTY_MESSAGE 400 "empty-message" "A message needs content, a gif or files";
-    MESSAGE_DELETED 400 "message-deleted" "The message was deleted";
-    MESSAGE_REMOVED 400 "message-removed" "The message was removed";
-    TOO_MANY_FILES 400 "too-many-files" "A message has at most 10 files";
-    NOT_IN_IT 400 "not-a-member" "Not in this conversation";
-    UNAUTHORIZED 403 "unauthorized" "A user acts for themselves";
-    NOT_A_MEMBER 403 "not-a-member" "Not in this conversation";
-    BANNED 403 "banned" "Banned from this space";
-    FORBIDDEN 403 "forbidden" "Not allowed in this conversation";
-    NOT_FOUND 404 "not-found" "Conversation not found";
-    MEMBER_NOT_FOUND 404 "member-not-found" "No such member";
-    MESSAGE_NOT_FOUND 404 "message-not-found" "Message not found";
-    FILE_TOO_LARGE 413 "file-too-large" "The file exceeds 50MB limit.";
+    pub(crate) INVALID_PARAMS = 400 "chat/invalid-params": "Invalid path parameters";
+    pub(crate) INVALID_QUERY = 400 "chat/invalid-query": "Invalid query";
+    pub(crate) INVALID_BODY = 400 "chat/invalid-body": "Invalid body";
+    pub(crate) INVALID_MEMBER = 400 "chat/invalid-member": "Not somebody to chat with";
+    pub(crate) INVALID_TYPE = 400 "chat/invalid-type":
+        "Only a group has members that are added and removed";
+    pub(crate) INVALID_FIELD = 400 "chat/invalid-field": "This conversation has no such field";
+    pub(crate) INVALID_PARENT = 400 "chat/invalid-parent": "There is no such message to reply to";
+    pub(crate) INVALID_QUOTE = 400 "chat/invalid-quote": "There is no such message to quote";
+    pub(crate) INVALID_EMOJI = 400 "chat/invalid-emoji": "A reaction is one character";
+    pub(crate) MISSING_USER_ID = 400 "chat/missing-user-id": "A key must name the user it acts as";
+    pub(crate) CANNOT_UPDATE_DM = 400 "chat/cannot-update-dm":
+        "A direct conversation cannot be changed";
+    pub(crate) CANNOT_DELETE_DM = 400 "chat/cannot-delete-dm":
+        "A direct conversation cannot be deleted";
+    pub(crate) CANNOT_LEAVE_DM = 400 "chat/cannot-leave-dm": "A direct conversation cannot be left";
+    pub(crate) LAST_ADMIN = 400 "chat/last-admin": "A group keeps at least one admin";
+    pub(crate) EMPTY_MESSAGE = 400 "chat/empty-message": "A message needs content, a gif or files";
+    pub(crate) MESSAGE_DELETED = 400 "chat/message-deleted": "The message was deleted";
+    pub(crate) MESSAGE_REMOVED = 400 "chat/message-removed": "The message was removed";
+    pub(crate) TOO_MANY_FILES = 400 "chat/too-many-files": "A message has at most 10 files";
+    pub(crate) NOT_IN_IT = 400 "chat/not-a-member": "Not in this conversation";
+    pub(crate) UNAUTHORIZED = 403 "chat/unauthorized": "A user acts for themselves";
+    pub(crate) NOT_A_MEMBER = 403 "chat/not-a-member": "Not in this conversation";
+    pub(crate) BANNED = 403 "chat/banned": "Banned from this space";
+    pub(crate) FORBIDDEN = 403 "chat/forbidden": "Not allowed in this conversation";
+    pub(crate) NOT_FOUND = 404 "chat/not-found": "Conversation not found";
+    pub(crate) MEMBER_NOT_FOUND = 404 "chat/member-not-found": "No such member";
+    pub(crate) MESSAGE_NOT_FOUND = 404 "chat/message-not-found": "Message not found";
+    pub(crate) FILE_TOO_LARGE = 413 "chat/file-too-large": "The file exceeds 50MB limit.";
 }
 
 const INVALID: Invalid =

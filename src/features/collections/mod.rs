@@ -15,7 +15,7 @@ use http::Method;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::error::Fault;
+use crate::error::{Fault, faults};
 use crate::features::{entities, users};
 use crate::http::input::Invalid;
 use crate::http::operation::{ActsAs, Operation};
@@ -23,38 +23,30 @@ use crate::rate_limits::RateLimit;
 use crate::tenancy::Bundle;
 use crate::values::ids::CollectionId;
 
-const NOT_FOUND: Fault = Fault::new(404, "collection/not-found", "Collection not found");
-const INVALID_PARENT: Fault =
-    Fault::new(400, "collection/invalid-parent", "Invalid parent collection");
-const NAME_TAKEN: Fault =
-    Fault::new(409, "collection/name-taken", "There is a collection of this name already");
-const MISSING_USER_ID: Fault =
-    Fault::new(400, "collection/missing-user-id", "A key must name the user in userId");
-const INVALID_PARAMS: Fault =
-    Fault::new(400, "collection/invalid-params", "Invalid path parameters");
-const INVALID_QUERY: Fault = Fault::new(400, "collection/invalid-query", "Invalid query");
-const INVALID_BODY: Fault = Fault::new(400, "collection/invalid-body", "Invalid body");
-const INVALID_ENTITY_ID: Fault =
-    Fault::new(400, "collection/invalid-entity-id", "Invalid entity id");
+faults! {
+    NOT_FOUND = 404 "collection/not-found": "Collection not found";
+    INVALID_PARENT = 400 "collection/invalid-parent": "Invalid parent collection";
+    NAME_TAKEN = 409 "collection/name-taken": "There is a collection of this name already";
+    MISSING_USER_ID = 400 "collection/missing-user-id": "A key must name the user in userId";
+    INVALID_PARAMS = 400 "collection/invalid-params": "Invalid path parameters";
+    INVALID_QUERY = 400 "collection/invalid-query": "Invalid query";
+    INVALID_BODY = 400 "collection/invalid-body": "Invalid body";
+    INVALID_ENTITY_ID = 400 "collection/invalid-entity-id": "Invalid entity id";
 
-const LIST_NOT_FOUND: Fault = Fault::new(404, "list/not-found", "List not found");
-const LIST_INVALID_PARENT: Fault =
-    Fault::new(400, "list/invalid-parent", "Invalid parent list ID for sub-list");
-const LIST_NAME_TAKEN: Fault =
-    Fault::new(409, "list/name-taken", "There is a list of this name already");
-const LIST_MISSING_DATA: Fault = Fault::new(400, "list/missing-data", "Missing data");
-const LIST_MISSING_USER: Fault = Fault::new(400, "list/missing-data", "Missing userId");
-const LIST_MISSING_PARAMS: Fault = Fault::new(400, "list/missing-params", "Missing list ID");
-const LIST_MISSING_PARAMETERS: Fault =
-    Fault::new(400, "list/missing-parameters", "Missing required parameters in request body");
-const LIST_BLANK_NAME: Fault = Fault::new(400, "list/blank-name", "Cannot set the name to blank");
-const LIST_INVALID_ID: Fault = Fault::new(400, "list/invalid-id", "Missing list ID");
-const LIST_INVALID_ENTITY_ID: Fault =
-    Fault::new(400, "list/invalid-entity-id", "Missing or invalid entityId in query");
-const LIST_ENTITY_EXISTS: Fault =
-    Fault::new(409, "list/entity-exists", "Entity already exists in the list");
-const LIST_ENTITY_NOT_FOUND: Fault =
-    Fault::new(409, "list/entity-not-found", "Entity does not exist in the list");
+    LIST_NOT_FOUND = 404 "list/not-found": "List not found";
+    LIST_INVALID_PARENT = 400 "list/invalid-parent": "Invalid parent list ID for sub-list";
+    LIST_NAME_TAKEN = 409 "list/name-taken": "There is a list of this name already";
+    LIST_MISSING_DATA = 400 "list/missing-data": "Missing data";
+    LIST_MISSING_USER = 400 "list/missing-data": "Missing userId";
+    LIST_MISSING_PARAMS = 400 "list/missing-params": "Missing list ID";
+    LIST_MISSING_PARAMETERS = 400 "list/missing-parameters":
+        "Missing required parameters in request body";
+    LIST_BLANK_NAME = 400 "list/blank-name": "Cannot set the name to blank";
+    LIST_INVALID_ID = 400 "list/invalid-id": "Missing list ID";
+    LIST_INVALID_ENTITY_ID = 400 "list/invalid-entity-id": "Missing or invalid entityId in query";
+    LIST_ENTITY_EXISTS = 409 "list/entity-exists": "Entity already exists in the list";
+    LIST_ENTITY_NOT_FOUND = 409 "list/entity-not-found": "Entity does not exist in the list";
+}
 
 const INVALID: Invalid =
     Invalid { params: INVALID_PARAMS, query: INVALID_QUERY, ..Invalid::all(INVALID_BODY) };

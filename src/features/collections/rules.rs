@@ -47,6 +47,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::features::visibility::moderation::ModerationRow;
     use crate::values::ids::EntityId;
     use crate::values::time::Timestamp;
 
@@ -66,10 +67,10 @@ mod tests {
         let blank = EntityRow::blank(EntityId(Uuid::nil()), Timestamp::from_millis(0));
         let draft =
             |user| EntityRow { is_draft: true, is_listed: false, user_id: user, ..blank.clone() };
-        let removed = |row: EntityRow| EntityRow {
-            is_listed: false,
-            moderation_status: Some("removed".to_owned()),
-            ..row
+        let removed = |row: EntityRow| {
+            let moderation_status = Some("removed".to_owned());
+            let moderation = ModerationRow { moderation_status, ..ModerationRow::default() };
+            EntityRow { is_listed: false, moderation, ..row }
         };
         assert!(is_shown(&blank, owner) && is_shown(&draft(Some(owner)), owner));
         for hidden in

@@ -27,7 +27,7 @@ use http::Method;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::error::{Fault, Result};
+use crate::error::{Result, faults};
 use crate::features::{spaces, users};
 use crate::http::include::Include;
 use crate::http::input::Invalid;
@@ -36,30 +36,25 @@ use crate::rate_limits::RateLimit;
 use crate::tenancy::Bundle;
 use crate::values::ids::CommentId;
 
-pub const NOT_FOUND: Fault = Fault::new(404, "comment/not-found", "Comment not found");
-pub const INVALID_QUERY: Fault = Fault::new(400, "comment/invalid-query", "Invalid query");
-const INVALID_BODY: Fault = Fault::new(400, "comment/invalid-body", "Invalid body");
-const INVALID_PARAMS: Fault = Fault::new(400, "comment/invalid-params", "Invalid comment id");
-const MISSING_COMMENT_ID: Fault =
-    Fault::new(400, "comment/missing-comment-id", "Missing comment ID");
-const MISSING_ENTITY_ID: Fault = Fault::new(400, "comment/missing-entity-id", "Missing entity ID");
-const MISSING_USER_ID: Fault = Fault::new(400, "comment/missing-user-id", "Missing user ID");
-const MISSING_CONTENT: Fault =
-    Fault::new(400, "comment/missing-content", "Content, a gif or attachments are required");
-const INVALID_TIMESTAMP: Fault = Fault::new(400, "comment/invalid-timestamp", "Invalid timestamp");
-const INVALID_PARENT: Fault =
-    Fault::new(400, "comment/invalid-parent", "The parent belongs to another entity");
-const ENTITY_NOT_FOUND: Fault = Fault::new(404, "comment/entity-not-found", "Entity not found");
-const PARENT_NOT_FOUND: Fault =
-    Fault::new(404, "comment/parent-not-found", "Parent comment not found");
-const REFERENCED_NOT_FOUND: Fault =
-    Fault::new(404, "comment/referenced-comment-not-found", "Referenced comment not found");
-const FORBIDDEN: Fault =
-    Fault::new(403, "comment/forbidden", "Not authorized to update this comment");
-const NOT_AUTHORIZED: Fault =
-    Fault::new(403, "comment/not-authorized", "Not authorized to delete this comment");
-const ALREADY_DELETED: Fault =
-    Fault::new(404, "comment/already-deleted", "Comment was deleted already");
+faults! {
+    pub NOT_FOUND = 404 "comment/not-found": "Comment not found";
+    pub INVALID_QUERY = 400 "comment/invalid-query": "Invalid query";
+    INVALID_BODY = 400 "comment/invalid-body": "Invalid body";
+    INVALID_PARAMS = 400 "comment/invalid-params": "Invalid comment id";
+    MISSING_COMMENT_ID = 400 "comment/missing-comment-id": "Missing comment ID";
+    MISSING_ENTITY_ID = 400 "comment/missing-entity-id": "Missing entity ID";
+    MISSING_USER_ID = 400 "comment/missing-user-id": "Missing user ID";
+    MISSING_CONTENT = 400 "comment/missing-content": "Content, a gif or attachments are required";
+    INVALID_TIMESTAMP = 400 "comment/invalid-timestamp": "Invalid timestamp";
+    INVALID_PARENT = 400 "comment/invalid-parent": "The parent belongs to another entity";
+    ENTITY_NOT_FOUND = 404 "comment/entity-not-found": "Entity not found";
+    PARENT_NOT_FOUND = 404 "comment/parent-not-found": "Parent comment not found";
+    REFERENCED_NOT_FOUND = 404 "comment/referenced-comment-not-found":
+        "Referenced comment not found";
+    FORBIDDEN = 403 "comment/forbidden": "Not authorized to update this comment";
+    NOT_AUTHORIZED = 403 "comment/not-authorized": "Not authorized to delete this comment";
+    ALREADY_DELETED = 404 "comment/already-deleted": "Comment was deleted already";
+}
 
 pub const INVALID: Invalid =
     Invalid { params: INVALID_PARAMS, query: INVALID_QUERY, ..Invalid::all(INVALID_BODY) };

@@ -3,12 +3,10 @@
 use db::JsonText;
 
 use crate::auth::perspective::Perspective;
-use crate::features::reactions::row_counts_reactions;
+use crate::features::reactions::ReactionCounts;
+use crate::features::visibility::moderation::ModerationRow;
 use crate::values::ids::{CommentId, EntityId, SpaceId, UserId};
 use crate::values::time::Timestamp;
-
-/// What a moderator has taken away.
-pub const REMOVED: &str = "removed";
 
 db::row! {
     #[derive(Debug, Clone, PartialEq)]
@@ -20,20 +18,9 @@ db::row! {
         pub user_id: Option<UserId>,
         pub parent_id: Option<CommentId>,
         pub referenced_id: Option<CommentId>,
-        pub upvote_count: i64,
-        pub downvote_count: i64,
-        pub like_count: i64,
-        pub love_count: i64,
-        pub wow_count: i64,
-        pub sad_count: i64,
-        pub angry_count: i64,
-        pub funny_count: i64,
+        pub reactions: ReactionCounts,
         pub replies_count: i64,
-        pub moderation_status: Option<String>,
-        pub moderated_at: Option<Timestamp>,
-        pub moderated_by_id: Option<UserId>,
-        pub moderated_by_type: Option<String>,
-        pub moderation_reason: Option<String>,
+        pub moderation: ModerationRow,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
         pub parent_deleted_at: Option<Timestamp>,
@@ -50,11 +37,9 @@ db::row! {
     }
 }
 
-row_counts_reactions!(CommentRow);
-
 impl CommentRow {
     pub fn is_removed(&self) -> bool {
-        self.moderation_status.as_deref() == Some(REMOVED)
+        self.moderation.is_removed()
     }
 
     /// Neither deleted by its author nor removed by a moderator: it can be answered and reacted to.
@@ -82,20 +67,9 @@ pub fn blank(id: CommentId, entity: EntityId, now: Timestamp) -> CommentRow {
         user_id: None,
         parent_id: None,
         referenced_id: None,
-        upvote_count: 0,
-        downvote_count: 0,
-        like_count: 0,
-        love_count: 0,
-        wow_count: 0,
-        sad_count: 0,
-        angry_count: 0,
-        funny_count: 0,
+        reactions: ReactionCounts::default(),
         replies_count: 0,
-        moderation_status: None,
-        moderated_at: None,
-        moderated_by_id: None,
-        moderated_by_type: None,
-        moderation_reason: None,
+        moderation: ModerationRow::default(),
         created_at: now,
         updated_at: now,
         parent_deleted_at: None,

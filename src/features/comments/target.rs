@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::auth::caller::Actor;
 use crate::auth::perspective::Perspective;
-use crate::error::{Fault, Result};
+use crate::error::{Result, faults};
 use crate::features::comments::model::Comment;
 use crate::features::comments::show::View;
 use crate::features::comments::store::{self, CommentRow};
@@ -19,6 +19,13 @@ use crate::http::operation::Call;
 use crate::tenancy::Project;
 use crate::values::ids::{CommentId, ProjectId, SpaceId, UserId};
 
+faults! {
+    ALREADY_UPVOTED = 409 "comment/already-upvoted": "User already upvoted comment.";
+    ALREADY_DOWNVOTED = 409 "comment/already-downvoted": "User already downvoted comment.";
+    NOT_UPVOTED = 409 "comment/not-upvoted": "User has not upvoted comment.";
+    NOT_DOWNVOTED = 409 "comment/not-downvoted": "User has not downvoted comment.";
+}
+
 fn comment_id(id: TargetId) -> CommentId {
     CommentId(id.uuid())
 }
@@ -31,18 +38,10 @@ impl Target for CommentRow {
     const FAULTS: Faults = Faults {
         not_found: NOT_FOUND,
         invalid_query: INVALID_QUERY,
-        already_upvoted: Fault::new(
-            409,
-            "comment/already-upvoted",
-            "User already upvoted comment.",
-        ),
-        already_downvoted: Fault::new(
-            409,
-            "comment/already-downvoted",
-            "User already downvoted comment.",
-        ),
-        not_upvoted: Fault::new(409, "comment/not-upvoted", "User has not upvoted comment."),
-        not_downvoted: Fault::new(409, "comment/not-downvoted", "User has not downvoted comment."),
+        already_upvoted: ALREADY_UPVOTED,
+        already_downvoted: ALREADY_DOWNVOTED,
+        not_upvoted: NOT_UPVOTED,
+        not_downvoted: NOT_DOWNVOTED,
     };
     const NOTICES: NoticeTypes = NoticeTypes {
         action: notify::OPEN_COMMENT,
@@ -97,11 +96,11 @@ impl Target for CommentRow {
     }
 
     fn reactions(&self) -> ReactionCounts {
-        self.reactions()
+        self.reactions
     }
 
     fn set_reactions(&mut self, counts: ReactionCounts) {
-        self.set_reactions(counts);
+        self.reactions = counts;
     }
 
     fn change_reactions(&self, tx: &Tx<'_>, project: ProjectId, by: ReactionCounts) -> Result<()> {

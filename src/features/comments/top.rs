@@ -66,7 +66,7 @@ pub fn top_comments(
         let top = TopComment {
             id: row.id,
             user,
-            upvotes_count: row.upvote_count,
+            upvotes_count: row.reactions.upvote,
             content: row.content,
             created_at: row.created_at,
         };

@@ -13,7 +13,7 @@ use db::Tx;
 use http::Method;
 use serde_json::{Map, json};
 
-use crate::error::{Fault, Result};
+use crate::error::{Result, faults};
 use crate::features::notifications::{self, about_user};
 use crate::features::users::NOT_FOUND as NO_SUCH_USER;
 use crate::features::users::store as users;
@@ -25,46 +25,29 @@ use crate::tenancy::{Bundle, Project};
 use crate::values::ids::{ConnectionId, ProjectId, UserId};
 use crate::values::time::Timestamp;
 
-const INVALID_RECEIVER_ID: Fault =
-    Fault::new(400, "connection/invalid-receiver-id", "Invalid receiver id");
-const INVALID_USER_ID: Fault = Fault::new(400, "connection/invalid-user-id", "Invalid user id");
-const INVALID_CONNECTION_ID: Fault =
-    Fault::new(400, "connection/invalid-connection-id", "Invalid connection id");
-const INVALID_BODY: Fault = Fault::new(400, "connection/invalid-body", "Invalid body");
-const INVALID_QUERY: Fault = Fault::new(400, "connection/invalid-query", "Invalid query");
-const OF_USER_INVALID_ID: Fault = Fault::new(400, "user/invalid-user-id", "Invalid user id");
-const OF_USER_INVALID_QUERY: Fault = Fault::new(400, "user/invalid-query", "Invalid query");
-const MISSING_USER_ID: Fault =
-    Fault::new(400, "connection/missing-user-id", "A key must name the user it acts as");
-const SELF_REQUEST: Fault = Fault::new(
-    400,
-    "connection/self-request",
-    "A user cannot send a connection request to themselves.",
-);
-const SELF_CHECK: Fault =
-    Fault::new(400, "connection/self-check", "Cannot check connection status with yourself");
-const SELF_DISCONNECT: Fault =
-    Fault::new(400, "connection/self-disconnect", "Cannot disconnect from yourself");
-const USER_NOT_FOUND: Fault = Fault::new(
-    404,
-    "connection/user-not-found",
-    "One or both users involved in the connection do not exist.",
-);
-const NOT_FOUND: Fault = Fault::new(404, "connection/not-found", "Connection not found.");
-const UNAUTHORIZED: Fault =
-    Fault::new(403, "connection/unauthorized", "This connection is not theirs to change.");
-const REQUEST_PENDING: Fault = Fault::new(
-    409,
-    "connection/request-pending",
-    "A connection request is already pending between these users.",
-);
-const ALREADY_CONNECTED: Fault =
-    Fault::new(409, "connection/already-connected", "Users are already connected.");
-const REQUEST_DECLINED: Fault = Fault::new(
-    409,
-    "connection/request-declined",
-    "Connection request was declined. Only the receiver can initiate a new request.",
-);
+faults! {
+    INVALID_RECEIVER_ID = 400 "connection/invalid-receiver-id": "Invalid receiver id";
+    INVALID_USER_ID = 400 "connection/invalid-user-id": "Invalid user id";
+    INVALID_CONNECTION_ID = 400 "connection/invalid-connection-id": "Invalid connection id";
+    INVALID_BODY = 400 "connection/invalid-body": "Invalid body";
+    INVALID_QUERY = 400 "connection/invalid-query": "Invalid query";
+    OF_USER_INVALID_ID = 400 "user/invalid-user-id": "Invalid user id";
+    OF_USER_INVALID_QUERY = 400 "user/invalid-query": "Invalid query";
+    MISSING_USER_ID = 400 "connection/missing-user-id": "A key must name the user it acts as";
+    SELF_REQUEST = 400 "connection/self-request":
+        "A user cannot send a connection request to themselves.";
+    SELF_CHECK = 400 "connection/self-check": "Cannot check connection status with yourself";
+    SELF_DISCONNECT = 400 "connection/self-disconnect": "Cannot disconnect from yourself";
+    USER_NOT_FOUND = 404 "connection/user-not-found":
+        "One or both users involved in the connection do not exist.";
+    NOT_FOUND = 404 "connection/not-found": "Connection not found.";
+    UNAUTHORIZED = 403 "connection/unauthorized": "This connection is not theirs to change.";
+    REQUEST_PENDING = 409 "connection/request-pending":
+        "A connection request is already pending between these users.";
+    ALREADY_CONNECTED = 409 "connection/already-connected": "Users are already connected.";
+    REQUEST_DECLINED = 409 "connection/request-declined":
+        "Connection request was declined. Only the receiver can initiate a new request.";
+}
 
 /// The target is the `userId` of the path.
 const ACTS_ON: ActsAs = ActsAs {

@@ -11,14 +11,16 @@ use serde_json::{Value, json};
 use crate::auth::caller::Anyone;
 use crate::auth::rs256;
 use crate::auth::tokens::SERVER;
-use crate::error::{Error, Fault, Result};
+use crate::error::{Error, Result, faults};
 use crate::http::input::{Body, Invalid};
 use crate::http::operation::{Call, Operation};
 use crate::http::reply::{Reply, ReplyDoc, Response, TEXT, Text, with_body};
 
-const MISSING_PARAMS: Fault = Fault::new(400, "crypto/missing-params", "The payload needs an id");
-const INVALID_KEY: Fault =
-    Fault::new(400, "crypto/invalid-key", "The private key is not a usable RSA key");
+faults! {
+    MISSING_PARAMS = 400 "crypto/missing-params": "The payload needs an id";
+    INVALID_KEY = 400 "crypto/invalid-key": "The private key is not a usable RSA key";
+}
+
 const TTL: Duration = Duration::from_secs(5 * 60);
 
 pub fn operations() -> Vec<Operation> {

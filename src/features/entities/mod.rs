@@ -31,7 +31,7 @@ use serde::Deserialize;
 
 use crate::auth::caller::ELEVATED_AUTH_REQUIRED;
 use crate::auth::credential::BadToken;
-use crate::error::Fault;
+use crate::error::faults;
 pub use crate::features::reactions::USER_NOT_FOUND;
 use crate::features::spaces;
 use crate::http::input::Invalid;
@@ -40,32 +40,27 @@ use crate::rate_limits::RateLimit;
 use crate::tenancy::Bundle;
 use crate::values::ids::EntityId;
 
-pub const NOT_FOUND: Fault = Fault::new(404, "entity/not-found", "Entity not found");
-pub const MISSING_USER_ID: Fault = Fault::new(400, "entity/missing-user-id", "Missing user ID");
-pub const UNAUTHORIZED: Fault =
-    Fault::new(403, "entity/unauthorized", "User is not authorized to create this entity.");
-pub const DUPLICATE_FOREIGN_ID: Fault =
-    Fault::new(409, "entity/duplicate-foreign-id", "An entity with this foreign id exists already");
-pub const INVALID_PARAMS: Fault =
-    Fault::new(400, "entity/invalid-params", "Invalid path parameters.");
-pub const INVALID_QUERY: Fault = Fault::new(400, "entity/invalid-query", "Invalid query");
-pub const INVALID_BODY: Fault = Fault::new(400, "entity/invalid-body", "Invalid body");
-const USER_REQUIRED: Fault =
-    Fault::new(401, "entity/user-required", "Authentication required to create this entity.");
-const SPACE_NOT_FOUND: Fault = Fault::new(404, "entity/space-not-found", "Space not found");
-const INVALID_TIMESTAMP: Fault = Fault::new(400, "entity/invalid-timestamp", "Invalid timestamp");
-pub const NOT_AUTHORIZED: Fault =
-    Fault::new(403, "entity/not-authorized", "Not authorized to change this entity.");
-const FILE_TOO_LARGE: Fault =
-    Fault::new(413, "entity/file-too-large", "A file exceeds 50MB limit.");
-const TOO_MANY_FILES: Fault =
-    Fault::new(400, "entity/too-many-files", "At most 10 images and 10 files may be sent");
-const INVALID_IMAGE: Fault = Fault::new(422, "entity/invalid-image", "Not a valid image");
-pub const DELETE_FAILED: Fault =
-    Fault::new(404, "entity/delete-failed", "Entity not found or already deleted.");
-const INVALID_PAGE: Fault = Fault::new(400, "entity/invalid-page", "Invalid page");
-const INVALID_LIMIT: Fault = Fault::new(400, "entity/invalid-limit", "Invalid limit");
-const INVALID_COUNT: Fault = Fault::new(400, "entity/invalid-count", "Invalid views count");
+faults! {
+    pub NOT_FOUND = 404 "entity/not-found": "Entity not found";
+    pub MISSING_USER_ID = 400 "entity/missing-user-id": "Missing user ID";
+    pub UNAUTHORIZED = 403 "entity/unauthorized": "User is not authorized to create this entity.";
+    pub DUPLICATE_FOREIGN_ID = 409 "entity/duplicate-foreign-id":
+        "An entity with this foreign id exists already";
+    pub INVALID_PARAMS = 400 "entity/invalid-params": "Invalid path parameters.";
+    pub INVALID_QUERY = 400 "entity/invalid-query": "Invalid query";
+    pub INVALID_BODY = 400 "entity/invalid-body": "Invalid body";
+    USER_REQUIRED = 401 "entity/user-required": "Authentication required to create this entity.";
+    SPACE_NOT_FOUND = 404 "entity/space-not-found": "Space not found";
+    INVALID_TIMESTAMP = 400 "entity/invalid-timestamp": "Invalid timestamp";
+    pub NOT_AUTHORIZED = 403 "entity/not-authorized": "Not authorized to change this entity.";
+    FILE_TOO_LARGE = 413 "entity/file-too-large": "A file exceeds 50MB limit.";
+    TOO_MANY_FILES = 400 "entity/too-many-files": "At most 10 images and 10 files may be sent";
+    INVALID_IMAGE = 422 "entity/invalid-image": "Not a valid image";
+    pub DELETE_FAILED = 404 "entity/delete-failed": "Entity not found or already deleted.";
+    INVALID_PAGE = 400 "entity/invalid-page": "Invalid page";
+    INVALID_LIMIT = 400 "entity/invalid-limit": "Invalid limit";
+    INVALID_COUNT = 400 "entity/invalid-count": "Invalid views count";
+}
 
 pub const INVALID: Invalid = Invalid {
     params: INVALID_PARAMS,

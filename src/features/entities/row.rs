@@ -3,7 +3,8 @@
 use db::JsonText;
 
 use crate::features::entities::score::formula::FIRST_SCORE;
-use crate::features::reactions::row_counts_reactions;
+use crate::features::reactions::ReactionCounts;
+use crate::features::visibility::moderation::ModerationRow;
 use crate::values::ids::{EntityId, SpaceId, UserId};
 use crate::values::time::Timestamp;
 
@@ -19,14 +20,7 @@ db::row! {
         pub is_listed: bool,
         pub is_emptied: bool,
         pub nsfw: bool,
-        pub upvote_count: i64,
-        pub downvote_count: i64,
-        pub like_count: i64,
-        pub love_count: i64,
-        pub wow_count: i64,
-        pub sad_count: i64,
-        pub angry_count: i64,
-        pub funny_count: i64,
+        pub reactions: ReactionCounts,
         pub replies_count: i64,
         pub shares_count: i64,
         pub views: i64,
@@ -34,11 +28,7 @@ db::row! {
         pub score_updated_at: Timestamp,
         pub latitude: Option<f64>,
         pub longitude: Option<f64>,
-        pub moderation_status: Option<String>,
-        pub moderated_at: Option<Timestamp>,
-        pub moderated_by_id: Option<UserId>,
-        pub moderated_by_type: Option<String>,
-        pub moderation_reason: Option<String>,
+        pub moderation: ModerationRow,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
         pub deleted_at: Option<Timestamp>,
@@ -51,14 +41,9 @@ db::row! {
     }
 }
 
-row_counts_reactions!(EntityRow);
-
-/// What a moderator has taken away.
-const REMOVED: &str = "removed";
-
 impl EntityRow {
     pub fn is_removed(&self) -> bool {
-        self.moderation_status.as_deref() == Some(REMOVED)
+        self.moderation.is_removed()
     }
 
     /// A published entity of nobody, with nothing in it.
@@ -73,14 +58,7 @@ impl EntityRow {
             is_listed: true,
             is_emptied: false,
             nsfw: false,
-            upvote_count: 0,
-            downvote_count: 0,
-            like_count: 0,
-            love_count: 0,
-            wow_count: 0,
-            sad_count: 0,
-            angry_count: 0,
-            funny_count: 0,
+            reactions: ReactionCounts::default(),
             replies_count: 0,
             shares_count: 0,
             views: 1,
@@ -88,11 +66,7 @@ impl EntityRow {
             score_updated_at: now,
             latitude: None,
             longitude: None,
-            moderation_status: None,
-            moderated_at: None,
-            moderated_by_id: None,
-            moderated_by_type: None,
-            moderation_reason: None,
+            moderation: ModerationRow::default(),
             created_at: now,
             updated_at: now,
             deleted_at: None,

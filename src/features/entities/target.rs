@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::auth::caller::Actor;
 use crate::auth::perspective::Perspective;
-use crate::error::{Fault, Result};
+use crate::error::{Result, faults};
 use crate::features::entities::model::Entity;
 use crate::features::entities::show::View;
 use crate::features::entities::store::EntityRow;
@@ -19,6 +19,15 @@ use crate::http::operation::Call;
 use crate::tenancy::Project;
 use crate::values::ids::{EntityId, ProjectId, SpaceId, UserId};
 
+faults! {
+    /// The same fault as that of a fetch, in the words that belong to these operations.
+    NOT_FOUND = 404 "entity/not-found": "Entity not found.";
+    ALREADY_UPVOTED = 409 "entity/already-upvoted": "User already upvoted entity.";
+    ALREADY_DOWNVOTED = 409 "entity/already-downvoted": "User already downvoted entity.";
+    NOT_UPVOTED = 409 "entity/not-upvoted": "User has not upvoted entity.";
+    NOT_DOWNVOTED = 409 "entity/not-downvoted": "User has not downvoted entity.";
+}
+
 fn entity_id(id: TargetId) -> EntityId {
     EntityId(id.uuid())
 }
@@ -29,17 +38,12 @@ impl Target for EntityRow {
     type Shown = Entity;
 
     const FAULTS: Faults = Faults {
-        // The same fault as that of a fetch, in the words that belong to these operations.
-        not_found: Fault::new(404, "entity/not-found", "Entity not found."),
+        not_found: NOT_FOUND,
         invalid_query: INVALID_QUERY,
-        already_upvoted: Fault::new(409, "entity/already-upvoted", "User already upvoted entity."),
-        already_downvoted: Fault::new(
-            409,
-            "entity/already-downvoted",
-            "User already downvoted entity.",
-        ),
-        not_upvoted: Fault::new(409, "entity/not-upvoted", "User has not upvoted entity."),
-        not_downvoted: Fault::new(409, "entity/not-downvoted", "User has not downvoted entity."),
+        already_upvoted: ALREADY_UPVOTED,
+        already_downvoted: ALREADY_DOWNVOTED,
+        not_upvoted: NOT_UPVOTED,
+        not_downvoted: NOT_DOWNVOTED,
     };
     const NOTICES: NoticeTypes = NoticeTypes {
         action: notify::OPEN_ENTITY,
@@ -92,11 +96,11 @@ impl Target for EntityRow {
     }
 
     fn reactions(&self) -> ReactionCounts {
-        self.reactions()
+        self.reactions
     }
 
     fn set_reactions(&mut self, counts: ReactionCounts) {
-        self.set_reactions(counts);
+        self.reactions = counts;
     }
 
     fn change_reactions(&self, tx: &Tx<'_>, project: ProjectId, by: ReactionCounts) -> Result<()> {

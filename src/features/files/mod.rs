@@ -17,7 +17,7 @@ pub mod uploads;
 use http::Method;
 
 use crate::auth::store::sessions::USER_NOT_FOUND;
-use crate::error::Fault;
+use crate::error::faults;
 use crate::features::files::uploads::UploadFaults;
 use crate::http::input::Invalid;
 use crate::http::multipart::FileField;
@@ -25,19 +25,19 @@ use crate::http::operation::{ActsAs, Operation};
 use crate::rate_limits::RateLimit;
 use crate::tenancy::Bundle;
 
-const INVALID_PARAMS: Fault = Fault::new(400, "storage/invalid-params", "Invalid file id");
-const INVALID_QUERY: Fault = Fault::new(400, "storage/invalid-query", "Invalid query");
-const INVALID_BODY: Fault = Fault::new(400, "storage/invalid-body", "Invalid body");
-const NO_FILE: Fault = Fault::new(400, "storage/no-file", "No file provided");
-const INVALID_PATH_PARTS: Fault =
-    Fault::new(400, "storage/invalid-path-parts", "pathParts must be an array of strings");
-const FILE_TOO_LARGE: Fault =
-    Fault::new(413, "storage/file-too-large", "File size exceeds the allowed limit of 50MB");
-const INVALID_IMAGE: Fault = Fault::new(422, "storage/invalid-image", "Invalid image file");
-pub const UNAUTHORIZED: Fault = Fault::new(403, "storage/unauthorized", "Unauthorized");
-const FILE_NOT_FOUND: Fault = Fault::new(404, "storage/file-not-found", "File not found");
-pub const TARGET_NOT_FOUND: Fault =
-    Fault::new(404, "storage/target-not-found", "What the file is to be attached to was not found");
+faults! {
+    INVALID_PARAMS = 400 "storage/invalid-params": "Invalid file id";
+    INVALID_QUERY = 400 "storage/invalid-query": "Invalid query";
+    INVALID_BODY = 400 "storage/invalid-body": "Invalid body";
+    NO_FILE = 400 "storage/no-file": "No file provided";
+    INVALID_PATH_PARTS = 400 "storage/invalid-path-parts": "pathParts must be an array of strings";
+    FILE_TOO_LARGE = 413 "storage/file-too-large": "File size exceeds the allowed limit of 50MB";
+    INVALID_IMAGE = 422 "storage/invalid-image": "Invalid image file";
+    pub UNAUTHORIZED = 403 "storage/unauthorized": "Unauthorized";
+    FILE_NOT_FOUND = 404 "storage/file-not-found": "File not found";
+    pub TARGET_NOT_FOUND = 404 "storage/target-not-found":
+        "What the file is to be attached to was not found";
+}
 
 const INVALID: Invalid =
     Invalid { params: INVALID_PARAMS, query: INVALID_QUERY, ..Invalid::all(INVALID_BODY) };

@@ -9,7 +9,7 @@ use http::header::{ETAG, IF_RANGE, RANGE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use schemars::{JsonSchema, SchemaGenerator, json_schema};
 
-use crate::error::{Error, Fault, Result};
+use crate::error::{Error, Result, faults};
 use crate::features::files::model::ImageFacts;
 use crate::features::files::rules::is_inline;
 use crate::features::files::store::FileRow;
@@ -20,10 +20,10 @@ use crate::http::reply::{self, Body, Reply, ReplyDoc, Response};
 use crate::images::Encoding;
 use crate::values::ids::{FileId, ProjectId};
 
-const INVALID_SIGNATURE: Fault =
-    Fault::new(403, "storage/invalid-signature", "The address is forged or has expired");
-const RANGE_NOT_SATISFIABLE: Fault =
-    Fault::new(416, "storage/range-not-satisfiable", "The file has no such part");
+faults! {
+    INVALID_SIGNATURE = 403 "storage/invalid-signature": "The address is forged or has expired";
+    RANGE_NOT_SATISFIABLE = 416 "storage/range-not-satisfiable": "The file has no such part";
+}
 
 /// Should a browser ever show one as a page: no scripts, no forms, nothing from anywhere.
 const POLICY: &str = "sandbox; default-src 'none'";

@@ -8,35 +8,28 @@ pub mod store;
 use db::Tx;
 use http::Method;
 
-use crate::error::{Fault, Result};
+use crate::error::{Result, faults};
 use crate::http::input::Invalid;
 use crate::http::operation::{ActsAs, Operation};
 use crate::rate_limits::RateLimit;
 use crate::tenancy::Bundle;
 use crate::values::ids::{ProjectId, UserId};
 
-const INVALID_USER_ID: Fault = Fault::new(400, "follow/invalid-user-id", "Invalid user id");
-const INVALID_FOLLOW_ID: Fault = Fault::new(400, "follow/invalid-follow-id", "Invalid follow id");
-const INVALID_QUERY: Fault = Fault::new(400, "follow/invalid-query", "Invalid query");
-const OF_USER_INVALID_ID: Fault = Fault::new(400, "user/invalid-user-id", "Invalid user id");
-const OF_USER_INVALID_QUERY: Fault = Fault::new(400, "user/invalid-query", "Invalid query");
-const MISSING_USER_ID: Fault =
-    Fault::new(400, "follow/missing-user-id", "A key must name the user it acts as");
-const SELF_FOLLOW: Fault =
-    Fault::new(400, "follow/self-follow", "A user cannot follow themselves.");
-const USER_NOT_FOUND: Fault = Fault::new(
-    404,
-    "follow/user-not-found",
-    "One or both users involved in the follow do not exist.",
-);
-const NOT_FOUND: Fault = Fault::new(404, "follow/not-found", "Follow relationship does not exist.");
-const ALREADY_EXISTS: Fault =
-    Fault::new(409, "follow/already-exists", "Follow relationship already exists.");
-const FORBIDDEN: Fault = Fault::new(
-    403,
-    "follow/forbidden",
-    "You do not have permission to delete this follow relationship.",
-);
+faults! {
+    INVALID_USER_ID = 400 "follow/invalid-user-id": "Invalid user id";
+    INVALID_FOLLOW_ID = 400 "follow/invalid-follow-id": "Invalid follow id";
+    INVALID_QUERY = 400 "follow/invalid-query": "Invalid query";
+    OF_USER_INVALID_ID = 400 "user/invalid-user-id": "Invalid user id";
+    OF_USER_INVALID_QUERY = 400 "user/invalid-query": "Invalid query";
+    MISSING_USER_ID = 400 "follow/missing-user-id": "A key must name the user it acts as";
+    SELF_FOLLOW = 400 "follow/self-follow": "A user cannot follow themselves.";
+    USER_NOT_FOUND = 404 "follow/user-not-found":
+        "One or both users involved in the follow do not exist.";
+    NOT_FOUND = 404 "follow/not-found": "Follow relationship does not exist.";
+    ALREADY_EXISTS = 409 "follow/already-exists": "Follow relationship already exists.";
+    FORBIDDEN = 403 "follow/forbidden":
+        "You do not have permission to delete this follow relationship.";
+}
 
 /// The target is the `userId` of the path.
 const ACTS_ON: ActsAs = ActsAs {

@@ -12,15 +12,16 @@ pub use get_metadata::Previews;
 
 use http::Method;
 
-use crate::error::Fault;
+use crate::error::faults;
 use crate::http::input::Invalid;
 use crate::http::operation::Operation;
 use crate::rate_limits::RateLimit;
 
-const INVALID_QUERY: Fault =
-    Fault::new(400, "utils/invalid-query", "url must be an absolute http or https address");
-const METADATA_EXTRACTION_FAILED: Fault =
-    Fault::new(422, "utils/metadata-extraction-failed", "No metadata could be read from this page");
+faults! {
+    INVALID_QUERY = 400 "utils/invalid-query": "url must be an absolute http or https address";
+    METADATA_EXTRACTION_FAILED = 422 "utils/metadata-extraction-failed":
+        "No metadata could be read from this page";
+}
 
 pub fn operations() -> Vec<Operation> {
     vec![

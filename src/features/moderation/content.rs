@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::ActorOrKey;
-use crate::error::{Fault, Result};
+use crate::error::{Fault, Result, faults};
 use crate::features::chat;
 use crate::features::comments;
 use crate::features::entities::{self, store::EntityRow};
@@ -23,16 +23,16 @@ use crate::tenancy::Bundle;
 use crate::values::ids::{ChatMessageId, CommentId, EntityId, ProjectId, SpaceId};
 use crate::values::time::Timestamp;
 
-const INVALID_BODY: Fault = Fault::new(400, "moderation/invalid-body", "Invalid body");
-const ENTITY_NOT_FOUND: Fault = Fault::new(404, "moderation/entity-not-found", "Entity not found");
-const ENTITY_NOT_IN_SPACE: Fault =
-    Fault::new(404, "moderation/entity-not-in-space", "The entity is not in this space");
-const COMMENT_NOT_FOUND: Fault =
-    Fault::new(404, "moderation/comment-not-found", "Comment not found");
-const COMMENT_NOT_IN_SPACE: Fault =
-    Fault::new(404, "moderation/comment-not-in-space", "The comment is not in this space");
-const MESSAGE_NOT_IN_SPACE: Fault =
-    Fault::new(404, "moderation/message-not-in-space", "The message is not in this space");
+faults! {
+    INVALID_BODY = 400 "moderation/invalid-body": "Invalid body";
+    ENTITY_NOT_FOUND = 404 "moderation/entity-not-found": "Entity not found";
+    ENTITY_NOT_IN_SPACE = 404 "moderation/entity-not-in-space": "The entity is not in this space";
+    COMMENT_NOT_FOUND = 404 "moderation/comment-not-found": "Comment not found";
+    COMMENT_NOT_IN_SPACE = 404 "moderation/comment-not-in-space":
+        "The comment is not in this space";
+    MESSAGE_NOT_IN_SPACE = 404 "moderation/message-not-in-space":
+        "The message is not in this space";
+}
 
 const INVALID: Invalid = Invalid { params: INVALID_PARAMS, ..Invalid::all(INVALID_BODY) };
 

@@ -15,7 +15,7 @@ use http::Method;
 pub use about_user::{about_user, initiator};
 pub use model::{About, Notification, Subject};
 
-use crate::error::{Fault, Result};
+use crate::error::{Result, faults};
 use crate::features::users;
 use crate::http::input::Invalid;
 use crate::http::operation::{ActsAs, Operation};
@@ -24,13 +24,13 @@ use crate::tenancy::Bundle;
 use crate::values::ids::ProjectId;
 use crate::values::time::Timestamp;
 
-const NOT_FOUND: Fault = Fault::new(404, "app-notification/not-found", "Notification not found");
-const MISSING_USER_ID: Fault =
-    Fault::new(400, "app-notification/missing-user-id", "A key must name the user in userId");
-const INVALID_PARAMS: Fault =
-    Fault::new(400, "app-notification/invalid-params", "Invalid notification id");
-const INVALID_QUERY: Fault = Fault::new(400, "app-notification/invalid-query", "Invalid query");
-const INVALID_BODY: Fault = Fault::new(400, "app-notification/invalid-body", "Invalid body");
+faults! {
+    NOT_FOUND = 404 "app-notification/not-found": "Notification not found";
+    MISSING_USER_ID = 400 "app-notification/missing-user-id": "A key must name the user in userId";
+    INVALID_PARAMS = 400 "app-notification/invalid-params": "Invalid notification id";
+    INVALID_QUERY = 400 "app-notification/invalid-query": "Invalid query";
+    INVALID_BODY = 400 "app-notification/invalid-body": "Invalid body";
+}
 
 const INVALID: Invalid =
     Invalid { params: INVALID_PARAMS, query: INVALID_QUERY, ..Invalid::all(INVALID_BODY) };

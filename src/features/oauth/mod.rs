@@ -5,17 +5,16 @@ pub mod store;
 
 use http::Method;
 
-use crate::error::Fault;
+use crate::error::faults;
 use crate::http::input::Invalid;
 use crate::http::operation::Operation;
 
-const IDENTITY_NOT_FOUND: Fault = Fault::new(404, "oauth/identity-not-found", "Identity not found");
-const USER_NOT_FOUND: Fault = Fault::new(404, "oauth/user-not-found", "User not found");
-const LAST_IDENTITY: Fault = Fault::new(
-    400,
-    "oauth/last-identity",
-    "The last identity of an account without a password cannot be removed",
-);
+faults! {
+    IDENTITY_NOT_FOUND = 404 "oauth/identity-not-found": "Identity not found";
+    USER_NOT_FOUND = 404 "oauth/user-not-found": "User not found";
+    LAST_IDENTITY = 400 "oauth/last-identity":
+        "The last identity of an account without a password cannot be removed";
+}
 
 pub fn operations() -> Vec<Operation> {
     let invalid = Invalid::all(IDENTITY_NOT_FOUND);

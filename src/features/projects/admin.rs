@@ -5,7 +5,7 @@ use db::Tx;
 
 use crate::auth::keys;
 use crate::auth::rs256;
-use crate::error::{Error, Fault, Result};
+use crate::error::{Error, Result, faults};
 use crate::tenancy::bundles::missing_prerequisite;
 use crate::tenancy::keys::KeyKind;
 use crate::tenancy::registry::{self, ProjectState};
@@ -14,8 +14,10 @@ use crate::values::ids::{KeyId, ProjectId, new_id};
 use crate::values::random::Random;
 use crate::values::time::Timestamp;
 
-pub const BUNDLE_PREREQUISITE_MISSING: Fault =
-    Fault::new(409, "database/bundle-prerequisite-missing", "A bundle needs another one");
+faults! {
+    pub BUNDLE_PREREQUISITE_MISSING = 409 "database/bundle-prerequisite-missing":
+        "A bundle needs another one";
+}
 
 #[derive(Debug, Clone)]
 pub struct NewProject {

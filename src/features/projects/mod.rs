@@ -5,11 +5,13 @@ mod lean;
 
 use http::Method;
 
-use crate::error::Fault;
+use crate::error::faults;
 use crate::http::input::Invalid;
 use crate::http::operation::Operation;
 
-const INVALID_QUERY: Fault = Fault::new(400, "project/invalid-query", "Invalid query");
+faults! {
+    INVALID_QUERY = 400 "project/invalid-query": "Invalid query";
+}
 
 pub fn operations() -> Vec<Operation> {
     let invalid = Invalid::all(INVALID_QUERY);

@@ -42,6 +42,15 @@ macro_rules! reactions {
             $(pub $field: i64,)*
         }
 
+        impl db::Row for ReactionCounts {
+            const COLUMNS: Option<&'static [&'static str]> =
+                Some(&[$(ReactionType::$variant.column()),*]);
+
+            fn read(columns: &mut db::Columns<'_>) -> Result<Self, db::Error> {
+                Ok(ReactionCounts { $($field: columns.next()?),* })
+            }
+        }
+
         impl ReactionCounts {
             pub const fn of(&self, kind: ReactionType) -> i64 {
                 match kind {
@@ -94,37 +103,40 @@ impl ReactionCounts {
     }
 }
 
-/// For a row with a column for each of the counts.
-macro_rules! row_counts_reactions {
-    ($row:ident) => {
-        impl $row {
-            pub fn reactions(&self) -> $crate::features::reactions::ReactionCounts {
-                $crate::features::reactions::ReactionCounts {
-                    upvote: self.upvote_count,
-                    downvote: self.downvote_count,
-                    like: self.like_count,
-                    love: self.love_count,
-                    wow: self.wow_count,
-                    sad: self.sad_count,
-                    angry: self.angry_count,
-                    funny: self.funny_count,
-                }
-            }
-
-            pub fn set_reactions(&mut self, counts: $crate::features::reactions::ReactionCounts) {
-                self.upvote_count = counts.upvote;
-                self.downvote_count = counts.downvote;
-                self.like_count = counts.like;
-                self.love_count = counts.love;
-                self.wow_count = counts.wow;
-                self.sad_count = counts.sad;
-                self.angry_count = counts.angry;
-                self.funny_count = counts.funny;
-            }
-        }
+/// SQL with a piece for each reaction: `$sql!` makes it of the reaction's name and the arguments.
+macro_rules! each_reaction {
+    ($between:literal, $sql:ident $(, $arg:tt)*) => {
+        concat!(
+            $sql!("upvote" $(, $arg)*),
+            $between,
+            $sql!("downvote" $(, $arg)*),
+            $between,
+            $sql!("like" $(, $arg)*),
+            $between,
+            $sql!("love" $(, $arg)*),
+            $between,
+            $sql!("wow" $(, $arg)*),
+            $between,
+            $sql!("sad" $(, $arg)*),
+            $between,
+            $sql!("angry" $(, $arg)*),
+            $between,
+            $sql!("funny" $(, $arg)*)
+        )
     };
 }
-pub(crate) use row_counts_reactions;
+pub(crate) use each_reaction;
+
+/// The columns of [`ReactionCounts`], with what comes before each name: `"e."`.
+macro_rules! reaction_columns {
+    ($before:literal) => {
+        $crate::features::reactions::each_reaction!(", ", reaction_columns, $before)
+    };
+    ($name:literal, $before:literal) => {
+        concat!($before, $name, "_count")
+    };
+}
+pub(crate) use reaction_columns;
 
 impl db::Column for ReactionType {
     fn from_column(value: db::ColumnRef<'_>) -> Result<Self, db::WrongType> {
@@ -145,6 +157,13 @@ impl From<ReactionType> for db::Value<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_are_those_of_the_counts() {
+        let columns: Vec<&str> = reaction_columns!("").split(", ").collect();
+        assert_eq!(<ReactionCounts as db::Row>::COLUMNS, Some(&columns[..]));
+        assert!(reaction_columns!("e.").starts_with("e.upvote_count, e.downvote_count, "));
+    }
 
     #[test]
     fn names_round_trip_and_counts_are_apart() {

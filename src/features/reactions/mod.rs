@@ -9,12 +9,12 @@ mod react;
 pub mod store;
 pub mod target;
 
-pub(crate) use kinds::row_counts_reactions;
 pub use kinds::{ReactionCounts, ReactionType};
+pub(crate) use kinds::{each_reaction, reaction_columns};
 
 use http::Method;
 
-use crate::error::Fault;
+use crate::error::faults;
 use crate::http::input::Invalid;
 use crate::http::operation::{ActsAs, Operation};
 use crate::rate_limits::RateLimit;
@@ -22,9 +22,10 @@ use crate::tenancy::Bundle;
 
 use target::Target;
 
-pub const USER_NOT_FOUND: Fault = Fault::new(404, "entity/user-not-found", "User not found");
-pub const UNAUTHORIZED: Fault =
-    Fault::new(403, "entity/unauthorized", "A user may react in their own name only.");
+faults! {
+    pub USER_NOT_FOUND = 404 "entity/user-not-found": "User not found";
+    pub UNAUTHORIZED = 403 "entity/unauthorized": "A user may react in their own name only.";
+}
 
 /// An address and a name for each operation on one kind of target, and what they share.
 #[derive(Debug)]

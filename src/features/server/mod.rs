@@ -9,15 +9,16 @@ mod service_key;
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 
 use crate::auth::credential::bearer;
-use crate::error::{Fault, Result};
+use crate::error::{Result, faults};
 use crate::http::input::Invalid;
 use crate::http::operation::{Operation, ServerCall};
 use crate::http::reply::Text;
 use crate::rate_limits::RateLimit;
 
-const METRICS_CLOSED: Fault =
-    Fault::new(403, "server/metrics-closed", "Metrics need the token of the operator");
-const INVALID_QUERY: Fault = Fault::new(400, "server/invalid-query", "Invalid query");
+faults! {
+    METRICS_CLOSED = 403 "server/metrics-closed": "Metrics need the token of the operator";
+    INVALID_QUERY = 400 "server/invalid-query": "Invalid query";
+}
 
 pub fn operations() -> Vec<Operation> {
     vec![

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::auth::credential::{KEY_IN_BROWSER, bearer, check_key_origin, project_header};
 use crate::auth::keys;
-use crate::error::{Error, Fault, Result};
+use crate::error::{Error, Result, faults};
 use crate::http::operation::{Operation, ServerCall};
 use crate::http::render::UNAUTHORIZED;
 use crate::http::reply::Json;
@@ -14,8 +14,9 @@ use crate::rate_limits::RateLimit;
 use crate::tenancy::INVALID_PROJECT_ID;
 use crate::values::ids::ProjectId;
 
-const INVALID_SERVICE_KEY: Fault =
-    Fault::new(403, "auth/invalid-service-key", "The key is not one of the project");
+faults! {
+    INVALID_SERVICE_KEY = 403 "auth/invalid-service-key": "The key is not one of the project";
+}
 
 const WRONG_KEYS: RateLimit = RateLimit::per_5_minutes(100);
 

@@ -20,7 +20,7 @@ use http::Method;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::error::Fault;
+use crate::error::{Fault, faults};
 use crate::features::files::uploads::{UploadFaults, not_an_image};
 use crate::features::users;
 use crate::features::users::pictures::{self, PictureFaults};
@@ -30,50 +30,37 @@ use crate::http::operation::{ActsAs, Operation};
 use crate::tenancy::Bundle;
 use crate::values::ids::SpaceId;
 
-pub const NOT_FOUND: Fault = Fault::new(404, "space/not-found", "Space not found");
-pub const BANNED: Fault = Fault::new(403, "space/banned", "Banned from this space");
-pub const POSTING_NOT_ALLOWED: Fault =
-    Fault::new(403, "space/posting-not-allowed", "The space does not let you post");
-pub const ADMIN_REQUIRED: Fault =
-    Fault::new(403, "space/admin-required", "Only an admin of the space may do this");
-pub const MODERATOR_REQUIRED: Fault =
-    Fault::new(403, "space/moderator-required", "Only a moderator of the space may do this");
-pub const CREATOR_REQUIRED: Fault =
-    Fault::new(403, "space/creator-required", "Only the creator of the space may do this");
-pub const INSUFFICIENT_PERMISSIONS: Fault =
-    Fault::new(403, "space/insufficient-permissions", "Not allowed to act on this member");
-pub const LAST_ADMIN: Fault =
-    Fault::new(400, "space/last-admin", "A space keeps at least one active admin");
-pub const MEMBER_NOT_FOUND: Fault =
-    Fault::new(404, "space/member-not-found", "No such member of the space");
-const AUTH_REQUIRED: Fault = Fault::new(401, "space/auth-required", "A user is required");
-const USER_REQUIRED: Fault = Fault::new(401, "auth/user-required", "A user is required");
-pub const INVALID_PARAMS: Fault =
-    Fault::new(400, "space/invalid-params", "Invalid path parameters");
-const INVALID_QUERY: Fault = Fault::new(400, "space/invalid-query", "Invalid query");
-const INVALID_BODY: Fault = Fault::new(400, "space/invalid-body", "Invalid body");
-const PARENT_NOT_FOUND: Fault = Fault::new(404, "space/parent-not-found", "Parent space not found");
-const PARENT_ADMIN_REQUIRED: Fault = Fault::new(
-    403,
-    "space/parent-admin-required",
-    "Only an admin of the parent space may create a space below it",
-);
-const MAX_DEPTH_EXCEEDED: Fault =
-    Fault::new(400, "space/max-depth-exceeded", "Spaces are nested at most 10 deep");
-const SLUG_TAKEN: Fault =
-    Fault::new(409, "space/slug-taken", "There is a space of this slug already");
-const FILE_TOO_LARGE: Fault =
-    Fault::new(413, "space/file-too-large", "The image exceeds 50MB limit.");
-const INVALID_IMAGE: Fault =
-    Fault::new(422, "space/invalid-image", "The file is not a valid image");
-pub const DELETION_DISABLED: Fault =
-    Fault::new(403, "space/deletion-disabled", "Spaces of this project are not deleted");
-const ALREADY_MEMBER: Fault =
-    Fault::new(409, "space/already-member", "Already a member, or waiting to be one");
-const MEMBERSHIP_NOT_FOUND: Fault =
-    Fault::new(404, "space/membership-not-found", "Membership not found");
-const NOT_PENDING: Fault = Fault::new(400, "space/not-pending", "The membership is not pending");
-const NOT_ACTIVE: Fault = Fault::new(400, "space/not-active", "The membership is not active");
+faults! {
+    pub NOT_FOUND = 404 "space/not-found": "Space not found";
+    pub BANNED = 403 "space/banned": "Banned from this space";
+    pub POSTING_NOT_ALLOWED = 403 "space/posting-not-allowed": "The space does not let you post";
+    pub ADMIN_REQUIRED = 403 "space/admin-required": "Only an admin of the space may do this";
+    pub MODERATOR_REQUIRED = 403 "space/moderator-required":
+        "Only a moderator of the space may do this";
+    pub CREATOR_REQUIRED = 403 "space/creator-required":
+        "Only the creator of the space may do this";
+    pub INSUFFICIENT_PERMISSIONS = 403 "space/insufficient-permissions":
+        "Not allowed to act on this member";
+    pub LAST_ADMIN = 400 "space/last-admin": "A space keeps at least one active admin";
+    pub MEMBER_NOT_FOUND = 404 "space/member-not-found": "No such member of the space";
+    AUTH_REQUIRED = 401 "space/auth-required": "A user is required";
+    USER_REQUIRED = 401 "auth/user-required": "A user is required";
+    pub INVALID_PARAMS = 400 "space/invalid-params": "Invalid path parameters";
+    INVALID_QUERY = 400 "space/invalid-query": "Invalid query";
+    INVALID_BODY = 400 "space/invalid-body": "Invalid body";
+    PARENT_NOT_FOUND = 404 "space/parent-not-found": "Parent space not found";
+    PARENT_ADMIN_REQUIRED = 403 "space/parent-admin-required":
+        "Only an admin of the parent space may create a space below it";
+    MAX_DEPTH_EXCEEDED = 400 "space/max-depth-exceeded": "Spaces are nested at most 10 deep";
+    SLUG_TAKEN = 409 "space/slug-taken": "There is a space of this slug already";
+    FILE_TOO_LARGE = 413 "space/file-too-large": "The image exceeds 50MB limit.";
+    INVALID_IMAGE = 422 "space/invalid-image": "The file is not a valid image";
+    pub DELETION_DISABLED = 403 "space/deletion-disabled": "Spaces of this project are not deleted";
+    ALREADY_MEMBER = 409 "space/already-member": "Already a member, or waiting to be one";
+    MEMBERSHIP_NOT_FOUND = 404 "space/membership-not-found": "Membership not found";
+    NOT_PENDING = 400 "space/not-pending": "The membership is not pending";
+    NOT_ACTIVE = 400 "space/not-active": "The membership is not active";
+}
 
 pub const INVALID: Invalid =
     Invalid { params: INVALID_PARAMS, query: INVALID_QUERY, ..Invalid::all(INVALID_BODY) };

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::{ActorOrKey, Anyone};
-use crate::error::{Error, Fault, Result};
+use crate::error::{Error, Fault, Result, faults};
 use crate::features::spaces::authority::{self, Authority};
 use crate::features::spaces::rules::{Explanation, Title};
 use crate::features::spaces::store::rulebook::{self as store, RuleRow};
@@ -21,10 +21,12 @@ use crate::http::reply::{Created, Json};
 use crate::values::ids::{ProjectId, SpaceId, SpaceRuleId, UserId, new_id};
 use crate::values::time::Timestamp;
 
-const RULE_NOT_FOUND: Fault = Fault::new(404, "rule/not-found", "Rule not found");
-const INVALID_PARAMS: Fault = Fault::new(400, "rule/invalid-params", "Invalid path parameters");
-const INVALID_BODY: Fault = Fault::new(400, "rule/invalid-body", "Invalid body");
-const INVALID_IDS: Fault = Fault::new(400, "rule/invalid-ids", "Some rules are not of this space");
+faults! {
+    RULE_NOT_FOUND = 404 "rule/not-found": "Rule not found";
+    INVALID_PARAMS = 400 "rule/invalid-params": "Invalid path parameters";
+    INVALID_BODY = 400 "rule/invalid-body": "Invalid body";
+    INVALID_IDS = 400 "rule/invalid-ids": "Some rules are not of this space";
+}
 
 /// They are read and ordered all at once.
 const MAX_RULES: i64 = 200;

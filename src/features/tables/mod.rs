@@ -25,38 +25,32 @@ pub mod work;
 
 use http::Method;
 
-use crate::error::Fault;
+use crate::error::{Fault, faults};
 use crate::http::input::Invalid;
 use crate::http::operation::Operation;
 use crate::http::version::Version;
 
-macro_rules! faults {
-    ($($name:ident $status:literal $text:literal $code:literal;)*) => {
-        $(const $name: Fault = Fault::new($status, concat!("database/", $code), $text);)*
-    };
-}
-
 faults! {
-    INVALID_BODY 400 "Bad Request" "invalid-body";
-    INVALID_PARAMS 400 "Bad Request" "invalid-params";
-    INVALID_QUERY 400 "Bad Request" "invalid-query";
-    INVALID_FLAGS 400 "Bad Request" "invalid-flags";
-    NAME_TOO_LONG 400 "Bad Request" "name-too-long";
-    RESERVED_COLUMN 400 "Bad Request" "reserved-column";
-    INVALID_DEFAULT_VALUE 400 "Bad Request" "invalid-default-value";
-    MANAGED_COLUMN 400 "Bad Request" "managed-column";
-    NO_WRITABLE_COLUMNS 400 "Bad Request" "no-writable-columns";
-    INVALID_FILTER_COLUMN 400 "Bad Request" "invalid-filter-column";
-    INVALID_SORT_COLUMN 400 "Bad Request" "invalid-sort-column";
-    NOT_PARANOID 400 "Bad Request" "not-paranoid";
-    TABLE_NOT_FOUND 404 "Not Found" "table-not-found";
-    COLUMN_NOT_FOUND 404 "Not Found" "column-not-found";
-    ROW_NOT_FOUND 404 "Not Found" "row-not-found";
-    TABLE_ALREADY_EXISTS 409 "Conflict" "table-already-exists";
-    TABLE_LIMIT_REACHED 409 "Conflict" "table-limit-reached";
-    COLUMN_LIMIT_REACHED 409 "Conflict" "column-limit-reached";
-    COLUMN_CONFLICT 409 "Conflict" "column-conflict";
-    FOREIGN_KEY_VIOLATION 409 "Conflict" "foreign-key-violation";
+    INVALID_BODY = 400 "database/invalid-body": "Bad Request";
+    INVALID_PARAMS = 400 "database/invalid-params": "Bad Request";
+    INVALID_QUERY = 400 "database/invalid-query": "Bad Request";
+    INVALID_FLAGS = 400 "database/invalid-flags": "Bad Request";
+    NAME_TOO_LONG = 400 "database/name-too-long": "Bad Request";
+    RESERVED_COLUMN = 400 "database/reserved-column": "Bad Request";
+    INVALID_DEFAULT_VALUE = 400 "database/invalid-default-value": "Bad Request";
+    MANAGED_COLUMN = 400 "database/managed-column": "Bad Request";
+    NO_WRITABLE_COLUMNS = 400 "database/no-writable-columns": "Bad Request";
+    INVALID_FILTER_COLUMN = 400 "database/invalid-filter-column": "Bad Request";
+    INVALID_SORT_COLUMN = 400 "database/invalid-sort-column": "Bad Request";
+    NOT_PARANOID = 400 "database/not-paranoid": "Bad Request";
+    TABLE_NOT_FOUND = 404 "database/table-not-found": "Not Found";
+    COLUMN_NOT_FOUND = 404 "database/column-not-found": "Not Found";
+    ROW_NOT_FOUND = 404 "database/row-not-found": "Not Found";
+    TABLE_ALREADY_EXISTS = 409 "database/table-already-exists": "Conflict";
+    TABLE_LIMIT_REACHED = 409 "database/table-limit-reached": "Conflict";
+    COLUMN_LIMIT_REACHED = 409 "database/column-limit-reached": "Conflict";
+    COLUMN_CONFLICT = 409 "database/column-conflict": "Conflict";
+    FOREIGN_KEY_VIOLATION = 409 "database/foreign-key-violation": "Conflict";
 }
 
 const INVALID: Invalid =

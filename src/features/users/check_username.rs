@@ -4,15 +4,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::Anyone;
-use crate::error::{Fault, Result};
+use crate::error::{Result, faults};
 use crate::features::users::rules::Username;
 use crate::features::users::store;
 use crate::http::input::{Invalid, Query};
 use crate::http::operation::Call;
 use crate::http::reply::Json;
 
-const INVALID_QUERY: Fault = Fault::new(400, "username/invalid-query", "username is required");
-const INVALID_INPUT: Fault = Fault::new(400, "username/invalid-input", "username is required");
+faults! {
+    INVALID_QUERY = 400 "username/invalid-query": "username is required";
+    INVALID_INPUT = 400 "username/invalid-input": "username is required";
+}
+
 pub(super) const INVALID: Invalid =
     Invalid { v6_query: Some(INVALID_INPUT), ..Invalid::all(INVALID_QUERY) };
 

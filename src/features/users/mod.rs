@@ -18,36 +18,30 @@ pub(crate) use fetch::UserPath;
 use http::Method;
 
 pub use crate::auth::store::sessions::USER_NOT_FOUND as NOT_FOUND;
-use crate::error::Fault;
+use crate::error::faults;
 use crate::features::files::uploads::{UploadFaults, not_an_image};
 use crate::features::users::pictures::PictureFaults;
 use crate::http::input::Invalid;
 use crate::http::multipart::Form;
 use crate::http::operation::Operation;
 
-pub const DUPLICATE_EMAIL: Fault =
-    Fault::new(409, "DUPLICATE_EMAIL", "A user with this email exists already");
-pub const DUPLICATE_USERNAME: Fault =
-    Fault::new(409, "DUPLICATE_USERNAME", "This username is taken");
-pub const DUPLICATE_USER_FIELD: Fault =
-    Fault::new(409, "DUPLICATE_USER_FIELD", "Another user has this value");
-const INVALID_PARAMS: Fault = Fault::new(400, "user/invalid-params", "Invalid user id");
-const INVALID_QUERY: Fault = Fault::new(400, "user/invalid-query", "Invalid query");
-const INVALID_BODY: Fault = Fault::new(400, "user/invalid-body", "Invalid body");
-const INVALID_USER_ID: Fault = Fault::new(400, "user/invalid-user-id", "Invalid user id");
-const INVALID_IDENTIFIER: Fault = Fault::new(400, "user/invalid-identifier", "Invalid identifier");
-const MISSING_DATA: Fault = Fault::new(400, "user/missing-data", "There is nothing to update");
-const NOT_AUTHORIZED: Fault =
-    Fault::new(403, "user/not-authorized", "Only the user may change this profile");
+faults! {
+    pub DUPLICATE_EMAIL = 409 "DUPLICATE_EMAIL": "A user with this email exists already";
+    pub DUPLICATE_USERNAME = 409 "DUPLICATE_USERNAME": "This username is taken";
+    pub DUPLICATE_USER_FIELD = 409 "DUPLICATE_USER_FIELD": "Another user has this value";
+    INVALID_PARAMS = 400 "user/invalid-params": "Invalid user id";
+    INVALID_QUERY = 400 "user/invalid-query": "Invalid query";
+    INVALID_BODY = 400 "user/invalid-body": "Invalid body";
+    INVALID_USER_ID = 400 "user/invalid-user-id": "Invalid user id";
+    INVALID_IDENTIFIER = 400 "user/invalid-identifier": "Invalid identifier";
+    MISSING_DATA = 400 "user/missing-data": "There is nothing to update";
+    NOT_AUTHORIZED = 403 "user/not-authorized": "Only the user may change this profile";
 
-const MISSING_IMAGE_OPTIONS: Fault = Fault::new(
-    400,
-    "user/missing-image-options",
-    "An image needs its options, and they need a mode",
-);
-const FILE_TOO_LARGE: Fault =
-    Fault::new(413, "user/file-too-large", "The image exceeds 50MB limit.");
-const INVALID_IMAGE: Fault = Fault::new(422, "user/invalid-image", "The file is not a valid image");
+    MISSING_IMAGE_OPTIONS = 400 "user/missing-image-options":
+        "An image needs its options, and they need a mode";
+    FILE_TOO_LARGE = 413 "user/file-too-large": "The image exceeds 50MB limit.";
+    INVALID_IMAGE = 422 "user/invalid-image": "The file is not a valid image";
+}
 
 const PICTURES: PictureFaults = PictureFaults {
     missing_options: MISSING_IMAGE_OPTIONS,

@@ -70,7 +70,7 @@ pub async fn react(app: &TestApp, entity: EntityId, counts: ReactionCounts) {
         store::change_reactions(tx, project, entity, counts)?;
         store::find(tx, project, entity)
     });
-    assert_eq!(changed.await.unwrap().unwrap().reactions(), counts);
+    assert_eq!(changed.await.unwrap().unwrap().reactions, counts);
 }
 
 pub async fn set_score(app: &TestApp, entity: EntityId, score: f64) {

@@ -8,6 +8,7 @@ use crate::support::*;
 on_both![
     every_kind_of_value_comes_back,
     nulls_come_back_as_none,
+    rows_hold_rows,
     a_wrong_type_names_statement_and_column,
     wrong_columns_are_named,
     every_statement_prepares,
@@ -78,6 +79,38 @@ async fn nulls_come_back_as_none(test: TestDb) {
         )
     });
     assert_eq!(back.await, Ok::<_, Error>((None, None, None)));
+}
+
+db::row! {
+    #[derive(Debug, PartialEq)]
+    struct Name {
+        slug: String,
+        body: Option<String>,
+    }
+}
+
+db::row! {
+    #[derive(Debug, PartialEq)]
+    struct NamedRow {
+        id: i64,
+        name: Name,
+        box_id: i64,
+    }
+}
+
+async fn rows_hold_rows(test: TestDb) {
+    let db = test.ready(Options::default());
+    insert(&db, 2, "one").await.unwrap();
+    let named = |text| Query::<NamedRow>::built("named", text);
+    let text = "SELECT id, slug, body, box_id FROM notes";
+    let row = db.read(move |conn| conn.one(&named(text), &[])).await;
+    let name = Name { slug: "one".to_owned(), body: None };
+    assert_eq!(row, Ok::<_, Error>(NamedRow { id: 2, name, box_id: 1 }));
+    let error = db.prepare(&named("SELECT id, body, slug, box_id FROM notes")).unwrap_err();
+    assert!(
+        error.to_string().contains("expected slug"),
+        "columns of the inner row are compared: {error}"
+    );
 }
 
 async fn a_wrong_type_names_statement_and_column(test: TestDb) {

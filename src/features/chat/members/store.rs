@@ -1,6 +1,6 @@
 //! The SQL about who is in a conversation.
 
-use db::{Conn, Query, Tx, Value, args};
+use db::{Builder, Conn, Query, Tx, args};
 
 use crate::error::Result;
 use crate::features::chat::rules::Role;
@@ -188,20 +188,20 @@ pub fn page(
     role: Option<Role>,
     page: Page,
 ) -> Result<(Vec<MemberRow>, i64)> {
-    let mut met = "m.conversation_id = $2 AND m.is_active".to_owned();
-    let mut args = vec![Value::from(project), id.into()];
+    let mut conditions = Builder::all([project.into(), id.into()]);
+    conditions.add("m.conversation_id = $2 AND m.is_active");
     if let Some(role) = role {
-        met += " AND m.role = $3";
-        args.push(role.into());
+        conditions.equal("m.role", role);
     }
-    let count =
-        format!("SELECT count(*) FROM conversation_members m WHERE m.project_id = $1 AND {met}");
-    let total = c.one(&Query::<i64>::built("chat::members::count", count), &args)?;
-    let (limit, offset) = (args.len() + 1, args.len() + 2);
-    args.extend([i64::from(page.limit).into(), page.offset().into()]);
-    let text =
-        format!("{SELECT} AND {met} ORDER BY m.created_at, m.id LIMIT ${limit} OFFSET ${offset}");
-    Ok((c.all(&Query::built("chat::members::page", text), &args)?, total))
+    let count = format!(
+        "SELECT count(*) FROM conversation_members m WHERE m.project_id = $1 AND {conditions}"
+    );
+    let total = c.one(&Query::<i64>::built("chat::members::count", count), conditions.args())?;
+    let (limit, offset) = (conditions.bind(page.limit), conditions.bind(page.offset()));
+    let text = format!(
+        "{SELECT} AND {conditions} ORDER BY m.created_at, m.id LIMIT {limit} OFFSET {offset}"
+    );
+    Ok((c.all(&Query::built("chat::members::page", text), conditions.args())?, total))
 }
 
 pub fn insert(tx: &Tx<'_>, project: ProjectId, row: &MemberRow) -> Result<()> {

@@ -39,11 +39,7 @@ pub fn remove(
     }
     let row = MessageRow {
         is_removed: true,
-        moderation_status: Some(decision.verdict.name().to_owned()),
-        moderated_at: Some(decision.at),
-        moderated_by_id: decision.by,
-        moderated_by_type: Some(decision.by_type().to_owned()),
-        moderation_reason: decision.reason.map(str::to_owned),
+        moderation: decision.into(),
         updated_at: decision.at,
         ..row
     };

@@ -8,32 +8,37 @@ use uuid::Uuid;
 use crate::error::{Error, Result};
 use crate::features::chat::conversations::store as conversations;
 use crate::features::chat::messages::store as messages;
+use crate::recount::sql::{drifted, recount};
 use crate::values::ids::{ChatMessageId, ConversationId, ProjectId};
 use crate::values::metadata::to_json;
 
 /// Messages that are looked at together.
 const BATCH_SIZE: i64 = 1_000;
 
+/// How many are in a conversation.
+macro_rules! members {
+    ($statement:ident) => {
+        $statement!(in "conversations" where "t.deleted_at IS NULL":
+            ("member_count" counts "conversation_members" by "conversation_id" where "n.is_active"))
+    };
+}
+
+/// How many replies a message has. They are in its conversation, which has an index.
+macro_rules! replies {
+    ($statement:ident) => {
+        $statement!(in "chat_messages":
+            ("thread_reply_count" counts "chat_messages" by "parent_message_id"
+                near "n.conversation_id = t.conversation_id"))
+    };
+}
+
 db::statements! {
     query MISCOUNTED -> (ProjectId, ConversationId), unscoped "the operator examines every project" =
-        "SELECT c.project_id, c.id FROM conversations c WHERE c.deleted_at IS NULL
-            AND c.member_count <> (SELECT count(*) FROM conversation_members m
-                WHERE m.project_id = c.project_id AND m.conversation_id = c.id AND m.is_active)";
-    command RECOUNT =
-        "UPDATE conversations SET member_count = (SELECT count(*) FROM conversation_members m
-            WHERE m.project_id = $1 AND m.conversation_id = $2 AND m.is_active)
-         WHERE project_id = $1 AND id = $2";
+        members!(drifted);
+    command RECOUNT = members!(recount);
     query MISCOUNTED_REPLIES -> (ProjectId, ChatMessageId),
-        unscoped "the operator examines every project" =
-        "SELECT x.project_id, x.id FROM chat_messages x LEFT JOIN
-            (SELECT y.project_id, y.parent_message_id AS id, count(*) AS found FROM chat_messages y
-             WHERE y.parent_message_id IS NOT NULL GROUP BY y.project_id, y.parent_message_id) r
-            ON r.project_id = x.project_id AND r.id = x.id
-         WHERE x.thread_reply_count <> COALESCE(r.found, 0)";
-    command RECOUNT_REPLIES =
-        "UPDATE chat_messages SET thread_reply_count = (SELECT count(*) FROM chat_messages y
-            WHERE y.project_id = $1 AND y.conversation_id = $3 AND y.parent_message_id = $2)
-         WHERE project_id = $1 AND id = $2";
+        unscoped "the operator examines every project" = replies!(drifted);
+    command RECOUNT_REPLIES = replies!(recount);
     /// From one message on, those with reactions or a count of some.
     query REACTED -> (ProjectId, ChatMessageId, JsonText),
         unscoped "the operator examines every project" =
@@ -103,7 +108,7 @@ fn reactions(
 pub fn repair_message(tx: &Tx<'_>, project: ProjectId, id: ChatMessageId) -> Result<()> {
     let Some(row) = messages::find(tx, project, id)? else { return Ok(()) };
     conversations::lock(tx, project, row.conversation_id)?;
-    tx.execute(&RECOUNT_REPLIES, args![project, id, row.conversation_id])?;
+    tx.execute(&RECOUNT_REPLIES, args![project, id])?;
     let counts = reactions(tx, project, &[id])?.remove(&id).unwrap_or_default();
     messages::set_reactions(tx, project, id, &JsonText(to_json(&counts)))
 }

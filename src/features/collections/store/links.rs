@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use db::{Conn, Query, Tx, args};
+use db::{Builder, Conn, Query, Tx, args};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -73,11 +73,18 @@ impl SortBy {
 
 /// What is shown of a collection, without those whom its owner does not meet and what they may not
 /// read.
-fn shown(columns: &str, owner: UserId, hidden: &Hidden) -> String {
-    let met = hidden.condition("e.user_id", "$3");
-    let reads = Reader::from(Perspective::User(owner)).reads("e.space_id", "$3");
-    let own = Reader::AUTHOR.reads("e.space_id", "$3");
-    format!("SELECT {columns} {SHOWN} AND {met} AND ({reads} OR (e.user_id = $3 AND {own}))")
+fn shown(
+    project: ProjectId,
+    collection: CollectionId,
+    owner: UserId,
+    hidden: &Hidden,
+) -> Builder<'static> {
+    let mut conditions = Builder::all([project.into(), collection.into(), owner.into()]);
+    conditions.add(hidden.condition("e.user_id", "$3"));
+    let reads = Reader::from(Perspective::User(owner)).reads("e.space_id", &mut conditions);
+    let own = Reader::AUTHOR.reads("e.space_id", &mut conditions);
+    conditions.add(format_args!("({reads} OR (e.user_id = $3 AND {own}))"));
+    conditions
 }
 
 pub fn count_shown(
@@ -87,8 +94,9 @@ pub fn count_shown(
     owner: UserId,
     hidden: &Hidden,
 ) -> Result<i64> {
-    let count = Query::<i64>::built("collections::links::count", shown("count(*)", owner, hidden));
-    Ok(c.one(&count, args![project, collection, owner])?)
+    let conditions = shown(project, collection, owner, hidden);
+    let text = format!("SELECT count(*) {SHOWN} AND {conditions}");
+    Ok(c.one(&Query::<i64>::built("collections::links::count", text), conditions.args())?)
 }
 
 /// The ids of a page of what is shown, in order.
@@ -101,10 +109,13 @@ pub fn page(
     page: Page,
     hidden: &Hidden,
 ) -> Result<Vec<EntityId>> {
-    let (shown, order) = (shown("e.id", owner, hidden), sort.order(direction));
-    let text = format!("{shown} ORDER BY {order} LIMIT $4 OFFSET $5");
-    let query = Query::<EntityId>::built("collections::links::page", text);
-    Ok(c.all(&query, args![project, collection, owner, page.limit, page.offset()])?)
+    let (mut conditions, order) =
+        (shown(project, collection, owner, hidden), sort.order(direction));
+    let (limit, offset) = (conditions.bind(page.limit), conditions.bind(page.offset()));
+    let text = format!(
+        "SELECT e.id {SHOWN} AND {conditions} ORDER BY {order} LIMIT {limit} OFFSET {offset}"
+    );
+    Ok(c.all(&Query::<EntityId>::built("collections::links::page", text), conditions.args())?)
 }
 
 /// What is saved in any of the collections, in the order of saving; only so much.

@@ -4,19 +4,21 @@
 use db::{Conn, Tx, args};
 
 use crate::error::Result;
+use crate::recount::sql::{drifted, lock, recount};
 use crate::values::ids::{CollectionId, ProjectId};
 
+/// How many entities are saved in a collection.
+macro_rules! counts {
+    ($statement:ident) => {
+        $statement!(in "collections":
+            ("entity_count" counts "collection_entities" by "collection_id"))
+    };
+}
+
 db::statements! {
-    query DRIFTED -> (ProjectId, CollectionId), unscoped "the operator examines every project" =
-        "SELECT c.project_id, c.id FROM collections c
-         WHERE c.entity_count <> (SELECT count(*) FROM collection_entities l
-            WHERE l.project_id = c.project_id AND l.collection_id = c.id)";
-    query LOCK -> CollectionId =
-        "SELECT id FROM collections WHERE project_id = $1 AND id = $2 {for_update}";
-    command RECOUNT =
-        "UPDATE collections SET entity_count = (SELECT count(*) FROM collection_entities l
-            WHERE l.project_id = $1 AND l.collection_id = $2)
-         WHERE project_id = $1 AND id = $2";
+    query DRIFTED -> (ProjectId, CollectionId), unscoped "the operator examines every project" = counts!(drifted);
+    query LOCK -> CollectionId = counts!(lock);
+    command RECOUNT = counts!(recount);
 }
 
 /// The collections whose count is not what it should be.

@@ -1,7 +1,7 @@
 //! The SQL of a list of comments: its conditions, its order and its total. Only names that are written
 //! here become SQL; everything a caller sends is an argument.
 
-use db::{Conn, Query, Value, args};
+use db::{Builder, Conn, Query, args};
 
 use crate::error::Result;
 use crate::features::comments::list::Parent;
@@ -71,17 +71,11 @@ db::statements! {
 
 /// What is asked for, as SQL.
 pub(super) struct Conditions {
-    texts: Vec<String>,
-    args: Vec<Value<'static>>,
+    builder: Builder<'static>,
     with_entity: bool,
 }
 
 impl Conditions {
-    fn add(&mut self, text: &str, value: impl Into<Value<'static>>) {
-        self.args.push(value.into());
-        self.texts.push(format!("{text} ${}", self.args.len()));
-    }
-
     fn select(&self, columns: &str) -> String {
         // The order of a CROSS JOIN is kept by the embedded engine.
         let (from, join) = match self.with_entity {
@@ -91,15 +85,7 @@ impl Conditions {
             ),
             false => ("comments c", ""),
         };
-        format!(
-            "SELECT {columns} FROM {from} WHERE c.project_id = $1 AND c.deleted_at IS NULL{join}{}",
-            self.and()
-        )
-    }
-
-    /// Every condition, each after an `AND`.
-    fn and(&self) -> String {
-        self.texts.iter().map(|text| format!(" AND {text}")).collect()
+        format!("SELECT {columns} FROM {from} WHERE {}{join}", self.builder)
     }
 }
 
@@ -116,7 +102,7 @@ impl Search {
 
     pub(super) fn count(&self, c: &Conn<'_>, conditions: &Conditions) -> Result<i64> {
         let count = Query::<i64>::built("comments::list::count", conditions.select("count(*)"));
-        Ok(c.one(&count, &conditions.args)?)
+        Ok(c.one(&count, conditions.builder.args())?)
     }
 
     pub(super) fn page(
@@ -125,15 +111,11 @@ impl Search {
         mut conditions: Conditions,
         page: Page,
     ) -> Result<Vec<CommentId>> {
-        conditions.args.extend([Value::from(page.limit), page.offset().into()]);
-        let text = format!(
-            "{} ORDER BY {} LIMIT ${} OFFSET ${}",
-            conditions.select("c.id"),
-            self.sort.order(),
-            conditions.args.len() - 1,
-            conditions.args.len(),
-        );
-        Ok(c.all(&Query::<CommentId>::built("comments::list::page", text), &conditions.args)?)
+        let (select, order) = (conditions.select("c.id"), self.sort.order());
+        let builder = &mut conditions.builder;
+        let (limit, offset) = (builder.bind(page.limit), builder.bind(page.offset()));
+        let text = format!("{select} ORDER BY {order} LIMIT {limit} OFFSET {offset}");
+        Ok(c.all(&Query::<CommentId>::built("comments::list::page", text), builder.args())?)
     }
 
     pub(super) fn conditions(
@@ -142,64 +124,53 @@ impl Search {
         hidden: &Hidden,
         reader: Reader,
     ) -> Conditions {
-        let mut conditions = Conditions {
-            texts: Vec::new(),
-            args: vec![self.project.into()],
-            with_entity: !has_place || self.source.is_some(),
-        };
+        let mut builder = Builder::all([self.project.into()]);
+        builder.add("c.project_id = $1 AND c.deleted_at IS NULL");
         match (self.parent, self.entity) {
-            (Some(Parent::Comment(parent)), _) => conditions.add("c.thread_id =", parent),
-            (Some(Parent::None), Some(entity)) => conditions.add("c.thread_id =", entity),
-            (Some(Parent::None), None) => conditions.texts.push("c.parent_id IS NULL".to_owned()),
-            (None, Some(entity)) => conditions.add("c.entity_id =", entity),
+            (Some(Parent::Comment(parent)), _) => builder.equal("c.thread_id", parent),
+            (Some(Parent::None), Some(entity)) => builder.equal("c.thread_id", entity),
+            (Some(Parent::None), None) => builder.add("c.parent_id IS NULL"),
+            (None, Some(entity)) => builder.equal("c.entity_id", entity),
             (None, None) => {}
         }
         if let Some(author) = self.author {
-            conditions.add("c.user_id =", author);
+            builder.equal("c.user_id", author);
         }
         if let Some(source) = &self.source {
-            conditions.add("e.source_id =", source.clone());
+            builder.equal("e.source_id", source.clone());
         }
         if !has_place {
-            conditions.texts.push(concat!("e.deleted_at IS NULL AND ", is_commented!()).to_owned());
-            let member = reader.member().map(|user| {
-                conditions.args.push(user.into());
-                format!("${}", conditions.args.len())
-            });
-            conditions.texts.push(reader.reads("e.space_id", &member.unwrap_or_default()));
+            builder.add(concat!("e.deleted_at IS NULL AND ", is_commented!()));
+            let reads = reader.reads("e.space_id", &mut builder);
+            builder.add(reads);
         }
         if self.without_deleted || self.only_live {
-            conditions.texts.push("c.user_deleted_at IS NULL".to_owned());
+            builder.add("c.user_deleted_at IS NULL");
         }
         if self.only_live {
-            let not_removed = "(c.moderation_status IS NULL OR c.moderation_status <> 'removed')";
-            conditions.texts.push(not_removed.to_owned());
+            builder.add("(c.moderation_status IS NULL OR c.moderation_status <> 'removed')");
         }
         if let Some(viewer) = hidden.viewer() {
-            conditions.args.push(viewer.into());
-            let place = format!("${}", conditions.args.len());
-            conditions.texts.push(hidden.condition("c.user_id", &place));
+            let viewer = builder.bind(viewer);
+            builder.add(hidden.condition("c.user_id", viewer));
             if !has_place {
-                conditions.texts.push(hidden.condition("e.user_id", &place));
+                builder.add(hidden.condition("e.user_id", viewer));
             }
         }
-        conditions
+        Conditions { builder, with_entity: !has_place || self.source.is_some() }
     }
 
     /// How many entries of a list are by users who are blocked for the viewer: looked up user by
     /// user.
     pub(super) fn hidden_in(&self, c: &Conn<'_>, hidden: &Hidden) -> Result<i64> {
         let Some(viewer) = hidden.viewer() else { return Ok(0) };
-        let mut all = self.conditions(true, &Hidden::default(), Reader::AUTHOR);
-        all.args.push(viewer.into());
-        let hidden = hidden.users(&format!("${}", all.args.len()));
+        let mut all = self.conditions(true, &Hidden::default(), Reader::AUTHOR).builder;
+        let hidden = hidden.users(all.bind(viewer));
         let text = format!(
             "WITH s AS MATERIALIZED ({hidden})
-             SELECT count(*) FROM s CROSS JOIN comments c
-             WHERE c.project_id = $1 AND c.user_id = s.user_id AND c.deleted_at IS NULL{}",
-            all.and(),
+             SELECT count(*) FROM s CROSS JOIN comments c WHERE c.user_id = s.user_id AND {all}"
         );
-        Ok(c.one(&Query::<i64>::built("comments::list::hidden", text), &all.args)?)
+        Ok(c.one(&Query::<i64>::built("comments::list::hidden", text), all.args())?)
     }
 
     pub(super) fn known_total(&self, c: &Conn<'_>, place: &PlaceRow) -> Result<i64> {

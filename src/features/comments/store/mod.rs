@@ -10,9 +10,10 @@ use db::{Conn, Query, Tx, args};
 
 use crate::error::Result;
 pub use crate::features::comments::row::CommentRow;
-use crate::features::reactions::ReactionCounts;
 use crate::features::reactions::store::reaction_deltas;
 use crate::features::reactions::target::TargetId;
+use crate::features::reactions::{ReactionCounts, reaction_columns};
+use crate::features::visibility::moderation::moderation_columns;
 use crate::features::visibility::store::blocks::{Hidden, not_blocked};
 use crate::values::ids::{CommentId, EntityId, ProjectId, UserId};
 use crate::values::time::Timestamp;
@@ -29,10 +30,11 @@ macro_rules! select_comment {
     (even deleted, $rest:expr) => {
         concat!(
             "SELECT c.id, c.foreign_id, c.entity_id, c.space_id, c.user_id, c.parent_id,
-                c.referenced_id, c.upvote_count, c.downvote_count, c.like_count, c.love_count,
-                c.wow_count, c.sad_count, c.angry_count, c.funny_count, c.replies_count,
-                c.moderation_status, c.moderated_at, c.moderated_by_id, c.moderated_by_type,
-                c.moderation_reason, c.created_at, c.updated_at, c.parent_deleted_at,
+                c.referenced_id, ",
+            reaction_columns!("c."),
+            ", c.replies_count, ",
+            moderation_columns!("c."),
+            ", c.created_at, c.updated_at, c.parent_deleted_at,
                 c.user_deleted_at, c.deleted_at, b.content, b.gif, b.mentions, b.attachments, b.metadata,
                 COALESCE(e.moderation_status, '') = 'removed' AS entity_is_removed, e.is_draft AS entity_is_draft,
                 e.user_id AS entity_user_id
@@ -78,13 +80,15 @@ db::statements! {
          WHERE project_id = $1 AND id = $2 AND deleted_at IS NULL";
     query LOCK -> CommentId =
         "SELECT id FROM comments WHERE project_id = $1 AND id {any}($2) ORDER BY id {for_update}";
-    command INSERT =
+    command INSERT = concat!(
         "INSERT INTO comments (project_id, id, foreign_id, entity_id, space_id, user_id, parent_id,
-            thread_id, referenced_id, upvote_count, downvote_count, like_count, love_count,
-            wow_count, sad_count, angry_count, funny_count, balance, controversy, replies_count,
-            answers_count, created_at, updated_at, parent_deleted_at)
+            thread_id, referenced_id, ",
+        reaction_columns!(""),
+        ", balance, controversy, replies_count, answers_count, created_at, updated_at,
+            parent_deleted_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, 0, 0, $10, $11,
-            $12)";
+            $12)"
+    );
     command INSERT_BODY =
         "INSERT INTO comment_bodies (project_id, id, content, gif, mentions, attachments, metadata)
          VALUES ($1, $2, $3, $4, $5, $6, $7)";

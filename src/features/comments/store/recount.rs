@@ -8,50 +8,43 @@ use crate::features::comments::store;
 use crate::features::reactions;
 use crate::features::reactions::store::miscounted::miscounted_reactions;
 use crate::features::reactions::target::TargetId;
+use crate::recount::sql::{drifted, recount};
 use crate::values::ids::{CommentId, EntityId, ProjectId};
+
+/// What an entity counts: comments that are neither deleted nor below a deleted one, all of them, and those on top.
+macro_rules! on_entity {
+    ($statement:ident) => {
+        $statement!(in "entities" where "t.deleted_at IS NULL":
+            ("replies_count" counts "comments" by "entity_id" where "n.deleted_at IS NULL
+                AND n.user_deleted_at IS NULL AND n.parent_deleted_at IS NULL")
+            ("comments_count" counts "comments" by "entity_id" where "n.deleted_at IS NULL")
+            ("top_comments_count" counts "comments" by "thread_id" where "n.deleted_at IS NULL"))
+    };
+}
+
+/// What a comment counts: replies that their authors have not deleted, and all of them.
+macro_rules! on_comment {
+    ($statement:ident) => {
+        $statement!(in "comments" where "t.deleted_at IS NULL":
+            ("replies_count" counts "comments" by "thread_id"
+                where "n.deleted_at IS NULL AND n.user_deleted_at IS NULL")
+            ("answers_count" counts "comments" by "thread_id" where "n.deleted_at IS NULL"))
+    };
+}
 
 db::statements! {
     query MISCOUNTED_ENTITIES -> (ProjectId, EntityId), unscoped "the operator examines every project" =
-        "SELECT e.project_id, e.id FROM entities e LEFT JOIN
-            (SELECT project_id, entity_id, count(*) AS listed,
-                count(*) FILTER (WHERE parent_id IS NULL) AS top,
-                count(*) FILTER (WHERE user_deleted_at IS NULL AND parent_deleted_at IS NULL) AS live
-             FROM comments WHERE deleted_at IS NULL GROUP BY project_id, entity_id) c
-            ON c.project_id = e.project_id AND c.entity_id = e.id
-         WHERE e.deleted_at IS NULL AND (e.replies_count <> COALESCE(c.live, 0)
-            OR e.comments_count <> COALESCE(c.listed, 0)
-            OR e.top_comments_count <> COALESCE(c.top, 0))";
+        on_entity!(drifted);
+    command RECOUNT_ENTITY = on_entity!(recount);
     query MISCOUNTED_COMMENTS -> (ProjectId, CommentId), unscoped "the operator examines every project" =
-        "SELECT p.project_id, p.id FROM comments p LEFT JOIN
-            (SELECT project_id, thread_id, count(*) AS listed,
-                count(*) FILTER (WHERE user_deleted_at IS NULL) AS live
-             FROM comments WHERE deleted_at IS NULL GROUP BY project_id, thread_id) a
-            ON a.project_id = p.project_id AND a.thread_id = p.id
-         WHERE p.deleted_at IS NULL AND (p.replies_count <> COALESCE(a.live, 0)
-            OR p.answers_count <> COALESCE(a.listed, 0))";
+        on_comment!(drifted);
+    command RECOUNT_COMMENT = on_comment!(recount);
     query MISCOUNTED_REACTIONS -> (ProjectId, CommentId), unscoped "the operator examines every project" =
         miscounted_reactions!("comments");
     query UNBALANCED -> (ProjectId, CommentId), unscoped "the operator examines every project" =
         "SELECT c.project_id, c.id FROM comments c WHERE c.balance <> c.upvote_count - c.downvote_count";
     command BALANCE =
         "UPDATE comments SET balance = upvote_count - downvote_count WHERE project_id = $1 AND id = $2";
-    command RECOUNT_ENTITY =
-        "UPDATE entities SET
-            replies_count = (SELECT count(*) FROM comments c WHERE c.project_id = $1
-                AND c.entity_id = $2 AND c.deleted_at IS NULL AND c.user_deleted_at IS NULL
-                AND c.parent_deleted_at IS NULL),
-            comments_count = (SELECT count(*) FROM comments c WHERE c.project_id = $1
-                AND c.entity_id = $2 AND c.deleted_at IS NULL),
-            top_comments_count = (SELECT count(*) FROM comments c WHERE c.project_id = $1
-                AND c.thread_id = $2 AND c.deleted_at IS NULL)
-         WHERE project_id = $1 AND id = $2";
-    command RECOUNT_COMMENT =
-        "UPDATE comments SET
-            replies_count = (SELECT count(*) FROM comments c WHERE c.project_id = $1
-                AND c.thread_id = $2 AND c.deleted_at IS NULL AND c.user_deleted_at IS NULL),
-            answers_count = (SELECT count(*) FROM comments c WHERE c.project_id = $1
-                AND c.thread_id = $2 AND c.deleted_at IS NULL)
-         WHERE project_id = $1 AND id = $2";
 }
 
 pub fn miscounted_entities(c: &Conn<'_>) -> Result<Vec<(ProjectId, EntityId)>> {
@@ -94,5 +87,5 @@ pub fn repair_comment(tx: &Tx<'_>, project: ProjectId, id: CommentId) -> Result<
 pub fn repair_reactions(tx: &Tx<'_>, project: ProjectId, id: CommentId) -> Result<()> {
     let Some(comment) = store::find_for_update(tx, project, id)? else { return Ok(()) };
     let found = reactions::store::counts(tx, project, TargetId::Comment(id))?;
-    store::change_reactions(tx, project, id, found.less(comment.reactions()))
+    store::change_reactions(tx, project, id, found.less(comment.reactions))
 }

@@ -3,41 +3,23 @@
 use db::{Conn, Tx, args};
 
 use crate::error::Result;
+use crate::recount::sql::{drifted, lock, recount};
 use crate::values::ids::{ProjectId, UserId};
 
-/// How many sides of a kind a user has, from expressions for the project and the user.
-macro_rules! sides {
-    ($kind:literal, $project:literal, $user:literal) => {
-        concat!(
-            "(SELECT count(*) FROM connection_sides s WHERE s.project_id = ",
-            $project,
-            " AND s.user_id = ",
-            $user,
-            " AND s.kind = '",
-            $kind,
-            "')"
-        )
+/// A user's counts, and what they count.
+macro_rules! counts {
+    ($statement:ident) => {
+        $statement!(in "connection_counts" of "users":
+            ("connected" counts "connection_sides" by "user_id" where "n.kind = 'connected'")
+            ("sent" counts "connection_sides" by "user_id" where "n.kind = 'sent'")
+            ("received" counts "connection_sides" by "user_id" where "n.kind = 'received'"))
     };
 }
 
 db::statements! {
-    query DRIFTED -> (ProjectId, UserId), unscoped "the operator examines every project" = concat!(
-        "SELECT u.project_id, u.id FROM users u LEFT JOIN connection_counts n
-            ON n.project_id = u.project_id AND n.user_id = u.id
-         WHERE COALESCE(n.connected, 0) <> ", sides!("connected", "u.project_id", "u.id"),
-        " OR COALESCE(n.sent, 0) <> ", sides!("sent", "u.project_id", "u.id"),
-        " OR COALESCE(n.received, 0) <> ", sides!("received", "u.project_id", "u.id")
-    );
-    command LOCK =
-        "INSERT INTO connection_counts (project_id, user_id, connected, sent, received)
-         VALUES ($1, $2, 0, 0, 0)
-         ON CONFLICT (project_id, user_id) DO UPDATE SET connected = connection_counts.connected";
-    command RECOUNT = concat!(
-        "UPDATE connection_counts SET connected = ", sides!("connected", "$1", "$2"),
-        ", sent = ", sides!("sent", "$1", "$2"),
-        ", received = ", sides!("received", "$1", "$2"),
-        " WHERE project_id = $1 AND user_id = $2"
-    );
+    query DRIFTED -> (ProjectId, UserId), unscoped "the operator examines every project" = counts!(drifted);
+    command LOCK = counts!(lock);
+    command RECOUNT = counts!(recount);
 }
 
 /// The users whose counts are not what they should be.

@@ -1,11 +1,11 @@
 //! The SQL that brings views and scores up to date, many entities in one statement.
 
-use db::{Command, Conn, Tx, Value, args};
+use db::{Builder, Command, Conn, Tx, Value, args};
 use uuid::Uuid;
 
 use crate::error::Result;
 use crate::features::entities::score::formula::ScoreInputs;
-use crate::features::reactions::ReactionCounts;
+use crate::features::reactions::{ReactionCounts, reaction_columns};
 use crate::values::ids::{EntityId, ProjectId};
 use crate::values::time::Timestamp;
 
@@ -13,12 +13,7 @@ db::row! {
     #[derive(Debug)]
     pub struct StandingRow {
         pub id: EntityId,
-        pub upvote_count: i64,
-        pub downvote_count: i64,
-        pub like_count: i64,
-        pub love_count: i64,
-        pub wow_count: i64,
-        pub funny_count: i64,
+        pub reactions: ReactionCounts,
         pub replies_count: i64,
         pub shares_count: i64,
         pub views: i64,
@@ -28,9 +23,12 @@ db::row! {
 
 db::statements! {
     query STANDINGS -> StandingRow =
-        "SELECT id, upvote_count, downvote_count, like_count, love_count, wow_count, funny_count,
-            replies_count, shares_count, views, created_at
-         FROM entities WHERE project_id = $1 AND id {any}($2) AND deleted_at IS NULL";
+        concat!(
+            "SELECT id, ",
+            reaction_columns!(""),
+            ", replies_count, shares_count, views, created_at
+             FROM entities WHERE project_id = $1 AND id {any}($2) AND deleted_at IS NULL"
+        );
 }
 
 pub fn score_inputs(
@@ -40,17 +38,9 @@ pub fn score_inputs(
 ) -> Result<Vec<(EntityId, ScoreInputs)>> {
     let rows = c.all(&STANDINGS, args![project, EntityId::list(ids)])?;
     let inputs = |row: StandingRow| {
-        let reactions = ReactionCounts {
-            upvote: row.upvote_count,
-            downvote: row.downvote_count,
-            like: row.like_count,
-            love: row.love_count,
-            wow: row.wow_count,
-            funny: row.funny_count,
-            ..ReactionCounts::default()
-        };
-        let (replies, shares, views) = (row.replies_count, row.shares_count, row.views);
-        (row.id, ScoreInputs { reactions, replies, shares, views, created_at: row.created_at })
+        let StandingRow { id, reactions, replies_count, shares_count, views, created_at } = row;
+        let (replies, shares) = (replies_count, shares_count);
+        (id, ScoreInputs { reactions, replies, shares, views, created_at })
     };
     Ok(rows.into_iter().map(inputs).collect())
 }
@@ -60,7 +50,8 @@ pub fn add_views(tx: &Tx<'_>, project: ProjectId, views: &[(EntityId, i64)]) -> 
     let text = "UPDATE entities SET views = views + v.value FROM v
                 WHERE entities.project_id = $1 AND entities.id = v.id";
     let pairs = views.iter().map(|(id, views)| (*id, Value::Int(*views)));
-    update_many(tx, text, vec![project.into()], pairs.collect(), "{int}", Value::Int(0))
+    let rows = Builder::list([project.into()]);
+    update_many(tx, text, rows, pairs.collect(), "{int}", Value::Int(0))
 }
 
 /// Gives each its new score.
@@ -73,8 +64,8 @@ pub fn set_scores(
     let text = "UPDATE entities SET score = v.value, score_updated_at = $2 FROM v
                 WHERE entities.project_id = $1 AND entities.id = v.id";
     let pairs = scores.iter().map(|(id, score)| (*id, Value::Real(*score)));
-    let fixed = vec![project.into(), now.into()];
-    update_many(tx, text, fixed, pairs.collect(), "{real}", Value::Real(0.0))
+    let rows = Builder::list([project.into(), now.into()]);
+    update_many(tx, text, rows, pairs.collect(), "{real}", Value::Real(0.0))
 }
 
 /// Runs an update over a table `v (id, value)`. It is filled up with entries that match nothing to
@@ -82,7 +73,7 @@ pub fn set_scores(
 fn update_many<'a>(
     tx: &Tx<'_>,
     update: &str,
-    mut args: Vec<Value<'a>>,
+    mut rows: Builder<'a>,
     mut pairs: Vec<(EntityId, Value<'a>)>,
     value_type: &str,
     nothing: Value<'a>,
@@ -91,17 +82,11 @@ fn update_many<'a>(
         return Ok(());
     }
     pairs.resize(pairs.len().next_power_of_two(), (EntityId(Uuid::nil()), nothing));
-    let fixed = args.len();
-    let row = |n: usize| {
-        let first = fixed + 1 + 2 * n;
-        format!("(CAST(${first} AS {{uuid}}), CAST(${} AS {value_type}))", first + 1)
-    };
-    let rows: Vec<String> = (0..pairs.len()).map(row).collect();
-    let text = format!("WITH v (id, value) AS (VALUES {}) {update}", rows.join(", "));
     for (id, value) in pairs {
-        args.push(id.into());
-        args.push(value);
+        let (id, value) = (rows.bind(id), rows.bind(value));
+        rows.add(format_args!("(CAST({id} AS {{uuid}}), CAST({value} AS {value_type}))"));
     }
-    tx.execute(&Command::<()>::built("entities::store::update_many", text), &args)?;
+    let text = format!("WITH v (id, value) AS (VALUES {rows}) {update}");
+    tx.execute(&Command::<()>::built("entities::store::update_many", text), rows.args())?;
     Ok(())
 }

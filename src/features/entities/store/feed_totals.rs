@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use db::{Command, Conn, JsonText, Query, Tx, Value, args};
+use db::{Builder, Command, Conn, JsonText, Query, Tx, args};
 
 use crate::error::Result;
 use crate::features::entities::store::EntityRow;
@@ -81,6 +81,7 @@ impl Size {
 
 /// How long the feed is, with what the reader may not read and without.
 pub fn size(c: &Conn<'_>, project: ProjectId, scope: &Scope, reader: Reader) -> Result<Size> {
+    let mut sql = Builder::list([project.into(), scope.key().into()]);
     let parts = match scope {
         Scope::Space(_) | Scope::NoSpace | Scope::Loose => {
             return Ok(Size { all: total(c, project, scope)?, unreadable: 0 });
@@ -90,12 +91,12 @@ pub fn size(c: &Conn<'_>, project: ProjectId, scope: &Scope, reader: Reader) -> 
             "({}) shut CROSS JOIN entity_counts k
              WHERE k.project_id = $1 AND k.within = $2 AND k.space_id IS NOT NULL
                 AND k.space_id = shut.space_id",
-            reader.unreadable("$3")
+            reader.unreadable(&mut sql)
         ),
         Scope::Source(_) | Scope::NoSource | Scope::Author(_) | Scope::Keyword(_) => format!(
             "entity_counts k
              WHERE k.project_id = $1 AND k.within = $2 AND k.space_id IS NOT NULL AND NOT {}",
-            reader.reads("k.space_id", "$3")
+            reader.reads("k.space_id", &mut sql)
         ),
     };
     let text = format!(
@@ -103,9 +104,7 @@ pub fn size(c: &Conn<'_>, project: ProjectId, scope: &Scope, reader: Reader) -> 
                 WHERE c.project_id = $1 AND c.scope = $2) AS {{int}}) AS \"all\",
             CAST((SELECT COALESCE(sum(k.total), 0) FROM {parts}) AS {{int}}) AS unreadable"
     );
-    let mut args = vec![project.into(), scope.key().into()];
-    args.extend(reader.member().map(Value::from));
-    Ok(c.one(&Query::<Size>::built("entities::feed_totals::size", text), &args)?)
+    Ok(c.one(&Query::<Size>::built("entities::feed_totals::size", text), sql.args())?)
 }
 
 /// Counts an entity in every feed it has just appeared in.
@@ -235,38 +234,29 @@ impl Changes {
 type Change = ((String, i64), (Part, i64));
 
 fn add_up(tx: &Tx<'_>, project: ProjectId, changes: &[Change]) -> Result<()> {
-    let row = |n: usize| {
-        let places = (5 * n + 2..5 * n + 7).map(|place| format!("${place}"));
-        format!("($1, {})", places.collect::<Vec<_>>().join(", "))
-    };
-    let rows: Vec<String> = (0..changes.len()).map(row).collect();
-    let text = format!(
-        "INSERT INTO entity_counts (project_id, scope, shard, total, within, space_id) VALUES {}
-         ON CONFLICT (project_id, scope, shard)
-         DO UPDATE SET total = entity_counts.total + excluded.total",
-        rows.join(", ")
-    );
-    let mut args: Vec<Value<'_>> = vec![project.into()];
+    let mut rows = Builder::list([project.into()]);
     for ((scope, shard), (part, by)) in changes {
         let (within, space) = part.as_ref().map(|(within, space)| (within, *space)).unzip();
-        let within = within.map_or(Value::Null, |within| within.as_str().into());
-        args.extend([scope.as_str().into(), (*shard).into(), (*by).into(), within]);
-        args.push(space.map_or(Value::Null, Value::from));
+        let row = [scope.into(), (*shard).into(), (*by).into(), within.into(), space.into()];
+        let row = rows.bind_all(row);
+        rows.add(format_args!("($1, {row})"));
     }
-    Ok(tx.pipeline(&Command::<()>::built("entities::feed_totals::change", text), &args)?)
+    let text = format!(
+        "INSERT INTO entity_counts (project_id, scope, shard, total, within, space_id) VALUES {rows}
+         ON CONFLICT (project_id, scope, shard)
+         DO UPDATE SET total = entity_counts.total + excluded.total"
+    );
+    Ok(tx.pipeline(&Command::<()>::built("entities::feed_totals::change", text), rows.args())?)
 }
 
 /// A feed that nothing is left in keeps no row: anybody can make up keywords.
 fn forget_empty(tx: &Tx<'_>, project: ProjectId, keys: &[(String, i64)]) -> Result<()> {
-    let one = |n: usize| format!("(scope = ${} AND shard = ${})", 2 * n + 2, 2 * n + 3);
-    let any: Vec<String> = (0..keys.len()).map(one).collect();
-    let text = format!(
-        "DELETE FROM entity_counts WHERE project_id = $1 AND total = 0 AND ({})",
-        any.join(" OR ")
-    );
-    let mut args: Vec<Value<'_>> = vec![project.into()];
+    let mut any = Builder::any([project.into()]);
     for (scope, shard) in keys {
-        args.extend([scope.as_str().into(), (*shard).into()]);
+        let (scope, shard) = (any.bind(scope), any.bind(*shard));
+        any.add(format_args!("(scope = {scope} AND shard = {shard})"));
     }
-    Ok(tx.pipeline(&Command::<()>::built("entities::feed_totals::forget_empty", text), &args)?)
+    let text = format!("DELETE FROM entity_counts WHERE project_id = $1 AND total = 0 AND ({any})");
+    Ok(tx
+        .pipeline(&Command::<()>::built("entities::feed_totals::forget_empty", text), any.args())?)
 }

@@ -7,15 +7,16 @@ pub mod recount;
 
 use std::collections::HashMap;
 
-use db::{Command, Conn, Tx, Value, args};
+use db::{Builder, Command, Conn, Tx, Value, args};
 
 use crate::error::Result;
 pub use crate::features::entities::row::EntityRow;
 use crate::features::entities::terms::Terms;
 use crate::features::entities::{DUPLICATE_FOREIGN_ID, USER_NOT_FOUND};
-use crate::features::reactions::ReactionCounts;
 use crate::features::reactions::store::reaction_deltas;
 use crate::features::reactions::target::TargetId;
+use crate::features::reactions::{ReactionCounts, reaction_columns};
+use crate::features::visibility::moderation::moderation_columns;
 use crate::features::visibility::store::blocks::not_blocked;
 use crate::values::ids::{EntityId, ProjectId, UserId};
 use crate::values::time::Timestamp;
@@ -29,11 +30,12 @@ macro_rules! select_entity {
     (even deleted, $rest:expr) => {
         concat!(
             "SELECT e.id, e.foreign_id, e.source_id, e.space_id, e.user_id, e.is_draft, e.is_listed,
-                e.is_emptied, e.nsfw, e.upvote_count, e.downvote_count, e.like_count, e.love_count, e.wow_count,
-                e.sad_count, e.angry_count, e.funny_count, e.replies_count, e.shares_count, e.views,
-                e.score, e.score_updated_at, e.latitude, e.longitude, e.moderation_status,
-                e.moderated_at, e.moderated_by_id, e.moderated_by_type, e.moderation_reason,
-                e.created_at, e.updated_at, e.deleted_at, b.title, b.content, b.mentions, b.attachments,
+                e.is_emptied, e.nsfw, ",
+            reaction_columns!("e."),
+            ", e.replies_count, e.shares_count, e.views, e.score, e.score_updated_at, e.latitude,
+                e.longitude, ",
+            moderation_columns!("e."),
+            ", e.created_at, e.updated_at, e.deleted_at, b.title, b.content, b.mentions, b.attachments,
                 b.keywords, b.metadata
              FROM entities e JOIN entity_bodies b ON b.project_id = e.project_id AND b.id = e.id
              WHERE e.project_id = $1 ",
@@ -53,13 +55,15 @@ db::statements! {
     query FIND_ALL -> EntityRow = select_entity!("AND e.id {any}($2)");
     query FIND_ALL_EVER -> EntityRow = select_entity!(even deleted, "AND e.id {any}($2)");
     query FIND_BY_FOREIGN_ID -> EntityRow = select_entity!("AND e.foreign_id = $2");
-    command INSERT =
+    command INSERT = concat!(
         "INSERT INTO entities (project_id, id, foreign_id, source_id, space_id, user_id, is_draft,
-            is_listed, is_wide, nsfw, upvote_count, downvote_count, like_count, love_count, wow_count,
-            sad_count, angry_count, funny_count, replies_count, shares_count, views, score,
-            score_updated_at, latitude, longitude, has_attachments, created_at, updated_at)
+            is_listed, is_wide, nsfw, ",
+        reaction_columns!(""),
+        ", replies_count, shares_count, views, score, score_updated_at, latitude, longitude,
+            has_attachments, created_at, updated_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, $11, $12, $13,
-            $14, $15, $16, $17, $18)";
+            $14, $15, $16, $17, $18)"
+    );
     command INSERT_BODY =
         "INSERT INTO entity_bodies (project_id, id, title, content, mentions, attachments, keywords,
             metadata)
@@ -221,18 +225,14 @@ fn insert_terms(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -
     if terms.terms.is_empty() {
         return Ok(());
     }
-    let rows: Vec<String> =
-        (4..4 + terms.terms.len()).map(|n| format!("($1, ${n}, $2, $3)")).collect();
-    let insert = Command::<()>::built(
-        "entities::insert_terms",
-        format!(
-            "INSERT INTO entity_terms (project_id, term, created_at, entity_id) VALUES {}",
-            rows.join(", ")
-        ),
-    );
-    let mut args = vec![project.into(), e.created_at.into(), e.id.into()];
-    args.extend(terms.terms.iter().map(|term| Value::from(*term)));
-    Ok(tx.pipeline(&insert, &args)?)
+    let mut rows = Builder::list([project.into(), e.created_at.into(), e.id.into()]);
+    for term in &terms.terms {
+        let term = rows.bind(*term);
+        rows.add(format_args!("($1, {term}, $2, $3)"));
+    }
+    let text =
+        format!("INSERT INTO entity_terms (project_id, term, created_at, entity_id) VALUES {rows}");
+    Ok(tx.pipeline(&Command::<()>::built("entities::insert_terms", text), rows.args())?)
 }
 
 /// Adds to (or takes from) each count.

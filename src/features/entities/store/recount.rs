@@ -123,5 +123,5 @@ pub fn miscounted(c: &Conn<'_>) -> Result<Vec<(ProjectId, EntityId)>> {
 pub fn repair_reactions(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<()> {
     let Some(entity) = store::find_for_update(tx, project, id)? else { return Ok(()) };
     let found = reactions::store::counts(tx, project, TargetId::Entity(id))?;
-    store::change_reactions(tx, project, id, found.less(entity.reactions()))
+    store::change_reactions(tx, project, id, found.less(entity.reactions))
 }

@@ -12,7 +12,7 @@ use http::Method;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::error::Fault;
+use crate::error::{Fault, faults};
 use crate::features::{chat, spaces, users};
 use crate::http::input::Invalid;
 use crate::http::operation::{ActsAs, Operation};
@@ -21,31 +21,25 @@ use crate::rate_limits::RateLimit;
 use crate::tenancy::Bundle;
 use crate::values::ids::ReportId;
 
-const NOT_FOUND: Fault = Fault::new(404, "report/not-found", "Report not found");
-const TARGET_NOT_FOUND: Fault = Fault::new(404, "report/target-not-found", "target not found");
-const ENTITY_NOT_FOUND: Fault = Fault::new(404, "report/entity-not-found", "Entity not found");
-const COMMENT_NOT_FOUND: Fault = Fault::new(404, "report/comment-not-found", "Comment not found");
-const NOT_FOUND_IN_SPACE: Fault =
-    Fault::new(404, "report/not-found-in-space", "The report is not about this space");
-const ENTITY_NOT_IN_SPACE: Fault =
-    Fault::new(404, "report/entity-not-in-space", "The entity is not in this space");
-const COMMENT_NOT_IN_SPACE: Fault =
-    Fault::new(404, "report/comment-not-in-space", "The comment is not in this space");
-const USER_NOT_FOUND: Fault = Fault::new(404, "report/user-not-found", "User not found");
-const SELF_REPORT: Fault =
-    Fault::new(400, "report/self-report", "You cannot report your own content.");
-const MISSING_USER_ID: Fault =
-    Fault::new(400, "report/missing-user-id", "A key must name the user in userId");
-const INVALID_BODY: Fault = Fault::new(400, "report/invalid-body", "Invalid body");
-const INVALID_QUERY: Fault = Fault::new(400, "report/invalid-query", "Invalid query");
-const INVALID_PARAMS: Fault = Fault::new(400, "report/invalid-params", "Invalid report id");
-const INVALID_ACTIONS: Fault =
-    Fault::new(400, "report/invalid-actions", "These actions do not go together");
-const MISSING_FIELDS: Fault = Fault::new(400, "report/missing-fields", "Fields are missing");
-const FORBIDDEN: Fault =
-    Fault::new(403, "report/forbidden", "Only moderators of the space may see its reports");
-const ALREADY_HANDLED: Fault =
-    Fault::new(409, "report/already-handled", "The report was handled already");
+faults! {
+    NOT_FOUND = 404 "report/not-found": "Report not found";
+    TARGET_NOT_FOUND = 404 "report/target-not-found": "target not found";
+    ENTITY_NOT_FOUND = 404 "report/entity-not-found": "Entity not found";
+    COMMENT_NOT_FOUND = 404 "report/comment-not-found": "Comment not found";
+    NOT_FOUND_IN_SPACE = 404 "report/not-found-in-space": "The report is not about this space";
+    ENTITY_NOT_IN_SPACE = 404 "report/entity-not-in-space": "The entity is not in this space";
+    COMMENT_NOT_IN_SPACE = 404 "report/comment-not-in-space": "The comment is not in this space";
+    USER_NOT_FOUND = 404 "report/user-not-found": "User not found";
+    SELF_REPORT = 400 "report/self-report": "You cannot report your own content.";
+    MISSING_USER_ID = 400 "report/missing-user-id": "A key must name the user in userId";
+    INVALID_BODY = 400 "report/invalid-body": "Invalid body";
+    INVALID_QUERY = 400 "report/invalid-query": "Invalid query";
+    INVALID_PARAMS = 400 "report/invalid-params": "Invalid report id";
+    INVALID_ACTIONS = 400 "report/invalid-actions": "These actions do not go together";
+    MISSING_FIELDS = 400 "report/missing-fields": "Fields are missing";
+    FORBIDDEN = 403 "report/forbidden": "Only moderators of the space may see its reports";
+    ALREADY_HANDLED = 409 "report/already-handled": "The report was handled already";
+}
 
 const INVALID: Invalid =
     Invalid { params: INVALID_PARAMS, query: INVALID_QUERY, ..Invalid::all(INVALID_BODY) };

@@ -5,15 +5,14 @@ use db::{Tx, args};
 
 use crate::error::Result;
 use crate::features::comments::store::CommentRow;
+use crate::features::moderation::store::set_moderation;
 use crate::features::notifications;
 use crate::features::visibility::moderation::Decision;
 use crate::values::ids::ProjectId;
 
 db::statements! {
     command MODERATE =
-        "UPDATE comments SET moderation_status = $3, moderated_at = $4, moderated_by_id = $5,
-            moderated_by_type = $6, moderation_reason = $7
-         WHERE project_id = $1 AND id = $2";
+        concat!("UPDATE comments SET ", set_moderation!(), " WHERE project_id = $1 AND id = $2");
 }
 
 pub fn moderate(

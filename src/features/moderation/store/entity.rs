@@ -6,15 +6,18 @@ use db::{Tx, args};
 use crate::error::Result;
 use crate::features::entities::store::EntityRow;
 use crate::features::entities::store::feed_totals;
+use crate::features::moderation::store::set_moderation;
 use crate::features::notifications;
 use crate::features::visibility::moderation::{Decision, Verdict};
 use crate::values::ids::{EntityId, ProjectId};
 
 db::statements! {
     command MODERATE =
-        "UPDATE entities SET moderation_status = $3, moderated_at = $4, moderated_by_id = $5,
-            moderated_by_type = $6, moderation_reason = $7, is_listed = $8
-         WHERE project_id = $1 AND id = $2";
+        concat!(
+            "UPDATE entities SET ",
+            set_moderation!(),
+            ", is_listed = $8 WHERE project_id = $1 AND id = $2"
+        );
     command SET_NSFW = "UPDATE entities SET nsfw = $3 WHERE project_id = $1 AND id = $2";
 }
 

@@ -1,7 +1,7 @@
 //! The SQL that stores new notifications. There is one unread notification for each actor, kind and target:
 //! another one is not stored, and the first stays as it is. An index says so; the statements look first.
 
-use db::{Command, Tx, Value, args};
+use db::{Builder, Command, Placeholder, Tx, Value, args};
 
 use crate::error::Result;
 use crate::features::notifications::Notification;
@@ -173,30 +173,26 @@ fn insert_some(
     now: Timestamp,
     new: &[&Notification<'_>],
 ) -> Result<Vec<(UserId, Option<SpaceId>)>> {
-    let mut args: Vec<Value<'_>> = vec![project.into(), now.into()];
-    let mut rows = Vec::with_capacity(new.len());
-    let mut before: Option<(&Notification<'_>, usize)> = None;
+    let mut rows = Builder::list([project.into(), now.into()]);
+    let mut before: Option<(&Notification<'_>, [Placeholder; 7])> = None;
     for n in new {
         let content = match before {
             Some((other, content)) if n.says_the_same(other) => content,
             _ => {
-                let first = args.len() + 1;
                 let [_, _, _, kind, action, metadata, _, subject, target, actor, space] =
                     values(project, now, n);
-                args.extend([kind, action, metadata, subject, target, actor, space]);
-                first
+                [kind, action, metadata, subject, target, actor, space]
+                    .map(|value| rows.bind(value))
             }
         };
         before = Some((n, content));
-        args.extend([n.id.into(), n.user.into()]);
-        let id = args.len() - 1;
-        let [user, action, metadata] = [id + 1, content + 1, content + 2];
-        let [subject, target, actor, space] = [content + 3, content + 4, content + 5, content + 6];
-        rows.push(format!(
-            "(CAST(${id} AS {{uuid}}), CAST(${user} AS {{uuid}}), CAST(${content} AS TEXT),
-              CAST(${action} AS TEXT), CAST(${metadata} AS {{document}}),
-              CAST(${subject} AS {{uuid}}), CAST(${target} AS {{uuid}}),
-              CAST(${actor} AS {{uuid}}), CAST(${space} AS {{uuid}}))"
+        let [kind, action, metadata, subject, target, actor, space] = content;
+        let (id, user) = (rows.bind(n.id), rows.bind(n.user));
+        rows.add(format_args!(
+            "(CAST({id} AS {{uuid}}), CAST({user} AS {{uuid}}), CAST({kind} AS TEXT),
+              CAST({action} AS TEXT), CAST({metadata} AS {{document}}),
+              CAST({subject} AS {{uuid}}), CAST({target} AS {{uuid}}),
+              CAST({actor} AS {{uuid}}), CAST({space} AS {{uuid}}))"
         ));
     }
     let text = format!(
@@ -210,8 +206,8 @@ fn insert_some(
                     AND NOT o.is_read)
              {{for_key_share}} RETURNING user_id, space_id"
         ),
-        rows.join(", ")
+        rows
     );
     let insert = Command::<(UserId, Option<SpaceId>)>::built("notifications::insert_some", text);
-    Ok(tx.all(&insert, &args)?)
+    Ok(tx.all(&insert, rows.args())?)
 }

@@ -9,7 +9,7 @@ pub mod recount;
 
 use std::collections::BTreeMap;
 
-use db::{Command, Conn, JsonText, Tx, Value, args};
+use db::{Builder, Command, Conn, JsonText, Tx, args};
 
 use crate::error::Result;
 use crate::features::visibility::store::spaces::member_opens;
@@ -227,22 +227,19 @@ impl Changes {
     pub fn write(self, tx: &Tx<'_>, project: ProjectId, since: Timestamp) -> Result<()> {
         let changes: Vec<_> = self.0.into_iter().collect();
         for some in changes.chunks(BATCH_SIZE) {
-            let mut args: Vec<Value<'_>> = vec![project.into(), since.into()];
-            let mut rows = Vec::with_capacity(some.len());
+            let mut rows = Builder::list([project.into(), since.into()]);
             for ((user, space), Change { total, unread }) in some {
-                args.extend([(*user).into(), (*space).into(), (*total).into(), (*unread).into()]);
-                let last = args.len();
-                let [user, space, total] = [last - 3, last - 2, last - 1];
-                rows.push(format!("($1, ${user}, ${space}, ${total}, ${last}, $2)"));
+                let row = [(*user).into(), (*space).into(), (*total).into(), (*unread).into()];
+                let row = rows.bind_all(row);
+                rows.add(format_args!("($1, {row}, $2)"));
             }
             let text = format!(
                 "INSERT INTO notification_counts (project_id, user_id, space_id, total, unread,
                     unread_since)
-                 VALUES {} {}",
-                rows.join(", "),
+                 VALUES {rows} {}",
                 counted!()
             );
-            tx.execute(&Command::built("notifications::store::change", text), &args)?;
+            tx.execute(&Command::built("notifications::store::change", text), rows.args())?;
         }
         Ok(())
     }

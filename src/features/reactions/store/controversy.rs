@@ -2,7 +2,7 @@
 
 /// How divided the voters are, from expressions for the votes up and down. None without votes.
 macro_rules! controversy {
-    ($up:literal, $down:literal) => {
+    ($up:expr, $down:expr) => {
         concat!(
             "CASE WHEN ",
             $up,
@@ -30,7 +30,7 @@ pub(crate) use controversy;
 
 /// As for entities, but below zero without votes: these sort last on both engines.
 macro_rules! comment_controversy {
-    ($up:literal, $down:literal) => {
+    ($up:expr, $down:expr) => {
         concat!(
             "COALESCE(",
             crate::features::reactions::store::controversy::controversy!($up, $down),

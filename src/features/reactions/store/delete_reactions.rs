@@ -4,25 +4,28 @@
 use db::{Tx, args};
 
 use crate::error::Result;
+use crate::features::reactions::each_reaction;
 use crate::features::reactions::store::controversy::comment_controversy;
 use crate::features::reactions::store::controversy::controversy;
 use crate::values::ids::{ProjectId, UserId};
+
+/// A count without the user's reaction `r`, or the assignment of it.
+macro_rules! less {
+    ($kind:literal) => {
+        concat!($kind, "_count - CASE r.reaction_type WHEN '", $kind, "' THEN 1 ELSE 0 END")
+    };
+    ($kind:literal, "set") => {
+        concat!($kind, "_count = ", less!($kind))
+    };
+}
 
 /// Takes the user's reactions out of the counts of a table; the rest is what it computes from them.
 macro_rules! uncount {
     ($table:literal, $($rest:expr),+) => {
         concat!(
-            "UPDATE ", $table, " SET
-                upvote_count = upvote_count - CASE r.reaction_type WHEN 'upvote' THEN 1 ELSE 0 END,
-                downvote_count =
-                    downvote_count - CASE r.reaction_type WHEN 'downvote' THEN 1 ELSE 0 END,
-                like_count = like_count - CASE r.reaction_type WHEN 'like' THEN 1 ELSE 0 END,
-                love_count = love_count - CASE r.reaction_type WHEN 'love' THEN 1 ELSE 0 END,
-                wow_count = wow_count - CASE r.reaction_type WHEN 'wow' THEN 1 ELSE 0 END,
-                sad_count = sad_count - CASE r.reaction_type WHEN 'sad' THEN 1 ELSE 0 END,
-                angry_count = angry_count - CASE r.reaction_type WHEN 'angry' THEN 1 ELSE 0 END,
-                funny_count = funny_count - CASE r.reaction_type WHEN 'funny' THEN 1 ELSE 0 END,
-                ",
+            "UPDATE ", $table, " SET ",
+            each_reaction!(", ", less, "set"),
+            ", ",
             $($rest,)+
             " FROM reactions r
              WHERE ", $table, ".project_id = $1 AND ", $table, ".id = r.target_id
@@ -36,8 +39,8 @@ db::statements! {
         "entities",
         "controversy = ",
         controversy!(
-            "(upvote_count - CASE r.reaction_type WHEN 'upvote' THEN 1 ELSE 0 END)",
-            "(downvote_count - CASE r.reaction_type WHEN 'downvote' THEN 1 ELSE 0 END)"
+            concat!("(", less!("upvote"), ")"),
+            concat!("(", less!("downvote"), ")")
         )
     );
     command UNCOUNT_ON_COMMENTS = uncount!(
@@ -45,8 +48,8 @@ db::statements! {
         "balance = balance - CASE r.reaction_type WHEN 'upvote' THEN 1 WHEN 'downvote' THEN -1
             ELSE 0 END, controversy = ",
         comment_controversy!(
-            "(upvote_count - CASE r.reaction_type WHEN 'upvote' THEN 1 ELSE 0 END)",
-            "(downvote_count - CASE r.reaction_type WHEN 'downvote' THEN 1 ELSE 0 END)"
+            concat!("(", less!("upvote"), ")"),
+            concat!("(", less!("downvote"), ")")
         )
     );
     command DELETE = "DELETE FROM reactions WHERE project_id = $1 AND user_id = $2";

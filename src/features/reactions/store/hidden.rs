@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
-use db::{Conn, Query, Value};
+use db::{Builder, Conn, Query};
 use uuid::Uuid;
 
 use crate::error::Result;
 use crate::features::reactions::ReactionType;
-use crate::features::reactions::store::{self, ReactionRow};
+use crate::features::reactions::store::{self, ReactionRow, SELECT};
 use crate::features::reactions::target::TargetId;
 use crate::features::visibility::store::blocks::{self, Hidden};
 use crate::http::page::Page;
@@ -24,16 +24,14 @@ pub fn count(
     hidden: &Hidden,
 ) -> Result<i64> {
     let Some(viewer) = hidden.viewer() else { return Ok(0) };
+    let conditions = of_target(project, target, viewer, kind);
     let text = format!(
         "WITH s AS MATERIALIZED ({})
          SELECT count(*) FROM s CROSS JOIN reactions r
-         WHERE r.project_id = $1 AND r.target_id = $2 AND r.user_id = s.user_id {}",
-        hidden.users("$3"),
-        of_kind(kind, "$4"),
+         WHERE r.project_id = $1 AND r.target_id = $2 AND r.user_id = s.user_id AND {conditions}",
+        hidden.users("$3")
     );
-    let mut args: Vec<Value<'_>> = vec![project.into(), target.into(), viewer.into()];
-    args.extend(kind.map(Value::from));
-    Ok(c.one(&Query::<i64>::built("reactions::hidden::count", text), &args)?)
+    Ok(c.one(&Query::<i64>::built("reactions::hidden::count", text), conditions.args())?)
 }
 
 /// A page of what is left.
@@ -48,19 +46,14 @@ pub fn list(
 ) -> Result<Vec<ReactionRow>> {
     let Some(viewer) = hidden.viewer() else { return Ok(Vec::new()) };
     let direction = if oldest_first { "ASC" } else { "DESC" };
+    let mut conditions = of_target(project, target, viewer, kind);
+    conditions.add(hidden.condition("r.user_id", "$3"));
+    let (limit, offset) = (conditions.bind(page.limit), conditions.bind(page.offset()));
     let text = format!(
-        "SELECT r.id, r.user_id, r.reaction_type, r.created_at, r.updated_at, u.name, u.username,
-            u.avatar, u.avatar_path, u.reputation
-         FROM reactions r JOIN users u ON u.project_id = r.project_id AND u.id = r.user_id
-         WHERE r.project_id = $1 AND r.target_id = $2 AND {} {}
-         ORDER BY r.created_at {direction}, r.id {direction} LIMIT $4 OFFSET $5",
-        hidden.condition("r.user_id", "$3"),
-        of_kind(kind, "$6"),
+        "{SELECT} AND {conditions}
+         ORDER BY r.created_at {direction}, r.id {direction} LIMIT {limit} OFFSET {offset}"
     );
-    let mut args: Vec<Value<'_>> = vec![project.into(), target.into(), viewer.into()];
-    args.extend([page.limit.into(), page.offset().into()]);
-    args.extend(kind.map(Value::from));
-    Ok(c.all(&Query::built("reactions::hidden::list", text), &args)?)
+    Ok(c.all(&Query::built("reactions::hidden::list", text), conditions.args())?)
 }
 
 /// Who voted up, and who down.
@@ -86,6 +79,16 @@ pub fn votes(
     Ok(votes)
 }
 
-fn of_kind(kind: Option<ReactionType>, place: &str) -> String {
-    kind.map(|_| format!("AND r.reaction_type = {place}")).unwrap_or_default()
+/// Only reactions `r` of this kind, or of every kind. `$1` is the project, `$2` the target, `$3` the viewer.
+fn of_target(
+    project: ProjectId,
+    target: TargetId,
+    viewer: UserId,
+    kind: Option<ReactionType>,
+) -> Builder<'static> {
+    let mut conditions = Builder::all([project.into(), target.into(), viewer.into()]);
+    if let Some(kind) = kind {
+        conditions.equal("r.reaction_type", kind);
+    }
+    conditions
 }

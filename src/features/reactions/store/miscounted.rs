@@ -6,25 +6,20 @@ macro_rules! miscounted_reactions {
         concat!(
             "SELECT t.project_id, t.id FROM ",
             $table,
-            " t LEFT JOIN
-                (SELECT project_id, target_id,
-                    count(*) FILTER (WHERE reaction_type = 'upvote') AS upvotes,
-                    count(*) FILTER (WHERE reaction_type = 'downvote') AS downvotes,
-                    count(*) FILTER (WHERE reaction_type = 'like') AS likes,
-                    count(*) FILTER (WHERE reaction_type = 'love') AS loves,
-                    count(*) FILTER (WHERE reaction_type = 'wow') AS wows,
-                    count(*) FILTER (WHERE reaction_type = 'sad') AS sads,
-                    count(*) FILTER (WHERE reaction_type = 'angry') AS angries,
-                    count(*) FILTER (WHERE reaction_type = 'funny') AS funnies
-                 FROM reactions GROUP BY project_id, target_id) r
+            " t LEFT JOIN (SELECT project_id, target_id, ",
+            $crate::features::reactions::each_reaction!(", ", miscounted_reactions, "found"),
+            " FROM reactions GROUP BY project_id, target_id) r
                 ON r.project_id = t.project_id AND r.target_id = t.id
-             WHERE t.deleted_at IS NULL AND (t.upvote_count <> COALESCE(r.upvotes, 0)
-                OR t.downvote_count <> COALESCE(r.downvotes, 0)
-                OR t.like_count <> COALESCE(r.likes, 0) OR t.love_count <> COALESCE(r.loves, 0)
-                OR t.wow_count <> COALESCE(r.wows, 0) OR t.sad_count <> COALESCE(r.sads, 0)
-                OR t.angry_count <> COALESCE(r.angries, 0)
-                OR t.funny_count <> COALESCE(r.funnies, 0))"
+             WHERE t.deleted_at IS NULL AND (",
+            $crate::features::reactions::each_reaction!(" OR ", miscounted_reactions, "differs"),
+            ")"
         )
+    };
+    ($kind:literal, "found") => {
+        concat!("count(*) FILTER (WHERE reaction_type = '", $kind, "') AS ", $kind, "_found")
+    };
+    ($kind:literal, "differs") => {
+        concat!("t.", $kind, "_count <> COALESCE(r.", $kind, "_found, 0)")
     };
 }
 pub(crate) use miscounted_reactions;

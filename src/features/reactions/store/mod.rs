@@ -45,14 +45,22 @@ db::row! {
     }
 }
 
+/// The reactions to a target, with their users.
+macro_rules! select_reaction {
+    () => {
+        "SELECT r.id, r.user_id, r.reaction_type, r.created_at, r.updated_at, u.name,
+            u.username, u.avatar, u.avatar_path, u.reputation
+         FROM reactions r JOIN users u ON u.project_id = r.project_id AND u.id = r.user_id
+         WHERE r.project_id = $1 AND r.target_id = $2 "
+    };
+}
+const SELECT: &str = select_reaction!();
+
 /// A page of reactions with their users: a filter by type or none, and a direction.
 macro_rules! list {
     ($filter:literal, $direction:literal) => {
         concat!(
-            "SELECT r.id, r.user_id, r.reaction_type, r.created_at, r.updated_at, u.name,
-                u.username, u.avatar, u.avatar_path, u.reputation
-             FROM reactions r JOIN users u ON u.project_id = r.project_id AND u.id = r.user_id
-             WHERE r.project_id = $1 AND r.target_id = $2 ",
+            select_reaction!(),
             $filter,
             " ORDER BY r.created_at ",
             $direction,

@@ -1,7 +1,7 @@
 //! How the counts of a target change: by an amount, never to a value, and only in the columns that
 //! do change. An engine may move the entry of every index over a column that is named.
 
-use db::{Command, Tx, Value};
+use db::{Builder, Command, Tx};
 
 use crate::error::Result;
 use crate::features::reactions::store::controversy::comment_controversy;
@@ -23,14 +23,12 @@ pub fn change(tx: &Tx<'_>, project: ProjectId, target: TargetId, by: ReactionCou
         TargetId::Entity(_) => ("entities", OF_ENTITY),
         TargetId::Comment(_) => ("comments", OF_COMMENT),
     };
-    let mut args: Vec<Value<'_>> = vec![project.into(), target.into()];
-    let mut changes = Vec::new();
+    let mut changes = Builder::list([project.into(), target.into()]);
     let (mut up, mut down) = ("upvote_count".to_owned(), "downvote_count".to_owned());
     for kind in ReactionType::ALL.iter().copied().filter(|kind| by.of(*kind) != 0) {
-        args.push(by.of(kind).into());
-        let column = kind.column();
-        let now = format!("{column} + ${}", args.len());
-        changes.push(format!("{column} = {now}"));
+        let (column, added) = (kind.column(), changes.bind(by.of(kind)));
+        let now = format!("{column} + {added}");
+        changes.add(format_args!("{column} = {now}"));
         match kind {
             ReactionType::Upvote => up = now,
             ReactionType::Downvote => down = now,
@@ -41,9 +39,9 @@ pub fn change(tx: &Tx<'_>, project: ProjectId, target: TargetId, by: ReactionCou
         return Ok(());
     }
     if by.upvote != 0 || by.downvote != 0 {
-        changes.push(computed.replace("up_now", &up).replace("down_now", &down));
+        changes.add(computed.replace("up_now", &up).replace("down_now", &down));
     }
-    let text =
-        format!("UPDATE {table} SET {} WHERE project_id = $1 AND id = $2", changes.join(", "));
-    Ok(tx.pipeline(&Command::<()>::built("reactions::reaction_deltas::change", text), &args)?)
+    let text = format!("UPDATE {table} SET {changes} WHERE project_id = $1 AND id = $2");
+    let change = Command::<()>::built("reactions::reaction_deltas::change", text);
+    Ok(tx.pipeline(&change, changes.args())?)
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use db::{Command, Conn, Query, Tx, Value, args};
+use db::{Builder, Command, Conn, Placeholder, Query, Tx, args};
 
 use crate::error::Result;
 use crate::features::spaces::permissions::SpaceMembership;
@@ -57,6 +57,8 @@ macro_rules! select_member {
         )
     };
 }
+
+const SELECT: &str = select_member!("");
 
 db::statements! {
     query FIND -> MemberRow = select_member!("AND m.space_id = $2 AND m.user_id = $3");
@@ -149,23 +151,25 @@ pub fn insert(
     members: &[MemberRow],
 ) -> Result<()> {
     for some in members.chunks(BATCH_SIZE) {
-        let row = |n: usize| {
-            let places = (7 * n + 3..7 * n + 10).map(|place| format!("${place}"));
-            format!("($1, $2, {})", places.collect::<Vec<_>>().join(", "))
-        };
-        let rows: Vec<String> = (0..some.len()).map(row).collect();
-        let text = format!(
-            "INSERT INTO space_members (project_id, space_id, user_id, id, role, rank, status,
-                joined_at, created_at) VALUES {}",
-            rows.join(", ")
-        );
-        let mut args: Vec<Value<'_>> = vec![project.into(), space.into()];
+        let mut rows = Builder::list([project.into(), space.into()]);
         for row in some {
             let MemberRow { id, user_id, role, status, joined_at, created_at, .. } = *row;
-            args.extend([user_id.into(), id.into(), role.into(), role.rank().into()]);
-            args.extend([status.into(), joined_at.into(), created_at.into()]);
+            let row = rows.bind_all([
+                user_id.into(),
+                id.into(),
+                role.into(),
+                role.rank().into(),
+                status.into(),
+                joined_at.into(),
+                created_at.into(),
+            ]);
+            rows.add(format_args!("($1, $2, {row})"));
         }
-        tx.pipeline(&Command::<()>::built("spaces::members::insert", text), &args)?;
+        let text = format!(
+            "INSERT INTO space_members (project_id, space_id, user_id, id, role, rank, status,
+                joined_at, created_at) VALUES {rows}"
+        );
+        tx.pipeline(&Command::<()>::built("spaces::members::insert", text), rows.args())?;
     }
     let active = members.iter().map(|row| counts(row.status)).sum();
     spaces::count_members(tx, project, space, active)
@@ -199,7 +203,7 @@ pub fn delete_ban(tx: &Tx<'_>, project: ProjectId, row: &MemberRow) -> Result<()
 }
 
 /// A query for the ids of all spaces that the user in this place moderates; `$1` is the project.
-pub fn moderated_by(user: &str) -> String {
+pub fn moderated_by(user: Placeholder) -> String {
     format!(
         "SELECT s.id FROM space_members m CROSS JOIN spaces s
          WHERE m.project_id = $1 AND m.user_id = {user} AND m.status = 'active' AND m.rank < 2
@@ -232,33 +236,31 @@ impl List {
         hidden: &Hidden,
         page: Page,
     ) -> Result<(Vec<MemberRow>, i64)> {
-        let mut args: Vec<Value<'_>> = vec![project.into(), space.id.into(), self.status.into()];
-        let mut conditions = "m.project_id = $1 AND m.space_id = $2 AND m.status = $3".to_owned();
+        let mut conditions = Builder::all([project.into(), space.id.into(), self.status.into()]);
+        conditions.add("m.space_id = $2 AND m.status = $3");
         if let Some(role) = self.role {
-            args.push(role.rank().into());
-            conditions = format!("{conditions} AND m.rank = ${}", args.len());
+            conditions.equal("m.rank", role.rank());
         }
         if let Some(viewer) = hidden.viewer() {
-            args.push(viewer.into());
-            let met = hidden.condition("m.user_id", &format!("${}", args.len()));
-            conditions = format!("{conditions} AND {met}");
+            let viewer = conditions.bind(viewer);
+            conditions.add(hidden.condition("m.user_id", viewer));
         }
         let total = if self.is_counted() && hidden.is_nobody() {
             space.members_count
         } else {
-            let text = format!("SELECT count(*) FROM space_members m WHERE {conditions}");
-            c.one(&Query::<i64>::built("spaces::members::count", text), &args)?
+            let text = format!(
+                "SELECT count(*) FROM space_members m WHERE m.project_id = $1 AND {conditions}"
+            );
+            c.one(&Query::<i64>::built("spaces::members::count", text), conditions.args())?
         };
         if page.offset() >= total {
             return Ok((Vec::new(), total));
         }
         let text = format!(
-            "SELECT m.id, m.space_id, m.user_id, m.role, m.status, m.joined_at, m.created_at
-             FROM space_members m WHERE {conditions}
-             ORDER BY m.rank, m.joined_at, m.id LIMIT {} OFFSET {}",
+            "{SELECT} AND {conditions} ORDER BY m.rank, m.joined_at, m.id LIMIT {} OFFSET {}",
             page.limit,
             page.offset()
         );
-        Ok((c.all(&Query::built("spaces::members::page", text), &args)?, total))
+        Ok((c.all(&Query::built("spaces::members::page", text), conditions.args())?, total))
     }
 }

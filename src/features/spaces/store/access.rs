@@ -8,7 +8,7 @@
 
 use std::collections::HashSet;
 
-use db::{Conn, Query, Tx, Value, args};
+use db::{Builder, Conn, Query, Tx, args};
 
 use crate::auth::perspective::Perspective;
 use crate::error::Result;
@@ -172,13 +172,12 @@ pub fn readable(
         return Ok(spaces);
     }
     let reader = Reader::from(perspective);
-    let text = format!(
-        "SELECT s.id FROM spaces s WHERE s.project_id = $1 AND s.id {{any}}($2) AND {}",
-        reader.opens("$3")
-    );
-    let mut args = vec![project.into(), SpaceId::list(&spaces)];
-    args.extend(reader.member().map(Value::from));
-    Ok(c.all(&Query::<SpaceId>::built("spaces::access::readable", text), &args)?)
+    let mut conditions = Builder::all([project.into(), SpaceId::list(&spaces)]);
+    conditions.add("s.project_id = $1 AND s.id {any}($2)");
+    let opens = reader.opens(&mut conditions);
+    conditions.add(opens);
+    let text = format!("SELECT s.id FROM spaces s WHERE {conditions}");
+    Ok(c.all(&Query::<SpaceId>::built("spaces::access::readable", text), conditions.args())?)
 }
 
 /// Those of the users who may not read what is in the space.
@@ -210,23 +209,15 @@ impl Reader {
     /// Somebody who looks at what they wrote themselves.
     pub const AUTHOR: Reader = Reader(Perspective::Key);
 
-    /// The user whose memberships count: an argument of the texts below, if there is one.
-    pub fn member(self) -> Option<UserId> {
-        match self.0 {
-            Perspective::User(user) => Some(user),
-            Perspective::Key | Perspective::KeyAs(_) | Perspective::Anonymous => None,
-        }
-    }
-
     /// Whether they may read what is in the space.
     pub fn may_read(self, c: &Conn<'_>, project: ProjectId, space: SpaceId) -> Result<bool> {
         may_read(c, project, Some(space), None, self.0)
     }
 
-    /// The condition that the space in a column may be read; what is in no space may. `member` is
-    /// the place of the argument.
-    pub fn reads(self, column: &str, member: &str) -> String {
-        let condition = self.opens(member);
+    /// The condition that the space in a column may be read; what is in no space may. A user whose
+    /// memberships count is bound.
+    pub fn reads(self, column: &str, sql: &mut Builder<'_>) -> String {
+        let condition = self.opens(sql);
         format!(
             "({column} IS NULL OR COALESCE((SELECT {condition} FROM spaces s
                 WHERE s.project_id = $1 AND s.id = {column}), FALSE))"
@@ -234,30 +225,33 @@ impl Reader {
     }
 
     /// The condition that the space `s` may be read.
-    fn opens(self, member: &str) -> String {
+    fn opens(self, sql: &mut Builder<'_>) -> String {
         match self.0 {
             Perspective::Key | Perspective::KeyAs(_) => "s.deleted_at IS NULL".to_owned(),
             Perspective::Anonymous => "s.is_open".to_owned(),
-            Perspective::User(_) => format!(member_opens!("{}"), member),
+            Perspective::User(user) => format!(member_opens!("{}"), sql.bind(user)),
         }
     }
 
     /// A query for the `space_id` of every space that may not be read.
-    pub fn unreadable(self, member: &str) -> String {
+    pub fn unreadable(self, sql: &mut Builder<'_>) -> String {
         let shut = "SELECT s.id AS space_id FROM spaces s WHERE s.project_id = $1";
         match self.0 {
             Perspective::Key | Perspective::KeyAs(_) => {
                 format!("{shut} AND s.deleted_at IS NOT NULL")
             }
             Perspective::Anonymous => format!("{shut} AND NOT s.is_open"),
-            Perspective::User(_) => format!(
-                "{shut} AND NOT s.is_open AND NOT {}
-                 UNION ALL SELECT m.space_id FROM space_members m
-                    JOIN spaces s ON s.project_id = m.project_id AND s.id = m.space_id
-                 WHERE m.project_id = $1 AND m.user_id = {member} AND m.status = 'banned'
-                    AND s.is_open",
-                self.opens(member)
-            ),
+            Perspective::User(user) => {
+                let member = sql.bind(user);
+                format!(
+                    "{shut} AND NOT s.is_open AND NOT {}
+                     UNION ALL SELECT m.space_id FROM space_members m
+                        JOIN spaces s ON s.project_id = m.project_id AND s.id = m.space_id
+                     WHERE m.project_id = $1 AND m.user_id = {member} AND m.status = 'banned'
+                        AND s.is_open",
+                    format_args!(member_opens!("{}"), member)
+                )
+            }
         }
     }
 }

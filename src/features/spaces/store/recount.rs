@@ -3,25 +3,22 @@
 use db::{Conn, Tx, args};
 
 use crate::error::Result;
+use crate::recount::sql::{drifted, lock, recount};
 use crate::values::ids::{ProjectId, SpaceId};
 
+/// A space's counts, and what they count.
+macro_rules! counts {
+    ($statement:ident) => {
+        $statement!(in "spaces" where "t.deleted_at IS NULL":
+            ("members_count" counts "space_members" by "space_id" where "n.status = 'active'")
+            ("children_count" counts "spaces" by "parent_id" where "n.deleted_at IS NULL"))
+    };
+}
+
 db::statements! {
-    query MISCOUNTED -> (ProjectId, SpaceId), unscoped "the operator examines every project" =
-        "SELECT s.project_id, s.id FROM spaces s WHERE s.deleted_at IS NULL
-            AND (s.members_count <> (SELECT count(*) FROM space_members m
-                    WHERE m.project_id = s.project_id AND m.space_id = s.id AND m.status = 'active')
-                OR s.children_count <> (SELECT count(*) FROM spaces b
-                    WHERE b.project_id = s.project_id AND b.parent_id = s.id
-                        AND b.deleted_at IS NULL))";
-    query LOCK -> SpaceId =
-        "SELECT id FROM spaces WHERE project_id = $1 AND id = $2 {for_update}";
-    command REPAIR =
-        "UPDATE spaces SET
-            members_count = (SELECT count(*) FROM space_members m WHERE m.project_id = $1
-                AND m.space_id = spaces.id AND m.status = 'active'),
-            children_count = (SELECT count(*) FROM spaces b WHERE b.project_id = $1
-                AND b.parent_id = spaces.id AND b.deleted_at IS NULL)
-         WHERE project_id = $1 AND id = $2";
+    query MISCOUNTED -> (ProjectId, SpaceId), unscoped "the operator examines every project" = counts!(drifted);
+    query LOCK -> SpaceId = counts!(lock);
+    command REPAIR = counts!(recount);
 }
 
 pub fn miscounted(c: &Conn<'_>) -> Result<Vec<(ProjectId, SpaceId)>> {

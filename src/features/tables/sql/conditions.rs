@@ -1,49 +1,16 @@
 //! Filters and orders as SQL: which rows a statement is about, and in which order they come.
 
-use db::{Engine, Value};
+use db::{Builder, Engine, Value};
 
 use super::Dialect;
 use super::ddl::INDEXED_CHARACTERS;
 use crate::features::tables::filters::{Filter, Test};
 use crate::features::tables::model::{CREATED_AT, Column, DELETED_AT, DataType, ID, Table};
 
-/// Conditions that all have to be met, and their arguments.
-#[derive(Debug, Clone, Default)]
-pub struct Conditions {
-    texts: Vec<String>,
-    args: Vec<Value<'static>>,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     Rising,
     Falling,
-}
-
-impl Conditions {
-    pub fn add(&mut self, text: String) {
-        self.texts.push(text);
-    }
-
-    /// The place of an argument.
-    pub fn bind(&mut self, value: impl Into<Value<'static>>) -> String {
-        self.args.push(value.into());
-        format!("${}", self.args.len())
-    }
-
-    /// The place of an argument that a column is compared with.
-    fn bind_for(&mut self, dialect: Dialect, column: &Column, value: Value<'static>) -> String {
-        self.args.push(value);
-        dialect.argument(column, self.args.len())
-    }
-
-    pub fn args(&self) -> &[Value<'static>] {
-        &self.args
-    }
-
-    pub fn text(&self) -> String {
-        if self.texts.is_empty() { "TRUE".to_owned() } else { self.texts.join(" AND ") }
-    }
 }
 
 /// Whether all of a text is in an index.
@@ -53,10 +20,15 @@ fn is_short(value: &Value<'_>) -> bool {
 
 impl Dialect {
     /// What the filters ask for, of all rows or of those that are not soft-deleted.
-    pub fn conditions(self, table: &Table, filters: &[Filter], with_deleted: bool) -> Conditions {
-        let mut conditions = Conditions::default();
+    pub fn conditions(
+        self,
+        table: &Table,
+        filters: &[Filter],
+        with_deleted: bool,
+    ) -> Builder<'static> {
+        let mut conditions = Builder::all([]);
         if table.paranoid && !with_deleted {
-            conditions.add(format!("{} IS NULL", self.column(DELETED_AT)));
+            conditions.add(format_args!("{} IS NULL", self.column(DELETED_AT)));
         }
         for filter in filters {
             let text = self.condition(&mut conditions, filter);
@@ -65,14 +37,14 @@ impl Dialect {
         conditions
     }
 
-    fn condition(self, conditions: &mut Conditions, filter: &Filter) -> String {
+    fn condition(self, conditions: &mut Builder<'static>, filter: &Filter) -> String {
         let Filter { column, test } = filter;
         let name = self.column(&column.name);
         match test {
             Test::IsNull(true) => format!("{name} IS NULL"),
             Test::IsNull(false) => format!("{name} IS NOT NULL"),
             Test::Compare(operator, value) => {
-                let place = conditions.bind_for(self, column, value.clone());
+                let place = self.argument(column, conditions.bind(value.clone()).number());
                 let compared = format!("{name} {operator} {place}");
                 match self.index_prefix(column).filter(|_| *operator == "=") {
                     None => compared,
@@ -85,9 +57,9 @@ impl Dialect {
             }
             Test::AnyOf(values) => {
                 let prefix = self.index_prefix(column).filter(|_| values.iter().all(is_short));
-                let values = values.iter().cloned();
+                let values = values.iter().map(|value| conditions.bind(value.clone()).number());
                 let places: Vec<String> =
-                    values.map(|value| conditions.bind_for(self, column, value)).collect();
+                    values.map(|number| self.argument(column, number)).collect();
                 format!("{} IN ({})", prefix.unwrap_or(name), places.join(", "))
             }
             Test::Contains(text) => {

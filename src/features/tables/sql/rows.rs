@@ -1,9 +1,8 @@
 //! The statements over the rows of one table.
 
-use db::Value;
+use db::{Builder, Value};
 
 use super::Dialect;
-use super::conditions::Conditions;
 use crate::features::tables::model::{Column, DELETED_AT, ID, Table, UPDATED_AT};
 
 impl Dialect {
@@ -52,17 +51,16 @@ impl Dialect {
     pub fn delete(
         self,
         table: &Table,
-        conditions: &mut Conditions,
+        conditions: &mut Builder<'static>,
         at: Option<Value<'static>>,
     ) -> String {
         let name = self.table(table.project, &table.name);
         let Some(at) = at else {
-            return format!("DELETE FROM {name} WHERE {}", conditions.text());
+            return format!("DELETE FROM {name} WHERE {conditions}");
         };
         let now = conditions.bind(at);
         let (deleted_at, updated_at) = (self.column(DELETED_AT), self.column(UPDATED_AT));
-        let met = conditions.text();
-        format!("UPDATE {name} SET {deleted_at} = {now}, {updated_at} = {now} WHERE {met}")
+        format!("UPDATE {name} SET {deleted_at} = {now}, {updated_at} = {now} WHERE {conditions}")
     }
 
     fn is_live(self, table: &Table) -> String {
@@ -70,25 +68,24 @@ impl Dialect {
         if table.paranoid { format!("{id} AND {} IS NULL", self.column(DELETED_AT)) } else { id }
     }
 
-    pub fn count(self, table: &Table, conditions: &Conditions) -> String {
+    pub fn count(self, table: &Table, conditions: &Builder<'_>) -> String {
         let name = self.table(table.project, &table.name);
-        format!("SELECT count(*) FROM {name} WHERE {}", conditions.text())
+        format!("SELECT count(*) FROM {name} WHERE {conditions}")
     }
 
     pub fn page(
         self,
         table: &Table,
-        conditions: &mut Conditions,
+        conditions: &mut Builder<'static>,
         order: &str,
         (limit, offset): (i64, i64),
         is_sorted: bool,
     ) -> String {
         let (columns, name) = (self.all_shown(table), self.table(table.project, &table.name));
-        let met = conditions.text();
         let (limit, offset) = (conditions.bind(limit), conditions.bind(offset));
         if is_sorted {
             return format!(
-                "SELECT {columns} FROM {name} listed WHERE {met}
+                "SELECT {columns} FROM {name} listed WHERE {conditions}
                  ORDER BY {order} LIMIT {limit} OFFSET {offset}"
             );
         }
@@ -96,16 +93,15 @@ impl Dialect {
         let id = self.column(ID);
         format!(
             "SELECT {columns} FROM {name} listed WHERE {id} IN (SELECT {id} FROM {name} listed
-                WHERE {met} ORDER BY {order} LIMIT {limit} OFFSET {offset}) ORDER BY {order}"
+                WHERE {conditions} ORDER BY {order} LIMIT {limit} OFFSET {offset}) ORDER BY {order}"
         )
     }
 
     /// The ids of the oldest rows that meet the conditions.
-    pub fn oldest(self, table: &Table, conditions: &mut Conditions, most: i64) -> String {
+    pub fn oldest(self, table: &Table, conditions: &mut Builder<'static>, most: i64) -> String {
         let (id, name) = (self.column(ID), self.table(table.project, &table.name));
-        let met = conditions.text();
         let most = conditions.bind(most);
         let order = self.order(table, None, Some(super::conditions::Way::Rising));
-        format!("SELECT {id} FROM {name} listed WHERE {met} ORDER BY {order} LIMIT {most}")
+        format!("SELECT {id} FROM {name} listed WHERE {conditions} ORDER BY {order} LIMIT {most}")
     }
 }

@@ -2,14 +2,13 @@
 
 use std::collections::HashSet;
 
-use db::{Command, Conn, Engine, Query, Tx, Value, args};
+use db::{Builder, Command, Conn, Engine, Query, Tx, Value, args};
 use uuid::Uuid;
 
 use crate::error::Result;
 use crate::features::tables::filters::Filter;
 use crate::features::tables::model::{Column, ID, OnDelete, Table};
 use crate::features::tables::sql::Dialect;
-use crate::features::tables::sql::conditions::Conditions;
 use crate::features::tables::work::TableHandle;
 use crate::values::ids::RowId;
 use crate::values::time::Timestamp;
@@ -67,7 +66,7 @@ pub fn lock_referred(
 }
 
 /// How many rows meet the conditions.
-pub fn count(c: &Conn<'_>, desk: &TableHandle, conditions: &Conditions) -> Result<i64> {
+pub fn count(c: &Conn<'_>, desk: &TableHandle, conditions: &Builder<'_>) -> Result<i64> {
     let text = desk.dialect.count(&desk.table, conditions);
     Ok(c.one(&Query::<i64>::built("tables::list::count", text), conditions.args())?)
 }
@@ -75,7 +74,7 @@ pub fn count(c: &Conn<'_>, desk: &TableHandle, conditions: &Conditions) -> Resul
 /// The query for a page; its arguments are those of the conditions.
 pub fn page(
     desk: &TableHandle,
-    conditions: &mut Conditions,
+    conditions: &mut Builder<'static>,
     order: &str,
     slice: (i64, i64),
     is_sorted: bool,
@@ -88,7 +87,7 @@ pub fn page(
 pub fn oldest(
     c: &Conn<'_>,
     desk: &TableHandle,
-    conditions: &mut Conditions,
+    conditions: &mut Builder<'static>,
     most: i64,
 ) -> Result<Vec<Uuid>> {
     let text = desk.dialect.oldest(&desk.table, conditions, most);
@@ -118,7 +117,7 @@ pub fn delete(
 ) -> Result<u64> {
     let mut conditions = desk.dialect.conditions(&desk.table, filters, force);
     let listed = conditions.bind(Value::Uuids(ids.to_vec()));
-    conditions.add(format!("{} {{any}}({listed})", desk.dialect.column(ID)));
+    conditions.add(format_args!("{} {{any}}({listed})", desk.dialect.column(ID)));
     let at = (desk.table.paranoid && !force).then(|| now.into());
     if at.is_none() {
         delete_dependants(tx, desk, &conditions)?;
@@ -129,7 +128,7 @@ pub fn delete(
 
 /// Rows of the same table that go with those that meet the conditions, the last of a chain first. The
 /// embedded engine would follow a chain row by row, ever slower, and not to its end if it is long.
-fn delete_dependants(tx: &Tx<'_>, desk: &TableHandle, conditions: &Conditions) -> Result<()> {
+fn delete_dependants(tx: &Tx<'_>, desk: &TableHandle, conditions: &Builder<'_>) -> Result<()> {
     let TableHandle { table, dialect, .. } = desk;
     let links: Vec<String> = table
         .own_columns()
@@ -144,7 +143,7 @@ fn delete_dependants(tx: &Tx<'_>, desk: &TableHandle, conditions: &Conditions) -
         return Ok(());
     }
     let (name, id) = (dialect.table(table.project, &table.name), dialect.column(ID));
-    let first = format!("SELECT {id} FROM {name} WHERE {}", conditions.text());
+    let first = format!("SELECT {id} FROM {name} WHERE {conditions}");
     let found = tx.all(&Query::<Uuid>::built("tables::delete::found", first), conditions.args())?;
     let next = links.iter().map(|link| format!("{link} {{any}}($1)")).collect::<Vec<_>>();
     let next = format!("SELECT {id} FROM {name} WHERE {}", next.join(" OR "));

@@ -3,7 +3,7 @@
 //! whoever is hidden from them. A search walks a short list; in a long one it begins with the users
 //! whose names may hold what is sought, unless those are as many.
 
-use db::{Conn, Query, Value, args};
+use db::{Builder, Conn, Query, args};
 use uuid::Uuid;
 
 use crate::error::Result;
@@ -86,7 +86,7 @@ impl List {
             return Ok((Vec::new(), total));
         }
         let Relation { id, other, .. } = self.relation;
-        let (text, args) = self.select(
+        let (text, conditions) = self.select(
             &format!("{id} AS id, {other} AS other_id, r.created_at"),
             hidden,
             gram.as_deref(),
@@ -96,7 +96,7 @@ impl List {
             page.limit,
             page.offset()
         );
-        Ok((c.all(&Query::built("users::related::page", text), &args)?, total))
+        Ok((c.all(&Query::built("users::related::page", text), conditions.args())?, total))
     }
 
     /// How many there are for whom nobody is sought.
@@ -114,8 +114,8 @@ impl List {
     }
 
     fn count_sought(&self, c: &Conn<'_>, hidden: &Hidden, gram: Option<&str>) -> Result<i64> {
-        let (text, args) = self.select("count(*)", hidden, gram);
-        Ok(c.one(&Query::<i64>::built("users::related::count", text), &args)?)
+        let (text, conditions) = self.select("count(*)", hidden, gram);
+        Ok(c.one(&Query::<i64>::built("users::related::count", text), conditions.args())?)
     }
 
     /// `gram`: what the list begins with, if it does.
@@ -124,40 +124,38 @@ impl List {
         columns: &str,
         hidden: &Hidden,
         gram: Option<&'a str>,
-    ) -> (String, Vec<Value<'a>>) {
+    ) -> (String, Builder<'a>) {
         let Relation { table, of, other, .. } = self.relation;
-        let mut args: Vec<Value<'a>> = vec![self.project.into(), self.user.into()];
-        let mut conditions = format!("r.project_id = $1 AND {of}");
+        let mut conditions = Builder::all([self.project.into(), self.user.into()]);
+        conditions.add("r.project_id = $1");
+        conditions.add(of);
         if let Some(viewer) = hidden.viewer() {
-            args.push(viewer.into());
-            let met = hidden.condition(other, &format!("${}", args.len()));
-            conditions = format!("{conditions} AND {met}");
+            let viewer = conditions.bind(viewer);
+            conditions.add(hidden.condition(other, viewer));
         }
         if let Some(Sought { part, columns: fields }) = &self.sought {
-            args.push(part.as_str().into());
-            let place = args.len();
-            let holds = |field: &&str| format!("{{contains}}({field}, CAST(${place} AS TEXT)) > 0");
+            let part = conditions.bind(part);
+            let holds = |field: &&str| format!("{{contains}}({field}, CAST({part} AS TEXT)) > 0");
             let fields: Vec<String> = fields.iter().map(holds).collect();
             let fields = fields.join(" OR ");
             if let Some(gram) = gram {
                 // The few who may be meant are looked at before anybody's list is.
-                args.push(gram.into());
+                let gram = conditions.bind(gram);
                 let text = format!(
                     "WITH s AS MATERIALIZED (SELECT g.user_id FROM user_grams g
                         JOIN users u ON u.project_id = g.project_id AND u.id = g.user_id
-                        WHERE g.project_id = $1 AND g.gram = ${} AND ({fields}))
+                        WHERE g.project_id = $1 AND g.gram = {gram} AND ({fields}))
                      SELECT {columns} FROM s CROSS JOIN {table} r
-                     WHERE {conditions} AND {other} = s.user_id",
-                    args.len()
+                     WHERE {conditions} AND {other} = s.user_id"
                 );
-                return (text, args);
+                return (text, conditions);
             }
             // Asked row by row, in the order of the list: a page ends where it is full.
-            conditions = format!(
-                "{conditions} AND (SELECT 1 FROM users u WHERE u.project_id = r.project_id
+            conditions.add(format_args!(
+                "(SELECT 1 FROM users u WHERE u.project_id = r.project_id
                     AND u.id = {other} AND ({fields})) = 1"
-            );
+            ));
         }
-        (format!("SELECT {columns} FROM {table} r WHERE {conditions}"), args)
+        (format!("SELECT {columns} FROM {table} r WHERE {conditions}"), conditions)
     }
 }

@@ -1,7 +1,7 @@
 //! What users are found by in the middle of a name: every three letters that follow each other in their
 //! username or their name, in lower case. Kept in the transaction that writes the names.
 
-use db::{Command, Conn, Query, Tx, Value, args};
+use db::{Builder, Command, Conn, Query, Tx, args};
 
 use crate::error::Result;
 use crate::features::users::store::UserRow;
@@ -81,32 +81,27 @@ fn add(tx: &Tx<'_>, project: ProjectId, user: UserId, grams: &[String]) -> Resul
     if grams.is_empty() {
         return Ok(());
     }
-    let rows: Vec<String> = (3..3 + grams.len()).map(|n| format!("($1, ${n}, $2)")).collect();
+    let mut rows = Builder::list([project.into(), user.into()]);
+    for gram in grams {
+        let gram = rows.bind(gram);
+        rows.add(format_args!("($1, {gram}, $2)"));
+    }
     let text = format!(
-        "INSERT INTO user_grams (project_id, gram, user_id) VALUES {} ON CONFLICT DO NOTHING",
-        rows.join(", ")
+        "INSERT INTO user_grams (project_id, gram, user_id) VALUES {rows} ON CONFLICT DO NOTHING"
     );
     let insert = Command::<()>::built("users::trigrams::add", text);
-    Ok(tx.pipeline(&insert, &arguments(project, user, grams))?)
+    Ok(tx.pipeline(&insert, rows.args())?)
 }
 
 fn take(tx: &Tx<'_>, project: ProjectId, user: UserId, grams: &[String]) -> Result<()> {
     if grams.is_empty() {
         return Ok(());
     }
-    let places: Vec<String> = (3..3 + grams.len()).map(|n| format!("${n}")).collect();
-    let text = format!(
-        "DELETE FROM user_grams WHERE project_id = $1 AND user_id = $2 AND gram IN ({})",
-        places.join(", ")
-    );
-    let delete = Command::<()>::built("users::trigrams::take", text);
-    Ok(tx.pipeline(&delete, &arguments(project, user, grams))?)
-}
-
-fn arguments(project: ProjectId, user: UserId, grams: &[String]) -> Vec<Value<'_>> {
-    let mut arguments: Vec<Value<'_>> = vec![project.into(), user.into()];
-    arguments.extend(grams.iter().map(Value::from));
-    arguments
+    let mut conditions = Builder::all([project.into(), user.into()]);
+    let grams = conditions.bind_all(grams.iter().map(Into::into));
+    conditions.add(format_args!("project_id = $1 AND user_id = $2 AND gram IN ({grams})"));
+    let delete = format!("DELETE FROM user_grams WHERE {conditions}");
+    Ok(tx.pipeline(&Command::built("users::trigrams::take", delete), conditions.args())?)
 }
 
 #[cfg(test)]

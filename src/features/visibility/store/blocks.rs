@@ -6,6 +6,8 @@
 //! [`Hidden::condition`] to its conditions and subtracts from its stored total what [`Hidden::users`] have in
 //! it. Without a viewer, and without the bundle, nothing is hidden.
 
+use std::fmt::Display;
+
 use db::{Conn, args};
 
 use crate::error::Result;
@@ -96,7 +98,7 @@ impl Hidden {
     /// The condition that the user in a column is not hidden; a row of nobody never is. `viewer` is
     /// the place of the argument, `$1` that of the project. Asked row by row: as a join an engine
     /// might begin with it.
-    pub fn condition(&self, column: &str, viewer: &str) -> String {
+    pub fn condition(&self, column: &str, viewer: impl Display) -> String {
         let found = |by: &str, of: &str| {
             format!(
                 "(SELECT 1 FROM blocks h WHERE h.project_id = $1 AND h.{by} = {viewer}
@@ -110,7 +112,7 @@ impl Hidden {
     }
 
     /// A query for the `user_id` of everybody hidden.
-    pub fn users(&self, viewer: &str) -> String {
+    pub fn users(&self, viewer: impl Display) -> String {
         let those = |by: &str, of: &str| {
             format!(
                 "SELECT h.{of} AS user_id FROM blocks h

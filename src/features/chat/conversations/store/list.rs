@@ -1,6 +1,6 @@
 //! The conversations of a user, those with the newest messages first.
 
-use db::{Conn, Query, Value};
+use db::{Builder, Conn, Query};
 
 use crate::error::Result;
 use crate::features::chat::rules::Kind;
@@ -24,37 +24,38 @@ pub fn list(
     user: UserId,
     asked: &Asked,
 ) -> Result<Vec<ConversationId>> {
-    let mut args: Vec<Value<'static>> = vec![project.into(), user.into()];
-    let mut bind = |value: Value<'static>| {
-        args.push(value);
-        format!("${}", args.len())
-    };
-    let mut text = "SELECT c.id FROM conversation_members m
-        JOIN conversations c ON c.project_id = m.project_id AND c.id = m.conversation_id
-        WHERE m.project_id = $1 AND m.user_id = $2 AND m.is_active
-            AND (c.kind <> 'direct' OR c.has_visible)"
-        .to_owned();
+    let mut conditions = Builder::all([project.into(), user.into()]);
+    conditions.add(
+        "m.project_id = $1 AND m.user_id = $2 AND m.is_active
+            AND (c.kind <> 'direct' OR c.has_visible)",
+    );
     if let Some(kinds) = &asked.kinds {
-        let places: Vec<String> = kinds.iter().map(|kind| bind((*kind).into())).collect();
-        text += &format!(" AND c.kind IN ({})", places.join(", "));
+        let kinds = conditions.bind_all(kinds.iter().map(|kind| (*kind).into()));
+        conditions.add(format_args!("c.kind IN ({kinds})"));
     }
     match asked.after {
         None => {}
         Some((None, created)) => {
-            let created = bind(created.into());
-            text += &format!(" AND c.last_message_at IS NULL AND c.created_at < {created}");
+            let created = conditions.bind(created);
+            conditions.add(format_args!("c.last_message_at IS NULL AND c.created_at < {created}"));
         }
         Some((Some(at), created)) => {
-            let (at, created) = (bind(at.into()), bind(created.into()));
-            text += &format!(
-                " AND (c.last_message_at IS NULL OR c.last_message_at < {at}
+            let (at, created) = (conditions.bind(at), conditions.bind(created));
+            conditions.add(format_args!(
+                "(c.last_message_at IS NULL OR c.last_message_at < {at}
                     OR (c.last_message_at = {at} AND c.created_at < {created}))"
-            );
+            ));
         }
     }
-    let limit = bind((asked.limit + 1).into());
-    text += &format!(
-        " ORDER BY c.last_message_at DESC NULLS LAST, c.created_at DESC, c.id DESC LIMIT {limit}"
+    let limit = conditions.bind(asked.limit + 1);
+    let text = format!(
+        "SELECT c.id FROM conversation_members m
+            JOIN conversations c ON c.project_id = m.project_id AND c.id = m.conversation_id
+         WHERE {conditions}
+         ORDER BY c.last_message_at DESC NULLS LAST, c.created_at DESC, c.id DESC LIMIT {limit}"
     );
-    Ok(c.all(&Query::<ConversationId>::built("chat::conversations::list", text), &args)?)
+    Ok(c.all(
+        &Query::<ConversationId>::built("chat::conversations::list", text),
+        conditions.args(),
+    )?)
 }

@@ -1,6 +1,6 @@
 //! The messages of a conversation, by time.
 
-use db::{Conn, Query, Value};
+use db::{Builder, Conn, Query};
 
 use crate::error::Result;
 use crate::features::chat::membership::ConversationMember;
@@ -26,32 +26,31 @@ pub fn list(
     standing: &ConversationMember,
     asked: &Asked,
 ) -> Result<Vec<MessageRow>> {
-    let mut args: Vec<Value<'static>> = vec![project.into(), standing.conversation.id.into()];
-    let mut bind = |value: Value<'static>| {
-        args.push(value);
-        format!("${}", args.len())
-    };
-    let mut text = format!("{} AND x.conversation_id = $2 AND NOT x.is_removed", SELECT);
+    let mut conditions = Builder::all([project.into(), standing.conversation.id.into()]);
+    conditions.add("x.conversation_id = $2 AND NOT x.is_removed");
     match asked.parent {
-        Some(parent) => text += &format!(" AND x.parent_message_id = {}", bind(parent.into())),
-        None => text += " AND x.parent_message_id IS NULL",
+        Some(parent) => conditions.equal("x.parent_message_id", parent),
+        None => conditions.add("x.parent_message_id IS NULL"),
     }
     match asked.has_replies {
-        Some(true) => text += " AND x.thread_reply_count > 0",
-        Some(false) => text += " AND x.thread_reply_count = 0",
+        Some(true) => conditions.add("x.thread_reply_count > 0"),
+        Some(false) => conditions.add("x.thread_reply_count = 0"),
         None => {}
     }
     if let Some(before) = asked.before {
-        text += &format!(" AND x.created_at < {}", bind(before.into()));
+        let before = conditions.bind(before);
+        conditions.add(format_args!("x.created_at < {before}"));
     }
     if let Some(after) = asked.after {
-        text += &format!(" AND x.created_at > {}", bind(after.into()));
+        let after = conditions.bind(after);
+        conditions.add(format_args!("x.created_at > {after}"));
     }
     if !standing.member.is_active {
-        let left = standing.member.left_at.map_or(Value::Null, Value::from);
-        text += &format!(" AND x.created_at <= {}", bind(left));
+        let left = conditions.bind(standing.member.left_at);
+        conditions.add(format_args!("x.created_at <= {left}"));
     }
     let way = if asked.is_ascending { "ASC" } else { "DESC" };
-    text += &format!(" ORDER BY x.created_at {way} LIMIT {}", bind((asked.limit + 1).into()));
-    Ok(c.all(&Query::built("chat::messages::page", text), &args)?)
+    let limit = conditions.bind(asked.limit + 1);
+    let text = format!("{SELECT} AND {conditions} ORDER BY x.created_at {way} LIMIT {limit}");
+    Ok(c.all(&Query::built("chat::messages::page", text), conditions.args())?)
 }

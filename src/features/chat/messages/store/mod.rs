@@ -6,6 +6,7 @@ use db::{Conn, JsonText, Tx, args};
 
 use crate::error::Result;
 use crate::features::users;
+use crate::features::visibility::moderation::{ModerationRow, moderation_columns};
 use crate::http::page::Page;
 use crate::values::ids::{ChatMessageId, ConversationId, ProjectId, UserId};
 use crate::values::time::Timestamp;
@@ -28,11 +29,7 @@ db::row! {
         pub is_removed: bool,
         pub edited_at: Option<Timestamp>,
         pub user_deleted_at: Option<Timestamp>,
-        pub moderation_status: Option<String>,
-        pub moderated_at: Option<Timestamp>,
-        pub moderated_by_id: Option<UserId>,
-        pub moderated_by_type: Option<String>,
-        pub moderation_reason: Option<String>,
+        pub moderation: ModerationRow,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
     }
@@ -56,11 +53,7 @@ pub fn blank(id: ChatMessageId, conversation: ConversationId, now: Timestamp) ->
         is_removed: false,
         edited_at: None,
         user_deleted_at: None,
-        moderation_status: None,
-        moderated_at: None,
-        moderated_by_id: None,
-        moderated_by_type: None,
-        moderation_reason: None,
+        moderation: ModerationRow::default(),
         created_at: now,
         updated_at: now,
     }
@@ -71,9 +64,9 @@ macro_rules! select_message {
         concat!(
             "SELECT x.id, x.conversation_id, x.user_id, x.content, x.gif, x.mentions, x.metadata,
                 x.parent_message_id, x.quoted_message_id, x.has_files, x.thread_reply_count,
-                x.reaction_counts, x.is_removed, x.edited_at, x.user_deleted_at, x.moderation_status,
-                x.moderated_at, x.moderated_by_id, x.moderated_by_type, x.moderation_reason,
-                x.created_at, x.updated_at
+                x.reaction_counts, x.is_removed, x.edited_at, x.user_deleted_at, ",
+            moderation_columns!("x."),
+            ", x.created_at, x.updated_at
              FROM chat_messages x WHERE x.project_id = $1 ",
             $rest
         )
@@ -171,11 +164,11 @@ pub fn update(tx: &Tx<'_>, project: ProjectId, row: &MessageRow) -> Result<()> {
         row.edited_at,
         row.user_deleted_at,
         row.is_removed,
-        &row.moderation_status,
-        row.moderated_at,
-        row.moderated_by_id,
-        &row.moderated_by_type,
-        &row.moderation_reason,
+        &row.moderation.moderation_status,
+        row.moderation.moderated_at,
+        row.moderation.moderated_by_id,
+        &row.moderation.moderated_by_type,
+        &row.moderation.moderation_reason,
         row.updated_at,
     ];
     Ok(tx.pipeline(&UPDATE, args)?)

@@ -4,7 +4,7 @@
 pub mod count;
 mod search;
 
-use db::Value;
+use db::{Builder, Value};
 use serde_json::Value as Json;
 use uuid::Uuid;
 
@@ -24,8 +24,7 @@ const DEGREE: f64 = 111_195.0;
 pub struct Conditions {
     with: String,
     from: &'static str,
-    texts: Vec<String>,
-    args: Vec<Value<'static>>,
+    pub builder: Builder<'static>,
     /// The bodies are looked into.
     pub needs_body: bool,
 }
@@ -35,15 +34,15 @@ impl Conditions {
         let mut new = Conditions {
             with: String::new(),
             from: "entities e",
-            texts: vec!["e.project_id = $1".to_owned()],
-            args: vec![project.into()],
+            builder: Builder::all([project.into()]),
             needs_body: false,
         };
+        new.builder.add("e.project_id = $1");
         // The order of a CROSS JOIN is kept by the embedded engine.
         match start {
             Start::Feed => return new,
             Start::Followed(user) => {
-                let user = new.bind(*user);
+                let user = new.builder.bind(*user);
                 let followed = format!(
                     "SELECT f.followed_id AS user_id FROM follows f
                      WHERE f.project_id = $1 AND f.follower_id = {user}"
@@ -51,18 +50,17 @@ impl Conditions {
                 return new.by(&followed);
             }
             Start::Hidden(hidden) => {
-                let viewer = hidden.viewer().map_or(Value::Null, Value::from);
-                let viewer = new.bind(viewer);
-                return new.by(&hidden.users(&viewer));
+                let viewer = new.builder.bind(hidden.viewer().map_or(Value::Null, Value::from));
+                return new.by(&hidden.users(viewer));
             }
             Start::Term(term) => {
                 new.from = "entity_terms s CROSS JOIN entities e";
-                let term = new.bind(*term);
-                new.add(format!("s.project_id = $1 AND s.term = {term}"));
+                let term = new.builder.bind(*term);
+                new.builder.add(format_args!("s.project_id = $1 AND s.term = {term}"));
             }
             Start::FewOfTerm(term) => {
                 new.from = "s CROSS JOIN entities e";
-                let term = new.bind(*term);
+                let term = new.builder.bind(*term);
                 new.with = format!(
                     "WITH s AS MATERIALIZED (SELECT t.entity_id FROM entity_terms t
                         WHERE t.project_id = $1 AND t.term = {term}) "
@@ -70,7 +68,7 @@ impl Conditions {
             }
             Start::FewOfTermOrWide(term) => {
                 new.from = "s CROSS JOIN entities e";
-                let term = new.bind(*term);
+                let term = new.builder.bind(*term);
                 new.with = format!(
                     "WITH s AS MATERIALIZED (SELECT t.entity_id FROM entity_terms t
                             WHERE t.project_id = $1 AND t.term = {term}
@@ -80,7 +78,8 @@ impl Conditions {
             }
             Start::FewOfPlace(around) => {
                 new.from = "s CROSS JOIN entities e";
-                let (south, north) = (new.bind(around.south), new.bind(around.north));
+                let (south, north) =
+                    (new.builder.bind(around.south), new.builder.bind(around.north));
                 new.with = format!(
                     "WITH s AS MATERIALIZED (SELECT p.id AS entity_id FROM entities p
                         WHERE p.project_id = $1 AND p.is_listed AND p.latitude IS NOT NULL
@@ -88,7 +87,7 @@ impl Conditions {
                 );
             }
         }
-        new.add("e.id = s.entity_id");
+        new.builder.add("e.id = s.entity_id");
         new
     }
 
@@ -96,36 +95,22 @@ impl Conditions {
     fn by(mut self, authors: &str) -> Self {
         self.from = "s CROSS JOIN entities e";
         self.with = format!("WITH s AS MATERIALIZED ({authors}) ");
-        self.add("e.user_id = s.user_id");
+        self.builder.add("e.user_id = s.user_id");
         self
     }
 
     pub fn select(&self, columns: &str) -> String {
-        let Conditions { with, from, .. } = self;
+        let Conditions { with, from, builder, .. } = self;
         let body = match self.needs_body {
             true => " JOIN entity_bodies b ON b.project_id = e.project_id AND b.id = e.id",
             false => "",
         };
-        format!("{with}SELECT {columns} FROM {from}{body} WHERE {}", self.texts.join(" AND "))
-    }
-
-    pub fn add(&mut self, text: impl Into<String>) {
-        self.texts.push(text.into());
-    }
-
-    /// The place of an argument.
-    pub fn bind(&mut self, value: impl Into<Value<'static>>) -> String {
-        self.args.push(value.into());
-        format!("${}", self.args.len())
-    }
-
-    pub fn args(&self) -> &[Value<'static>] {
-        &self.args
+        format!("{with}SELECT {columns} FROM {from}{body} WHERE {builder}")
     }
 
     /// Whether the entity has the term. Asked row by row: as a join an engine might begin with it.
     fn has_term(&mut self, term: Uuid) -> String {
-        let term = self.bind(term);
+        let term = self.builder.bind(term);
         format!(
             "(SELECT 1 FROM entity_terms t WHERE t.project_id = $1 AND t.term = {term}
                 AND t.created_at = e.created_at AND t.entity_id = e.id)"
@@ -134,18 +119,18 @@ impl Conditions {
 
     pub fn with_term(&mut self, term: Uuid) {
         let found = self.has_term(term);
-        self.add(format!("{found} = 1"));
+        self.builder.add(format_args!("{found} = 1"));
     }
 
     pub fn without_term(&mut self, term: Uuid) {
         let found = self.has_term(term);
-        self.add(format!("{found} IS NULL"));
+        self.builder.add(format_args!("{found} IS NULL"));
     }
 
     /// By somebody whom the user follows. Asked row by row, as terms are.
     pub fn followed_by(&mut self, user: UserId) {
-        let user = self.bind(user);
-        self.add(format!(
+        let user = self.builder.bind(user);
+        self.builder.add(format_args!(
             "(SELECT 1 FROM follows f WHERE f.project_id = $1 AND f.follower_id = {user}
                 AND f.followed_id = e.user_id) = 1"
         ));
@@ -153,15 +138,15 @@ impl Conditions {
 
     /// Only what is in no space, or in one that the reader may read.
     pub fn readable(&mut self, reader: Reader) {
-        let member = reader.member().map(|user| self.bind(user)).unwrap_or_default();
-        self.add(reader.reads("e.space_id", &member));
+        let condition = reader.reads("e.space_id", &mut self.builder);
+        self.builder.add(condition);
     }
 
     /// By nobody who is hidden from the viewer.
     pub fn without(&mut self, hidden: &Hidden) {
         if let Some(viewer) = hidden.viewer() {
-            let viewer = self.bind(viewer);
-            self.add(hidden.condition("e.user_id", &viewer));
+            let viewer = self.builder.bind(viewer);
+            self.builder.add(hidden.condition("e.user_id", viewer));
         }
     }
 
@@ -171,8 +156,8 @@ impl Conditions {
         }
         self.needs_body = true;
         match filter.exists {
-            Some(true) => self.add(format!("{column} IS NOT NULL")),
-            Some(false) => self.add(format!("{column} IS NULL")),
+            Some(true) => self.builder.add(format_args!("{column} IS NOT NULL")),
+            Some(false) => self.builder.add(format_args!("{column} IS NULL")),
             None => {}
         }
         if !filter.includes.is_empty() {
@@ -180,15 +165,15 @@ impl Conditions {
                 .includes
                 .iter()
                 .map(|part| {
-                    let part = self.bind(part.clone());
+                    let part = self.builder.bind(part.clone());
                     format!("{{contains}}(fold({column}), fold({part})) > 0")
                 })
                 .collect();
-            self.add(format!("({})", any.join(" OR ")));
+            self.builder.add(format_args!("({})", any.join(" OR ")));
         }
         for part in &filter.excludes {
-            let part = self.bind(part.clone());
-            self.add(format!(
+            let part = self.builder.bind(part.clone());
+            self.builder.add(format_args!(
                 "({column} IS NULL OR {{contains}}(fold({column}), fold({part})) = 0)"
             ));
         }
@@ -201,7 +186,7 @@ impl Conditions {
                 continue;
             }
             let held = self.holds(pair, any_wide);
-            self.add(held);
+            self.builder.add(held);
         }
         if !filter.includes_any.is_empty() {
             let all_of = |conditions: &mut Conditions, pairs: &Vec<Pair>| {
@@ -215,19 +200,19 @@ impl Conditions {
             };
             let any: Vec<String> =
                 filter.includes_any.iter().map(|pairs| all_of(self, pairs)).collect();
-            self.add(format!("({})", any.join(" OR ")));
+            self.builder.add(format_args!("({})", any.join(" OR ")));
         }
         for pair in &filter.excludes {
             let held = self.holds(pair, any_wide);
-            self.add(format!("NOT COALESCE({held}, 1 = 0)"));
+            self.builder.add(format_args!("NOT COALESCE({held}, 1 = 0)"));
         }
         for key in filter.exists.iter().filter(|_| any_wide) {
             let found = self.has_key(key, any_wide);
-            self.add(found);
+            self.builder.add(found);
         }
         for key in &filter.does_not_exist {
             let found = self.has_key(key, any_wide);
-            self.add(format!("NOT COALESCE({found}, 1 = 0)"));
+            self.builder.add(format_args!("NOT COALESCE({found}, 1 = 0)"));
         }
     }
 
@@ -241,7 +226,7 @@ impl Conditions {
                 return format!("{found} = 1");
             }
             conditions.needs_body = true;
-            let object = conditions.bind(object);
+            let object = conditions.builder.bind(object);
             match term {
                 Some(term) => {
                     let found = conditions.has_term(term);
@@ -260,7 +245,7 @@ impl Conditions {
             return format!("({found} = 1)");
         }
         self.needs_body = true;
-        let key = self.bind(key.to_owned());
+        let key = self.builder.bind(key.to_owned());
         // Not by `->`, which the embedded engine gives a path: `$` would be the whole object.
         format!(
             "({found} = 1 OR (e.is_wide AND EXISTS
@@ -272,18 +257,22 @@ impl Conditions {
     pub fn near(&mut self, near: &Near, apart: bool) {
         let plus = if apart { "+" } else { "" };
         let around = Around::new(near);
-        let (south, north) = (self.bind(around.south), self.bind(around.north));
-        self.add(format!(
+        let (south, north) = (self.builder.bind(around.south), self.builder.bind(around.north));
+        self.builder.add(format_args!(
             "e.latitude IS NOT NULL AND {plus}e.latitude BETWEEN {south} AND {north}"
         ));
         if let Some((west, east)) = around.west_east {
-            let (west, east) = (self.bind(west), self.bind(east));
+            let (west, east) = (self.builder.bind(west), self.builder.bind(east));
             let either = if around.crosses { "OR" } else { "AND" };
-            self.add(format!("(e.longitude >= {west} {either} e.longitude <= {east})"));
+            self.builder
+                .add(format_args!("(e.longitude >= {west} {either} e.longitude <= {east})"));
         }
-        let (latitude, longitude) = (self.bind(near.latitude), self.bind(near.longitude));
-        let radius = self.bind(near.radius);
-        self.add(format!("distance(e.latitude, e.longitude, {latitude}, {longitude}) <= {radius}"));
+        let (latitude, longitude) =
+            (self.builder.bind(near.latitude), self.builder.bind(near.longitude));
+        let radius = self.builder.bind(near.radius);
+        self.builder.add(format_args!(
+            "distance(e.latitude, e.longitude, {latitude}, {longitude}) <= {radius}"
+        ));
     }
 }
 

@@ -28,35 +28,28 @@ impl Search {
     ) -> Result<i64> {
         let conditions = self.conditions(start, any_wide);
         let text = conditions.select("count(*)");
-        Ok(c.one(&Query::<i64>::built("entities::list::count", text), conditions.args())?)
+        Ok(c.one(&Query::<i64>::built("entities::list::count", text), conditions.builder.args())?)
     }
 
     fn conditions(&self, start: &Start, any_wide: bool) -> Conditions {
         let mut to = Conditions::new(self.project, start);
-        to.add(match self.shows {
+        to.builder.add(match self.shows {
             Shows::Listed => "e.is_listed",
             Shows::Published => "NOT e.is_draft AND e.deleted_at IS NULL",
             Shows::Drafts => "e.is_draft AND e.deleted_at IS NULL",
         });
         match &self.space {
             Filed::Anywhere => to.readable(self.reader),
-            Filed::Nowhere => to.add("e.space_id IS NULL"),
-            Filed::In(space) => {
-                let space = to.bind(*space);
-                to.add(format!("e.space_id = {space}"));
-            }
+            Filed::Nowhere => to.builder.add("e.space_id IS NULL"),
+            Filed::In(space) => to.builder.equal("e.space_id", *space),
         }
         match &self.source {
             Filed::Anywhere => {}
-            Filed::Nowhere => to.add("e.source_id IS NULL"),
-            Filed::In(source) => {
-                let source = to.bind(source.clone());
-                to.add(format!("e.source_id = {source}"));
-            }
+            Filed::Nowhere => to.builder.add("e.source_id IS NULL"),
+            Filed::In(source) => to.builder.equal("e.source_id", source.clone()),
         }
         if let Some(author) = self.author {
-            let author = to.bind(author);
-            to.add(format!("e.user_id = {author}"));
+            to.builder.equal("e.user_id", author);
         }
         if let Some(user) = self.followed_by.filter(|_| !matches!(start, Start::Followed(_))) {
             to.followed_by(user);
@@ -65,13 +58,13 @@ impl Search {
             to.without(&self.hidden);
         }
         if let Some(since) = self.since {
-            let since = to.bind(since);
-            to.add(format!("e.created_at >= {since}"));
+            let since = to.builder.bind(since);
+            to.builder.add(format_args!("e.created_at >= {since}"));
         }
         match self.nsfw {
             Nsfw::All => {}
-            Nsfw::Exclude => to.add(format!("NOT {NSFW}")),
-            Nsfw::Only => to.add(NSFW),
+            Nsfw::Exclude => to.builder.add(format_args!("NOT {NSFW}")),
+            Nsfw::Only => to.builder.add(NSFW),
         }
         self.filter(&mut to, start, any_wide);
         to
@@ -90,8 +83,8 @@ impl Search {
         to.text_filter("b.title", title);
         to.text_filter("b.content", content);
         match has_attachments {
-            Some(true) => to.add("e.has_attachments"),
-            Some(false) => to.add("NOT e.has_attachments"),
+            Some(true) => to.builder.add("e.has_attachments"),
+            Some(false) => to.builder.add("NOT e.has_attachments"),
             None => {}
         }
         if let Some(near) = near {
@@ -111,7 +104,7 @@ impl Search {
             Sort::Metadata { property, kind, direction } => {
                 let mut to = self.conditions(start, any_wide);
                 to.needs_body = true;
-                let property = to.bind(property.clone());
+                let property = to.builder.bind(property.clone());
                 let columns =
                     format!("e.id, e.created_at, b.metadata -> CAST({property} AS TEXT) AS value");
                 let query = Query::<(EntityId, Timestamp, Option<db::JsonText>)>::built(
@@ -119,7 +112,7 @@ impl Search {
                     to.select(&columns),
                 );
                 let mut sorter = Sorter::new(*kind, *direction, page);
-                c.each(&query, to.args(), |(id, created_at, value)| {
+                c.each(&query, to.builder.args(), |(id, created_at, value)| {
                     sorter.take(id, created_at, value.as_ref().map(|value| value.0.as_str()));
                 })?;
                 Ok(sorter.finish())
@@ -143,14 +136,15 @@ impl Search {
         for (n, segment) in segments.iter().enumerate() {
             let mut to = self.conditions(start, any_wide);
             if let Some(condition) = &segment.condition {
-                to.add(condition.clone());
+                to.builder.add(condition);
             }
             let text = format!(
                 "{} ORDER BY {} LIMIT {left} OFFSET {skip}",
                 to.select("e.id"),
                 segment.order
             );
-            let ids = c.all(&Query::<EntityId>::built("entities::list::page", text), to.args())?;
+            let ids =
+                c.all(&Query::<EntityId>::built("entities::list::page", text), to.builder.args())?;
             let count = i64::try_from(ids.len()).unwrap_or(i64::MAX);
             found.extend(ids);
             left -= count;
@@ -162,7 +156,7 @@ impl Search {
             } else {
                 let text = to.select("count(*)");
                 let counted = Query::<i64>::built("entities::list::segment", text);
-                skip - c.one(&counted, to.args())?
+                skip - c.one(&counted, to.builder.args())?
             };
         }
         Ok(found)

@@ -3,7 +3,7 @@
 pub mod anonymize;
 pub mod recount;
 
-use db::{Conn, Query, Tx, Value, args};
+use db::{Builder, Conn, Query, Tx, args};
 use uuid::Uuid;
 
 use crate::error::{Error, Result};
@@ -179,42 +179,35 @@ impl Filter {
         project: ProjectId,
         page: Page,
     ) -> Result<(Vec<ReportRow>, i64)> {
-        let mut texts = vec!["r.project_id = $1".to_owned()];
-        let mut args: Vec<Value<'static>> = vec![project.into()];
-        let mut equal = |column: &str, value: Value<'static>| {
-            args.push(value);
-            texts.push(format!("{column} = ${}", args.len()));
-        };
+        let mut conditions = Builder::all([project.into()]);
+        conditions.add("r.project_id = $1");
         if let Some(status) = self.status {
-            equal("r.status", status.into());
+            conditions.equal("r.status", status);
         }
         if let Some(kind) = self.target_type {
-            equal("r.target_type", kind.into());
+            conditions.equal("r.target_type", kind);
         }
         if let Some(target) = self.target {
-            equal("r.target_id", target.into());
+            conditions.equal("r.target_id", target);
         }
         match self.space {
-            Some(Some(space)) => equal("r.space_id", space.into()),
-            Some(None) => texts.push("r.space_id IS NULL".to_owned()),
+            Some(Some(space)) => conditions.equal("r.space_id", space),
+            Some(None) => conditions.add("r.space_id IS NULL"),
             None => {}
         }
         if let Some(user) = self.moderated_by {
-            args.push(user.into());
-            let moderated = members::moderated_by(&format!("${}", args.len()));
-            texts.push(format!("r.space_id IN ({moderated})"));
+            let moderated = members::moderated_by(conditions.bind(user));
+            conditions.add(format_args!("r.space_id IN ({moderated})"));
         }
-        let from = format!("FROM reports r WHERE {}", texts.join(" AND "));
-        let count = Query::<i64>::built("reports::count", format!("SELECT count(*) {from}"));
-        let total = c.one(&count, &args)?;
+        let count = format!("SELECT count(*) FROM reports r WHERE {conditions}");
+        let total = c.one(&Query::<i64>::built("reports::count", count), conditions.args())?;
         let direction = if self.oldest_first { "ASC" } else { "DESC" };
-        let (limit, offset) = (args.len() + 1, args.len() + 2);
+        let (limit, offset) = (conditions.bind(page.limit), conditions.bind(page.offset()));
         let text = format!(
-            "SELECT {COLUMNS} {from} ORDER BY r.created_at {direction}, r.id {direction}
-             LIMIT ${limit} OFFSET ${offset}"
+            "SELECT {COLUMNS} FROM reports r WHERE {conditions}
+             ORDER BY r.created_at {direction}, r.id {direction} LIMIT {limit} OFFSET {offset}"
         );
-        args.extend([Value::from(page.limit), page.offset().into()]);
-        let rows = c.all(&Query::<ReportRow>::built("reports::list", text), &args)?;
+        let rows = c.all(&Query::<ReportRow>::built("reports::list", text), conditions.args())?;
         Ok((rows, total))
     }
 }

@@ -3,21 +3,21 @@
 use db::{Conn, Tx, args};
 
 use crate::error::Result;
+use crate::recount::sql::{drifted, lock, recount};
 use crate::values::ids::{ProjectId, ReportId};
 
+/// How many users made a report.
+macro_rules! counts {
+    ($statement:ident) => {
+        $statement!(in "reports":
+            ("reporter_count" counts "report_entries" by "report_id"))
+    };
+}
+
 db::statements! {
-    query DRIFTED -> (ProjectId, ReportId), unscoped "the operator examines every project" =
-        "SELECT r.project_id, r.id FROM reports r LEFT JOIN
-            (SELECT project_id, report_id, count(*) AS found FROM report_entries
-             GROUP BY project_id, report_id) e
-            ON e.project_id = r.project_id AND e.report_id = r.id
-         WHERE r.reporter_count <> COALESCE(e.found, 0)";
-    query LOCK -> ReportId =
-        "SELECT id FROM reports WHERE project_id = $1 AND id = $2 {for_update}";
-    command RECOUNT =
-        "UPDATE reports SET reporter_count =
-            (SELECT count(*) FROM report_entries e WHERE e.project_id = $1 AND e.report_id = $2)
-         WHERE project_id = $1 AND id = $2";
+    query DRIFTED -> (ProjectId, ReportId), unscoped "the operator examines every project" = counts!(drifted);
+    query LOCK -> ReportId = counts!(lock);
+    command RECOUNT = counts!(recount);
 }
 
 pub fn drifted(c: &Conn<'_>) -> Result<Vec<(ProjectId, ReportId)>> {

@@ -1,7 +1,9 @@
 //! The list of spaces as SQL. Only names that are written here become SQL; everything a caller sends is
 //! an argument.
 
-use db::{Conn, Query, Value};
+use std::fmt::Display;
+
+use db::{Builder, Conn, Placeholder, Query};
 
 use crate::error::Result;
 use crate::features::spaces::list::store::order::SortBy;
@@ -27,10 +29,9 @@ pub struct Filters {
 pub struct Search {
     sort: SortBy,
     /// What every space of the list keeps.
-    conditions: String,
-    args: Vec<Value<'static>>,
+    conditions: Builder<'static>,
     /// The place of the user whose memberships count.
-    member: Option<String>,
+    member: Option<Placeholder>,
     only_joined: bool,
     /// Whether more than the order says which spaces are listed.
     pub is_filtered: bool,
@@ -44,29 +45,24 @@ impl Search {
         only_joined: bool,
         filters: Filters,
     ) -> Self {
-        let mut search = Search {
-            sort,
-            conditions: "s.project_id = $1 AND s.deleted_at IS NULL".to_owned(),
-            args: vec![project.into()],
-            member: None,
-            only_joined,
-            is_filtered: false,
-        };
-        search.member = viewer.map(|user| search.bind(user));
+        let mut conditions = Builder::all([project.into()]);
+        conditions.add("s.project_id = $1 AND s.deleted_at IS NULL");
+        let member = viewer.map(|user| conditions.bind(user));
+        let mut search = Search { sort, conditions, member, only_joined, is_filtered: false };
         search.holds(filters.slug, &["s.slug"]);
         search.holds(filters.name, &["s.name"]);
         search.holds(filters.description, &["s.description"]);
         search.holds(filters.any, &["s.name", "s.slug", "s.description"]);
         if let Some(reading) = filters.reading {
-            let reading = search.bind(reading);
-            search.add(&format!("s.reading_permission = {reading}"));
+            let reading = search.conditions.bind(reading);
+            search.add(format_args!("s.reading_permission = {reading}"));
         }
         match filters.parent {
             None => {}
             Some(None) => search.add("s.parent_id IS NULL"),
             Some(Some(parent)) => {
-                let parent = search.bind(parent);
-                search.add(&format!("s.parent_id = {parent}"));
+                let parent = search.conditions.bind(parent);
+                search.add(format_args!("s.parent_id = {parent}"));
             }
         }
         match filters.is_nsfw {
@@ -77,23 +73,18 @@ impl Search {
         search
     }
 
-    fn bind(&mut self, value: impl Into<Value<'static>>) -> String {
-        self.args.push(value.into());
-        format!("${}", self.args.len())
-    }
-
-    fn add(&mut self, condition: &str) {
-        self.conditions = format!("{} AND {condition}", self.conditions);
+    fn add(&mut self, condition: impl Display) {
+        self.conditions.add(condition);
         self.is_filtered = true;
     }
 
     /// Part of any of the columns, in whatever case.
     fn holds(&mut self, part: Option<String>, columns: &[&str]) {
         let Some(part) = part else { return };
-        let part = self.bind(part);
+        let part = self.conditions.bind(part);
         let one = |column: &&str| format!("{{contains}}(fold({column}), CAST({part} AS TEXT)) > 0");
         let any: Vec<String> = columns.iter().map(one).collect();
-        self.add(&format!("({})", any.join(" OR ")));
+        self.add(format_args!("({})", any.join(" OR ")));
     }
 
     /// What everybody comes across.
@@ -108,7 +99,7 @@ impl Search {
     /// What the viewer comes across beside that. The order of a CROSS JOIN is kept by the embedded
     /// engine.
     fn joined(&self, columns: &str) -> Option<String> {
-        let (member, conditions) = (self.member.as_ref()?, &self.conditions);
+        let (member, conditions) = (self.member?, &self.conditions);
         let hidden = if self.only_joined { "" } else { " AND s.visibility <> 'public'" };
         Some(format!(
             "SELECT {columns} FROM space_members m CROSS JOIN spaces s
@@ -121,7 +112,7 @@ impl Search {
         let both = [self.public("count(*)"), self.joined("count(*)")];
         let sum: Vec<String> = both.into_iter().flatten().map(|one| format!("({one})")).collect();
         let text = format!("SELECT {}", sum.join(" + "));
-        Ok(c.one(&Query::<i64>::built("spaces::list::count", text), &self.args)?)
+        Ok(c.one(&Query::<i64>::built("spaces::list::count", text), self.conditions.args())?)
     }
 
     /// The ids of the page, in order.
@@ -140,6 +131,6 @@ impl Search {
             page.limit,
             page.offset()
         );
-        Ok(c.all(&Query::<SpaceId>::built("spaces::list::page", text), &self.args)?)
+        Ok(c.all(&Query::<SpaceId>::built("spaces::list::page", text), self.conditions.args())?)
     }
 }

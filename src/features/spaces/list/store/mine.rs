@@ -1,12 +1,14 @@
 //! The memberships of one user, with their spaces.
 
-use db::{Conn, Query, Value};
+use db::{Builder, Conn, Query};
 
 use crate::error::Result;
 use crate::features::spaces::list::store::order::SortBy;
 use crate::features::spaces::rules::{Role, Status};
 use crate::http::page::Page;
 use crate::values::ids::{MemberId, ProjectId, SpaceId, UserId};
+
+const FROM: &str = "FROM space_members m CROSS JOIN spaces s";
 
 #[derive(Debug)]
 pub struct Memberships {
@@ -41,33 +43,27 @@ impl Memberships {
             Some(page) => format!(" LIMIT {} OFFSET {}", page.limit, page.offset()),
             None => String::new(),
         };
-        let (from, order) = (self.from(), self.order.text());
-        let text = format!("SELECT m.id, s.id {from} ORDER BY {order}{slice}");
+        let (conditions, order) = (self.conditions(), self.order.text());
+        let text = format!("SELECT m.id, s.id {FROM} WHERE {conditions} ORDER BY {order}{slice}");
         let query = Query::<(MemberId, SpaceId)>::built("spaces::mine::page", text);
-        Ok(c.all(&query, &self.args())?)
+        Ok(c.all(&query, conditions.args())?)
     }
 
     pub fn count(&self, c: &Conn<'_>) -> Result<i64> {
-        let text = format!("SELECT count(*) {}", self.from());
-        Ok(c.one(&Query::<i64>::built("spaces::mine::count", text), &self.args())?)
+        let conditions = self.conditions();
+        let text = format!("SELECT count(*) {FROM} WHERE {conditions}");
+        Ok(c.one(&Query::<i64>::built("spaces::mine::count", text), conditions.args())?)
     }
 
-    fn args(&self) -> Vec<Value<'static>> {
-        let mut args = vec![self.project.into(), self.user.into(), self.status.into()];
-        args.extend(self.roles.iter().map(|role| Value::from(role.rank())));
-        args
-    }
-
-    fn from(&self) -> String {
-        let places: Vec<String> = (4..).take(self.roles.len()).map(|n| format!("${n}")).collect();
-        let of_role = match places.is_empty() {
-            true => String::new(),
-            false => format!(" AND m.rank IN ({})", places.join(", ")),
-        };
-        format!(
-            "FROM space_members m CROSS JOIN spaces s
-             WHERE m.project_id = $1 AND m.user_id = $2 AND m.status = $3{of_role}
-                AND s.project_id = $1 AND s.id = m.space_id AND s.deleted_at IS NULL"
-        )
+    fn conditions(&self) -> Builder<'static> {
+        let mut conditions =
+            Builder::all([self.project.into(), self.user.into(), self.status.into()]);
+        conditions.add("m.project_id = $1 AND m.user_id = $2 AND m.status = $3");
+        if !self.roles.is_empty() {
+            let ranks = conditions.bind_all(self.roles.iter().map(|role| role.rank().into()));
+            conditions.add(format_args!("m.rank IN ({ranks})"));
+        }
+        conditions.add("s.project_id = $1 AND s.id = m.space_id AND s.deleted_at IS NULL");
+        conditions
     }
 }
