@@ -13,7 +13,7 @@ use crate::cli::{CommandResult, Output, plain};
 use crate::config::Config;
 use crate::features;
 use crate::features::auth::session::{self, TokenSeed};
-use crate::features::entities::view_buffer;
+use crate::features::entities::views::view_buffer;
 use crate::features::projects::admin::{self, NewProject, ProjectSecrets};
 use crate::features::users::store::{self as users, UserRow};
 use crate::state::App;

@@ -266,7 +266,7 @@ async fn a_long_thread_is_marked_in_small_steps(app: TestApp) {
 }
 
 async fn a_marking_that_was_cut_off_is_finished(app: TestApp) {
-    use townhall::features::comments::mark_replies::{Marking, mark_or_enqueue};
+    use townhall::features::comments::delete::mark_replies::{Marking, mark_or_enqueue};
     let ada = app.user().await;
     let entity = publish(&ada).await;
     let root = long_thread(&app, &ada, &entity, 1_200).await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use townhall::features::entities::view_buffer;
+use townhall::features::entities::views::view_buffer;
 
 use crate::entities::{UNKNOWN, create, path};
 use crate::support::{Actor, TestApp, all_at_once, count, on_both_engines};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use townhall::features::entities::view_buffer;
+use townhall::features::entities::views::view_buffer;
 use townhall::features::reactions::{ReactionCounts, ReactionType};
 use townhall::values::ids::EntityId;
 

@@ -11,7 +11,7 @@ use crate::features::collections::{CollectionPath, NOT_FOUND, store};
 use crate::features::entities::model::Entity;
 use crate::features::entities::show::View;
 use crate::features::entities::store as entities;
-use crate::features::entities::view_buffer::ViewBuffer;
+use crate::features::entities::views::view_buffer::ViewBuffer;
 use crate::features::visibility::store::blocks;
 use crate::http::include::Include;
 use crate::http::input::{Direction, Paging, Path, Query};

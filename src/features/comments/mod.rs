@@ -1,24 +1,19 @@
 //! Comments: what users say about an entity, and to each other below it. Reactions to them are in
 //! `features/reactions`.
 
-mod create;
-mod delete;
+pub mod delete;
 mod fetch;
 pub mod files;
 pub mod list;
-pub mod mark_replies;
 pub mod model;
-mod notify;
-pub mod purge;
 mod reactions;
 mod row;
 pub mod rules;
 pub mod show;
 pub mod store;
-mod target;
 mod top;
-mod update;
 pub mod visibility;
+mod write;
 
 pub use row::blank;
 pub use top::top_comments;
@@ -28,7 +23,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::error::{Fault, Result};
-use crate::features::{spaces, users};
+use crate::features::users;
 use crate::http::include::Include;
 use crate::http::input::Invalid;
 use crate::http::operation::{ActsAs, Operation};
@@ -91,7 +86,8 @@ fn check_include(include: &Include) -> Result<()> {
 
 pub fn operations() -> Vec<Operation> {
     let mut operations = reads();
-    operations.extend(writes());
+    operations.extend(write::operations());
+    operations.extend(delete::operations());
     let mut operations: Vec<Operation> =
         operations.into_iter().map(|one| one.bundle(Bundle::Comments)).collect();
     operations.push(
@@ -139,61 +135,5 @@ fn reads() -> Vec<Operation> {
             fetch::by_id,
         )
         .errors(&[NOT_FOUND]),
-    ]
-}
-
-fn writes() -> Vec<Operation> {
-    let (post, patch, delete) = (Method::POST, Method::PATCH, Method::DELETE);
-    let feature = "comment";
-    // An id that is none is as good as no id.
-    let no_id = Invalid { params: MISSING_COMMENT_ID, ..INVALID };
-    vec![
-        Operation::new(
-            post,
-            "/comments",
-            "Create Comment",
-            feature,
-            INVALID,
-            create::create_comment,
-        )
-        .rate(RateLimit::per_5_minutes(100))
-        .acts_as(ACTS_AS)
-        .errors(&[
-            MISSING_ENTITY_ID,
-            MISSING_CONTENT,
-            MISSING_USER_ID,
-            INVALID_TIMESTAMP,
-            INVALID_PARENT,
-            spaces::BANNED,
-            ENTITY_NOT_FOUND,
-            PARENT_NOT_FOUND,
-            REFERENCED_NOT_FOUND,
-        ]),
-        Operation::new(
-            patch,
-            "/comments/{commentId}",
-            "Update Comment",
-            feature,
-            INVALID,
-            update::update_comment,
-        )
-        .errors(&[FORBIDDEN, NOT_FOUND]),
-        Operation::new(
-            delete.clone(),
-            "/comments/{commentId}",
-            "Delete Comment",
-            feature,
-            no_id,
-            delete::delete_comment,
-        )
-        .errors(&[NOT_AUTHORIZED, NOT_FOUND, ALREADY_DELETED]),
-        Operation::new(
-            delete,
-            "/comments",
-            "Delete Comment without an ID",
-            feature,
-            no_id,
-            delete::delete_nothing,
-        ),
     ]
 }

@@ -12,10 +12,11 @@ use crate::features::entities::rules::ForeignId;
 use crate::features::entities::show::View;
 use crate::features::entities::store::{self, EntityRow};
 use crate::features::entities::terms::Terms;
-use crate::features::entities::view_buffer::ViewBuffer;
+use crate::features::entities::views::view_buffer::ViewBuffer;
 use crate::features::entities::visibility;
+use crate::features::entities::write::create;
 use crate::features::entities::{
-    CREATE_RATE, DUPLICATE_FOREIGN_ID, EntityPath, INVALID_QUERY, NOT_FOUND, USER_REQUIRED, create,
+    CREATE_RATE, DUPLICATE_FOREIGN_ID, EntityPath, INVALID_QUERY, NOT_FOUND, USER_REQUIRED,
 };
 use crate::features::users::reputation::ReputationQuery;
 use crate::http::include::Include;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OnceCell, Semaphore};
 
-use crate::features::tables::work::Audience;
+use crate::features::tables::handle::Audience;
 use crate::http::prepared::Prepared;
 use crate::http::version::Version;
 use crate::values::ids::ProjectId;

@@ -4,8 +4,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::error::Result;
+use crate::features::tables::handle::{self, Audience};
 use crate::features::tables::model::{Column, DataType, Table};
-use crate::features::tables::work::{self, Audience};
 use crate::http::openapi::{Additions, Document, Operations, text};
 use crate::http::version::Version;
 use crate::values::ids::TableId;
@@ -13,7 +13,7 @@ use crate::values::ids::TableId;
 /// The text of the document with the tables whose rows the audience may see.
 pub fn described(document: &Document, tables: &[Table], audience: Audience) -> Result<Vec<u8>> {
     let shown: Vec<&Table> =
-        tables.iter().filter(|table| work::admit(table.access, audience).is_ok()).collect();
+        tables.iter().filter(|table| handle::admit(table.access, audience).is_ok()).collect();
     let is_shown = |id| shown.iter().any(|table| table.id == id);
     let mut additions = Additions::default();
     for table in &shown {

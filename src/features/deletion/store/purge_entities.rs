@@ -26,7 +26,7 @@ pub fn purge(tx: &Tx<'_>, project: ProjectId, ids: &[EntityId], now: Timestamp) 
     collections::store::anonymize::forget_entities(tx, project, &held)?;
     reactions::store::delete_of_targets(tx, project, held.iter().map(|id| id.0).collect())?;
     for id in &held {
-        comments::purge::enqueue(tx, project, *id, now)?;
+        comments::delete::purge::enqueue(tx, project, *id, now)?;
         purge::delete_of_entity(tx, project, *id, now)?;
     }
     tx.execute(&REMOVE, args![project, EntityId::list(&held)])?;

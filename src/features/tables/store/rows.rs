@@ -6,11 +6,11 @@ use db::{Command, Conn, Engine, Query, Tx, Value, args};
 use uuid::Uuid;
 
 use crate::error::Result;
-use crate::features::tables::filters::Filter;
+use crate::features::tables::handle::TableHandle;
 use crate::features::tables::model::{Column, ID, OnDelete, Table};
+use crate::features::tables::rows::filters::Filter;
 use crate::features::tables::sql::Dialect;
 use crate::features::tables::sql::conditions::Conditions;
-use crate::features::tables::work::TableHandle;
 use crate::values::ids::RowId;
 use crate::values::time::Timestamp;
 

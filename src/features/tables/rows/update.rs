@@ -4,11 +4,14 @@ use db::{Tx, Value};
 
 use crate::auth::caller::OptionalViewer;
 use crate::error::Result;
+use crate::features::tables::ROW_NOT_FOUND;
+use crate::features::tables::handle::{TableHandle, writing};
 use crate::features::tables::model::{Column, InRow};
-use crate::features::tables::rows::{OneRow, Record, Row, check_references, check_size, value};
+use crate::features::tables::rows::fetch;
+use crate::features::tables::rows::json::{
+    OneRow, Record, Row, check_references, check_size, value,
+};
 use crate::features::tables::store::rows;
-use crate::features::tables::work::{TableHandle, writing};
-use crate::features::tables::{ROW_NOT_FOUND, fetch};
 use crate::http::input::{Path, Verbatim};
 use crate::http::operation::Call;
 use crate::http::reply::Json;

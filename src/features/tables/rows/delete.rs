@@ -9,10 +9,10 @@ use uuid::Uuid;
 
 use crate::auth::caller::OptionalViewer;
 use crate::error::Result;
-use crate::features::tables::filters::{self, Clause};
+use crate::features::tables::handle::{ReadMode, TableHandle, reading, writing};
 use crate::features::tables::model::{InRow, InTable};
+use crate::features::tables::rows::filters::{self, Clause};
 use crate::features::tables::store::rows;
-use crate::features::tables::work::{ReadMode, TableHandle, reading, writing};
 use crate::features::tables::{INVALID_BODY, ROW_NOT_FOUND};
 use crate::http::input::{Flag, Path, Query as UrlQuery, Verbatim};
 use crate::http::operation::Call;

@@ -5,8 +5,8 @@ use db::{Conn, JsonText, Tx};
 use serde_json::{Map, Value, json};
 
 use crate::error::Result;
-use crate::features::entities::mentions;
 use crate::features::entities::store::EntityRow;
+use crate::features::entities::write::mentions;
 use crate::features::notifications::initiator;
 use crate::features::notifications::{self, About, Notification, Subject};
 use crate::features::spaces::store as spaces;

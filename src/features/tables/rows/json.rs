@@ -13,12 +13,12 @@ use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use crate::error::{Error, Refusal, Result};
+use crate::features::tables::handle::TableHandle;
 use crate::features::tables::model::{
     CREATED_AT, Column, DELETED_AT, DataType, ID, MANAGED, Table, UPDATED_AT,
 };
 use crate::features::tables::store::rows;
 use crate::features::tables::values;
-use crate::features::tables::work::TableHandle;
 use crate::features::tables::{
     FOREIGN_KEY_VIOLATION, INVALID_BODY, MANAGED_COLUMN, NO_WRITABLE_COLUMNS,
 };

@@ -1,40 +1,68 @@
 //! Delete Comment: out of sight in the oldest version, later a placeholder. Answers stay and are
 //! marked, all the way down.
 
+pub mod mark_replies;
+pub mod purge;
+
+use http::Method;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::auth::caller::UserOrKey;
 use crate::auth::perspective::Perspective;
 use crate::error::Result;
-use crate::features::comments::mark_replies::{self, Marking};
 use crate::features::comments::store::{self, Counted};
 use crate::features::comments::{
-    ALREADY_DELETED, CommentPath, MISSING_COMMENT_ID, NOT_AUTHORIZED, NOT_FOUND, POINTS, visibility,
+    ALREADY_DELETED, CommentPath, INVALID, MISSING_COMMENT_ID, NOT_AUTHORIZED, NOT_FOUND, POINTS,
+    visibility,
 };
 use crate::features::entities;
-use crate::features::files::purge;
+use crate::features::files::purge as purge_files;
 use crate::features::notifications;
 use crate::features::users::reputation;
-use crate::http::input::Path;
-use crate::http::operation::Call;
+use crate::http::input::{Invalid, Path};
+use crate::http::operation::{Call, Operation};
 use crate::http::reply::NoContent;
 use crate::http::version::Version;
 use crate::tenancy::keys::KeyKind;
 use crate::values::ids::{JobId, new_id};
 
+use mark_replies::Marking;
+
+pub(super) fn operations() -> Vec<Operation> {
+    let (delete, feature) = (Method::DELETE, "comment");
+    // A malformed id gets the same reply as a missing one.
+    let no_id = Invalid { params: MISSING_COMMENT_ID, ..INVALID };
+    vec![
+        Operation::new(
+            delete.clone(),
+            "/comments/{commentId}",
+            "Delete Comment",
+            feature,
+            no_id,
+            delete_comment,
+        )
+        .errors(&[NOT_AUTHORIZED, NOT_FOUND, ALREADY_DELETED]),
+        Operation::new(
+            delete,
+            "/comments",
+            "Delete Comment without an ID",
+            feature,
+            no_id,
+            delete_nothing,
+        ),
+    ]
+}
+
 /// There may be no id at all where there should be one.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(super) struct NoPath {}
+struct NoPath {}
 
-pub(super) async fn delete_nothing(_: Call<UserOrKey>, Path(_): Path<NoPath>) -> Result<NoContent> {
+async fn delete_nothing(_: Call<UserOrKey>, Path(_): Path<NoPath>) -> Result<NoContent> {
     Err(MISSING_COMMENT_ID.into())
 }
 
-pub(super) async fn delete_comment(
-    call: Call<UserOrKey>,
-    Path(path): Path<CommentPath>,
-) -> Result<NoContent> {
+async fn delete_comment(call: Call<UserOrKey>, Path(path): Path<CommentPath>) -> Result<NoContent> {
     let id = path.comment_id;
     let perspective = Perspective::from(&call.caller);
     let is_v6 = call.version == Version::V6;
@@ -64,7 +92,7 @@ pub(super) async fn delete_comment(
         } else {
             store::empty(tx, project.id, id, now)?;
         }
-        purge::delete_of_comments(tx, project.id, &[id], now)?;
+        purge_files::delete_of_comments(tx, project.id, &[id], now)?;
         let listed = if is_v6 { -1 } else { 0 };
         let live = -i64::from(row.is_counted());
         store::count(tx, project.id, &row, Counted { live, direct: -1, listed })?;

@@ -1,5 +1,7 @@
 //! Reactions to comments.
 
+mod target;
+
 use crate::features::comments::store::CommentRow;
 use crate::features::reactions::{ReactionRoutes, reactions_to};
 use crate::http::operation::Operation;

@@ -8,12 +8,12 @@ use serde_json::value::RawValue;
 
 use crate::auth::caller::OptionalViewer;
 use crate::error::Result;
-use crate::features::tables::filters::{self, Clause};
+use crate::features::tables::handle::{ReadMode, TableHandle, reading};
 use crate::features::tables::model::{ID, InTable};
-use crate::features::tables::rows::Row;
+use crate::features::tables::rows::filters::{self, Clause};
+use crate::features::tables::rows::json::Row;
 use crate::features::tables::sql::conditions::Way;
 use crate::features::tables::store::rows as store;
-use crate::features::tables::work::{ReadMode, TableHandle, reading};
 use crate::features::tables::{INVALID_QUERY, INVALID_SORT_COLUMN};
 use crate::http::input::{Flag, Path, Query as UrlQuery};
 use crate::http::operation::Call;

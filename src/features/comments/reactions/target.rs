@@ -9,7 +9,8 @@ use crate::error::{Fault, Result};
 use crate::features::comments::model::Comment;
 use crate::features::comments::show::View;
 use crate::features::comments::store::{self, CommentRow};
-use crate::features::comments::{CommentPath, INVALID_QUERY, NOT_FOUND, notify, visibility};
+use crate::features::comments::write::notify;
+use crate::features::comments::{CommentPath, INVALID_QUERY, NOT_FOUND, visibility};
 use crate::features::entities;
 use crate::features::notifications::Subject;
 use crate::features::reactions::target::{Faults, NoticeTypes, Target, TargetId};
@@ -110,7 +111,7 @@ impl Target for CommentRow {
 
     fn subject(&self, c: &Conn<'_>, project: ProjectId) -> Result<Map<String, Value>> {
         let entity = entities::store::find(c, project, self.entity_id)?;
-        let about = |entity| entities::notify::subject(c, project, entity);
+        let about = |entity| entities::write::notify::subject(c, project, entity);
         let mut keys = entity.as_ref().map(about).transpose()?.unwrap_or_default();
         notify::about(&mut keys, self);
         Ok(keys)

@@ -7,7 +7,6 @@ use serde::Deserialize;
 use crate::auth::caller::{OptionalViewer, may_act_for};
 use crate::auth::perspective::Perspective;
 use crate::error::{Error, Result};
-use crate::features::entities::attached::AttachedFiles;
 use crate::features::entities::model::Entity;
 use crate::features::entities::rules::{
     Attachments, Content, ForeignId, Keywords, Mentions, Place, Title, times,
@@ -15,10 +14,13 @@ use crate::features::entities::rules::{
 use crate::features::entities::show::View;
 use crate::features::entities::store::feed_totals;
 use crate::features::entities::store::{self, EntityRow};
+use crate::features::entities::terms;
 use crate::features::entities::terms::Terms;
+use crate::features::entities::write::attached::AttachedFiles;
+use crate::features::entities::write::{mentions, notify};
 use crate::features::entities::{
     DUPLICATE_FOREIGN_ID, INVALID_TIMESTAMP, SPACE_NOT_FOUND, UNAUTHORIZED, USER_NOT_FOUND,
-    USER_REQUIRED, mentions, notify, terms,
+    USER_REQUIRED,
 };
 use crate::features::files::uploads::{self, Prepared};
 use crate::features::spaces::store as spaces;
@@ -223,7 +225,7 @@ impl NewEntity {
 }
 
 /// Stores a new entity with everything that follows from it.
-pub(super) fn add(
+pub(in crate::features::entities) fn add(
     tx: &Tx<'_>,
     app: &App,
     project: &Project,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-use crate::features::tables::decimal;
+use crate::features::tables::values::decimal;
 
 /// Bytes of a value: short numbers may stand for long ones.
 const LONGEST: usize = 4 * 1024 * 1024;

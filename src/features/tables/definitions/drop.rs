@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::auth::caller::KeyHolder;
 use crate::error::{Error, Result};
-use crate::features::tables::create::PATIENCE;
+use crate::features::tables::definitions::create::PATIENCE;
 use crate::features::tables::model::{InTable, OnDelete, Reference};
 use crate::features::tables::sql::{Dialect, ddl};
 use crate::features::tables::store::{catalogue, locks, rows};

@@ -4,10 +4,10 @@ use db::Tx;
 
 use crate::auth::caller::OptionalViewer;
 use crate::error::Result;
+use crate::features::tables::handle::{TableHandle, writing};
 use crate::features::tables::model::InRow;
-use crate::features::tables::rows::{OneRow, Row};
+use crate::features::tables::rows::json::{OneRow, Row};
 use crate::features::tables::store::rows;
-use crate::features::tables::work::{TableHandle, writing};
 use crate::features::tables::{NOT_PARANOID, ROW_NOT_FOUND};
 use crate::http::input::Path;
 use crate::http::operation::Call;

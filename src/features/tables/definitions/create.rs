@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::auth::caller::KeyHolder;
 use crate::error::Result;
-use crate::features::tables::definition::{CreateTable, TableDefinition};
+use crate::features::tables::definitions::request::{CreateTable, TableDefinition};
 use crate::features::tables::model::Table;
 use crate::features::tables::sql::{Dialect, ddl};
 use crate::features::tables::store::{catalogue, locks};

@@ -12,8 +12,10 @@ use crate::features::entities::rules::{Attachments, Content, Keywords, Mentions,
 use crate::features::entities::show::View;
 use crate::features::entities::store::EntityRow;
 use crate::features::entities::store::feed_totals;
+use crate::features::entities::terms;
 use crate::features::entities::visibility;
-use crate::features::entities::{EntityPath, NOT_AUTHORIZED, NOT_FOUND, mentions, store, terms};
+use crate::features::entities::write::mentions;
+use crate::features::entities::{EntityPath, NOT_AUTHORIZED, NOT_FOUND, store};
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::patch::Patch;

@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use crate::error::Result;
 use crate::features::comments::store::CommentRow;
-use crate::features::entities::notify::{quoted, small_metadata, subject};
 use crate::features::entities::store::EntityRow;
+use crate::features::entities::write::notify::{quoted, small_metadata, subject};
 use crate::features::notifications::initiator;
 use crate::features::notifications::{About, Notification, Subject};
 use crate::features::spaces::store::access;

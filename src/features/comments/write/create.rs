@@ -8,10 +8,10 @@ use crate::auth::caller::ActorOrKey;
 use crate::auth::perspective::Perspective;
 use crate::error::Result;
 use crate::features::comments::model::Comment;
-use crate::features::comments::notify::{self, News};
 use crate::features::comments::rules::Gif;
 use crate::features::comments::show::View;
 use crate::features::comments::store::{self, CommentRow, Counted};
+use crate::features::comments::write::notify::{self, News};
 use crate::features::comments::{
     ENTITY_NOT_FOUND, INVALID_PARENT, INVALID_TIMESTAMP, MISSING_CONTENT, MISSING_ENTITY_ID,
     MISSING_USER_ID, PARENT_NOT_FOUND, POINTS, REFERENCED_NOT_FOUND, row, visibility,

@@ -1,11 +1,13 @@
 //! Values on their way in and out: what each data type accepts as JSON, what a default may say, and
 //! how a stored value is shown. Nothing passes through a floating number that is not one.
 
+pub mod decimal;
+mod json_text;
+
 use db::Value;
 use serde_json::value::RawValue;
 
 use crate::features::tables::model::DataType;
-use crate::features::tables::{decimal, json_text};
 use crate::values::ids::parse_uuid;
 use crate::values::time::Timestamp;
 

@@ -6,17 +6,18 @@ use serde::Serialize;
 
 use crate::auth::caller::KeyHolder;
 use crate::error::{Error, Result};
-use crate::features::tables::create::PATIENCE;
-use crate::features::tables::definition::{
+use crate::features::tables::definitions::create::PATIENCE;
+use crate::features::tables::definitions::drop::Dropped;
+use crate::features::tables::definitions::request::{
     AddColumn, ColumnDefinition, MAX_COLUMNS, invalid_default, next_position,
 };
-use crate::features::tables::drop::Dropped;
+use crate::features::tables::handle;
 use crate::features::tables::model::{InColumn, InTable, MANAGED, Table};
 use crate::features::tables::sql::{Dialect, ddl};
 use crate::features::tables::store::{catalogue, locks, rows};
 use crate::features::tables::{
     COLUMN_CONFLICT, COLUMN_LIMIT_REACHED, COLUMN_NOT_FOUND, FOREIGN_KEY_VIOLATION,
-    RESERVED_COLUMN, TABLE_NOT_FOUND, work,
+    RESERVED_COLUMN, TABLE_NOT_FOUND,
 };
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
@@ -39,7 +40,7 @@ pub(super) async fn add_column(
     let change = move |tx: &Tx<'_>| add(tx, project, &table_name.0, column.clone(), dialect);
     call.app.db.write(change).await.map_err(|error: Error| {
         // Columns that were dropped count for one of the engines.
-        if work::is_over_limit(&error) {
+        if handle::is_over_limit(&error) {
             return COLUMN_LIMIT_REACHED.into();
         }
         error.on_foreign_key(FOREIGN_KEY_VIOLATION.with("column", added.as_str()))

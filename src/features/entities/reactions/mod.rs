@@ -1,5 +1,7 @@
 //! Reactions to entities.
 
+mod target;
+
 use crate::features::entities::store::EntityRow;
 use crate::features::reactions::{ReactionRoutes, UNAUTHORIZED, reactions_to};
 use crate::http::operation::{ActsAs, Operation};
