@@ -1,5 +1,5 @@
-//! What those in a conversation are told at once. Announced in the transaction, so nobody hears of what did
-//! not happen, and all hear it in one order.
+//! Realtime events for the members of a conversation. They are announced in the transaction, so they are sent
+//! only after the commit, in commit order.
 
 use db::Tx;
 use schemars::JsonSchema;
@@ -14,7 +14,7 @@ use crate::storage::signed::Links;
 use crate::values::ids::{ConversationId, ProjectId, UserId};
 use crate::values::time::Timestamp;
 
-/// To everybody who is in the conversation now.
+/// To all members of the conversation.
 pub fn tell(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -25,7 +25,7 @@ pub fn tell(
     realtime::in_conversation(tx, project, conversation, (name, payload), None)
 }
 
-/// Somebody is in: they are told with the others.
+/// A member joined: the event goes to the new member as well.
 pub fn came(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -38,7 +38,7 @@ pub fn came(
     realtime::in_conversation(tx, project, conversation, event, Some(Change::Came(user)))
 }
 
-/// Somebody is out: they are told with the others, and then hear no more.
+/// A member left: the event goes to that member as well, and it is the last one they get.
 pub fn left(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -50,7 +50,7 @@ pub fn left(
     realtime::in_conversation(tx, project, conversation, event, Some(Change::Left(user)))
 }
 
-/// The conversation is about to go, with all who are in it.
+/// The conversation is about to be deleted with its members.
 pub fn gone(tx: &Tx<'_>, project: ProjectId, conversation: ConversationId) -> Result<()> {
     let users = members::active(tx, project, conversation)?;
     let payload = json!({ "conversationId": conversation });
@@ -58,11 +58,11 @@ pub fn gone(tx: &Tx<'_>, project: ProjectId, conversation: ConversationId) -> Re
     realtime::close_room(tx, project, conversation)
 }
 
-/// A preview shows so many others.
+/// A preview shows this many other members.
 const SHOWN: usize = 5;
 
-/// These users did not have the conversation before. They are in the order in which its members are listed:
-/// those of whom a preview could show each other get their own, and all after them see the same.
+/// Sent to users who did not have the conversation before, in the order in which its members are listed.
+/// Members that a preview can show get their own preview; all after them share one.
 pub fn created(
     tx: &Tx<'_>,
     links: &Links,

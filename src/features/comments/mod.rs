@@ -1,5 +1,4 @@
-//! Comments: what users say about an entity, and to each other below it. Reactions to them are in
-//! `features/reactions`.
+//! Comments on entities, and replies to comments. Reactions to them are in `features/reactions`.
 
 pub mod delete;
 mod fetch;
@@ -59,7 +58,7 @@ const ALREADY_DELETED: Fault =
 pub const INVALID: Invalid =
     Invalid { params: INVALID_PARAMS, query: INVALID_QUERY, ..Invalid::all(INVALID_BODY) };
 
-/// A key acts as the user it names; whom a token names does not matter.
+/// A key acts as the user it names; the parameter is ignored for a user's token.
 pub const ACTS_AS: ActsAs = ActsAs {
     parameter: "userId",
     missing: MISSING_USER_ID,
@@ -67,7 +66,7 @@ pub const ACTS_AS: ActsAs = ActsAs {
     other: None,
 };
 
-/// What an author earns by a comment, and gives back by deleting it.
+/// Points that an author gets for a comment, and loses by deleting it.
 const POINTS: i64 = 2;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -76,7 +75,7 @@ pub struct CommentPath {
     pub comment_id: CommentId,
 }
 
-/// Unlike elsewhere, a name that is not known is refused.
+/// Unlike elsewhere, an unknown name is refused.
 fn check_include(include: &Include) -> Result<()> {
     match include.unknown(&["user", "entity", "space", "parent", "grants"]) {
         Some(name) => Err(INVALID_QUERY.because(format!("include: {name} is not known"))),

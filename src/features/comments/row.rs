@@ -1,4 +1,4 @@
-//! A comment as it is stored: the narrow row and its body together, and what decides who sees it.
+//! A stored comment: the narrow row and its body together, and the columns that decide who sees it.
 
 use db::JsonText;
 
@@ -7,7 +7,7 @@ use crate::features::reactions::row_counts_reactions;
 use crate::values::ids::{CommentId, EntityId, SpaceId, UserId};
 use crate::values::time::Timestamp;
 
-/// What a moderator has taken away.
+/// Removed by a moderator.
 pub const REMOVED: &str = "removed";
 
 db::row! {
@@ -57,12 +57,12 @@ impl CommentRow {
         self.moderation_status.as_deref() == Some(REMOVED)
     }
 
-    /// Neither deleted by its author nor removed by a moderator: it can be answered and reacted to.
+    /// Neither deleted by its author nor removed by a moderator: users can reply and react to it.
     pub fn is_live(&self) -> bool {
         self.user_deleted_at.is_none() && !self.is_removed()
     }
 
-    /// Counts among the answers to the entity.
+    /// Whether it is part of the entity's reply count.
     pub fn is_counted(&self) -> bool {
         self.user_deleted_at.is_none() && self.parent_deleted_at.is_none()
     }
@@ -72,7 +72,7 @@ impl CommentRow {
     }
 }
 
-/// A comment of nobody, with nothing in it.
+/// An empty comment without an author.
 pub fn blank(id: CommentId, entity: EntityId, now: Timestamp) -> CommentRow {
     CommentRow {
         id,

@@ -1,4 +1,4 @@
-//! Accept Connection, Decline Connection: for the receiver of a pending request alone.
+//! Accept Connection, Decline Connection: only for the receiver of a pending request.
 
 use db::Tx;
 use schemars::JsonSchema;
@@ -68,7 +68,7 @@ async fn answer(call: Call<Actor>, id: ConnectionId, status: Status) -> Result<J
     Ok(Json(Answered { id, status, responded_at: now }))
 }
 
-/// The connection as it is once both of its users are held.
+/// Reloads the connection after both users are locked.
 pub(super) fn held(
     tx: &Tx<'_>,
     project: ProjectId,

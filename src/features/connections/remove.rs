@@ -1,5 +1,5 @@
-//! Remove Connection, by its id or by the other user: what is pending is withdrawn or declined, what
-//! was accepted ends. Nobody is told.
+//! Remove Connection, by its id or by the other user: withdraws or declines a pending request, ends an
+//! accepted connection. Nobody is notified.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -52,7 +52,7 @@ pub(super) async fn remove(
     removed.await.map(Json)
 }
 
-/// What has become of the connection.
+/// The result for the connection.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "EndedConnection")]

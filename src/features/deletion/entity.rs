@@ -1,4 +1,5 @@
-//! Delete Entity: its author or a key removes it, or hides it for good where the project says so.
+//! Delete Entity: its author or a key deletes it, or hides it for good if the project is set to soft
+//! deletion.
 
 use crate::auth::caller::UserOrKey;
 use crate::auth::perspective::Perspective;

@@ -65,7 +65,7 @@ pub const INVALID: Invalid = Invalid {
     ..Invalid::all(INVALID_BODY)
 };
 
-/// Also for what a fetch creates on its way.
+/// Also for entities that a fetch creates.
 const CREATE_RATE: RateLimit = RateLimit::per_5_minutes(100);
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -1,4 +1,4 @@
-//! An entity as it is stored: the narrow row and its body together.
+//! A stored entity: the narrow row and its body together.
 
 use db::JsonText;
 
@@ -53,7 +53,7 @@ db::row! {
 
 row_counts_reactions!(EntityRow);
 
-/// What a moderator has taken away.
+/// Removed by a moderator.
 const REMOVED: &str = "removed";
 
 impl EntityRow {
@@ -61,7 +61,7 @@ impl EntityRow {
         self.moderation_status.as_deref() == Some(REMOVED)
     }
 
-    /// A published entity of nobody, with nothing in it.
+    /// An empty published entity without an author.
     pub fn blank(id: EntityId, now: Timestamp) -> Self {
         EntityRow {
             id,

@@ -1,4 +1,4 @@
-//! Delete File: by its owner, or by a key. Whoever showed it shows it no more.
+//! Delete File: by its owner, or by a key. Content that showed it no longer does.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -13,7 +13,7 @@ use crate::values::ids::{ChatMessageId, CommentId, EntityId, EventId, SpaceId, U
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holder {
-    /// The file stands for itself, or is somebody's avatar or banner.
+    /// The file is attached to nothing, or is an avatar or banner.
     None,
     Entity(EntityId),
     Comment(CommentId),

@@ -1,5 +1,5 @@
-//! The images of an upload: planned by their headers, all of a request together, then worked on one
-//! after the other.
+//! The images of an upload: their headers are checked together for the whole request, then they are processed
+//! one after the other.
 
 use db::JsonText;
 

@@ -1,5 +1,5 @@
-//! Files that go: their rows in the caller's transaction, their bytes by a job of that same
-//! transaction. The address of a file is dead with its row.
+//! Deleting files: the rows in the caller's transaction, the bytes by a job of that same transaction. A
+//! file's address stops working with its row.
 
 use db::Tx;
 

@@ -1,5 +1,5 @@
-//! Read Stored File: bytes by a signed address. The signature says that somebody was shown the
-//! file; the row says that it is still there.
+//! Read Stored File: bytes by a signed address. The signature proves that the address was shown to a caller;
+//! the row proves that the file still exists.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! What a path, a file name and a media type may be. Nothing that a client calls its files or
-//! folders reaches the storage but lower-case letters, digits and dashes.
+//! Validation of paths, file names and media types. Only lower-case letters, digits and dashes of what a
+//! client sends reach the storage.
 
 use serde_json::Value;
 

@@ -1,5 +1,4 @@
-//! Follows: a user wants to hear of another, who need not agree. How many a user has is kept exact in
-//! the transaction of each.
+//! Follows: a user subscribes to another, without their consent. The counts change in the same transaction.
 
 mod follow;
 mod list;

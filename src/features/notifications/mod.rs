@@ -1,5 +1,5 @@
-//! In-app notifications: what a user is told about. Other features add them in the transaction of
-//! what happened; users read them and mark them, and a project may send its own.
+//! In-app notifications. Other features add them in the transaction that causes them; users list them and
+//! mark them as read, and a project may send its own.
 
 mod about_user;
 mod list;
@@ -35,7 +35,7 @@ const INVALID_BODY: Fault = Fault::new(400, "app-notification/invalid-body", "In
 const INVALID: Invalid =
     Invalid { params: INVALID_PARAMS, query: INVALID_QUERY, ..Invalid::all(INVALID_BODY) };
 
-/// A key acts as the user it names; whom a token names does not matter.
+/// A key acts as the user it names; the parameter is ignored for a user's token.
 const ACTS_AS: ActsAs = ActsAs {
     parameter: "userId",
     missing: MISSING_USER_ID,

@@ -32,7 +32,7 @@ pub struct Notification<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct About {
     pub subject: Subject,
-    /// Whoever may not read it does not read the notification.
+    /// Users who may not read this space do not get the notification.
     pub space: Option<SpaceId>,
     /// None if nobody in particular caused it, or nobody is named.
     pub actor: Option<UserId>,
@@ -51,7 +51,7 @@ pub enum Subject {
         entity: EntityId,
         comment: CommentId,
     },
-    /// Whoever gets the notification.
+    /// The user who gets the notification.
     Recipient,
     Space(SpaceId),
 }

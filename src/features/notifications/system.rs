@@ -28,8 +28,8 @@ const MAX_NAMED: usize = 10_000;
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SystemNotification")]
 pub(super) struct SystemBody {
-    /// At most 10,000; whoever is no user of the project is left out, and nobody is told twice.
-    /// Without it every user of the project is told.
+    /// At most 10,000; unknown ids are ignored, and nobody is notified twice. Without it every user of the
+    /// project is notified.
     #[serde(default)]
     #[schemars(with = "Vec<UserId>")]
     user_ids: Patch<Vec<UserId>>,

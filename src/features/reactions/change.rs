@@ -1,5 +1,5 @@
-//! The one way a reaction comes, changes and goes: the row, the counts, the author's reputation
-//! and the notifications, all in the caller's transaction.
+//! The only place where reactions are added, changed and removed: the row, the counts, the author's
+//! reputation and the notifications, all in the caller's transaction.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -82,9 +82,8 @@ impl<T: Target> Change<T> {
         Ok(Changed { target, before, author })
     }
 
-    /// Held until the transaction ends. Whoever deletes a target with its reactions holds it first
-    /// too: the other way round they would wait for each other. And its counts are those that all
-    /// earlier reactions have left.
+    /// Locks the target until the transaction ends. Lock order: the target before its reactions, as in
+    /// deletion. The counts read here include all earlier reactions.
     fn lock(&self, tx: &Tx<'_>) -> Result<T> {
         let held = T::lock(tx, &self.project, self.target, self.perspective)?;
         held.ok_or(T::FAULTS.not_found.into())
@@ -124,7 +123,7 @@ impl<T: Target> Change<T> {
                 None => Ok(None),
             }
         })?;
-        // Several are told after the points are given: their counts are held last.
+        // Lock order: notification_counts last.
         if told.len() > 1 {
             notifications::add(tx, project.id, self.now, &told)?;
         }

@@ -1,4 +1,4 @@
-//! Who reacted to a target, and how the caller did.
+//! List Reactions of a target, and the caller's own reaction.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -82,7 +82,7 @@ pub(super) struct ReactionsQuery {
     reputation: ReputationQuery,
 }
 
-/// The total is the target's own count, which is exact, less those whom the viewer does not meet.
+/// The total is the target's stored count minus the users hidden from the viewer.
 pub(super) async fn fetch_reactions<T: Target>(
     call: Call<OptionalViewer>,
     (Path(path), Paging(page), Query(query)): (Path<T::Path>, Paging, Query<ReactionsQuery>),

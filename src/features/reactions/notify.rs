@@ -1,5 +1,5 @@
-//! What a reaction tells the author of its target: that somebody reacted, and that a round number
-//! of reactions was reached, which is told once ever.
+//! Notifications for the author of a target: somebody reacted, and a milestone of reactions was reached,
+//! which is sent once ever.
 
 use db::Tx;
 use serde_json::{Map, Value, json};
@@ -18,7 +18,7 @@ use crate::tenancy::Bundle;
 use crate::values::ids::{NotificationId, UserId, new_id};
 use crate::values::metadata::to_json;
 
-/// What the author hears of a new reaction.
+/// What the author is notified of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Announce {
     Reaction,
@@ -43,7 +43,7 @@ pub(super) fn news<T: Target>(
     if is_silent || !project.has(Bundle::Notifications) {
         return Ok(told);
     }
-    // Whoever may not read the space any more hears nothing of what goes on there.
+    // Users who can no longer read the space get no notifications about it.
     if !access::shut_out(tx, project.id, target.space(), &[author])?.is_empty() {
         return Ok(told);
     }
@@ -110,7 +110,7 @@ fn latest<T: Target>(
     kind: Option<ReactionType>,
 ) -> Result<Value> {
     let mut latest = store::latest(tx, change.project.id, target.id(), kind)?;
-    // Whoever has just reacted comes first, also when they only changed their mind.
+    // The user who just reacted comes first, even if they only changed their reaction.
     latest.retain(|user| user.id != change.actor.id);
     // Nor is the author told of somebody with a block between them.
     let ids: Vec<UserId> = latest.iter().map(|user| user.id).collect();

@@ -1,4 +1,4 @@
-//! Adding and removing a reaction, and the four votes that came before them.
+//! Add Reaction, Remove Reaction, and the four older vote endpoints.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -59,7 +59,7 @@ pub(super) async fn remove_downvote<T: Target>(
     take::<T>(call, path, Some((ReactionType::Downvote, T::FAULTS.not_downvoted))).await
 }
 
-/// `again`: what a vote is told that has been cast before.
+/// `again`: the error for a vote that was cast before.
 async fn put<T: Target>(
     call: Call<Actor>,
     path: T::Path,

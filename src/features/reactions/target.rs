@@ -1,5 +1,5 @@
-//! What can be reacted to. Entities and comments each say how they are found, counted and shown;
-//! everything else about a reaction is the same for both.
+//! Targets of reactions. Entities and comments each define how they are loaded, counted and shown; everything
+//! else about a reaction is the same for both.
 
 use db::{Conn, Tx};
 use schemars::{JsonSchema, Schema, SchemaGenerator};

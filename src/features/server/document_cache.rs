@@ -1,5 +1,5 @@
-//! The OpenAPI documents that are kept ready: bounded in number and bytes, the least recently asked
-//! for goes first. However many ask at once, a document is built by one of them.
+//! A cache of OpenAPI documents, bounded in number and bytes, least recently used first out. Concurrent
+//! requests build a document once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,5 +1,5 @@
-//! The OpenAPI documents: the server's, and each project's with its own tables. They are built when
-//! first asked for after a change and then shared, so that no number of requests costs more than one.
+//! The OpenAPI documents: the server's, and each project's with its own tables. They are built on the first
+//! request after a change and then cached.
 
 use std::sync::{Arc, OnceLock};
 
@@ -63,7 +63,7 @@ async fn shared(app: &App, which: Which, version: i64) -> Result<Arc<Prepared>> 
     built.ok_or(Error::Busy("the document could not be built"))
 }
 
-/// Whoever comes first builds; the others wait here.
+/// The first request builds; concurrent ones wait here.
 async fn build_once(app: App, which: Which, cell: Cell) -> Option<Arc<Prepared>> {
     let building = cell.get_or_init(|| async {
         let built = build(&app, which).await;

@@ -1,6 +1,6 @@
-//! `/readyz`: can this node serve? `fail` (503) is for what no request can do without: the database, its
-//! disk, and taking requests at all. What only some need, files and mail, is a `warn` with 200. Messages are for
-//! everybody's perspective: they name what is wrong and no address.
+//! `/readyz`: can this node serve? `fail` (503) is for what every request needs: the database, its disk, and
+//! accepting requests at all. What only some need, files and mail, is a `warn` with 200. Messages are public:
+//! they name the problem and no address.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};

@@ -14,7 +14,7 @@ use crate::features::spaces::{
 };
 use crate::values::ids::{ProjectId, SpaceId, UserId};
 
-/// Whoever has more may do all that those with less may.
+/// Ordered: each level includes the permissions of those below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Authority {
     None,
@@ -79,7 +79,7 @@ impl Authority {
 pub struct Held {
     pub space: SpaceRow,
     pub authority: Authority,
-    /// To whom the change is put down: nobody if the project itself does it, with a key.
+    /// The user who made the change; none if the project did it with a key.
     pub by: Option<UserId>,
 }
 

@@ -1,5 +1,5 @@
-//! Create Space: a root by any user, a child by an admin of its parent. The team of the
-//! parent becomes the team of the child.
+//! Create Space: any user creates a root, an admin of the parent creates a child. The child starts with the
+//! admins and moderators of its parent.
 
 use db::{Conn, JsonText, Tx};
 use schemars::JsonSchema;

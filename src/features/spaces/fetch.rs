@@ -1,5 +1,4 @@
-//! One space: Fetch Space, by its short id, by its slug; its children; the way down to it; and
-//! whether a slug is free.
+//! Fetch Space by id, short id or slug; its children; its ancestors; and whether a slug is available.
 
 use db::Conn;
 use schemars::JsonSchema;

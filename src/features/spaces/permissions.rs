@@ -1,4 +1,4 @@
-//! What somebody may do in a space. Pure: from the space's settings and their membership.
+//! A user's permissions in a space. Pure: from the space's settings and the membership.
 
 use schemars::JsonSchema;
 use serde::Serialize;

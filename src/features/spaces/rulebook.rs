@@ -1,5 +1,4 @@
-//! The rules that a space gives itself: read by everybody, written by its admins, in an order that
-//! they choose.
+//! The rules that a space publishes for its members: readable by everybody, edited and ordered by its admins.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! What a field of a space may be. Each rule is a type that can only be built from a value that
-//! keeps it, so that creation and updates, from JSON and from forms, all apply the same one.
+//! Validation of space fields. Each rule is a type that can only be built from a valid value, so that
+//! creation and updates, from JSON and from forms, all apply the same one.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

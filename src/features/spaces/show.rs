@@ -1,4 +1,4 @@
-//! From rows to what a caller sees of spaces: a constant number of statements, however many rows.
+//! From rows to replies: a constant number of statements, however many rows.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub struct IncludeQuery {
     include: Include,
 }
 
-/// What of spaces is shown, and to whom.
+/// Which parts of spaces are shown, and to which viewer.
 #[derive(Debug, Clone)]
 pub struct View {
     pub project: Arc<Project>,

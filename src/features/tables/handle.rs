@@ -1,5 +1,5 @@
-//! Work with a table as it is now. A statement is made for the columns that the catalogue tells, and
-//! another request may change those in between: then the work is done again, with the new ones.
+//! Runs work on a table as it is now. Statements are built for the columns in the catalogue; if another
+//! request changes the columns meanwhile, the work runs again with the new ones.
 
 use std::sync::Arc;
 

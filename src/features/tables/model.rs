@@ -1,5 +1,4 @@
-//! A custom table as the server knows it: its columns, those of the project and those the server
-//! manages, and who may touch its rows.
+//! A custom table: its columns, both the project's and those the server manages, and who may access its rows.
 
 use db::Value;
 use schemars::JsonSchema;

@@ -1,5 +1,5 @@
-//! A project's tables in its OpenAPI document: the operations over rows, once more for each table, with
-//! its columns in place of any columns.
+//! A project's tables in its OpenAPI document: the row operations repeated for each table, with its own
+//! columns.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! Fetch User by Foreign ID: found by the application's own id, or made by a key on the way.
+//! Fetch User by Foreign ID: finds a user by the application's own id; a key may create them.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! Fetch User, Fetch User by Username. Whom the owner of a profile has blocked does not find it.
+//! Fetch User, Fetch User by Username. A profile is not found for users that its owner has blocked.
 
 use std::sync::Arc;
 

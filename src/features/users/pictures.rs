@@ -1,5 +1,5 @@
-//! Avatar and banner: images that come with a sign-up or an update, and the file objects that
-//! stand beside a user. The same for both, but for the codes of their refusals.
+//! Avatar and banner: images sent with a sign-up or an update, and the file objects shown with a user. Both
+//! work the same way but have error codes of their own.
 
 use db::{Conn, Tx};
 use serde_json::{Map, Value};
@@ -56,8 +56,8 @@ pub struct PictureFaults {
     pub uploads: UploadFaults,
 }
 
-/// Whom or what a picture shows. A user owns theirs; those of a space belong to it, whoever sent
-/// them.
+/// The subject of a picture. Users own theirs; pictures of a space belong to the space, not to the user who
+/// uploaded them.
 #[derive(Debug, Clone, Copy)]
 pub enum Portrayed {
     User(UserId),
@@ -111,7 +111,7 @@ impl Pictures {
         self.avatar.is_none() && self.banner.is_none()
     }
 
-    /// Works on them and stores them for whom or what they show.
+    /// Processes and stores the pictures for their subject.
     pub async fn prepare(
         self,
         app: &App,

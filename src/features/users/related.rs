@@ -1,5 +1,4 @@
-//! Parameters and users of the lists of related users: followers, connections. `store/related.rs` finds
-//! the lists.
+//! Parameters and users of the lists of followers and connections. `store/related.rs` queries them.
 
 use std::collections::HashMap;
 

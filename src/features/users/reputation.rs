@@ -1,5 +1,5 @@
-//! Reputation: points of users, in buckets by space. Here are the parameters that operations
-//! returning users take, and the one way points change.
+//! Reputation: points of users, in buckets by space. Here are the query parameters of operations that return
+//! users, and the only function that changes points.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! What a profile field may be. Each rule is a type that can only be built from a value that
-//! keeps it, so that sign-up, updates and external sign-in all apply the same one.
+//! Validation of profile fields. Each rule is a type that can only be built from a valid value, so that
+//! sign-up, updates and external sign-in all apply the same one.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -101,7 +101,7 @@ impl Username {
         text.trim().to_lowercase().chars().filter(kept).collect()
     }
 
-    /// `None` where nothing is left, for callers to whom that means no username was given.
+    /// `None` if nothing is left, for callers that treat this as no username.
     pub fn if_any(text: String) -> Result<Option<Self>, &'static str> {
         if Username::normalised(&text).is_empty() {
             return Ok(None);

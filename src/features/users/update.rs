@@ -1,4 +1,4 @@
-//! Update User: a profile is changed by its user, or by a key. Only what is sent changes.
+//! Update User: by the user or by a key. Only the fields that are sent change.
 
 use db::JsonText;
 use schemars::{JsonSchema, SchemaGenerator};

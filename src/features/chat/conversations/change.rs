@@ -33,9 +33,9 @@ use crate::values::ids::{FileId, ProjectId};
 pub(super) struct ConversationChanges {
     name: Patch<Name>,
     description: Patch<Description>,
-    /// A file of the acting user's.
+    /// A file of the acting user.
     avatar_file_id: Patch<FileId>,
-    /// In the conversation of a space.
+    /// Only in the conversation of a space.
     posting_permission: Option<Posting>,
 }
 
@@ -74,7 +74,7 @@ pub(super) async fn update(
     Ok(Json(changed))
 }
 
-/// What the others are told: the fields that are not as they were.
+/// The fields that changed, for the event to the other members.
 fn difference(before: &ConversationRow, row: &ConversationRow) -> Value {
     let all = [
         ("name", json!(row.name), row.name != before.name),
@@ -94,7 +94,7 @@ fn difference(before: &ConversationRow, row: &ConversationRow) -> Value {
     Value::Object(told)
 }
 
-/// A picture is a file of whoever sets it, or of the project if a key does, and of nothing else.
+/// The avatar must be an unattached file of the user who sets it, or of the project if a key does.
 fn check_avatar(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -133,7 +133,7 @@ pub(super) async fn delete(
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct MuteRequest {
-    /// Null to hear of it again.
+    /// Null to unmute.
     #[serde(default)]
     duration: Patch<MuteFor>,
 }

@@ -1,4 +1,4 @@
-//! Add Member, Remove Member, Update Member Role and Leave Conversation. All of them hold the conversation,
+//! Add Member, Remove Member, Update Member Role and Leave Conversation. Each locks the conversation first,
 //! so that a group never loses its last admin.
 
 use db::Tx;
@@ -49,7 +49,7 @@ pub(super) async fn add(
         if !has_come {
             return Ok(FoundOrCreated::Found(member));
         }
-        // The one who is new gets the conversation itself, before anything that happens in it.
+        // A new member gets the conversation itself before any event in it.
         events::created(tx, &links, conversation, &[row.user_id], now)?;
         presence::tell_joined(tx, &links, &row)?;
         Ok::<_, Error>(FoundOrCreated::Created(member))
@@ -57,7 +57,7 @@ pub(super) async fn add(
     added.await
 }
 
-/// The group, held, for one of its admins.
+/// Locks the group for one of its admins.
 fn group(
     tx: &Tx<'_>,
     project: ProjectId,

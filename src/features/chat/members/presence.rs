@@ -1,5 +1,5 @@
-//! Coming into a conversation and going out of it; the caller has locked the conversation. Both happen after all
-//! that was written so far, and before what comes.
+//! Joining and leaving a conversation; the caller has locked it. Either falls between two messages, never in
+//! the middle of one.
 
 use db::Tx;
 
@@ -13,8 +13,8 @@ use crate::storage::signed::Links;
 use crate::values::ids::ProjectId;
 use crate::values::time::Timestamp;
 
-/// The row of somebody who is in it from now on, and whether they were not before. `new`: as it is for
-/// somebody who comes for the first time.
+/// The row of a user who is a member from now on, and whether they were none before. `new`: the row for a
+/// first-time member.
 pub fn enter(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -43,7 +43,7 @@ pub fn enter(
     Ok((row, true))
 }
 
-/// To everybody who is in it.
+/// To all members.
 pub fn tell_joined(tx: &Tx<'_>, links: &Links, row: &MemberRow) -> Result<()> {
     let people = users::model::shown(tx, links, vec![row.user_id])?;
     let user = people.get(&row.user_id).map(MemberUser::from);

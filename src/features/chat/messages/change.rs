@@ -49,7 +49,7 @@ pub(super) async fn edit(
         let standing = membership::writer(tx, project.id, path.conversation_id, actor)?;
         let before = membership::held_message(tx, &project, &standing, path.message_id)?;
         if before.user_id != Some(actor) {
-            // One that is out of sight is not there for anybody else.
+            // A removed message is not found for anybody but its author.
             return Err(if before.is_removed { MESSAGE_NOT_FOUND } else { FORBIDDEN }.into());
         }
         if before.is_removed {
@@ -59,7 +59,7 @@ pub(super) async fn edit(
             return Err(MESSAGE_DELETED.into());
         }
         let row = changed(&before, &changes);
-        // Its files may have been deleted one by one.
+        // Its files may have been deleted individually.
         if row.content.is_none()
             && row.gif.is_none()
             && files::store::of_messages(tx, project.id, &[row.id])?.is_empty()
@@ -140,7 +140,7 @@ pub(super) async fn delete(
     Ok(Json(deleted))
 }
 
-/// Its place stays, with the replies and reactions; what it said goes.
+/// The message stays as a placeholder with its replies and reactions; its content is deleted.
 fn take_back(
     tx: &Tx<'_>,
     project: ProjectId,

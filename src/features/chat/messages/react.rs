@@ -24,7 +24,7 @@ use crate::http::reply::Json;
 use crate::values::metadata::to_json;
 use crate::values::time::Timestamp;
 
-/// Bytes of one, and different ones of a message.
+/// Maximum bytes of an emoji, and maximum number of different emojis on a message.
 const LONGEST: usize = 64;
 const MAX_EMOJI: usize = 100;
 
@@ -41,17 +41,17 @@ pub(super) struct Reaction {
 pub(super) struct Reacted {
     reaction_counts: BTreeMap<String, i64>,
     user_reactions: Vec<String>,
-    /// 1 for one that is new, -1 for one that was taken back.
+    /// 1 if the reaction was added, -1 if it was removed.
     delta: i64,
 }
 
-/// One character as people see it, of which there is something to see.
+/// One visible character (grapheme).
 fn is_emoji(text: &str) -> bool {
     let is_seen = |c: char| !c.is_whitespace() && !c.is_control() && !is_ignorable(c);
     text.len() <= LONGEST && text.graphemes(true).count() == 1 && text.chars().any(is_seen)
 }
 
-/// Whether a character shows nothing by itself: joiners, variation selectors, tags and other formatting
+/// Whether a character is invisible by itself: joiners, variation selectors, tags and other formatting
 /// (Unicode's `Default_Ignorable_Code_Point`, and the annotations that are not among them).
 fn is_ignorable(c: char) -> bool {
     matches!(c,

@@ -1,6 +1,6 @@
-//! What a deletion does to the answers below: every one of them is marked, however many and however
-//! deep, without keeping other writers waiting. A few are marked with the deletion itself; more are
-//! left to a job, which goes on in small transactions and is finished even after a crash.
+//! Marks all replies below a deleted comment, however many and however deep, without making other writers
+//! wait. The transaction of the deletion marks a few; a job marks more in small transactions, and resumes
+//! after a crash.
 
 use db::{Conn, Tx};
 use serde::{Deserialize, Serialize};
@@ -13,10 +13,10 @@ use crate::state::App;
 use crate::values::ids::{CommentId, EntityId, JobId, ProjectId};
 use crate::values::time::Timestamp;
 
-/// As many answers are marked in one transaction.
+/// Replies marked in one transaction.
 const BATCH_SIZE: usize = 500;
 
-/// A deleted comment whose answers are to be marked.
+/// A deleted comment whose replies are to be marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marking {
     pub comment: CommentId,
@@ -24,7 +24,7 @@ pub struct Marking {
     pub at: Timestamp,
 }
 
-/// Marks a few answers at once. More than a few are left to a job: true.
+/// Marks a few replies at once. True if there are more, which a job marks.
 pub fn mark_or_enqueue(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -39,8 +39,8 @@ pub fn mark_or_enqueue(
     Ok(true)
 }
 
-/// Marks all that is left. Whoever answers meanwhile finds the answered comment marked and is marked
-/// too, or not yet, and is found by the next look.
+/// Marks all replies that are left. A reply written meanwhile is marked if its parent is marked already;
+/// otherwise the next batch finds it.
 impl Job for Marking {
     const KIND: &'static str = "mark-answers";
 
@@ -77,8 +77,8 @@ struct Extent {
 const FEW: Extent = Extent { answers: BATCH_SIZE, levels: 50 };
 const ALL_THERE_ARE: Extent = Extent { answers: usize::MAX, levels: usize::MAX };
 
-/// What is below a comment and not marked yet; none if more than that is below it. Level by level:
-/// a recursive statement is planned as if threads were flat, and takes hours for a deep one.
+/// The unmarked replies below a comment; none if there are more than that. Level by level: a recursive
+/// statement is planned as if threads were flat, and takes hours for a deep one.
 fn unmarked(
     c: &Conn<'_>,
     project: ProjectId,
@@ -104,7 +104,7 @@ fn unmarked(
     Ok(None)
 }
 
-/// While the entity is held, whose count goes down with them.
+/// The caller has locked the entity, whose reply count goes down.
 fn mark(tx: &Tx<'_>, project: ProjectId, marking: Marking, ids: &[CommentId]) -> Result<()> {
     if ids.is_empty() {
         return Ok(());

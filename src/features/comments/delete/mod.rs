@@ -1,5 +1,5 @@
-//! Delete Comment: out of sight in the oldest version, later a placeholder. Answers stay and are
-//! marked, all the way down.
+//! Delete Comment: v6 hides it, later versions leave a placeholder. Replies stay and are marked at every
+//! depth.
 
 pub mod mark_replies;
 pub mod purge;
@@ -54,7 +54,7 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// There may be no id at all where there should be one.
+/// The path without an id.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct NoPath {}
 
@@ -76,7 +76,7 @@ async fn delete_comment(call: Call<UserOrKey>, Path(path): Path<CommentPath>) ->
         // Lock order: the entity before its comments; their counts change together.
         let (entity, parent) = store::place(tx, project.id, id)?.ok_or(NOT_FOUND)?;
         entities::store::lock(tx, project.id, entity)?;
-        // Then the parent, which counts it and is older.
+        // Then the parent, whose reply count changes; it is older.
         store::lock(tx, project.id, parent.as_slice())?;
         let found = store::find_for_update(tx, project.id, id)?;
         let row = visibility::seen(tx, &project, found, perspective)?.ok_or(NOT_FOUND)?;

@@ -1,5 +1,4 @@
-//! The comments of an entity that is gone for good: out of sight with it, they are removed in small
-//! transactions by a job.
+//! The comments of a deleted entity: hidden with it, then removed by a job in small transactions.
 
 use db::Tx;
 
@@ -13,7 +12,7 @@ use crate::values::ids::{EntityId, JobId, ProjectId};
 use crate::values::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// As many are removed in one transaction.
+/// Comments removed in one transaction.
 const BATCH_SIZE: i64 = 200;
 
 /// The comments of a deleted entity.
@@ -22,8 +21,8 @@ pub struct RemoveComments {
     entity: EntityId,
 }
 
-/// In the transaction that deletes the entity. An entity is deleted once, so its id is a fresh one
-/// for the job.
+/// Runs in the transaction that deletes the entity. An entity is deleted once, so its id is unique as a job
+/// id.
 pub fn enqueue(tx: &Tx<'_>, project: ProjectId, entity: EntityId, now: Timestamp) -> Result<()> {
     if store::some(tx, project, entity, 1)?.is_empty() {
         return Ok(());
@@ -44,7 +43,7 @@ async fn run(app: &App, project: ProjectId, entity: EntityId) -> Result<()> {
     loop {
         let removed = app.db.write(move |tx| {
             let some = store::some(tx, project, entity, BATCH_SIZE)?;
-            // Whoever reacts holds the comment: none of them leaves a reaction behind.
+            // Reacting locks the comment, so no reaction is left behind.
             comments::lock(tx, project, &some)?;
             purge::delete_of_comments(tx, project, &some, now)?;
             let targets = some.iter().map(|id| id.0).collect();

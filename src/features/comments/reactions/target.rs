@@ -1,4 +1,4 @@
-//! A comment as something to react to.
+//! Comments as targets of reactions.
 
 use db::{Conn, Tx};
 use serde_json::{Map, Value};
@@ -67,7 +67,7 @@ impl Target for CommentRow {
         Ok(held.filter(CommentRow::is_live))
     }
 
-    /// A placeholder still tells who reacted.
+    /// A placeholder still lists its reactions.
     fn find(
         c: &Conn<'_>,
         project: &Project,

@@ -1,4 +1,4 @@
-//! Create Comment: a user, or a key for any user, answers an entity or another comment.
+//! Create Comment: a user, or a key for any user, comments on an entity or replies to a comment.
 
 use db::{JsonText, Tx};
 use schemars::JsonSchema;
@@ -38,16 +38,16 @@ pub(super) struct NewComment {
     content: Option<Content>,
     gif: Option<Gif>,
     attachments: Option<Attachments>,
-    /// The comment it answers.
+    /// The comment it replies to.
     parent_id: Option<CommentId>,
-    /// A comment it quotes.
+    /// A comment that it quotes.
     referenced_comment_id: Option<CommentId>,
     foreign_id: Option<ForeignId>,
     mentions: Option<Mentions>,
     metadata: Option<Metadata>,
     /// With a key only.
     created_at: Option<String>,
-    /// With a key only, and not without `createdAt`.
+    /// With a key only, and only together with `createdAt`.
     updated_at: Option<String>,
 }
 
@@ -103,7 +103,7 @@ pub(super) async fn create_comment(
             ..blank.clone()
         };
         let author = reputation::awarded(tx, &project, author, row.space_id, POINTS)?;
-        // Deleted a moment ago.
+        // Deleted by a concurrent request.
         let author = author.ok_or(users::NOT_FOUND)?;
         let news =
             News { entity: &entity, comment: &row, parent: parent.as_ref(), mentioned: &mentioned };
@@ -125,8 +125,7 @@ pub(super) async fn create_comment(
     created.await.map(Created)
 }
 
-/// The entity to comment on. Held, and before any of its comments: all who change what it counts
-/// take this order.
+/// Locks the entity to comment on. Lock order: the entity before its comments.
 fn lock_entity(
     tx: &Tx<'_>,
     project: &Project,
@@ -137,13 +136,13 @@ fn lock_entity(
     if let Perspective::User(user) = perspective {
         check_ban(tx, project, found.as_ref(), id, user)?;
     }
-    // One that a moderator has removed takes no more comments, whoever writes them.
+    // An entity that a moderator removed takes no more comments from anybody.
     let open = found.filter(|entity| !entity.is_removed());
     open.ok_or(ENTITY_NOT_FOUND.into())
 }
 
-/// Refuses users who are banned from the space of a published entity, their own or not. What is hidden from
-/// them for any other reason is not there.
+/// Refuses users who are banned from the space of a published entity, even their own. Entities hidden for any
+/// other reason are not found.
 fn check_ban(
     tx: &Tx<'_>,
     project: &Project,
@@ -169,7 +168,7 @@ fn check_ban(
     Ok(())
 }
 
-/// Without the mentions of those with a block between them and the author.
+/// Without mentions of users with a block between them and the author.
 fn met(
     tx: &Tx<'_>,
     project: &Project,
@@ -183,7 +182,7 @@ fn met(
     Ok((JsonText(to_json(&mentions)), met))
 }
 
-/// The comment that is answered, held; and the quoted one must be there too.
+/// Locks the parent comment; the quoted comment must exist, too.
 fn answered(
     tx: &Tx<'_>,
     project: &Project,

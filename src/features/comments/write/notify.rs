@@ -1,5 +1,5 @@
-//! What a comment tells others: the author of what it answers, and everybody it mentions; each of
-//! them once, by whatever concerns them most.
+//! Notifications about a new comment: to the author of the entity or parent comment and to everybody it
+//! mentions. Each user gets one, of the most specific kind.
 
 use db::Tx;
 use serde_json::{Map, Value, json};
@@ -37,7 +37,7 @@ pub struct News<'a> {
     pub mentioned: &'a [UserId],
 }
 
-/// What there is to tell, and to whom.
+/// The notifications to send.
 pub fn told(
     tx: &Tx<'_>,
     app: &App,
@@ -79,7 +79,7 @@ pub fn told(
     Ok(told.collect())
 }
 
-/// The one recipient, if it is the author of what is answered: it is held, so they are not deleted.
+/// The only recipient, if it is the author of the parent: that row is locked, so they are not deleted.
 pub fn only_to_author<'a>(told: &'a [Notification<'a>]) -> Option<&'a Notification<'a>> {
     match told {
         [one] if one.kind != MENTION => Some(one),
@@ -90,7 +90,7 @@ pub fn only_to_author<'a>(told: &'a [Notification<'a>]) -> Option<&'a Notificati
 const REPLY: &str = "comment-reply";
 const MENTION: &str = "comment-mention";
 
-/// Whom the comment concerns, most of all first; nobody twice, and not its author.
+/// Each recipient once, with the most specific kind; never the comment's author.
 fn recipients(author: UserId, news: News<'_>) -> Vec<(UserId, &'static str)> {
     let answered = match news.parent {
         Some(parent) => parent.user_id.map(|user| (user, REPLY)),

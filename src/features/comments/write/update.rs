@@ -1,4 +1,4 @@
-//! Update Comment: its author or a key changes the text and the metadata, nothing else.
+//! Update Comment: its author or a key changes the text and the metadata only.
 
 use db::JsonText;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! Fetch Drafts: a user's own, the last changed first.
+//! Fetch Drafts: a user's own, most recently changed first.
 
 use schemars::{SchemaGenerator, json_schema};
 
@@ -22,7 +22,7 @@ use crate::values::ids::SpaceId;
 #[derive(Debug)]
 pub(super) struct DraftsRequest {
     source: Filed<String>,
-    /// None if the query names a space that cannot be: nothing is in there.
+    /// None if the query names an invalid space: the list is empty.
     space: Option<Filed<SpaceId>>,
     include: Include,
 }
@@ -31,7 +31,7 @@ impl Input for DraftsRequest {
     fn extract(request: &CheckedRequest) -> Result<Self> {
         let query = Texts { query: &request.query };
         Ok(DraftsRequest {
-            // Without a source it is drafts of any, in every version.
+            // Without a source, drafts of all sources are listed, in every version.
             source: source(&query, Version::V8),
             space: space(&query),
             include: query.include(),

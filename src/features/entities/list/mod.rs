@@ -67,7 +67,7 @@ async fn fetch_many(
 ) -> Result<MaybeDeprecated<Json<Paged<Entity>>>> {
     let bucket = reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
     let is_deprecated = request.is_deprecated;
-    // With a key and `followedOnly` the named user is who looks, not whom to look for.
+    // With a key and `followedOnly`, the named user is the viewer, not the author to filter by.
     let (viewer, author) = match (call.caller, request.user) {
         (OptionalViewer::Key(_), named) if request.followed_only => (named, None),
         (caller, named) => (caller.user(), named),
@@ -105,9 +105,8 @@ async fn fetch_many(
     Ok(MaybeDeprecated { reply: Json(page), is_deprecated })
 }
 
-/// The page as the viewer may see it. What is quickly found is found at once, unless the viewer may
-/// read only little of it, or there is somebody whom they do not meet: then all that those wrote is
-/// counted.
+/// The page as the viewer may see it. Fast lists are read at once, unless the viewer may read little of the
+/// feed or users are hidden from them: then the hidden part has to be counted first.
 async fn find<A>(
     call: &Call<A>,
     search: Search,

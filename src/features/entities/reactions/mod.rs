@@ -12,7 +12,7 @@ const OF_ENTITIES: ReactionRoutes = ReactionRoutes {
     feature: "entity",
     bundle: Bundle::Entities,
     invalid: super::INVALID,
-    // A user's token reacts for its user alone.
+    // A user's token reacts only as its own user.
     acts_as: ActsAs { other: Some(UNAUTHORIZED), ..super::ACTS_AS },
     rate: RateLimit::per_5_minutes(100),
     reactions: "/entities/{entityId}/reactions",

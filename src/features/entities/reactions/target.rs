@@ -1,4 +1,4 @@
-//! An entity as something to react to.
+//! Entities as targets of reactions.
 
 use db::{Conn, Tx};
 use serde_json::{Map, Value};
@@ -30,7 +30,7 @@ impl Target for EntityRow {
     type Shown = Entity;
 
     const FAULTS: Faults = Faults {
-        // The same fault as that of a fetch, in the words that belong to these operations.
+        // The same fault as for a fetch, with the text of these operations.
         not_found: Fault::new(404, "entity/not-found", "Entity not found."),
         invalid_query: INVALID_QUERY,
         already_upvoted: Fault::new(409, "entity/already-upvoted", "User already upvoted entity."),

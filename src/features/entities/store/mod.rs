@@ -1,5 +1,5 @@
-//! The SQL about entities, their bodies and terms; counts of feeds are in `counts.rs`, the lists'
-//! own statements are built in `list/`.
+//! The SQL about entities, their bodies and terms; feed totals are in `feed_totals.rs`, statements of lists
+//! in `list/sql`.
 
 pub mod anonymize;
 pub mod feed_totals;
@@ -20,8 +20,7 @@ use crate::features::visibility::store::blocks::not_blocked;
 use crate::values::ids::{EntityId, ProjectId, UserId};
 use crate::values::time::Timestamp;
 
-/// `SELECT` of a whole entity, followed by what selects it. Deleted ones are not found unless
-/// asked for.
+/// `SELECT` of a whole entity; conditions follow. Skips deleted ones unless asked for.
 macro_rules! select_entity {
     ($rest:expr) => {
         select_entity!(even deleted, concat!("AND e.deleted_at IS NULL ", $rest))
@@ -90,7 +89,7 @@ pub fn find(c: &Conn<'_>, project: ProjectId, id: EntityId) -> Result<Option<Ent
     Ok(c.opt(&FIND, args![project, id])?)
 }
 
-/// Held until the transaction ends, so that what is decided about it stays true.
+/// Locked until the transaction ends, so that checks on it stay true.
 pub fn find_for_update(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<Option<EntityRow>> {
     Ok(tx.opt(&FIND_FOR_UPDATE, args![project, id])?)
 }
@@ -111,7 +110,7 @@ pub fn lock(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<()> {
     Ok(())
 }
 
-/// Kept from being deleted until the transaction ends; others may keep it as well.
+/// Locked against deletion until the transaction ends (shared).
 pub fn lock_shared(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<Option<EntityRow>> {
     Ok(tx.opt(&LOCK_SHARED, args![project, id])?)
 }
@@ -120,7 +119,7 @@ pub fn find_by_foreign_id(c: &Conn<'_>, project: ProjectId, id: &str) -> Result<
     Ok(c.opt(&FIND_BY_FOREIGN_ID, args![project, id])?)
 }
 
-/// Those of the ids that are there, in the order of the ids.
+/// Those of the ids that exist, in the order of the ids.
 pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[EntityId]) -> Result<Vec<EntityRow>> {
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -131,7 +130,7 @@ pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[EntityId]) -> Result<Ve
     Ok(rows)
 }
 
-/// Also those that are deleted but kept, in no particular order.
+/// Includes soft-deleted ones, in no particular order.
 pub fn find_all_ever(c: &Conn<'_>, project: ProjectId, ids: &[EntityId]) -> Result<Vec<EntityRow>> {
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -167,14 +166,14 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> 
         let duplicate = DUPLICATE_FOREIGN_ID.with("field", "foreignId");
         crate::error::Error::from(error)
             .on_unique("entities_foreign_id", duplicate)
-            // The author was deleted a moment ago.
+            // The author was deleted by a concurrent request.
             .on_foreign_key(USER_NOT_FOUND)
     })?;
     tx.pipeline(&INSERT_BODY, &body(project, e))?;
     insert_terms(tx, project, e, terms)
 }
 
-/// Writes what an update may change, terms included.
+/// Writes all fields that an update may change, and the terms.
 pub fn update(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<()> {
     tx.execute(
         &UPDATE,
@@ -206,7 +205,7 @@ fn body(project: ProjectId, e: &EntityRow) -> [Value<'_>; 8] {
     ]
 }
 
-/// Turns a draft, which the caller holds, into a published entity.
+/// Publishes a draft. The caller has locked it.
 pub fn publish(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<()> {
     tx.pipeline(&PUBLISH, args![project, e.id, e.created_at, e.score])?;
     replace_terms(tx, project, e, terms)
@@ -235,7 +234,7 @@ fn insert_terms(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -
     Ok(tx.pipeline(&insert, &args)?)
 }
 
-/// Adds to (or takes from) each count.
+/// Adds to (or subtracts from) each count.
 pub fn change_reactions(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -250,12 +249,12 @@ pub fn add_views(tx: &Tx<'_>, project: ProjectId, id: EntityId, views: i64) -> R
     Ok(tx.execute(&ADD_VIEWS, args![project, id, views])? > 0)
 }
 
-/// Removes the entity with its body and terms; false if it was gone already.
+/// Deletes the entity with its body and terms; false if it was deleted already.
 pub fn delete(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<bool> {
     Ok(tx.execute(&DELETE, args![project, id])? > 0)
 }
 
-/// Hides the entity for good; false if it was gone already.
+/// Hides the entity for good; false if it was deleted already.
 pub fn soft_delete(tx: &Tx<'_>, project: ProjectId, id: EntityId, now: Timestamp) -> Result<bool> {
     let deleted = tx.execute(&SOFT_DELETE, args![project, id, now])? > 0;
     if deleted {

@@ -1,5 +1,4 @@
-//! Increment Entity Views: for servers that count elsewhere. In the oldest version anybody may,
-//! by one.
+//! Increment Entity Views: for servers that count views elsewhere. In v6 anybody may add one.
 
 use schemars::{SchemaGenerator, json_schema};
 use serde_json::Value;
@@ -16,10 +15,10 @@ use crate::http::operation::{Call, CheckedRequest};
 use crate::http::reply::Json;
 use crate::http::version::Version;
 
-/// More views than this at once are a mistake, and could not be added up for ever.
+/// More views than this at once are a mistake, and sums could overflow.
 const MAX_VIEWS: i64 = 1_000_000_000;
 
-/// A whole number from 1 on, in the query or else in the body.
+/// A positive integer, in the query or else in the body.
 #[derive(Debug)]
 pub(super) struct Count(Result<i64>);
 

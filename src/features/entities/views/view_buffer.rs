@@ -1,5 +1,5 @@
-//! Views and stale scores, buffered in memory and written in batches: reads do not write. What a
-//! crash may lose is the last second of views; a clean stop loses nothing.
+//! Views and stale scores, buffered in memory and written in batches: reads do not write. A crash may lose
+//! the last second of views; a clean shutdown loses nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,9 +14,9 @@ use crate::values::ids::{EntityId, ProjectId};
 use crate::values::time::Timestamp;
 
 const EVERY: Duration = Duration::from_secs(1);
-/// How many entities one transaction brings up to date: others write in between.
+/// Entities updated in one transaction; other writers run in between.
 const BATCH_SIZE: usize = 256;
-/// More stale scores than this are left for the next reader to find.
+/// Stale scores beyond this number wait for the next read.
 const MAX_STALE: usize = 100_000;
 
 type Key = (ProjectId, EntityId);
@@ -32,7 +32,7 @@ struct Buffered {
     stale: HashSet<Key>,
 }
 
-/// What one transaction takes over, all of one project.
+/// One transaction's batch, all of one project.
 #[derive(Debug, Clone)]
 struct Batch {
     project: ProjectId,
@@ -41,8 +41,8 @@ struct Batch {
 }
 
 impl Batch {
-    /// In parts that one transaction each can take; views first, since scores follow from them. In
-    /// one order for every writer, so that two of them never wait for each other.
+    /// Split into one batch for each transaction; views first, since scores depend on them. Sorted, so that
+    /// two writers never deadlock.
     fn split(self) -> Vec<Batch> {
         let Batch { project, mut views, mut stale } = self;
         views.sort_unstable();
@@ -59,7 +59,7 @@ impl Batch {
 }
 
 impl ViewBuffer {
-    /// Counts a view; how many are not yet written.
+    /// Counts a view; returns how many are not yet written.
     pub fn view(&self, project: ProjectId, entity: EntityId) -> i64 {
         let mut buffered = self.lock();
         let views = buffered.views.entry((project, entity)).or_default();
@@ -67,7 +67,7 @@ impl ViewBuffer {
         *views
     }
 
-    /// Notes the entity if its score is due.
+    /// Notes the entity if its score is stale.
     pub fn note_stale(&self, entity: &Entity, now: Timestamp) {
         if !is_stale(entity.score_updated_at, entity.created_at, now) {
             return;
@@ -110,7 +110,7 @@ pub async fn flush(app: &App) -> Result<()> {
     let mut outcome = Ok(());
     let buffer = app.features.get::<ViewBuffer>();
     for batch in buffer.take() {
-        // After a failure the rest waits for the next time.
+        // After a failure the remaining views wait for the next flush.
         if outcome.is_ok() {
             outcome = write(app, batch.clone()).await;
         }
@@ -123,7 +123,7 @@ pub async fn flush(app: &App) -> Result<()> {
 
 async fn write(app: &App, batch: Batch) -> Result<()> {
     let now = app.clock.now();
-    // A project that is gone has taken its entities with it.
+    // A deleted project has no entities left.
     let Some(project) = app.projects.get(&app.db, batch.project, app.clock.uptime()).await? else {
         return Ok(());
     };

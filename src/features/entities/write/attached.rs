@@ -1,5 +1,5 @@
-//! The files that come with a new entity: images, which are worked on, and others, which are kept
-//! as they are.
+//! The files attached to a new entity: images, which are processed, and other files, which are stored as they
+//! are.
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserialize;
@@ -54,7 +54,7 @@ const FAULTS: UploadFaults = UploadFaults {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "EntityFileOptions")]
 struct OptionsFields {
-    /// What is made of the images; needed with images.
+    /// Image options; required with images.
     #[serde(rename = "images.options")]
     images: Option<Map<String, Value>>,
     /// `pathParts` alone.
@@ -62,7 +62,7 @@ struct OptionsFields {
     files: Option<Map<String, Value>>,
 }
 
-/// The files of a request, their options read and checked.
+/// The files of a request, with validated options.
 #[derive(Debug)]
 pub(super) struct AttachedFiles {
     images: Vec<Upload>,
@@ -101,7 +101,7 @@ impl Input for AttachedFiles {
     }
 }
 
-/// The path that the options ask for.
+/// The path from the options.
 fn under(options: Option<&Map<String, Value>>) -> Result<Option<PathParts>> {
     let wrong = || INVALID_BODY.because("pathParts must be an array of strings");
     let parts = options.and_then(|options| options.get("pathParts"));
@@ -113,7 +113,7 @@ impl AttachedFiles {
         self.images.is_empty() && self.files.is_empty()
     }
 
-    /// Works on the images and stores everything; the rows are still to be written.
+    /// Processes the images and stores all bytes; the caller writes the rows.
     pub(super) async fn prepare(
         self,
         app: &App,

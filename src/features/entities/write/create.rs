@@ -1,4 +1,4 @@
-//! Create Entity: anybody may, for themselves, for nobody, or with a key for any user.
+//! Create Entity: by a user for themselves, anonymously, or with a key for any user.
 
 use db::{Conn, JsonText, Tx};
 use schemars::JsonSchema;
@@ -36,7 +36,7 @@ use crate::values::ids::{EntityId, SpaceId, UserId, new_id};
 use crate::values::metadata::{Metadata, to_json};
 use crate::values::time::Timestamp;
 
-/// What an author earns by publishing, and gives back by deleting.
+/// Points that an author gets for publishing, and loses by deleting.
 pub const POINTS: i64 = 5;
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -45,7 +45,7 @@ pub(super) struct NewEntity {
     foreign_id: Option<ForeignId>,
     source_id: Option<ForeignId>,
     space_id: Option<String>,
-    /// Somebody else than the caller only with a key.
+    /// Only a key may name another user.
     user_id: Option<String>,
     title: Option<Title>,
     content: Option<Content>,
@@ -56,13 +56,13 @@ pub(super) struct NewEntity {
     metadata: Option<Metadata>,
     nsfw: Option<bool>,
     is_draft: Option<bool>,
-    /// Attributes the entity to nobody.
+    /// Creates the entity without an author.
     exclude_user_id: Option<bool>,
     /// Refuses to create an entity for an anonymous caller.
     require_user: Option<bool>,
     /// With a key only.
     created_at: Option<String>,
-    /// With a key only, and not without `createdAt`.
+    /// With a key only, and only together with `createdAt`.
     updated_at: Option<String>,
 }
 
@@ -111,7 +111,7 @@ pub(super) async fn create_entity(
     })
 }
 
-/// Refuses before any file is worked on what would be refused after it.
+/// Runs all checks before any file is processed.
 async fn check(call: &Call<OptionalViewer>, row: &EntityRow) -> Result<()> {
     let (project, caller, now) = (call.project.clone(), call.caller, call.now);
     let row = row.clone();
@@ -133,7 +133,7 @@ async fn check(call: &Call<OptionalViewer>, row: &EntityRow) -> Result<()> {
     checked.await
 }
 
-/// The space, if it is named, must be there and let the caller publish.
+/// The named space must exist and let the caller publish.
 pub(super) fn admit(
     tx: &Tx<'_>,
     project: &Project,
@@ -148,7 +148,7 @@ pub(super) fn admit(
     }
 }
 
-/// A key may name any user there is.
+/// A key may name any existing user.
 fn permit(
     c: &Conn<'_>,
     project: &Project,
@@ -164,7 +164,7 @@ fn permit(
     }
 }
 
-/// Whom the entity is by. A user's token speaks for its user alone.
+/// The author of the entity. A user's token cannot name another user.
 fn author(call: &Call<OptionalViewer>, new: &NewEntity) -> Result<Option<UserId>> {
     let named = new.user_id.as_deref();
     let author = match call.caller {
@@ -224,7 +224,7 @@ impl NewEntity {
     }
 }
 
-/// Stores a new entity with everything that follows from it.
+/// Stores a new entity and all its effects.
 pub(in crate::features::entities) fn add(
     tx: &Tx<'_>,
     app: &App,
@@ -241,8 +241,7 @@ pub(in crate::features::entities) fn add(
     appear(tx, app, project, row, now)
 }
 
-/// What the author earns by publishing. Comes before all that names the author: two who had named
-/// them already would wait for each other behind whoever deletes the author.
+/// Awards the author's points for publishing. Runs first, or it deadlocks with user deletion.
 pub(super) fn reward(tx: &Tx<'_>, project: &Project, row: &EntityRow) -> Result<()> {
     match row.user_id {
         Some(author) => reputation::award(tx, project, author, row.space_id, POINTS),
@@ -250,7 +249,7 @@ pub(super) fn reward(tx: &Tx<'_>, project: &Project, row: &EntityRow) -> Result<
     }
 }
 
-/// What follows from an entity being published, at its creation or later.
+/// The effects of publishing, at creation or later.
 pub(super) fn appear(
     tx: &Tx<'_>,
     app: &App,

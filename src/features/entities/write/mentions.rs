@@ -1,5 +1,5 @@
-//! Whom an entity mentions. A new mention of somebody with a block between them and the author is
-//! dropped, as if there were no such user; what was mentioned before stays.
+//! Mentions in an entity. A new mention is dropped if there is a block between the user and the author, as if
+//! the user did not exist; earlier mentions stay.
 
 use db::{Conn, JsonText};
 
@@ -11,7 +11,7 @@ use crate::tenancy::Project;
 use crate::values::ids::UserId;
 use crate::values::metadata::to_json;
 
-/// Takes off the mentions that the author may not make; whether there were any.
+/// Drops the mentions that the author may not make; returns whether there were any.
 pub fn meet(
     c: &Conn<'_>,
     project: &Project,
@@ -33,7 +33,7 @@ pub fn meet(
     Ok(true)
 }
 
-/// Everybody an entity mentions, each once.
+/// Every mentioned user, once.
 pub fn users(row: &EntityRow) -> Result<Vec<UserId>> {
     if row.mentions.0 == "[]" {
         return Ok(Vec::new());

@@ -1,5 +1,5 @@
-//! What notifications say about an entity and about who caused them: a snapshot, which later
-//! edits do not change.
+//! What notifications say about an entity and about the user who caused them: a snapshot that later edits do
+//! not change.
 
 use db::{Conn, JsonText, Tx};
 use serde_json::{Map, Value, json};
@@ -20,9 +20,9 @@ use crate::values::metadata::to_json;
 use crate::values::time::Timestamp;
 
 pub const OPEN_ENTITY: &str = "open-entity";
-/// Characters of a text that are quoted.
+/// Characters of a quoted text.
 const QUOTED: usize = 200;
-/// More metadata than this is not copied into every notification about an entity.
+/// Larger metadata is not copied into notifications.
 const MAX_METADATA: usize = 16 * 1024;
 
 /// The entity a notification is about, and its space.
@@ -43,18 +43,18 @@ pub fn subject(c: &Conn<'_>, project: ProjectId, entity: &EntityRow) -> Result<M
     Ok(keys)
 }
 
-/// The beginning of a text; nothing at all is an empty one.
+/// The beginning of a text; empty if there is none.
 pub fn quoted(text: Option<&str>) -> Value {
     text.unwrap_or_default().chars().take(QUOTED).collect::<String>().into()
 }
 
-/// Null if it is too large to be copied.
+/// Null if it is too large to copy.
 pub fn small_metadata(metadata: &JsonText) -> Value {
     let small = Some(&metadata.0).filter(|text| text.len() <= MAX_METADATA);
     small.and_then(|text| serde_json::from_str(text).ok()).unwrap_or(Value::Null)
 }
 
-/// A notification that leads to the entity.
+/// A notification that links to the entity.
 pub fn about_entity(
     app: &App,
     now: Timestamp,
@@ -73,7 +73,7 @@ pub fn about_entity(
     }
 }
 
-/// Tells everybody whom a published entity mentions, each once, but not its author.
+/// Notifies each user mentioned in a published entity once, but not its author.
 pub fn mentioned(
     tx: &Tx<'_>,
     app: &App,

@@ -1,4 +1,4 @@
-//! Publish Entity: a draft appears, once and for good. It counts as made now.
+//! Publish Entity: makes a draft visible, once and for good. Its creation time becomes now.
 
 use crate::auth::caller::UserOrKey;
 use crate::auth::perspective::Perspective;

@@ -1,4 +1,4 @@
-//! Update Entity: its author or a key changes what is sent and nothing else.
+//! Update Entity: its author or a key changes only the fields that are sent.
 
 use db::JsonText;
 use schemars::JsonSchema;

@@ -57,7 +57,7 @@ pub(super) struct Handling {
     actions: BTreeSet<Action>,
     /// What was done, in words; required.
     summary: Option<String>,
-    /// Whom to suspend, and why.
+    /// The user to suspend, with a reason.
     user_id: Option<UserId>,
     reason: Option<String>,
     /// Until when; for good without it.
@@ -83,7 +83,7 @@ pub(super) struct Orders {
     pub is_brief: bool,
     /// What is to go was named.
     pub names_target: bool,
-    /// Whom to ban or suspend, and why.
+    /// The user to ban or suspend, with a reason.
     pub user_id: Option<UserId>,
     pub reason: Option<String>,
     pub end_date: Option<Timestamp>,

@@ -70,7 +70,7 @@ actions! {
 struct Words {
     /// What was done; required about entities and comments.
     summary: Option<String>,
-    /// Whom to ban, and why.
+    /// The user to ban, with a reason.
     user_id: Option<UserId>,
     reason: Option<String>,
 }

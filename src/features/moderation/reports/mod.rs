@@ -50,7 +50,7 @@ const ALREADY_HANDLED: Fault =
 const INVALID: Invalid =
     Invalid { params: INVALID_PARAMS, query: INVALID_QUERY, ..Invalid::all(INVALID_BODY) };
 
-/// A key acts as the user it names; whom a token names does not matter.
+/// A key acts as the user it names; the parameter is ignored for a user's token.
 const ACTS_AS: ActsAs = ActsAs {
     parameter: "userId",
     missing: MISSING_USER_ID,

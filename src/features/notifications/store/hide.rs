@@ -1,6 +1,5 @@
-//! What becomes of notifications when what they are about goes: they are deleted with it for good, and
-//! hidden while a moderator has removed it. Always after everything else has changed: as whoever marks
-//! notifications does, the counts are locked before the rows.
+//! Notifications about content that is deleted or removed: deleted with it, or hidden as long as a
+//! moderator's removal lasts. Lock order: after everything else, counts before rows, as when marking as read.
 
 use db::{Command, Query, Tx, Value, args};
 use uuid::Uuid;

@@ -135,8 +135,8 @@ fn values<'a>(project: ProjectId, now: Timestamp, n: &'a Notification<'_>) -> [V
     ]
 }
 
-/// Lets the unread notification that stands in the way of this one say what this one says; false if there
-/// is none.
+/// Updates the unread notification that conflicts with this one to say what this one says; false if there is
+/// none.
 pub fn reword(tx: &Tx<'_>, project: ProjectId, n: &Notification<'_>) -> Result<bool> {
     let (subject, target) = n.about.subject.ids(n.user);
     let key =

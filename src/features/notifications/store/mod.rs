@@ -1,7 +1,6 @@
-//! The SQL for reading and marking notifications, and their counts. A user's notifications are counted by
-//! the space they are about, so that what may not be read is left out of the sum. Both change in one
-//! transaction: new rows come first (`insert.rs`), then the counts, in the order of users; whoever changes
-//! rows that are there locks the counts before.
+//! The SQL for reading and marking notifications, and their counts. A user's notifications are counted by the
+//! space they are about, so that spaces the user may not read can be left out. Lock order: new rows first
+//! (`insert.rs`), then the counts, in the order of users; changes to existing rows lock the counts first.
 
 pub mod hide;
 pub mod insert;

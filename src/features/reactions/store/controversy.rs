@@ -1,4 +1,4 @@
-//! How controversial votes are, as SQL: what entities and comments are sorted by.
+//! The controversy score of votes as SQL, for sorting entities and comments.
 
 /// How divided the voters are, from expressions for the votes up and down. None without votes.
 macro_rules! controversy {

@@ -1,5 +1,5 @@
-//! What becomes of reactions when the user who gave them is deleted: they go, and no longer count.
-//! What their targets' authors have earned by them stays.
+//! Reactions when their user is deleted: they are deleted and no longer counted. Points that authors earned
+//! by them stay.
 
 use db::{Tx, args};
 
@@ -8,7 +8,7 @@ use crate::features::reactions::store::controversy::comment_controversy;
 use crate::features::reactions::store::controversy::controversy;
 use crate::values::ids::{ProjectId, UserId};
 
-/// Takes the user's reactions out of the counts of a table; the rest is what it computes from them.
+/// Subtracts the user's reactions from the counts of a table; `rest` sets the columns computed from them.
 macro_rules! uncount {
     ($table:literal, $($rest:expr),+) => {
         concat!(

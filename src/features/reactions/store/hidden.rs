@@ -1,5 +1,5 @@
-//! Reactions for a viewer who does not meet everybody: those behind a block are neither listed nor
-//! counted. Nearly nobody needs this, and the plain list knows nothing of it.
+//! Reactions for a viewer who has blocks: reactions of blocked users are neither listed nor counted. Few
+//! viewers need this, so the plain list does without.
 
 use std::collections::HashMap;
 

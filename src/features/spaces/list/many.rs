@@ -1,5 +1,5 @@
-//! Fetch Spaces. What is public is read off the index of the order; the few that only their members
-//! come across are put among them.
+//! Fetch Spaces. Public spaces are read off the index of the sort order; the few that only their members can
+//! find are merged in.
 
 use db::Conn;
 use schemars::JsonSchema;

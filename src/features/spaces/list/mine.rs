@@ -1,4 +1,4 @@
-//! Fetch User Spaces: the spaces a user belongs to, waits for or is banned from.
+//! Fetch User Spaces: the spaces where the user is a member, pending or banned.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What the team of a space does with its members: approving, declining, banning, roles.
+//! Changes to members by admins and moderators: approve, decline, ban, change roles.
 
 use db::Tx;
 use schemars::JsonSchema;

@@ -87,7 +87,7 @@ pub(in crate::features::spaces) async fn members(
             authority.require(Authority::Moderator)?;
         }
         let hidden = blocks::hidden(c, &project, caller.user())?;
-        // For who does not meet everybody the members are counted.
+        // If users are hidden from the viewer, the members have to be counted.
         if is_quick && !hidden.is_nobody() {
             return Ok(None);
         }

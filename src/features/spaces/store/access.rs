@@ -1,10 +1,9 @@
-//! Who may read what is in a space, and who may publish in it. The one place: whatever hangs on an
-//! entity or a comment asks here, and treats what may not be read as something that is not there.
+//! Who may read and publish in a space. The only place: every feature asks here, and treats what may not be
+//! read as not found.
 //!
-//! A single fetch asks [`may_read`], a new entity [`admit`], whoever is about to tell some users of
-//! something [`shut_out`]. A list adds [`Reader::reads`] to its conditions, and takes off its kept
-//! total what is in [`Reader::unreadable`]. It does not matter whether the project still has the
-//! bundle: what was private stays so.
+//! A single fetch calls [`may_read`], a new entity [`admit`], a notification [`shut_out`]. A list adds
+//! [`Reader::reads`] to its conditions, and subtracts [`Reader::unreadable`] from its stored total. Private
+//! spaces stay private even if the project no longer has the bundle.
 
 use std::collections::HashSet;
 
@@ -79,8 +78,8 @@ pub fn may_read(
     Ok(allowed.is_some_and(|allowed| allowed.can_read || is_own))
 }
 
-/// Refuses whom the space does not let publish, and keeps it as it is until the transaction ends; false
-/// if there is no such space for them.
+/// Refuses users who may not publish in the space, and locks it against changes until the transaction ends;
+/// false if there is no such space for them.
 pub fn admit(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -93,7 +92,7 @@ pub fn admit(
     }
 }
 
-/// Refuses whom the space does not let publish; false for a stranger who may not even read it.
+/// Refuses users who may not publish in the space; false if they may not even read it.
 pub fn may_post(
     c: &Conn<'_>,
     project: ProjectId,

@@ -1,5 +1,4 @@
-//! The SQL about spaces themselves. A deleted one is not there, for anybody; only its removal looks
-//! at it again.
+//! The SQL about spaces themselves. Deleted spaces are invisible to all statements but those that purge them.
 
 pub mod access;
 pub mod anonymize;

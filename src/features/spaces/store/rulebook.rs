@@ -1,4 +1,4 @@
-//! The SQL about the rules that a space gives itself. They change while their space is held.
+//! The SQL about the published rules of a space. The caller has locked the space.
 
 use db::{Conn, Tx, args};
 

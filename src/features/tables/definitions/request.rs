@@ -1,5 +1,5 @@
-//! What a project asks for when it makes a table or a column. The checks come in the order of the
-//! contract: each kind of mistake has its code, and the first kind that is found is told.
+//! The request to create a table or a column. Checks run in the order of the contract: each kind of mistake
+//! has its code, and the first kind found is reported.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

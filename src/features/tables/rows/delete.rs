@@ -1,5 +1,5 @@
-//! Delete Row and Bulk Delete Rows. Rows of a paranoid table are marked, and can be restored, unless
-//! they are to go by force.
+//! Delete Row and Bulk Delete Rows. Paranoid tables soft-delete their rows, which can be restored, unless the
+//! caller forces a hard delete.
 
 use db::{Conn, Tx};
 use schemars::JsonSchema;
@@ -58,7 +58,7 @@ pub(super) async fn delete_row(
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct BulkDelete {
-    /// Together with `filters`: rows that are in the list and meet the filters.
+    /// Together with `filters`: rows that are in the list and match the filters.
     #[serde(default)]
     #[schemars(length(max = 100))]
     row_ids: Vec<RowId>,

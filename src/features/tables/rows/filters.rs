@@ -1,5 +1,5 @@
-//! The filters of a list or a bulk delete: clauses of column, operator and value, read first for their
-//! shape and then against the columns of the table.
+//! The filters of a list or a bulk delete: clauses of column, operator and value. Their syntax is checked
+//! first, then the columns of the table.
 
 use db::Value;
 use serde::Deserialize;

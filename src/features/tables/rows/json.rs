@@ -1,5 +1,5 @@
-//! Rows on their way in and out: the keys of a body against the columns of the table, and a stored row
-//! as JSON with its keys in order.
+//! Rows as JSON: request bodies checked against the columns of the table, and stored rows with their keys in
+//! order.
 
 use std::collections::HashMap;
 use std::fmt;

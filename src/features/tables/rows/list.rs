@@ -1,5 +1,5 @@
-//! Fetch Rows: a page of a table, filtered and sorted, with its exact total. What a caller asks for may
-//! be dear, so it runs off the workers and only for so long.
+//! Fetch Rows: a page of a table, filtered and sorted, with its exact total. A query may be expensive, so it
+//! runs off the async workers and under a deadline.
 
 use db::Conn;
 use schemars::JsonSchema;
@@ -39,7 +39,7 @@ pub(super) struct RowsQuery {
     /// Soft-deleted rows too.
     #[serde(default)]
     include_deleted: Flag,
-    /// A JSON array of at most 50 clauses, all of which have to be met.
+    /// A JSON array of at most 50 clauses, all of which must match.
     filters: Option<String>,
 }
 
@@ -94,7 +94,8 @@ pub(super) async fn fetch_rows(
     let asked = query.read()?;
     let (page, limit) = (asked.page, call.app.config.table_query_deadline);
     let list = move |c: &Conn<'_>, desk: &TableHandle| {
-        // Whoever only turns pages of a large table waits for the count, as for any other list.
+        // Without filters and sorting there is no deadline: pages of a large table wait for the count, as in
+        // any other list.
         if !asked.clauses.is_empty() || asked.sort_by.is_some() {
             c.within(limit);
         }

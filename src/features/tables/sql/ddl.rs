@@ -1,5 +1,5 @@
-//! Making, changing and dropping the tables themselves. A definition holds no value: the default of a
-//! new column is bound, and reaches the rows that are there without being written into the text.
+//! Creating, changing and dropping the tables themselves. A definition holds no value: the default of a new
+//! column is bound as an argument when existing rows are filled, never written into the text.
 
 use db::{Command, Engine, Tx, Value};
 

@@ -1,5 +1,5 @@
-//! The SQL of custom tables, made at run time. Of what a caller sends nothing becomes text here but
-//! names that the catalogue holds, and those only through `quoted`; every value is an argument.
+//! The SQL of custom tables, built at run time. The only caller input that becomes text are names from the
+//! catalogue, through `quoted`; every value is an argument.
 
 pub mod conditions;
 pub mod ddl;

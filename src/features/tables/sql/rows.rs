@@ -48,7 +48,7 @@ impl Dialect {
         )
     }
 
-    /// Deletes what meets the conditions: for good, or softly at a time.
+    /// Deletes the rows that match the conditions: for good, or softly at a given time.
     pub fn delete(
         self,
         table: &Table,
@@ -100,7 +100,7 @@ impl Dialect {
         )
     }
 
-    /// The ids of the oldest rows that meet the conditions.
+    /// The ids of the oldest rows that match the conditions.
     pub fn oldest(self, table: &Table, conditions: &mut Conditions, most: i64) -> String {
         let (id, name) = (self.column(ID), self.table(table.project, &table.name));
         let met = conditions.text();

@@ -1,5 +1,5 @@
-//! The SQL about which tables there are and what they are like. Every request asks it anew, so nobody
-//! works with a table as it was.
+//! The SQL of the catalogue: which tables exist, and their columns. Every request reads it anew, so none
+//! works with an outdated definition.
 
 use db::{Conn, Tx, args};
 

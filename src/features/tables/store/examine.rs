@@ -1,4 +1,4 @@
-//! Whether the tables are there that the catalogue tells of.
+//! Checks that every table in the catalogue exists.
 
 use db::{Conn, Query, Value};
 use uuid::Uuid;

@@ -1,4 +1,4 @@
-//! The rows of one table: what reads and writes them, with the statements that `sql/` makes.
+//! Reads and writes the rows of one table, with the statements that `sql/` builds.
 
 use std::collections::HashSet;
 
@@ -66,7 +66,7 @@ pub fn lock_referred(
     Ok(tx.opt(&query, &[value])?.is_some())
 }
 
-/// How many rows meet the conditions.
+/// How many rows match the conditions.
 pub fn count(c: &Conn<'_>, desk: &TableHandle, conditions: &Conditions) -> Result<i64> {
     let text = desk.dialect.count(&desk.table, conditions);
     Ok(c.one(&Query::<i64>::built("tables::list::count", text), conditions.args())?)
@@ -84,7 +84,7 @@ pub fn page(
     Query::built("tables::list::page", text)
 }
 
-/// The ids of the oldest rows that meet the conditions.
+/// The ids of the oldest rows that match the conditions.
 pub fn oldest(
     c: &Conn<'_>,
     desk: &TableHandle,
@@ -107,7 +107,7 @@ pub fn delete_all(tx: &Tx<'_>, table: &Table, dialect: Dialect) -> Result<()> {
     Ok(())
 }
 
-/// Deletes those of the rows that meet the filters, and tells how many that were.
+/// Deletes those of the rows that match the filters, and returns their number.
 pub fn delete(
     tx: &Tx<'_>,
     desk: &TableHandle,
@@ -127,8 +127,8 @@ pub fn delete(
     Ok(tx.execute(&Command::built("tables::delete::rows", text), conditions.args())?)
 }
 
-/// Rows of the same table that go with those that meet the conditions, the last of a chain first. The
-/// embedded engine would follow a chain row by row, ever slower, and not to its end if it is long.
+/// Deletes rows of the same table that refer to matching rows, the last of a chain first. SQLite's own
+/// cascade would follow a chain row by row, ever slower, and give up on long ones.
 fn delete_dependants(tx: &Tx<'_>, desk: &TableHandle, conditions: &Conditions) -> Result<()> {
     let TableHandle { table, dialect, .. } = desk;
     let links: Vec<String> = table

@@ -1,4 +1,4 @@
-//! Decimal numbers digit for digit: any spelling of a number in plain notation, its scale kept.
+//! Exact decimal numbers: accepts any spelling of a number, writes plain notation, keeps the scale.
 
 /// Beyond this a number is not stored.
 const MAX_DIGITS: usize = 1000;

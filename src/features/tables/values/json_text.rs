@@ -1,5 +1,5 @@
-//! JSON values in one spelling, that of PostgreSQL's JSONB: keys by length and then by bytes, the last
-//! of two equal ones, numbers in plain notation. Two equal values are one text on both engines.
+//! JSON values in one canonical spelling, that of PostgreSQL's JSONB: keys by length and then by bytes, the
+//! last of two equal keys, numbers in plain notation. Equal values are equal texts on both engines.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::features::tables::values::decimal;
 
-/// Bytes of a value: short numbers may stand for long ones.
+/// Maximum bytes of a value: a short exponent may expand to a long number.
 const LONGEST: usize = 4 * 1024 * 1024;
 
 /// The value in its one spelling. None if it holds what cannot be kept: half of a surrogate pair, a

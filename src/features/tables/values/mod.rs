@@ -1,5 +1,5 @@
-//! Values on their way in and out: what each data type accepts as JSON, what a default may say, and
-//! how a stored value is shown. Nothing passes through a floating number that is not one.
+//! Values of columns: what each data type accepts as JSON, which defaults are valid, and how a stored value
+//! is shown. Only columns of type float ever become floating-point numbers.
 
 pub mod decimal;
 mod json_text;
@@ -67,8 +67,8 @@ pub fn read(data_type: DataType, value: &RawValue) -> Option<Value<'static>> {
     }
 }
 
-/// What a text stands for in a type: a default value, or a text where another form is usual. None if it
-/// stands for nothing, or for null.
+/// Parses a text as a value of a type: a default, or a text where another form is usual. None if it is not
+/// valid, or null.
 pub fn literal(data_type: DataType, text: &str) -> Option<Value<'static>> {
     match data_type {
         DataType::Text => Some(text.to_owned().into()),

@@ -1,6 +1,5 @@
-//! Two users between whom something is about to change: a block, a follow, a connection. Both are
-//! held, the lesser id first, so that whoever else changes something between them waits, in one
-//! order; and nobody is deleted meanwhile.
+//! Relation writes (block, follow, connection) lock both user rows, lower id first. So writes between the
+//! same two users wait for each other without deadlock, and neither user is deleted meanwhile.
 
 use db::{Tx, args};
 

@@ -45,7 +45,7 @@ db::row! {
 }
 
 impl UserRow {
-    /// A new visitor of whom nothing is known yet.
+    /// A new user without a profile.
     pub fn new(id: UserId, now: Timestamp) -> Self {
         UserRow {
             id,
@@ -219,7 +219,7 @@ pub fn suggest(
     Ok(found)
 }
 
-/// The same query, but for nobody whom the viewer does not meet.
+/// The same query without users hidden from the viewer.
 fn without(query: &Query<UserRow>, hidden: &Hidden, viewer: &str) -> Query<UserRow> {
     let met = format!(" AND {} ORDER BY ", hidden.condition("users.id", viewer));
     Query::built("users::store::suggest_met", query.text().replacen(" ORDER BY ", &met, 1))

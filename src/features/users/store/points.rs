@@ -1,6 +1,6 @@
-//! The SQL about reputation: the sum of a user's points, which is in the user's row, and a bucket for what
-//! was earned in each space. Both change in one transaction. What was earned outside of all spaces is what the
-//! buckets leave of the sum.
+//! The SQL about reputation: the user's row holds the sum of all points, and one bucket for each space holds
+//! what was earned there. Both change in one transaction. Points earned outside of all spaces are the sum
+//! minus the buckets.
 
 use db::{Conn, Tx, args};
 

@@ -1,5 +1,5 @@
-//! What users are found by in the middle of a name: every three letters that follow each other in their
-//! username or their name, in lower case. Kept in the transaction that writes the names.
+//! The trigram index for user search: every three consecutive letters of username and name, in lower case.
+//! Updated in the transaction that writes the names.
 
 use db::{Command, Conn, Query, Tx, Value, args};
 
@@ -30,7 +30,7 @@ fn of_names(username: Option<&str>, name: Option<&str>) -> Vec<String> {
     grams
 }
 
-/// A gram of the part that few users have: whoever holds the part is one of them.
+/// The trigram of the search text that the fewest users have: all matches are among them.
 pub fn rarest(c: &Conn<'_>, project: ProjectId, part: &str) -> Result<Option<String>> {
     let text = format!(
         "SELECT count(*) FROM (SELECT 1 FROM user_grams g

@@ -35,7 +35,7 @@ db::statements! {
                 WHERE project_id = $1 AND blocker_id = $2 AND blocked_id = $3)
             OR EXISTS (SELECT 1 FROM blocks
                 WHERE project_id = $1 AND blocker_id = $3 AND blocked_id = $2)";
-    /// Of these users, whom the user has blocked and by whom they were.
+    /// Those of these users with a block between them and the user, in either direction.
     query AMONG -> UserId =
         "SELECT blocked_id FROM blocks
          WHERE project_id = $1 AND blocker_id = $2 AND blocked_id {any}($3)
@@ -50,11 +50,11 @@ db::statements! {
                 WHERE project_id = $1 AND blocker_id = $2 AND blocked_id = $3)";
 }
 
-/// Whom a viewer does not meet in lists.
+/// The users hidden from a viewer in lists.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hidden {
     viewer: Option<UserId>,
-    /// Those whom the viewer has blocked.
+    /// Users that the viewer has blocked.
     blocked: bool,
     /// Those who have blocked the viewer.
     blockers: bool,
@@ -73,7 +73,7 @@ impl Hidden {
         self.viewer.is_none()
     }
 
-    /// Shows again whom the viewer has blocked, but never those who have blocked the viewer.
+    /// Shows users that the viewer has blocked, but never those who have blocked the viewer.
     pub fn but_blocked(self) -> Self {
         let viewer = self.viewer.filter(|_| self.blockers);
         Hidden { viewer, blocked: false, ..self }
@@ -93,9 +93,9 @@ impl Hidden {
         }
     }
 
-    /// The condition that the user in a column is not hidden; a row of nobody never is. `viewer` is
-    /// the place of the argument, `$1` that of the project. Asked row by row: as a join an engine
-    /// might begin with it.
+    /// The condition that the user in a column is not hidden; rows without a user pass. `viewer` is the
+    /// placeholder of the viewer's id, `$1` that of the project. A correlated subquery, since an engine might
+    /// start from a join.
     pub fn condition(&self, column: &str, viewer: &str) -> String {
         let found = |by: &str, of: &str| {
             format!(

@@ -1,5 +1,5 @@
-//! What becomes of reports when whoever made them is deleted: their entry goes, and a report that
-//! nobody else made goes with it.
+//! Reports when a user who made them is deleted: their entry is deleted, and the report as well if it was the
+//! only one.
 
 use db::{Tx, args};
 

@@ -136,7 +136,7 @@ pub fn entries(c: &Conn<'_>, project: ProjectId, ids: &[ReportId]) -> Result<Vec
     Ok(c.all(&ENTRIES, args![project, ReportId::list(ids), MAX_ENTRIES])?)
 }
 
-/// How a report was resolved, and by whom: nobody if with a key.
+/// How a report was resolved and by which user; none if a key did it.
 #[derive(Debug, Clone)]
 pub struct Resolution<'a> {
     pub status: Status,
