@@ -46,7 +46,7 @@ const ACTS_ON: ActsAs = ActsAs {
 };
 const ACTS_AS: ActsAs = ActsAs { parameter: "userId", ..ACTS_ON };
 
-/// Ends what two users who are held follow of each other.
+/// Ends the follows between two users. The caller has locked both.
 pub fn sever(tx: &Tx<'_>, project: ProjectId, one: UserId, other: UserId) -> Result<()> {
     store::delete(tx, project, one, other)?;
     store::delete(tx, project, other, one)?;

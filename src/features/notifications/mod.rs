@@ -43,8 +43,8 @@ const ACTS_AS: ActsAs = ActsAs {
     other: None,
 };
 
-/// Stores notifications, unread, in the transaction of what they tell about. Recipients that do
-/// not exist are left out, and so is what repeats an unread one. Whether the project has the bundle is for the caller to ask.
+/// Stores unread notifications in the transaction that causes them. Skips unknown recipients and repeats of
+/// an unread notification. The caller checks whether the project has the bundle.
 pub fn add(
     tx: &Tx<'_>,
     project: ProjectId,

@@ -22,7 +22,7 @@ use crate::tenancy::Project;
 use crate::values::ids::{ReactionId, new_id};
 use crate::values::time::Timestamp;
 
-/// Who reacts to what.
+/// The user who reacts, and the target.
 #[derive(Debug)]
 pub struct Change<T> {
     pub app: App,
@@ -35,13 +35,13 @@ pub struct Change<T> {
     kind: PhantomData<fn() -> T>,
 }
 
-/// What a change has come to.
+/// The result of a change.
 #[derive(Debug)]
 pub struct Changed<T> {
-    /// With the counts as they are now.
+    /// With the counts after the change.
     pub target: T,
     pub before: Option<ReactionType>,
-    /// The target's author as they are now, if something has changed.
+    /// The target's author after the change, if anything changed.
     pub author: Option<UserRow>,
 }
 
@@ -59,7 +59,7 @@ impl<T: Target> Change<T> {
         }
     }
 
-    /// Reacts, in place of whatever reaction there was.
+    /// Sets the reaction, replacing any earlier one.
     pub fn put(&self, tx: &Tx<'_>, kind: ReactionType, announce: Announce) -> Result<Changed<T>> {
         let (project, now) = (self.project.id, self.now);
         let mut target = self.lock(tx)?;
@@ -71,7 +71,7 @@ impl<T: Target> Change<T> {
         Ok(Changed { target, before, author })
     }
 
-    /// Takes the reaction back; nothing happens where there is none.
+    /// Removes the reaction; does nothing if there is none.
     pub fn take(&self, tx: &Tx<'_>) -> Result<Changed<T>> {
         let mut target = self.lock(tx)?;
         let before = store::take(tx, self.project.id, self.target, self.actor.id)?;
@@ -89,8 +89,8 @@ impl<T: Target> Change<T> {
         held.ok_or(T::FAULTS.not_found.into())
     }
 
-    /// Counts, gives the author their points and tells them. The target is held: nobody else changes
-    /// its counts meanwhile, and its author is not deleted.
+    /// Updates the counts, awards the author's points and notifies them. The target is locked: nobody else
+    /// changes its counts meanwhile, and its author is not deleted.
     fn count(
         &self,
         tx: &Tx<'_>,

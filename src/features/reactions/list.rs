@@ -34,7 +34,7 @@ pub(super) struct Reaction {
     updated_at: Timestamp,
 }
 
-/// As much of a user as a list of reactions shows.
+/// The part of a user that a list of reactions shows.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ReactionUser")]
@@ -44,7 +44,7 @@ struct Reactor {
     username: Option<String>,
     avatar: Option<String>,
     reputation: i64,
-    /// Only when a space is asked for.
+    /// Only with a space in the query.
     #[serde(skip_serializing_if = "Option::is_none")]
     space_reputation: Option<i64>,
 }

@@ -22,12 +22,12 @@ use crate::values::metadata::to_json;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Announce {
     Reaction,
-    /// As the older upvote route does it.
+    /// As on the older upvote route.
     Upvote,
     Silently,
 }
 
-/// What there is to tell after a reaction has come or changed, with the target's counts as they are now.
+/// The notifications for a new or changed reaction, with the target's counts after it.
 pub(super) fn news<T: Target>(
     tx: &Tx<'_>,
     change: &Change<T>,
@@ -57,7 +57,7 @@ pub(super) fn news<T: Target>(
     };
     let subject = || target.subject(tx, project.id);
 
-    // A change of type is silent, but a vote is always heard.
+    // A changed type notifies nobody, but a vote always notifies.
     let is_news = before.is_none() || announce == Announce::Upvote;
     if is_news && author != change.actor.id {
         let mut metadata = subject()?;
@@ -112,7 +112,7 @@ fn latest<T: Target>(
     let mut latest = store::latest(tx, change.project.id, target.id(), kind)?;
     // The user who just reacted comes first, even if they only changed their reaction.
     latest.retain(|user| user.id != change.actor.id);
-    // Nor is the author told of somebody with a block between them.
+    // Users with a block between them and the author are left out.
     let ids: Vec<UserId> = latest.iter().map(|user| user.id).collect();
     let hidden = blocks::blocked_among(tx, &change.project, Some(author), &ids)?;
     latest.retain(|user| !hidden.contains(&user.id));

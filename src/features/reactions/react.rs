@@ -78,7 +78,7 @@ async fn put<T: Target>(
     shown.await.map(Json)
 }
 
-/// `only`: the vote that is to be taken back, and what is said when it was not cast.
+/// `only`: the vote to remove, and the error if it was not cast.
 async fn take<T: Target>(
     call: Call<Actor>,
     path: T::Path,

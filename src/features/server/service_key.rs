@@ -1,4 +1,4 @@
-//! Verify Service Key: a server-side client asks once, at its start, whether its key is good.
+//! Verify Service Key: a server-side client checks its key once, at its start.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,5 +1,5 @@
-//! The SQL about follows and how many each user has. Both change in one transaction, in which the two
-//! users are held; the counts of the lesser id come first.
+//! The SQL about follows and the counts of each user. Both change in one transaction that has locked both
+//! users; the counts of the lower id change first.
 
 pub mod recount;
 

@@ -1,4 +1,4 @@
-//! Reports: users point out content that should not be there, and moderators decide.
+//! Reports: users report content, and moderators decide.
 
 mod create;
 mod handle;

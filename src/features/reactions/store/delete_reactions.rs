@@ -52,8 +52,7 @@ db::statements! {
     command DELETE = "DELETE FROM reactions WHERE project_id = $1 AND user_id = $2";
 }
 
-/// Takes back every reaction of the user. To be called while the user is held, so that none is
-/// added in between.
+/// Deletes every reaction of the user. The caller has locked the user, so that none is added meanwhile.
 pub fn delete_of_user(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
     tx.pipeline(&UNCOUNT, args![project, user])?;
     tx.pipeline(&UNCOUNT_ON_COMMENTS, args![project, user])?;

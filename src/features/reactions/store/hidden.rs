@@ -15,7 +15,7 @@ use crate::http::page::Page;
 use crate::tenancy::Project;
 use crate::values::ids::{ProjectId, UserId};
 
-/// How many reactions to the target are hidden: looked up user by user.
+/// The number of hidden reactions to the target, looked up user by user.
 pub fn count(
     c: &Conn<'_>,
     project: ProjectId,
@@ -36,7 +36,7 @@ pub fn count(
     Ok(c.one(&Query::<i64>::built("reactions::hidden::count", text), &args)?)
 }
 
-/// A page of what is left.
+/// A page of the visible reactions.
 pub fn list(
     c: &Conn<'_>,
     project: ProjectId,
@@ -63,7 +63,7 @@ pub fn list(
     Ok(c.all(&Query::built("reactions::hidden::list", text), &args)?)
 }
 
-/// Who voted up, and who down.
+/// The users who upvoted, and those who downvoted.
 pub type Votes = (Vec<UserId>, Vec<UserId>);
 
 /// The votes on each of the targets, the oldest first.

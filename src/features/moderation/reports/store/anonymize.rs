@@ -24,7 +24,7 @@ pub fn lock(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<Vec<ReportI
     Ok(tx.all(&LOCK, args![project, user])?)
 }
 
-/// Once the user is held too. What they reported meanwhile is among what is found now.
+/// The caller has locked the user, too. Includes what they reported meanwhile.
 pub fn forget_reporter(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
     let reports = ReportId::list(&lock(tx, project, user)?);
     tx.pipeline(&FORGET, args![project, user])?;
