@@ -109,7 +109,7 @@ pub(super) async fn breadcrumb(
 ) -> Result<Json<Breadcrumb>> {
     let project = call.project.id;
     let line = call.app.db.read(move |c| store::line(c, project, path.space_id)).await?;
-    // Of a deleted space only those above it are left.
+    // A deleted space has only its ancestors left.
     let last = line.last().filter(|last| last.id == path.space_id);
     let depth = last.ok_or(NOT_FOUND)?.depth;
     Ok(Json(Breadcrumb { breadcrumb: line.into_iter().map(Crumb::from).collect(), depth }))

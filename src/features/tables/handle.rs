@@ -14,15 +14,15 @@ use crate::features::tables::{FOREIGN_KEY_VIOLATION, TABLE_NOT_FOUND};
 use crate::http::operation::Call;
 use crate::values::ids::ProjectId;
 
-/// How often a table may change under one request.
+/// How often a table may change during one request.
 const ATTEMPTS: usize = 3;
 
-/// What the rows of a table are worked on with.
+/// The context of work on the rows of a table.
 #[derive(Debug)]
 pub struct TableHandle {
     pub table: Arc<Table>,
     pub dialect: Dialect,
-    /// A row that is referred to was not there: find out which before writing.
+    /// A referenced row was missing: find out which one before writing.
     pub is_careful: bool,
 }
 
@@ -102,7 +102,7 @@ fn open(
     Ok(Arc::new(table))
 }
 
-/// Callers who may touch the rows of the same tables.
+/// Callers with access to the rows of the same tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Audience {
     Anonymous,
@@ -120,7 +120,7 @@ impl From<OptionalViewer> for Audience {
     }
 }
 
-/// Who may touch the rows of a table.
+/// Checks who may access the rows of a table.
 pub fn admit(access: RowAccess, audience: Audience) -> Result<()> {
     use crate::auth::caller::ELEVATED_AUTH_REQUIRED;
     match (access, audience) {
@@ -132,7 +132,7 @@ pub fn admit(access: RowAccess, audience: Audience) -> Result<()> {
     }
 }
 
-/// What the database does not allow.
+/// Maps violations reported by the database.
 fn refused(error: Error) -> Error {
     if is_over_limit(&error) {
         return FOREIGN_KEY_VIOLATION.because("too many rows depend on each other");

@@ -72,7 +72,7 @@ pub(super) async fn fetch_by_username(
     user.await.map(Json)
 }
 
-/// What of a user is shown to this caller: the same for every way of fetching one.
+/// The user as shown to this caller: the same for all fetches.
 #[derive(Debug, Clone)]
 pub(super) struct Shown {
     pub(super) project: ProjectId,

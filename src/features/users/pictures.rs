@@ -49,7 +49,7 @@ pub const fn fields(too_large: Fault, invalid: Fault) -> [FileField; 2] {
     [avatar, FileField { name: BANNER, called: Some("Banner"), ..avatar }]
 }
 
-/// How a feature refuses pictures.
+/// A feature's faults about pictures.
 #[derive(Debug, Clone, Copy)]
 pub struct PictureFaults {
     pub missing_options: Fault,
@@ -80,7 +80,7 @@ impl Portrayed {
     }
 }
 
-/// The pictures of a form, with their options as they were sent.
+/// The pictures of a form, with their raw options.
 #[derive(Debug)]
 pub struct Pictures {
     avatar: Option<Picture>,
@@ -185,7 +185,7 @@ impl StoredPictures {
         self.prepared.rows().last().filter(|_| self.has_banner)
     }
 
-    /// Puts them on the profile in place of those that are there.
+    /// Replaces the pictures of the profile.
     pub fn put_on(&self, user: &mut UserRow) {
         if let Some(row) = self.avatar_row() {
             (user.avatar, user.avatar_path) = (None, Some(row.path.clone()));
@@ -200,7 +200,7 @@ impl StoredPictures {
         uploads::insert(tx, project, &self.prepared)
     }
 
-    /// Hands on the outcome of the write; if it failed, the bytes go soon.
+    /// Passes on the outcome of the write; if it failed, the bytes are removed soon.
     pub async fn settle<T>(
         &self,
         app: &App,
@@ -212,7 +212,7 @@ impl StoredPictures {
     }
 }
 
-/// Deletes the pictures that are shown no longer.
+/// Deletes the replaced pictures.
 pub fn remove_replaced(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -225,7 +225,7 @@ pub fn remove_replaced(
     purge::delete(tx, project, &replaced, now)
 }
 
-/// Avatar and banner of a user, as they are shown.
+/// Avatar and banner of a user, as shown.
 pub fn load(c: &Conn<'_>, links: &Links, user: &UserRow) -> Result<[Option<File>; 2]> {
     let wanted = user.picture_ids();
     let ids: Vec<FileId> = wanted.into_iter().flatten().collect();

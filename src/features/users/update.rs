@@ -58,7 +58,7 @@ impl UserUpdate {
     }
 }
 
-/// The fields to change; the oldest version wraps them in `update` and wants at least one.
+/// The fields to change; v6 wraps them in `update` and requires at least one.
 #[derive(Debug, Default)]
 pub(super) struct UpdateBody(UserUpdate);
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::auth::caller::KeyHolder;
 use crate::error::{Error, Result};
-use crate::features::tables::definitions::create::PATIENCE;
+use crate::features::tables::definitions::create::DDL_TIMEOUT;
 use crate::features::tables::definitions::drop::Dropped;
 use crate::features::tables::definitions::request::{
     AddColumn, ColumnDefinition, MAX_COLUMNS, invalid_default, next_position,
@@ -39,7 +39,7 @@ pub(super) async fn add_column(
     let (project, dialect) = (call.project.id, Dialect(call.app.db.engine()));
     let change = move |tx: &Tx<'_>| add(tx, project, &table_name.0, column.clone(), dialect);
     call.app.db.write(change).await.map_err(|error: Error| {
-        // Columns that were dropped count for one of the engines.
+        // PostgreSQL counts dropped columns against its limit.
         if handle::is_over_limit(&error) {
             return COLUMN_LIMIT_REACHED.into();
         }
@@ -93,7 +93,7 @@ pub(super) async fn drop_column(
 
 /// The table, locked for a change of its definition.
 fn held(tx: &Tx<'_>, project: ProjectId, name: &str, dialect: Dialect) -> Result<Table> {
-    tx.within(PATIENCE);
+    tx.within(DDL_TIMEOUT);
     catalogue::begin_change(tx, project)?;
     let table = catalogue::find(tx, project, name)?.ok_or(TABLE_NOT_FOUND)?;
     locks::lock_exclusive(tx, dialect, project, name)?;

@@ -19,10 +19,10 @@ use crate::http::reply::Created;
 use crate::values::ids::{ProjectId, TableId, new_id};
 use crate::values::time::Timestamp;
 
-/// Tables that a project may have.
+/// Maximum tables of a project.
 const MAX_TABLES: i64 = 100;
-/// How long a change of a table may take: on one of the engines some of them write every row.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+/// Timeout of a change of a table: on SQLite some of them rewrite every row.
+pub(super) const DDL_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct CreatedTable {
@@ -50,7 +50,7 @@ fn create(
     dialect: Dialect,
     now: Timestamp,
 ) -> Result<()> {
-    tx.within(PATIENCE);
+    tx.within(DDL_TIMEOUT);
     catalogue::begin_change(tx, project)?;
     let TableDefinition { name, timestamps, paranoid, access, columns } = definition;
     let find = |referred: &str| {

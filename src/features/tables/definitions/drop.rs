@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::auth::caller::KeyHolder;
 use crate::error::{Error, Result};
-use crate::features::tables::definitions::create::PATIENCE;
+use crate::features::tables::definitions::create::DDL_TIMEOUT;
 use crate::features::tables::model::{InTable, OnDelete, Reference};
 use crate::features::tables::sql::{Dialect, ddl};
 use crate::features::tables::store::{catalogue, locks, rows};
@@ -33,9 +33,9 @@ pub(super) async fn drop_table(
     Ok(Json(Dropped { dropped }))
 }
 
-/// The rows go first, and take along or let go of those that refer to them; then nothing does.
+/// First deletes the rows, which cascades to or clears references to them; then nothing refers to the table.
 fn drop_now(tx: &Tx<'_>, project: ProjectId, name: &str, dialect: Dialect) -> Result<()> {
-    tx.within(PATIENCE);
+    tx.within(DDL_TIMEOUT);
     catalogue::begin_change(tx, project)?;
     let table = catalogue::find(tx, project, name)?.ok_or(TABLE_NOT_FOUND)?;
     let referrers = catalogue::referrers(tx, &table)?;
@@ -47,7 +47,7 @@ fn drop_now(tx: &Tx<'_>, project: ProjectId, name: &str, dialect: Dialect) -> Re
     for (referrer, _) in &referrers {
         locks::lock_exclusive(tx, dialect, project, &referrer.name)?;
     }
-    // The embedded engine would follow its own rows down to a depth that it refuses.
+    // SQLite refuses cascades within a table beyond a certain depth.
     let own = table.own_columns().filter(|column| {
         column.references.as_ref().is_some_and(|reference| reference.table == table.id)
     });

@@ -15,14 +15,14 @@ use crate::features::tables::{
 };
 use crate::values::ids::TableId;
 
-/// Columns of its own that a table may have.
+/// Maximum columns of its own that a table may have.
 pub const MAX_COLUMNS: usize = 100;
-/// Bytes of a default. It comes with every new row, and one engine keeps it with the column.
+/// Maximum bytes of a default. It is stored in every new row, and PostgreSQL keeps it with the column.
 const LONGEST_DEFAULT: usize = 4096;
-/// With `custom_` before it a name must fit 63 characters.
+/// With the prefix `custom_` a name must fit into 63 characters.
 const LONGEST_NAME: usize = 56;
 
-/// The definition of a table, however it was meant.
+/// The definition of a table, not yet validated.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[schemars(with = "TableDoc")]
 pub struct CreateTable(Json);
@@ -34,7 +34,7 @@ struct TableDoc {
     #[schemars(regex(pattern = "^[a-zA-Z_][a-zA-Z0-9_]{0,55}$"))]
     table_name: String,
     columns: Option<Vec<ColumnDoc>>,
-    /// Adds `createdAt` and `updatedAt`; true unless said otherwise.
+    /// Adds `createdAt` and `updatedAt`; true by default.
     timestamps: Option<bool>,
     /// Adds `deletedAt`: deleted rows can be restored.
     paranoid: Option<bool>,
@@ -42,7 +42,7 @@ struct TableDoc {
     access: Option<RowAccess>,
 }
 
-/// The definition of a column, however it was meant.
+/// The definition of a column, not yet validated.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[schemars(with = "ColumnDoc")]
 pub struct AddColumn(Json);
@@ -72,7 +72,7 @@ struct ReferenceDoc {
     on_delete: Option<OnDelete>,
 }
 
-/// A table that could be made, but for what only the database knows.
+/// A valid table, except for what only the database can check.
 #[derive(Debug, Clone)]
 pub struct TableDefinition {
     pub name: String,
@@ -89,7 +89,7 @@ pub struct ColumnDefinition {
     nullable: bool,
     default: Option<Json>,
     indexed: bool,
-    /// The name of the table that is referred to.
+    /// The name of the referenced table.
     references: Option<(String, OnDelete)>,
 }
 
@@ -165,7 +165,7 @@ impl AddColumn {
 }
 
 impl ColumnDefinition {
-    /// The shape of it.
+    /// Checks its form.
     fn read(value: &Json) -> Result<Self> {
         let wrong = |text: &str| INVALID_BODY.because(text);
         let text = |key: &str| value.get(key).and_then(Json::as_str);
@@ -217,13 +217,13 @@ impl ColumnDefinition {
         value.is_some_and(|value| values::text(self.data_type, &value).len() <= LONGEST_DEFAULT)
     }
 
-    /// The text `null` of a JSON column is no default.
+    /// The text `null` of a JSON column is not a default.
     fn is_null_default(&self, text: &str) -> bool {
         self.data_type == DataType::Json && text.trim() == "null"
     }
 
-    /// The column as the catalogue keeps it; `find` knows the tables of the project, the one that is
-    /// being made included.
+    /// The column as the catalogue stores it; `find` returns the tables of the project, including the one
+    /// being created.
     pub fn into_column(
         self,
         position: i64,
@@ -279,7 +279,7 @@ fn read_reference(value: &Json, data_type: DataType, nullable: bool) -> Result<(
     Ok((table.to_owned(), on_delete))
 }
 
-/// The place after the last column.
+/// The position after the last column.
 pub fn next_position(table: &Table) -> i64 {
     table.own_columns().filter_map(|column| column.position).max().map_or(0, |last| last + 1)
 }

@@ -20,7 +20,7 @@ use crate::http::reply::Json;
 use crate::values::ids::RowId;
 
 const MAX_ROWS: usize = 100;
-/// How often rows may slip away between being found and being deleted.
+/// Attempts when rows change between being found and being deleted.
 const ATTEMPTS: usize = 5;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -114,7 +114,7 @@ pub(super) async fn delete_rows(
             Ok((deleted, desk.table.paranoid && !force))
         };
         let (deleted_count, soft) = writing(&call, &table_name, delete).await?;
-        // None of those that were found is left as it was found: there may be others.
+        // All rows that were found have changed meanwhile: search again.
         let slipped = named.is_empty() && found > 0 && deleted_count == 0;
         if !slipped || attempts == ATTEMPTS {
             return Ok(Json(DeletedRows { deleted_count, soft }));
@@ -122,7 +122,7 @@ pub(super) async fn delete_rows(
     }
 }
 
-/// Looked up outside of the transaction: filters may take a while, and writers must not wait for them.
+/// Runs outside of the transaction: filters may take a while, and writers must not wait for them.
 fn oldest(c: &Conn<'_>, desk: &TableHandle, clauses: &[Clause], force: bool) -> Result<Vec<Uuid>> {
     let filters = filters::fit(&desk.table, clauses, INVALID_BODY)?;
     let mut conditions = desk.dialect.conditions(&desk.table, &filters, force);

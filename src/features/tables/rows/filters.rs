@@ -12,10 +12,10 @@ use crate::features::tables::values;
 
 const MAX_CLAUSES: usize = 50;
 const MAX_VALUES: usize = 100;
-/// Bytes of a text that is searched for.
+/// Maximum bytes of a search text.
 const LONGEST_PATTERN: usize = 256;
 
-/// A clause whose shape is right; whether it fits a column is not known yet.
+/// A clause with valid syntax, not yet matched with a column.
 #[derive(Debug)]
 pub struct Clause {
     column: String,
@@ -32,7 +32,7 @@ enum Asked {
     IsNull(bool),
 }
 
-/// A clause that fits its column.
+/// A clause that is valid for its column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filter {
     pub column: Column,
@@ -55,7 +55,7 @@ struct Raw {
     value: Box<RawValue>,
 }
 
-/// Reads clauses for their shape; `invalid` is what is said of a wrong one.
+/// Parses clauses; `invalid` is the fault for a malformed one.
 pub fn read(clauses: &[Box<RawValue>], invalid: Fault) -> Result<Vec<Clause>> {
     if clauses.len() > MAX_CLAUSES {
         return Err(invalid.because(format!("filters: at most {MAX_CLAUSES} clauses")));
@@ -65,7 +65,7 @@ pub fn read(clauses: &[Box<RawValue>], invalid: Fault) -> Result<Vec<Clause>> {
 
 fn read_one(clause: &RawValue, invalid: Fault) -> Result<Clause> {
     let wrong = |text: &str| Err(invalid.because(format!("filters: {text}")));
-    // An array would be read by the order of the fields.
+    // Serde would read an array by the order of the fields.
     if !clause.get().starts_with('{') {
         return wrong("each clause is an object of column, operator and value");
     }
@@ -107,7 +107,7 @@ fn read_one(clause: &RawValue, invalid: Fault) -> Result<Clause> {
     Ok(Clause { column, test })
 }
 
-/// The clauses as they fit the table. A column that is not there comes before a value that is wrong.
+/// The clauses matched with the table. An unknown column is reported before an invalid value.
 pub fn fit(table: &Table, clauses: &[Clause], invalid: Fault) -> Result<Vec<Filter>> {
     let found: Vec<&Column> = clauses
         .iter()
@@ -154,7 +154,7 @@ fn fit_one(column: &Column, asked: &Asked) -> Option<Test> {
     })
 }
 
-/// A pattern must not end in an escape of nothing.
+/// A pattern must not end in a lone escape.
 fn ends_whole(pattern: &str) -> bool {
     let escapes = pattern.bytes().rev().take_while(|byte| *byte == b'\\').count();
     escapes % 2 == 0

@@ -61,7 +61,7 @@ pub(super) async fn insert_rows(
     Ok(Created(InsertedRows { rows }))
 }
 
-/// All of them or none. The keys of every row are looked at before the values of any.
+/// All rows or none. The keys of every row are checked before the values of any.
 fn insert(
     tx: &Tx<'_>,
     desk: &TableHandle,

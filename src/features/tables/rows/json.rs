@@ -24,15 +24,14 @@ use crate::features::tables::{
 };
 use crate::values::time::Timestamp;
 
-/// Bytes of a row, so that a page of them fits into memory.
+/// Maximum bytes of a row, so that a page of them fits into memory.
 pub const LARGEST: usize = 4 * 1024 * 1024;
 
-/// The keys and values of a body as they came: at least one, values to the letter. Of two equal keys the
-/// last one counts.
+/// The keys and raw values of a body: at least one. Of two equal keys the last one counts.
 #[derive(Debug)]
 pub struct Record {
     said: HashMap<String, Box<RawValue>>,
-    /// The first that is the server's own.
+    /// The first managed column among the keys.
     managed: Option<&'static str>,
 }
 
@@ -74,7 +73,7 @@ impl JsonSchema for Record {
 }
 
 impl Record {
-    /// The columns it names, each with what it says of it last. Names that are no column are dropped.
+    /// The named columns with their last value. Unknown names are dropped.
     pub fn writable<'a>(&'a self, table: &'a Table) -> Result<Vec<(&'a Column, &'a RawValue)>> {
         if let Some(name) = self.managed {
             return Err(MANAGED_COLUMN.with("column", name));
@@ -107,7 +106,7 @@ fn refused(column: &Column, why: &str) -> Error {
     Error::Refused(Box::new(Refusal { fault: INVALID_BODY, message, extra }))
 }
 
-/// A whole new row: what was said, else the default, else null.
+/// A whole new row: the given value, else the default, else null.
 pub fn new_row(
     table: &Table,
     said: &[(&Column, &RawValue)],
@@ -140,8 +139,8 @@ pub fn check_size(cells: &[Value<'static>]) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a value that refers to no row, and says in which column. The row that is referred to stays
-/// until the transaction ends.
+/// Refuses a reference to a missing row, and names the column. The referenced row is locked until the
+/// transaction ends.
 pub fn check_references(
     tx: &Tx<'_>,
     desk: &TableHandle,
@@ -168,7 +167,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// A row as it was read. What does not fit the columns is of a table that has just changed.
+    /// A row as it was read. If it does not fit the columns, the table has just changed.
     pub fn read(table: &Arc<Table>, cells: Vec<Value<'static>>) -> Result<Row> {
         let fits = |(column, cell): (&Column, &Value<'static>)| fits(column.data_type, cell);
         if table.columns.len() == cells.len() && table.columns.iter().zip(&cells).all(fits) {
@@ -183,7 +182,7 @@ impl Row {
         .into())
     }
 
-    /// Roughly how many bytes it takes.
+    /// Approximate size in bytes.
     pub fn size(cells: &[Value<'static>]) -> usize {
         let size = |cell: &Value<'static>| match cell {
             Value::Text(text) | Value::Json(text) => text.len(),

@@ -23,7 +23,7 @@ use crate::values::json;
 
 const DEFAULT_LIMIT: u32 = 50;
 const MAX_ROWS: u32 = 200;
-/// Bytes of a page that are held in memory.
+/// Maximum bytes of a page in memory.
 const LARGEST_PAGE: usize = 8 * 1024 * 1024;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -36,7 +36,7 @@ pub(super) struct RowsQuery {
     /// A column of the table. Without it rows are by `createdAt`, the newest first, or else by `id`.
     sort_by: Option<String>,
     sort_dir: Option<SortDir>,
-    /// Soft-deleted rows too.
+    /// Includes soft-deleted rows.
     #[serde(default)]
     include_deleted: Flag,
     /// A JSON array of at most 50 clauses, all of which must match.
@@ -78,7 +78,7 @@ enum Operator {
     IsNull,
 }
 
-/// What is asked for, apart from the table.
+/// The parsed query.
 struct Asked {
     page: Page,
     sort_by: Option<String>,

@@ -41,7 +41,7 @@ fn update(
     let values: Vec<Value<'static>> = match read.collect() {
         Ok(values) => values,
         Err(refusal) => {
-            // A row that is not there comes before a value that is wrong.
+            // A missing row is reported before an invalid value.
             fetch::find(tx, desk, id)?;
             return Err(refusal);
         }

@@ -28,8 +28,8 @@ pub fn insert(desk: &TableHandle) -> Command<()> {
     Command::built("tables::insert::row", desk.dialect.insert(&desk.table))
 }
 
-/// Changes columns of a row. The arguments are its id, a value for each column, and the time where the
-/// table keeps it.
+/// Updates columns of a row. The arguments are its id, a value for each column, and the time if the table has
+/// `updatedAt`.
 pub fn update(
     tx: &Tx<'_>,
     desk: &TableHandle,
@@ -40,7 +40,7 @@ pub fn update(
     Ok(tx.opt(&Command::<Cells>::built("tables::update::row", text), args)?)
 }
 
-/// Brings a soft-deleted row back.
+/// Restores a soft-deleted row.
 pub fn restore(
     tx: &Tx<'_>,
     desk: &TableHandle,
@@ -52,7 +52,7 @@ pub fn restore(
     Ok(tx.opt(&command, &[id.into(), now.into()])?)
 }
 
-/// Whether the row that a value refers to exists; it stays until the transaction ends.
+/// Whether the referenced row exists; it is locked until the transaction ends.
 pub fn lock_referred(
     tx: &Tx<'_>,
     desk: &TableHandle,

@@ -1,6 +1,6 @@
 //! Exact decimal numbers: accepts any spelling of a number, writes plain notation, keeps the scale.
 
-/// Beyond this a number is not stored.
+/// Maximum digits of a number.
 const MAX_DIGITS: usize = 1000;
 
 /// The number in plain notation: `1.50` stays, `+042` is `42`, `1.5e3` is `1500`. None if it is no
@@ -25,7 +25,7 @@ pub fn plain(text: &str) -> Option<String> {
     }
     let fraction = fraction.unwrap_or_default();
     let whole = whole.trim_start_matches('0');
-    // Long zeros in front of a point count for nothing, everything else does.
+    // Leading zeros do not count, all other digits do.
     if whole.len() + fraction.len() > MAX_DIGITS {
         return None;
     }
@@ -40,7 +40,7 @@ pub fn plain(text: &str) -> Option<String> {
     Some(if negative && !is_zero { format!("-{number}") } else { number })
 }
 
-/// The number of an exponent. One that is out of all proportion is as good as none.
+/// The number of an exponent; none if it is far too large.
 fn shift(text: &str) -> Option<i64> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -49,7 +49,7 @@ fn shift(text: &str) -> Option<i64> {
     text.parse::<i64>().ok().filter(|shift| shift.abs() <= 100_000)
 }
 
-/// The digits and so many zeros behind them.
+/// The digits followed by this many zeros.
 fn grown(digits: &str, zeros: i64) -> Option<String> {
     let digits = digits.trim_start_matches('0');
     if digits.is_empty() {
@@ -59,7 +59,7 @@ fn grown(digits: &str, zeros: i64) -> Option<String> {
     (digits.len() + zeros <= MAX_DIGITS).then(|| format!("{digits}{}", "0".repeat(zeros)))
 }
 
-/// The digits with a point before the last so many.
+/// The digits with a point before the last ones.
 fn pointed(digits: &str, scale: i64) -> Option<String> {
     let scale = usize::try_from(scale).ok().filter(|scale| *scale <= MAX_DIGITS)?;
     let padded = format!("{digits:0>width$}", width = scale + 1);

@@ -10,8 +10,8 @@ use crate::features::tables::values::decimal;
 /// Maximum bytes of a value: a short exponent may expand to a long number.
 const LONGEST: usize = 4 * 1024 * 1024;
 
-/// The value in its one spelling. None if it holds what cannot be kept: half of a surrogate pair, a
-/// number of more digits than decimals may have, or more than fits.
+/// The canonical spelling of a value. None if it cannot be stored: half of a surrogate pair, a number with
+/// more digits than decimals may have, or too many bytes.
 pub fn canonical(value: &RawValue) -> Option<String> {
     let mut reader = Reader { text: value.get(), at: 0, written: 0 };
     let mut out = String::with_capacity(value.get().len());
@@ -19,7 +19,7 @@ pub fn canonical(value: &RawValue) -> Option<String> {
     Some(out)
 }
 
-/// Goes over a text that is known to be JSON, and not nested too deeply.
+/// Walks a text that is known to be JSON, and not nested too deeply.
 struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -28,7 +28,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// The next byte that is no space.
+    /// The next byte that is not a space.
     fn peek(&mut self) -> Option<u8> {
         let rest = self.text.as_bytes().get(self.at..)?;
         self.at += rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -59,7 +59,7 @@ impl<'a> Reader<'a> {
             }
             _ => {
                 let number = decimal::plain(self.word())?;
-                // `1.50` and `1.5` are one number.
+                // `1.50` and `1.5` are the same number.
                 let short = match number.contains('.') {
                     true => number.trim_end_matches('0').trim_end_matches('.'),
                     false => &number,
@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
         serde_json::from_str(&rest[..end]).ok()
     }
 
-    /// A number or one of the three words.
+    /// A number, `true`, `false` or `null`.
     fn word(&mut self) -> &'a str {
         let rest = &self.text[self.at..];
         let is_end = |byte: u8| matches!(byte, b',' | b']' | b'}') || byte.is_ascii_whitespace();

@@ -13,7 +13,7 @@ use crate::values::time::Timestamp;
 
 const DAY: i64 = 86_400_000;
 
-/// A JSON value as it came, told apart by its first character.
+/// A raw JSON value, classified by its first character.
 #[derive(Debug)]
 enum Given<'a> {
     Text(String),
@@ -40,12 +40,12 @@ pub fn is_null(value: &RawValue) -> bool {
     value.get() == "null"
 }
 
-/// A text, number or boolean, as filters compare with.
+/// A text, number or boolean, for comparisons in filters.
 pub fn is_plain(value: &RawValue) -> bool {
     !matches!(value.get().as_bytes().first(), None | Some(b'n' | b'{' | b'['))
 }
 
-/// The value as the column's type stores it. None for every other form, `null` included.
+/// The value as the column's type stores it. None for any other form, including `null`.
 pub fn read(data_type: DataType, value: &RawValue) -> Option<Value<'static>> {
     if data_type == DataType::Json {
         let text = Some(value).filter(|value| !is_null(value)).and_then(json_text::canonical);
@@ -75,7 +75,7 @@ pub fn literal(data_type: DataType, text: &str) -> Option<Value<'static>> {
         DataType::Integer => integer(text).map(Value::Int),
         DataType::Float => {
             let number = text.parse::<f64>().ok().filter(|number| number.is_finite())?;
-            // One zero: the engines do not agree about its sign.
+            // Only one zero: the engines disagree about its sign.
             Some(Value::Real(if number == 0.0 { 0.0 } else { number }))
         }
         DataType::Decimal => decimal::plain(text).map(Into::into),
@@ -113,7 +113,7 @@ fn whole(number: &str) -> Option<i64> {
     fraction.bytes().all(|byte| byte == b'0').then(|| whole.parse().ok()).flatten()
 }
 
-/// A stored value as text, for the one place where a value can travel in no other way.
+/// A stored value as text, for the setting that passes a default.
 pub fn text(data_type: DataType, value: &Value<'_>) -> String {
     // The year 0 of ISO 8601 is the one before year 1.
     let dated = |text: String| match text.strip_prefix("0000") {

@@ -12,7 +12,7 @@ db::statements! {
          ORDER BY id {for_no_key_update}";
 }
 
-/// Whether both of them are there. They are two: nobody has a relation with themselves.
+/// Whether both exist. They must differ: nobody has a relation with themselves.
 pub fn lock(tx: &Tx<'_>, project: ProjectId, one: UserId, other: UserId) -> Result<bool> {
     let held = tx.all(&LOCK, args![project, UserId::list(&[one, other])])?;
     Ok(held.len() == 2)

@@ -7,13 +7,13 @@ use crate::error::Result;
 use crate::features::users::store::UserRow;
 use crate::values::ids::{ProjectId, UserId};
 
-/// So many users are looked at without a thought.
+/// Up to this many users are always cheap to check.
 pub const FEW: i64 = 2000;
 const LENGTH: usize = 3;
-/// Of a long text only some are tried: the first that are found by few will do.
+/// Only some trigrams of a long text are tried: the first rare one is good enough.
 const MAX_TRIED: usize = 8;
 
-/// The grams of a text, sorted and without repeats.
+/// The trigrams of a text, sorted and unique.
 pub fn of(text: &str) -> Vec<String> {
     let letters: Vec<char> = text.to_lowercase().chars().collect();
     let mut grams: Vec<String> =
@@ -47,7 +47,7 @@ pub fn rarest(c: &Conn<'_>, project: ProjectId, part: &str) -> Result<Option<Str
     Ok(rarest.1)
 }
 
-/// For a user who was not there before.
+/// For a new user.
 pub fn insert(tx: &Tx<'_>, project: ProjectId, user: &UserRow) -> Result<()> {
     add(tx, project, user.id, &of_names(user.username.as_deref(), user.name.as_deref()))
 }
@@ -72,7 +72,7 @@ pub fn replace(
     add(tx, project, user.id, &come)
 }
 
-/// For a user who goes.
+/// For a deleted user.
 pub fn forget(tx: &Tx<'_>, project: ProjectId, user: &UserRow) -> Result<()> {
     take(tx, project, user.id, &of_names(user.username.as_deref(), user.name.as_deref()))
 }

@@ -1,10 +1,10 @@
-//! What a block hides: the one place that every list and every single fetch asks. A user behind a block is
-//! treated as one who does not exist.
+//! What a block hides: the only place that decides it, for every list and every fetch. Users with a block
+//! between them do not exist for each other.
 //!
 //! A single fetch asks [`is_blocked_between`], a profile [`has_blocked`], and notifications drop the users in
-//! [`blocked_among`]. A list asks [`hidden`] first, which is empty for nearly everybody; else it adds
-//! [`Hidden::condition`] to its conditions and subtracts from its stored total what [`Hidden::users`] have in
-//! it. Without a viewer, and without the bundle, nothing is hidden.
+//! [`blocked_among`]. A list asks [`hidden`] first, which is empty for nearly everybody; otherwise it adds
+//! [`Hidden::condition`] to its conditions and subtracts the entries of [`Hidden::users`] from its stored
+//! total. Without a viewer, and without the bundle, nothing is hidden.
 
 use db::{Conn, args};
 
@@ -79,12 +79,12 @@ impl Hidden {
         Hidden { viewer, blocked: false, ..self }
     }
 
-    /// Who looks, where anything is hidden from them: an argument of the texts below.
+    /// The viewer, if anything is hidden from them: an argument of the texts below.
     pub fn viewer(&self) -> Option<UserId> {
         self.viewer
     }
 
-    /// Whether this user is one of them.
+    /// Whether this user is hidden.
     pub fn holds(&self, c: &Conn<'_>, project: &Project, other: UserId) -> Result<bool> {
         match self.viewer {
             Some(viewer) if self.blocked => is_blocked_between(c, project, Some(viewer), other),
@@ -139,7 +139,7 @@ pub fn is_blocked_between(
     }
 }
 
-/// Whether the owner of a profile has blocked the viewer. The other way round it stays visible.
+/// Whether the owner of a profile has blocked the viewer. The viewer's own block does not hide a profile.
 pub fn has_blocked(
     c: &Conn<'_>,
     project: &Project,
@@ -169,7 +169,7 @@ pub fn blocked_among(
     }
 }
 
-/// Blocks count for somebody who looks, in a project that has them.
+/// Blocks apply only to a viewer, in a project that has the bundle.
 pub fn counting(project: &Project, viewer: Option<UserId>) -> Option<UserId> {
     viewer.filter(|_| project.has(Bundle::Moderation))
 }
