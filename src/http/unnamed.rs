@@ -1,5 +1,5 @@
-//! The project of a request whose address does not name one: the project of the token, or of the user in the
-//! path. Version 7 knows such addresses, about connections.
+//! The project of a request whose address does not name one: that of the token, or of the user in the path.
+//! Version 7 has such addresses, about connections.
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ pub fn told(app: &App, headers: &HeaderMap) -> Option<ProjectId> {
     app.tokens.project_of(bearer(headers)?, app.clock.now())
 }
 
-/// That project, or the one of the user in the path. Without either the caller is refused as nobody, or
-/// there is no such user.
+/// That project, or the one of the user in the path. Without either the caller is unauthenticated, or there
+/// is no such user.
 pub async fn project(
     app: &App,
     operation: &Operation,
@@ -38,7 +38,7 @@ pub async fn project(
     };
     let Some(id) = id else {
         let presented = bearer(headers).map_or(Presented::Nothing, |_| Presented::Unusable);
-        // No operation at such an address looks into its query for this.
+        // No operation at such an address reads this from its query.
         check_credential(presented, operation, &Value::Null)?;
         return Err(sessions::USER_NOT_FOUND.into());
     };
