@@ -132,7 +132,7 @@ mod tests {
             assert_eq!(project(path), at("none", "/connections/count"), "{path}");
         }
         assert_eq!(project("/v7/users/U/connection"), at("none", "/users/U/connection"));
-        // Decoded only once.
+        // Only one repeated version is dropped, and nothing else.
         assert_eq!(project("/v7/P/v7/v7/chat"), at("P", "/v7/chat"));
         assert_eq!(project("/v7/users/U"), at("users", "/U"));
         for path in ["/v8/P/v8/chat", "/v6/P/v6/chat", "/v8/P/v7/chat"] {

@@ -73,7 +73,7 @@ pub async fn handle(
     let id = client::request_id(&head.headers, &app.request_ids);
     let origin = head.headers.get(ORIGIN).cloned();
     let method = head.method.clone();
-    // Otherwise a client that sent `Expect: 100-continue` would send the body.
+    // Reading the body of such a request would make the client send it.
     let asks_before_sending = head.headers.contains_key(EXPECT);
     let in_flight = app.metrics.enter();
 
