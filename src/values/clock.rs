@@ -1,5 +1,5 @@
-//! Time as a value of the application. Everything that asks "what time is it" asks this clock,
-//! so a test can stand still at one instant or move past an expiry without waiting.
+//! Injected time. Everything that needs the time asks this clock, so a test can stop time or move it past an
+//! expiry without waiting.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
