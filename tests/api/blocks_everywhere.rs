@@ -20,13 +20,13 @@ use crate::support::{Actor, Reply, TestApp, User, on_both_engines};
 
 on_both_engines![
     no_list_shows_one_to_the_other,
-    what_the_other_wrote_is_not_there,
+    content_of_blocked_users_is_not_found,
     feeds_leave_out_the_other_and_count_without_them,
-    whom_one_blocked_can_be_shown_again,
+    the_viewer_can_choose_to_see_users_they_blocked,
     reactors_are_left_out_of_lists_and_totals,
     comments_of_the_other_are_not_there,
     neither_mentions_the_other_any_more,
-    a_key_in_the_name_of_a_user_meets_their_blocks,
+    a_key_acting_as_a_user_is_subject_to_their_blocks,
     without_moderation_blocks_are_inert,
 ];
 
@@ -244,7 +244,7 @@ fn same(hidden: &Reply, unknown: &Reply, what: &str) {
     assert!(hidden.status >= 400, "{what}: {}", hidden.text());
 }
 
-async fn what_the_other_wrote_is_not_there(app: TestApp) {
+async fn content_of_blocked_users_is_not_found(app: TestApp) {
     let town = Town::new(&app).await;
     for (one, other) in [(&town.ada, &town.bob), (&town.bob, &town.ada)] {
         let foreign = format!("of-{}", other.id);
@@ -340,7 +340,7 @@ async fn feeds_leave_out_the_other_and_count_without_them(app: TestApp) {
     assert_eq!(listed(&ada, "").await, "n c2 c1 b2 b1 a2 a1");
 }
 
-async fn whom_one_blocked_can_be_shown_again(app: TestApp) {
+async fn the_viewer_can_choose_to_see_users_they_blocked(app: TestApp) {
     let (ada, bob, cleo) = (app.user().await, app.user().await, app.user().await);
     for (user, name) in [(&ada, "a"), (&bob, "b"), (&cleo, "c")] {
         crate::support::feed::post(&app, user, json!({ "title": name })).await;
@@ -505,7 +505,7 @@ async fn neither_mentions_the_other_any_more(app: TestApp) {
     assert_eq!(told(&cleo, "entity-mention").await.len(), 4);
 }
 
-async fn a_key_in_the_name_of_a_user_meets_their_blocks(app: TestApp) {
+async fn a_key_acting_as_a_user_is_subject_to_their_blocks(app: TestApp) {
     let town = Town::new(&app).await;
     let entity = publish(&town.ada).await;
     for key in [app.service(), app.master()] {

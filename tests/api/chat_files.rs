@@ -16,7 +16,7 @@ on_both_engines![
     files_are_shown_where_they_are_asked_for,
     forms_are_checked_as_json_is,
     files_are_counted_and_bounded,
-    what_is_refused_leaves_nothing,
+    a_refused_message_leaves_no_files,
     forms_name_who_acts,
     files_need_their_bundle,
     files_are_seen_with_their_message,
@@ -157,7 +157,7 @@ async fn files_are_counted_and_bounded(app: TestApp) {
     assert_eq!(app.stored(), 10);
 }
 
-async fn what_is_refused_leaves_nothing(app: TestApp) {
+async fn a_refused_message_leaves_no_files(app: TestApp) {
     let (ada, bob, cleo) = (app.user().await, app.user().await, app.user().await);
     let (id, two) = (group(&ada, &[&bob]).await, direct(&ada, &bob).await);
     leave(&bob, &id).await;

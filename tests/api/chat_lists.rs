@@ -13,14 +13,14 @@ use crate::support::{Actor, TestApp, User, keys, on_both_engines};
 
 on_both_engines![
     a_direct_conversation_is_listed_while_something_is_to_be_seen_in_it,
-    a_preview_shows_what_was_said_last,
+    a_preview_shows_the_last_message,
     a_preview_names_five_others,
-    what_was_written_in_last_comes_first,
+    conversations_with_the_newest_messages_come_first,
     a_client_goes_on_from_the_last_row,
     kinds_and_limits_are_chosen,
-    what_cannot_be_asked_is_refused,
-    every_clause_of_what_is_unread,
-    what_was_read_stays_read,
+    invalid_queries_are_refused,
+    every_condition_of_unread_messages,
+    read_messages_stay_read,
 ];
 
 const LAST_MESSAGE: &str =
@@ -48,7 +48,7 @@ async fn a_direct_conversation_is_listed_while_something_is_to_be_seen_in_it(app
     is_listed(true).await;
 }
 
-async fn a_preview_shows_what_was_said_last(app: TestApp) {
+async fn a_preview_shows_the_last_message(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let (two, many) = (direct(&ada, &bob).await, group(&ada, &[&bob]).await);
     for (id, speaker) in [(&two, Value::Null), (&many, json!(ada.id))] {
@@ -109,7 +109,7 @@ async fn a_preview_names_five_others(app: TestApp) {
     assert_eq!(named(&ada).await, ids[1..6]);
 }
 
-async fn what_was_written_in_last_comes_first(app: TestApp) {
+async fn conversations_with_the_newest_messages_come_first(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let mut ids = Vec::new();
     for _ in 0..3 {
@@ -225,7 +225,7 @@ async fn kinds_and_limits_are_chosen(app: TestApp) {
     assert_eq!(listed(&ada, "").await.len(), 20);
 }
 
-async fn what_cannot_be_asked_is_refused(app: TestApp) {
+async fn invalid_queries_are_refused(app: TestApp) {
     let ada = app.user().await;
     let now = app.now();
     for query in [
@@ -241,7 +241,7 @@ async fn what_cannot_be_asked_is_refused(app: TestApp) {
     }
 }
 
-async fn every_clause_of_what_is_unread(app: TestApp) {
+async fn every_condition_of_unread_messages(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let (one, other) = (group(&ada, &[&bob]).await, direct(&ada, &bob).await);
     assert_eq!(unread(&bob).await, (0, 0));
@@ -282,7 +282,7 @@ async fn every_clause_of_what_is_unread(app: TestApp) {
     assert_eq!(unread(&bob).await, (2, 2));
 }
 
-async fn what_was_read_stays_read(app: TestApp) {
+async fn read_messages_stay_read(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let id = group(&ada, &[&bob]).await;
     let mut sent = Vec::new();

@@ -18,10 +18,10 @@ on_both_engines![
     a_member_is_removed_and_may_be_added_again,
     roles_are_given_and_taken,
     a_group_keeps_an_admin,
-    whoever_left_reads_what_was_written_before,
-    whoever_left_hears_nothing_of_the_same_moment,
-    whoever_left_can_do_nothing,
-    nobody_sees_the_mutes_of_others,
+    former_members_read_messages_from_before_they_left,
+    former_members_do_not_see_messages_of_the_same_millisecond,
+    former_members_cannot_act,
+    mutes_are_private,
 ];
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -206,7 +206,7 @@ async fn left_behind(app: &TestApp, ada: &User<'_>, bob: &User<'_>) -> (String, 
     (id, [before, thread, after])
 }
 
-async fn whoever_left_reads_what_was_written_before(app: TestApp) {
+async fn former_members_read_messages_from_before_they_left(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let (id, [before, thread, after]) = left_behind(&app, &ada, &bob).await;
     assert_eq!(texts(&messages(&bob, &id, "").await), ["before", "second", "first"]);
@@ -231,7 +231,7 @@ async fn whoever_left_reads_what_was_written_before(app: TestApp) {
     bob.get(&reactions).await.expect(200);
 }
 
-async fn whoever_left_hears_nothing_of_the_same_moment(app: TestApp) {
+async fn former_members_do_not_see_messages_of_the_same_millisecond(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let id = group(&ada, &[&bob]).await;
     leave(&bob, &id).await;
@@ -245,7 +245,7 @@ async fn whoever_left_hears_nothing_of_the_same_moment(app: TestApp) {
     assert_eq!(unread(&bob).await, (1, 1));
 }
 
-async fn whoever_left_can_do_nothing(app: TestApp) {
+async fn former_members_cannot_act(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let (id, [before, _, after]) = left_behind(&app, &ada, &bob).await;
     for message in [&before, &after] {
@@ -267,7 +267,7 @@ async fn whoever_left_can_do_nothing(app: TestApp) {
     assert_eq!(bob.get(&of(&id, "")).await.expect(200)["currentMember"]["isActive"], false);
 }
 
-async fn nobody_sees_the_mutes_of_others(app: TestApp) {
+async fn mutes_are_private(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let id = group(&ada, &[&bob]).await;
     bob.post(&of(&id, "/mute"), json!({ "duration": "forever" })).await.expect(200);

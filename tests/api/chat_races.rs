@@ -20,7 +20,7 @@ on_both_engines![
     of_two_admins_who_remove_each_other_one_stays,
     members_come_and_go_at_once_and_are_counted,
     a_message_is_sent_before_or_after_its_author_left,
-    what_was_read_is_not_unread_by_a_mute,
+    a_mute_does_not_reset_the_read_position,
     a_message_is_taken_back_or_removed,
     everything_at_once_leaves_exact_numbers,
 ];
@@ -255,7 +255,7 @@ async fn a_message_is_sent_before_or_after_its_author_left(app: TestApp) {
     assert_eq!(of_bob, answered, "whatever he sent, he sent before he left");
 }
 
-async fn what_was_read_is_not_unread_by_a_mute(app: TestApp) {
+async fn a_mute_does_not_reset_the_read_position(app: TestApp) {
     let users = some(&app, 2).await;
     let id = group_of(&users).await;
     let (ada, bob, id) = (&users[0], &users[1], &id);

@@ -12,14 +12,14 @@ use crate::support::sockets::{Ears, Event, Sockets};
 use crate::support::{Form, Part, TestApp, User, keys, on_both_engines};
 
 on_both_engines![
-    messages_are_heard_by_all_and_by_their_sender,
-    changes_of_messages_are_heard,
-    what_changes_nothing_for_others_is_not_heard,
-    those_who_come_and_go_are_heard,
-    a_conversation_is_heard_of_when_it_is_there,
-    a_conversation_of_two_is_heard_of_with_its_first_message,
-    whoever_is_out_hears_nothing_more,
-    no_event_says_what_is_private,
+    all_members_and_the_sender_get_message_events,
+    changes_of_messages_are_announced,
+    changes_that_others_cannot_see_are_not_announced,
+    joins_and_leaves_are_announced,
+    a_new_conversation_is_announced,
+    a_direct_conversation_is_announced_with_its_first_message,
+    former_members_get_no_more_events,
+    events_hold_nothing_private,
 ];
 
 /// Ada and Bob in a group, Cleo not; Bob twice.
@@ -69,7 +69,7 @@ fn event(name: &str, payload: Value) -> Event {
     (name.to_owned(), payload)
 }
 
-async fn messages_are_heard_by_all_and_by_their_sender(app: TestApp) {
+async fn all_members_and_the_sender_get_message_events(app: TestApp) {
     let mut scene = Scene::new(&app).await;
     let ([ada, bob, _], id) = (scene.users.clone(), scene.id.clone());
     let first = say(&ada, &id, json!({ "content": "x", "localId": "mine" })).await;
@@ -104,7 +104,7 @@ async fn messages_are_heard_by_all_and_by_their_sender(app: TestApp) {
     assert_eq!(scene.heard_by_all().await, []);
 }
 
-async fn changes_of_messages_are_heard(app: TestApp) {
+async fn changes_of_messages_are_announced(app: TestApp) {
     let mut scene = Scene::new(&app).await;
     let ([ada, bob, _], id) = (scene.users.clone(), scene.id.clone());
     let message = send(&bob, &id, "x").await;
@@ -139,7 +139,7 @@ async fn changes_of_messages_are_heard(app: TestApp) {
     assert_eq!(scene.heard_by_all().await, [event("message:removed", expected)]);
 }
 
-async fn what_changes_nothing_for_others_is_not_heard(app: TestApp) {
+async fn changes_that_others_cannot_see_are_not_announced(app: TestApp) {
     let mut scene = Scene::new(&app).await;
     let ([ada, bob, cleo], id) = (scene.users.clone(), scene.id.clone());
     let message = send(&bob, &id, "x").await;
@@ -163,7 +163,7 @@ async fn what_changes_nothing_for_others_is_not_heard(app: TestApp) {
     assert_eq!(scene.heard_by_all().await, []);
 }
 
-async fn those_who_come_and_go_are_heard(app: TestApp) {
+async fn joins_and_leaves_are_announced(app: TestApp) {
     let mut scene = Scene::new(&app).await;
     let ([ada, bob, cleo], id) = (scene.users.clone(), scene.id.clone());
     send(&ada, &id, "x").await;
@@ -197,7 +197,7 @@ async fn those_who_come_and_go_are_heard(app: TestApp) {
     assert_eq!(heard[1], heard[2]);
 }
 
-async fn a_conversation_is_heard_of_when_it_is_there(app: TestApp) {
+async fn a_new_conversation_is_announced(app: TestApp) {
     let mut scene = Scene::new(&app).await;
     let [ada, bob, cleo] = scene.users.clone();
     let id = group(&ada, &[&bob, &cleo]).await;
@@ -225,7 +225,7 @@ async fn a_conversation_is_heard_of_when_it_is_there(app: TestApp) {
     }
 }
 
-async fn a_conversation_of_two_is_heard_of_with_its_first_message(app: TestApp) {
+async fn a_direct_conversation_is_announced_with_its_first_message(app: TestApp) {
     let mut scene = Scene::new(&app).await;
     let [ada, bob, _] = scene.users.clone();
     let id = direct(&ada, &bob).await;
@@ -252,7 +252,7 @@ async fn a_conversation_of_two_is_heard_of_with_its_first_message(app: TestApp) 
     assert_eq!(names(&heard), ["message:deleted", "message:deleted", "message:created"]);
 }
 
-async fn whoever_is_out_hears_nothing_more(app: TestApp) {
+async fn former_members_get_no_more_events(app: TestApp) {
     let mut scene = Scene::new(&app).await;
     let ([ada, bob, cleo], id) = (scene.users.clone(), scene.id.clone());
     let message = send(&ada, &id, "x").await;
@@ -302,7 +302,7 @@ fn all_keys(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-async fn no_event_says_what_is_private(app: TestApp) {
+async fn events_hold_nothing_private(app: TestApp) {
     let mut scene = Scene::new(&app).await;
     let ([ada, bob, cleo], id) = (scene.users.clone(), scene.id.clone());
     for user in [&ada, &bob, &cleo] {

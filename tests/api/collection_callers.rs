@@ -10,7 +10,7 @@ use crate::entities::{UNKNOWN, create as post_entity, suspend};
 use crate::support::{Actor, Reply, TestApp, User, on_both_engines};
 
 on_both_engines![
-    nobody_sees_or_changes_what_is_another_s,
+    users_see_and_change_only_their_own_collections,
     a_key_acts_as_the_user_it_names,
     a_credential_is_needed_everywhere,
     a_suspended_user_reads_and_writes_nothing,
@@ -76,7 +76,7 @@ const ABSENT: [&str; 18] = [
     "200",
 ];
 
-async fn nobody_sees_or_changes_what_is_another_s(app: TestApp) {
+async fn users_see_and_change_only_their_own_collections(app: TestApp) {
     let (ada, bob, eve) = (app.user().await, app.user().await, app.stranger().await);
     let top = root(&ada).await;
     let inner = create(&ada, &top, "inner").await;

@@ -17,7 +17,7 @@ on_both_engines![
     a_short_code_is_void_after_five_wrong_tries_by_its_user,
     of_parallel_verifications_with_one_code_one_holds,
     parallel_wrong_guesses_of_a_user_all_count,
-    an_anonymous_guess_voids_nobodys_code,
+    an_anonymous_guess_voids_no_code,
     an_anonymous_guess_counts_against_its_network,
 ];
 
@@ -236,7 +236,7 @@ async fn parallel_wrong_guesses_of_a_user_all_count(app: TestApp) {
     }
 }
 
-async fn an_anonymous_guess_voids_nobodys_code(app: TestApp) {
+async fn an_anonymous_guess_voids_no_code(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let codes = [code_for(&app, &ada, "numeric").await, code_for(&app, &bob, "alpha").await];
     for wrong in wrong_codes(&codes[0], 20) {

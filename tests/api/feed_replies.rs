@@ -8,7 +8,7 @@ use crate::support::{Actor, TestApp, keys, on_both_engines};
 use crate::user_lookup::give_points;
 
 on_both_engines![
-    only_what_was_asked_for_is_embedded,
+    only_included_parts_are_embedded,
     a_viewer_sees_their_own_reaction,
     authors_are_shown_without_secrets,
     points_in_a_space_are_shown_beside_authors,
@@ -64,7 +64,7 @@ async fn first(actor: &Actor<'_>, query: &str) -> Value {
     page(actor, query).await["data"][0].clone()
 }
 
-async fn only_what_was_asked_for_is_embedded(app: TestApp) {
+async fn only_included_parts_are_embedded(app: TestApp) {
     let ada = app.user().await;
     post(&app, &app.anonymous(), json!({ "title": "nobody's" })).await;
     post(&app, &ada, json!({ "title": "ada's" })).await;

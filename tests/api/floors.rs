@@ -95,7 +95,7 @@ fn imports_are_read_from_every_form() {
 /// SQL is text for the database: it stands in `store.rs` or `sql.rs`, or below a folder of that name. There it is
 /// called by plain functions; handlers, jobs and whatever else needs the application stand elsewhere.
 #[test]
-fn sql_stands_in_stores_only() {
+fn sql_is_only_in_stores() {
     let mut misplaced = Vec::new();
     for (file, text) in sources(Path::new("src")) {
         let (code, literals) = code_and_literals(&text);
@@ -122,7 +122,7 @@ fn sql_stands_in_stores_only() {
 }
 
 #[test]
-fn sql_is_told_from_other_text() {
+fn sql_is_distinguished_from_other_text() {
     let text = r##"
 // "SELECT 1" in a comment
 let quote = '"'; let _ = "say \"SELECT id FROM t\"";

@@ -15,14 +15,14 @@ use crate::notifications::{
 use crate::support::{TestApp, User, on_both_engines};
 
 on_both_engines![
-    nobody_reads_or_marks_what_is_another_s,
+    users_read_and_mark_only_their_own_notifications,
     a_key_acts_as_the_user_it_names,
     a_missing_or_unusable_credential_is_refused_in_plain_text_in_every_version,
     a_suspended_user_reads_and_marks,
     without_the_bundle_there_is_nothing,
 ];
 
-async fn nobody_reads_or_marks_what_is_another_s(app: TestApp) {
+async fn users_read_and_mark_only_their_own_notifications(app: TestApp) {
     let (user, other, stranger) = (app.user().await, app.user().await, app.stranger().await);
     tell(&app, &user, 0..2).await;
     let path = mark_path(&list(&user, "").await, 0);

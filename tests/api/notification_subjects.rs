@@ -24,9 +24,9 @@ on_both_engines![
     removed_content_is_left_out_until_it_is_approved,
     reactions_to_removed_content_notify_nobody,
     a_space_that_may_not_be_read_is_left_out,
-    marking_all_leaves_out_what_is_hidden,
+    marking_all_skips_hidden_notifications,
     a_deleted_space_takes_its_notifications_along,
-    what_a_deleted_user_wrote_takes_its_notifications_along,
+    notifications_about_a_deleted_users_content_are_deleted,
 ];
 
 /// The types of the user's notifications in the list, whose total and unread count agree with it.
@@ -339,7 +339,7 @@ async fn a_space_that_may_not_be_read_is_left_out(app: TestApp) {
     counts_are_exact(&app).await;
 }
 
-async fn marking_all_leaves_out_what_is_hidden(app: TestApp) {
+async fn marking_all_skips_hidden_notifications(app: TestApp) {
     let at = InSpace::new(&app).await;
     let member = membership(&app, &at.space, &at.author).await;
     at.team.patch(&of(&at.space, &member, "/ban"), json!({})).await.expect(200);
@@ -368,7 +368,7 @@ async fn a_deleted_space_takes_its_notifications_along(app: TestApp) {
     }
 }
 
-async fn what_a_deleted_user_wrote_takes_its_notifications_along(app: TestApp) {
+async fn notifications_about_a_deleted_users_content_are_deleted(app: TestApp) {
     let at = InSpace::new(&app).await;
     let mention = json!({ "title": "t", "mentions": [{ "id": at.team.id, "username": "t" }] });
     at.reader.post("/entities", mention).await.expect(201);

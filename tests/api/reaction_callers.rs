@@ -12,7 +12,7 @@ use crate::suspensions::suspend;
 on_both_engines![
     who_may_react_and_who_may_look,
     a_key_reacts_as_the_user_it_names,
-    what_cannot_be_seen_cannot_be_reacted_to,
+    users_cannot_react_to_hidden_content,
     a_draft_is_there_for_its_author_and_for_keys,
     a_hidden_entity_takes_no_reactions,
     an_entity_is_named_by_a_uuid,
@@ -148,7 +148,7 @@ async fn a_key_reacts_as_the_user_it_names(app: TestApp) {
     assert_eq!(ada.get(&format!("{path}/me")).await.expect(200)["reactionType"], "upvote");
 }
 
-async fn what_cannot_be_seen_cannot_be_reacted_to(app: TestApp) {
+async fn users_cannot_react_to_hidden_content(app: TestApp) {
     let (author, user, stranger) = (app.user().await, app.user().await, app.stranger().await);
     let draft = author.post("/entities", json!({ "title": "Draft", "isDraft": true })).await;
     let draft = format!("/entities/{}", draft.expect(201)["id"].as_str().unwrap());

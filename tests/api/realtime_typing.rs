@@ -13,7 +13,7 @@ on_both_engines![
     typing_is_seen_in_the_room_except_by_the_socket_it_came_from,
     typing_is_relayed_once_a_second_at_most,
     only_members_enter_a_room,
-    whoever_was_put_out_of_a_room_sees_and_shows_nothing_there,
+    removed_members_neither_send_nor_get_typing_events,
     leaving_a_room_does_not_stop_events,
     typing_of_suspended_users_and_in_frozen_conversations_is_dropped,
     malformed_and_unknown_events_are_ignored,
@@ -119,7 +119,7 @@ async fn only_members_enter_a_room(app: TestApp) {
     }
 }
 
-async fn whoever_was_put_out_of_a_room_sees_and_shows_nothing_there(app: TestApp) {
+async fn removed_members_neither_send_nor_get_typing_events(app: TestApp) {
     let mut client = Sockets::default();
     let (ada, bob) = (app.user().await, app.user().await);
     let scene = Scene { app: &app, room: conversation(&[ada.id, bob.id]) };

@@ -19,7 +19,7 @@ on_both_engines![
     bodies_behind_a_proxy_count_by_client,
     bodies_that_wait_take_no_room_from_others,
     health_checks_need_no_room,
-    a_body_that_nobody_reads_does_not_break_the_answer,
+    an_unread_body_does_not_break_the_reply,
     a_body_of_an_operation_that_takes_none_is_read,
     a_head_may_come_with_the_request_before_it,
 ];
@@ -176,7 +176,7 @@ const BODIES: [(&str, &str); 2] = [
     ("Transfer-Encoding: chunked\r\n", "5\r\nhello\r\n0\r\n\r\n"),
 ];
 
-async fn a_body_that_nobody_reads_does_not_break_the_answer(app: TestApp) {
+async fn an_unread_body_does_not_break_the_reply(app: TestApp) {
     let next = get("/livez", "Connection: close\r\n");
     for method in ["GET", "DELETE", "HEAD", "POST", "PUT"] {
         for (headers, body) in BODIES {

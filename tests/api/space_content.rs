@@ -14,15 +14,15 @@ use crate::support::{Actor, TestApp, all_at_once, keys, on_both_engines};
 on_both_engines![
     posting_follows_the_permission_of_the_space,
     a_closed_space_is_not_there_for_strangers_who_post,
-    whoever_is_banned_comments_on_nothing_in_the_space,
-    what_a_space_keeps_to_its_members_is_not_there_for_others,
-    feeds_and_their_totals_leave_out_what_may_not_be_read,
+    banned_users_cannot_comment_in_the_space,
+    members_only_content_is_not_found_for_others,
+    feeds_and_their_totals_leave_out_unreadable_spaces,
     totals_stay_exact_while_a_space_opens_and_closes,
     own_content_is_never_out_of_reach,
-    what_an_ex_member_left_behind_leads_nowhere,
-    every_other_door_to_closed_content_is_shut,
-    comments_and_collections_leave_out_what_may_not_be_read,
-    nobody_is_told_of_what_they_may_not_read,
+    content_of_former_members_links_to_nothing_unreadable,
+    every_other_endpoint_hides_members_only_content,
+    comments_and_collections_leave_out_unreadable_spaces,
+    nobody_is_notified_about_unreadable_content,
     entities_show_their_space_and_its_flag,
     points_are_earned_in_the_space_and_summed_below_it,
     files_of_a_space_are_attached_by_its_team,
@@ -137,7 +137,7 @@ async fn a_closed_space_is_not_there_for_strangers_who_post(app: TestApp) {
     }
 }
 
-async fn whoever_is_banned_comments_on_nothing_in_the_space(app: TestApp) {
+async fn banned_users_cannot_comment_in_the_space(app: TestApp) {
     let (ada, author, blocked) = (app.user().await, app.user().await, app.user().await);
     let space = open_space(&ada).await;
     join(&author, &space).await;
@@ -164,7 +164,7 @@ async fn whoever_is_banned_comments_on_nothing_in_the_space(app: TestApp) {
     author.post("/comments", said).await.expect(201);
 }
 
-async fn what_a_space_keeps_to_its_members_is_not_there_for_others(app: TestApp) {
+async fn members_only_content_is_not_found_for_others(app: TestApp) {
     let (ada, bob, member, outsider) =
         (app.user().await, app.user().await, app.user().await, app.user().await);
     let space = open_space(&ada).await;
@@ -235,7 +235,7 @@ async fn what_a_space_keeps_to_its_members_is_not_there_for_others(app: TestApp)
     assert_eq!((&likes["reactionCounts"]["like"], &likes["repliesCount"]), (&json!(2), &json!(2)));
 }
 
-async fn feeds_and_their_totals_leave_out_what_may_not_be_read(app: TestApp) {
+async fn feeds_and_their_totals_leave_out_unreadable_spaces(app: TestApp) {
     let (ada, bob, cleo) = (app.user().await, app.user().await, app.user().await);
     let open = open_space(&ada).await;
     let closed =
@@ -366,7 +366,7 @@ async fn own_content_is_never_out_of_reach(app: TestApp) {
     bob.delete(&at).await.expect(204);
 }
 
-async fn comments_and_collections_leave_out_what_may_not_be_read(app: TestApp) {
+async fn comments_and_collections_leave_out_unreadable_spaces(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let space = open_space(&ada).await;
     let inside = post(&app, &ada, in_space(&space, "inside")).await;
@@ -394,7 +394,7 @@ async fn comments_and_collections_leave_out_what_may_not_be_read(app: TestApp) {
     assert_eq!(listed["data"][0]["title"], "outside");
 }
 
-async fn nobody_is_told_of_what_they_may_not_read(app: TestApp) {
+async fn nobody_is_notified_about_unreadable_content(app: TestApp) {
     let (ada, bob, cleo) = (app.user().await, app.user().await, app.user().await);
     let space = create(
         &ada,
@@ -516,7 +516,7 @@ async fn files_of_a_space_are_attached_by_its_team(app: TestApp) {
     ada.post_form("/storage", &form(UNKNOWN)).await.refused(404, "storage/target-not-found");
 }
 
-async fn what_an_ex_member_left_behind_leads_nowhere(app: TestApp) {
+async fn content_of_former_members_links_to_nothing_unreadable(app: TestApp) {
     let (ada, bob, cleo) = (app.user().await, app.user().await, app.user().await);
     let space =
         create(&ada, json!({ "readingPermission": "members", "requireJoinApproval": false })).await;
@@ -569,7 +569,7 @@ async fn what_an_ex_member_left_behind_leads_nowhere(app: TestApp) {
     assert_eq!(bob.post("/comments", quote).await.status, 404);
 }
 
-async fn every_other_door_to_closed_content_is_shut(app: TestApp) {
+async fn every_other_endpoint_hides_members_only_content(app: TestApp) {
     use crate::support::{Form, Part};
     let (ada, bob) = (app.user().await, app.user().await);
     let space = create(&ada, json!({ "readingPermission": "members" })).await;

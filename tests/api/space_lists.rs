@@ -10,7 +10,7 @@ use crate::support::{Actor, TestApp, keys, on_both_engines};
 on_both_engines![
     spaces_are_sorted_and_paged,
     spaces_are_searched_and_filtered,
-    what_is_not_public_is_listed_for_its_members,
+    unlisted_spaces_are_listed_for_their_members,
     own_spaces_by_status_and_role,
     spaces_that_two_users_share,
     a_page_costs_as_many_statements_as_a_space,
@@ -122,7 +122,7 @@ async fn spaces_are_searched_and_filtered(app: TestApp) {
     ada.get(&long).await.refused(400, "space/invalid-query");
 }
 
-async fn what_is_not_public_is_listed_for_its_members(app: TestApp) {
+async fn unlisted_spaces_are_listed_for_their_members(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     for (name, visibility) in
         [("Public", "public"), ("Unlisted", "unlisted"), ("Private", "private")]

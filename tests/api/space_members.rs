@@ -12,7 +12,7 @@ on_both_engines![
     joining_asks_for_approval_unless_the_space_says_otherwise,
     a_member_leaves_but_never_the_last_admin,
     a_request_is_approved_or_declined_once,
-    a_ban_ends_what_a_member_may_do_until_it_is_lifted,
+    a_ban_revokes_all_permissions_until_it_is_lifted,
     guards_of_bans_and_roles,
     of_two_admins_who_demote_each_other_one_stays,
     members_are_counted_exactly_under_concurrency,
@@ -185,7 +185,7 @@ async fn a_request_is_approved_or_declined_once(app: TestApp) {
         .refused(404, "space/membership-not-found");
 }
 
-async fn a_ban_ends_what_a_member_may_do_until_it_is_lifted(app: TestApp) {
+async fn a_ban_revokes_all_permissions_until_it_is_lifted(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let space = open_space(&ada).await;
     let member = join(&bob, &space).await;

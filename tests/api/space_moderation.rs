@@ -16,7 +16,7 @@ on_both_engines![
     an_entity_is_marked_as_nsfw,
     a_report_is_handled_once,
     reports_are_handled_in_their_own_space,
-    what_a_handling_must_say,
+    required_fields_of_handling_a_report,
     moderators_see_the_reports_of_their_spaces,
 ];
 
@@ -450,7 +450,7 @@ async fn reports_are_handled_in_their_own_space(app: TestApp) {
         .refused(400, "report/invalid-actions");
 }
 
-async fn what_a_handling_must_say(app: TestApp) {
+async fn required_fields_of_handling_a_report(app: TestApp) {
     let cast = Cast::new(&app).await;
     let (target, report) = report(&app, &cast, "entity").await;
     let at = format!("{}/reports/entity/{report}", path(&cast.space));

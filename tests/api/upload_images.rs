@@ -12,7 +12,7 @@ on_both_engines![
     options_are_checked,
     variants_are_bounded_by_the_source,
     the_longest_edge_is_exact,
-    what_is_no_image_is_refused,
+    invalid_images_are_refused,
     the_original_may_keep_its_format,
     an_image_may_come_without_a_media_type,
 ];
@@ -170,7 +170,7 @@ async fn the_longest_edge_is_exact(app: TestApp) {
     }
 }
 
-async fn what_is_no_image_is_refused(app: TestApp) {
+async fn invalid_images_are_refused(app: TestApp) {
     let whole = png(60, 60);
     let enormous = png_claiming(30_000, 30_000);
     let cases: [&[u8]; 6] = [

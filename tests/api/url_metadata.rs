@@ -13,7 +13,7 @@ use crate::support::{Actor, Reply, TestApp, on_both_engines};
 
 on_both_engines![
     a_page_is_read_into_the_fixed_shape,
-    what_a_page_does_not_say_is_null_or_empty,
+    missing_metadata_is_null_or_empty,
     users_and_keys_may_ask,
     the_limit_is_30_in_5_minutes_and_not_for_keys,
     a_wrong_address_is_an_invalid_query,
@@ -23,7 +23,7 @@ on_both_engines![
     a_redirect_is_judged_like_the_first_address,
     five_redirects_are_followed_and_not_six,
     a_page_that_refreshes_itself_elsewhere_is_not_followed,
-    what_is_no_page_or_says_nothing_cannot_be_extracted,
+    pages_without_metadata_cannot_be_extracted,
     an_endless_page_is_read_up_to_the_limit,
     lists_and_texts_of_a_page_are_cut_and_plain,
     a_page_is_read_in_its_own_charset,
@@ -122,7 +122,7 @@ async fn a_page_is_read_into_the_fixed_shape(app: TestApp) {
     );
 }
 
-async fn what_a_page_does_not_say_is_null_or_empty(app: TestApp) {
+async fn missing_metadata_is_null_or_empty(app: TestApp) {
     let app = allowing_this_machine(app).await;
     let site = Site::open(&[("/", html("<title>Hello</title>"))]).await;
     let found = ask(&app.service(), &site.url("/")).await.expect(200);
@@ -338,7 +338,7 @@ async fn a_page_that_refreshes_itself_elsewhere_is_not_followed(app: TestApp) {
     assert_eq!((&found["title"], canary.visits()), (&json!("Moved"), 0));
 }
 
-async fn what_is_no_page_or_says_nothing_cannot_be_extracted(app: TestApp) {
+async fn pages_without_metadata_cannot_be_extracted(app: TestApp) {
     let app = allowing_this_machine(app).await;
     let titled = "<title>Hello</title>";
     let site = Site::open(&[
