@@ -150,7 +150,7 @@ async fn who_may_block_as_which_user(app: TestApp) {
         let lifted = key.delete(&format!("{target}?actingUserId={}", ada.id)).await;
         assert_eq!(lifted.status, 204);
     }
-    // Whom a user names does not matter.
+    // The user that a token names is ignored.
     let made = ada.post(&target, json!({ "actingUserId": cleo.id })).await.expect(201);
     assert_eq!(made["blockerId"], json!(ada.id));
     let listed = cleo.get(&format!("/blocks?userId={}", ada.id)).await.expect(200);

@@ -164,16 +164,16 @@ fn addresses(town: &Town<'_>, viewer: &User<'_>, path: &str) -> Option<Vec<Strin
         "/spaces/{spaceId}/children" | "/spaces/{spaceId}/team" | "/spaces/{spaceId}/rules" => {
             vec![path.replace("{spaceId}", town.space["id"].as_str().unwrap())]
         }
-        // A block does not reach into groups: whoever is in one sees all who are.
+        // Blocks do not apply in groups: members see each other.
         "/chat/conversations/{conversationId}/members"
         | "/chat/conversations/{conversationId}/messages/{messageId}/reactions" => Vec::new(),
-        // Their own, of nobody, or for keys alone.
+        // The caller's own, without users, or for keys only.
         "/blocks" | "/app-notifications" | "/reports" | "/db/{tableName}" => Vec::new(),
         _ => return None,
     })
 }
 
-/// The paths of operations that answer with many of something.
+/// The paths of operations that reply with lists.
 fn list_operations() -> BTreeSet<String> {
     let document = openapi::document(townhall::features::operations(), None);
     let prefix = "/v8/{projectId}";
@@ -376,7 +376,7 @@ async fn reactors_are_left_out_of_lists_and_totals(app: TestApp) {
     }
     let all = app.anonymous().get(&list).await.expect(200);
     assert_eq!(all["pagination"]["total"], 3);
-    // The oldest version names the voters with the entity.
+    // v6 lists the voters with the entity.
     for (user, voters) in [(&town.ada, 1), (&town.bob, 1), (&town.cleo, 2)] {
         let shown = user.v6().get(&town.entity).await.expect(200);
         assert_eq!(shown["upvotes"].as_array().unwrap().len(), voters);
@@ -420,10 +420,10 @@ async fn comments_of_the_other_are_not_there(app: TestApp) {
         let of_other = format!("/comments?entityId={}", crate::comments::id_of(other_entity));
         assert_eq!(one.get(&of_other).await.expect(200)["pagination"]["totalItems"], 0);
     }
-    // What answers them is there, but not what it answers.
+    // Replies to them are listed, but not what they reply to.
     let shown = bob.get(&format!("{}?include=parent", path(&below))).await.expect(200);
     assert_eq!(shown["comment"]["parentComment"], Value::Null);
-    // On top is somebody whom the viewer meets.
+    // The top comment is by a visible user.
     let up = json!({ "reactionType": "upvote" });
     cleo.post(&format!("{}/reactions", path(&theirs)), up).await.expect(200);
     let top = async |actor: &Actor<'_>| {
@@ -434,14 +434,14 @@ async fn comments_of_the_other_are_not_there(app: TestApp) {
     };
     assert_eq!(top(&cleo).await, theirs["id"]);
     assert_eq!(top(&ada).await, mine["id"]);
-    // Whom one blocked can be shown again, but not the other way round.
+    // The viewer can show users they blocked, but not the other way round.
     let again = format!(
         "/comments?entityId={}&blockedFilter=include-outbound-blocked",
         crate::comments::id_of(&entity)
     );
     assert_eq!(ada.get(&again).await.expect(200)["pagination"]["totalItems"], 3);
     assert_eq!(bob.get(&again).await.expect(200)["pagination"]["totalItems"], 2);
-    // Also on what they wrote, whoever else has blocked the viewer.
+    // Also on their content, if anybody else has blocked the viewer.
     let on_other = format!(
         "/comments?entityId={}&blockedFilter=include-outbound-blocked",
         crate::comments::id_of(&of_bob)
@@ -493,7 +493,7 @@ async fn neither_mentions_the_other_any_more(app: TestApp) {
         assert_eq!(changed["mentions"].as_array().unwrap().len(), 2, "nor later");
         assert_eq!(told(other, "entity-mention").await.len(), before);
     }
-    // What was there before the block stays, but tells nobody.
+    // Mentions from before the block stay, but notify nobody.
     let path = format!("/entities/{}", old["id"].as_str().unwrap());
     let changed = bob.patch(&path, json!({ "title": "x", "mentions": all })).await.expect(200);
     assert_eq!(changed["mentions"].as_array().unwrap().len(), 3);

@@ -72,7 +72,7 @@ async fn non_members_are_refused(app: TestApp) {
         "DELETE /* 404 chat/not-found",
     ];
     assert_eq!(outcomes(&requests, &dora).await, never);
-    // Nothing tells a conversation of others from one that there is not.
+    // Conversations of others get the same reply as unknown ones.
     let missing = requests_about(NOBODY, NOBODY, ada.id);
     assert_eq!(outcomes(&missing, &dora).await, never);
     for (one, other) in requests.iter().zip(&missing) {

@@ -188,7 +188,7 @@ async fn a_picture_of_a_user_is_none_of_a_group(app: TestApp) {
     let profile = format!("/users/{}", ada.id);
     let form = picture(picture(Form::new(), "avatarFile"), "bannerFile");
     let with = ada.send_form(Method::PATCH, &profile, &form).await.expect(200);
-    // Whoever changed the group afterwards would take it from the profile.
+    // Otherwise a later change of the group would remove it from the profile.
     for file in [&with["avatarFileId"], &with["bannerFileId"]] {
         let body = json!({ "avatarFileId": file });
         ada.patch(&of(&id, ""), body).await.refused(400, "chat/invalid-field");
@@ -281,7 +281,7 @@ async fn a_block_freezes_a_direct_conversation(app: TestApp) {
         new.refused(400, "chat/invalid-member");
         assert_eq!(new.text(), unknown.text());
     }
-    // It rests until both have lifted theirs.
+    // It is frozen until both have lifted their blocks.
     block(&ada, &bob).await;
     bob.delete(&format!("/users/{}/block", ada.id)).await.expect(204);
     let sent = bob.post(&of(&id, "/messages"), json!({ "content": "x" })).await;

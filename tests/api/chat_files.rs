@@ -233,7 +233,7 @@ async fn files_are_seen_with_their_message(app: TestApp) {
     is_seen(&after_path, [true, false, false]).await;
     add(&ada, &id, &cleo).await.expect(201);
     is_seen(&before, [true, true, true]).await;
-    // Nobody but its owner takes one away, and whoever may not see it is not told that it is there.
+    // Only its owner may delete it, and for users who may not see it, it does not exist.
     cleo.delete(&after_path).await.refused(403, "storage/unauthorized");
     bob.delete(&after_path).await.refused(404, "storage/file-not-found");
     // Removed by an admin: out of sight, and kept.

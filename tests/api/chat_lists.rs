@@ -183,7 +183,7 @@ async fn a_client_goes_on_from_the_last_row(app: TestApp) {
     for limit in 1..=9 {
         assert_eq!(walk(&ada, limit).await, expected, "{limit} at a time");
     }
-    // What is written meanwhile moves ahead of the cursor and is not met again.
+    // Conversations with new messages move ahead of the cursor and are not listed again.
     let page = ada.get("/chat/conversations?limit=2").await.expect(200);
     let last = &page["conversations"][1];
     let (at, created) = (last["lastMessageAt"].as_str(), last["createdAt"].as_str());
@@ -267,7 +267,7 @@ async fn every_condition_of_unread_messages(app: TestApp) {
     assert_eq!(unread(&bob).await, (1, 1));
     let shown = bob.get(&of(&one, "/preview")).await.expect(200);
     assert_eq!(shown["unreadCount"], 0);
-    // Where one is no more nothing is counted, and whoever comes back begins anew.
+    // Nothing is unread for former members, and those who return start at zero.
     app.advance(SECOND);
     send(&ada, &one, "5").await;
     assert_eq!(unread(&bob).await, (2, 2));

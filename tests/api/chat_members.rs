@@ -238,7 +238,7 @@ async fn former_members_do_not_see_messages_of_the_same_millisecond(app: TestApp
     let after = send(&ada, &id, "after").await;
     assert!(texts(&messages(&bob, &id, "").await).is_empty());
     bob.get(&at(&id, &after)).await.refused(404, "chat/message-not-found");
-    // And whoever comes has to read what is written from then on.
+    // For a new member only later messages are unread.
     add(&ada, &id, &bob).await.expect(201);
     assert_eq!(unread(&bob).await, (0, 0));
     send(&ada, &id, "news").await;

@@ -64,7 +64,7 @@ async fn messages_of_many_at_once_have_rising_times(app: TestApp) {
         );
         assert_eq!(shown["lastMessage"]["id"], listed[63]["id"]);
     }
-    // Page by page, whoever goes on from a time misses nothing and meets nothing twice.
+    // Paging by time skips nothing and repeats nothing.
     let (mut seen, mut query) = (Vec::new(), "?limit=7".to_owned());
     loop {
         let page = messages(&users[1], &id, &query).await;

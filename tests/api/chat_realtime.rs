@@ -1,5 +1,4 @@
-//! What those in a conversation are told at once: every event, with what is in it, to every socket of
-//! everybody who is in it, once.
+//! Events of a conversation: each one with its payload, to every socket of every member, once.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -81,7 +80,7 @@ async fn all_members_and_the_sender_get_message_events(app: TestApp) {
     assert_eq!((name.as_str(), &heard["id"]), ("message:created", &with_file["id"]));
     assert_eq!(heard["files"][0]["id"], with_file["files"][0]["id"]);
     assert_eq!(heard["files"][0]["chatMessageId"], with_file["id"]);
-    // Nobody's own reactions are told to everybody.
+    // A broadcast event holds no viewer's own reactions.
     react(&bob, &id, &first, "a").await.expect(200);
     let quoting = say(&bob, &id, json!({ "content": "q", "quotedMessageId": first["id"] })).await;
     let heard = scene.heard_by_all().await;
@@ -89,7 +88,7 @@ async fn all_members_and_the_sender_get_message_events(app: TestApp) {
     let quoted = &heard[1].1["quotedMessage"];
     assert_eq!((&quoted["id"], &quoted["userReactions"]), (&first["id"], &json!([])));
     assert_eq!((&heard[1].1["id"], &heard[1].1["userReactions"]), (&quoting["id"], &json!([])));
-    // A reply tells how many there are, too.
+    // A reply's event holds the reply count, too.
     for number in 1..=2 {
         let answer = reply(&bob, &id, &first, "re").await;
         let count = json!({
@@ -189,7 +188,7 @@ async fn joins_and_leaves_are_announced(app: TestApp) {
         let of_cleo = if user.id == cleo.id { left.clone() } else { Vec::new() };
         assert_eq!(scene.ears.heard().await, [left.clone(), left.clone(), left, of_cleo]);
     }
-    // Whoever comes back is heard of again.
+    // A returning member is announced again.
     add(&ada, &id, &bob).await.expect(201);
     let heard = scene.ears.heard().await;
     assert_eq!(names(&heard[0]), ["member:joined"]);

@@ -222,7 +222,7 @@ async fn events_of_concurrent_reactions_end_with_the_final_state(app: TestApp) {
     for heard in scene.ears.heard().await {
         assert_eq!(heard.len(), 33);
         assert_eq!(heard.last().unwrap().1["reactionCounts"], shown["reactionCounts"]);
-        // Each tells what has come of the one before it.
+        // Each event holds the state after the one before.
         let mut counts = std::collections::BTreeMap::<String, i64>::new();
         for (_, told) in &heard {
             let emoji = told["emoji"].as_str().unwrap().to_owned();
@@ -303,7 +303,7 @@ async fn members_who_join_and_leave_get_only_events_of_their_membership(app: Tes
     };
     assert_eq!(said(&heard[0]).len(), 8);
     assert_eq!(heard[0], heard[1], "one order for all");
-    // The guest hears what the others hear from each coming to the next going, and nothing else.
+    // The guest gets the same events as the others between each join and the next leave, and no others.
     let mut is_in = false;
     let mut expected = Vec::new();
     for (name, payload) in &heard[0] {

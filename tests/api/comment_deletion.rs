@@ -199,7 +199,7 @@ async fn many_who_delete_at_once_delete_once(app: TestApp) {
     }
 }
 
-/// A comment with a chain of so many answers below it, each below the one before.
+/// A comment with a chain of this many replies, each below the one before.
 async fn long_thread(app: &TestApp, actor: &Actor<'_>, entity: &str, length: i64) -> Value {
     let root = comment(actor, entity, "root").await;
     let (project, now) = (app.project.id, app.now());

@@ -1,4 +1,4 @@
-//! Who hears of a comment and of reactions to it.
+//! Notifications about comments and reactions to them.
 
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ async fn the_author_of_the_entity_is_notified_of_top_level_comments(app: TestApp
     assert_eq!(metadata["commentMetadata"], json!({}));
     assert_eq!(metadata["initiatorId"], json!(bob.id));
     assert_eq!(metadata["initiatorUsername"], said["user"]["username"]);
-    // Of what others say to each other the author of the entity hears nothing.
+    // The author of the entity is not notified of replies between others.
     reply(&eve, &said, "x").await;
     assert_eq!(notified(&ada).await.0, "entity-comment");
 }

@@ -1,5 +1,5 @@
-//! Addresses as clients of version 7 spell them: without the project where connections are concerned, and with
-//! the version twice after a socket has come back. Each is the same door as the full address.
+//! Addresses as clients of version 7 spell them: without the project for connections, and with the version
+//! twice after a socket reconnects. Each is the same endpoint as the full address.
 
 use http::Method;
 use serde_json::{Value, json};

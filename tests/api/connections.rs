@@ -96,8 +96,8 @@ fn post(app: &TestApp, headers: &str, body: &str) -> String {
 
 async fn a_length_that_is_ambiguous_smuggles_nothing(app: TestApp) {
     let second = "GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-    // Chunks win over a length, and the connection ends with the answer: whatever another reader
-    // of the same bytes takes for a second request is never one.
+    // Chunked encoding takes precedence over a length, and the connection closes with the reply: nothing is
+    // parsed as a smuggled second request.
     for headers in [
         "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
         "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
@@ -167,7 +167,7 @@ async fn a_draining_server_finishes_running_requests_and_then_refuses(app: TestA
         send(&mut begun, &post(&app, "Content-Length: 2\r\n", "{"));
         let mut unready = connect(&app);
         send(&mut unready, "GET /readyz HTTP/1.1\r\nHost: x\r\n");
-        // Connections are accepted in their order, so with this answer the others are too.
+        // Connections are accepted in order, so after this reply the others are accepted, too.
         send(&mut idle, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
         assert_eq!(status(&one_reply(&mut idle)), "200");
         let mut last = connect(&app);
@@ -191,7 +191,7 @@ async fn a_draining_server_finishes_running_requests_and_then_refuses(app: TestA
     });
 }
 
-/// A client may have sent its next request when the server is told to stop.
+/// A client may have just sent its next request when the server stops.
 async fn a_draining_server_says_so_on_idle_connections(app: TestApp) {
     let long = |config: &mut Config| config.drain = 10 * PATIENCE;
     let app = app.restart_with(|config| config.adjust(long)).await;

@@ -1,5 +1,5 @@
-//! What holds for every endpoint: addresses and their spellings, projects and their states,
-//! the order of the checks, request ids, what errors never tell.
+//! Conventions of every endpoint: addresses and their spellings, projects and their states, the order of the
+//! checks, request ids, and what errors never reveal.
 
 use std::time::Duration;
 

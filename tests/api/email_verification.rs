@@ -21,7 +21,7 @@ on_both_engines![
     an_anonymous_guess_counts_against_its_network,
 ];
 
-/// The line of a mail that holds nothing but the code.
+/// The line of a mail that holds only the code.
 fn code_in(mail: &str) -> String {
     let mut lines = mail.lines().skip_while(|line| !line.starts_with("Your verification code"));
     lines.find(|line| !line.is_empty() && !line.contains(' ')).unwrap().to_owned()
@@ -269,7 +269,7 @@ async fn an_anonymous_guess_counts_against_its_network(app: TestApp) {
         assert_eq!(reply.header("retry-after"), Some("300"));
         assert_eq!(reply.header("x-ratelimit-limit"), Some("5"));
     }
-    // What cannot be guessed is no guess, a user answers for themselves, and so does a key.
+    // Links are no guesses; guesses of users and keys do not count against the network.
     guess(&link).await.expect(200);
     let signed_in = other.at_address("203.0.113.7");
     let reply = signed_in.post("/auth/verify-email", json!({ "token": wrong[0] })).await;

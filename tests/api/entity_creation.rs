@@ -1,4 +1,4 @@
-//! Create Entity: what may be sent, what is made of it, and for whom.
+//! Create Entity: valid fields, the stored entity, and its author.
 
 use serde_json::{Value, json};
 use townhall::tenancy::Bundle;

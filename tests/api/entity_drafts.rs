@@ -178,7 +178,7 @@ async fn publishing_makes_it_new_and_counts_it_everywhere(app: TestApp) {
         assert_eq!(feed_size(&app, query).await, 1, "{query}");
     }
     counts_are_exact(&app).await;
-    // By a key, without a body at all, for an author who is told nothing more than they knew.
+    // By a key, without a body, for an author who gets no notification.
     let draft = create(&ada, json!({ "isDraft": true })).await;
     let published = app.service().patch(&format!("{}/publish", path(&draft)), json!({})).await;
     assert_eq!(published.expect(200)["user"]["reputation"], 10);

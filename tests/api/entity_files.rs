@@ -212,7 +212,7 @@ async fn files_go_with_their_entity(app: TestApp) {
     assert_eq!(app.stored(), 0);
 }
 
-/// Whoever may not post hears that first, and no file is worked on for nothing.
+/// Permissions are checked first, so that no file is processed for nothing.
 async fn the_order_of_refusals(app: TestApp) {
     let (ada, grace) = (app.user().await, app.user().await);
     ada.post("/entities", json!({ "foreignId": "taken" })).await.expect(201);

@@ -1,4 +1,4 @@
-//! Who is mentioned hears of it, once, when the entity appears.
+//! Mentioned users are notified once, when the entity is published.
 
 use serde_json::{Value, json};
 use townhall::tenancy::Bundle;

@@ -1,4 +1,4 @@
-//! Verify External User: whom the project's own backend vouches for, and with which tokens.
+//! Verify External User: users that the project's backend vouches for, and valid tokens.
 
 use std::time::Duration;
 

@@ -220,7 +220,7 @@ async fn a_page_costs_as_many_statements_as_an_entity(app: TestApp) {
                 viewer.get(&path).await.expect(200);
                 counts.push(app.statements.during(viewer.get(&path)).await.len());
             }
-            // The caller's standing, blocks and reactions, the oldest version's author and voters.
+            // The caller's account status, blocks and reactions; in v6 the author and voters.
             assert!(counts[1] <= most + 5, "{query}: {counts:?}");
             assert!(counts[0] >= counts[1], "{query}: {counts:?}");
         }

@@ -1,4 +1,4 @@
-//! What a list of entities shows, and to whom: what is published, of one project, and not removed.
+//! Which entities a list shows to which viewer: published ones of one project that are not removed.
 
 use std::time::Duration;
 

@@ -92,8 +92,8 @@ fn imports_are_read_from_every_form() {
     assert_eq!(found, expected);
 }
 
-/// SQL is text for the database: it stands in `store.rs` or `sql.rs`, or below a folder of that name. There it is
-/// called by plain functions; handlers, jobs and whatever else needs the application stand elsewhere.
+/// SQL is only in `store.rs`, `sql.rs`, or below a folder of that name, in plain functions; handlers, jobs
+/// and everything else that needs the application are elsewhere.
 #[test]
 fn sql_is_only_in_stores() {
     let mut misplaced = Vec::new();

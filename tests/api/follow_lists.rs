@@ -1,5 +1,4 @@
-//! Who follows a user and whom they follow: order, pages, search, points, and a constant number of
-//! statements.
+//! Followers and followed users: order, pages, search, points, and a constant number of statements.
 
 use std::time::Duration;
 

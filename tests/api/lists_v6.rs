@@ -1,4 +1,4 @@
-//! Lists: collections as the oldest version knows them, over the same rows.
+//! Lists: collections in v6, over the same rows.
 
 use std::time::Duration;
 

@@ -30,7 +30,7 @@ async fn users_read_and_mark_only_their_own_notifications(app: TestApp) {
         actor.patch(&path, json!({})).await.refused(404, "app-notification/not-found");
         let named = actor.patch(&path, json!({ "userId": user.id })).await;
         named.refused(404, "app-notification/not-found");
-        // Whom a token names does not matter: everybody has their own.
+        // The user that a token names is ignored: everybody sees their own.
         let query = format!("?userId={}", user.id);
         assert_eq!(list(actor, &query).await["data"], json!([]));
         assert_eq!(actor.get(&format!("/app-notifications/count{query}")).await.expect(200), 0);
@@ -102,7 +102,7 @@ async fn a_missing_or_unusable_credential_is_refused_in_plain_text_in_every_vers
             }
         }
     }
-    // A user who is known, and may not, hears so in JSON.
+    // A signed-in user without permission gets a JSON error.
     let user = user.sign_in_again().await;
     let body = json!({ "title": "Hello" });
     for actor in in_every_version(&user) {

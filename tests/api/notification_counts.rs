@@ -159,7 +159,7 @@ async fn who_marks_while_being_deleted_is_deleted(app: TestApp) {
     counts_are_exact(&app).await;
 }
 
-/// How many transactions are held up by this one.
+/// How many transactions wait for this one.
 fn somebody_waits_for(tx: &Tx<'_>) -> Result<i64, db::Error> {
     let waiting = "SELECT count(*) FROM pg_locks
         WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))";

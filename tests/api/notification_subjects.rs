@@ -58,7 +58,7 @@ async fn reacting_again_adds_nothing_while_the_first_is_unread(app: TestApp) {
     // The first stays as it was and where it was.
     assert_eq!(list(&author, "").await, first);
     assert_eq!(kinds(&author).await, ["entity-reaction"]);
-    // Another actor, another kind and another target are each told.
+    // Another actor, another kind and another target each notify.
     react(&other, &entity, "like").await;
     other.v7().patch(&format!("{entity}/upvote"), json!({})).await.expect(200);
     react(&reader, &publish(&author).await, "like").await;
@@ -329,7 +329,7 @@ async fn a_space_that_may_not_be_read_is_left_out(app: TestApp) {
     assert_eq!(listed["pagination"]["totalItems"], 1, "a key reads what the user reads");
     at.team.patch(&of(&at.space, &member, "/unban"), json!({})).await.expect(200);
     assert_eq!(kinds(&at.author).await, all);
-    // Whoever is no member reads an open space, and nothing of one that is for members.
+    // A non-member reads an open space, and nothing of a members-only one.
     at.author.delete(&format!("{}/leave", space_path(&at.space))).await.expect(200);
     for (reading, expected) in [("anyone", 3), ("members", 1), ("anyone", 3)] {
         let change = json!({ "readingPermission": reading });

@@ -1,4 +1,4 @@
-//! In-app notifications as their user meets them: the list, the number of unread ones, marking.
+//! In-app notifications: the list, the unread count, marking as read.
 
 use std::time::Duration;
 

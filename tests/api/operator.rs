@@ -214,7 +214,7 @@ async fn metrics_are_not_for_clients_of_a_proxy(app: TestApp) {
     assert_eq!(get(&app.anonymous(), "/metrics").await.status, 200);
 }
 
-/// Whoever forwards is no client of this machine, and nothing that it says is believed.
+/// An untrusted proxy does not count as a local client, and its headers are ignored.
 async fn metrics_are_closed_behind_a_proxy_that_is_not_trusted(app: TestApp) {
     let headers = [
         ("X-Forwarded-For", "203.0.113.9"),

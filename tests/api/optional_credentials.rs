@@ -1,5 +1,5 @@
-//! A token that does not hold where the user is optional: whoever reads is anonymous, whoever writes
-//! is refused, so that no post silently loses its author.
+//! An invalid token where the user is optional: reads are anonymous, writes are refused, so that no post
+//! silently loses its author.
 
 use std::time::Duration;
 

@@ -31,7 +31,7 @@ async fn refresh(app: &TestApp, user: &User<'_>) -> Reply {
     app.anonymous().post("/auth/request-new-access-token", body).await
 }
 
-/// Somebody whom the project's backend vouched for: no password, no address.
+/// An external user: no password, no address.
 async fn external<'a>(app: &'a TestApp, sub: &str) -> User<'a> {
     let body = json!({ "userJwt": app.vouch_for(json!({ "sub": sub })) });
     let reply = app.anonymous().post("/auth/verify-external-user", body).await;

@@ -1,4 +1,4 @@
-//! Who may react, as whom, and to what: the same answer at every door, in every version.
+//! Who may react, as which user, and to what: the same reply at every endpoint, in every version.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ on_both_engines![
     each_operation_has_its_own_limit,
 ];
 
-/// An operation on a target: how it is asked for, and what somebody hears who may.
+/// An operation on a target: its request, and the reply for an authorized caller.
 struct Door {
     method: Method,
     end: &'static str,
@@ -67,7 +67,7 @@ async fn who_may_react_and_who_may_look(app: TestApp) {
     let (service, master, forged) = (app.service(), app.master(), app.bearer("not.a.token"));
     let elsewhere = app.bearer(&stranger.access_token);
 
-    // Who, naming whom: what they hear when they write, ask for their own, and list.
+    // The caller and the named user: the replies to a write, to one's own reaction, and to the list.
     let may = "admitted";
     let refused = "403 entity/unauthorized";
     let unknown = "404 entity/user-not-found";

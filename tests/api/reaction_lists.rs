@@ -260,7 +260,7 @@ async fn a_user_sees_their_own_reaction(app: TestApp) {
     }
     react(&reader, &entity, "angry").await;
     assert_eq!(own(&reader).await, json!({ "reactionType": "angry" }));
-    // Whom a token names does not matter: everybody has their own.
+    // The user that a token names is ignored: everybody sees their own.
     let named = reader.get(&format!("{path}?userId={}", other.id)).await.expect(200);
     assert_eq!(named, json!({ "reactionType": "angry" }));
     unreact(&reader, &entity).await;

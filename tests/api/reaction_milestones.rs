@@ -1,4 +1,4 @@
-//! Round numbers of reactions: which are told to the author, with what, and that each is told once.
+//! Milestones of reactions: which ones notify the author, with what content, and each only once.
 
 use std::time::Duration;
 

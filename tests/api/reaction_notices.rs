@@ -1,4 +1,4 @@
-//! What an author hears of reactions: who reacted, and in which words.
+//! Notifications about reactions: the user who reacted, and the content.
 
 use std::time::Duration;
 
@@ -92,7 +92,7 @@ async fn only_the_first_of_a_users_reactions_notifies(app: TestApp) {
     unreact(&reader, &entity).await;
     unreact(&reader, &entity).await;
     assert_eq!(total(&author).await, 1, "a removal is not told");
-    // Another user's is told too, and the same user's once the first is read.
+    // Another user's reaction notifies, too, and the same user's once the first is read.
     app.advance(Duration::from_secs(1));
     react(&other, &entity, "downvote").await;
     react(&reader, &entity, "angry").await;

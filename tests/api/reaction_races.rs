@@ -1,5 +1,4 @@
-//! Many who react at once: counts are what rows there are, reputation is their sum, and each round
-//! number is told once.
+//! Concurrent reactions: counts match the rows, reputation is their sum, and each milestone notifies once.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! View rooms: who may enter them, and who sees whom typing.
+//! View rooms: who may join them, and who sees which typing events.
 
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ async fn typing_is_seen_in_the_room_except_by_the_socket_it_came_from(app: TestA
     for socket in [&mut second, &mut reader] {
         assert_eq!(socket.event().await, scene.typing("stop", ada.id));
     }
-    // Whoever is not in the room can show nothing there.
+    // Users outside of the room cannot send typing events.
     outside.emit("typing:start", scene.payload());
     scene.settled(&mut [(&mut outside, &eve)]).await;
     raise(&app, &[ada.id, bob.id, eve.id], "fence", json!({})).await;

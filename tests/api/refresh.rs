@@ -1,4 +1,4 @@
-//! Request New Access Token: rotation, the grace for lost answers, and what a thief meets.
+//! Request New Access Token: rotation, the grace period for lost replies, and the reuse of stolen tokens.
 
 use std::time::Duration;
 

@@ -25,7 +25,7 @@ on_both_engines![
     the_doctor_repairs_the_counts,
 ];
 
-/// Holds the stored counts of the whole installation against what they count.
+/// Compares the stored counts of the whole installation with the rows.
 pub(crate) async fn counts_agree(app: &TestApp) {
     let drifted = app.app.db.read(|c| {
         Ok::<_, townhall::error::Error>((follows::drifted(c)?, connections::drifted(c)?))

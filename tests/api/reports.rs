@@ -1,4 +1,4 @@
-//! Reporting content: one open report for each target, whoever reports it and however often.
+//! Reporting content: one open report for each target, however many users report it and however often.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ fn against(kind: &str, id: &Value) -> Value {
     json!({ "targetType": kind, "targetId": id, "reason": "spam" })
 }
 
-/// Reports an entity by its path; the code of the answer.
+/// Reports an entity by its path; the code of the reply.
 pub(crate) async fn report(actor: &Actor<'_>, entity: &str) -> String {
     let reply = actor.post("/reports", against("entity", &json!(id_of(entity)))).await;
     let code = reply.json()["code"].as_str().unwrap().to_owned();
@@ -75,7 +75,7 @@ async fn a_target_has_one_open_report(app: TestApp) {
     assert_eq!(found["target"]["user"]["id"], json!(ada.id));
     let single = app.service().get(&format!("/reports/{}", found["id"].as_str().unwrap())).await;
     assert_eq!(single.expect(200), *found);
-    // Whoever is reported learns nothing.
+    // The reported user is not notified.
     assert_eq!(ada.get("/app-notifications/count").await.expect(200), 0);
 }
 

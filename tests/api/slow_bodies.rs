@@ -195,7 +195,7 @@ async fn an_unread_body_does_not_break_the_reply(app: TestApp) {
                 assert!(!first.contains("connection: close"), "{head}{first}");
                 send(&mut stream, &next);
                 assert_eq!(status(&one_reply(&mut stream)), "200", "{head}");
-                // Not yet here: the answer says that the connection ends, and is not lost.
+                // The body has not arrived yet: the reply closes the connection, and is not lost.
                 let mut stream = connect_from(&app, 1);
                 send(&mut stream, &head);
                 let first = read(&mut stream);

@@ -305,7 +305,7 @@ async fn feeds_and_their_totals_leave_out_unreadable_spaces(app: TestApp) {
         );
     }
     assert_eq!(listed(&cleo, &of_space(&open)).await, "");
-    // Whom somebody follows in a space they cannot read.
+    // A followed author in a space that the viewer cannot read.
     cleo.post(&format!("/users/{}/follow", ada.id), json!({})).await.expect(201);
     assert_eq!(listed(&cleo, "followedOnly=true").await, "none");
     app.run_jobs().await;
@@ -421,7 +421,7 @@ async fn nobody_is_notified_about_unreadable_content(app: TestApp) {
         (told(&bob, "comment-mention").await.len(), told(&cleo, "comment-mention").await.len()),
         (1, 0)
     );
-    // Whoever was in it hears no more of answers to what they wrote there.
+    // A former member is not notified of replies to their comments there.
     let theirs = bob.post("/entities", in_space(&space, "u")).await.expect(201);
     bob.delete(&format!("{}/leave", path(&space))).await.expect(200);
     let answer = json!({ "entityId": theirs["id"], "content": "y" });
@@ -531,7 +531,7 @@ async fn content_of_former_members_links_to_nothing_unreadable(app: TestApp) {
     comment(&cleo, &written_at, "to members").await;
     ada.patch(&of(&space, &member, "/ban"), json!({})).await.expect(200);
 
-    // His own comment is there, but not what it is about nor what it answers.
+    // His own comment is listed, but not its entity nor its parent.
     let shown = bob.get(&format!("{}?include=entity,parent", comment_path(&own))).await.expect(200);
     assert_eq!(shown["comment"]["content"], "own");
     assert_eq!(
@@ -555,7 +555,7 @@ async fn content_of_former_members_links_to_nothing_unreadable(app: TestApp) {
     assert_eq!(shown["topComment"], Value::Null);
     let shown = cleo.get(&format!("{written_at}?include=topComment")).await.expect(200);
     assert_eq!(shown["topComment"]["content"], "to members");
-    // Nobody tells him of what goes on there.
+    // He gets no notifications about the space.
     let like = json!({ "reactionType": "like" });
     cleo.post(&format!("{}/reactions", comment_path(&own)), like.clone()).await.expect(200);
     cleo.post(&format!("{written_at}/reactions"), like).await.expect(200);

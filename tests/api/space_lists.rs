@@ -147,7 +147,7 @@ async fn unlisted_spaces_are_listed_for_their_members(app: TestApp) {
     for actor in [&app.anonymous(), &app.service()] {
         actor.get("/spaces?memberOf=true").await.refused(401, "space/auth-required");
     }
-    // Shown and hidden again at once, and not to whoever only waits.
+    // Shown and hidden again at once, and never to a pending member.
     let asked = join(&ada, &last).await;
     bob.patch(&path(&last), json!({ "visibility": "private" })).await.expect(200);
     assert_eq!(names(&ada, "sortBy=newest").await, "Private Unlisted Public");
@@ -247,7 +247,7 @@ async fn spaces_that_two_users_share(app: TestApp) {
     assert_eq!(mutual(&bob, &format!("{}?limit=1&page=2", ada.id)).await, "zzz");
     assert_eq!(mutual(&ada, &ada.id.to_string()).await, "aaa Bbb zzz");
     assert_eq!(mutual(&ada, &cleo.id.to_string()).await, "");
-    // A token ignores whom it names; a key acts as them.
+    // The user that a token names is ignored; a key acts as them.
     assert_eq!(mutual(&cleo, &format!("{}?actingUserId={}", ada.id, bob.id)).await, "");
     let key = app.service();
     assert_eq!(mutual(&key, &format!("{}?actingUserId={}", ada.id, bob.id)).await, "Bbb zzz");

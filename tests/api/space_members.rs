@@ -170,7 +170,7 @@ async fn a_request_is_approved_or_declined_once(app: TestApp) {
     cleo.delete(&format!("{}/leave", path(&space)))
         .await
         .refused(404, "space/membership-not-found");
-    // Whoever was declined may ask again, and is the same member then.
+    // A declined user may ask again, with the same membership.
     let again = join(&cleo, &space).await;
     assert_eq!((&again["id"], &again["joinedAt"]), (&other["id"], &json!(app.now().to_string())));
     let unknown = json!({ "id": UNKNOWN });
@@ -292,7 +292,7 @@ async fn of_two_admins_who_demote_each_other_one_stays(app: TestApp) {
             tokio::join!(ada.patch(&theirs, demote.clone()), bob.patch(&own, demote.clone()));
         let mut outcomes = [left.outcome(), right.outcome()];
         outcomes.sort();
-        // Whoever comes second is no admin any more, or would be the last.
+        // The second request finds no admin any more, or would remove the last one.
         assert_eq!(outcomes[0], "200");
         assert!(
             ["400 space/last-admin", "403 space/admin-required"].contains(&outcomes[1].as_str())

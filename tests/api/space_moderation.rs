@@ -20,7 +20,7 @@ on_both_engines![
     moderators_see_the_reports_of_their_spaces,
 ];
 
-/// One of each kind that the contract tells apart, in one space.
+/// One of each role in the contract, in one space.
 struct Cast<'a> {
     app: &'a TestApp,
     space: Value,
@@ -63,7 +63,7 @@ impl<'a> Cast<'a> {
     }
 }
 
-/// What each of anonymous, user, member, moderator, admin, creator and key is told.
+/// The replies for anonymous, user, member, moderator, admin, creator and key.
 async fn who_may_do_what(app: TestApp) {
     let cast = Cast::new(&app).await;
     let (anonymous, key) = (app.anonymous(), app.service());
@@ -134,7 +134,7 @@ async fn who_may_do_what(app: TestApp) {
     }
 }
 
-/// Each on something of its own, so that one does not stand in the way of the next.
+/// Each on content of its own, so that they do not interfere.
 async fn act(cast: &Cast<'_>, actor: &Actor<'_>, at: &str, action: &str) -> String {
     let space = &cast.space;
     let member =

@@ -41,7 +41,7 @@ pub(crate) fn path(space: &Value) -> String {
     format!("/spaces/{}", id(space))
 }
 
-/// The membership of whoever joins.
+/// The membership of a joining user.
 pub(crate) async fn join(actor: &Actor<'_>, space: &Value) -> Value {
     let joined = actor.post(&format!("{}/join", path(space)), json!({})).await;
     joined.expect(201)["membership"].take()
@@ -356,7 +356,7 @@ async fn nsfw_is_inherited_by_child_spaces(app: TestApp) {
     }
     assert_eq!(ada.get(&path(&child)).await.expect(200)["childSpacesCount"], 8);
 
-    // Parent and child change at once: the child's own flag counts, whoever comes last.
+    // Parent and child change at the same time: the child's own flag counts in either order.
     let (top, middle) = (path(&root), path(&child));
     for _ in 0..4 {
         for (root, child) in [(true, false), (false, true)] {

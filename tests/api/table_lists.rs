@@ -30,7 +30,7 @@ fn clause(column: &str, operator: &str, value: Value) -> Value {
     json!({ "column": column, "operator": operator, "value": value })
 }
 
-/// The numbers of the rows that meet one clause.
+/// The numbers of the rows that match one clause.
 async fn met(actor: &Actor<'_>, column: &str, operator: &str, value: Value) -> Vec<i64> {
     let query = format!("sortBy=no&{}", filters(json!([clause(column, operator, value)])));
     let found = values(actor, "t", &query, "no").await;

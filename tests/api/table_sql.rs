@@ -78,7 +78,7 @@ const WORDS: &str = "ACTION ADD ALTER ANY AND AS ASC BIGINT BLOB BOOLEAN BY CASC
     bigint boolean count current_setting date decimal float8 found left listed numeric rarray set_config text text_contains pg_advisory_xact_lock pg_advisory_xact_lock_shared text_like timestamptz true uuid jsonb";
 const FIRST: [&str; 7] = ["SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER"];
 
-/// Holds a text against what statements here are made of.
+/// Compares a text with what statements here are made of.
 fn check(text: &str, names: &BTreeSet<String>, words: &BTreeSet<&str>) {
     let tokens = tokens(text);
     let first = matches!(&tokens[0], Token::Word(word) if FIRST.contains(&word.as_str()));
@@ -167,7 +167,7 @@ fn table(dice: &mut Dice) -> Table {
     Table::new(ProjectId(project), TableId(id), name(dice), flags, own)
 }
 
-/// What may stand in quotes: names of the catalogue, and what is made of them.
+/// What may be quoted: names of the catalogue, and what is derived from them.
 fn known(table: &Table, engine: Engine) -> BTreeSet<String> {
     let spelt = |name: &str| match engine {
         Engine::Postgres if name == "xmin" => "^xmin".to_owned(),

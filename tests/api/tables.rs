@@ -414,7 +414,7 @@ async fn a_column_may_come_back_with_another_type(app: TestApp) {
     ] {
         key.delete("/db/tables/t/columns/a").await.expect(200);
         key.post("/db/tables/t/columns", column("a", data_type)).await.expect(201);
-        // More often than there are connections, so that each meets the table as it was.
+        // More often than there are connections, so that each has the old table prepared.
         for _ in 0..12 {
             let made = insert(&key, "t", json!({ "a": value, "b": data_type })).await;
             assert_eq!(row(&key, "t", &made).await["a"], value);

@@ -1,4 +1,4 @@
-//! Upload File: what is stored where, under which name, and for whom.
+//! Upload File: where it is stored, under which name, and for which user.
 
 use serde_json::{Value, json};
 use townhall::tenancy::Bundle;

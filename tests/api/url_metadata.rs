@@ -283,7 +283,7 @@ async fn a_name_that_changes_its_mind_is_called_at_the_judged_address_only(app: 
 
     let found = ask(&user, &url("once.example", "/page")).await.expect(200);
     assert_eq!(found["title"], "Hello");
-    // The second question, after the redirect, gets the other answer, which is judged as well.
+    // The second lookup, after the redirect, gets the other address, which is checked as well.
     ask(&user, &url("twice.example", "/again")).await.refused(422, FAILED);
     assert_eq!(site.visits(), 2);
 }

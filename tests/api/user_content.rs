@@ -66,7 +66,7 @@ async fn entities_stay_as_anonymized_placeholders(app: TestApp) {
     }
     counts_are_exact(&app).await;
     assert_eq!(delete(&app, ada.id).await.status, 404);
-    // By its id it is an ordinary entity of nobody.
+    // By its id it is an ordinary entity without an author.
     react(&bob, &entity, "love").await.expect(200);
     app.service().delete(&path(&entity)).await.expect(204);
     counts_are_exact(&app).await;

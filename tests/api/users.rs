@@ -1,4 +1,4 @@
-//! Fetching and deleting users: what of a user is shown to whom, and who may remove one.
+//! Fetching and deleting users: which fields are shown to which caller, and who may delete one.
 
 use db::{Command, Query, args};
 use serde_json::{Value, json};
@@ -141,7 +141,7 @@ async fn usernames_are_compared_as_they_are_given(app: TestApp) {
 async fn wrong_identifiers_are_told_apart_from_unknown_ones(app: TestApp) {
     let unknown = app.project.id;
     let by_id = format!("/users/{unknown}");
-    // path, answer, answer under v6
+    // path, reply, reply under v6
     let table = [
         ("/users/not-a-uuid", "400 user/invalid-params", "400 user/invalid-user-id"),
         ("/users/12345678123442348234123456789012", "400 user/invalid-params", ""),
