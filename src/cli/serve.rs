@@ -191,7 +191,7 @@ impl Demo {
     }
 }
 
-/// Makes the demo project if it is not there yet.
+/// Creates the demo project if it does not exist yet.
 async fn prepare_demo(app: &App) -> CommandResult<Demo> {
     let existing = app.db.read(projects::list).await.map_err(plain)?;
     let demo = existing.iter().find(|project| project.name == DEMO_PROJECT);

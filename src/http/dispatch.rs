@@ -188,11 +188,11 @@ async fn answer(
     let project = match named_project {
         Some(named) => find_project(app, named).await?,
         None => {
-            let told = unnamed::told(app, &head.headers);
-            if told.is_none() {
+            let of_token = unnamed::token_project(app, &head.headers);
+            if of_token.is_none() {
                 trace.window = limit(app, operation, None, client)?;
             }
-            unnamed::project(app, operation, told, &head.headers, &route.params).await?
+            unnamed::project(app, operation, of_token, &head.headers, &route.params).await?
         }
     };
     trace.project = Some(project.id);

@@ -16,7 +16,7 @@ use crate::tenancy::{self, Project};
 use crate::values::ids::{ProjectId, UserId};
 
 /// The project of a usable token.
-pub fn told(app: &App, headers: &HeaderMap) -> Option<ProjectId> {
+pub fn token_project(app: &App, headers: &HeaderMap) -> Option<ProjectId> {
     app.tokens.project_of(bearer(headers)?, app.clock.now())
 }
 
@@ -25,13 +25,13 @@ pub fn told(app: &App, headers: &HeaderMap) -> Option<ProjectId> {
 pub async fn project(
     app: &App,
     operation: &Operation,
-    told: Option<ProjectId>,
+    of_token: Option<ProjectId>,
     headers: &HeaderMap,
     params: &Value,
 ) -> Result<Arc<Project>> {
     let named: Option<UserId> =
         params.get("userId").and_then(Value::as_str).and_then(|id| id.parse().ok());
-    let id = match (told, named) {
+    let id = match (of_token, named) {
         (Some(id), _) => Some(id),
         (None, Some(user)) => app.db.read(move |c| sessions::project_of(c, user)).await?,
         (None, None) => None,

@@ -233,7 +233,7 @@ fn variants(
     Ok(variants)
 }
 
-/// The members of an object whose keys are to become names of variants.
+/// The members of an object whose keys become the names of variants.
 fn named<'a>(
     key: &str,
     value: &'a Value,

@@ -16,7 +16,7 @@ pub(crate) async fn dispatch(app: App) {
     let mut announcements = match app.db.announcements() {
         Ok(announcements) => announcements,
         Err(error) => {
-            tracing::error!(%error, "announcements cannot be heard: there will be no sockets");
+            tracing::error!(%error, "announcements cannot be received: sockets are refused");
             return app.realtime.shut(app.clock.uptime());
         }
     };

@@ -18,7 +18,7 @@ use tokio::sync::Semaphore;
 
 use crate::storage::Chunks;
 
-/// What is read from the environment beside our own settings.
+/// Environment variables besides the server's own settings.
 pub const VARIABLES: &[&str] = &[
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",

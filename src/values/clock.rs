@@ -19,7 +19,7 @@ impl Clock {
         Clock::System { started: Instant::now() }
     }
 
-    /// A clock that moves only when told to.
+    /// A clock that moves only by `advance`.
     pub fn manual(start: Timestamp) -> Self {
         Clock::Manual(Arc::new(AtomicI64::new(start.millis())))
     }

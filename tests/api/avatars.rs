@@ -1,5 +1,5 @@
-//! Avatar and banner: images that come with a sign-up or an update, how they are shown beside a
-//! user, and what becomes of the ones they replace.
+//! Avatar and banner: images sent with a sign-up or an update, how they are shown with a user, and what
+//! happens to the replaced ones.
 
 use http::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Blocks: making, lifting and listing them, and what they end.
+//! Blocks: creating, lifting and listing them, and the relations they end.
 
 use std::time::Duration;
 

@@ -1,5 +1,4 @@
-//! What a block hides: everything that shows something of a user behaves, for the other, as if that
-//! user were not there, in both directions.
+//! What a block hides: for each of the two, every endpoint behaves as if the other did not exist.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Who may ask what of a conversation, and how everybody else is refused: one table for all operations.
+//! Permissions in a conversation and the errors without them: one table for all operations.
 
 use serde_json::{Value, json};
 use townhall::tenancy::Bundle;

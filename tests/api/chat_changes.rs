@@ -1,4 +1,4 @@
-//! Messages that change: edited, taken back by their authors, removed by an admin.
+//! Changes of messages: edited and deleted by their authors, removed by an admin.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Conversations of two and of a group: made, shown, changed, muted, frozen and deleted.
+//! Direct and group conversations: create, show, update, mute, freeze and delete.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What goes and what stays: conversations that are deleted, and what a deleted user leaves behind in chat.
+//! Deleted conversations, and what is left in chat of a deleted user.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Files that come with messages: sent by form, shown with their message, and to nobody who may not see it.
+//! Files of messages: sent in a form, shown with their message, and hidden from users who may not see it.
 
 use std::time::Duration;
 

@@ -1,5 +1,4 @@
-//! The list of conversations: what a row shows, in which order rows come and how a client goes on from one,
-//! and what counts as unread.
+//! The list of conversations: its fields, order and cursors, and what counts as unread.
 
 use std::time::Duration;
 

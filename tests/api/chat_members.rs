@@ -1,4 +1,4 @@
-//! Who is in a group: listed, added, removed, given a role, leaving, and what those who left still see.
+//! Members of a group: listed, added, removed, given a role, leaving, and what former members still see.
 
 use std::time::Duration;
 

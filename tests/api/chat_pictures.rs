@@ -1,4 +1,4 @@
-//! The picture of a conversation: whose file it may be, who sees it, and what becomes of it.
+//! The avatar of a conversation: whose file it may be, who sees it, and when it is deleted.
 
 use serde_json::{Value, json};
 

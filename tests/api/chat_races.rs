@@ -1,4 +1,4 @@
-//! Many at once in one conversation: nothing is lost, times rise, and every number is exact.
+//! Concurrent writes in one conversation: nothing is lost, times only grow, and every count is exact.
 
 use std::collections::{BTreeMap, BTreeSet};
 

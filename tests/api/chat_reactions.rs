@@ -1,4 +1,4 @@
-//! Reactions to messages: one character each, given and taken back, counted and listed.
+//! Reactions to messages: one emoji each, added and removed, counted and listed.
 
 use std::time::Duration;
 

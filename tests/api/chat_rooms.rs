@@ -1,5 +1,5 @@
-//! The rooms of real conversations: who enters, who is seen typing; events of many at once in their order;
-//! and several servers on one database.
+//! Rooms of real conversations: who joins, who sends typing events; the order of concurrent events; and
+//! several servers on one database.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The conversation of a space: who comes in, who may write, who takes it away, and when somebody is out.
+//! The conversation of a space: who joins, who may write, who may delete it, and when members are removed.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Replies and quotes: what they refer to, what shows of it, and what is left when it goes.
+//! Replies and quotes: their targets, how they are shown, and what is left when the target is deleted.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Who may see and change collections, and how the others are refused.
+//! Who may see and change collections, and the errors for others.
 
 use http::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What is saved in collections: adding and removing, and the lists of it.
+//! Entities in collections: adding, removing and listing them.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Whether an entity is saved, what a deletion takes out of collections, and what a page costs.
+//! Whether an entity is saved, the effects of a deletion on collections, and the cost of a page.
 
 use db::Query;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Deleting comments: what goes, what stays, and what is marked below.
+//! Deleting comments: what is deleted, what stays, and which replies are marked.
 
 use std::time::Duration;
 

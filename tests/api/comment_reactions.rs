@@ -1,4 +1,4 @@
-//! Reactions to comments: as to entities, in the words of comments.
+//! Reactions to comments: as for entities, with codes of their own.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Comments as they are created, read, changed and counted.
+//! Comments: create, read, update and count.
 
 use http::Method;
 use serde_json::{Value, json};

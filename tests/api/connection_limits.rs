@@ -1,4 +1,4 @@
-//! Places for connections: a cap, a share for each network, and the reserve beyond them.
+//! Connection slots: a cap, a share for each network, and the reserve beyond them.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

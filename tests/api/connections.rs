@@ -1,5 +1,5 @@
-//! Below HTTP's surface: clients that are slow, send too much or contradict themselves, and a
-//! server that stops. These tests speak to the socket themselves.
+//! The transport below HTTP: clients that are slow, send too much or contradict themselves, and a server that
+//! stops. These tests use raw sockets.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

@@ -1,5 +1,5 @@
-//! Pages of other origins: a project's list decides who may call, preflights are answered, and
-//! no reply ever allows credentials.
+//! Cross-origin requests: a project's list decides which pages may call, preflights get a reply, and no reply
+//! ever allows credentials.
 
 use http::Method;
 use serde_json::json;

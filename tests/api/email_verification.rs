@@ -1,4 +1,4 @@
-//! Send Verification Email and Verify Email: codes, who may use them, and guesses at them.
+//! Send Verification Email and Verify Email: codes, who may use them, and wrong guesses.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Entities: what everybody sees of one, and that projects are apart.
+//! Entities: the fields that everybody sees, and the isolation of projects.
 
 use serde_json::{Value, json};
 use townhall::auth::store::suspensions;

@@ -1,4 +1,4 @@
-//! Delete Entity: for good, or only from sight, as the project has it.
+//! Delete Entity: hard or soft, by the project's setting.
 
 use db::{Query, args};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Drafts: there for their author and for keys, nowhere for anybody else; Fetch Drafts, Publish.
+//! Drafts: visible to their author and to keys only; Fetch Drafts, Publish.
 
 use std::time::Duration;
 

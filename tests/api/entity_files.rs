@@ -1,4 +1,4 @@
-//! Entities that come with images and files: one form, all of it or nothing.
+//! Entities with images and files: one form, all or nothing.
 
 use serde_json::{Value, json};
 

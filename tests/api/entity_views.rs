@@ -1,4 +1,4 @@
-//! Views and scores, which are gathered and written in batches; Increment Entity Views.
+//! Views and scores, which are buffered and written in batches; Increment Entity Views.
 
 use std::time::Duration;
 

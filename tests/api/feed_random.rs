@@ -1,5 +1,5 @@
-//! Random entities, random queries, and a model that is too simple to be wrong: what the server
-//! lists must be what the model lists, on both engines.
+//! Random entities, random queries, and a model that is too simple to be wrong: the server must list what the
+//! model lists, on both engines.
 
 use serde_json::{Map, Value, json};
 use townhall::features::reactions::ReactionCounts;

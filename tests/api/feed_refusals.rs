@@ -1,4 +1,4 @@
-//! Every query of a list that is refused, and that even absurd ones are answered.
+//! Every refused query of a list; even absurd ones get a reply.
 
 use serde_json::json;
 

@@ -1,5 +1,4 @@
-//! What each entity of a list carries: no key that was not asked for, and a constant number of
-//! statements however many there are.
+//! The fields of each entity in a list: only what was included, and a constant number of statements.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! Fetch File, Delete File: who may, what is shown, and what becomes of the bytes, also when a
-//! request or the server dies half-way.
+//! Fetch File, Delete File: permissions, replies, and the bytes, also when a request or the server dies
+//! halfway.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The house has floors: a module imports only what stands below it. This test reads every `use` and every path
-//! in `src/`, and names the file and line of each import that points up. Another one reads where SQL stands.
+//! The modules are layered: each imports only lower ones. This test reads every `use` and every path in
+//! `src/`, and names the file and line of each import that points up. Another one checks where SQL is.
 
 use std::collections::BTreeMap;
 use std::fs;

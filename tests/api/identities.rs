@@ -1,4 +1,4 @@
-//! The identities of a user: listing and unlinking, never the last way in.
+//! The OAuth identities of a user: listing and unlinking, except the last way to sign in.
 
 use db::{Command, args};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Who may see and mark notifications, and how the others are refused.
+//! Who may see and mark notifications, and the errors for others.
 
 use std::time::Duration;
 

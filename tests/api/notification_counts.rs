@@ -1,5 +1,4 @@
-//! Storing notifications: many at once, and at the same time as others write. The counts that are
-//! kept beside them are exact whatever happens.
+//! Storing notifications: many at once, and concurrently with other writes. The stored counts stay exact.
 
 use db::{Engine, Query, Tx, args};
 use serde_json::json;

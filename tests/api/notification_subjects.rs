@@ -1,5 +1,5 @@
-//! What notifications are about: one unread one for each actor, kind and target, and none about what
-//! was deleted or removed or is in a space that the reader may no longer read. Lists and counts agree.
+//! Subjects of notifications: at most one unread for each actor, kind and target, and none about content that
+//! is deleted, removed or in a space that the reader may no longer read. Lists and counts agree.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What the operator's machines ask for: health, metrics, the OpenAPI document.
+//! The operator's endpoints: health, metrics, the OpenAPI document.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Request Password Reset, Reset Password, and the page that a mailed link opens.
+//! Request Password Reset, Reset Password, and the page of the mailed link.
 
 use std::time::Duration;
 

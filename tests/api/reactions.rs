@@ -1,4 +1,4 @@
-//! Reacting to an entity and taking it back: what is answered, counted and earned.
+//! Adding and removing reactions to an entity: replies, counts and points.
 
 use http::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Clients that break the protocol: they are closed or ignored, and nothing else happens.
+//! Clients that break the protocol: they are disconnected or ignored, without other effects.
 
 use http::Method;
 use serde_json::json;

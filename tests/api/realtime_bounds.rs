@@ -1,4 +1,4 @@
-//! The bounds of the realtime layer: sizes, queues, numbers and times, each with the client that goes beyond.
+//! The limits of the realtime layer: sizes, queues, numbers and times, each with a client that exceeds it.
 
 use std::time::Duration;
 

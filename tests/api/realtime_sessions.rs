@@ -1,4 +1,4 @@
-//! Sockets end with the session that they belong to, and a little after their token.
+//! Sockets are closed with their session, and a little after their token expires.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Relations that many change at once: each pair has one, and every count is what it counts.
+//! Concurrent changes of relations: each pair has one, and every count is exact.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What the project does about a report: dismiss it, remove the content, suspend its author.
+//! Handling reports with a key: dismiss, remove the content, suspend its author.
 
 use serde_json::{Value, json};
 

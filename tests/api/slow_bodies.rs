@@ -1,5 +1,5 @@
-//! Requests that wait for their body: how slowly it may come, how many may wait, and what they may not
-//! keep others from.
+//! Requests that wait for their body: the minimum rate, the maximum number, and that they do not block
+//! others.
 
 use std::net::TcpStream;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What is in a space: who reads it, who publishes there, and that nothing of it shows elsewhere.
+//! Content of a space: who reads it, who publishes there, and that nothing of it shows elsewhere.
 
 use serde_json::{Value, json};
 use townhall::values::ids::EntityId;

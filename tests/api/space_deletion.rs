@@ -1,4 +1,4 @@
-//! A space is deleted with everything below and in it: out of sight at once, gone soon after.
+//! A space is deleted with its child spaces and content: hidden at once, removed soon after.
 
 use serde_json::json;
 use townhall::features::deletion::space::RemoveSpaces;

@@ -1,4 +1,4 @@
-//! Who belongs to a space: joining, leaving, approving, banning, roles, and the lists of members.
+//! Members of a space: joining, leaving, approving, banning, roles, and the lists of members.
 
 use serde_json::{Value, json};
 

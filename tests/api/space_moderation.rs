@@ -1,4 +1,4 @@
-//! What moderators do in a space: a table of who may do what, decisions about content, and reports.
+//! Moderation in a space: a table of permissions, decisions about content, and reports.
 
 use serde_json::{Value, json};
 use townhall::tenancy::Bundle;

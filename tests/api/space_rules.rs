@@ -1,4 +1,4 @@
-//! The rules that a space gives itself.
+//! The published rules of a space.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Send System Notification: what a project says to its users.
+//! Send System Notification: messages of a project to its users.
 
 use serde_json::{Value, json};
 use townhall::values::ids::{UserId, new_id};

@@ -1,4 +1,4 @@
-//! Lists of rows: filters, orders, pages, and what keeps them from burning a core.
+//! Lists of rows: filters, orders, pages, and their deadline.
 
 use std::time::Duration;
 

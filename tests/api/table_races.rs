@@ -1,4 +1,4 @@
-//! Tables that change while their rows are written and read: never a failure, never half a row.
+//! Tables that change while their rows are written and read: no failure, and no partial row.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! Rows of custom tables: what a body may say, how values come back, deleting and restoring, and who
-//! may where a table is not open.
+//! Rows of custom tables: request bodies, values in replies, deleting and restoring, and access where a table
+//! is not open.
 
 use std::time::Duration;
 

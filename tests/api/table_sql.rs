@@ -1,4 +1,4 @@
-//! The SQL of custom tables is made at run time. Whatever a caller sends, each text is one statement, its
+//! The SQL of custom tables is built at run time. Whatever a caller sends, each text is one statement, its
 //! names are those of the catalogue, and its values are bound.
 
 use std::collections::BTreeSet;

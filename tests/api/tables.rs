@@ -1,4 +1,4 @@
-//! Custom tables: making and dropping them, their columns, and who may.
+//! Custom tables: creating and dropping them, their columns, and permissions.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Sign Testing JWT, in both spellings: what a project's backend would sign, for trying things out.
+//! Sign Testing JWT, in both spellings: signs a token as a project's backend would, for trials.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};

@@ -1,5 +1,4 @@
-//! Upload Image: the original and its variants, the options as fields of the form, and what is
-//! refused because it is no image.
+//! Upload Image: the original and its variants, the options as form fields, and refused files.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! Get URL Metadata: what a page says about itself, and where the server does not let itself be
-//! sent. Pages come from a small site on this machine, whose address most tests allow.
+//! Get URL Metadata: the metadata of a page, and SSRF protection. Pages come from a small site on this
+//! machine, whose address most tests allow.
 
 use std::net::IpAddr;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Deleting a user: what they wrote stays as empty shells, their reactions go, nobody mentions them.
+//! Deleting a user: their content stays as anonymized placeholders, their reactions and mentions of them are
+//! deleted.
 
 use serde_json::{Value, json};
 use townhall::values::ids::UserId;

@@ -1,4 +1,4 @@
-//! Update User: only what is sent changes, for every field and both credentials.
+//! Update User: only the fields that are sent change, for every field and both credentials.
 
 use std::time::Duration;
 

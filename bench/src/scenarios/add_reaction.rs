@@ -149,10 +149,10 @@ fn put(tx: &Tx<'_>, r: &Reaction) -> Result<(), Error> {
 fn put_with_all_effects(tx: &Tx<'_>, r: &Reaction) -> Result<(), Error> {
     match r.target {
         TargetId::Entity(id) => {
-            entities::find_met_for_update(tx, r.project, id, r.user).map(drop)?
+            entities::find_unblocked_for_update(tx, r.project, id, r.user).map(drop)?
         }
         TargetId::Comment(id) => {
-            comments::find_met_for_update(tx, r.project, id, r.user).map(drop)?
+            comments::find_unblocked_for_update(tx, r.project, id, r.user).map(drop)?
         }
     }
     put(tx, r)?;

@@ -15,7 +15,7 @@ use crate::values::ids::{ConversationId, ProjectId, UserId};
 use crate::values::time::Timestamp;
 
 /// To all members of the conversation.
-pub fn tell(
+pub fn announce(
     tx: &Tx<'_>,
     project: ProjectId,
     conversation: ConversationId,
@@ -26,7 +26,7 @@ pub fn tell(
 }
 
 /// A member joined: the event goes to the new member as well.
-pub fn came(
+pub fn member_joined(
     tx: &Tx<'_>,
     project: ProjectId,
     conversation: ConversationId,
@@ -39,7 +39,7 @@ pub fn came(
 }
 
 /// A member left: the event goes to that member as well, and it is the last one they get.
-pub fn left(
+pub fn member_left(
     tx: &Tx<'_>,
     project: ProjectId,
     conversation: ConversationId,
@@ -51,7 +51,11 @@ pub fn left(
 }
 
 /// The conversation is about to be deleted with its members.
-pub fn gone(tx: &Tx<'_>, project: ProjectId, conversation: ConversationId) -> Result<()> {
+pub fn conversation_deleted(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    conversation: ConversationId,
+) -> Result<()> {
     let users = members::active(tx, project, conversation)?;
     let payload = json!({ "conversationId": conversation });
     realtime::event(tx, project, &users, "conversation:deleted", &payload)?;

@@ -233,7 +233,7 @@ pub fn message(
 }
 
 /// Locks a message that its author is about to change. Refused while there is a block between the two.
-pub fn held_message(
+pub fn lock_message(
     tx: &Tx<'_>,
     project: &Project,
     standing: &ConversationMember,

@@ -81,7 +81,7 @@ async fn fetch(call: Call<ActorOrKey>, Path(path): Path<SpacePath>) -> Result<Js
         let new = MemberRow::new(row.id, user, own, now);
         let (member, has_come) = presence::enter(tx, project, &row, new)?;
         if has_come {
-            presence::tell_joined(tx, &links, &member)?;
+            presence::announce_joined(tx, &links, &member)?;
         }
         let row = ConversationRow { member_count: row.member_count + i64::from(has_come), ..row };
         show::own_conversation(tx, &links, &row, Some(&member), now)
@@ -143,7 +143,7 @@ impl SpaceObserver for SpaceConversations {
         for conversation in store::lock_of_spaces(tx, project, &[space])? {
             let member = members::find(tx, project, conversation.id, user)?;
             if let Some(member) = member.filter(|member| member.is_active) {
-                presence::go_out(tx, project, &conversation, member, now)?;
+                presence::leave(tx, project, &conversation, member, now)?;
             }
         }
         Ok(())
@@ -159,7 +159,7 @@ impl SpaceObserver for SpaceConversations {
     ) -> Result<()> {
         for conversation in store::lock_of_spaces(tx, project, &[space])? {
             for member in members::waiting(tx, project, conversation.id, space)? {
-                presence::go_out(tx, project, &conversation, member, now)?;
+                presence::leave(tx, project, &conversation, member, now)?;
             }
         }
         Ok(())

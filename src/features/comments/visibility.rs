@@ -65,8 +65,8 @@ pub fn lock(
 ) -> Result<Option<CommentRow>> {
     match (perspective, blocks::counting(project, perspective.viewer())) {
         (Perspective::User(_), Some(viewer)) => {
-            let met = store::find_met_for_update(tx, project.id, id, viewer)?;
-            match met.filter(|row| is_reachable(row, perspective)) {
+            let unblocked = store::find_unblocked_for_update(tx, project.id, id, viewer)?;
+            match unblocked.filter(|row| is_reachable(row, perspective)) {
                 Some(row)
                     if access::may_read(
                         tx,

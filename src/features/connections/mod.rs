@@ -85,7 +85,7 @@ pub fn sever(tx: &Tx<'_>, project: ProjectId, one: UserId, other: UserId) -> Res
 
 /// Notifies one of the two of what the other did.
 #[expect(clippy::too_many_arguments, reason = "a notification says as much")]
-fn tell(
+fn notify(
     tx: &Tx<'_>,
     app: &App,
     project: &Project,
@@ -100,12 +100,12 @@ fn tell(
     }
     let Some(by) = users::find(tx, project.id, by)? else { return Ok(()) };
     let metadata = Map::from_iter([("connectionId".to_owned(), json!(connection))]);
-    let told = about_user(app, now, user, kind, &by, metadata);
+    let notice = about_user(app, now, user, kind, &by, metadata);
     // An unread notification must point to the current connection.
-    if notifications::store::insert::reword(tx, project.id, &told)? {
+    if notifications::store::insert::reword(tx, project.id, &notice)? {
         return Ok(());
     }
-    notifications::add(tx, project.id, now, &[told])
+    notifications::add(tx, project.id, now, &[notice])
 }
 
 pub fn operations() -> Vec<Operation> {

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::features::connections::rules::{Message, Status};
 use crate::features::connections::store::{self, ConnectionRow};
 use crate::features::connections::{
-    ALREADY_CONNECTED, REQUEST_DECLINED, REQUEST_PENDING, SELF_REQUEST, USER_NOT_FOUND, tell,
+    ALREADY_CONNECTED, REQUEST_DECLINED, REQUEST_PENDING, SELF_REQUEST, USER_NOT_FOUND, notify,
 };
 use crate::features::users::UserPath;
 use crate::features::users::store::lock_pair;
@@ -75,7 +75,7 @@ pub(super) async fn request_connection(
             }
         }
         store::insert(tx, project.id, &row)?;
-        tell(tx, &app, &project, receiver, "connection-request", actor, row.id, now)
+        notify(tx, &app, &project, receiver, "connection-request", actor, row.id, now)
     });
     written.await?;
     Ok(Created(requested))

@@ -57,9 +57,9 @@ pub fn among(
     let written = rows.iter().map(|row| (row.space_id, row.user_id)).collect();
     let readable = access::among(c, project.id, written, perspective)?;
     rows.retain(|row| {
-        let is_met = row.user_id.is_none_or(|author| !hidden.contains(&author));
+        let is_visible = row.user_id.is_none_or(|author| !hidden.contains(&author));
         is_published_for(perspective, row)
-            && is_met
+            && is_visible
             && readable.contains(&(row.space_id, row.user_id))
     });
     Ok(rows)
@@ -83,7 +83,7 @@ pub fn lock(
     perspective: Perspective,
 ) -> Result<Option<EntityRow>> {
     let found = match blocks::counting(project, perspective.viewer()) {
-        Some(viewer) => store::find_met_for_update(tx, project.id, id, viewer)?,
+        Some(viewer) => store::find_unblocked_for_update(tx, project.id, id, viewer)?,
         None => store::find_for_update(tx, project.id, id)?,
     };
     match found.filter(|entity| is_published_for(perspective, entity)) {

@@ -54,8 +54,8 @@ pub(super) async fn follow_user(
         if project.has(Bundle::Notifications)
             && let Some(by) = users::find(tx, project.id, follower)?
         {
-            let told = about_user(&app, now, followed, "new-follow", &by, Map::new());
-            notifications::add(tx, project.id, now, &[told])?;
+            let notice = about_user(&app, now, followed, "new-follow", &by, Map::new());
+            notifications::add(tx, project.id, now, &[notice])?;
         }
         Ok::<_, Error>(())
     });

@@ -107,14 +107,16 @@ impl<T: Target> Change<T> {
             points += one * kind.points();
         }
         target.set_reactions(counts);
-        let told = match after {
-            Some((kind, announce)) => notify::news(tx, self, target, kind, before, announce)?,
+        let notices = match after {
+            Some((kind, announce)) => {
+                notify::notifications(tx, self, target, kind, before, announce)?
+            }
             None => Vec::new(),
         };
         let project = &*self.project;
         let author = tx.batch(|| {
             target.change_reactions(tx, project.id, by)?;
-            if let [one] = &*told {
+            if let [one] = &*notices {
                 notifications::store::insert::insert_kept(tx, project.id, self.now, one)?;
             }
             match target.author() {
@@ -124,8 +126,8 @@ impl<T: Target> Change<T> {
             }
         })?;
         // Lock order: notification_counts last.
-        if told.len() > 1 {
-            notifications::add(tx, project.id, self.now, &told)?;
+        if notices.len() > 1 {
+            notifications::add(tx, project.id, self.now, &notices)?;
         }
         Ok(author)
     }

@@ -28,7 +28,7 @@ pub enum Announce {
 }
 
 /// The notifications for a new or changed reaction, with the target's counts after it.
-pub(super) fn news<T: Target>(
+pub(super) fn notifications<T: Target>(
     tx: &Tx<'_>,
     change: &Change<T>,
     target: &T,
@@ -36,18 +36,18 @@ pub(super) fn news<T: Target>(
     before: Option<ReactionType>,
     announce: Announce,
 ) -> Result<Vec<Notification<'static>>> {
-    let mut told = Vec::new();
-    let Some(author) = target.author() else { return Ok(told) };
+    let mut notices = Vec::new();
+    let Some(author) = target.author() else { return Ok(notices) };
     let (project, now) = (&change.project, change.now);
     let is_silent = announce == Announce::Silently || target.is_removed();
     if is_silent || !project.has(Bundle::Notifications) {
-        return Ok(told);
+        return Ok(notices);
     }
     // Users who can no longer read the space get no notifications about it.
     if !access::shut_out(tx, project.id, target.space(), &[author])?.is_empty() {
-        return Ok(told);
+        return Ok(notices);
     }
-    let tell = |kind, metadata: Map<String, Value>, actor| Notification {
+    let notice = |kind, metadata: Map<String, Value>, actor| Notification {
         id: NotificationId(new_id(now, &change.app.random)),
         user: author,
         kind,
@@ -62,11 +62,11 @@ pub(super) fn news<T: Target>(
     if is_news && author != change.actor.id {
         let mut metadata = subject()?;
         initiator(&mut metadata, change.actor.clone());
-        told.push(match announce {
-            Announce::Upvote => tell(T::NOTICES.upvote, metadata, Some(change.actor.id)),
+        notices.push(match announce {
+            Announce::Upvote => notice(T::NOTICES.upvote, metadata, Some(change.actor.id)),
             _ => {
                 metadata.insert("reactionType".to_owned(), json!(kind));
-                tell(T::NOTICES.reaction, metadata, Some(change.actor.id))
+                notice(T::NOTICES.reaction, metadata, Some(change.actor.id))
             }
         });
     }
@@ -79,7 +79,7 @@ pub(super) fn news<T: Target>(
         metadata.insert("milestoneCount".to_owned(), specific.into());
         metadata
             .insert("lastThreeUsers".to_owned(), latest(tx, change, target, author, Some(kind))?);
-        told.push(tell(T::NOTICES.milestone_specific, metadata, None));
+        notices.push(notice(T::NOTICES.milestone_specific, metadata, None));
     }
     let total = counts.total();
     let grew = before.is_none();
@@ -88,9 +88,9 @@ pub(super) fn news<T: Target>(
         metadata.insert("milestoneCount".to_owned(), total.into());
         metadata.insert("reactionCounts".to_owned(), json!(counts));
         metadata.insert("lastThreeUsers".to_owned(), latest(tx, change, target, author, None)?);
-        told.push(tell(T::NOTICES.milestone_total, metadata, None));
+        notices.push(notice(T::NOTICES.milestone_total, metadata, None));
     }
-    Ok(told)
+    Ok(notices)
 }
 
 /// 10, 50, 100, 500, 1000, …

@@ -1,7 +1,7 @@
-//! Custom tables: what a project stores beside the nouns of this API. They are real tables of the database,
-//! created and dropped by the project's keys while the server runs (`definitions`); callers read and write their
-//! rows (`rows`) as far as each table's access allows. `store/catalogue.rs` lists the tables, `sql` builds the
-//! statements over them.
+//! Custom tables: a project's own data besides the nouns of this API. They are real tables of the database,
+//! created and dropped by the project's keys while the server runs (`definitions`); callers read and write
+//! their rows (`rows`) as far as each table's access allows. `store/catalogue.rs` lists the tables, `sql`
+//! builds the statements over them.
 
 mod definitions;
 pub mod handle;

@@ -24,7 +24,7 @@ use crate::values::time::Timestamp;
 const AVATAR: &str = "avatarFile";
 const BANNER: &str = "bannerFile";
 
-/// The form of an operation that takes pictures beside the fields of a profile.
+/// The form of an operation that takes pictures with the fields of a profile.
 pub const fn form(files: &'static [FileField]) -> Form {
     Form {
         json: &[

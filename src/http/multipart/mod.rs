@@ -54,7 +54,7 @@ impl Form {
         self.files.iter().flat_map(|field| [field.too_large, field.too_many])
     }
 
-    /// The file fields as OpenAPI shows them, beside those of the body.
+    /// The file fields as OpenAPI shows them, with those of the body.
     pub fn schema(&self, body: &Value) -> Value {
         let file = json!({ "type": "string", "contentMediaType": "application/octet-stream" });
         let fields = self.files.iter().map(|field| {

@@ -132,7 +132,7 @@ impl Header {
     }
 }
 
-/// What the header of a format tells.
+/// The facts in the header of a format.
 struct Found {
     width: u32,
     height: u32,

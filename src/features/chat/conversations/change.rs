@@ -66,7 +66,7 @@ pub(super) async fn update(
             files::purge::delete(tx, project, &old, now)?;
         }
         store::update(tx, project, &row)?;
-        events::tell(tx, project, row.id, "conversation:updated", &difference(&before, &row))?;
+        events::announce(tx, project, row.id, "conversation:updated", &difference(&before, &row))?;
         show::conversation(tx, &links, &row)
     });
     let changed = changed.await?;
@@ -87,11 +87,11 @@ fn difference(before: &ConversationRow, row: &ConversationRow) -> Value {
         ),
     ];
     let changed = all.into_iter().filter(|(_, _, differs)| *differs);
-    let mut told: Map<String, Value> =
+    let mut payload: Map<String, Value> =
         changed.map(|(name, value, _)| (name.to_owned(), value)).collect();
-    told.insert("id".to_owned(), json!(row.id));
-    told.insert("updatedAt".to_owned(), json!(row.updated_at));
-    Value::Object(told)
+    payload.insert("id".to_owned(), json!(row.id));
+    payload.insert("updatedAt".to_owned(), json!(row.updated_at));
+    Value::Object(payload)
 }
 
 /// The avatar must be an unattached file of the user who sets it, or of the project if a key does.

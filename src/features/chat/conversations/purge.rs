@@ -28,7 +28,7 @@ pub struct RemoveConversation {
 
 /// The caller has locked the conversation. A job does the rest; the caller wakes it.
 pub fn hide(tx: &Tx<'_>, project: ProjectId, row: &ConversationRow, now: Timestamp) -> Result<()> {
-    events::gone(tx, project, row.id)?;
+    events::conversation_deleted(tx, project, row.id)?;
     let avatar: Vec<FileId> = row.avatar_file_id.into_iter().collect();
     purge::delete(tx, project, &avatar, now)?;
     members::delete_all(tx, project, row.id)?;

@@ -51,7 +51,7 @@ pub(super) async fn add(
         }
         // A new member gets the conversation itself before any event in it.
         events::created(tx, &links, conversation, &[row.user_id], now)?;
-        presence::tell_joined(tx, &links, &row)?;
+        presence::announce_joined(tx, &links, &row)?;
         Ok::<_, Error>(FoundOrCreated::Created(member))
     });
     added.await
@@ -85,7 +85,7 @@ pub(super) async fn remove(call: Call<Actor>, Path(path): Path<OneMember>) -> Re
         let standing = group(tx, project, path.conversation_id, actor)?;
         let row = active(tx, project, standing.conversation.id, path.user_id)?;
         keep_an_admin(tx, project, &row)?;
-        presence::go_out(tx, project, &standing.conversation, row, now)
+        presence::leave(tx, project, &standing.conversation, row, now)
     });
     removed.await?;
     Ok(Json(Done { message: "Member removed" }))
@@ -127,7 +127,7 @@ pub(super) async fn leave(
         }
         let ConversationMember { conversation, member } = standing.require_active(NOT_IN_IT)?;
         keep_an_admin(tx, project, &member)?;
-        presence::go_out(tx, project, &conversation, member, now)
+        presence::leave(tx, project, &conversation, member, now)
     });
     left.await?;
     Ok(Json(Done { message: "Left the conversation" }))

@@ -44,14 +44,14 @@ pub fn enter(
 }
 
 /// To all members.
-pub fn tell_joined(tx: &Tx<'_>, links: &Links, row: &MemberRow) -> Result<()> {
+pub fn announce_joined(tx: &Tx<'_>, links: &Links, row: &MemberRow) -> Result<()> {
     let people = users::model::shown(tx, links, vec![row.user_id])?;
     let user = people.get(&row.user_id).map(MemberUser::from);
     let member = Member { user, ..Member::new(links.project, row) };
-    events::came(tx, links.project, row.conversation_id, row.user_id, &member)
+    events::member_joined(tx, links.project, row.conversation_id, row.user_id, &member)
 }
 
-pub fn go_out(
+pub fn leave(
     tx: &Tx<'_>,
     project: ProjectId,
     conversation: &ConversationRow,
@@ -63,5 +63,5 @@ pub fn go_out(
     store::update(tx, project, &row)?;
     conversations::count_members(tx, project, conversation.id, -1)?;
     conversations::note_time(tx, project, conversation.id, at)?;
-    events::left(tx, project, conversation.id, row.user_id)
+    events::member_left(tx, project, conversation.id, row.user_id)
 }

@@ -48,6 +48,6 @@ pub fn remove(
     };
     store::update(tx, project, &row)?;
     conversations::look_again(tx, project, row.conversation_id)?;
-    let told = json!({ "messageId": row.id, "conversationId": row.conversation_id });
-    events::tell(tx, project, row.conversation_id, "message:removed", &told)
+    let payload = json!({ "messageId": row.id, "conversationId": row.conversation_id });
+    events::announce(tx, project, row.conversation_id, "message:removed", &payload)
 }

@@ -71,7 +71,7 @@ pub(super) async fn toggle(
     let (project, actor, now) = (call.project.clone(), call.caller.user, call.now);
     let reacted = call.app.db.write(move |tx| {
         let standing = membership::writer(tx, project.id, path.conversation_id, actor)?;
-        let row = membership::held_message(tx, &project, &standing, path.message_id)?;
+        let row = membership::lock_message(tx, &project, &standing, path.message_id)?;
         if row.is_removed {
             return Err(MESSAGE_NOT_FOUND.into());
         }
@@ -93,11 +93,11 @@ pub(super) async fn toggle(
         counts.retain(|_, count| *count > 0);
         store::set_reactions(tx, project.id, row.id, &JsonText(to_json(&counts)))?;
         let own = store::own_reactions(tx, project.id, &[row.id], actor)?;
-        let told = json!({
+        let payload = json!({
             "messageId": row.id, "conversationId": row.conversation_id, "emoji": emoji,
             "userId": actor, "delta": delta, "reactionCounts": counts,
         });
-        events::tell(tx, project.id, row.conversation_id, "message:reaction", &told)?;
+        events::announce(tx, project.id, row.conversation_id, "message:reaction", &payload)?;
         let user_reactions = own.into_iter().map(|(_, emoji)| emoji).collect();
         Ok(Reacted { reaction_counts: counts, user_reactions, delta })
     });

@@ -143,7 +143,7 @@ fn write(
     let points = sent.bucket.map(|bucket| (bucket, before.space_id));
     let view = View { points, ..View::written(links.clone(), None) };
     let shown = ChatMessage { local_id: sent.local_id.clone(), ..view.message(tx, row)? };
-    tell(tx, project, links, before, &shown, parent.as_ref(), now)?;
+    announce(tx, project, links, before, &shown, parent.as_ref(), now)?;
     Ok(shown)
 }
 
@@ -177,7 +177,7 @@ fn check_quote(
     if fits { Ok(()) } else { Err(INVALID_QUOTE.into()) }
 }
 
-fn tell(
+fn announce(
     tx: &Tx<'_>,
     project: &Project,
     links: &Links,
@@ -191,14 +191,14 @@ fn tell(
         let other = shown.user_id.and_then(|user| before.other(user));
         events::created(tx, links, before.id, other.as_slice(), now)?;
     }
-    events::tell(tx, project.id, before.id, "message:created", shown)?;
+    events::announce(tx, project.id, before.id, "message:created", shown)?;
     if let Some(parent) = parent {
-        let told = json!({
+        let payload = json!({
             "messageId": parent.id,
             "conversationId": before.id,
             "threadReplyCount": parent.thread_reply_count + 1,
         });
-        events::tell(tx, project.id, before.id, "thread:reply_count", &told)?;
+        events::announce(tx, project.id, before.id, "thread:reply_count", &payload)?;
     }
     Ok::<_, Error>(())
 }

@@ -55,7 +55,7 @@ pub fn forget_user(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestamp
     let ids: Vec<ConversationId> = held.iter().map(|conversation| conversation.id).collect();
     for row in members::own(tx, project, user, &ids)? {
         if let Some(of) = held.iter().find(|conversation| conversation.id == row.conversation_id) {
-            take_out(tx, project, of, &row, now)?;
+            remove_member(tx, project, of, &row, now)?;
         }
     }
     Ok(())
@@ -97,7 +97,7 @@ fn forget_reactions(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()>
 }
 
 /// A group that lost its last admin gets another one; a conversation without members is deleted.
-fn take_out(
+fn remove_member(
     tx: &Tx<'_>,
     project: ProjectId,
     conversation: &ConversationRow,
@@ -108,7 +108,7 @@ fn take_out(
     if row.is_active {
         conversations::count_members(tx, project, conversation.id, -1)?;
         if conversation.kind != Kind::Direct {
-            events::left(tx, project, conversation.id, row.user_id)?;
+            events::member_left(tx, project, conversation.id, row.user_id)?;
         }
     }
     if conversation.kind != Kind::Space && !members::is_anybody_left(tx, project, conversation.id)?

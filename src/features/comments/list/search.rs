@@ -67,7 +67,7 @@ impl Search {
         // A hidden entity lists no comments.
         let place = match place {
             Some(found) => match found.filter(is_there) {
-                Some(place) if self.is_met(c, view, &place, &hidden)? => Some(place),
+                Some(place) if self.is_visible(c, view, &place, &hidden)? => Some(place),
                 _ => return Ok(page.of(Vec::new(), 0)),
             },
             None => None,
@@ -86,7 +86,13 @@ impl Search {
 
     /// Whether the viewer may read the space, and neither the entity's author nor that of the parent comment
     /// is hidden.
-    fn is_met(&self, c: &Conn<'_>, view: &View, place: &PlaceRow, hidden: &Hidden) -> Result<bool> {
+    fn is_visible(
+        &self,
+        c: &Conn<'_>,
+        view: &View,
+        place: &PlaceRow,
+        hidden: &Hidden,
+    ) -> Result<bool> {
         // Also below the viewer's own content, comments belong to their authors.
         if !access::may_read(c, self.project, place.space_id, None, view.perspective)? {
             return Ok(false);

@@ -65,7 +65,7 @@ db::statements! {
     /// Reads the body after the lock is held; otherwise it would be as of before the wait. Also locks the
     /// entity, so that nobody is notified about one that is deleted meanwhile.
     query FIND_FOR_UPDATE -> CommentRow = select_comment!("AND c.id = $2 {for_update_of_c_b_keeping_e}");
-    query FIND_MET_FOR_UPDATE -> CommentRow = select_comment!(concat!(
+    query FIND_UNBLOCKED_FOR_UPDATE -> CommentRow = select_comment!(concat!(
         "AND c.id = $2 AND (c.user_id = $3 OR (1 = 1 ", not_blocked!("c.user_id"), not_blocked!("e.user_id"), "))
          {for_update_of_c_b_keeping_e}"));
     query FIND_ALL -> CommentRow = select_comment!("AND c.id {any}($2)");
@@ -125,13 +125,13 @@ pub fn find_for_update(
 }
 
 /// The same, if it is the viewer's own or there is no block between them and its authors.
-pub fn find_met_for_update(
+pub fn find_unblocked_for_update(
     tx: &Tx<'_>,
     project: ProjectId,
     id: CommentId,
     viewer: UserId,
 ) -> Result<Option<CommentRow>> {
-    Ok(tx.opt(&FIND_MET_FOR_UPDATE, args![project, id, viewer])?)
+    Ok(tx.opt(&FIND_UNBLOCKED_FOR_UPDATE, args![project, id, viewer])?)
 }
 
 /// Those of the ids that exist, in the order of the ids.

@@ -89,7 +89,7 @@ pub(super) async fn create_comment(
             }
         };
         let parent = answered(tx, &project, &blank, perspective)?;
-        let (mentions, mentioned) = met(tx, &project, author, &mentions, &mentioned)?;
+        let (mentions, mentioned) = without_blocked(tx, &project, author, &mentions, &mentioned)?;
         let row = CommentRow {
             mentions,
             user_id: Some(author),
@@ -107,8 +107,8 @@ pub(super) async fn create_comment(
         let author = author.ok_or(users::NOT_FOUND)?;
         let news =
             News { entity: &entity, comment: &row, parent: parent.as_ref(), mentioned: &mentioned };
-        let told = notify::told(tx, &app, &project, news, &author, now)?;
-        let only = notify::only_to_author(&told);
+        let notices = notify::notifications(tx, &app, &project, news, &author, now)?;
+        let only = notify::only_to_author(&notices);
         tx.batch(|| {
             store::insert(tx, project.id, &row, &mentioned)?;
             let live = i64::from(row.is_counted());
@@ -117,8 +117,8 @@ pub(super) async fn create_comment(
                 notifications::store::insert::insert_kept(tx, project.id, now, one)
             })
         })?;
-        if only.is_none() && !told.is_empty() {
-            notifications::add(tx, project.id, now, &told)?;
+        if only.is_none() && !notices.is_empty() {
+            notifications::add(tx, project.id, now, &notices)?;
         }
         view.clone().with_own(None).with_author(Some(author)).comment(tx, row)
     });
@@ -169,7 +169,7 @@ fn check_ban(
 }
 
 /// Without mentions of users with a block between them and the author.
-fn met(
+fn without_blocked(
     tx: &Tx<'_>,
     project: &Project,
     author: UserId,
@@ -177,9 +177,9 @@ fn met(
     mentioned: &[UserId],
 ) -> Result<(JsonText, Vec<UserId>)> {
     let hidden = blocks::blocked_among(tx, project, Some(author), mentioned)?;
-    let met = mentioned.iter().copied().filter(|user| !hidden.contains(user)).collect();
+    let visible = mentioned.iter().copied().filter(|user| !hidden.contains(user)).collect();
     let mentions = hidden.into_iter().fold(mentions.clone(), Mentions::without);
-    Ok((JsonText(to_json(&mentions)), met))
+    Ok((JsonText(to_json(&mentions)), visible))
 }
 
 /// Locks the parent comment; the quoted comment must exist, too.

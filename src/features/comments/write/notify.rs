@@ -20,7 +20,7 @@ use crate::values::time::Timestamp;
 
 pub const OPEN_COMMENT: &str = "open-comment";
 
-/// The comment a notification is about, beside its entity.
+/// The comment and the entity that a notification is about.
 pub fn about(keys: &mut Map<String, Value>, comment: &CommentRow) {
     keys.insert("commentId".to_owned(), json!(comment.id));
     keys.insert("commentForeignId".to_owned(), comment.foreign_id.clone().into());
@@ -38,7 +38,7 @@ pub struct News<'a> {
 }
 
 /// The notifications to send.
-pub fn told(
+pub fn notifications(
     tx: &Tx<'_>,
     app: &App,
     project: &Project,
@@ -58,7 +58,7 @@ pub fn told(
     }
     let subject = subject(tx, project.id, news.entity)?;
     let written = Subject::Comment { entity: news.entity.id, comment: news.comment.id };
-    let told = recipients.into_iter().map(|(user, kind)| {
+    let notices = recipients.into_iter().map(|(user, kind)| {
         let mut keys = subject.clone();
         about(&mut keys, news.comment);
         if let Some(parent) = news.parent.filter(|_| kind == REPLY) {
@@ -76,12 +76,12 @@ pub fn told(
             about: About { subject: written, space: news.entity.space_id, actor: Some(author.id) },
         }
     });
-    Ok(told.collect())
+    Ok(notices.collect())
 }
 
 /// The only recipient, if it is the author of the parent: that row is locked, so they are not deleted.
-pub fn only_to_author<'a>(told: &'a [Notification<'a>]) -> Option<&'a Notification<'a>> {
-    match told {
+pub fn only_to_author<'a>(notices: &'a [Notification<'a>]) -> Option<&'a Notification<'a>> {
+    match notices {
         [one] if one.kind != MENTION => Some(one),
         _ => None,
     }
@@ -99,7 +99,7 @@ fn recipients(author: UserId, news: News<'_>) -> Vec<(UserId, &'static str)> {
     let mentioned = news.mentioned.iter().map(|user| (*user, MENTION));
     let mut recipients: Vec<(UserId, &'static str)> = Vec::new();
     for (user, kind) in answered.into_iter().chain(mentioned) {
-        if user != author && recipients.iter().all(|(told, _)| *told != user) {
+        if user != author && recipients.iter().all(|(recipient, _)| *recipient != user) {
             recipients.push((user, kind));
         }
     }

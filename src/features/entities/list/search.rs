@@ -82,7 +82,7 @@ impl Search {
         Ok((self.page(c, &start, any_wide, page)?, total))
     }
 
-    /// What a space keeps to itself is not there.
+    /// Content in unreadable spaces is left out.
     fn is_open(&self, c: &Conn<'_>) -> Result<bool> {
         match self.space {
             Filed::In(space) => self.reader.may_read(c, self.project, space),

@@ -44,7 +44,7 @@ macro_rules! select_entity {
 db::statements! {
     query FIND -> EntityRow = select_entity!("AND e.id = $2");
     query FIND_FOR_UPDATE -> EntityRow = select_entity!("AND e.id = $2 {for_update}");
-    query FIND_MET_FOR_UPDATE -> EntityRow =
+    query FIND_UNBLOCKED_FOR_UPDATE -> EntityRow =
         select_entity!(concat!("AND e.id = $2 ", not_blocked!("e.user_id"), "{for_no_key_update_of_e}"));
     query LOCK -> EntityId =
         "SELECT id FROM entities WHERE project_id = $1 AND id = $2 {for_update}";
@@ -95,13 +95,13 @@ pub fn find_for_update(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<
 }
 
 /// The same, if there is no block between its author and the viewer.
-pub fn find_met_for_update(
+pub fn find_unblocked_for_update(
     tx: &Tx<'_>,
     project: ProjectId,
     id: EntityId,
     viewer: UserId,
 ) -> Result<Option<EntityRow>> {
-    Ok(tx.opt(&FIND_MET_FOR_UPDATE, args![project, id, viewer])?)
+    Ok(tx.opt(&FIND_UNBLOCKED_FOR_UPDATE, args![project, id, viewer])?)
 }
 
 /// Locks the entity until the transaction ends, without reading it.

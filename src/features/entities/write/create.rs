@@ -97,7 +97,7 @@ pub(super) async fn create_entity(
         permit(tx, &project, caller, &row, now)?;
         admit(tx, &project, caller.into(), &row)?;
         let (mut row, mut terms) = (row.clone(), terms.clone());
-        if mentions::meet(tx, &project, &mut row, None)? {
+        if mentions::drop_blocked(tx, &project, &mut row, None)? {
             terms = terms::of_stored(&row).map_err(Error::internal)?;
         }
         add(tx, &app, &project, &row, &terms, now)?;

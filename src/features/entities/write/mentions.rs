@@ -12,7 +12,7 @@ use crate::values::ids::UserId;
 use crate::values::metadata::to_json;
 
 /// Drops the mentions that the author may not make; returns whether there were any.
-pub fn meet(
+pub fn drop_blocked(
     c: &Conn<'_>,
     project: &Project,
     row: &mut EntityRow,

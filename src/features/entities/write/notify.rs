@@ -99,8 +99,8 @@ pub fn mentioned(
         space: entity.space_id,
         actor: Some(author.id),
     };
-    let told = recipients
+    let notices = recipients
         .into_iter()
         .map(|user| about_entity(app, now, user, "entity-mention", &metadata, about));
-    notifications::add(tx, project.id, now, &told.collect::<Vec<_>>())
+    notifications::add(tx, project.id, now, &notices.collect::<Vec<_>>())
 }

@@ -73,7 +73,7 @@ pub(super) async fn update_entity(
         }
         let mut row = found.clone();
         update.clone().apply(&mut row);
-        mentions::meet(tx, &of, &mut row, Some(&found))?;
+        mentions::drop_blocked(tx, &of, &mut row, Some(&found))?;
         if update != EntityUpdate::default() {
             row.updated_at = now;
             let terms = terms::of_stored(&row).map_err(Error::internal)?;

@@ -55,7 +55,7 @@ fn add(
     column: ColumnDefinition,
     dialect: Dialect,
 ) -> Result<()> {
-    let table = held(tx, project, name, dialect)?;
+    let table = lock_table(tx, project, name, dialect)?;
     let find = |referred: &str| Ok(catalogue::find(tx, project, referred)?.map(|table| table.id));
     let column = column.into_column(next_position(&table), find)?;
     let needs_default = !column.nullable && column.default_value.is_none();
@@ -82,7 +82,7 @@ pub(super) async fn drop_column(
     let dropped = column_name.0.clone();
     let (project, dialect) = (call.project.id, Dialect(call.app.db.engine()));
     let work = move |tx: &Tx<'_>| -> Result<()> {
-        let table = held(tx, project, &table_name.0, dialect)?;
+        let table = lock_table(tx, project, &table_name.0, dialect)?;
         let column = table.own_column(&column_name.0).ok_or(COLUMN_NOT_FOUND)?;
         catalogue::delete_column(tx, &table, column)?;
         ddl::run(tx, dialect.drop_column(&table, column))
@@ -92,7 +92,7 @@ pub(super) async fn drop_column(
 }
 
 /// The table, locked for a change of its definition.
-fn held(tx: &Tx<'_>, project: ProjectId, name: &str, dialect: Dialect) -> Result<Table> {
+fn lock_table(tx: &Tx<'_>, project: ProjectId, name: &str, dialect: Dialect) -> Result<Table> {
     tx.within(DDL_TIMEOUT);
     catalogue::begin_change(tx, project)?;
     let table = catalogue::find(tx, project, name)?.ok_or(TABLE_NOT_FOUND)?;
