@@ -1,5 +1,5 @@
-//! Puts the application together: opens what the machinery needs and fills the lists through which lower
-//! rooms reach higher ones.
+//! Builds the application: opens what the machinery needs and fills the lists through which lower modules
+//! reach higher ones.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use crate::tenancy::registry::Registry;
 use crate::values::clock::Clock;
 use crate::values::random::Random;
 
-/// What tests replace and the real server takes from the system.
+/// Dependencies that tests replace.
 #[derive(Debug)]
 pub struct Dependencies {
     pub clock: Clock,
@@ -63,7 +63,7 @@ pub fn build(
         Some(url) => Mailer::smtp(url, from)?,
         None => Mailer::outbox(&config.data_dir.join("outbox"), from)?,
     };
-    // Two operations at one path would only be noticed by the first request.
+    // Otherwise two operations at one path would be noticed only by the first request.
     features::router()?;
     let rooms = Rooms { check: membership, members: features::chat::members::store::active };
     Ok(App::new(AppState {

@@ -1,6 +1,5 @@
-//! Configuration: each setting from a flag, the environment, the file `townhall.toml` or its
-//! default, in that order. A value that does not parse, or a name nobody knows, stops the start before
-//! anything is written.
+//! Configuration: each setting from a flag, the environment, the file `townhall.toml` or its default, in that
+//! order. An invalid value or an unknown name stops the start before anything is written.
 
 mod check;
 mod realtime;
@@ -24,30 +23,30 @@ use source::Sources;
 #[derive(Debug, Clone)]
 pub struct Config {
     pub listen: SocketAddr,
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     pub public_url: String,
     pub data_dir: PathBuf,
     pub database_url: String,
     pub database_pool: usize,
-    /// How long a request waits for the database before it is refused.
+    /// How long a request waits for the database before it gets 503.
     pub database_wait: Duration,
     pub sqlite_durable: bool,
     /// `file://<directory>` or `s3://<bucket>/<prefix>`.
     pub storage: String,
     pub s3_path_style: bool,
-    /// The variables that S3 clients share, as they are set.
+    /// The standard variables of S3 clients, as they are set.
     pub aws: Vec<(String, String)>,
-    /// How long the address of a stored file is good: `TOWNHALL_FILE_URL_TTL`.
+    /// Validity of a stored file's address: `TOWNHALL_FILE_URL_TTL`.
     pub file_url_ttl: Duration,
-    /// How long a filtered or sorted list of a custom table may take.
+    /// Deadline of a filtered or sorted list of a custom table.
     pub table_query_deadline: Duration,
     pub secret_key: Option<String>,
     pub access_token_ttl: Duration,
     pub refresh_token_ttl: Duration,
     pub rate_limits: Scale,
     pub trusted_proxies: Vec<Cidr>,
-    /// Address blocks that calls to others' addresses may reach although they are private, at any
-    /// port: `TOWNHALL_OUTBOUND_ALLOW`, for hooks on the operator's own network.
+    /// Private address blocks that outgoing calls may reach, at any port: `TOWNHALL_OUTBOUND_ALLOW`, for
+    /// hooks on the operator's own network.
     pub outbound_allow: Vec<Cidr>,
     pub smtp_url: Option<String>,
     pub mail_from: Option<String>,
@@ -55,23 +54,23 @@ pub struct Config {
     /// What is logged: `RUST_LOG`.
     pub log_filter: Targets,
     pub metrics_token: Option<String>,
-    /// v7 answers an expired token with 403, like v8.
+    /// v7 replies to an expired token with 403, like v8.
     pub v7_auth_forbids: bool,
     pub max_upload_concurrency: usize,
     /// How long a client may take for a request's head, and for its body.
     pub head_timeout: Duration,
     pub body_timeout: Duration,
-    /// How long a body may come slower than the minimum pace at its start.
+    /// How long a body may be slower than the minimum rate at its start.
     pub body_grace: Duration,
-    /// Places for connections, and how many of them one network may take.
+    /// Connection slots, and the share of one network.
     pub max_connections: usize,
     pub connections_per_network: usize,
-    /// Requests that are being worked on at once.
+    /// Maximum concurrent requests.
     pub max_in_flight: i64,
-    /// How long requests in flight may go on after the server was told to stop.
+    /// How long running requests may continue during shutdown.
     pub drain: Duration,
     pub realtime: RealtimeLimits,
-    /// What the files of all requests under way may take on disk together.
+    /// Maximum disk space of all files in running requests.
     pub staging_mebibytes: usize,
     /// Every setting as it is, for `townhall config`.
     pub settings: Vec<Setting>,
@@ -183,8 +182,8 @@ impl Config {
         Ok(config)
     }
 
-    /// Links would name an address that nobody can open: the server listens on all of them, and none
-    /// of them was said to be the public one.
+    /// Without a public address, links would name one that cannot be opened: the server listens on all
+    /// addresses.
     pub fn lacks_public_url(&self) -> bool {
         let is_default = |setting: &Setting| {
             setting.variable == "TOWNHALL_PUBLIC_URL" && setting.source == Source::Default
@@ -192,14 +191,14 @@ impl Config {
         self.listen.ip().is_unspecified() && self.settings.iter().any(is_default)
     }
 
-    /// Whether the system lets this process write below the data directory right now.
+    /// Whether this process may write below the data directory.
     pub fn data_dir_is_writable(&self) -> bool {
         use rustix::fs::{Access, access};
         access(&self.data_dir, Access::WRITE_OK | Access::EXEC_OK).is_ok()
     }
 }
 
-/// Bytes that this process may still write there.
+/// Free bytes for this process.
 pub fn free_space(directory: &Path) -> std::io::Result<u64> {
     let space = rustix::fs::statvfs(directory)?;
     Ok(space.f_bavail * space.f_frsize)
@@ -212,7 +211,7 @@ pub fn is_writable(directory: &Path) -> bool {
     written && std::fs::remove_file(&probe).is_ok()
 }
 
-/// `PORT`, which platforms set, replaces the port and opens all addresses; a flag overrules it.
+/// `PORT`, which platforms set, replaces the port and listens on all addresses; a flag takes precedence.
 fn listen(
     from: &mut Sources<'_>,
     env: &dyn Fn(&str) -> Option<String>,

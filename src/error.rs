@@ -1,6 +1,6 @@
-//! What a handler answers when it cannot do as asked. Errors are values: a feature declares its
-//! faults as constants, a refusal is a fault with its text and extra keys, and everything
-//! unforeseen is `Internal`, whose source the log sees and the client never does.
+//! Errors of handlers. Errors are values: a feature declares its faults as constants, a refusal is a fault
+//! with its text and extra keys, and everything unforeseen is `Internal`, whose source is logged and never
+//! sent to the client.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ impl Fault {
         Fault { status, code, message }
     }
 
-    /// The same fault with a text that names what was wrong this time.
+    /// The same fault with a more specific text.
     pub fn because(self, message: impl Into<String>) -> Error {
         Error::Refused(Box::new(Refusal {
             fault: self,
@@ -30,7 +30,7 @@ impl Fault {
         }))
     }
 
-    /// The same fault about an upload: clients look for its text under `error` and `message`.
+    /// The same fault for an upload: clients read its text from `error` and `message`.
     pub fn about_upload(self, message: impl Into<String>) -> Error {
         let message = message.into();
         let mut extra = Map::new();
@@ -87,10 +87,10 @@ pub enum Error {
     Refused(Box<Refusal>),
     /// No `Authorization` where one is required. Its form depends on the version.
     NoCredential,
-    /// A token or key that does not hold. Its form depends on the version.
+    /// An invalid token or key. Its form depends on the version.
     BadCredential,
     RateLimited(Exceeded),
-    /// The server cannot take this now; the same request may succeed in a moment.
+    /// The server is overloaded; the same request may succeed in a moment.
     Busy(&'static str),
     Internal(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -100,7 +100,7 @@ impl Error {
         Error::Internal(source.into())
     }
 
-    /// What the log is told of a failure that is not the caller's: the error and all its causes.
+    /// What is logged for a failure that is not the caller's: the error and all its causes.
     pub fn chain(&self) -> Option<String> {
         let source = match self {
             Error::Busy(why) => return Some((*why).to_owned()),
@@ -121,7 +121,7 @@ impl Error {
         matches!(self, Error::Refused(refusal) if refusal.fault == fault)
     }
 
-    /// Turns the violation of one unique index into the fault that it means here.
+    /// Maps the violation of one unique index to a fault.
     pub fn on_unique(self, index: &str, fault: impl Into<Error>) -> Self {
         match &self {
             Error::Internal(source)
@@ -133,7 +133,7 @@ impl Error {
         }
     }
 
-    /// Turns the violation of a foreign key into the fault that it means here.
+    /// Maps the violation of a foreign key to a fault.
     pub fn on_foreign_key(self, fault: impl Into<Error>) -> Self {
         match &self {
             Error::Internal(source)

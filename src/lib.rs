@@ -1,6 +1,6 @@
 //! Townhall: a self-hostable community backend in one binary.
 //!
-//! The modules stand on floors; each imports only what is listed before it. `tests/api/floors.rs` checks that.
+//! The modules are layered; each imports only what is listed before it, which `tests/api/floors.rs` checks.
 //! `ARCHITECTURE.md` walks through the parts; `CONTRIBUTING.md` through adding an operation.
 
 // Values.

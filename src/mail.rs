@@ -1,4 +1,4 @@
-//! Mail: over SMTP when it is configured, else as files in the outbox of the data directory.
+//! Mail: over SMTP if configured, otherwise as files in the outbox of the data directory.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write as _;
@@ -41,7 +41,7 @@ impl Mailer {
         parse_from(from).map(drop)
     }
 
-    /// The text of a refusal does not repeat the address, which holds a password.
+    /// The error does not repeat the address, which holds a password.
     pub fn check_server(url: &str) -> Result<(), String> {
         let form = "must be an address such as smtp://user:password@host:587?tls=required";
         AsyncSmtpTransport::<Tokio1Executor>::from_url(url).map(drop).map_err(|_| form.to_owned())
@@ -60,8 +60,8 @@ impl Mailer {
         Ok(Mailer { from: parse_from(from)?, way: Way::Smtp(Box::new(transport)) })
     }
 
-    /// Whether the mail server greets, and takes the credentials if there are any. Without one there is nothing
-    /// to ask.
+    /// Whether the mail server responds, and accepts the credentials if there are any. Succeeds without a
+    /// server.
     pub async fn check(&self) -> Result<(), String> {
         let Way::Smtp(transport) = &self.way else { return Ok(()) };
         match transport.test_connection().await {
@@ -95,7 +95,7 @@ impl Mailer {
     }
 }
 
-/// Without an encoding where the standard asks for none, so that a link can be copied from the file.
+/// Without an encoding where the standard requires none, so that a link can be copied from the file.
 fn as_it_is(text: String) -> Body {
     let is_plain = text.is_ascii() && !text.contains('\0') && text.lines().all(|l| l.len() < 998);
     if !is_plain {
@@ -109,10 +109,10 @@ fn parse_from(from: &str) -> Result<Mailbox, String> {
     from.parse().map_err(|error| format!("`{from}` is no mail address: {error}"))
 }
 
-/// Whoever watches the directory sees whole files only.
+/// Written atomically, so that a watcher of the directory sees only whole files.
 async fn write_whole(directory: PathBuf, name: String, content: Vec<u8>) -> Result<()> {
     let written = tokio::task::spawn_blocking(move || {
-        // Mails hold links that sign people in: they are for the operator alone.
+        // Mails hold links that sign people in: readable by the operator only.
         DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
         let partial = directory.join(format!(".{name}.partial"));
         let mut file =

@@ -21,7 +21,7 @@ pub struct Metrics {
     durations: Histogram,
 }
 
-/// A request under way; it is counted out when this is dropped.
+/// A running request; counted until this is dropped.
 #[derive(Debug)]
 pub struct InFlight<'m>(&'m Metrics);
 
@@ -108,7 +108,7 @@ impl Metrics {
     }
 }
 
-/// Unknown methods share a label, or a client could make as many as it likes.
+/// Unknown methods share a label, or a client could create any number of them.
 fn method_label(method: &Method) -> &'static str {
     match method.as_str() {
         "GET" => "GET",
@@ -159,7 +159,7 @@ fn sockets(out: &mut String, figures: Figures) {
     }
 }
 
-/// Memory, processor time and open files of this process, where the system tells.
+/// Memory, processor time and open files of this process, where the system reports them.
 fn process(out: &mut String) {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -10,7 +10,7 @@ use crate::config::Scale;
 use crate::error::{Exceeded, WindowState};
 use crate::values::ids::ProjectId;
 
-/// So many requests in a window, and what the client is told beyond that.
+/// Maximum requests in a window, and the error beyond that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimit {
     pub max: u32,
@@ -92,7 +92,7 @@ impl Limiter {
         Ok(Some(state))
     }
 
-    /// Takes back one request that was counted: it turned out not to be what the limit is about.
+    /// Refunds one counted request that the limit should not have counted.
     pub fn uncount(&self, endpoint: &str, project: Option<ProjectId>, client: &[u8]) {
         let key = self.key(endpoint, project, client);
         if let Some(window) = self.shard(key).get_mut(&key) {
@@ -100,7 +100,7 @@ impl Limiter {
         }
     }
 
-    /// A limit as the operator has multiplied it; none when limits are off.
+    /// A limit multiplied by the operator's setting; none when limits are off.
     pub fn scaled(&self, max: u32) -> Option<u32> {
         let Scale::Times(times) = self.scale else { return None };
         #[expect(
@@ -112,7 +112,7 @@ impl Limiter {
         Some(max)
     }
 
-    /// Two keyed 64-bit hashes: nobody can aim at another's window, and none meet by chance.
+    /// Two keyed 64-bit hashes: nobody can aim at another's window, and collisions are negligible.
     fn key(&self, endpoint: &str, project: Option<ProjectId>, client: &[u8]) -> u128 {
         let hashed = self.hash.each_ref().map(|hash| hash.hash_one((endpoint, project, client)));
         u128::from(hashed[0]) << 64 | u128::from(hashed[1])
@@ -124,7 +124,7 @@ impl Limiter {
     }
 }
 
-/// Drops windows that are over; under a flood of live ones, those that end soonest.
+/// Drops expired windows; under a flood of live ones, those that end soonest.
 fn make_room(windows: &mut HashMap<u128, Window>, now: Duration) {
     windows.retain(|_, window| window.ends > now);
     if windows.len() >= WINDOWS_PER_SHARD {

@@ -1,5 +1,5 @@
-//! The accept loop: connections are bounded in number, slow heads are cut off, and on shutdown
-//! what has begun is finished.
+//! The accept loop: connections are bounded in number, slow heads are cut off, and running requests are
+//! finished on shutdown.
 
 mod connection;
 mod open_files;
@@ -19,12 +19,12 @@ use crate::state::App;
 
 pub use open_files::connections_that_fit;
 
-/// Rest after a failed accept (out of file descriptors, say), so that it is no busy loop.
+/// Pause after a failed accept (out of file descriptors, say), to avoid a busy loop.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// As many as the system accepts for a listener that does not come for them.
+/// The system's maximum backlog.
 const BACKLOG: usize = 1024;
 
-/// Serves until the application drains, then until the last request is answered.
+/// Serves until the application drains, then until the last request is finished.
 pub async fn serve(app: App, router: &'static Router, listener: TcpListener) {
     forwarding::forget_untrusted_proxy(&app.config.data_dir);
     let mut connections = JoinSet::new();
@@ -33,7 +33,7 @@ pub async fn serve(app: App, router: &'static Router, listener: TcpListener) {
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            // One that has ended keeps its memory until it is joined.
+            // A finished task keeps its memory until it is joined.
             Some(_) = connections.join_next() => continue,
             () = draining.as_mut() => break,
         };
@@ -47,7 +47,7 @@ pub async fn serve(app: App, router: &'static Router, listener: TcpListener) {
     }
     accept_the_rest(&app, router, &mut connections, listener);
     let finished = tokio::time::timeout(app.config.drain, async {
-        // Ends every socket, so that none of them holds up what follows.
+        // Closes every WebSocket, so that none delays the shutdown.
         let _ = hearing.await;
         while connections.join_next().await.is_some() {}
         app.realtime.unwired().await;
@@ -57,7 +57,7 @@ pub async fn serve(app: App, router: &'static Router, listener: TcpListener) {
     }
 }
 
-/// Without a place, not even in the reserve, the connection is closed at once.
+/// Without a slot, not even in the reserve, the connection is closed at once.
 fn admit(
     app: &App,
     router: &'static Router,
@@ -70,7 +70,7 @@ fn admit(
     }
 }
 
-/// Connections that the system has accepted already would be reset together with the listener.
+/// Connections in the backlog would be reset together with the listener.
 fn accept_the_rest(
     app: &App,
     router: &'static Router,

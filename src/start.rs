@@ -1,5 +1,5 @@
-//! From nothing to a running server: the data directory and its lock, the secret, the database
-//! and its schema. Each refusal is one line that says what is wrong.
+//! Starting a server: the data directory and its lock, the secret, the database and its schema. Each error is
+//! one line that says what is wrong.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
@@ -19,15 +19,15 @@ use crate::storage::durable::{make_directories, sync_directory};
 use crate::values::random::{Random, hex};
 use crate::values::time::Timestamp;
 
-/// Connections that wait to be accepted.
+/// The backlog of the listener.
 const BACKLOG: u32 = 1024;
 const SECRET: &str = "secret_key";
 
-/// Takes the address, and answers nobody there yet.
+/// Binds the address without accepting connections yet.
 pub fn reserve_address(address: SocketAddr) -> Result<TcpSocket, String> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
     let reserved = socket.and_then(|socket| {
-        // As every listener does: the last server's connections may still be closing.
+        // SO_REUSEADDR: connections of the last server may still be closing.
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
         Ok(socket)
@@ -35,7 +35,7 @@ pub fn reserve_address(address: SocketAddr) -> Result<TcpSocket, String> {
     reserved.map_err(|error| format!("TOWNHALL_LISTEN: cannot listen on {address}: {error}"))
 }
 
-/// Opens the address, and says which it is: the port may have been left to the system.
+/// Starts to listen, and returns the address: the system may have chosen the port.
 pub fn listen(socket: TcpSocket, address: SocketAddr) -> Result<(TcpListener, SocketAddr), String> {
     let opened = socket.listen(BACKLOG).and_then(|listener| {
         let address = listener.local_addr()?;
@@ -46,7 +46,7 @@ pub fn listen(socket: TcpSocket, address: SocketAddr) -> Result<(TcpListener, So
 
 pub fn prepare_data_dir(config: &Config) -> Result<(), String> {
     let directory = &config.data_dir;
-    // What lives here (password hashes, mailed links) is nobody else's.
+    // Readable by the owner only: it holds password hashes and mailed links.
     make_directories(directory).map_err(|error| {
         format!("the data directory {} cannot be made: {error}", directory.display())
     })?;
@@ -56,8 +56,8 @@ pub fn prepare_data_dir(config: &Config) -> Result<(), String> {
     Ok(())
 }
 
-/// The storage is made at the first start alone. One that was lost stays lost: the server runs,
-/// but refuses uploads until it is back.
+/// The storage is created only at the first start. If it was lost, the server runs, but refuses uploads until
+/// it is back.
 pub async fn claim_storage(app: &App) -> Result<(), String> {
     let has_files = app.db.read(files::any).await.map_err(|error| error.to_string())?;
     let storage = &app.config.storage;
@@ -72,7 +72,7 @@ pub async fn claim_storage(app: &App) -> Result<(), String> {
     Ok(())
 }
 
-/// Held while a server runs on a data directory; the system lets go of it when the process ends.
+/// Held while a server runs on a data directory; the system releases it when the process ends.
 #[derive(Debug)]
 pub struct Lock(#[expect(dead_code, reason = "held for its lock, not for its content")] File);
 
@@ -96,10 +96,10 @@ pub fn secret(config: &Config, random: &Random) -> Result<Vec<u8>, String> {
     if !path.exists() {
         create_secret(&path, &hex(&random.bytes::<32>())).map_err(at_path)?;
     }
-    // Also after a start that was killed before it came to this.
+    // Also after a start that was killed before this step.
     sync_directory(&config.data_dir).map_err(at_path)?;
     remove_copies(&config.data_dir).map_err(at_path)?;
-    // Another process may have been quicker: the file decides.
+    // A concurrent process may have written one: the file decides.
     let secret = fs::read(&path).map_err(at_path)?;
     if secret.len() < SHORTEST_SECRET {
         return Err(format!("{}: a secret has at least 32 characters", path.display()));
@@ -107,8 +107,8 @@ pub fn secret(config: &Config, random: &Random) -> Result<Vec<u8>, String> {
     Ok(secret)
 }
 
-/// Written aside and moved into place, so that nobody reads half a secret. Whoever holds the lock on
-/// the file aside is the only one to do so, and does it only as long as there is no secret.
+/// Written to a temporary file and renamed, so that nobody reads half a secret. The process that has locked
+/// the temporary file writes it, and only if there is no secret yet.
 fn create_secret(path: &Path, secret: &str) -> io::Result<()> {
     let aside = path.with_extension("new");
     let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&aside);
@@ -117,7 +117,7 @@ fn create_secret(path: &Path, secret: &str) -> io::Result<()> {
     if path.exists() {
         return Ok(());
     }
-    // What a start has left that was killed is of no use.
+    // Leftovers of a killed start are useless.
     file.set_len(0)?;
     file.set_permissions(Permissions::from_mode(0o600))?;
     file.write_all(secret.as_bytes())?;
@@ -125,7 +125,7 @@ fn create_secret(path: &Path, secret: &str) -> io::Result<()> {
     fs::rename(&aside, path)
 }
 
-/// What is left beside the secret: `secret_key.new`, and from earlier versions `secret_key.4711.new`.
+/// Temporary files: `secret_key.new`, and from earlier versions `secret_key.4711.new`.
 fn remove_copies(directory: &Path) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
@@ -155,7 +155,7 @@ pub fn open_database(config: &Config) -> Result<Db, String> {
 const OTHER_SECRET: &str = "TOWNHALL_SECRET_KEY is not the secret that this database was used with: set that one, \
      or accept the new one with `townhall secret accept`";
 
-/// Refuses a secret that is not the one the installation signs with, before the schema is touched.
+/// Refuses a secret other than the installation's, before the schema is touched.
 pub async fn check_secret(db: &Db, secret: &[u8]) -> Result<(), String> {
     match db.read(installation::store::kept_secret).await {
         Ok(Some(kept)) if kept != Fingerprint::of(secret) => Err(OTHER_SECRET.to_owned()),
@@ -175,8 +175,8 @@ pub async fn claim_secret(db: &Db, secret: &[u8]) -> Result<(), String> {
     Err(OTHER_SECRET.to_owned())
 }
 
-/// Makes the schema of an empty database. One that is behind is left to the operator of its server:
-/// a look at the projects must not change the tables under an older program.
+/// Creates the schema of an empty database. An outdated schema is not migrated here: a command must not
+/// change the tables under a running older server.
 pub fn migrate_if_new(db: &Db, now: Timestamp) -> Result<(), String> {
     let states = db.migration_status(MIGRATIONS).map_err(|error| error.to_string())?;
     match states.iter().filter(|state| state.applied_at.is_none()).count() {
@@ -185,7 +185,7 @@ pub fn migrate_if_new(db: &Db, now: Timestamp) -> Result<(), String> {
     }
 }
 
-/// Brings the schema up to date; what was applied.
+/// Migrates the schema; returns what was applied.
 pub fn migrate(db: &Db, now: Timestamp) -> Result<Vec<u32>, String> {
     db.migrate(MIGRATIONS, now.millis()).map_err(|error| match error {
         db::Error::NewerSchema { found, known } => format!(

@@ -1,5 +1,5 @@
-//! What the server cannot exceed: the same server answering a constant, and for each scenario a
-//! bare handler, which runs nothing but its work and answers with the same bytes.
+//! Upper bounds: the same server with a constant reply, and for each scenario a bare handler that only does
+//! its work and replies with the same bytes.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;

@@ -1,5 +1,5 @@
-//! A keep-alive HTTP/1.1 connection that does as little as it can: requests are bytes made
-//! beforehand, of an answer only the status and the length are looked at.
+//! A keep-alive HTTP/1.1 connection that does as little as possible: requests are prepared bytes, and only
+//! status and length of a reply are parsed.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -7,14 +7,14 @@ use std::net::{IpAddr, SocketAddr};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 
-/// The longest answer that is read.
+/// The longest reply that is read.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 const MAX_HEADERS: usize = 32;
 
 #[derive(Debug)]
 pub struct Connection {
     stream: TcpStream,
-    /// The last answer, head and body.
+    /// The last reply, head and body.
     buffer: Vec<u8>,
 }
 
@@ -35,7 +35,7 @@ impl Connection {
         Ok(Connection { stream, buffer: Vec::with_capacity(16 * 1024) })
     }
 
-    /// The value of a header of the last answer.
+    /// The value of a header of the last reply.
     pub fn header(&self, name: &str) -> Option<String> {
         let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
         let mut response = httparse::Response::new(&mut headers);
@@ -44,14 +44,14 @@ impl Connection {
         Some(String::from_utf8_lossy(header.value).into_owned())
     }
 
-    /// The body of the last answer.
+    /// The body of the last reply.
     pub fn body(&self) -> &[u8] {
         let head = self.buffer.windows(4).position(|window| window == b"\r\n\r\n");
         head.map_or(&[], |end| &self.buffer[end + 4..])
     }
 
-    /// Sends a whole request and reads its whole answer; its status. After an error the
-    /// connection is of no use.
+    /// Sends a whole request and reads its whole reply; returns its status. After an error the connection is
+    /// unusable.
     pub async fn exchange(&mut self, request: &[u8]) -> io::Result<u16> {
         self.stream.write_all(request).await?;
         self.buffer.clear();
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
     use tokio::net::TcpListener;
 
-    /// Answers each request with the parts of one answer, one write each.
+    /// Replies to each request with the parts of one reply, one write each.
     async fn exchange(answers: &[&[&str]]) -> Vec<io::Result<u16>> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

@@ -16,7 +16,7 @@ use crate::clock::{Window, now};
 use crate::dice::Dice;
 use crate::tally::Tally;
 
-/// How long the last answers may take after the end.
+/// How long the last replies may take after the end.
 const GRACE: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -228,10 +228,10 @@ mod tests {
     use crate::clock::Span;
     use std::io::{Read as _, Write as _};
 
-    /// Real time passes in these tests, because time is what they are about.
+    /// Real time passes in these tests, because they measure time.
     ///
-    /// A server of one connection that answers `refused` requests with 503 and the others with
-    /// 200, and keeps the first one waiting for this long.
+    /// A server of one connection that replies to `refused` requests with 503 and to the others with 200, and
+    /// keeps the first one waiting for this long.
     fn server(stall: Duration, refused: usize) -> SocketAddr {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

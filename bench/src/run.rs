@@ -1,5 +1,5 @@
-//! One engine from start to end: seed, measure the bare work, then start the server and measure
-//! the constant answer and the scenarios.
+//! One engine from start to end: seed, measure the bare work, then start the server and measure the constant
+//! reply and the scenarios.
 
 use std::path::PathBuf;
 

@@ -59,7 +59,7 @@ pub const ALL: &[Scenario] = &[
 
 type Doing = Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>>;
 
-/// The least work that answers a request, and the bytes of that answer.
+/// The least work for a request, and the bytes of its reply.
 #[derive(Clone)]
 pub struct Bare {
     pub name: &'static str,

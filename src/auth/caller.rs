@@ -1,5 +1,5 @@
-//! The caller types. A handler names one in its signature and so cannot forget to ask: what it
-//! needs (a user, somebody to act as, a key) is loaded and checked before it runs, by `http/access.rs`.
+//! The caller types. A handler names one in its signature, so no check can be forgotten: `http/access.rs`
+//! loads and checks the user, acting user or key before the handler runs.
 
 use db::Conn;
 
@@ -16,10 +16,10 @@ faults! {
         "A service or master key is required";
 }
 
-/// Which credential an operation asks for.
+/// The credential that an operation requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Credential {
-    /// Whatever comes is ignored.
+    /// Ignored.
     Ignored,
     /// A user or a key is recognised; without one the caller is anonymous.
     Optional,
@@ -28,17 +28,17 @@ pub enum Credential {
     Key,
 }
 
-/// Anybody: the operation does not look at credentials.
+/// Anybody: the operation ignores credentials.
 #[derive(Debug)]
 pub struct Anyone;
 
-/// Anybody. A key is recognised; no other credential is looked at.
+/// Anybody. A key is recognized; other credentials are ignored.
 #[derive(Debug)]
 pub struct AnyoneOrKey {
     pub is_key: bool,
 }
 
-/// Whoever it is, known if they can be known.
+/// A user, a key, or an anonymous caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OptionalViewer {
     Anonymous,
@@ -68,7 +68,7 @@ pub struct Viewer {
     pub user: UserId,
 }
 
-/// A user or a key, as they are.
+/// A user or a key.
 #[derive(Debug)]
 pub enum UserOrKey {
     User(UserId),
@@ -85,12 +85,12 @@ impl UserOrKey {
     }
 }
 
-/// The user that acts: the signed-in one, or the one that a key names.
+/// The acting user: the signed-in one, or the one that a key names.
 #[derive(Debug)]
 pub struct Actor {
     pub user: UserId,
     pub via: Via,
-    /// What others are told of the user, as it was when they came in.
+    /// How notifications show the user, as of the start of the request.
     pub named: Initiator,
 }
 
@@ -100,7 +100,7 @@ pub enum Via {
     Key(KeyKind),
 }
 
-/// The user that acts, or a key that names nobody: then it acts for the project.
+/// The acting user, or a key that names none: then it acts for the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActorOrKey {
     User(UserId),
@@ -108,7 +108,7 @@ pub enum ActorOrKey {
 }
 
 impl ActorOrKey {
-    /// Whose act it is.
+    /// The acting user.
     pub fn user(self) -> Option<UserId> {
         match self {
             ActorOrKey::User(user) => Some(user),
@@ -117,7 +117,7 @@ impl ActorOrKey {
     }
 }
 
-/// The holder of a service or master key.
+/// A service or master key.
 #[derive(Debug)]
 pub struct KeyHolder {
     pub kind: KeyKind,

@@ -1,5 +1,4 @@
-//! What a request presents: nothing, a key of the project, a user's access token, or something
-//! that does not hold.
+//! The credential of a request: none, a key of the project, a user's access token, or an invalid one.
 
 use std::fmt;
 
@@ -38,7 +37,7 @@ pub enum Presented {
     Key(KeyKind),
 }
 
-/// As the log names a caller.
+/// The caller's name in the log.
 impl fmt::Display for Presented {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -78,7 +77,7 @@ impl Presented {
     }
 }
 
-/// Refuses a key that a page sends: everybody who opens the page can read it.
+/// Refuses a key sent by a web page: everybody who opens the page could read it.
 pub fn check_key_origin(headers: &HeaderMap, project: &Project, public_url: &str) -> Result<()> {
     if project.keys_in_browsers || is_own_page(headers, public_url) {
         Ok(())
@@ -100,8 +99,8 @@ fn is_own_page(headers: &HeaderMap, public_url: &str) -> bool {
     }
 }
 
-/// What becomes of a token that does not hold where the user is optional. Who writes is refused, so
-/// that no post silently loses its author.
+/// How an invalid token is treated where the user is optional. Writes are refused, so that no post silently
+/// loses its author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BadToken {
     Anonymous,
@@ -120,14 +119,14 @@ impl BadToken {
     }
 }
 
-/// The value of `Authorization: Bearer …`; other schemes are no credential here.
+/// The value of `Authorization: Bearer …`; other schemes are ignored.
 pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// The project that a key's holder names, under its current or its older header.
+/// The project that the holder of a key names, in its current or its older header.
 pub fn project_header(headers: &HeaderMap) -> Option<&str> {
     let named = headers.get("x-sublay-project-id").or_else(|| headers.get("x-replyke-project-id"));
     named?.to_str().ok()

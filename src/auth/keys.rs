@@ -1,4 +1,4 @@
-//! Service and master keys: opaque, random, shown once and kept only as a hash.
+//! Service and master keys: opaque, random, shown once and stored only as a hash.
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::digest;
@@ -8,7 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use crate::tenancy::keys::{KeyKind, StoredKey};
 use crate::values::random::Random;
 
-/// Every key begins with this, so a leaked one is easy to recognise and a token is never one.
+/// Prefix of every key: a leaked one is easy to recognize, and no token looks like one.
 const PREFIX: &str = "thk_";
 
 pub fn generate(kind: KeyKind, random: &Random) -> String {
@@ -16,13 +16,13 @@ pub fn generate(kind: KeyKind, random: &Random) -> String {
     format!("{PREFIX}{}_{secret}", kind.name())
 }
 
-/// SHA-256: a key or a token is 256 random bits, so a slow hash would protect nothing more. Short
-/// codes are kept the same way; what protects those is that they expire and void after a few tries.
+/// SHA-256: a key or a token is 256 random bits, so a slow hash would add no protection. Short codes are
+/// hashed the same way; they are protected by their expiry and a limit of attempts.
 pub fn hash(secret: &str) -> Vec<u8> {
     digest::digest(&digest::SHA256, secret.as_bytes()).as_ref().to_vec()
 }
 
-/// The stored key that this bearer value is, if it is one.
+/// The stored key that matches this bearer value, if any.
 pub fn find<'a>(bearer: &str, keys: &'a [StoredKey]) -> Option<&'a StoredKey> {
     if !bearer.starts_with(PREFIX) {
         return None;

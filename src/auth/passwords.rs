@@ -1,5 +1,5 @@
-//! Passwords: Argon2id on a bounded pool, so a rush of sign-ins cannot starve everything else.
-//! A hash at work takes its memory from a small stock that is kept.
+//! Passwords: Argon2id on a bounded pool, so that many sign-ins cannot starve other requests. Hashing memory
+//! is pooled and reused.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use crate::error::{Error, Result};
 use crate::values::random::Random;
 
-/// Hashes at work at once; each takes its memory cost.
+/// Concurrent hashes; each takes its memory cost.
 const CONCURRENCY: usize = 2;
 /// How long a request may wait for its turn.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -25,8 +25,8 @@ pub struct Passwords {
     random: Random,
 }
 
-/// What hashes work in, kept from one to the next and never more than hashes work at once. With
-/// memory allocated for each hash, a rush of sign-ins left the server at several hundred MiB.
+/// Reused working memory, at most one block for each concurrent hash. With memory allocated for each hash, a
+/// burst of sign-ins left the server at several hundred MiB.
 #[derive(Default)]
 struct Memory(Mutex<Vec<Vec<Block>>>);
 
@@ -40,14 +40,14 @@ impl Memory {
     }
 }
 
-/// Without the content: it is made from passwords.
+/// Without the content: it is derived from passwords.
 impl fmt::Debug for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Memory").finish_non_exhaustive()
     }
 }
 
-/// How much work one hash is.
+/// The cost of one hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cost {
     /// 19 MiB, two passes: the first recommendation of the OWASP cheat sheet.
@@ -99,7 +99,7 @@ impl Passwords {
         let done = tokio::task::spawn_blocking(move || {
             let mut blocks = memory.take();
             let result = work(&mut blocks);
-            // Before the turn goes to the next, who would find none and make more.
+            // Returned before the permit, so that the next hash finds it.
             memory.give_back(blocks);
             drop(turn);
             result
@@ -108,7 +108,7 @@ impl Passwords {
     }
 }
 
-/// The hash with all that is needed to repeat it, as it is stored.
+/// The hash with its parameters, as stored.
 fn encoded(
     hasher: &Argon2<'_>,
     memory: &mut Vec<Block>,
@@ -125,7 +125,7 @@ fn encoded(
     Ok(hash.to_string())
 }
 
-/// Whether this is the password of a stored hash, which says itself how it was made.
+/// Whether this password matches a stored hash, which names its own parameters.
 fn holds(
     hash: &PasswordHash,
     memory: &mut Vec<Block>,
@@ -169,7 +169,7 @@ mod tests {
         assert_ne!(passwords.hash("correct horse".to_owned()).await.unwrap(), hash);
     }
 
-    /// The crate's own way of hashing, which takes fresh memory, must agree with ours, which does not.
+    /// The crate's own hashing, which allocates fresh memory, must agree with ours.
     #[tokio::test]
     async fn hashes_in_used_memory_are_those_of_fresh_memory() {
         use argon2::password_hash::{PasswordHasher, PasswordVerifier};

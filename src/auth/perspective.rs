@@ -8,7 +8,7 @@ use crate::values::ids::UserId;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Perspective {
     Key,
-    /// A key in the name of a user: what is done is theirs, and so are their blocks.
+    /// A key on behalf of a user: acts as the user, with the user's blocks.
     KeyAs(UserId),
     User(UserId),
     Anonymous,
@@ -53,7 +53,7 @@ impl From<ActorOrKey> for Perspective {
 }
 
 impl Perspective {
-    /// Whether content of this author is theirs to change: the author's own, and everything for a key.
+    /// Whether this perspective may change content of this author: authors their own, keys everything.
     pub fn owns(self, author: Option<UserId>) -> bool {
         match self {
             Perspective::Key | Perspective::KeyAs(_) => true,

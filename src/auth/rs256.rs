@@ -1,5 +1,5 @@
-//! RS256 for external sign-in: a project's key pair, tokens checked under its public keys, and
-//! tokens signed for tests with a private key that the caller brings.
+//! RS256 for external sign-in: generates a project's key pair, verifies tokens with its public keys, and
+//! signs test tokens with a private key from the request.
 
 use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der, PublicKeyX509Der};
 use aws_lc_rs::rand::SystemRandom;
@@ -55,8 +55,8 @@ pub fn sign(private_key: &str, claims: &Value) -> Option<String> {
     Some(format!("{signed}.{}", BASE64.encode(signature)))
 }
 
-/// The claims of a token that one of the keys (base64 of their PEM) has signed with RS256.
-/// Time and issuer are for the caller to check.
+/// The claims of a token signed with RS256 by one of the keys (base64 of their PEM). The caller checks time
+/// and issuer.
 pub fn verify<'k>(token: &str, public_keys: impl Iterator<Item = &'k str>) -> Option<Value> {
     let (signed, signature) = token.rsplit_once('.')?;
     let (header, payload) = signed.split_once('.')?;

@@ -1,5 +1,5 @@
-//! Access and refresh tokens: JWTs under HS256 with two secrets, both derived from the server's
-//! one secret key, so that neither kind can stand in for the other.
+//! Access and refresh tokens: JWTs under HS256 with two secrets, both derived from the server's secret key,
+//! so that one kind is never accepted as the other.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::values::ids::{ProjectId, RefreshTokenId, SessionId, UserId};
 use crate::values::time::Timestamp;
 
-/// `{"alg":"HS256","typ":"JWT"}`. A token with any other header is not one of ours.
+/// `{"alg":"HS256","typ":"JWT"}`. Tokens with any other header are refused.
 const HEADER: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9";
 
 /// The server's own name in `iss` and `aud`.
@@ -37,7 +37,7 @@ pub struct AccessClaims {
     iat: i64,
     /// In seconds, like every time in a token.
     pub exp: i64,
-    /// The session this token came from: what a password change spares.
+    /// The session of this token: a password change keeps this one.
     pub sid: SessionId,
 }
 
@@ -53,7 +53,7 @@ pub struct RefreshClaims {
     exp: i64,
 }
 
-/// What a refresh token is made from; the same row gives the same text, letter for letter.
+/// The inputs of a refresh token; the same row always gives the same text.
 #[derive(Debug, Clone, Copy)]
 pub struct RefreshToken {
     pub id: RefreshTokenId,
@@ -98,7 +98,7 @@ impl Tokens {
         sign(&self.access, &claims)
     }
 
-    /// The claims of a token that is ours, unexpired and of this project.
+    /// The claims of a valid, unexpired token of this project.
     pub fn verify_access(
         &self,
         token: &str,
@@ -109,7 +109,7 @@ impl Tokens {
         (claims.exp > now.seconds() && claims.project_id == project).then_some(claims)
     }
 
-    /// The project of a token that is ours and unexpired.
+    /// The project of a valid, unexpired token.
     pub fn project_of(&self, token: &str, now: Timestamp) -> Option<ProjectId> {
         let claims: AccessClaims = verify(&self.access, token)?;
         (claims.exp > now.seconds()).then_some(claims.project_id)
@@ -128,7 +128,7 @@ impl Tokens {
         sign(&self.refresh, &claims)
     }
 
-    /// The claims of a refresh token that is ours and unexpired, of whatever project.
+    /// The claims of a valid, unexpired refresh token of any project.
     pub fn verify_refresh(&self, token: &str, now: Timestamp) -> Option<RefreshClaims> {
         let claims: RefreshClaims = verify(&self.refresh, token)?;
         (claims.exp > now.seconds()).then_some(claims)
@@ -136,7 +136,7 @@ impl Tokens {
 }
 
 fn sign(key: &hmac::Key, claims: &impl Serialize) -> String {
-    // Claims are plain structs of strings, ids and numbers: they always serialise.
+    // Claims are plain structs of strings, ids and numbers: they always serialize.
     let payload = serde_json::to_vec(claims).unwrap_or_default();
     let signed = format!("{HEADER}.{}", BASE64.encode(payload));
     let signature = hmac::sign(key, signed.as_bytes());

@@ -13,7 +13,7 @@ use crate::cli::{CommandResult, Output, plain};
 use crate::config::Config;
 use crate::features;
 use crate::features::auth::session::{self, TokenSeed};
-use crate::features::entities::view_buffer;
+use crate::features::entities::views::view_buffer;
 use crate::features::projects::admin::{self, NewProject, ProjectSecrets};
 use crate::features::users::store::{self as users, UserRow};
 use crate::state::App;
@@ -191,7 +191,7 @@ impl Demo {
     }
 }
 
-/// Makes the demo project if it is not there yet.
+/// Creates the demo project if it does not exist yet.
 async fn prepare_demo(app: &App) -> CommandResult<Demo> {
     let existing = app.db.read(projects::list).await.map_err(plain)?;
     let demo = existing.iter().find(|project| project.name == DEMO_PROJECT);

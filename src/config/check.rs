@@ -1,5 +1,5 @@
-//! What is checked of settings beyond the form of each value: addresses, names, and settings that need
-//! each other. Nothing here asks anybody or writes anything.
+//! Validation of settings beyond their syntax: addresses, names, and settings that depend on each other.
+//! Makes no request and writes nothing.
 
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
@@ -11,7 +11,7 @@ use crate::storage::Storage;
 
 const PREFIX: &str = "TOWNHALL_";
 
-/// What links can begin with: no slash at the end.
+/// A base URL: no slash at the end.
 pub(super) fn public_url(text: &str) -> Result<String, String> {
     let parsed = Url::parse(text).ok().filter(|url| {
         let names_a_host = text.split_once("://").is_some_and(|(_, rest)| !rest.starts_with('/'));
@@ -23,12 +23,12 @@ pub(super) fn public_url(text: &str) -> Result<String, String> {
     parsed.map(|url| url.as_str().trim_end_matches('/').to_owned()).ok_or_else(|| wrong.to_owned())
 }
 
-/// `RUST_LOG`: directives with commas between them.
+/// `RUST_LOG`: directives separated by commas.
 pub(super) fn log_filter(given: Option<String>) -> Result<Targets, String> {
     let Some(text) = given.filter(|text| !text.trim().is_empty()) else {
         return Ok(Targets::new().with_default(LevelFilter::INFO));
     };
-    // A word alone would be read as a part of the program, and a misspelt level silence the rest.
+    // A lone word would be read as a module name, and a misspelt level would silence everything else.
     let is_known = |word: &str| {
         let is_level = word.parse::<LevelFilter>().is_ok();
         is_level || word.contains('=') || word.starts_with(env!("CARGO_PKG_NAME"))
@@ -57,7 +57,7 @@ pub(super) fn variables(
     }
 }
 
-/// Kubernetes and Docker tell every container about the service named `townhall` in such variables.
+/// Kubernetes and Docker set such variables for a service named `townhall`.
 fn is_service_link(name: &str, value: &str) -> bool {
     let after_port = name.rsplit_once("_PORT_").map_or("", |(_, rest)| rest);
     name.ends_with("_SERVICE_HOST")
@@ -85,7 +85,7 @@ fn unknown(name: &str, known: &[String]) -> String {
     format!("unknown setting {name}{hint}")
 }
 
-/// What a setting is checked against the others for, and what only its user can read.
+/// Checks that involve several settings, or that only the user of a setting can do.
 pub(super) fn whole(config: &Config) -> Result<(), String> {
     if config.secret_key.as_ref().is_some_and(|secret| secret.len() < SHORTEST_SECRET) {
         return Err("TOWNHALL_SECRET_KEY must have at least 32 characters".to_owned());

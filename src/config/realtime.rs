@@ -1,30 +1,30 @@
-//! The numbers of the realtime layer: every queue, wait and count has one.
+//! Limits of the realtime layer: every queue, timeout and count has one.
 
 use std::time::Duration;
 
 #[derive(Debug, Clone)]
 pub struct RealtimeLimits {
-    /// How often a socket is asked whether it is still there, and how long it may take to answer.
+    /// The heartbeat interval, and the timeout for its reply.
     pub ping_interval: Duration,
     pub ping_timeout: Duration,
-    /// How long a connection may stay without saying whose it is.
+    /// How long a connection may stay unauthenticated.
     pub connect_timeout: Duration,
-    /// How long the way from polling to WebSocket may take.
+    /// Timeout of an upgrade from polling to WebSocket.
     pub upgrade_timeout: Duration,
     /// How long an open socket outlives its token.
     pub token_grace: Duration,
-    /// How often all sockets are looked at.
+    /// Interval of the sweep over all sockets.
     pub sweep: Duration,
-    /// Bytes of one packet, and of all packets in the body of a request.
+    /// Maximum bytes of one packet, and of all packets in a request's body.
     pub max_payload: usize,
-    /// Packets in the body of a request.
+    /// Maximum packets in a request's body.
     pub max_packets: usize,
-    /// Packets, and their bytes, that may wait for a socket that reads slowly.
+    /// Maximum packets, and bytes, in the queue of a slow socket.
     pub queue: usize,
     pub queue_bytes: usize,
     pub sockets_per_user: usize,
     pub rooms_per_socket: usize,
-    /// Connections of this server, and those of one network that have not yet said whose they are.
+    /// Maximum connections of this server, and unauthenticated ones of one network.
     pub connections: usize,
     pub strangers_per_network: usize,
 }

@@ -1,4 +1,4 @@
-//! Where settings come from, and what is remembered about each for `townhall config`.
+//! The sources of settings, and where each value came from, for `townhall config`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -41,7 +41,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// One setting as it is in force; secrets are masked.
+/// One effective setting; secrets are masked.
 #[derive(Debug, Clone)]
 pub struct Setting {
     pub variable: String,
@@ -177,7 +177,7 @@ fn mask_password(url: &str) -> String {
     query.map_or(masked.clone(), |query| format!("{masked}?{query}"))
 }
 
-/// The values of a file, all of which are settings. An error begins with the line it is in.
+/// The values of a file, all of which must be settings. An error begins with its line.
 fn parse_file(text: &str, known: &[String]) -> Result<BTreeMap<String, String>, String> {
     let at = |offset: usize, why: &str| {
         let line = text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1;

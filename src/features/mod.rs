@@ -1,5 +1,5 @@
-//! One folder for each noun of the API. A folder's `mod.rs` says what the noun is and lists its
-//! operations; `store.rs` or `store/` holds all its SQL, `rules.rs` what is decided without a database.
+//! One folder for each noun of the API. A folder's `mod.rs` says what the noun is and lists its operations;
+//! `store.rs` or `store/` holds all its SQL, `rules.rs` the rules that need no database.
 
 pub mod auth;
 pub mod blocks;
@@ -72,7 +72,7 @@ pub fn router() -> Result<&'static Router, String> {
     ROUTER.as_ref().map_err(Clone::clone)
 }
 
-/// What lower rooms call without knowing who is in the list.
+/// The lists through which lower modules call features.
 pub fn lists() -> Lists {
     let file_holders: Vec<&'static dyn FileHolder> = vec![
         &entities::files::EntityFiles,
@@ -100,8 +100,8 @@ fn job_kinds() -> Vec<JobKind> {
         jobs::kind::<auth::mails::EmailVerification>(),
         jobs::kind::<auth::mails::DeletionCode>(),
         jobs::kind::<files::uploads::RemoveFiles>(),
-        jobs::kind::<comments::mark_replies::Marking>(),
-        jobs::kind::<comments::purge::RemoveComments>(),
+        jobs::kind::<comments::delete::mark_replies::Marking>(),
+        jobs::kind::<comments::delete::purge::RemoveComments>(),
         jobs::kind::<deletion::space::RemoveSpaces>(),
         jobs::kind::<chat::conversations::purge::RemoveConversation>(),
         jobs::kind::<deletion::user::EmptyDatabaseLog>(),

@@ -16,7 +16,7 @@ use crate::http::operation::{CheckedRequest, Operation};
 use crate::tenancy::keys::KeyKind;
 use crate::values::ids::UserId;
 
-/// The check that needs nothing but the credential itself.
+/// The check that needs only the credential itself.
 pub fn check_credential(presented: Presented, operation: &Operation, query: &Value) -> Result<()> {
     use Credential::{Ignored, Key, Optional, User};
     let refused = |fault: Option<Fault>| Err(fault.map_or(Error::NoCredential, Error::from));
@@ -169,13 +169,13 @@ fn named_user(request: &CheckedRequest, parameter: &str) -> Option<String> {
     in_body.or_else(|| request.query.get(parameter).and_then(text))
 }
 
-/// Whether the user exists. Refuses a suspended one where the operation is closed to them; a
-/// master key may act for a suspended user all the same.
+/// Whether the user exists. Refuses suspended users unless the operation is open to them; a master key may
+/// still act for a suspended user.
 async fn may_act(request: &CheckedRequest, user: UserId, exempt: bool) -> Result<bool> {
     found(request, user, exempt).await.map(|found| found.is_some())
 }
 
-/// The user, on the same terms.
+/// The user's row, with the same checks.
 async fn found(request: &CheckedRequest, user: UserId, exempt: bool) -> Result<Option<Initiator>> {
     let (project, now) = (request.project.clone(), request.now);
     let exempt = exempt || request.operation.open_to_suspended;

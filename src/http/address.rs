@@ -11,26 +11,25 @@ use crate::http::version::Version;
 #[derive(Debug, PartialEq, Eq)]
 pub struct Address {
     pub scope: Scope,
-    /// What follows the scope, beginning with a slash: the path the router knows.
+    /// What follows the scope, beginning with a slash: the path that the router matches.
     pub endpoint: String,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// `/v8/:projectId/…` and its aliases; the project id as it was sent. None where version 7 leaves it
-    /// out: the credential or the path tells the project.
+    /// `/v8/:projectId/…` and its aliases; the project id as it was sent. None where version 7 omits it: the
+    /// credential or the path identifies the project.
     Project { version: Version, project: Option<String> },
     /// Outside the project form: health, metrics, `/internal`.
     Server,
 }
 
 impl Address {
-    /// `None` when the path is not well-formed and so names nothing.
+    /// `None` if the path is malformed.
     pub fn parse(path: &str) -> Option<Address> {
         let segments = path.split('/').filter(|s| !s.is_empty()).map(decode);
         let Some(segments) = segments.collect::<Option<Vec<_>>>() else {
-            // The address of a stored file is signed: a spelling that nobody signed is refused
-            // there, like any other forgery.
+            // The address of a stored file is signed, so any other spelling is refused there.
             let is_file = path.starts_with("/internal/files/");
             return is_file.then(|| Address { scope: Scope::Server, endpoint: path.to_owned() });
         };
@@ -54,8 +53,8 @@ impl Address {
     }
 }
 
-/// Clients of version 7 leave the project out of every address about connections, and repeat the version
-/// after a socket has come back.
+/// Clients of version 7 omit the project in every address about connections, and repeat the version after a
+/// socket reconnects.
 fn in_project(version: Version, project: &str, endpoint: &[&str]) -> Address {
     if version == Version::V7 && is_about_connections(project, endpoint) {
         let endpoint = join(&[project]) + &join(endpoint);
@@ -78,7 +77,7 @@ fn is_about_connections(first: &str, rest: &[&str]) -> bool {
     }
 }
 
-/// A decoded segment that holds a slash would change the shape of the path.
+/// A decoded slash would change the segments of the path.
 fn decode(segment: &str) -> Option<Cow<'_, str>> {
     let decoded = percent_decode(segment, false)?;
     (!decoded.contains('/')).then_some(decoded)
@@ -133,7 +132,7 @@ mod tests {
             assert_eq!(project(path), at("none", "/connections/count"), "{path}");
         }
         assert_eq!(project("/v7/users/U/connection"), at("none", "/users/U/connection"));
-        // No more than once, and nothing else.
+        // Only one repeated version is dropped, and nothing else.
         assert_eq!(project("/v7/P/v7/v7/chat"), at("P", "/v7/chat"));
         assert_eq!(project("/v7/users/U"), at("users", "/U"));
         for path in ["/v8/P/v8/chat", "/v6/P/v6/chat", "/v8/P/v7/chat"] {

@@ -1,4 +1,4 @@
-//! What is refused before anybody looks at what it asks for: too much at once, or too large a head.
+//! Refuses requests before they are parsed: too many at once, or a head that is too large.
 
 use crate::error::{Error, Result, faults};
 use crate::http::address::{Address, Scope};
@@ -10,14 +10,14 @@ faults! {
     pub HEAD_TOO_LARGE = 431 "request/headers-too-large": "The headers are too large";
 }
 
-/// What monitoring asks for. It is served however much else is to be done.
+/// Health checks and metrics, served under any load.
 const HEALTH_CHECKS: [&str; 3] = ["/livez", "/readyz", "/metrics"];
 const MAX_URI: usize = 8 * 1024;
-/// The connection's buffer bounds a head too, but only to about twice its size.
+/// The connection's buffer bounds a head, too, but only to about twice this size.
 const MAX_HEADERS: usize = 32 * 1024;
 
-/// Refuses what there is no room for; the honest answer is to come back later. Requests that wait for
-/// their body take none: their number is bounded by network.
+/// Refuses excess requests with 503. Requests that wait for their body take no slot: their number is bounded
+/// for each network.
 pub fn check_room(app: &App, peer: &Peer, address: Option<&Address>) -> Result<()> {
     let is_health_check = address.is_some_and(|address| {
         address.scope == Scope::Server && HEALTH_CHECKS.contains(&address.endpoint.as_str())
@@ -36,7 +36,7 @@ pub fn check_room(app: &App, peer: &Peer, address: Option<&Address>) -> Result<(
     Ok(())
 }
 
-/// What is refused whatever it asks for.
+/// Refusals that do not depend on the operation.
 pub fn check_head(head: &http::request::Parts) -> Result<()> {
     if head.uri.path_and_query().is_some_and(|uri| uri.as_str().len() > MAX_URI) {
         return Err(URI_TOO_LONG.into());

@@ -24,12 +24,12 @@ faults! {
 }
 
 pub const MAX_JSON_BODY: usize = 2 * 1024 * 1024;
-/// So much of a body that is too large is read all the same, and dropped: a client that is still
-/// sending would otherwise meet a broken pipe instead of the answer.
+/// This much of a body that is too large is still read and dropped: otherwise a client that is still sending
+/// would get a broken pipe instead of the reply.
 const MAX_DISCARDED: usize = 4 * MAX_JSON_BODY;
-/// Bytes of all bodies under way together.
+/// Maximum bytes of all bodies in memory.
 pub const BODY_MEMORY: usize = 256 * 1024 * 1024;
-/// So much of a body that nobody wants is dropped while the request is answered.
+/// This much of an unwanted body is dropped while the reply is sent.
 const MAX_ARRIVED: usize = 64 * 1024;
 
 /// Compressed bodies are not read at all.
@@ -41,8 +41,8 @@ pub fn check_encoding(headers: &HeaderMap) -> Result<()> {
     Ok(())
 }
 
-/// The whole body, within its size and time, and its share of the memory for bodies, which is
-/// held as long as the request is under way.
+/// The whole body, within its limits of size and time. Its share of the memory for bodies is held as long as
+/// the request runs.
 pub async fn read_whole<'a>(
     app: &'a App,
     mut source: Source<'_>,
@@ -81,7 +81,7 @@ async fn next_data(body: &mut Incoming) -> Result<Option<Bytes>> {
     Ok(None)
 }
 
-/// The next bytes, if they are here already: what hyper has read it passes on when its task runs again.
+/// The next bytes, if they have arrived: hyper passes on what it has read when its task runs again.
 async fn next_arrived(body: &mut Incoming) -> Option<Result<Option<Bytes>>> {
     tokio::select! {
         biased;
@@ -90,7 +90,7 @@ async fn next_arrived(body: &mut Incoming) -> Option<Result<Option<Bytes>>> {
     }
 }
 
-/// Drops a body that nobody wants, as far as it has arrived. Once it is gone the connection can go on.
+/// Drops an unwanted body as far as it has arrived, so that the connection can be reused.
 pub async fn drop_arrived(peer: &Peer, mut body: Incoming) {
     let mut left = MAX_ARRIVED;
     while left > 0 {
@@ -102,20 +102,20 @@ pub async fn drop_arrived(peer: &Peer, mut body: Incoming) {
     }
 }
 
-/// A body, read as it comes for as long as it keeps coming.
+/// A body, read as it arrives.
 #[derive(Debug)]
 pub struct Source<'a> {
     app: &'a App,
     peer: &'a Peer,
     network: u128,
     body: Incoming,
-    /// How many bytes have come so far.
+    /// Bytes received so far.
     pub read: u64,
-    /// The same since the client's pace was looked at last.
+    /// Bytes received since the client's rate was last checked.
     since: u64,
-    /// From when on it had to be waited for.
+    /// Since when the server has been waiting for data.
     wait: Option<BodyWait<'a>>,
-    /// The whole body must come within this.
+    /// Deadline for the whole body.
     pub total: Option<Duration>,
 }
 
@@ -125,7 +125,7 @@ impl<'a> Source<'a> {
         Source { app, peer, network, body, read: 0, since: 0, wait: None, total: None }
     }
 
-    /// Bytes that are still to come, as far as they were announced.
+    /// Bytes still to come, from the announced length.
     pub fn announced(&self) -> u64 {
         self.body.size_hint().lower()
     }
@@ -167,8 +167,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Reads on for a while and forgets it, so that a client which is still sending hears what
-    /// was decided.
+    /// Reads and drops more for a while, so that a client that is still sending gets the reply.
     pub async fn discard(&mut self) {
         let mut left = MAX_DISCARDED;
         while left > 0 && !self.body.is_end_stream() {

@@ -15,8 +15,8 @@ faults! {
         "This origin may not call the project";
 }
 
-/// Whether a project with this list answers a request with these headers. Requests that name no
-/// origin are not a browser's and pass; an empty list lets every origin in.
+/// Whether a project with this list serves a request with these headers. Requests without an origin do not
+/// come from a browser and pass; an empty list allows every origin.
 pub fn is_allowed(headers: &HeaderMap, allowed: &[String]) -> bool {
     let mut origins = headers.get_all(ORIGIN).into_iter();
     match (origins.next(), origins.next()) {
@@ -27,7 +27,7 @@ pub fn is_allowed(headers: &HeaderMap, allowed: &[String]) -> bool {
     }
 }
 
-/// Whether the list names this origin, to the letter or by a wildcard.
+/// Whether the list contains this origin, exactly or by a wildcard.
 pub fn is_listed(origin: &str, allowed: &[String]) -> bool {
     allowed.iter().any(|listed| match listed.split_once("://*.") {
         None => listed == origin,
@@ -47,8 +47,8 @@ fn is_label(label: &str) -> bool {
     !label.is_empty() && label.bytes().all(fits)
 }
 
-/// An origin as an operator writes it, as browsers send it: scheme, host and port, lower case, nothing
-/// after. A wildcard is the whole first label, with at least two more after it.
+/// Normalizes an origin from the operator to the form that browsers send: scheme, host and port in lower
+/// case, nothing after. A wildcard is the whole first label, with at least two more after it.
 pub fn parse_origin(given: &str) -> Result<String, String> {
     let origin = given.trim_end_matches('/').to_lowercase();
     let (scheme, host) = origin.split_once("://").unwrap_or(("", &origin));

@@ -1,6 +1,6 @@
-//! One request, from its head to its answer. The checks run in the contract's order: route,
-//! project, its state, origin, credential, rate limit, required credential, bundle; then the
-//! operation takes over with suspension, input and its own rules.
+//! One request, from its head to its reply. The checks run in the contract's order: route, project, its
+//! state, origin, credential, rate limit, required credential, bundle; then the operation checks suspension,
+//! input and its own rules.
 
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
@@ -43,7 +43,7 @@ faults! {
     pub INVALID_JSON = 400 "request/invalid-json": "Invalid JSON";
 }
 
-/// Faults that any operation may answer with, whatever it does.
+/// Faults that any operation may reply with.
 pub const GENERAL_FAULTS: &[Fault] = &[
     BODY_TOO_LARGE,
     URI_TOO_LONG,
@@ -62,7 +62,7 @@ pub const GENERAL_FAULTS: &[Fault] = &[
 const FORM: &str = "application/x-www-form-urlencoded";
 const MULTIPART: &str = "multipart/form-data";
 
-/// Answers a request, whatever happens, and accounts for it in metrics and log.
+/// Handles a request, whatever happens, and records it in metrics and log.
 pub async fn handle(
     app: &App,
     router: &Router,
@@ -74,7 +74,7 @@ pub async fn handle(
     let id = client::request_id(&head.headers, &app.request_ids);
     let origin = head.headers.get(ORIGIN).cloned();
     let method = head.method.clone();
-    // Asked for the rest, the client would send it.
+    // Reading the body of such a request would make the client send it.
     let asks_before_sending = head.headers.contains_key(EXPECT);
     let in_flight = app.metrics.enter();
 
@@ -83,7 +83,7 @@ pub async fn handle(
     let answered = catch_panic(answer(app, router, peer, head, &mut body, &mut trace)).await;
     let result = answered.unwrap_or_else(|| Err(Error::internal("the handler panicked")));
 
-    // A refusal by a limit of the operation's own speaks of that limit, not of the client's.
+    // A refusal by the operation's own limit reports that limit, not the client's.
     let is_limited = matches!(&result, Err(Error::RateLimited(_)));
     let context = Context {
         version: trace.version,
@@ -115,21 +115,21 @@ pub async fn handle(
     response
 }
 
-/// What is known about a request by the time it is answered.
+/// What is known about a request when the reply is sent.
 #[derive(Debug, Default)]
 struct RequestTrace {
     operation: Option<&'static Operation>,
     version: Option<Version>,
     project: Option<ProjectId>,
-    /// The project's own word on how version 7 answers a bad token.
+    /// The project's setting for how version 7 replies to a bad token.
     v7_auth_forbids: Option<bool>,
     caller: Presented,
     window: Option<WindowState>,
-    /// The page that asks is not on the project's list, and may read nothing.
+    /// The page's origin is not on the project's list and may not read the reply.
     foreign_origin: bool,
 }
 
-/// One line for each request: the route's pattern, never the address, a body or a credential.
+/// One log line for each request: the route's pattern, never the address, a body or a credential.
 fn account(
     app: &App,
     method: &Method,
@@ -189,11 +189,11 @@ async fn answer(
     let project = match named_project {
         Some(named) => find_project(app, named).await?,
         None => {
-            let told = unnamed::told(app, &head.headers);
-            if told.is_none() {
+            let of_token = unnamed::token_project(app, &head.headers);
+            if of_token.is_none() {
                 trace.window = limit(app, operation, None, client)?;
             }
-            unnamed::project(app, operation, told, &head.headers, &route.params).await?
+            unnamed::project(app, operation, of_token, &head.headers, &route.params).await?
         }
     };
     trace.project = Some(project.id);
@@ -206,7 +206,7 @@ async fn answer(
     let form = operation.takes_forms && header_has(&head.headers, CONTENT_TYPE, FORM);
     if let Err(refusal) = check_origin(&head.headers, Some(&project)) {
         trace.foreign_origin = true;
-        // Our own page posts its form from no origin at all, and what it posts is its credential.
+        // The server's own page posts its form with a null origin, and the form holds its credential.
         if !form {
             return Err(refusal);
         }
@@ -215,7 +215,7 @@ async fn answer(
     let now = app.clock.now();
     let public_url = &app.config.public_url;
     let presented = match Presented::read(&head.headers, &project, &app.tokens, public_url, now) {
-        // Where credentials are not looked at, none of them changes the answer.
+        // Operations that ignore credentials reply the same with any of them.
         Err(_) if operation.credential == Credential::Ignored => Presented::Nothing,
         presented => presented?,
     };
@@ -331,12 +331,12 @@ fn limit(
     })
 }
 
-/// The body of a request, read in the way that its operation and its type ask for.
+/// The body of a request, read by its operation's rules and its content type.
 struct Content<'a> {
     body: Bytes,
     parsed: OnceLock<Value>,
     uploads: Uploads,
-    /// Held as long as the request is under way.
+    /// Held as long as the request runs.
     _memory: Option<SemaphorePermit<'a>>,
 }
 
@@ -361,7 +361,7 @@ async fn read_content<'a>(
     Ok(Content { body, parsed, uploads, _memory: Some(memory) })
 }
 
-/// The future's outcome, or `None` if it panicked: the request fails, the connection lives.
+/// The future's outcome, or `None` if it panicked: the request fails, the connection survives.
 pub(crate) async fn catch_panic<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut future = std::pin::pin!(future);
     std::future::poll_fn(|context| {

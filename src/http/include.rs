@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
-/// Names as sent, trimmed; names that a resource does not know are ignored by not being asked for.
+/// Names as sent, trimmed; unknown names are ignored.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(from = "String")]
 pub struct Include(Vec<String>);
@@ -15,17 +15,17 @@ impl Include {
         self.0.iter().any(|included| included.eq_ignore_ascii_case(name))
     }
 
-    /// Nothing but this name, if it is among them.
+    /// Only this name, if it is included.
     pub fn only(&self, name: &str) -> Include {
         Include(self.has(name).then(|| name.to_owned()).into_iter().collect())
     }
 
-    /// With this name beside them.
+    /// Adds this name.
     pub fn and(&self, name: &str) -> Include {
         Include(self.0.iter().cloned().chain([name.to_owned()]).collect())
     }
 
-    /// The first name that is none of these, for resources that refuse what they do not know.
+    /// The first unknown name, for resources that refuse those.
     pub fn unknown(&self, known: &[&str]) -> Option<&str> {
         let is_known = |name: &str| known.iter().any(|known| known.eq_ignore_ascii_case(name));
         self.0.iter().map(String::as_str).find(|name| !name.is_empty() && !is_known(name))

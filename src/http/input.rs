@@ -1,5 +1,5 @@
-//! What a handler is given: path parameters, query and body, read into types whose very
-//! construction is the validation. The first thing wrong becomes the operation's own fault.
+//! The inputs of a handler: path parameters, query and body, parsed into types that validate on construction.
+//! The first error becomes the operation's own fault.
 
 use std::borrow::Cow;
 
@@ -14,8 +14,7 @@ use crate::http::page::{Page, PageSize};
 use crate::http::version::Version;
 use crate::values::json;
 
-/// The faults an operation answers for each place an input can be wrong in. The oldest version
-/// has names of its own for some of them.
+/// The faults of an operation for each kind of invalid input. v6 has codes of its own for some of them.
 #[derive(Debug, Clone, Copy)]
 pub struct Invalid {
     pub params: Fault,
@@ -24,14 +23,14 @@ pub struct Invalid {
     pub v6_params: Option<Fault>,
     pub v6_query: Option<Fault>,
     pub v6_body: Option<Fault>,
-    /// v6, when a required field of the body is missing or null (not when it is wrong).
+    /// v6, when a required field of the body is missing or null (not when it is invalid).
     pub v6_missing: Option<Fault>,
     pub v6_page: Option<Fault>,
     pub v6_limit: Option<Fault>,
 }
 
 impl Invalid {
-    /// One fault for every place.
+    /// One fault for all kinds.
     pub const fn all(fault: Fault) -> Self {
         Invalid {
             params: fault,
@@ -122,8 +121,8 @@ impl<T: DeserializeOwned + JsonSchema + Send> Input for Query<T> {
     }
 }
 
-/// `page` and `limit` of a list: so many entries unless more are asked for, and never more than the
-/// maximum. Stands beside `Query` where a list also has filters.
+/// `page` and `limit` of a list: the default, and at most the maximum. Used together with `Query` where a
+/// list has filters.
 #[derive(Debug)]
 pub struct Paging<const DEFAULT: u32 = 20, const MAX: u32 = 100>(pub Page);
 
@@ -143,7 +142,7 @@ impl<const DEFAULT: u32, const MAX: u32> Input for Paging<DEFAULT, MAX> {
     }
 }
 
-/// The same for the lists that refuse nothing: what is no page or limit counts as none.
+/// The same for lists that refuse nothing: an invalid page or limit is ignored.
 #[derive(Debug)]
 pub struct LenientPaging<const DEFAULT: u32 = 20, const MAX: u32 = 100>(pub Page);
 
@@ -173,7 +172,7 @@ fn describe_paging(doc: &mut InputDoc, default: u32, max: u32) {
     }));
 }
 
-/// A JSON body, whatever its type is called; a form is read by the same types, as strings.
+/// A JSON body, whatever its content type; a form is read by the same types, as strings.
 #[derive(Debug)]
 pub struct Body<T>(pub T);
 
@@ -187,7 +186,7 @@ impl<T: DeserializeOwned + JsonSchema + Send> Input for Body<T> {
     }
 }
 
-/// A JSON body read as it was written: numbers keep their digits, keys their order.
+/// A JSON body with its spelling: numbers keep their digits, keys their order.
 #[derive(Debug)]
 pub struct Verbatim<T>(pub T);
 
@@ -209,7 +208,7 @@ impl<T: DeserializeOwned + JsonSchema + Send> Input for Verbatim<T> {
     }
 }
 
-/// The body as a JSON value, parsed once however often it is asked for.
+/// The body as a JSON value, parsed once.
 pub fn body_value(request: &CheckedRequest) -> Result<&Value> {
     if let Some(parsed) = request.parsed_body.get() {
         return Ok(parsed);
@@ -218,7 +217,7 @@ pub fn body_value(request: &CheckedRequest) -> Result<&Value> {
     Ok(request.parsed_body.get_or_init(|| parsed))
 }
 
-/// No body at all is an empty object.
+/// A missing body counts as an empty object.
 fn parse_body(request: &CheckedRequest) -> Result<Value> {
     let invalid = body_fault(request);
     if request.body.is_empty() {
@@ -281,7 +280,7 @@ struct Wrong {
     missing: bool,
 }
 
-/// Reads a value into a type; the error names the first field that does not fit.
+/// Deserializes a value; the error names the first invalid field.
 fn read<'de, T: Deserialize<'de>>(
     value: impl Deserializer<'de, Error = serde_json::Error>,
 ) -> Result<T, Wrong> {
@@ -295,7 +294,7 @@ fn read<'de, T: Deserialize<'de>>(
     })
 }
 
-/// The order of a list, in either case; descending unless said otherwise.
+/// The order of a list, case-insensitive; descending by default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(inline)]

@@ -6,12 +6,12 @@ use serde_json::{Map, Value};
 use crate::http::query::percent_decode;
 use crate::values::json;
 
-/// More brackets in one key are no filter.
+/// Maximum brackets in one key.
 const DEEPEST: usize = 16;
-/// More keys that belong to one object are no filter.
+/// Maximum keys of one object.
 const MAX_KEYS: usize = 500;
 
-/// A part of such an object. A scalar in brackets has lost its type: it is a text.
+/// A part of such an object. A scalar in brackets has no type: it is a text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Node {
     Text(String),
@@ -166,8 +166,8 @@ impl Node {
         number.filter(|number: &f64| number.is_finite()).ok_or("must be a number")
     }
 
-    /// Every JSON value that is meant. A text may be a boolean or, besides being itself, a number;
-    /// each combination of the scalars inside is one meaning, up to `most` of them.
+    /// Every JSON value that this may mean. A text may be a boolean or, besides being itself, a number; each
+    /// combination of the scalars inside is one meaning, up to `most` of them.
     pub fn meanings(&self, most: usize) -> Result<Vec<Value>, &'static str> {
         match self {
             Node::Json(value) => Ok(vec![value.clone()]),
@@ -225,7 +225,7 @@ fn is_index(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// `true` and `false` are the booleans; what spells a number is that number, or itself.
+/// `true` and `false` are booleans; a text that spells a number is that number, or itself.
 fn of_text(text: &str) -> Vec<Value> {
     match text {
         "true" => vec![Value::Bool(true)],

@@ -29,7 +29,7 @@ use texts::texts;
 
 /// The document of one version, or of every version side by side.
 pub fn document(operations: &'static [Operation], version: Option<Version>) -> Value {
-    // Maps with text for keys always become JSON.
+    // Maps with text keys always serialize.
     serde_json::to_value(Document::of(operations, version).with(&Additions::default()))
         .unwrap_or_default()
 }
@@ -63,7 +63,7 @@ impl Document {
     }
 }
 
-/// What operations refer to, gathered while they are described.
+/// Components that operations refer to, collected while they are described.
 struct Parts {
     generator: SchemaGenerator,
     responses: Section,
@@ -86,7 +86,7 @@ impl Parts {
     }
 }
 
-/// Every fault the operation may answer with, from its declaration and from the shared checks.
+/// Every fault of the operation, from its declaration and from the shared checks.
 pub fn faults(operation: &Operation) -> Vec<Fault> {
     let mut faults: Vec<Fault> = operation.errors.to_vec();
     // Operations of the server itself read no input that could be wrong.
@@ -130,7 +130,7 @@ pub fn faults(operation: &Operation) -> Vec<Fault> {
     faults
 }
 
-/// Whether a caller may hear 401 or 403 for want of a credential that holds.
+/// Whether a caller may get 401 or 403 for a missing or invalid credential.
 fn refuses_callers(operation: &Operation) -> bool {
     let asks = !matches!(operation.credential, Credential::Ignored | Credential::Optional);
     asks || operation.may_be_closed || operation.bad_token != BadToken::Anonymous
@@ -150,7 +150,7 @@ pub fn documented_path(prefix: &str, operation: &Operation) -> String {
     format!("{prefix}{}", operation.path.replace("{*", "{"))
 }
 
-/// `v8-fetch-user`: unique in the document, and fit to name a function of a generated client.
+/// `v8-fetch-user`: unique in the document, and usable as a function name in a generated client.
 fn operation_id(prefix: &str, name: &str) -> String {
     let version = prefix.split('/').nth(1);
     let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
@@ -189,7 +189,7 @@ fn describe(operation: &Operation, parts: &mut Parts) -> Value {
     described
 }
 
-/// What the operation does, in words, and then what its declaration says about callers and limits.
+/// The operation's description, followed by its callers and limits from the declaration.
 fn description(operation: &Operation) -> String {
     let mut paragraphs = Vec::new();
     if let Some(words) = texts().operation(operation.name) {

@@ -1,5 +1,5 @@
-//! The declaration of an operation. The credential, the inputs and the replies come from the
-//! handler's own signature, so what is declared, enforced and documented cannot differ.
+//! The declaration of an operation. The credential, the inputs and the replies come from the handler's
+//! signature, so declaration, enforcement and documentation cannot differ.
 
 use std::fmt;
 use std::future::Future;
@@ -27,45 +27,45 @@ use crate::tenancy::{Bundle, Project};
 use crate::values::time::Timestamp;
 
 pub struct Operation {
-    /// `POST /auth/sign-in`: how the limiter tells operations apart.
+    /// `POST /auth/sign-in`: the limiter's key of the operation.
     pub id: String,
     pub name: &'static str,
     pub method: Method,
     /// Below `/v<N>/:projectId`, or below the root for operations of the server itself.
     pub path: &'static str,
-    /// The first half of its `server-error` code.
+    /// The prefix of its `server-error` code.
     pub feature: &'static str,
-    /// The first version that has it, and the last.
+    /// The first and the last version that have it.
     since: Version,
     until: Version,
     pub credential: Credential,
-    /// What becomes of a token that does not hold, where the user is optional.
+    /// How an invalid token is treated where the user is optional.
     pub bad_token: BadToken,
-    /// What it is done to decides whether a credential is needed.
+    /// Whether the target decides if a credential is needed.
     pub may_be_closed: bool,
     pub bundle: Option<Bundle>,
-    /// More that it cannot do without.
+    /// Further required bundles.
     pub further_bundles: Vec<Bundle>,
-    /// None for health checks, which must not run into a limit.
+    /// None for health checks, which must not be limited.
     pub rate: Option<RateLimit>,
-    /// Whether a suspended user may do this.
+    /// Whether a suspended user may use it.
     pub open_to_suspended: bool,
     pub acts_as: Option<ActsAs>,
     /// Error when the token's user was deleted.
     pub user_gone: Fault,
-    /// Error without a credential, where it is not the general one.
+    /// Error without a credential, if not the general one.
     pub unauthenticated: Option<Fault>,
     /// Error for a key where a user is required.
     pub key_refusal: Option<Fault>,
     pub invalid: Invalid,
     pub errors: &'static [Fault],
-    /// A form's encoding is understood beside JSON, for the page that posts to it.
+    /// Accepts URL-encoded forms besides JSON, for the page that posts to it.
     pub takes_forms: bool,
-    /// Files are taken in a form, and how its fields are read.
+    /// Accepts files in a multipart form; how its fields are read.
     pub form: Option<&'static Form>,
-    /// Replies that hold tokens or personal data are kept out of every cache.
+    /// Replies with tokens or personal data are never cached.
     pub no_store: bool,
-    /// A missing or unusable credential is refused in plain text under every version.
+    /// A missing or unusable credential is refused in plain text in every version.
     pub plain_refusals: bool,
     pub input: fn(&mut SchemaGenerator) -> InputDoc,
     pub replies: fn(&mut SchemaGenerator) -> Vec<ReplyDoc>,
@@ -78,13 +78,13 @@ pub struct Operation {
 #[derive(Debug, Clone, Copy)]
 pub struct Operations(pub &'static [Operation]);
 
-/// How a key names the user it acts as, and what it hears when that fails.
+/// How a key names the user it acts as, and the errors when that fails.
 #[derive(Debug, Clone, Copy)]
 pub struct ActsAs {
     pub parameter: &'static str,
     pub missing: Fault,
     pub unknown: Fault,
-    /// For a user's token that names somebody else; without it the name is ignored.
+    /// For a user's token that names another user; without it the name is ignored.
     pub other: Option<Fault>,
 }
 
@@ -95,7 +95,7 @@ pub enum Run {
     Server(Box<dyn Fn(ServerCall) -> Answer + Send + Sync>),
 }
 
-/// A request that has passed every check which needs no user row and no input.
+/// A request that has passed every check that needs no user row and no input.
 #[derive(Debug)]
 pub struct CheckedRequest {
     pub app: App,
@@ -107,22 +107,22 @@ pub struct CheckedRequest {
     /// Objects of strings.
     pub params: Value,
     pub query: Value,
-    /// The same as it came, for parameters that are more than a name and a text.
+    /// The raw query, for nested parameters.
     pub query_text: String,
     pub body: Bytes,
     pub parsed_body: OnceLock<Value>,
     /// The files of a form, in the order of their parts.
     pub uploads: Uploads,
-    /// The body is a form's, not JSON.
+    /// The body is a form, not JSON.
     pub form: bool,
     /// The caller is a browser that wants a page.
     pub wants_html: bool,
     pub headers: HeaderMap,
-    /// The network that limits count against; none for the holder of a key.
+    /// The network that limits count against; none for a key.
     pub network: Option<u128>,
 }
 
-/// What a handler knows about the request beside its input: who calls is in the type.
+/// What a handler knows about the request besides its input; the type names the caller.
 #[derive(Debug)]
 pub struct Call<A> {
     pub app: App,
@@ -148,18 +148,18 @@ impl<A> Call<A> {
 }
 
 impl<A> Call<A> {
-    /// The network that limits count against; none for the holder of a key.
+    /// The network that limits count against; none for a key.
     pub fn network(&self) -> Option<u128> {
         self.network
     }
 
-    /// Addresses of the project's files, as replies of this request show them.
+    /// Signs addresses of the project's files for this reply.
     pub fn links(&self) -> Links {
         self.app.signer.links(self.project.id, self.now)
     }
 }
 
-/// A request outside the project form.
+/// A request outside of any project.
 #[derive(Debug)]
 pub struct ServerCall {
     pub app: App,
@@ -170,7 +170,7 @@ pub struct ServerCall {
     pub headers: HeaderMap,
     /// The client's own address, also behind a trusted proxy.
     pub client: IpAddr,
-    /// It came, or says so, through a proxy that is not trusted, which is then the client above.
+    /// It came through an untrusted proxy, or claims so; that proxy then counts as the client.
     pub is_forwarded: bool,
 }
 
@@ -289,7 +289,7 @@ impl Operation {
         Operation { since, ..self }
     }
 
-    /// Later versions have something else in its place.
+    /// Later versions replaced it.
     pub fn until(self, until: Version) -> Self {
         Operation { until, ..self }
     }

@@ -11,22 +11,21 @@ pub struct PageSize {
     pub max: u32,
 }
 
-/// One page as asked for: `page` counts from 1, `limit` is already within its maximum.
+/// One requested page: `page` counts from 1, `limit` is within its maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
     pub page: u32,
     pub limit: u32,
 }
 
-/// What is no whole number from 1 on counts as if it were not there.
+/// Invalid numbers are ignored.
 pub fn limit_or_default(text: Option<&str>, size: PageSize) -> u32 {
     let number = text.and_then(|text| text.parse().ok()).filter(|number: &u64| *number > 0);
     number.map_or(size.default, |number| u32::try_from(number).unwrap_or(u32::MAX)).min(size.max)
 }
 
 impl Page {
-    /// Names the parameter that is no whole number from 1 on; a `limit` over the maximum is
-    /// brought down to it.
+    /// Names the parameter that is not a positive integer; a `limit` over the maximum is lowered to it.
     pub fn from_query(query: &Value, size: PageSize) -> Result<Page, &'static str> {
         let number = |key: &'static str, default: u32| match query.get(key).and_then(Value::as_str)
         {
@@ -39,7 +38,7 @@ impl Page {
         Ok(Page { page: number("page", 1)?, limit: number("limit", size.default)?.min(size.max) })
     }
 
-    /// The same, but what is no whole number from 1 on counts as if it were not there.
+    /// The same, but invalid numbers are ignored.
     pub fn or_default(query: &Value, size: PageSize) -> Page {
         let text = |key: &str| query.get(key).and_then(Value::as_str);
         let page = limit_or_default(text("page"), PageSize { default: 1, max: u32::MAX });
@@ -50,7 +49,7 @@ impl Page {
         i64::from(self.page - 1) * i64::from(self.limit)
     }
 
-    /// The other form of a list, which says `limit` and `total` too.
+    /// The other form of a list, with `limit` and `total`.
     pub fn of_limited<T>(self, data: Vec<T>, total: i64) -> LimitPaged<T> {
         let Paged { data, pagination } = self.of(data, total);
         let Pagination { page, page_size, total_pages, total_items, has_more } = pagination;
@@ -61,7 +60,7 @@ impl Page {
     }
 
     pub fn of<T>(self, data: Vec<T>, total_items: i64) -> Paged<T> {
-        // A total less what is hidden may be of two moments.
+        // Never negative: total and hidden entries may be read at different moments.
         let total_items = total_items.max(0);
         let total_pages = (total_items + i64::from(self.limit) - 1) / i64::from(self.limit);
         let pagination = Pagination {
@@ -92,7 +91,7 @@ pub struct Pagination {
     pub has_more: bool,
 }
 
-/// A list of reactions: these alone have a pagination object of their own.
+/// A list of reactions, which has a pagination object of its own.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "{T}Page")]
 pub struct LimitPaged<T> {

@@ -1,4 +1,4 @@
-//! One field of an update: left alone, cleared, or set.
+//! One field of an update: absent, null, or a value.
 
 use std::borrow::Cow;
 
@@ -22,7 +22,7 @@ impl<T> Patch<T> {
         }
     }
 
-    /// A value that turns out to be none clears the field.
+    /// A value that turns out to be empty clears the field.
     pub fn and_then<U>(self, change: impl FnOnce(T) -> Option<U>) -> Patch<U> {
         match self {
             Patch::Absent => Patch::Absent,
@@ -31,7 +31,7 @@ impl<T> Patch<T> {
         }
     }
 
-    /// Brings the field to what it holds after the update.
+    /// Applies the update to the field.
     pub fn put(self, field: &mut Option<T>) {
         match self {
             Patch::Absent => {}

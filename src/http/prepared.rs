@@ -1,5 +1,5 @@
-//! Replies that are made once and sent to many: the bytes are shared, compressed ahead of time, and
-//! not sent again to a client that has them.
+//! Replies that are built once and sent to many: the bytes are shared, compressed ahead of time, and not sent
+//! again to a client that has them.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -21,14 +21,14 @@ use crate::http::operation::CheckedRequest;
 use crate::http::reply::{Body, JSON, Json, Reply, ReplyDoc, Response, with_body};
 use crate::values::random::hex;
 
-/// A JSON document in the forms it is sent in.
+/// A JSON document in its encodings.
 #[derive(Debug)]
 pub struct Prepared {
     plain: Form,
     gzip: Form,
 }
 
-/// Other bytes have another tag: it is a strong one.
+/// A strong ETag.
 #[derive(Debug)]
 struct Form {
     tag: String,
@@ -47,18 +47,18 @@ impl Prepared {
         })
     }
 
-    /// What it takes in memory.
+    /// Bytes in memory.
     pub fn size(&self) -> usize {
         self.plain.bytes.len() + self.gzip.bytes.len()
     }
 }
 
-/// Without the room that a growing buffer keeps at its end.
+/// Without the buffer's spare capacity.
 fn shrunk(bytes: Vec<u8>) -> Bytes {
     Bytes::from(bytes.into_boxed_slice())
 }
 
-/// What a client understands and what it has: `Accept-Encoding` and `If-None-Match`.
+/// The client's `Accept-Encoding` and `If-None-Match`.
 #[derive(Debug)]
 pub struct Negotiation {
     takes_gzip: bool,
@@ -73,7 +73,7 @@ impl Negotiation {
         }
     }
 
-    /// Whether the client has these bytes already. The comparison is the weak one, as the standard has it.
+    /// Whether the client has these bytes already. Weak comparison, as the standard says.
     pub fn has(&self, tag: &str) -> bool {
         self.held.iter().any(|held| held == "*" || held.strip_prefix("W/").unwrap_or(held) == tag)
     }
@@ -87,14 +87,14 @@ impl Input for Negotiation {
     fn describe(_: &mut InputDoc, _: &mut SchemaGenerator) {}
 }
 
-/// The items of a header that is a list, over all its lines.
+/// The items of a list header, over all its lines.
 fn items(headers: &HeaderMap, name: HeaderName) -> Vec<String> {
     let lines = headers.get_all(name).into_iter().filter_map(|line| line.to_str().ok());
     let items = lines.flat_map(|line| line.split(',')).map(str::trim);
     items.filter(|item| !item.is_empty()).map(str::to_owned).collect()
 }
 
-/// Whether gzip is welcome, and no less so than no compression at all.
+/// Whether the client accepts gzip, and prefers it at least as much as no compression.
 fn takes_gzip(accepted: &[String]) -> bool {
     let weight = |names: &[&str]| {
         accepted.iter().find_map(|item| {
@@ -109,7 +109,7 @@ fn takes_gzip(accepted: &[String]) -> bool {
     gzip > 0.0 && gzip >= identity
 }
 
-/// The `q` among the parameters of an item; one that cannot be read is a refusal.
+/// The `q` of an item; an invalid one counts as a refusal.
 fn weight_of<'a>(mut parameters: impl Iterator<Item = &'a str>) -> f64 {
     let weight = parameters.find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
@@ -119,12 +119,12 @@ fn weight_of<'a>(mut parameters: impl Iterator<Item = &'a str>) -> f64 {
     weight.map_or(1.0, |value| parse(value).unwrap_or(0.0))
 }
 
-/// A prepared document on its way to one client.
+/// A prepared document for one client.
 #[derive(Debug)]
 pub struct PreparedReply {
     pub document: Arc<Prepared>,
     pub client: Negotiation,
-    /// The credential decides which document it is, so no shared cache may keep it.
+    /// The credential decides which document it is, so shared caches must not store it.
     pub is_private: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Query strings and form bodies: decoded once, first value of a repeated key wins.
+//! Query strings and form bodies: decoded once; the first value of a repeated key wins.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ pub fn pairs(encoded: &str) -> Value {
         let value = match percent_decode(value, true) {
             Some(value) => value,
             None if value.contains("%00") => continue,
-            // Stays as it came: left out, a filter would be as if it had not been asked for.
+            // Kept as it came: dropping it would silently drop a filter.
             None => Cow::Borrowed(value),
         };
         pairs.entry(key.into_owned()).or_insert_with(|| Value::String(value.into_owned()));
@@ -22,8 +22,8 @@ pub fn pairs(encoded: &str) -> Value {
     Value::Object(pairs)
 }
 
-/// Percent-decoding to UTF-8; `None` for a broken escape, bytes that are no text, and NUL, which
-/// one of the two databases cannot store.
+/// Percent-decoding to UTF-8; `None` for a broken escape, invalid UTF-8, and NUL, which PostgreSQL cannot
+/// store.
 pub fn percent_decode(text: &str, plus_is_space: bool) -> Option<Cow<'_, str>> {
     let encoded = |c| c == '%' || (c == '+' && plus_is_space);
     if !text.contains(encoded) {

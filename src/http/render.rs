@@ -1,5 +1,5 @@
-//! Errors as bytes. Most are `{error, code}`; credential failures and rate limits have the form
-//! that clients of each version expect.
+//! Errors as bytes. Most are `{error, code}`; credential failures and rate limits have the form that clients
+//! of each version expect.
 
 use http::StatusCode;
 use serde_json::{Map, Value};
@@ -8,12 +8,12 @@ use crate::error::{Error, Fault, Refusal, WindowState, faults};
 use crate::http::reply::{self, Response, TEXT, with_body};
 use crate::http::version::Version;
 
-/// Where an error happened, as far as its form depends on it.
+/// The context of an error, as far as its form depends on it.
 #[derive(Debug, Clone, Copy)]
 pub struct Context {
     pub version: Option<Version>,
     pub feature: &'static str,
-    /// v7 answers a bad token like v8: the operator's switch, or the operation's own rule.
+    /// v7 replies to a bad token like v8: the operator's setting, or the operation's own rule.
     pub v7_forbids: bool,
 }
 
@@ -22,9 +22,9 @@ faults! {
     pub BUSY = 503 "server/busy": "The server is busy";
 }
 
-/// The feature whose errors say only what their status says; what was wrong is in `details`.
+/// The feature whose error texts only repeat the status; the cause is in `details`.
 const BRIEF: &str = "database";
-/// Seconds after which a request that found the server busy may be repeated.
+/// `Retry-After` in seconds when the server is busy.
 const RETRY_AFTER: &str = "1";
 
 pub fn error(error: Error, context: Context) -> Response {

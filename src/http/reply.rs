@@ -1,4 +1,4 @@
-//! Answers: what a handler returns, how it becomes bytes, and how it is described in OpenAPI.
+//! Replies: what a handler returns, how it becomes bytes, and how OpenAPI describes it.
 
 use std::fmt;
 use std::io;
@@ -19,7 +19,7 @@ use crate::storage::Chunks;
 
 pub type Response = http::Response<Body>;
 
-/// Bytes at hand, or the chunks of a file as they are read.
+/// Bytes in memory, or the chunks of a file as they are read.
 #[derive(Debug)]
 pub enum Body {
     Whole(Full<Bytes>),
@@ -32,7 +32,7 @@ pub struct FileBody {
 }
 
 impl Body {
-    /// Exactly `size` bytes: a file that turns out to be shorter breaks the connection off.
+    /// Exactly `size` bytes: if the file is shorter, the connection is aborted.
     pub fn file(chunks: Chunks, size: u64) -> Self {
         Body::File(FileBody { chunks, left: size })
     }
@@ -105,7 +105,7 @@ pub const JSON: &str = "application/json; charset=utf-8";
 pub const TEXT: &str = "text/plain; charset=utf-8";
 pub const HTML: &str = "text/html; charset=utf-8";
 
-/// One status an operation may answer with, and the form of its body.
+/// One status that an operation may reply with, and the form of its body.
 #[derive(Debug)]
 pub struct ReplyDoc {
     pub status: u16,
@@ -147,7 +147,7 @@ impl<T: Serialize + JsonSchema + Send + 'static> Reply for Json<T> {
     }
 }
 
-/// Another reply, and whether it was asked for by an old name.
+/// Another reply, and whether the request used a deprecated name.
 #[derive(Debug)]
 pub struct MaybeDeprecated<T> {
     pub reply: T,
@@ -182,7 +182,7 @@ impl<T: Serialize + JsonSchema + Send + 'static> Reply for Created<T> {
     }
 }
 
-/// 200 for what was there already, 201 for what this request made.
+/// 200 for an existing thing, 201 for a new one.
 #[derive(Debug)]
 pub enum FoundOrCreated<T> {
     Found(T),
@@ -247,8 +247,8 @@ impl Reply for Text {
     }
 }
 
-/// A page for a person's browser. It loads nothing from elsewhere and tells nobody where the
-/// person came from, because its address may hold a secret.
+/// A page for a browser. It loads nothing from elsewhere and sends no referrer, because its address may hold
+/// a secret.
 #[derive(Debug)]
 pub struct Page {
     pub status: StatusCode,
@@ -275,14 +275,14 @@ pub fn redirect(to: &str) -> Result<Response> {
     Ok(response)
 }
 
-/// Sets a header whose value is known to be plain.
+/// Sets a header whose value is known to be valid.
 pub fn set(response: &mut Response, name: &'static str, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         response.headers_mut().insert(HeaderName::from_static(name), value);
     }
 }
 
-/// `{success: true, message?}`: the answer of operations that have nothing to show.
+/// `{success: true, message?}`: the reply of operations without a result.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Success")]
 pub struct Done {

@@ -1,5 +1,4 @@
-//! Writing pictures as WebP, JPEG or PNG. Nothing but the EXIF block that is handed in is ever
-//! written beside the pixels.
+//! Encodes pictures as WebP, JPEG or PNG. Only pixels and the given EXIF block are written.
 
 use std::error::Error;
 
@@ -11,12 +10,12 @@ use super::picture::Picture;
 /// The largest EXIF block that every format can carry.
 pub(super) const EXIF_BYTES: usize = 65_000;
 
-/// Pictures above this are written in haste: a photo of 12 megapixels takes half the time as WebP
-/// and a tenth as PNG, and a few hundredths more bytes.
+/// Larger pictures are encoded with less effort: a photo of 12 megapixels takes half the time as WebP and a
+/// tenth as PNG, and a few percent more bytes.
 const LARGE: u64 = 4_000_000;
 
-/// Compressing the alpha channel of WebP takes more memory than all else together, so that of the
-/// very largest is written as it is, at a byte for each pixel.
+/// Compressing the alpha channel of WebP takes more memory than everything else, so the largest pictures
+/// store it uncompressed, at a byte for each pixel.
 const LARGEST_ALPHA: u64 = 50_000_000;
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
@@ -33,7 +32,7 @@ impl<'a> Encoder<'a> {
         Encoder { encoding, quality, exif }
     }
 
-    /// Ends with an error when `stop` says so.
+    /// Fails when `stop` is set.
     pub fn encode(&self, picture: &Picture, stop: &impl Stop) -> Result<Vec<u8>> {
         stop.check().map_err(|reason| reason.to_string())?;
         match self.encoding {

@@ -1,13 +1,12 @@
-//! Reading the members of an object into what options are made of. What cannot be read is told in
-//! words for the caller.
+//! Parses the members of an options object. Errors are texts for the caller.
 
 use serde_json::{Map, Value};
 
-/// What a caller may name as an edge, in pixels.
+/// The allowed length of an edge, in pixels.
 const EDGE: std::ops::RangeInclusive<u32> = 50..=10_000;
-/// Most ratios of one image.
+/// Maximum ratios of one image.
 const MAX_RATIOS: usize = 10;
-/// Longest text of a ratio's number: it becomes part of the variant's name.
+/// Maximum length of a ratio's number: it becomes part of the variant's name.
 const RATIO_TEXT: usize = 12;
 
 /// A ratio of width to height.
@@ -23,7 +22,7 @@ pub(super) fn ratios(value: &Value) -> Result<Vec<Ratio>, String> {
         .filter(|list| (1..=MAX_RATIOS).contains(&list.len()))
         .ok_or_else(|| format!("aspectRatios must be a list of 1 to {MAX_RATIOS} ratios"))?;
     let ratios: Vec<_> = list.iter().map(|r| ratio("aspectRatios", r)).collect::<Result<_, _>>()?;
-    // Each gives its variants their names.
+    // Each ratio is the name of its variants.
     if ratios.iter().enumerate().any(|(at, ratio)| ratios[..at].contains(ratio)) {
         return Err("aspectRatios must differ from each other".to_owned());
     }
@@ -48,7 +47,7 @@ pub(super) fn edge(of: &str, value: &Value) -> Result<u32, String> {
     })
 }
 
-/// A whole number, also in the form `300.0`.
+/// An integer, also in the form `300.0`.
 pub(super) fn whole(value: &Value) -> Option<u64> {
     let whole = |n: &f64| n.fract() == 0.0 && (0.0..=1e9).contains(n);
     value.as_u64().or_else(|| value.as_f64().filter(whole).map(|n| n as u64))

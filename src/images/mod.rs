@@ -1,5 +1,5 @@
-//! Images: from what somebody uploaded to an original and variants that are safe to serve. Nothing
-//! of an upload is served as it came; everything is decoded within bounds and written anew.
+//! Images: from an upload to an original and variants that are safe to serve. Nothing of an upload is served
+//! as it came; everything is decoded within limits and encoded again.
 
 mod decode;
 mod encode;
@@ -18,7 +18,7 @@ use std::path::PathBuf;
 pub use options::{Format, MissingKey, Options};
 pub use process::{Job, Processor};
 
-/// The form something was written in.
+/// An output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
     Webp,
@@ -51,7 +51,7 @@ impl Encoding {
         }
     }
 
-    /// Most pixels on an edge that the format can say.
+    /// Maximum pixels on an edge in this format.
     fn longest_edge(self) -> u32 {
         match self {
             Encoding::Webp => 16_383,
@@ -61,7 +61,7 @@ impl Encoding {
     }
 }
 
-/// One file that was written.
+/// One output file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
     pub file: PathBuf,
@@ -69,14 +69,14 @@ pub struct Output {
     pub height: u32,
     /// In bytes.
     pub size: u64,
-    /// Of the bytes, in lower-case hex.
+    /// SHA-256 of the bytes, in lower-case hex.
     pub sha256: String,
     pub encoding: Encoding,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Processed {
-    /// The source's, after it was turned as its orientation tag says.
+    /// The source's size after its orientation is applied.
     pub width: u32,
     pub height: u32,
     pub source_format: &'static str,
@@ -87,11 +87,11 @@ pub struct Processed {
 
 #[derive(Debug)]
 pub enum Failure {
-    /// Not an image, or not one that is accepted. The text says why.
+    /// Not an image, or not an accepted one. The text says why.
     Invalid(String),
-    /// The options ask for something that this image does not allow. The text says what.
+    /// The options are not possible for this image. The text says why.
     Options(String),
-    /// Too many images are being worked on.
+    /// Too many images are being processed.
     Busy,
     Internal(Box<dyn std::error::Error + Send + Sync>),
 }

@@ -1,14 +1,14 @@
-//! What a caller asks of an image: which variants, how they fit, and in what form everything is
-//! written. Options that were read are valid but for what depends on the image itself.
+//! Image options: which variants, how they fit, and the output format. Parsed options are valid except for
+//! what depends on the image itself.
 
 use serde_json::{Map, Value};
 
 use super::fields::{Ratio, edge, given, must_be_one_of, one_of, ratio, ratios, whole};
 
-/// Most variants of one image.
+/// Maximum variants of one image.
 const MAX_VARIANTS: usize = 20;
 
-/// What it means when a mode comes without the key that names its variants.
+/// What a mode means without the key that names its variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MissingKey {
     /// Only the original is wanted.
@@ -16,13 +16,13 @@ pub enum MissingKey {
     Refused,
 }
 
-/// The form that was asked for.
+/// The requested format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Webp,
     Jpeg,
     Png,
-    /// The source's own, where that can be written.
+    /// That of the source, if it can be written.
     Original,
 }
 
@@ -39,12 +39,12 @@ impl Format {
     }
 }
 
-/// How the image gets into the box of a variant.
+/// How the image fits into the box of a variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fit {
-    /// Fills the box; what stands out is cut off on both sides alike.
+    /// Fills the box; the excess is cropped evenly on both sides.
     Cover,
-    /// All of it, on a canvas as large as the box.
+    /// The whole image, on a canvas as large as the box.
     Contain,
     /// The largest that fits into the box.
     Inside,
@@ -104,7 +104,7 @@ impl Mode {
     }
 }
 
-/// The box of a variant. Without a ratio it has the source's own.
+/// The box of a variant. Without a ratio it has that of the source.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Size {
     Exact { width: u32, height: u32 },
@@ -131,9 +131,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Reads options from the members of a JSON object; other members are not looked at. From a
-    /// form, the texts of its fields must have been read as JSON before. The error is a text for
-    /// the caller.
+    /// Parses options from the members of a JSON object; other members are ignored. Texts of a form must have
+    /// been parsed as JSON before. The error is a text for the caller.
     pub fn parse(fields: &Map<String, Value>, missing: MissingKey) -> Result<Options, String> {
         let mode = one_of(fields, "mode", &Mode::ALL, Mode::name)?
             .ok_or_else(|| must_be_one_of("mode", &Mode::ALL, Mode::name))?;
@@ -234,7 +233,7 @@ fn variants(
     Ok(variants)
 }
 
-/// The members of an object whose keys are to become names of variants.
+/// The members of an object whose keys become the names of variants.
 fn named<'a>(
     key: &str,
     value: &'a Value,

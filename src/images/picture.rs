@@ -1,5 +1,5 @@
-//! A decoded picture: 8 bits for each of red, green, blue and, where something shines through,
-//! alpha. All that is done to pixels between decoding and encoding.
+//! A decoded picture: 8 bits each for red, green, blue and, if it is not opaque, alpha. All pixel operations
+//! between decoding and encoding.
 
 use std::error::Error;
 
@@ -15,12 +15,12 @@ use super::plan::{Extent, Recipe};
 pub(super) struct Picture {
     extent: Extent,
     alpha: bool,
-    /// Row after row, without gaps.
+    /// Row by row, without padding.
     data: Vec<u8>,
 }
 
 impl Picture {
-    /// Nothing if there are not as many bytes as that many pixels take.
+    /// None if the number of bytes does not match.
     pub fn rgb(extent: Extent, data: Vec<u8>) -> Option<Picture> {
         Picture { extent, alpha: false, data }.checked()
     }
@@ -50,7 +50,7 @@ impl Picture {
         if self.alpha { 4 } else { 3 }
     }
 
-    /// From the colours of a profile. One that makes no sense is disregarded, as browsers do.
+    /// Converts from a color profile to sRGB. An invalid profile is ignored, as in browsers.
     pub fn convert_to_srgb(&mut self, profile: Option<&[u8]>) {
         let Some(profile) = profile.and_then(|bytes| ColorProfile::new_from_slice(bytes).ok())
         else {
@@ -73,7 +73,7 @@ impl Picture {
         }
     }
 
-    /// Without an alpha channel if nothing shines through anyway.
+    /// Drops the alpha channel if every pixel is opaque.
     pub fn simplified(mut self) -> Picture {
         if self.alpha && self.data.as_chunks::<4>().0.iter().all(|pixel| pixel[3] == 255) {
             self.drop_alpha(|pixel| [pixel[0], pixel[1], pixel[2]]);
@@ -81,7 +81,7 @@ impl Picture {
         self
     }
 
-    /// Laid on black.
+    /// Blended over black.
     pub fn flattened(mut self) -> Picture {
         if self.alpha {
             self.drop_alpha(|[red, green, blue, alpha]| {
@@ -92,7 +92,7 @@ impl Picture {
         self
     }
 
-    /// In place: a second copy of the largest picture would not be little.
+    /// In place: a second copy of the largest picture would take too much memory.
     fn drop_alpha(&mut self, colour: impl Fn([u8; 4]) -> [u8; 3]) {
         let pixels = self.data.len() / 4;
         for at in 0..pixels {
@@ -106,7 +106,7 @@ impl Picture {
         self.alpha = false;
     }
 
-    /// As the orientation tag says it is to be seen.
+    /// Applies the orientation tag.
     pub fn turned(self, orientation: Orientation) -> Picture {
         if orientation == Orientation::NoTransforms {
             return self;
@@ -114,8 +114,7 @@ impl Picture {
         if self.alpha { turn::<4>(self, orientation) } else { turn::<3>(self, orientation) }
     }
 
-    /// Colours weighed by alpha, which is how pictures are resized: else what cannot be seen
-    /// would bleed into what can.
+    /// Premultiplies alpha for resizing: otherwise invisible colors would bleed into visible ones.
     pub fn premultiplied(mut self) -> Result<Picture, Box<dyn Error + Send + Sync>> {
         if self.alpha {
             let Extent { width, height } = self.extent;
@@ -125,7 +124,7 @@ impl Picture {
         Ok(self)
     }
 
-    /// Half as wide and half as high, each pixel the mean of those it is made of.
+    /// Half as wide and high, each pixel the mean of its four.
     pub fn halved(&self) -> Result<Picture, Box<dyn Error + Send + Sync>> {
         let half = |edge: u32| (edge / 2).max(1);
         let Extent { width, height } = self.extent;
@@ -136,8 +135,8 @@ impl Picture {
         Ok(Picture { extent, alpha: self.alpha, data: self.resized(extent, &options)? })
     }
 
-    /// A variant of this picture, which must be premultiplied. What stays free of the canvas is
-    /// black, and transparent unless the variant has to be `opaque`.
+    /// A variant of this picture, which must be premultiplied. Free space on the canvas is black, and
+    /// transparent unless the variant must be `opaque`.
     pub fn variant(
         &self,
         recipe: &Recipe,
@@ -185,7 +184,7 @@ impl Picture {
         let source = TypedImageRef::<P>::from_buffer(width, height, &self.data)?;
         let mut data = vec![0; to.width as usize * to.height as usize * self.channels()];
         let mut resized = TypedImage::<P>::from_buffer(to.width, to.height, &mut data)?;
-        // One that is kept would keep what it worked in, which is as large as the picture.
+        // Not reused: its working memory is as large as the picture.
         Resizer::new().resize_typed(&source, &mut resized, options)?;
         Ok(data)
     }
@@ -212,8 +211,8 @@ impl Picture {
     }
 }
 
-/// The side of the squares that are turned one after the other, so that what is read and what is
-/// written both stay in the processor's cache.
+/// The side of the blocks that are rotated one by one, so that reads and writes both stay in the processor's
+/// cache.
 const SQUARE: usize = 64;
 
 fn turn<const CHANNELS: usize>(picture: Picture, orientation: Orientation) -> Picture {

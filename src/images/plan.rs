@@ -1,12 +1,11 @@
-//! From options and the size of a source to what has to be done: pure arithmetic, made before a
-//! single pixel is decoded, so that what costs too much is refused for nothing.
+//! From options and the size of a source to the work plan: pure arithmetic before a pixel is decoded, so that
+//! expensive requests are refused at no cost.
 
 use super::Encoding;
 use super::fields::Ratio;
 use super::options::{Fit, Options, Size};
 
-/// Largest source, most pixels of all sources of one request together, and most pixels that one
-/// request makes of them.
+/// Maximum pixels of a source, of all sources of a request, and of all outputs of a request.
 pub(super) const MAX_PIXELS: u64 = 100_000_000;
 /// How many times the source's pixels a variant may have.
 const MAX_ENLARGED: u64 = 4;
@@ -36,8 +35,8 @@ impl Extent {
     }
 }
 
-/// The box of a variant before it is rounded to whole pixels: what fits into it is measured by this,
-/// or an edge that was rounded would move the other.
+/// The box of a variant before it is rounded to whole pixels: fitting uses this, since rounding one edge
+/// would move the other.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Frame {
     pub width: f64,
@@ -46,7 +45,7 @@ pub(super) struct Frame {
 
 impl Frame {
     fn rounded(self) -> Extent {
-        // Conversions from floats saturate, so that nothing absurd wraps into something small.
+        // Conversions from floats saturate, so that huge values do not wrap.
         let whole = |edge: f64| (edge.round() as u32).max(1);
         Extent { width: whole(self.width), height: whole(self.height) }
     }
@@ -99,7 +98,7 @@ pub(super) fn recipes(
     Ok(recipes)
 }
 
-/// The first with which the pixels are more than a request may have.
+/// The first image that exceeds the pixel limit of a request.
 pub(super) fn first_beyond<T>(images: impl Iterator<Item = (T, u64)>) -> Option<T> {
     let mut total: u64 = 0;
     let mut images = images.map(|(image, pixels)| {
@@ -109,7 +108,7 @@ pub(super) fn first_beyond<T>(images: impl Iterator<Item = (T, u64)>) -> Option<
     images.find(|(_, total)| *total > MAX_PIXELS).map(|(image, _)| image)
 }
 
-/// Whether an encoding can hold so large a picture.
+/// Whether an encoding supports such a large picture.
 fn holds(encoding: Encoding, what: &str, extent: Extent) -> Result<(), String> {
     let longest = encoding.longest_edge();
     if extent.width.max(extent.height) <= longest {
@@ -151,7 +150,7 @@ pub(super) fn fitted(fit: Fit, source: Extent, wanted: Frame) -> Recipe {
     match fit {
         Fit::Cover => {
             let scale = across.max(down);
-            // At least a pixel, and never beyond the edge of the source.
+            // At least one pixel, and never beyond the edge of the source.
             let used_width = (wanted.width / scale).max(1.0).min(width);
             let used_height = (wanted.height / scale).max(1.0).min(height);
             let crop = Crop {

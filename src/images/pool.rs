@@ -1,10 +1,10 @@
-//! Whose turn it is. Pictures are sorted into lanes by the work they are, so that a small one never
-//! waits for a large one; within a lane those of one owner take at most half of the places, so
-//! that nobody waits for all that somebody else has sent. Both bound memory and threads.
+//! The scheduler of image work. Pictures are sorted into lanes by cost, so that a small one never waits for a
+//! large one; within a lane one owner takes at most half of the slots, so that nobody waits for all uploads
+//! of somebody else. Both bound memory and threads.
 //!
-//! A picture takes, at its peak, up to 12 bytes for each of its pixels, or 28 if it is transparent:
-//! the picture, what a decoder collects before it, and what an encoder makes of it. A photo of 12
-//! megapixels was measured at 110 MB, the worst that 100 megapixels can be at 1.7 GB.
+//! At its peak a picture takes up to 12 bytes for each of its pixels, or 28 if it is transparent: the
+//! picture, the decoder's input, and the encoder's output. A photo of 12 megapixels was measured at 110 MB,
+//! the worst case of 100 megapixels at 1.7 GB.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -14,18 +14,17 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// How long a picture may wait for its turn: longer than the largest takes.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// What one place for medium pictures is good for.
+/// The capacity of one slot for medium pictures.
 const BYTES_PER_PLACE: u64 = 300_000_000;
-/// Places of the other lanes for each one for large pictures.
+/// Slots of the other lanes for each slot for large pictures.
 const PER_LARGE_PLACE: usize = 8;
 
-/// By the pixels that are read and written in all. The original is written anew, so a photo counts
-/// at least twice.
+/// By the pixels read and written in total. The original is encoded again, so a photo counts at least twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     /// Up to 8 megapixels without variants.
     Small,
-    /// Up to 32: what cameras and phones make.
+    /// Up to 32 megapixels: photos of cameras and phones.
     Medium,
     Large,
 }
@@ -59,7 +58,7 @@ impl Pool {
         }
     }
 
-    /// A turn for work of so many pixels and about so many bytes; `None` if it did not come.
+    /// A slot for work of this many pixels and about this many bytes; `None` on timeout.
     pub(super) async fn turn(&self, pixels: u64, bytes: u64, owner: u128) -> Option<Turn> {
         let class = Class::of(pixels);
         let lane = self.lane(class);
@@ -83,11 +82,11 @@ impl Pool {
 pub(super) struct Lane {
     places: Arc<Semaphore>,
     size: usize,
-    /// Of each owner who works or waits: how many more may be in the queue for a place.
+    /// For each owner with running or waiting work: how many more may queue for a slot.
     shares: Mutex<HashMap<u128, Weak<Semaphore>>>,
 }
 
-/// Places in a lane, free again when this is dropped.
+/// Slots in a lane, released on drop.
 #[derive(Debug)]
 pub(super) struct Turn {
     _place: OwnedSemaphorePermit,
@@ -100,7 +99,7 @@ impl Lane {
     }
 
     async fn turn(&self, places: u32, owner: u128) -> Option<Turn> {
-        // First the share: whoever has none stands in nobody's way.
+        // The owner's share first, so that a waiting owner does not block others.
         let share = self.share(owner).acquire_owned().await.ok()?;
         let place = self.places.clone().acquire_many_owned(places).await.ok()?;
         Some(Turn { _place: place, _share: share })

@@ -1,5 +1,5 @@
-//! From a staged file to an original and variants: the header first, on which all limits rest, then,
-//! when the pool gives a turn, the pixels.
+//! From a staged file to an original and variants: first the header, which all limits use, then, when the
+//! pool has a slot, the pixels.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -30,20 +30,20 @@ impl Processor {
         Processor { pool: Pool::new(at_once) }
     }
 
-    /// Whether a file that begins so may be an image.
+    /// Whether a file with this beginning may be an image.
     pub fn sniff(first_bytes: &[u8]) -> bool {
         Kind::of(first_bytes).is_some()
     }
 
-    /// Reads the header of an image and plans what is to be made of it. No pixel is decoded.
+    /// Reads the header of an image and plans the work. No pixel is decoded.
     pub async fn plan(source: PathBuf, options: Options) -> Result<Job, Failure> {
-        // Without a turn: headers take little, and say how much the rest will take.
+        // Needs no slot: headers are cheap, and tell the cost of the rest.
         on_a_thread(move || Job::plan(source, options)).await
     }
 
-    /// Writes the original and all variants of an image into the directory `into`, on disk when
-    /// this returns. What was written when it fails, or when the caller stops waiting, is the
-    /// caller's to remove. Images of one `owner` take turns with those of others.
+    /// Writes the original and all variants of an image into the directory `into`; they are on disk when this
+    /// returns. On failure, or when the caller stops waiting, the caller removes what was written. Images of
+    /// one `owner` take turns with those of others.
     pub async fn process(
         &self,
         job: Job,
@@ -51,8 +51,8 @@ impl Processor {
         owner: u128,
     ) -> Result<Processed, Failure> {
         let turn = self.pool.turn(job.work(), job.memory(), owner).await.ok_or(Failure::Busy)?;
-        // When the caller hangs up, this is dropped, but the thread works on until it notices,
-        // and keeps its places until then.
+        // When the client disconnects, this is dropped, but the thread keeps running, and keeps its slots,
+        // until it notices.
         let waiting = Arc::new(());
         let caller = Caller(Arc::downgrade(&waiting));
         on_a_thread(move || {
@@ -64,8 +64,7 @@ impl Processor {
     }
 }
 
-/// Work on a stranger's file, on a thread that may block. Should a decoder panic after all, the
-/// file is to blame.
+/// Runs work on an untrusted file on a blocking thread. If a decoder panics, the file is refused.
 async fn on_a_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
@@ -78,7 +77,7 @@ async fn on_a_thread<T: Send + 'static>(
     tokio::task::spawn_blocking(guarded).await.map_err(Failure::internal)?
 }
 
-/// Whether somebody still waits for the result.
+/// Whether the result is still wanted.
 struct Caller(Weak<()>);
 
 impl Stop for Caller {
@@ -87,7 +86,7 @@ impl Stop for Caller {
     }
 }
 
-/// An image whose header was found to be good, and what is to be made of it.
+/// An image with a valid header, and its work plan.
 #[derive(Debug)]
 pub struct Job {
     source: PathBuf,
@@ -107,7 +106,7 @@ impl Job {
             Failure::Invalid("only JPEG, PNG, WebP, GIF and TIFF are accepted".to_owned())
         })?;
         let mut header = Header::read(kind, BufReader::new(file)).map_err(Failure::Invalid)?;
-        // What is not written is not kept while the image waits for its turn.
+        // Only what will be written is kept while the image waits for its slot.
         header.exif.take_if(|exif| options.strips_exif() || exif.len() > EXIF_BYTES);
         let encoding = kind.written_as(options.format());
         let recipes =
@@ -115,8 +114,7 @@ impl Job {
         Ok(Job { source, options, header, encoding, recipes })
     }
 
-    /// Whether the images of one request are not too much together; else the first with which they
-    /// are, and why.
+    /// The first image that exceeds the limits of all images of a request together, and why.
     pub fn check_together<'a, T>(
         images: impl Iterator<Item = (T, &'a Job)> + Clone,
     ) -> Result<(), (T, Failure)> {
@@ -133,7 +131,7 @@ impl Job {
         Ok(())
     }
 
-    /// How many pixels are written; the original is written anew.
+    /// Pixels written; the original is encoded again.
     fn output(&self) -> u64 {
         let variants = self.recipes.iter().map(|recipe| recipe.canvas.pixels());
         self.header.extent().pixels() + variants.sum::<u64>()
@@ -144,7 +142,7 @@ impl Job {
         self.header.extent().pixels() + self.output()
     }
 
-    /// About as many bytes as this may take.
+    /// Estimated bytes of memory.
     fn memory(&self) -> u64 {
         let per_pixel = if self.header.kind == Kind::Jpeg { 12 } else { 28 };
         self.header.extent().pixels() * per_pixel
@@ -162,7 +160,7 @@ impl Job {
         self.write_all(original, &writer).map_err(Failure::Internal)
     }
 
-    /// The picture as it is to be seen, in the form that everything is made from.
+    /// The oriented picture, as the source of all outputs.
     fn decoded(&self) -> Result<Picture, Failure> {
         let file = fs::read(&self.source).map_err(Failure::internal)?;
         let picture = self.header.decode(&file).map_err(Failure::Invalid)?;
@@ -185,7 +183,7 @@ impl Job {
         let mut variants = Vec::with_capacity(self.recipes.len());
         for (at, (variant, recipe)) in self.options.variants.iter().zip(&self.recipes).enumerate() {
             let picture = source.variant(recipe, self.encoding == Encoding::Jpeg)?;
-            // Names are the caller's choice, and file systems have opinions about names.
+            // Not the variant's name: file systems restrict names.
             let output = writer.write(&format!("variant-{at}"), &picture)?;
             variants.push((variant.name.clone(), output));
         }

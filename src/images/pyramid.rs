@@ -1,14 +1,13 @@
-//! A picture at its size, half of it, a quarter, and so on, each made when it is first needed. A small
-//! variant is made from a small picture, so that twenty of them do not go over all pixels of a large
-//! source twenty times.
+//! A mipmap pyramid: a picture at full size, half, a quarter, and so on, each made on demand. A small variant
+//! is made from a small level, so that twenty variants do not read all pixels of a large source twenty times.
 
 use std::error::Error;
 
 use super::picture::Picture;
 use super::plan::{Crop, Recipe};
 
-/// So many times what is wanted a level has at least on each edge, so that the filter of the last
-/// step decides what a variant looks like.
+/// A level has at least this many times the target's size on each edge, so that the final filter decides how
+/// a variant looks.
 const SPARE: f64 = 2.0;
 
 #[derive(Debug)]
@@ -40,13 +39,13 @@ impl Pyramid {
         }
     }
 
-    /// The same part of a smaller picture.
+    /// The same crop in a smaller level.
     fn on_level(&self, recipe: &Recipe, level: &Picture) -> Recipe {
         let (base, level) = (self.base.extent().frame(), level.extent().frame());
         let (across, down) = (level.width / base.width, level.height / base.height);
         let Crop { left, top, width, height } = recipe.crop;
         let (left, top) = (left * across, top * down);
-        // Rounding must not carry the crop over the edge.
+        // Rounding must not move the crop over the edge.
         let width = (width * across).min(level.width - left);
         let height = (height * down).min(level.height - top);
         Recipe { crop: Crop { left, top, width, height }, ..*recipe }
@@ -57,7 +56,7 @@ impl Pyramid {
 fn depth(recipe: &Recipe) -> usize {
     let (crop, wanted) = (recipe.crop, recipe.picture.frame());
     let times = (crop.width / wanted.width).min(crop.height / wanted.height);
-    // A float converts to zero if it is below.
+    // A negative float converts to zero.
     (times / SPARE).log2().floor() as usize
 }
 

@@ -1,7 +1,8 @@
-//! Facts about the whole installation, kept in the database that its nodes share.
+//! Facts about the whole installation, stored in the database that its nodes share.
 //!
-//! Tokens and addresses of files are signed with one secret. A node with another one would refuse what
-//! the others have signed, so the first start leaves a fingerprint that every later one is held against.
+//! Tokens and addresses of files are signed with one secret. A node with another one would refuse what the
+//! others have signed, so the first start stores a fingerprint of the secret that every later start is
+//! checked against.
 
 pub mod store;
 
@@ -9,7 +10,7 @@ use aws_lc_rs::hmac::{HMAC_SHA256, Key, sign};
 
 use crate::values::random::hex;
 
-/// Tells secrets apart and nothing about them.
+/// Distinguishes secrets and reveals nothing about them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fingerprint(String);
 

@@ -1,4 +1,4 @@
-//! What is stored about the installation, by name.
+//! Facts about the installation, stored by name.
 
 use db::{Conn, Tx, args};
 
@@ -17,7 +17,7 @@ db::statements! {
 
 const SECRET: &str = "secret";
 
-/// Whether this is the secret of the installation; the first one becomes it.
+/// Whether this is the secret of the installation; the first one is stored.
 pub fn claim_secret(tx: &Tx<'_>, fingerprint: &Fingerprint) -> Result<bool> {
     tx.execute(&INSERT, args![SECRET, &fingerprint.0])?;
     is_secret(tx, fingerprint)
@@ -32,7 +32,7 @@ pub fn kept_secret(c: &Conn<'_>) -> Result<Option<Fingerprint>, db::Error> {
     Ok(c.opt(&FIND, args![SECRET])?.map(Fingerprint))
 }
 
-/// From now on this is the secret of the installation.
+/// Sets the secret of the installation.
 pub fn replace_secret(tx: &Tx<'_>, fingerprint: &Fingerprint) -> Result<()> {
     tx.execute(&REPLACE, args![SECRET, &fingerprint.0])?;
     Ok(())

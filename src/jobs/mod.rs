@@ -1,5 +1,5 @@
-//! Work that outlives its request. A job is a row that a worker runs at least once; a failed job is retried
-//! with exponential backoff. Each feature declares its own jobs; `app.rs` lists their kinds.
+//! Background jobs. A job is a row that a worker runs at least once; a failed job is retried with exponential
+//! backoff. Each feature declares its own jobs; `features/mod.rs` lists their kinds.
 
 pub mod store;
 mod worker;
@@ -18,7 +18,7 @@ use crate::values::ids::{JobId, ProjectId, new_id};
 use crate::values::time::Timestamp;
 
 pub trait Job: Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// Stored with every job of the kind, so it never changes.
+    /// Stored with every job of this kind, so it must never change.
     const KIND: &'static str;
 
     fn run(self, app: &App, project: ProjectId) -> impl Future<Output = Result<()>> + Send;
@@ -49,8 +49,8 @@ pub fn payload<J: Job>(job: &J) -> Result<String> {
     serde_json::to_string(&Payload { kind: J::KIND, job }).map_err(Error::internal)
 }
 
-/// Enqueues a job that is due at once, in the transaction of its request. The id must not depend on chance:
-/// the transaction may run twice.
+/// Enqueues a job that is due at once, in the caller's transaction. The id must not be random: the
+/// transaction may run twice.
 pub fn insert<J: Job>(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -61,7 +61,7 @@ pub fn insert<J: Job>(
     store::insert(tx, project, id, &payload(job)?, now, now)
 }
 
-/// Enqueues a job that is all its request has to write.
+/// Enqueues a job in a transaction of its own.
 pub async fn enqueue<J: Job>(app: &App, project: ProjectId, job: J, now: Timestamp) -> Result<()> {
     let id = JobId(new_id(now, &app.random));
     app.db.write(move |tx| insert(tx, project, id, &job, now)).await?;

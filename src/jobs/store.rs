@@ -20,17 +20,17 @@ db::statements! {
     command INSERT =
         "INSERT INTO jobs (project_id, id, payload, attempts, run_at, created_at)
          VALUES ($1, $2, $3, 0, $4, $5)";
-    /// Takes a due job and holds it back from other workers until $2: if this worker dies,
-    /// another takes it up then. `=` and not `IN`: PostgreSQL may run a subquery of `IN` once for each row
-    /// of the table, and would take several jobs. The limit is a number in the text because PostgreSQL, not
-    /// knowing a parameter, would plan for a tenth of the table and read all of it.
+    /// Claims a due job until $2: if this worker dies, another one claims it then. `=` and not `IN`:
+    /// PostgreSQL may run a subquery of `IN` once for each row of the table, and would claim several jobs.
+    /// The limit is a literal because for a parameter PostgreSQL would assume a tenth of the table and scan
+    /// all of it.
     command CLAIM -> JobRow, unscoped "the worker serves every project" =
         "UPDATE jobs SET attempts = attempts + 1, run_at = $2
          WHERE (project_id, id) =
             (SELECT project_id, id FROM jobs WHERE run_at <= $1 ORDER BY run_at, id LIMIT 1 {skip_locked})
          RETURNING project_id, id, payload, attempts";
     command DELETE = "DELETE FROM jobs WHERE project_id = $1 AND id = $2";
-    /// Only if no worker has begun it.
+    /// Only if no worker has claimed it.
     command CANCEL = "DELETE FROM jobs WHERE project_id = $1 AND id = $2 AND attempts = 0";
     command HASTEN =
         "UPDATE jobs SET run_at = $3 WHERE project_id = $1 AND id = $2 AND attempts = 0";
@@ -58,12 +58,12 @@ pub fn delete(tx: &Tx<'_>, project: ProjectId, id: JobId) -> Result<()> {
     Ok(())
 }
 
-/// Takes a job back before anybody has begun it; false if it is too late for that.
+/// Cancels a job that no worker has claimed; false if it is too late.
 pub fn cancel(tx: &Tx<'_>, project: ProjectId, id: JobId) -> Result<bool> {
     Ok(tx.execute(&CANCEL, args![project, id])? > 0)
 }
 
-/// Makes a job due that nobody has begun.
+/// Makes an unclaimed job due.
 pub fn hasten(tx: &Tx<'_>, project: ProjectId, id: JobId, due: Timestamp) -> Result<()> {
     tx.execute(&HASTEN, args![project, id, due])?;
     Ok(())

@@ -10,13 +10,13 @@ use crate::state::{App, JobKind, Sweep};
 
 /// Longer than any job takes: after this a claimed job counts as abandoned.
 const CLAIM: Duration = Duration::from_secs(120);
-/// How often to look without having been woken: for retries and other nodes' jobs.
+/// Poll interval without a wake-up: for retries and other nodes' jobs.
 const POLL: Duration = Duration::from_secs(5);
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 const SWEEP_BATCH_SIZE: i64 = 500;
 const MAX_ATTEMPTS: i64 = 12;
 
-/// Works until the application drains.
+/// Runs until the application drains.
 pub async fn work(app: App) {
     let mut swept_at = None::<Duration>;
     while !app.is_draining() {
@@ -38,7 +38,7 @@ pub async fn work(app: App) {
     }
 }
 
-/// Runs everything that is due now; how many jobs were run.
+/// Runs everything that is due now; returns the number of jobs.
 pub async fn run_due(app: &App) -> Result<usize> {
     let mut done = 0;
     loop {
@@ -54,7 +54,7 @@ async fn run(app: &App, row: JobRow) -> Result<()> {
     let (project, id) = (row.project_id, row.id);
     let result = match find_kind(app, &row.payload.0) {
         Ok((kind, payload)) => {
-            // A task of its own: a job that panics has failed, and the worker goes on.
+            // In a task of its own: a job that panics fails, and the worker continues.
             let done = tokio::spawn((kind.run)(app.clone(), project, payload)).await;
             done.unwrap_or_else(|panic| Err(Error::internal(panic)))
         }
@@ -86,7 +86,7 @@ fn backoff(attempts: i64) -> Duration {
     Duration::from_secs(10) * 2_u32.pow(doublings)
 }
 
-/// In small transactions, so that other writers get their turn between them.
+/// In small transactions, so that other writers run in between.
 async fn sweep(app: &App) -> Result<()> {
     for Sweep(sweep) in app.lists.of::<Sweep>().iter().copied() {
         while !app.is_draining() {

@@ -1,5 +1,5 @@
-//! Requests that wait for their body. They do no work, so they count by network instead of among the
-//! requests under way, and one that comes too slowly is given up.
+//! Requests that wait for their body. They do no work, so they are limited by network instead of among the
+//! running requests, and a body that arrives too slowly is given up.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -12,9 +12,9 @@ use tokio::time::{Instant, Sleep};
 use crate::config::Config;
 use crate::error::{Error, Result};
 
-/// So many requests of one network wait at once.
+/// Maximum waiting requests of one network.
 const MAX_PER_NETWORK: usize = 64;
-/// Bytes a second: a slower client only occupies a place.
+/// Minimum bytes a second: a slower client only occupies a slot.
 const SLOWEST: u64 = 1024;
 
 #[derive(Debug, Default)]
@@ -23,21 +23,21 @@ pub struct BodyWaits {
     total: AtomicI64,
 }
 
-/// One of them, counted out when this is dropped.
+/// One waiting request, released on drop.
 #[derive(Debug)]
 pub struct BodyWait<'a> {
     waits: &'a BodyWaits,
     network: u128,
-    /// Ends when the client has used up the time that it paid for with bytes.
+    /// Extended by the bytes that arrive.
     pub deadline: Pin<Box<Sleep>>,
-    /// The most that it can have paid for, and the end of all its time.
+    /// The latest possible deadline.
     most: Duration,
     ends: Option<Instant>,
 }
 
 impl BodyWaits {
-    /// Refused at once when the network has as many already. With `total`, the whole body must come
-    /// within it.
+    /// Refused at once if the network has too many already. With `total`, the whole body must arrive within
+    /// it.
     pub fn begin(
         &self,
         network: u128,
@@ -69,7 +69,7 @@ impl BodyWaits {
 }
 
 impl BodyWait<'_> {
-    /// Goes on after the deadline for as long as the bytes that came since the last one are worth.
+    /// Extends the deadline by the bytes that arrived since the last one.
     pub fn pay(&mut self, bytes: u64) -> bool {
         let paid = Duration::from_millis(bytes.saturating_mul(1000) / SLOWEST).min(self.most);
         let (now, next) = (self.deadline.deadline(), self.deadline.deadline() + paid);

@@ -1,4 +1,4 @@
-//! Who is at the other end: the client's address behind trusted proxies, and the request id.
+//! The client of a request: its address behind trusted proxies, and the request id.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,11 +8,11 @@ use http::HeaderMap;
 use crate::values::cidr::{Cidr, wide};
 use crate::values::random::{Random, hex};
 
-/// The other end of a connection, as far as the answer to a request depends on it.
+/// The other end of a connection, as far as requests depend on it.
 #[derive(Debug)]
 pub struct Peer {
     pub address: IpAddr,
-    /// All regular places are taken: only health checks are served.
+    /// All regular slots are taken: only health checks are served.
     pub is_in_reserve: bool,
     body_left: AtomicBool,
 }
@@ -30,7 +30,7 @@ impl Peer {
         self.body_left.store(false, Ordering::Relaxed);
     }
 
-    /// Bytes that belong to the last request are still to come: nothing after them is a request.
+    /// Bytes of the last request are still to come: nothing after them is a request.
     pub fn has_body_left(&self) -> bool {
         self.body_left.load(Ordering::Relaxed)
     }
@@ -41,8 +41,8 @@ pub fn is_trusted(address: IpAddr, trusted: &[Cidr]) -> bool {
     trusted.iter().any(|block| block.contains(address))
 }
 
-/// The client's own address. Forwarding headers are believed only from trusted proxies, and
-/// read from the right: the first address that no trusted proxy has is the client.
+/// The client's address. Forwarding headers are trusted only from trusted proxies, and read from the right:
+/// the first address that is not a trusted proxy is the client.
 pub fn address(peer: IpAddr, headers: &HeaderMap, trusted: &[Cidr]) -> IpAddr {
     let peer = peer.to_canonical();
     if !is_trusted(peer, trusted) {
@@ -90,7 +90,7 @@ fn parse_hop(hop: &str) -> Option<IpAddr> {
     bare.parse::<IpAddr>().ok().map(|address| address.to_canonical())
 }
 
-/// What a limit counts by: one IPv4 address, or the /64 that an IPv6 customer owns.
+/// The key of a limit: one IPv4 address, or the /64 of an IPv6 customer.
 pub fn bucket(address: IpAddr) -> u128 {
     match address.to_canonical() {
         IpAddr::V4(v4) => wide(IpAddr::V4(v4)),
@@ -98,8 +98,8 @@ pub fn bucket(address: IpAddr) -> u128 {
     }
 }
 
-/// Names for requests: drawn once for the process, then counted. They tell requests apart and
-/// guard nothing, so randomness for each would only cost.
+/// Request ids: a random prefix for the process, then a counter. They only tell requests apart, so they need
+/// not be unguessable.
 #[derive(Debug)]
 pub struct RequestIds {
     process: String,
@@ -116,7 +116,7 @@ impl RequestIds {
     }
 }
 
-/// The caller's `X-Request-Id` if it is short and plain, else a new one.
+/// The caller's `X-Request-Id` if it is short and plain, otherwise a new one.
 pub fn request_id(headers: &HeaderMap, ids: &RequestIds) -> String {
     let sane = |id: &&str| {
         (1..=128).contains(&id.len())

@@ -1,5 +1,5 @@
-//! Forwarding headers from a peer that is not a trusted proxy: nothing in them is believed, but they say
-//! that a proxy is likely in front of the server, which then looks like every client of it.
+//! Forwarding headers from a peer that is not a trusted proxy: they are ignored, but suggest that an
+//! unconfigured proxy is in front of the server, so that all its clients look like one.
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -25,16 +25,16 @@ const HEADERS: [&str; 12] = [
     "cf-connecting-ip",
     "via",
 ];
-/// Left in the data directory for `townhall doctor`, which is another process.
+/// Written to the data directory for `townhall doctor`, which is another process.
 const MARKER: &str = "untrusted-proxy";
 
-/// Whether somebody who is not a trusted proxy has forwarded this request, or says so.
+/// Whether an untrusted peer has forwarded this request, or claims so.
 pub fn is_untrusted(peer: IpAddr, headers: &HeaderMap, config: &Config) -> bool {
     headers.keys().any(|name| HEADERS.contains(&name.as_str()))
         && !is_trusted(peer, &config.trusted_proxies)
 }
 
-/// Says once for each process that requests seem to come through a proxy that is not configured.
+/// Logs once for each process that requests seem to come through a proxy that is not configured.
 #[derive(Debug, Default)]
 pub struct Notice(AtomicBool);
 
@@ -66,7 +66,7 @@ pub fn untrusted_proxy(data_dir: &Path) -> Option<String> {
     std::fs::read_to_string(marker(data_dir)).ok()
 }
 
-/// At the start of a server: the note of an earlier one says nothing about these settings.
+/// At the start of a server: removes the note of an earlier one, whose settings may have differed.
 pub fn forget_untrusted_proxy(data_dir: &Path) {
     let _ = std::fs::remove_file(marker(data_dir));
 }

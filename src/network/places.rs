@@ -1,5 +1,5 @@
-//! Places for connections: a cap for all, a share for each network, and a small reserve beyond both, so
-//! that the server never stops accepting.
+//! Connection slots: a cap for all, a share for each network, and a small reserve beyond both, so that the
+//! server never stops accepting.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::config::Config;
 use crate::network::client::{bucket, is_trusted};
 
-/// Connections beyond the cap, or beyond a network's share, that are still accepted: long enough for a
-/// health check, or to be refused.
+/// Connections beyond the cap, or beyond a network's share, that are still accepted: long enough for a health
+/// check, or to be refused.
 const RESERVE: usize = 64;
-/// What one network may take of the reserve at once.
+/// One network's share of the reserve.
 const RESERVE_PER_NETWORK: usize = 8;
 
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ struct Taken {
     refused: u64,
 }
 
-/// Connections in all, and by network where a share is kept.
+/// Connections in total, and by network where a share applies.
 #[derive(Debug, Default)]
 struct Count {
     total: usize,
@@ -37,24 +37,24 @@ struct Count {
 #[derive(Debug, Clone, Copy)]
 pub struct Figures {
     pub open: usize,
-    /// Connections that got no regular place: answered from the reserve, or closed.
+    /// Connections that got no regular slot: served from the reserve, or closed.
     pub refused: u64,
 }
 
-/// The place of a connection. Whoever goes on with the connection after its request keeps a clone.
+/// The slot of a connection. Clone it to keep the slot after the request.
 #[derive(Debug, Clone)]
 pub struct Place(Arc<Held>);
 
 #[derive(Debug)]
 struct Held {
     places: Arc<Places>,
-    /// `None` for a trusted proxy, which has no share: its clients are many.
+    /// `None` for a trusted proxy, which has no share: it has many clients.
     network: Option<u128>,
     is_in_reserve: bool,
 }
 
 impl Places {
-    /// A regular place, else one in the reserve, else `None`.
+    /// A regular slot, else one in the reserve, else `None`.
     pub fn take(self: &Arc<Self>, peer: IpAddr, config: &Config) -> Option<Place> {
         let network = (!is_trusted(peer, &config.trusted_proxies)).then(|| bucket(peer));
         let mut taken = self.lock();

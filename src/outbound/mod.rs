@@ -1,6 +1,6 @@
-//! Calls to addresses that strangers name: one client for all of them, so that one place decides
-//! what this server can be talked into calling. A name is resolved once, every address it has is
-//! judged, and the connection goes to a judged address; at each redirect the same again.
+//! Requests to URLs from users, guarded against SSRF: one client for all of them, so that one place decides
+//! which hosts this server may call. A name is resolved once, all its addresses are checked, and the
+//! connection goes to a checked address; each redirect is checked again.
 
 mod address;
 mod resolver;
@@ -34,7 +34,7 @@ use url::Url;
 use crate::values::cidr::Cidr;
 
 const AGENT: &str = concat!("Mozilla/5.0 (compatible; Townhall/", env!("CARGO_PKG_VERSION"), ")");
-/// How long one address of a name may take to answer before the next is tried.
+/// Connect timeout for one address before the next is tried.
 const CONNECT: Duration = Duration::from_secs(3);
 const MAX_HEADERS: usize = 100;
 const MAX_HEAD: usize = 64 * 1024;
@@ -46,16 +46,16 @@ pub struct Outbound {
     tls: Tls,
 }
 
-/// What one call may cost, all its redirects together.
+/// The limits of one call, including all redirects.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     pub time: Duration,
-    /// The body is cut here and the rest left unread.
+    /// The body is cut off here.
     pub body: usize,
     pub redirects: usize,
 }
 
-/// The last answer: where it came from, and at most as much of it as the limits let in.
+/// The final response: its URL, and as much of the body as the limits allow.
 #[derive(Debug)]
 pub struct Answer {
     pub url: Url,
@@ -66,14 +66,14 @@ pub struct Answer {
 
 #[derive(Debug)]
 pub enum Failure {
-    /// Not an address that this server calls, wherever it may lead.
+    /// Not a URL that this server calls.
     Url(&'static str),
-    /// It leads, or may lead, to an address that is not public.
+    /// It resolves to an address that is not public.
     Blocked,
-    /// Redirected too often, or to where no call goes.
+    /// Redirected too often, or to a refused URL.
     Redirect,
     Unreachable(std::io::Error),
-    /// What came is not an answer that can be used.
+    /// The response cannot be used.
     Broken(Box<dyn std::error::Error + Send + Sync>),
     Late,
 }
@@ -87,7 +87,7 @@ impl Outbound {
         &self.resolver
     }
 
-    /// Fetches what is at an address, following redirects.
+    /// Fetches a URL, following redirects.
     pub async fn get(
         &self,
         target: Target,
@@ -109,7 +109,7 @@ impl Outbound {
             let mut driver = JoinSet::new();
             let request = request(&target, accept)?;
             let response = self.send(&target, request, &mut driver).await.map_err(|failure| {
-                // Only the first address is the caller's own fault.
+                // Only the first URL is the caller's own fault.
                 if redirects > 0 { failure.of_redirect() } else { failure }
             })?;
             let Some(location) = location(&response) else {
@@ -141,8 +141,8 @@ impl Outbound {
         }
     }
 
-    /// The addresses that a call may connect to. If one of them is out of bounds, all are: which
-    /// of them a connection would take is not for the name's owner to choose.
+    /// The addresses that a call may connect to. If one of them is refused, all are: otherwise the owner of
+    /// the name could choose which one a connection takes.
     async fn judge(&self, target: &Target) -> Result<Vec<SocketAddr>, Failure> {
         const WRONG_PORT: Failure =
             Failure::Url("Only the ports 80, 443, 8080 and 8443 are called");
@@ -204,7 +204,7 @@ fn request(target: &Target, accept: &'static str) -> Result<Request<Empty<Bytes>
         .header(HOST, target.authority())
         .header(USER_AGENT, AGENT)
         .header(ACCEPT, accept)
-        // A compressed body could be a thousand times what it seems.
+        // A compressed body could expand a thousandfold.
         .header(ACCEPT_ENCODING, "identity")
         .header(CONNECTION, "close")
         .body(Empty::new())

@@ -1,5 +1,4 @@
-//! Names to addresses: the system's resolver, or a script in tests, where no question may leave
-//! the machine and an answer may change from one question to the next.
+//! DNS: the system's resolver, or a scripted one in tests, which sends no query and may change its answers.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
@@ -15,12 +14,12 @@ pub enum Resolver {
 pub type Script = HashMap<String, VecDeque<Vec<IpAddr>>>;
 
 impl Resolver {
-    /// Knows no name until it is taught one.
+    /// Knows no name until one is added.
     pub fn scripted() -> Self {
         Resolver::Scripted(Arc::default())
     }
 
-    /// Teaches a scripted resolver: one answer after another, the last one for good.
+    /// Adds a name to a scripted resolver: one answer after another, the last one repeats.
     pub fn teach(&self, name: &str, answers: impl IntoIterator<Item = Vec<IpAddr>>) {
         if let Resolver::Scripted(script) = self {
             let mut script = script.lock().unwrap_or_else(PoisonError::into_inner);
@@ -28,7 +27,7 @@ impl Resolver {
         }
     }
 
-    /// Every address of a name; none if it is not known.
+    /// Every address of a name; empty if it is unknown.
     pub(super) async fn resolve(&self, name: &str) -> Vec<IpAddr> {
         match self {
             Resolver::System => {

@@ -1,5 +1,5 @@
-//! An address to call, checked as far as its text goes: plain HTTP or HTTPS, nothing to log in
-//! with, and no number in disguise. Where it leads is judged when it is resolved.
+//! A URL to call, checked by its text: HTTP or HTTPS, no credentials, no obfuscated IP address. Its addresses
+//! are checked after resolving.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -9,7 +9,7 @@ use url::{Host, Url};
 use super::Failure;
 
 const MAX_LENGTH: usize = 2048;
-/// Web ports. Anything else would make the server a tool for probing others' services.
+/// Web ports. Others would let callers probe arbitrary services.
 const PORTS: [u16; 4] = [80, 443, 8080, 8443];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +20,7 @@ impl Target {
         if text.len() > MAX_LENGTH {
             return Err(Failure::Url("The address is too long"));
         }
-        // The parser would drop these silently, and then two texts would be one address.
+        // The parser would drop these silently, so that two texts would be the same URL.
         if text.contains(|c: char| c.is_ascii_control() || c == ' ') {
             return Err(Failure::Url("The address holds characters that no address may"));
         }
@@ -40,8 +40,8 @@ impl Target {
         Ok(Target(url))
     }
 
-    /// Where a redirect leads. A number in disguise comes out of this as a plain one, and is judged
-    /// as such.
+    /// The target of a redirect. The parser turns obfuscated addresses into plain ones, which are then
+    /// checked.
     pub(super) fn join(&self, location: &str) -> Result<Target, Failure> {
         let joined = self.0.join(location).map_err(|_| Failure::Url("This is no address"))?;
         Target::parse(joined.as_str())
@@ -63,7 +63,7 @@ impl Target {
         PORTS.contains(&self.port())
     }
 
-    /// The address, where the text says it: a literal, or a name that always means this machine.
+    /// The address, if the text contains it: a literal, or a name that always means this machine.
     pub(super) fn literal(&self) -> Option<IpAddr> {
         match self.0.host()? {
             Host::Ipv4(address) => Some(address.into()),
@@ -91,8 +91,8 @@ impl Target {
     }
 }
 
-/// Whether the host is written as four decimal numbers. The other spellings (`0x7f.1`,
-/// `2130706433`, `0177.1`) have no honest use.
+/// Whether the host is written as four decimal numbers. Other spellings (`0x7f.1`, `2130706433`, `0177.1`)
+/// have no legitimate use.
 fn is_plain_quad(text: &str, address: Ipv4Addr) -> bool {
     let after_scheme = text.split_once("//").map_or("", |(_, rest)| rest);
     after_scheme

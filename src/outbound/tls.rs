@@ -1,5 +1,5 @@
-//! TLS of outgoing calls: the certificate must name the host, under an authority that the
-//! operator's system trusts.
+//! TLS of outgoing calls: the certificate must match the host and be signed by an authority that the system
+//! trusts.
 
 use std::io;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use url::{Host, Url};
 
-/// Reads the system's trust store when it is first needed: many servers never are asked to call.
+/// Reads the system's trust store on first use: many servers never make a call.
 #[derive(Debug, Default)]
 pub(crate) struct Tls(OnceCell<Arc<ClientConfig>>);
 
@@ -42,7 +42,7 @@ fn server_name(url: &Url) -> io::Result<ServerName<'static>> {
 async fn load() -> io::Result<Arc<ClientConfig>> {
     let loaded = tokio::task::spawn_blocking(|| {
         let mut roots = RootCertStore::empty();
-        // Some certificates of a system's store may be unreadable; those that are good are used.
+        // Unreadable certificates in the system's store are skipped.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         if roots.is_empty() {
             return Err(io::Error::other("the system has no root certificates"));

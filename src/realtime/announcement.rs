@@ -1,5 +1,5 @@
-//! What nodes tell each other: written by features inside their transactions, heard by every node after the
-//! commit. The texts pass between nodes of one version or of the next, so names are only ever added.
+//! Announcements between nodes: written by features inside their transactions, received by every node after
+//! the commit. Nodes of two consecutive versions understand each other, so names are only ever added.
 
 use db::{Db, Tx};
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::values::ids::{ConversationId, ProjectId, SessionId, UserId};
 
 pub(crate) const TOPIC: &str = "realtime";
 
-/// Who is in a conversation from now on, or no longer; the sockets of the latter are put out of its room.
+/// Members who joined or left a conversation; sockets of those who left are removed from its room.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub enum Change {
     Came(UserId),
@@ -26,13 +26,13 @@ pub enum Announcement {
         name: String,
         payload: Box<RawValue>,
     },
-    /// To every socket of each user, as that user sees it.
+    /// To every socket of each user, with a payload of their own.
     Events {
         project: ProjectId,
         name: String,
         payloads: Vec<(UserId, Box<RawValue>)>,
     },
-    /// To every socket of those who are in the conversation, and of somebody who was until now.
+    /// To every socket of the members, and of a user who just left.
     InConversation {
         project: ProjectId,
         conversation: ConversationId,
@@ -48,7 +48,7 @@ pub enum Announcement {
         socket: String,
         name: String,
     },
-    /// Nobody is in the conversation any more: all sockets are put out of its room.
+    /// The conversation has no members any more: all sockets are removed from its room.
     RoomClosed {
         project: ProjectId,
         conversation: ConversationId,
@@ -58,7 +58,7 @@ pub enum Announcement {
         user: UserId,
         session: SessionId,
     },
-    /// Every session of the user but the one to spare.
+    /// Every session of the user except one.
     SessionsEnded {
         project: ProjectId,
         user: UserId,
@@ -70,19 +70,19 @@ pub enum Announcement {
     },
 }
 
-/// Tells every node, after the commit.
+/// Announces to every node after the commit.
 pub fn announce(tx: &Tx<'_>, announcement: &Announcement) -> Result<()> {
     let text = serde_json::to_string(announcement).map_err(Error::internal)?;
     Ok(tx.announce(TOPIC, &text)?)
 }
 
-/// Tells every node of what is written nowhere.
+/// Announces to every node without a transaction, for events that are stored nowhere.
 pub(crate) async fn announce_now(db: &Db, announcement: &Announcement) -> Result<()> {
     let text = serde_json::to_string(announcement).map_err(Error::internal)?;
     Ok(db.announce(TOPIC, &text).await?)
 }
 
-/// An event for every socket of those who are in the conversation after the commit.
+/// An event for every socket of the members after the commit.
 pub fn in_conversation(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -95,7 +95,7 @@ pub fn in_conversation(
     announce(tx, &Announcement::InConversation { project, conversation, name, payload, change })
 }
 
-/// An event for every socket of these users. Nothing is told to nobody.
+/// An event for every socket of these users. Does nothing without users.
 pub fn event(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -111,7 +111,7 @@ pub fn event(
     announce(tx, &Announcement::Event { project, users, name, payload })
 }
 
-/// Puts everybody out of the room.
+/// Removes everybody from the room.
 pub fn close_room(tx: &Tx<'_>, project: ProjectId, conversation: ConversationId) -> Result<()> {
     announce(tx, &Announcement::RoomClosed { project, conversation })
 }
@@ -126,7 +126,7 @@ pub fn end_session(
     announce(tx, &Announcement::SessionEnded { project, user, session })
 }
 
-/// Closes the sockets of every session of the user but the one to spare.
+/// Closes the sockets of every session of the user except one.
 pub fn end_other_sessions(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -136,12 +136,12 @@ pub fn end_other_sessions(
     announce(tx, &Announcement::SessionsEnded { project, user, spare })
 }
 
-/// Closes every socket of the user, who is no more.
+/// Closes every socket of a deleted user.
 pub fn end_user(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
     end_other_sessions(tx, project, user, None)
 }
 
-/// Closes every socket of the user, who may come back and listen.
+/// Closes every socket of the user, who may reconnect.
 pub fn suspend(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
     announce(tx, &Announcement::Suspended { project, user })
 }

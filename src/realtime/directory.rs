@@ -1,5 +1,5 @@
-//! The index of connections: by secret, by user, by room, and how many strangers each network has. A
-//! connection's `Stage` and rooms change here only, so that the index and the connection never disagree.
+//! The index of connections: by secret, by user, by room, and how many unauthenticated ones each network has.
+//! A connection's `Stage` and rooms change only here, so that index and connection never disagree.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -20,14 +20,14 @@ pub(crate) struct Directory {
     users: HashMap<(ProjectId, UserId), Sockets>,
     rooms: HashMap<(ProjectId, ConversationId), Sockets>,
     strangers: HashMap<u128, usize>,
-    /// How often somebody was put out of a room.
+    /// How many times somebody was removed from a room.
     pub(crate) removals: u64,
-    /// Takes nobody in any more.
+    /// Accepts no more connections.
     pub(crate) closed: bool,
 }
 
 impl Directory {
-    /// Takes in a new connection, if there is a place for it.
+    /// Adds a new connection, if the limits allow it.
     pub(crate) fn open(
         &mut self,
         session: Session,
@@ -45,7 +45,7 @@ impl Directory {
         Some(session)
     }
 
-    /// Notes whose connection it is. False if the user has too many, or it is somebody's already.
+    /// Assigns the connection to a user. False if the user has too many, or it is assigned already.
     pub(crate) fn arrive(&mut self, session: &Arc<Session>, who: Identity, most: usize) -> bool {
         let mut state = session.state();
         if state.ended.is_some() || state.stage.identity().is_some() {
@@ -61,25 +61,25 @@ impl Directory {
         true
     }
 
-    /// From now on it gets events, unless it was ended meanwhile.
+    /// From now on it gets events, unless it was closed meanwhile.
     pub(crate) fn admit(&self, session: &Arc<Session>) {
         let mut state = session.state();
         if let Stage::Arriving(identity) = &state.stage {
             let welcome = packet::connected(&identity.socket);
             state.stage = Stage::Present(identity.clone());
-            // No room for it? Then the next event finds out.
+            // If the queue is full, the next event closes it.
             let _ = session.outbox.push(welcome);
         }
     }
 
-    /// The connection is nobody's again.
+    /// Makes the connection unauthenticated again.
     pub(crate) fn depart(&mut self, session: &Arc<Session>, now: Duration) {
         if self.take_out(session, now) {
             *self.strangers.entry(session.network).or_default() += 1;
         }
     }
 
-    /// The connection is to end. It is still found by its secret, for its last request.
+    /// Begins to close the connection. Its secret stays valid for the last request.
     pub(crate) fn retire(&mut self, session: &Arc<Session>, now: Duration) {
         let is_known = self.take_out(session, now);
         let mut state = session.state();
@@ -93,7 +93,7 @@ impl Directory {
         self.users.get(&(project, user)).cloned().unwrap_or_default()
     }
 
-    /// Of many users, however many of them are here.
+    /// Iterates over the smaller side: the given users or those connected here.
     pub(crate) fn among(&self, project: ProjectId, users: &HashSet<UserId>) -> Sockets {
         if users.len() < self.users.len() {
             return users.iter().flat_map(|user| self.of_user(project, *user)).collect();
@@ -128,7 +128,7 @@ impl Directory {
         }
     }
 
-    /// Out of the user's list and of every room. False if it was nobody's.
+    /// Removes it from the user's list and every room. False if it had no user.
     fn take_out(&mut self, session: &Arc<Session>, now: Duration) -> bool {
         let mut state = session.state();
         let stage = std::mem::replace(&mut state.stage, Stage::Stranger);

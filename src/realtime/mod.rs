@@ -1,8 +1,8 @@
-//! Events for connected clients. A feature announces an event in its transaction; after the commit every
-//! node receives it, in commit order, and queues it for the sockets it holds. Nothing is stored for clients
-//! that are away: they fetch what they missed.
+//! Events for connected clients. A feature announces an event in its transaction; after the commit every node
+//! receives it, in commit order, and queues it for its sockets. Nothing is stored for disconnected clients:
+//! they fetch what they missed.
 //!
-//! This room knows sessions, rooms and queues. `sockets` speaks Socket.IO with the clients.
+//! This module knows sessions, rooms and queues; `sockets` speaks Socket.IO with the clients.
 
 mod announcement;
 mod directory;

@@ -1,4 +1,4 @@
-//! Socket.IO 5: what is inside a message. Only the main namespace exists, and no binary attachments.
+//! Socket.IO 5 packets. Only the main namespace exists, and no binary attachments.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -9,10 +9,10 @@ use crate::values::json;
 /// A packet as it goes to a socket; copies share the text.
 pub(crate) type Text = Utf8Bytes;
 
-/// Longer names of namespaces are nobody's.
+/// Maximum length of a namespace.
 const LONGEST_NAMESPACE: usize = 256;
 
-/// What a client may send, within a message.
+/// Packets that a client may send.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Packet<'a> {
     Connect {
@@ -27,11 +27,11 @@ pub(crate) enum Packet<'a> {
         name: String,
         payload: Value,
     },
-    /// An acknowledgement, or an event that asks for one; nobody here answers.
+    /// An acknowledgement, or an event that requests one; neither is supported.
     Ignored,
 }
 
-/// `None` when it is malformed, nested too deeply, or of a kind that is not taken.
+/// `None` if it is malformed, nested too deeply, or of an unsupported kind.
 pub(crate) fn read(text: &str) -> Option<Packet<'_>> {
     let (kind, rest) = text.split_at_checked(1)?;
     let (namespace, rest) = namespace(rest);
@@ -88,7 +88,7 @@ fn parse(data: &str) -> Option<Value> {
     serde_json::from_str(data).ok()
 }
 
-/// The answer to a CONNECT that was admitted.
+/// The reply to a successful CONNECT.
 pub(crate) fn connected(socket: &str) -> Text {
     format!("40{}", json!({ "sid": socket })).into()
 }
@@ -102,12 +102,12 @@ pub(crate) fn refused(namespace: &str, message: &str) -> Text {
     }
 }
 
-/// The end of the socket, which tells the client not to come back by itself.
+/// Disconnects the socket and tells the client not to reconnect by itself.
 pub(crate) fn disconnected() -> Text {
     Text::from_static("41")
 }
 
-/// One text for every socket that the event goes to. `None` if the payload cannot be written as JSON.
+/// One text for all sockets that get the event. `None` if the payload does not serialize.
 pub(crate) fn event_packet(name: &str, payload: &impl Serialize) -> Option<Text> {
     serde_json::to_string(&(name, payload)).ok().map(|data| format!("42{data}").into())
 }

@@ -1,4 +1,4 @@
-//! The sockets of this node: who is let in, who gets what, and how they end.
+//! The sockets of this node: admission, delivery of events, and closing.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,22 +15,22 @@ use crate::values::ids::{ConversationId, ProjectId, UserId};
 #[derive(Debug, Default)]
 pub struct Realtime {
     directory: Mutex<Directory>,
-    /// Whether announcements are heard; before that nobody is let in.
+    /// Whether announcements are received; until then no socket is admitted.
     hearing: watch::Sender<bool>,
-    /// WebSockets that are open.
+    /// Open WebSockets.
     wires: watch::Sender<usize>,
     delivered: AtomicU64,
     slow: AtomicU64,
 }
 
-/// How a connection ends.
+/// How a connection is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// At once, and what waits for it is dropped.
+    /// At once; its queue is dropped.
     Cut,
-    /// After what waits for it; the client may come back by itself.
+    /// After its queue is sent; the client may reconnect by itself.
     Closed,
-    /// The same, and the client is told not to.
+    /// The same, and tells the client not to reconnect.
     Dismissed,
 }
 
@@ -45,7 +45,7 @@ pub struct Figures {
 }
 
 impl Realtime {
-    /// Nothing in there can panic half way, so a poisoned lock is as good as any.
+    /// Nothing can panic halfway through a change, so a poisoned lock is still consistent.
     pub(crate) fn directory(&self) -> MutexGuard<'_, Directory> {
         self.directory.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -63,13 +63,13 @@ impl Realtime {
         }
     }
 
-    /// How often somebody was put out of a room, for whoever is about to let somebody in.
+    /// How many times somebody was removed from a room; read before a join.
     pub(crate) fn removals(&self) -> u64 {
         self.directory().removals
     }
 
-    /// Lets a socket into a room. False if somebody was put out of one since the count was taken: that
-    /// may have been this one.
+    /// Adds a socket to a room. False if anybody was removed from a room since the count was read: it may
+    /// have been this user.
     pub(crate) fn enter(
         &self,
         session: &Arc<Session>,
@@ -84,7 +84,7 @@ impl Realtime {
         is_current
     }
 
-    /// Nobody named: all who are in it.
+    /// No users named: all of the room.
     pub(crate) fn put_out(&self, project: ProjectId, room: ConversationId, user: Option<UserId>) {
         let mut directory = self.directory();
         directory.removals += 1;
@@ -112,7 +112,7 @@ impl Realtime {
         self.send(&sockets, packet, now, |_| true);
     }
 
-    /// The same for many users, of whom few may be here.
+    /// The same for many users, few of whom may be connected here.
     pub(crate) fn deliver_among(
         &self,
         project: ProjectId,
@@ -161,7 +161,7 @@ impl Realtime {
         self.end(session, Ending::Cut, now);
     }
 
-    /// Ends those sockets of a user that the condition holds for.
+    /// Closes those sockets of a user that match the condition.
     pub(crate) fn end_user(
         &self,
         (project, user): (ProjectId, UserId),
@@ -178,7 +178,7 @@ impl Realtime {
         }
     }
 
-    /// Something may have been missed: whoever is connected comes back and fetches it.
+    /// Announcements may have been missed: closes all sockets, so that clients reconnect and fetch.
     pub(crate) fn start_over(&self, now: Duration) {
         let sessions: Vec<_> = {
             let mut directory = self.directory();
@@ -194,12 +194,12 @@ impl Realtime {
         self.hearing.send_replace(true);
     }
 
-    /// Completes when announcements are heard.
+    /// Completes when announcements are received.
     pub(crate) async fn hearing(&self) {
         let _ = self.hearing.subscribe().wait_for(|hearing| *hearing).await;
     }
 
-    /// No more connections; those that are there end.
+    /// Accepts no more connections; closes those that exist.
     pub(crate) fn shut(&self, now: Duration) {
         let sessions: Vec<_> = {
             let mut directory = self.directory();

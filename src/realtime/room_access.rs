@@ -1,13 +1,13 @@
-//! The question a node asks before a user enters the room of a conversation or is seen typing in it.
+//! The permission check before a user joins the room of a conversation or sends typing events.
 
 use crate::values::ids::{ConversationId, ProjectId, UserId};
 
 /// What a user wants to do in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
-    /// Enter its room: needs an active membership.
+    /// Join its room: needs an active membership.
     Enter,
-    /// Be seen typing: needs a conversation that is not frozen, too.
+    /// Send typing events: also needs a conversation that is not frozen.
     Type,
 }
 

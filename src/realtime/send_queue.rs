@@ -1,4 +1,4 @@
-//! What waits for one socket: bounded, so that somebody who does not read costs little and holds up nobody.
+//! The send queue of one socket: bounded, so that a slow reader costs little and delays nobody.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 use crate::realtime::packet::Text;
 
-/// Bytes handed over at once.
+/// Maximum bytes sent at once.
 const BATCH: usize = 256 * 1024;
 
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct Outbox {
 struct State {
     packets: VecDeque<Text>,
     bytes: usize,
-    /// Whoever waits is to look around, though there is nothing to send.
+    /// Wakes the waiting task though there is nothing to send.
     nudged: bool,
     end: End,
 }
@@ -33,17 +33,17 @@ struct State {
 enum End {
     #[default]
     Open,
-    /// What is there is still sent.
+    /// Queued packets are still sent.
     Finishing,
     Cut,
 }
 
-/// What is to be sent next.
+/// What to send next.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
-    /// None, if the waiting was disturbed.
+    /// Empty if the wait was interrupted.
     Packets(Vec<Text>),
-    /// The last ones.
+    /// The last packets.
     Last(Vec<Text>),
     Cut,
 }
@@ -63,7 +63,7 @@ impl Outbox {
         if state.end != End::Open {
             return Ok(());
         }
-        // One alone always fits, however large it is.
+        // A single packet always fits, however large.
         let is_heavy = state.bytes + packet.len() > self.most_bytes && !state.packets.is_empty();
         if state.packets.len() >= self.most || is_heavy {
             return Err(Full);
@@ -75,7 +75,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// Ends after what is queued, and after this.
+    /// Closes after the queued packets and this one.
     pub(crate) fn finish(&self, last: Option<Text>) {
         let mut state = self.lock();
         if state.end == End::Open {
@@ -87,7 +87,7 @@ impl Outbox {
         self.ended.notify_one();
     }
 
-    /// Ends at once; what is queued is dropped.
+    /// Closes at once and drops the queue.
     pub(crate) fn cut(&self) {
         let mut state = self.lock();
         state.end = End::Cut;
@@ -97,7 +97,7 @@ impl Outbox {
         self.ended.notify_one();
     }
 
-    /// Makes whoever waits return with nothing.
+    /// Makes a waiting task return empty.
     pub(crate) fn nudge(&self) {
         self.lock().nudged = true;
         self.changed.notify_one();
@@ -113,7 +113,8 @@ impl Outbox {
         }
     }
 
-    /// Completes when what is being sent is to be given up: at once when cut, else some time after the end.
+    /// Completes when the current send must be abandoned: at once after a cut, otherwise some time after the
+    /// close.
     pub(crate) async fn overdue(&self, grace: Duration) {
         loop {
             let end = self.lock().end;

@@ -1,5 +1,5 @@
-//! One connection: how it is reached (polling, then perhaps a WebSocket), whose it is, and what waits for it.
-//! Its place in the registry and its `Stage` change together, under the registry's lock.
+//! One connection: its transport (polling, then perhaps a WebSocket), its user, and its send queue. Its place
+//! in the registry and its `Stage` change together, under the registry's lock.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,20 +9,20 @@ use crate::realtime::send_queue::Outbox;
 use crate::values::ids::{ConversationId, ProjectId, SessionId, UserId};
 use crate::values::time::Timestamp;
 
-/// The least time between two relayed events of one kind of typing.
+/// Minimum time between two relayed typing events of one kind.
 const TYPING_PAUSE: Duration = Duration::from_secs(1);
-/// Tokens that may be tried on one connection.
+/// Maximum tokens tried on one connection.
 const TOKENS: u32 = 20;
-/// Rooms that may be entered within a window.
+/// Maximum rooms joined within a window.
 const ENTRIES: (u32, Duration) = (100, Duration::from_secs(10));
 
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// The secret that requests of this connection name it by.
+    /// The secret that identifies the connection in requests.
     pub(crate) sid: String,
-    /// The project that its first request named, if it was an id at all.
+    /// The project in its first request, if it was a valid id.
     pub(crate) project: Option<ProjectId>,
-    /// What its stranger's share is counted by.
+    /// The network whose share of unauthenticated connections it counts against.
     pub(crate) network: u128,
     pub(crate) outbox: Outbox,
     state: Mutex<State>,
@@ -32,13 +32,13 @@ pub(crate) struct Session {
 pub(crate) struct State {
     pub(crate) transport: Transport,
     pub(crate) stage: Stage,
-    /// Since when it has not been admitted.
+    /// Since when it has been waiting for authentication.
     pub(crate) since: Duration,
     pub(crate) rooms: Vec<ConversationId>,
-    /// When it was last asked whether it is there, and whether it has answered.
+    /// When the last ping was sent, and whether it was answered.
     pub(crate) pinged: Duration,
     pub(crate) answered: bool,
-    /// When it began to end; what is left is kept for its last request.
+    /// When it began to close; the queue is kept for its last request.
     pub(crate) ended: Option<Duration>,
     getting: bool,
     posting: bool,
@@ -51,16 +51,17 @@ pub(crate) struct State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Transport {
     Polling,
-    /// A WebSocket is being tried beside it.
+    /// An upgrade to WebSocket is under way.
     Probing,
     WebSocket,
 }
 
-/// Whose connection it is.
+/// Whether the connection is authenticated.
 #[derive(Debug, Clone)]
 pub(crate) enum Stage {
     Stranger,
-    /// The token is good; the database has still to agree. Gets no events yet, but hears of its end.
+    /// The token is valid, but the database has not confirmed the session yet. Gets no events, but is closed
+    /// with its session.
     Arriving(Identity),
     Present(Identity),
 }
@@ -70,7 +71,7 @@ pub(crate) struct Identity {
     pub(crate) project: ProjectId,
     pub(crate) user: UserId,
     pub(crate) session: SessionId,
-    /// The public name of the socket.
+    /// The public id of the socket.
     pub(crate) socket: String,
     pub(crate) expires: Timestamp,
 }
@@ -127,7 +128,7 @@ impl Session {
         self.state().transport
     }
 
-    /// A WebSocket is tried for a connection that polls, one at a time.
+    /// Begins an upgrade to WebSocket, one at a time.
     pub(crate) fn begin_probe(&self) -> bool {
         let mut state = self.state();
         let polls = state.transport == Transport::Polling && state.ended.is_none();
@@ -142,10 +143,10 @@ impl Session {
         self.state().getting
     }
 
-    /// From now on the WebSocket is the way, or polling goes on.
+    /// Ends the upgrade: the WebSocket takes over, or polling continues.
     pub(crate) fn end_probe(&self, transport: Transport) {
         self.state().transport = transport;
-        // Whoever polls all the same is sent away.
+        // Ends a poll that is still waiting.
         self.outbox.nudge();
     }
 
@@ -153,19 +154,19 @@ impl Session {
         self.state().answered = true;
     }
 
-    /// The identity of a socket that is admitted.
+    /// The identity of an authenticated socket.
     pub(crate) fn present(&self) -> Option<Identity> {
         self.state().stage.present().cloned()
     }
 
-    /// Whether one more token may be tried; each try counts.
+    /// Whether another token may be tried; each attempt counts.
     pub(crate) fn may_try_token(&self) -> bool {
         let mut state = self.state();
         state.tokens += 1;
         state.tokens <= TOKENS
     }
 
-    /// Whether one more room may be entered now; each try counts.
+    /// Whether another room may be joined now; each attempt counts.
     pub(crate) fn may_try_room(&self, most: usize, now: Duration) -> bool {
         let mut state = self.state();
         if now >= state.entries.0 + ENTRIES.1 {
@@ -175,7 +176,7 @@ impl Session {
         state.entries.1 <= ENTRIES.0 && state.rooms.len() < most
     }
 
-    /// Whether typing in that room may be relayed now; what may, counts.
+    /// Whether typing in that room may be relayed now; counts if so.
     pub(crate) fn may_relay(&self, room: ConversationId, starts: bool, now: Duration) -> bool {
         let mut state = self.state();
         let is_in = state.rooms.contains(&room);
@@ -197,7 +198,7 @@ impl Session {
     }
 }
 
-/// The two requests of which a polling client has one of each under way at most.
+/// The two kinds of requests of a polling client; at most one of each at a time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Request {
     Get,

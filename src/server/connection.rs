@@ -1,5 +1,5 @@
-//! One connection, from its first byte to its end. While no request is under way it is only a socket:
-//! hyper's buffers are there from a request's first byte to the last byte of its answer.
+//! One connection, from its first byte to its end. While idle it is only a socket: hyper's buffers exist from
+//! a request's first byte to the last byte of its reply.
 
 use std::convert::Infallible;
 use std::io::ErrorKind;
@@ -28,19 +28,19 @@ use crate::server::stream::{Activity, Stream, Turn};
 use crate::sockets;
 use crate::state::App;
 
-/// How long a client may leave what was sent to it unread.
+/// How long a client may leave a reply unread.
 const STALL: Duration = Duration::from_secs(30);
 const MAX_HEADERS: usize = 100;
 const MAX_HEAD: usize = 64 * 1024;
-/// How long a connection in the reserve may take for its head, and in all.
+/// Timeouts of a connection in the reserve: for its head, and in total.
 const RESERVE_HEAD: Duration = Duration::from_secs(2);
 const RESERVE_LIFETIME: Duration = Duration::from_secs(5);
-/// After the last answer, what still comes is read for so long and so far, and dropped: closed at once,
-/// the client would get a reset instead of the answer.
+/// After the last reply, further input is read and dropped up to these limits: if the connection closed at
+/// once, the client would get a reset instead of the reply.
 const LINGER: Duration = Duration::from_secs(2);
 const MAX_LINGER: usize = 8 * 1024 * 1024;
-/// The part of the time for draining in which an idle connection stays open: its client may have sent a
-/// request just before, and is answered with `Connection: close`.
+/// The part of the drain time in which an idle connection stays open: its client may have just sent a
+/// request, and gets a reply with `Connection: close`.
 const GRACE: u32 = 10;
 
 struct Connection {
@@ -50,7 +50,7 @@ struct Connection {
     peer: Peer,
 }
 
-/// Serves requests until the client, a limit or the end of the server closes the connection.
+/// Serves requests until the client, a limit or the shutdown closes the connection.
 pub(super) async fn run(
     app: App,
     router: &'static Router,
@@ -59,7 +59,7 @@ pub(super) async fn run(
     place: Place,
 ) {
     let _ = tcp.set_nodelay(true);
-    // Also ends a connection whose client has stopped reading its answer.
+    // Also closes a connection whose client has stopped reading.
     let stall = u32::try_from(STALL.as_millis()).unwrap_or(u32::MAX);
     let _ = rustix::net::sockopt::set_tcp_user_timeout(&tcp, stall);
     let is_in_reserve = place.is_in_reserve();
@@ -78,7 +78,7 @@ async fn serve(connection: Arc<Connection>, tcp: TcpStream) {
     let patience = if connection.place.is_in_reserve() { RESERVE_HEAD } else { head_timeout };
     let activity = Arc::new(Activity::default());
     let mut stream = Stream { tcp, read_before: Bytes::new(), activity };
-    // Part of a head that came with the request before it is not waited for.
+    // A partial head that came with the previous request is not waited for.
     while !stream.read_before.is_empty()
         || request_begins(&connection.app, &stream.tcp, patience).await
     {
@@ -90,7 +90,7 @@ async fn serve(connection: Arc<Connection>, tcp: TcpStream) {
     close(stream.tcp).await;
 }
 
-/// Waits for the first bytes of the next request; false if they do not come.
+/// Waits for the first bytes of the next request; false if none come.
 async fn request_begins(app: &App, tcp: &TcpStream, patience: Duration) -> bool {
     let came = tokio::select! {
         came = tokio::time::timeout(patience, tcp.readable()) => came,
@@ -101,8 +101,8 @@ async fn request_begins(app: &App, tcp: &TcpStream, patience: Duration) -> bool 
     matches!(came, Ok(Ok(())))
 }
 
-/// Serves requests as long as they follow each other, and gives the socket back once it is idle; `None`
-/// when the connection has ended or become a WebSocket.
+/// Serves consecutive requests, and returns the socket once it is idle; `None` if the connection has ended or
+/// become a WebSocket.
 async fn serve_busy(
     connection: &Arc<Connection>,
     stream: Stream,
@@ -113,7 +113,7 @@ async fn serve_busy(
         let (connection, activity) = (connection.clone(), activity.clone());
         service_fn(move |request| answer(connection.clone(), Turn::begin(&activity), request))
     };
-    // On the heap, where it is gone while the connection is idle.
+    // On the heap, so that it is freed while the connection is idle.
     let mut serving = Box::new(
         http1::Builder::new()
             .timer(TokioTimer::new())
@@ -123,8 +123,8 @@ async fn serve_busy(
             .serve_connection(TokioIo::new(stream), service)
             .with_upgrades(),
     );
-    // Nothing is lost when hyper is left between two requests: it sends what it has before it waits, the
-    // last body was read to its end, and what it has read beyond that it gives back.
+    // Nothing is lost when hyper is dropped between two requests: it has sent everything, read the last body
+    // to its end, and returns what it read beyond that.
     let ended = std::future::poll_fn(|context| match Pin::new(&mut *serving).poll(context) {
         Poll::Ready(ended) => Poll::Ready(Some(ended)),
         Poll::Pending if activity.is_idle() && !connection.peer.has_body_left() => {
@@ -137,7 +137,7 @@ async fn serve_busy(
     let stream = parts.io.into_inner();
     match ended {
         None => Some(Stream { read_before: parts.read_buf, ..stream }),
-        // The client went away, was too slow, or does not speak HTTP, which it was told.
+        // The client disconnected, was too slow, or does not speak HTTP, for which it got an error.
         Some(Err(error)) if error.is_timeout() => None,
         Some(_) => {
             close(stream.tcp).await;
@@ -167,7 +167,7 @@ async fn answer(
     Ok(response.map(|body| Answer { body, _turn: turn }))
 }
 
-/// The body of an answer; the request is under way until this is dropped.
+/// The body of a reply; the request counts as running until this is dropped.
 struct Answer {
     body: Body,
     _turn: Turn,
@@ -193,7 +193,7 @@ impl hyper::body::Body for Answer {
     }
 }
 
-/// Closes so that the client can read everything that was sent to it.
+/// Closes so that the client can still read everything.
 async fn close(mut tcp: TcpStream) {
     if tcp.shutdown().await.is_err() {
         return;
@@ -201,7 +201,7 @@ async fn close(mut tcp: TcpStream) {
     let rest = async {
         let mut left = MAX_LINGER;
         while left > 0 && tcp.readable().await.is_ok() {
-            // Not kept over the wait, or every connection would have room for it.
+            // Not kept across the wait, or every connection would hold this buffer.
             let mut dropped = [0; 8192];
             match tcp.try_read(&mut dropped) {
                 Ok(0) => break,

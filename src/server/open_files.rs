@@ -1,15 +1,14 @@
-//! Every connection is an open file, and the system lets a process have a thousand unless it asks.
+//! The limit of open files: every connection is one, and the default limit is about a thousand.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Files that are open beside connections: the database, uploads, calls to others, the reserve.
+/// Open files besides connections: the database, uploads, outgoing calls, the reserve.
 const OTHER_FILES: usize = 512;
 
-/// Asks for as many open files as this process may have, and says how many of the `wanted` connections
-/// there is room for.
+/// Raises the limit as far as possible, and returns how many of the `wanted` connections fit.
 pub fn connections_that_fit(wanted: usize) -> usize {
     let limit = getrlimit(Resource::Nofile);
-    // If it fails the limit stays as it is, and is looked at again.
+    // If it fails the limit stays as it is, and is read again.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
     let files = getrlimit(Resource::Nofile).current;
     let files = files.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX));

@@ -1,5 +1,5 @@
-//! The socket of a connection, which notes what the connection waits for: a connection that only waits
-//! for its next request is taken apart, so that it costs next to nothing.
+//! The socket of a connection, which records its state: a connection that only waits for its next request
+//! drops its buffers, so that it costs next to nothing.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -11,20 +11,20 @@ use bytes::{Buf as _, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// What a connection does. All of it happens in one task; the atomics only satisfy the compiler.
+/// The state of a connection. It changes in one task only; the atomics merely satisfy the compiler.
 #[derive(Debug, Default)]
 pub(super) struct Activity {
-    /// Requests whose answer has not been handed over to its last byte.
+    /// Requests whose reply has not been sent completely.
     under_way: AtomicUsize,
-    /// Since the last answer: bytes have come; the socket had none to read.
+    /// Since the last reply: bytes have arrived; the socket had none to read.
     has_read: AtomicBool,
     waits_to_read: AtomicBool,
-    /// The socket does not take the bytes that are to be sent.
+    /// The socket does not accept more bytes.
     waits_to_write: AtomicBool,
 }
 
 impl Activity {
-    /// Between two requests, with nothing of the next one here and nothing left to send.
+    /// Between two requests, with no bytes of the next one and nothing left to send.
     pub(super) fn is_idle(&self) -> bool {
         self.under_way.load(Relaxed) == 0
             && self.waits_to_read.load(Relaxed)
@@ -33,7 +33,7 @@ impl Activity {
     }
 }
 
-/// A request under way, held by its answer.
+/// A running request, held by its reply.
 #[derive(Debug)]
 pub(super) struct Turn(Arc<Activity>);
 
@@ -47,7 +47,7 @@ impl Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         self.0.under_way.fetch_sub(1, Relaxed);
-        // Only what the socket says from here on is about the next request.
+        // Only what the socket reports from here on is about the next request.
         self.0.has_read.store(false, Relaxed);
         self.0.waits_to_read.store(false, Relaxed);
     }

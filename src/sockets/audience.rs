@@ -1,5 +1,5 @@
-//! Who is in the conversations that this node has heard of lately. Read once from the database, and from then
-//! on changed by what is heard: every coming and going is announced in the order of the commits.
+//! A cache of the members of recent conversations. Read once from the database and then updated by
+//! announcements: every join and leave is announced in commit order.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::state::App;
 use crate::values::ids::{ConversationId, ProjectId, UserId};
 
-/// Users that are remembered, counted once for each conversation; then all are forgotten and read anew.
+/// Maximum cached users, counted once for each conversation; beyond that the cache is cleared.
 const MAX_USERS: usize = 1_000_000;
 
 type Key = (ProjectId, ConversationId);
@@ -19,8 +19,8 @@ pub(crate) struct Audiences {
 }
 
 impl Audiences {
-    /// Those who are in it, among them somebody who has just come. What is read now may be newer than what is
-    /// being heard, by the changes that are about to be heard.
+    /// The current members, including one who has just joined. What is read now may be newer than the
+    /// announcement being applied, by changes that will be announced next.
     pub async fn of(
         &mut self,
         app: &App,
@@ -53,7 +53,7 @@ impl Audiences {
         self.users -= self.known.remove(&key).map_or(0, |users| users.len());
     }
 
-    /// Something may have been missed.
+    /// Announcements may have been missed: clears the cache.
     pub fn clear(&mut self) {
         *self = Audiences::default();
     }

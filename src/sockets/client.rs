@@ -1,4 +1,4 @@
-//! What a client says, and what follows from it.
+//! Handles the packets that a client sends.
 
 use std::sync::Arc;
 
@@ -17,17 +17,17 @@ use crate::state::App;
 use crate::tenancy::Bundle;
 use crate::values::ids::{ConversationId, ProjectId, UserId};
 
-/// Tries to let somebody into a room while others are being put out of theirs.
+/// Attempts to join a room while others are removed from theirs.
 const TRIES: usize = 5;
 
-/// Whether the connection goes on.
+/// Whether the connection stays open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
     On,
     Close,
 }
 
-/// One packet, of whichever transport.
+/// One packet, from either transport.
 pub(crate) async fn receive(app: &App, session: &Arc<Session>, packet: &str) -> Flow {
     match engine::read(packet) {
         Some(Packet::Message(message)) => receive_message(app, session, message).await,
@@ -53,7 +53,7 @@ async fn receive_message(app: &App, session: &Arc<Session>, message: &str) -> Fl
         Some(packet::Packet::Event { name, payload }) => {
             let Some(identity) = session.present() else { return Flow::Close };
             if let Err(error) = event(app, session, identity, &name, payload).await {
-                // Nobody waits for an answer; the client tries again when its view opens again.
+                // Not acknowledged; the client tries again when its view opens again.
                 tracing::warn!(%error, event = name, "an event of a client was dropped");
             }
             Flow::On
@@ -103,7 +103,7 @@ async fn enter(
     let Identity { project, user, .. } = *identity;
     let question = RoomAccess { project, user, conversation, act: Act::Enter };
     for _ in 0..TRIES {
-        // Whoever was put out after this was read is noticed, and asked about again.
+        // If a member is removed after this count was read, joining fails and is checked again.
         let removals = app.realtime.removals();
         if !(app.rooms.check)(app, question).await?
             || app.realtime.enter(session, conversation, removals)

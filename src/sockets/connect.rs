@@ -1,5 +1,5 @@
-//! A connection says whose it is. The socket is registered before the database is asked, so that a session
-//! that ends meanwhile takes it along.
+//! Authenticates a socket. It is registered before the session is checked in the database, so that a session
+//! that ends meanwhile closes it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::state::App;
 use crate::tenancy::{Bundle, ProjectState};
 use crate::values::time::Timestamp;
 
-/// How long to wait for announcements to be heard, after a start or an outage.
+/// How long to wait for announcements to work, after a start or an outage.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) async fn connect(app: &App, session: &Arc<Session>, token: Option<String>) -> Flow {
@@ -51,7 +51,7 @@ pub(crate) async fn connect(app: &App, session: &Arc<Session>, token: Option<Str
     refuse(session, "/", refusal)
 }
 
-/// Tells the client why not; the connection stays for a while, as its client may try again.
+/// Tells the client the reason; the connection stays open for a while, so that it may try again.
 pub(crate) fn refuse(session: &Session, namespace: &str, message: &str) -> Flow {
     match session.outbox.push(packet::refused(namespace, message)) {
         Ok(()) => Flow::On,
@@ -59,7 +59,7 @@ pub(crate) fn refuse(session: &Session, namespace: &str, message: &str) -> Flow 
     }
 }
 
-/// Whose token it is, if it holds in the project that the connection named. Keys are no tokens.
+/// The user of the token, if it is valid in the connection's project. Keys are not accepted.
 async fn identify(app: &App, session: &Session, token: &str) -> Result<Option<Identity>> {
     let Some(id) = session.project else { return Ok(None) };
     let Some(project) = app.projects.get(&app.db, id, app.clock.uptime()).await? else {

@@ -1,4 +1,4 @@
-//! The one task of a node that hears announcements and applies them, in their order.
+//! The one task of each node that receives announcements and applies them in order.
 
 use tokio::time::MissedTickBehavior;
 
@@ -11,12 +11,12 @@ use crate::sockets::audience::Audiences;
 use crate::sockets::sweep;
 use crate::state::App;
 
-/// Hears until the server stops, then ends every connection.
+/// Runs until the server stops, then closes every connection.
 pub(crate) async fn dispatch(app: App) {
     let mut announcements = match app.db.announcements() {
         Ok(announcements) => announcements,
         Err(error) => {
-            tracing::error!(%error, "announcements cannot be heard: there will be no sockets");
+            tracing::error!(%error, "announcements cannot be received: sockets are refused");
             return app.realtime.shut(app.clock.uptime());
         }
     };
@@ -38,10 +38,10 @@ pub(crate) async fn dispatch(app: App) {
             Some(db::Announced::Heard(heard)) if heard.topic == TOPIC => {
                 let applied = match serde_json::from_str(&heard.text) {
                     Ok(announcement) => apply(&app, &mut audiences, announcement).await,
-                    // Of a newer version, perhaps.
+                    // Perhaps from a newer version.
                     Err(error) => Err(Error::internal(error)),
                 };
-                // Whatever it was, clients that come back have not missed it.
+                // Clients that reconnect fetch whatever they missed.
                 if let Err(error) = applied {
                     tracing::error!(%error, "an announcement could not be passed on");
                     start_over(&app, &mut audiences);

@@ -1,5 +1,5 @@
-//! Requests to `/socket.io/`: which connection they are of, and by which transport. They are not operations:
-//! a poll waits, and would count as a request under way all the time.
+//! Requests to `/socket.io/`: finds their connection and transport. They are not operations: a poll waits,
+//! and would count as a running request all the time.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -25,14 +25,14 @@ use crate::state::App;
 use crate::values::ids::ProjectId;
 
 const PATH: &str = "/socket.io/";
-/// More is not needed to say where one wants to go.
+/// Maximum length of a query.
 const LONGEST_QUERY: usize = 2048;
 
 pub(crate) fn is_ours(path: &str) -> bool {
     path == PATH || path == PATH.trim_end_matches('/')
 }
 
-/// Answers, whatever happens.
+/// Always replies, whatever happens.
 pub(crate) async fn handle(app: &App, peer: &Peer, request: Request<Incoming>) -> Response {
     let id = client::request_id(request.headers(), &app.request_ids);
     let origin = request.headers().get(ORIGIN).cloned();
@@ -66,7 +66,7 @@ async fn answer(
         Some(sid) => Some(find(app, sid)?),
         None => None,
     };
-    // A connection stays with the project that it was opened for.
+    // A connection stays with the project it was opened for.
     let project = session.as_ref().map_or(project, |session| session.project);
     check_origin(app, request.headers(), project).await?;
     if *request.method() == Method::OPTIONS {
@@ -110,7 +110,7 @@ fn find(app: &App, sid: &str) -> Result<Arc<Session>, Refusal> {
     app.realtime.directory().sessions.get(sid).cloned().ok_or(Refusal::SessionUnknown)
 }
 
-/// A new connection. What it is told first is the secret that it is named by from then on.
+/// A new connection. Its first packet holds the secret that identifies it from then on.
 fn open(
     app: &App,
     peer: IpAddr,

@@ -1,4 +1,4 @@
-//! Engine.IO 4: packets of one type digit and a text, several in one body, and the words of refusals.
+//! Engine.IO 4: packets of one type digit and a text, several in one body, and the protocol's error messages.
 
 use http::StatusCode;
 use serde_json::json;
@@ -16,17 +16,17 @@ pub(crate) const PROBE: &str = "2probe";
 pub(crate) const PROBED: &str = "3probe";
 pub(crate) const UPGRADE: &str = "5";
 
-/// What a client may send.
+/// Packets that a client may send.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Packet<'a> {
     Close,
     Pong,
     Message(&'a str),
-    /// Means nothing here and does no harm.
+    /// Ignored.
     Other,
 }
 
-/// `None` for what no client sends. Binary data is nothing that this API takes.
+/// `None` for invalid packets. This API takes no binary data.
 pub(crate) fn read(text: &str) -> Option<Packet<'_>> {
     let (kind, rest) = text.split_at_checked(1)?;
     match kind {
@@ -51,7 +51,7 @@ pub(crate) fn open(sid: &str, limits: &RealtimeLimits, upgrades: bool) -> String
     format!("0{hello}")
 }
 
-/// Why a request is refused, in the words that clients of the protocol know.
+/// The protocol's error messages for refused requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
     TransportUnknown,

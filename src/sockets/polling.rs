@@ -1,4 +1,4 @@
-//! Long polling: a GET that waits for packets, a POST that brings some.
+//! Long polling: a GET waits for packets, a POST delivers some.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,10 +18,10 @@ use crate::sockets::client::{self, Flow};
 use crate::sockets::engine::{self, Refusal, SEPARATOR};
 use crate::state::App;
 
-/// While a WebSocket is tried, polls are answered soon, with nothing: the client waits for them.
+/// While an upgrade to WebSocket is under way, polls return quickly with a NOOP: the client waits for them.
 const PROBING: Duration = Duration::from_millis(100);
 
-/// The packets for the client, when there are some.
+/// Returns packets for the client as soon as there are some.
 pub(crate) async fn get(app: &App, session: &Arc<Session>) -> Response {
     let Some(_turn) = session.begin(Request::Get) else { return overlap(app, session) };
     let gone = Gone { app, session: Some(session) };
@@ -36,7 +36,8 @@ pub(crate) async fn get(app: &App, session: &Arc<Session>) -> Response {
     let body = match taken {
         Taken::Packets(packets) if packets.is_empty() => engine::NOOP.to_owned(),
         Taken::Packets(packets) => joined(&packets),
-        // The end comes with the next poll: a client that reads both at once acts upon the end first.
+        // The close packet comes with the next poll: a client that reads both at once would handle the close
+        // first.
         Taken::Last(packets) if !packets.is_empty() => joined(&packets),
         Taken::Last(_) => {
             app.realtime.end(session, Ending::Cut, app.clock.uptime());
@@ -47,7 +48,7 @@ pub(crate) async fn get(app: &App, session: &Arc<Session>) -> Response {
     text(body)
 }
 
-/// A client that hangs up while it waits is gone; without this it would be found out by its silence.
+/// A client that disconnects while it waits is closed at once, not only after its heartbeat fails.
 struct Gone<'a> {
     app: &'a App,
     session: Option<&'a Arc<Session>>,
@@ -69,7 +70,7 @@ impl Drop for Gone<'_> {
     }
 }
 
-/// Packets of the client.
+/// Packets from the client.
 pub(crate) async fn post(
     app: &App,
     peer: &Peer,
@@ -89,7 +90,7 @@ pub(crate) async fn post(
 }
 
 async fn read(app: &App, mut source: Source<'_>) -> Result<String, Refusal> {
-    // A body that is waited for counts as one of a request under way, so this has to be one.
+    // Waiting for a body counts as a running request.
     let _in_flight = app.metrics.enter();
     let most = app.config.realtime.max_payload as u64;
     source.total = Some(app.config.body_timeout);
@@ -111,7 +112,7 @@ async fn receive_all(app: &App, session: &Arc<Session>, body: &str) -> Flow {
         return Flow::Close;
     }
     for packet in body.split(SEPARATOR) {
-        // A client that says goodbye is answered like any other, and so is its last poll.
+        // A client that closes gets a normal reply, and so does its last poll.
         if packet == engine::CLOSE {
             let ending = if session.waits() { Ending::Closed } else { Ending::Cut };
             app.realtime.end(session, ending, app.clock.uptime());
@@ -124,7 +125,7 @@ async fn receive_all(app: &App, session: &Arc<Session>, body: &str) -> Flow {
     Flow::On
 }
 
-/// Two requests of one kind at once: somebody else uses the connection, or the client is broken.
+/// Two concurrent requests of one kind: the connection is shared, or the client is broken.
 fn overlap(app: &App, session: &Arc<Session>) -> Response {
     app.realtime.end(session, Ending::Closed, app.clock.uptime());
     Refusal::BadRequest.response()

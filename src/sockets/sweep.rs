@@ -1,5 +1,5 @@
-//! What time does to connections: those that do not answer, never say whose they are, or whose token has run
-//! out are ended. One look at all of them, so that none needs a timer of its own.
+//! Connection timeouts: closes connections that miss heartbeats, do not authenticate in time, or whose token
+//! has expired. One periodic sweep over all, so that none needs a timer of its own.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::sockets::engine;
 use crate::state::App;
 use crate::values::time::Timestamp;
 
-/// How long a polling client has to fetch the last words of its connection.
+/// How long a polling client has to fetch the last packets of its connection.
 const LAST_POLL: Duration = Duration::from_secs(10);
 
 enum Due {

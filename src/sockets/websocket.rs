@@ -1,4 +1,4 @@
-//! WebSocket: the handshake, the way from polling, and the one task that reads and writes.
+//! WebSocket: the handshake, the upgrade from polling, and the one task that reads and writes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,12 +29,12 @@ use crate::state::App;
 
 type Stream = WebSocketStream<TokioIo<Upgraded>>;
 
-/// How long the end of a connection may take to be sent.
+/// Timeout for sending the end of a connection.
 const FAREWELL: Duration = Duration::from_secs(2);
 const BUFFER: usize = 4 * 1024;
 const MAGIC: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// The answer to a request that asks for a WebSocket; `None` if it does not.
+/// The response to a WebSocket handshake; `None` if the request is none.
 pub(crate) fn handshake(headers: &HeaderMap) -> Option<Response> {
     let has = |name: HeaderName, word: &str| {
         let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
@@ -59,7 +59,7 @@ pub(crate) fn handshake(headers: &HeaderMap) -> Option<Response> {
     Some(response)
 }
 
-/// Serves a connection that began as a WebSocket, or one that polls and wants to go on as one.
+/// Serves a connection that began as a WebSocket, or a polling one that upgrades.
 pub(crate) async fn serve(
     app: App,
     session: Arc<Session>,
@@ -71,7 +71,7 @@ pub(crate) async fn serve(
     let opening = async {
         let limits = &app.config.realtime;
         let upgraded = upgrade.await.ok()?;
-        // Buffers grow when they must; most sockets say little.
+        // Buffers grow on demand; most sockets send little.
         let config = WebSocketConfig::default()
             .read_buffer_size(BUFFER)
             .write_buffer_size(BUFFER)
@@ -98,7 +98,7 @@ pub(crate) async fn serve(
     }
 }
 
-/// The client tries the WebSocket, waits for its last poll, and says that it goes on here.
+/// The client probes the WebSocket, waits for its last poll, and confirms the upgrade.
 async fn probe(stream: &mut Stream, session: &Session) -> Option<()> {
     let says = |message: Option<_>, word: &str| match message {
         Some(Ok(Message::Text(text))) if text.as_str() == word => Some(()),
@@ -122,7 +122,7 @@ async fn run(app: &App, session: &Arc<Session>, mut stream: Stream) {
                     }
                     continue;
                 }
-                // Gone, or it sent what no client sends.
+                // Disconnected, or it sent an invalid frame.
                 Some(Err(_)) | None => break,
             },
         };
@@ -133,14 +133,14 @@ async fn run(app: &App, session: &Arc<Session>, mut stream: Stream) {
         };
         let sent = tokio::select! {
             sent = send(&mut stream, packets) => sent,
-            // What is half written is given up.
+            // A half-written frame is abandoned.
             () = session.outbox.overdue(FAREWELL) => return,
         };
         if sent.is_none() || is_last {
             break;
         }
     }
-    // Until the client has said goodbye, too: closed before, what it was sent last might not reach it.
+    // Waits for the client's close frame, too: closing earlier might lose the last packets.
     let farewell = async {
         let _ = stream.close(None).await;
         while let Some(Ok(_)) = stream.next().await {}

@@ -1,5 +1,5 @@
-//! How lower rooms reach higher ones without importing them. A lower room declares a small trait or a
-//! struct of functions, higher rooms provide elements of it, and `app.rs` fills the list.
+//! How lower modules reach higher ones without importing them. A lower module declares a small trait or a
+//! struct of functions, higher modules provide elements of it, and `features/mod.rs` fills the list.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -29,7 +29,7 @@ impl Lists {
         self
     }
 
-    /// The elements in the order they were registered; none if nobody registered any.
+    /// The elements in the order of registration; empty if there are none.
     pub fn of<T: Send + Sync + 'static>(&self) -> &[T] {
         let list = self.0.get(&TypeId::of::<T>());
         list.and_then(|list| list.downcast_ref::<Vec<T>>()).map_or(&[], Vec::as_slice)
@@ -42,8 +42,8 @@ impl fmt::Debug for Lists {
     }
 }
 
-/// What features keep in memory for as long as the server runs: caches and write buffers. One value for
-/// each type, created on first use.
+/// In-memory state of features for the lifetime of the server: caches and write buffers. One value for each
+/// type, created on first use.
 #[derive(Default)]
 pub struct FeatureState(RwLock<HashMap<TypeId, Shared>>);
 
@@ -76,7 +76,7 @@ pub struct JobKind {
 
 pub type Running = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 
-/// Deletes up to a number of expired rows; how many it deleted.
+/// Deletes up to a number of expired rows; returns how many.
 #[derive(Debug, Clone, Copy)]
 pub struct Sweep(pub fn(&Tx<'_>, Timestamp, i64) -> Result<u64>);
 

@@ -1,6 +1,5 @@
-//! `App`: the handle that every request, job and socket gets. It holds what the machinery keeps in memory,
-//! the lists that the program fills (`Lists`) and the state that features keep for themselves
-//! (`FeatureState`). `app.rs` puts it together.
+//! `App`: the handle that every request, job and socket gets. It holds the machinery's in-memory state, the
+//! lists that the program fills (`Lists`) and the state of features (`FeatureState`). `app.rs` builds it.
 
 mod lists;
 
@@ -64,16 +63,16 @@ pub struct AppState {
     pub connections: Arc<Places>,
     pub body_waits: BodyWaits,
     pub forwarding_notice: Notice,
-    /// One permit for each byte of a request's body that may be in memory.
+    /// One permit for each byte of request bodies in memory.
     pub body_memory: Semaphore,
-    /// Woken when a job has been added, so that it need not wait for the next poll.
+    /// Notified when a job has been added, so that it need not wait for the next poll.
     pub job_added: Notify,
     pub lists: Lists,
     pub features: FeatureState,
     pub draining: Draining,
 }
 
-/// Set once, when the server begins to stop.
+/// Set once, when the server begins to drain.
 #[derive(Debug)]
 pub struct Draining(watch::Sender<bool>);
 
@@ -83,15 +82,14 @@ impl Default for Draining {
     }
 }
 
-/// Who belongs to the room of a conversation: asked by sockets, answered by the feature that knows
-/// conversations.
+/// Permission for the room of a conversation: asked by sockets, implemented by chat.
 #[derive(Debug, Clone, Copy)]
 pub struct Rooms {
     pub check: MembershipCheck,
     pub members: fn(&Conn<'_>, ProjectId, ConversationId) -> Result<Vec<UserId>>,
 }
 
-/// Whether a user may enter a room or be seen typing in it.
+/// Whether a user may join a room or send typing events in it.
 pub type MembershipCheck = for<'a> fn(&'a App, RoomAccess) -> Checking<'a>;
 pub type Checking<'a> = Pin<Box<dyn Future<Output = Result<bool>> + Send + 'a>>;
 
@@ -102,7 +100,7 @@ impl App {
 }
 
 impl AppState {
-    /// From now on the server only finishes what it has begun.
+    /// Begins to drain: the server only finishes running requests.
     pub fn drain(&self) {
         self.draining.0.send_replace(true);
     }
@@ -114,7 +112,7 @@ impl AppState {
     /// Completes when the server begins to drain.
     pub async fn draining(&self) {
         let mut draining = self.draining.0.subscribe();
-        // An error means the sender is gone, and with it the application.
+        // An error means that the sender was dropped with the application.
         let _ = draining.wait_for(|draining| *draining).await;
     }
 }

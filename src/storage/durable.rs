@@ -1,17 +1,16 @@
-//! Directories that survive a loss of power: a name lasts only once the directory that holds it was
-//! synced.
+//! Directories that survive a power loss: a name is durable only after its parent directory was synced.
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 
-/// Makes a directory and those above it, for nobody else to read, durably.
+/// Creates a directory and its parents durably, readable only by the owner.
 pub fn make_directories(directory: &Path) -> io::Result<()> {
     let Some(parent) = directory.parent() else { return Ok(()) };
     if directory.is_dir() {
-        // It may have been made by a process that was killed before it could sync it. Where that
-        // is not allowed it was made by somebody else, long ago.
+        // It may have been created by a process that was killed before it could sync it. If syncing is not
+        // permitted, somebody else created it long ago.
         let _ = sync_directory(parent);
         return Ok(());
     }
@@ -20,7 +19,7 @@ pub fn make_directories(directory: &Path) -> io::Result<()> {
     sync_directory(parent)
 }
 
-/// Somebody else may have made it.
+/// A concurrent call may have created it.
 pub fn make_directory(directory: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(directory) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),

@@ -1,4 +1,4 @@
-//! What is stored, for the operator's check-up: sizes and keys without the bytes.
+//! Sizes and keys of stored objects, for `townhall doctor`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::storage::s3::{S3, as_io};
 use crate::storage::{Storage, unavailable};
 
 impl Storage {
-    /// The size of an object; none if it is not there.
+    /// The size of an object; none if it does not exist.
     pub async fn size(&self, key: &str) -> Result<Option<u64>, Error> {
         let found = match self {
             Storage::Local(local) => local.size(key).await,
@@ -25,7 +25,7 @@ impl Storage {
         }
     }
 
-    /// The key of everything that is stored.
+    /// The keys of all stored objects.
     pub async fn keys(&self) -> io::Result<BoxStream<'_, io::Result<String>>> {
         match self {
             Storage::Local(local) => {

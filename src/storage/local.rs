@@ -1,8 +1,8 @@
-//! Files in a directory of this machine. A staged file is synced and moved into place, and the
-//! directory is synced after it: what `put` has answered survives a loss of power.
+//! Files in a local directory. A staged file is synced and renamed into place, and the directory is synced
+//! after it: a file survives a power loss once `put` has returned.
 //!
-//! The root holds a marker, made at the first start. Without it this is not our directory but, say,
-//! the place where a disk was to be mounted: nothing is stored there, and nothing is said to be gone.
+//! The root holds a marker, created at the first start. Without the marker this is not our directory but,
+//! say, the mount point of a missing disk: nothing is stored there, and no file is reported as deleted.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -18,11 +18,11 @@ use uuid::Uuid;
 use crate::storage::Chunks;
 use crate::storage::durable::{make_directories, make_directory, sync_directory};
 
-/// So much is read at once, and so much of a file is in memory.
+/// Bytes read at once, and the most of a file in memory.
 const CHUNK: u64 = 128 * 1024;
-/// Somebody else may remove a directory that is about to be used.
+/// Attempts when a directory is removed just before it is used.
 const TRIES: usize = 4;
-/// Directories that are remembered as synced; beyond this they are synced again.
+/// Cached names of synced directories; beyond this they are synced again.
 const MAX_SYNCED: usize = 10_000;
 
 pub(super) const MARKER: &str = ".townhall";
@@ -35,11 +35,11 @@ pub struct Local(pub(super) Arc<Root>);
 #[derive(Debug)]
 pub(super) struct Root {
     pub(super) path: PathBuf,
-    /// Directories whose names have been synced since the start. That a directory is there does
-    /// not mean that it lasts: another upload may be about to make it so.
+    /// Directories whose names have been synced since the start. An existing directory need not be durable:
+    /// another upload may not have synced it yet.
     synced: Mutex<HashSet<PathBuf>>,
-    /// Shared by those who store, taken alone by who removes, so that no directory goes between
-    /// being synced and being used.
+    /// Shared lock to store, exclusive to remove, so that no directory is removed between being synced and
+    /// being used.
     removal: RwLock<()>,
     #[cfg(test)]
     syncs: Mutex<Vec<PathBuf>>,
@@ -56,9 +56,9 @@ impl Local {
         }))
     }
 
-    /// Makes the directory and its marker at the first start, and the marker alone where an older
-    /// version has stored files. If there should be files and are none, the directory was lost:
-    /// it stays as it is. Whether it may be used now.
+    /// Creates the directory and its marker at the first start, and only the marker where an older version
+    /// has stored files. If files are expected and none exist, the directory was lost: it is left alone.
+    /// Returns whether it may be used.
     pub(super) async fn claim(&self, should_hold_files: bool) -> io::Result<bool> {
         self.blocking(move |root| root.claim(should_hold_files)).await
     }
@@ -92,14 +92,14 @@ impl Local {
         self.blocking(move |root| root.remove_under(&directory)).await
     }
 
-    /// Asks the system and writes nothing, so that it may be asked often.
+    /// Only asks the system and writes nothing, so it may run often.
     pub(super) fn check(&self) -> io::Result<()> {
         use rustix::fs::{Access, access};
         self.0.check_marker()?;
         Ok(access(&self.0.path, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK)?)
     }
 
-    /// Keys are made here and hold nothing but plain names; this is the last line of defence.
+    /// Keys are built by the server and hold only plain names; this is the last line of defense.
     pub(super) fn place(&self, key: &str) -> io::Result<PathBuf> {
         let mut parts = Path::new(key).components();
         if key.is_empty() || !parts.all(|part| matches!(part, Component::Normal(_))) {
@@ -133,7 +133,7 @@ impl Root {
         Ok(true)
     }
 
-    /// Whether anything lies here as `put` would have left it.
+    /// Whether a file exists here in the form that `put` leaves.
     fn holds_projects(&self) -> io::Result<bool> {
         let entries = match fs::read_dir(&self.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
@@ -161,7 +161,7 @@ impl Root {
             if !matches!(&last, Err(error) if error.kind() == ErrorKind::NotFound) {
                 break;
             }
-            // Something was removed by hand.
+            // Removed by hand.
             self.forget(directory);
         }
         last
@@ -171,14 +171,14 @@ impl Root {
         self.make_lasting(directory)?;
         File::open(staged)?.sync_all()?;
         match fs::rename(staged, target) {
-            // The staged files are on another disk than the stored ones.
+            // The staging directory is on another disk.
             Err(error) if error.kind() == ErrorKind::CrossesDevices => copy(staged, target)?,
             moved => moved?,
         }
         self.sync(directory)
     }
 
-    /// Makes a directory below the root last. The root itself does since the start.
+    /// Makes a directory below the root durable. The root itself is since the start.
     fn make_lasting(&self, directory: &Path) -> io::Result<()> {
         let synced = || self.synced.lock().unwrap_or_else(PoisonError::into_inner);
         if directory == self.path || synced().contains(directory) {
@@ -196,7 +196,7 @@ impl Root {
         Ok(())
     }
 
-    /// The directory and those above it have to be made and synced again.
+    /// The directory and its parents must be created and synced again.
     fn forget(&self, directory: &Path) {
         let mut synced = self.synced.lock().unwrap_or_else(PoisonError::into_inner);
         for above in directory.ancestors() {
@@ -204,7 +204,7 @@ impl Root {
         }
     }
 
-    /// Also the directories above that are empty now, up to the root.
+    /// Also removes parents that are empty now, up to the root.
     fn remove_under(&self, directory: &Path) -> io::Result<()> {
         let _alone = self.removal.write().unwrap_or_else(PoisonError::into_inner);
         self.check_marker()?;
@@ -215,7 +215,7 @@ impl Root {
         }
         let above = directory.ancestors().skip(1).take_while(|above| *above != self.path);
         let kept = above.into_iter().find(|above| fs::remove_dir(above).is_err());
-        // One that is gone altogether was removed by somebody else, who syncs it.
+        // If it does not exist, another call removed it and syncs.
         match self.sync(kept.unwrap_or(&self.path)) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             synced => synced,
@@ -229,7 +229,7 @@ impl Root {
     }
 }
 
-/// Whoever looks at the target sees all of it or nothing.
+/// Atomic: a reader sees the whole file or none.
 fn copy(staged: &Path, target: &Path) -> io::Result<()> {
     let mut aside = target.as_os_str().to_owned();
     aside.push(".partial");
@@ -238,7 +238,7 @@ fn copy(staged: &Path, target: &Path) -> io::Result<()> {
     fs::rename(&aside, target)
 }
 
-/// A file that is shorter than it should be ends early; the reply notices.
+/// A file that is too short ends early; the reply notices.
 async fn next_chunk((mut file, left): (File, u64)) -> io::Result<Option<(Bytes, (File, u64))>> {
     if left == 0 {
         return Ok(None);
@@ -318,7 +318,7 @@ mod tests {
         let (local, staged) = fresh("sync");
         let root = local.0.path.clone();
         let syncs = || std::mem::take(&mut *local.0.syncs.lock().unwrap());
-        // As another upload leaves them that has not synced them yet.
+        // As left by another upload that has not synced them yet.
         fs::create_dir_all(root.join("p/a")).unwrap();
         fs::copy(&staged, staged.with_extension("2")).unwrap();
         fs::copy(&staged, staged.with_extension("3")).unwrap();

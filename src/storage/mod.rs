@@ -1,7 +1,7 @@
-//! Where the bytes of files live: a directory of this machine, or a bucket that speaks S3.
+//! Storage of file bytes: a local directory, or an S3 bucket.
 //!
-//! A key is `<projectId>/<relative path>`. What `put` has answered is durable, so a row that
-//! names an object may be committed after it; what is missing reads as `None`, never as an error.
+//! A key is `<projectId>/<relative path>`. A file is durable once `put` has returned, so a row that names it
+//! may be committed after that; a missing object reads as `None`, never as an error.
 
 mod bucket_client;
 pub(crate) mod durable;
@@ -25,7 +25,7 @@ pub use s3::VARIABLES as AWS_VARIABLES;
 
 pub type Chunks = BoxStream<'static, io::Result<Bytes>>;
 
-/// What `TOWNHALL_STORAGE` and the `AWS_*` variables say.
+/// The values of `TOWNHALL_STORAGE` and the `AWS_*` variables.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings<'a> {
     pub address: &'a str,
@@ -40,7 +40,7 @@ pub enum Storage {
 }
 
 impl Storage {
-    /// Fails, in one line, on an address that is neither `file://…` nor `s3://…`. Asks nobody.
+    /// Fails, in one line, on an address that is neither `file://…` nor `s3://…`. Makes no request.
     pub fn check_settings(settings: &Settings<'_>) -> Result<(), String> {
         match settings.address.split_once("://") {
             Some(("file", directory)) if !directory.is_empty() => Ok(()),
@@ -60,8 +60,8 @@ impl Storage {
         Err(unknown_address(settings.address))
     }
 
-    /// Asked once at the start, with whether there are rows of files: see [`Local::claim`]. A
-    /// bucket that is lost is not silently made anew, and needs no marker.
+    /// Called once at the start, with whether there are rows of files: see [`Local::claim`]. A lost bucket is
+    /// not created again silently, so it needs no marker.
     pub async fn claim(&self, should_hold_files: bool) -> io::Result<bool> {
         match self {
             Storage::Local(local) => local.claim(should_hold_files).await,
@@ -69,7 +69,7 @@ impl Storage {
         }
     }
 
-    /// Stores a staged file under a key. The staged file may be gone afterwards.
+    /// Stores a staged file under a key. The staged file may be moved.
     pub async fn put(&self, key: &str, staged: &Path) -> Result<(), Error> {
         let stored = match self {
             Storage::Local(local) => local.put(key, staged).await,
@@ -94,7 +94,7 @@ impl Storage {
         }
     }
 
-    /// Removes everything below a prefix, which names whole segments. Nothing there is fine.
+    /// Removes everything below a prefix of whole segments. No error if nothing exists.
     pub async fn remove_under(&self, prefix: &str) -> Result<(), Error> {
         let removed = match self {
             Storage::Local(local) => local.remove_under(prefix).await,
@@ -116,7 +116,7 @@ fn unknown_address(storage: &str) -> String {
     format!("TOWNHALL_STORAGE: `{storage}` is no file:// or s3:// address")
 }
 
-/// The caller may come back; the log is told why.
+/// The caller may retry; the log has the cause.
 pub(crate) fn unavailable(error: io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {

@@ -1,5 +1,5 @@
-//! Files in a bucket that speaks S3. Settings are the usual `AWS_*` variables; large files go up
-//! in parts, so that memory does not grow with them.
+//! Files in an S3 bucket. Settings are the usual `AWS_*` variables; large files are uploaded in parts, so
+//! that memory does not grow with them.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -18,7 +18,7 @@ use tokio::sync::Semaphore;
 use crate::storage::Chunks;
 use crate::storage::bucket_client::BucketConnector;
 
-/// What is read from the environment beside our own settings.
+/// Environment variables besides the server's own settings.
 pub const VARIABLES: &[&str] = &[
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
@@ -36,11 +36,11 @@ pub const VARIABLES: &[&str] = &[
     "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
 ];
 
-/// The smallest part that S3 takes; a smaller file goes up in one piece.
+/// The smallest part that S3 accepts; a smaller file is uploaded at once.
 const PART: usize = 5 * 1024 * 1024;
-/// Parts of one file under way at once.
+/// Concurrent parts of one file.
 const PARTS_AT_ONCE: usize = 2;
-/// Files going up at once: each holds its parts in memory.
+/// Concurrent uploads: each holds its parts in memory.
 const FILES_AT_ONCE: usize = 16;
 const RETRIES: usize = 3;
 
@@ -77,7 +77,7 @@ impl S3 {
             }
             builder = builder.with_config(key, value);
         }
-        // An operator who names an http:// endpoint wants one.
+        // An http:// endpoint is an explicit choice.
         let client = ClientOptions::new().with_allow_http(is_plain);
         let retry = RetryConfig { max_retries: RETRIES, ..RetryConfig::default() };
         let built = builder
@@ -110,7 +110,7 @@ impl S3 {
         match fill(&mut upload, file, first).await {
             Ok(()) => upload.finish().await.map(drop).map_err(as_io),
             Err(error) => {
-                // What was sent is of no use; the bucket may also forget it by a rule of its own.
+                // Uploaded parts are useless; the bucket may also delete them by a lifecycle rule.
                 let _ = upload.abort().await;
                 Err(error)
             }
@@ -130,7 +130,7 @@ impl S3 {
         removed.map_err(as_io).try_for_each(|_| async { Ok(()) }).await
     }
 
-    /// Lists what comes after every project: a question whose answer is short.
+    /// Lists what sorts after every project: a cheap request.
     pub(super) async fn check(&self) -> io::Result<()> {
         let mut listed = self.bucket.list_with_offset(Some(&self.prefix), &self.key("zzzz")?);
         listed.try_next().await.map(drop).map_err(as_io)

@@ -1,6 +1,5 @@
-//! Addresses of stored files: signed and good for a while. A file keeps its address for half of that
-//! while, so that browsers need not fetch it again with every page. The host is the configured one,
-//! never what a request says it is.
+//! Signed addresses of stored files, with an expiry. A file keeps its address for half of the lifetime, so
+//! that browsers can cache it. The host is the configured one, never that of the request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +14,7 @@ use crate::values::time::Timestamp;
 #[derive(Debug)]
 pub struct Signer {
     key: hmac::Key,
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     base: String,
     lifetime: Duration,
 }
@@ -28,10 +27,10 @@ impl Signer {
         Arc::new(Signer { key, base: base.to_owned(), lifetime })
     }
 
-    /// What replies of one project are given at this moment.
+    /// The expiry for replies of this moment.
     pub fn links(self: &Arc<Self>, project: ProjectId, now: Timestamp) -> Links {
-        // Rounded down to whole windows of half the lifetime: good for the other half at least, and
-        // never for longer than configured.
+        // Rounded down to windows of half the lifetime: valid for at least the other half, and never longer
+        // than configured.
         let window = i64::try_from(self.lifetime.as_secs() / 2).unwrap_or(i64::MAX).max(1);
         let expires = now.plus(self.lifetime).seconds();
         let expires = expires - expires.rem_euclid(window);
@@ -43,7 +42,7 @@ impl Signer {
         hex(signed.as_ref())
     }
 
-    /// For how many seconds more the address is good; `None` if it is not.
+    /// Remaining seconds of validity; `None` if expired or not valid.
     pub fn verify(
         &self,
         project: ProjectId,
@@ -68,7 +67,7 @@ pub struct Links {
 }
 
 impl Links {
-    /// Paths are slugs, so they stand in an address as they are.
+    /// Paths are slugs and need no encoding.
     pub fn url(&self, path: &str) -> String {
         let Links { signer, project, expires } = self;
         let expires = expires.to_string();
@@ -77,7 +76,7 @@ impl Links {
         format!("{base}/internal/files/{project}/{path}?expires={expires}&signature={signature}")
     }
 
-    /// The address of an avatar: of the stored file, if it is one, else what the user has given.
+    /// The address of an avatar: of the stored file, or else the URL that the user has given.
     pub fn avatar(&self, stored: Option<&str>, given: Option<&str>) -> Option<String> {
         stored.map(|path| self.url(path)).or_else(|| given.map(ToOwned::to_owned))
     }

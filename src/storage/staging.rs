@@ -1,7 +1,7 @@
-//! The staging directory: where the files of a form wait until their request has been decided.
+//! The staging directory: holds the files of a form until their request is decided.
 //!
-//! What all requests together may hold here is bounded, a part of the disk always stays free, and
-//! a directory goes with the request that made it. What a crash leaves behind goes at the next start.
+//! The total of all requests is bounded, a part of the disk always stays free, and a request's directory is
+//! removed with the request. Leftovers of a crash are removed at the next start.
 
 use std::fs::{self, DirBuilder};
 use std::io::ErrorKind;
@@ -16,7 +16,7 @@ use crate::storage::unavailable;
 use crate::values::random::{Random, hex};
 
 const MIB: u64 = 1024 * 1024;
-/// Uploads leave this much of the disk alone: the database needs it more.
+/// Disk space that uploads must leave free for the database.
 const RESERVE: u64 = 256 * MIB;
 
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub struct Staging {
 }
 
 impl Staging {
-    /// Empties the directory: whatever is there belongs to requests that are gone.
+    /// Empties the directory: its content belongs to requests of an earlier process.
     pub fn open(data_dir: &Path, mebibytes: usize) -> Result<Self, String> {
         let root = data_dir.join("staging");
         let emptied = match fs::remove_dir_all(&root) {
@@ -40,7 +40,7 @@ impl Staging {
         Ok(Staging { root, budget: Arc::new(Semaphore::new(mebibytes)) })
     }
 
-    /// A new directory, gone when the last handle on it is.
+    /// A new directory, removed with its last handle.
     pub async fn directory(&self, random: &Random) -> Result<Arc<Staged>> {
         let path = self.root.join(hex(&random.bytes::<16>()));
         let made = path.clone();
@@ -72,7 +72,7 @@ impl Staged {
         &self.path
     }
 
-    /// Asks for room before it is used, or accounts for what has been written all the same.
+    /// Reserves space before it is used, or accounts for what has been written already.
     pub fn reserve(&self, bytes: u64) -> Result<()> {
         let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
         account.used += bytes;
@@ -106,7 +106,7 @@ impl Drop for Staged {
             {
                 tracing::warn!(%error, "staged files could not be removed");
             }
-            // The room is free only now.
+            // Releases the space only after the removal.
             drop(held);
         };
         match tokio::runtime::Handle::try_current() {

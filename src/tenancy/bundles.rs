@@ -78,7 +78,7 @@ impl Bundle {
         }
     }
 
-    /// The tables a caller is told it lacks.
+    /// The tables named in the error for a missing bundle.
     pub const fn tables(self) -> &'static [&'static str] {
         match self {
             Bundle::Entities => &["Entities"],

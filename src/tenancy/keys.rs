@@ -24,7 +24,7 @@ impl KeyKind {
     }
 }
 
-/// A key as the server remembers it.
+/// A stored key.
 #[derive(Debug, Clone)]
 pub struct StoredKey {
     pub kind: KeyKind,

@@ -1,6 +1,6 @@
-//! The hot facts of projects, kept in memory: state, bundles, origins, keys. Every request needs
-//! them and they change by hand, so a copy serves for half a second before it is read again;
-//! that is how a key revoked on one node dies on all of them.
+//! A cache of project facts: state, bundles, origins, keys. Every request needs them and they change rarely,
+//! so a copy is used for half a second before it is read again; so a key revoked on one node stops working on
+//! all of them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -17,7 +17,7 @@ use crate::values::ids::ProjectId;
 use crate::values::time::Timestamp;
 
 const FRESH_FOR: Duration = Duration::from_millis(500);
-/// More projects than this in memory and the copies start over.
+/// Beyond this many projects the cache is cleared.
 const MAX_COPIES: usize = 10_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -44,12 +44,12 @@ impl ProjectState {
     }
 }
 
-/// What becomes of an entity that is deleted.
+/// How an entity is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Deletion {
-    /// It goes, with everything that hangs on it.
+    /// Deleted with everything that depends on it.
     Hard,
-    /// It disappears from sight; its rows stay.
+    /// Hidden; its rows stay.
     Soft,
 }
 
@@ -75,17 +75,17 @@ pub struct Project {
     pub public_key: Option<String>,
     pub previous_public_key: Option<String>,
     pub entity_deletion: Deletion,
-    /// Whether the files of an entity stay that is only hidden.
+    /// Whether the files of a hidden entity stay.
     pub keeps_files_of_deleted: bool,
-    /// The time in which an entity's freshness falls to a third.
+    /// The time in which an entity's hot score decays to about a third.
     pub score_hours: f64,
     /// Whether users may delete the spaces they created.
     pub deletes_spaces: bool,
-    /// Whether a page may call with a service or master key.
+    /// Whether a web page may use a service or master key.
     pub keys_in_browsers: bool,
     /// Whether an entity may be created without a user.
     pub anonymous_posts: bool,
-    /// Whether version 7 answers a bad token with 403; without it the server's own setting counts.
+    /// Whether version 7 replies to a bad token with 403; without it the server's setting counts.
     pub v7_auth_forbids: Option<bool>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -105,7 +105,7 @@ impl Project {
         Err(TABLES_NOT_AVAILABLE.with("missingTables", bundle.tables()))
     }
 
-    /// The settings as they are, for the caller that changes one of them.
+    /// The current settings, for changing one of them.
     pub fn settings(&self) -> Settings {
         Settings {
             entity_deletion: self.entity_deletion.name(),
@@ -119,7 +119,7 @@ impl Project {
     }
 }
 
-/// Reads a project with everything a request needs to know about it.
+/// Reads a project with everything that requests need.
 pub fn load(c: &Conn<'_>, id: ProjectId) -> Result<Option<Project>> {
     let Some(row) = store::find(c, id)? else {
         return Ok(None);

@@ -27,7 +27,7 @@ db::row! {
     }
 }
 
-/// `SELECT` of whole projects, followed by what selects them.
+/// `SELECT` of whole projects; conditions follow.
 macro_rules! select_project {
     ($rest:literal) => {
         concat!(

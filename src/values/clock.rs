@@ -1,5 +1,5 @@
-//! Time as a value of the application. Everything that asks "what time is it" asks this clock,
-//! so a test can stand still at one instant or move past an expiry without waiting.
+//! Injected time. Everything that needs the time asks this clock, so a test can stop time or move it past an
+//! expiry without waiting.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -19,7 +19,7 @@ impl Clock {
         Clock::System { started: Instant::now() }
     }
 
-    /// A clock that moves only when told to.
+    /// A clock that moves only by `advance`.
     pub fn manual(start: Timestamp) -> Self {
         Clock::Manual(Arc::new(AtomicI64::new(start.millis())))
     }

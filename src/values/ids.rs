@@ -1,8 +1,8 @@
 //! Ids: UUIDs that sort by creation and pass as version 4.
 //!
-//! Published clients test for the `4` at the version place, so the layout is that of version 7
-//! (48 bits of milliseconds first, the rest random) under the version number 4. Each noun has a
-//! type of its own, so an id of one cannot be handed over as an id of another.
+//! Published clients check for version 4, so the layout is that of version 7 (48 bits of milliseconds first,
+//! the rest random) with the version number 4. Each noun has a type of its own, so an id of one cannot be
+//! passed as an id of another.
 
 use uuid::{Builder, Uuid};
 
@@ -16,7 +16,7 @@ pub fn new_id(now: Timestamp, random: &Random) -> Uuid {
     Builder::from_random_bytes(bytes).into_uuid()
 }
 
-/// The least id of what was created at that time.
+/// The smallest id for that creation time.
 pub fn first_id(time: Timestamp) -> Uuid {
     let mut bytes = [0; 16];
     bytes[..6].copy_from_slice(&time.millis().to_be_bytes()[2..]);
@@ -78,7 +78,7 @@ macro_rules! typed_ids {
         }
 
         impl $name {
-            /// Several as one argument, for `{any}`.
+            /// Several ids as one argument, for `{any}`.
             pub fn list(ids: &[$name]) -> db::Value<'static> {
                 db::Value::Uuids(ids.iter().map(|id| id.0).collect())
             }
@@ -106,12 +106,12 @@ typed_ids! {
     EventId;
     ReactionId;
     ReportId;
-    /// What one user said in a report.
+    /// One user's entry in a report.
     ReportEntryId;
     CollectionId;
     /// One entity in one collection.
     CollectionEntityId;
-    /// One sign-in on one device: the family of refresh tokens that follow from it.
+    /// A session: one sign-in on one device, and the family of its refresh tokens.
     SessionId;
     RefreshTokenId;
     IdentityId;
@@ -122,13 +122,13 @@ typed_ids! {
     FollowId;
     ConnectionId;
     JobId;
-    /// A table that a project made for itself.
+    /// A custom table of a project.
     TableId;
     /// A row of such a table.
     RowId;
 }
 
-/// The hyphenated form only, in either case: the other spellings a UUID may have are not ids here.
+/// The hyphenated form only, in either case: other spellings of a UUID are refused.
 pub fn parse_uuid(text: &str) -> Option<Uuid> {
     (text.len() == 36).then(|| Uuid::try_parse(text).ok()).flatten()
 }
@@ -136,7 +136,7 @@ pub fn parse_uuid(text: &str) -> Option<Uuid> {
 const BASE_58: &[u8; 58] = b"123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ";
 const SHORT_LENGTH: usize = 22;
 
-/// An id as people write it: its value in base 58, always 22 characters.
+/// A short id: its value in base 58, always 22 characters.
 pub fn short_id(id: Uuid) -> String {
     let mut digits = [b'1'; SHORT_LENGTH];
     let mut rest = id.as_u128();
@@ -148,7 +148,7 @@ pub fn short_id(id: Uuid) -> String {
     digits.iter().map(|digit| char::from(*digit)).collect()
 }
 
-/// The id behind a short one; none for a text that is none.
+/// The id of a short id; none if it is invalid.
 pub fn from_short_id(text: &str) -> Option<Uuid> {
     if text.len() != SHORT_LENGTH {
         return None;

@@ -1,5 +1,5 @@
-//! Bounds on a JSON text, checked in one pass before it is parsed: how deep it nests, and that no
-//! string holds NUL, which one of the two databases cannot store.
+//! Limits of a JSON text, checked in one pass before it is parsed: its depth, and no NUL in strings, which
+//! PostgreSQL cannot store.
 
 const MAX_DEPTH: usize = 64;
 
@@ -34,8 +34,8 @@ pub fn check(text: &[u8]) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Whether the string at the beginning of the text is a name that the parser takes for one of its own: what
-/// stands under it would be parsed unchecked.
+/// Whether the string at the beginning of the text is a key that the parser treats specially: its value would
+/// be parsed unchecked.
 fn is_reserved(text: &[u8]) -> bool {
     let begins = |start: &[u8]| text[1..].starts_with(start);
     if !begins(b"$") && !begins(b"\\u0024") {

@@ -31,8 +31,8 @@ impl TryFrom<Map<String, Value>> for Metadata {
     }
 }
 
-/// The text under which one of these is stored.
+/// The text that is stored.
 pub fn to_json(value: &impl Serialize) -> String {
-    // Keys are strings and numbers are finite: values read from JSON always serialise.
+    // Keys are strings and numbers are finite: values parsed from JSON always serialize.
     serde_json::to_string(value).unwrap_or_default()
 }

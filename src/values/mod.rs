@@ -1,4 +1,4 @@
-//! The bottom floor: ids, times, randomness and the checked types of the API. Nothing here knows a project, a
+//! The lowest layer: ids, times, randomness and the checked types of the API. Nothing here knows a project, a
 //! request or a table.
 
 pub mod cidr;

@@ -1,6 +1,6 @@
-//! Closed sets of names that are stored and shown alike.
+//! Enums whose names are stored and shown alike.
 
-/// Declares an enum of them.
+/// Declares one.
 macro_rules! names {
     ($($(#[$doc:meta])* $type:ident { $($variant:ident $name:literal,)* })*) => {$(
         #[derive(

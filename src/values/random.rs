@@ -1,5 +1,5 @@
-//! Randomness as a value of the application: the system's generator in production, a seeded
-//! stream in tests, so that ids and codes can be repeated.
+//! Injected randomness: the system's generator in production, a seeded stream in tests, so that ids and codes
+//! are reproducible.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ pub enum Random {
     Seeded(Arc<Stream>),
 }
 
-/// HMAC-SHA256 in counter mode: every block of the stream is drawn once.
+/// HMAC-SHA256 in counter mode: every block of the stream is used once.
 #[derive(Debug)]
 pub struct Stream {
     key: hmac::Key,
@@ -25,14 +25,14 @@ impl Random {
         Random::Seeded(Arc::new(Stream { key, next: AtomicU64::new(0) }))
     }
 
-    /// Continues a seeded stream at this block, so that what a test draws does not depend on earlier tests.
+    /// Continues a seeded stream at this block, so that a test's values do not depend on earlier tests.
     pub fn jump(&self, block: u64) {
         if let Random::Seeded(stream) = self {
             stream.next.store(block, Ordering::SeqCst);
         }
     }
 
-    /// `N` random bytes. A machine without entropy cannot make secrets: the process ends.
+    /// `N` random bytes. Without entropy the process aborts.
     pub fn bytes<const N: usize>(&self) -> [u8; N] {
         let mut out = [0; N];
         match self {
@@ -53,9 +53,9 @@ impl Random {
         out
     }
 
-    /// A text of `length` characters, each drawn evenly from `alphabet`.
+    /// A text of `length` characters, drawn uniformly from `alphabet`.
     pub fn text(&self, alphabet: &[u8], length: usize) -> String {
-        // Bytes past the last whole multiple would favour the first characters: draw again.
+        // Bytes past the last whole multiple would favor the first characters: draw again.
         let fair = 256 - 256 % alphabet.len();
         let mut text = String::with_capacity(length);
         while text.len() < length {

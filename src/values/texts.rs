@@ -1,4 +1,4 @@
-//! Texts of a length that callers may send: types that can only be built from a text that keeps to it.
+//! Texts with a maximum length: types that can only be built from a valid text.
 
 /// Declares them, by their lengths in characters.
 macro_rules! texts {
@@ -20,7 +20,7 @@ macro_rules! texts {
                 self.0
             }
 
-            /// None if there is nothing but blanks in it.
+            /// None if it is blank.
             pub fn unless_blank(self) -> Option<String> {
                 Some(self.0).filter(|text| !text.trim().is_empty())
             }

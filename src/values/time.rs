@@ -42,7 +42,7 @@ impl Timestamp {
         let millis = if let Ok(instant) = text.parse::<jiff::Timestamp>() {
             whole_millis(instant.as_nanosecond())?
         } else {
-            // Without an offset, or on the last day of all, which is beyond the library's instants.
+            // Without an offset, or on the last representable day.
             let local = text.strip_suffix(['Z', 'z']).unwrap_or(text);
             let local = local.parse::<civil::DateTime>().ok()?;
             let since = local.duration_since(civil::date(1970, 1, 1).at(0, 0, 0, 0));
@@ -54,7 +54,7 @@ impl Timestamp {
     }
 }
 
-/// The last whole millisecond, also before 1970.
+/// Rounded down to a whole millisecond, also before 1970.
 fn whole_millis(nanos: i128) -> Option<i64> {
     i64::try_from(nanos.div_euclid(1_000_000)).ok()
 }
@@ -69,8 +69,8 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// Year, month and day of a day counted from 1970-01-01: the proleptic Gregorian calendar in
-/// 400-year eras that begin on the first of March, so the leap day is the last of its year.
+/// Year, month and day of a day counted from 1970-01-01: the proleptic Gregorian calendar in 400-year eras
+/// that begin on the first of March, so the leap day is the last of its year.
 fn civil_date(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);

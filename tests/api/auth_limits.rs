@@ -1,4 +1,5 @@
-//! Rate limits of the auth endpoints, wrong passwords by account and network, and what no cache may keep.
+//! Rate limits of the auth endpoints, wrong passwords by account and network, and replies that must not be
+//! cached.
 
 use std::time::Duration;
 

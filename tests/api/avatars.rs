@@ -1,5 +1,5 @@
-//! Avatar and banner: images that come with a sign-up or an update, how they are shown beside a
-//! user, and what becomes of the ones they replace.
+//! Avatar and banner: images sent with a sign-up or an update, how they are shown with a user, and what
+//! happens to the replaced ones.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -11,17 +11,17 @@ on_both_engines![
     pictures_are_shown_where_they_are_asked_for,
     a_sign_up_without_files_may_be_a_form,
     pictures_need_their_options,
-    what_is_no_picture_is_refused,
+    invalid_images_are_refused,
     avatar_and_banner_are_bounded_together,
     an_update_replaces_pictures,
     an_update_by_form_clears_and_sets_fields,
     an_avatar_is_taken_down_with_its_file,
     an_address_takes_the_place_of_an_uploaded_avatar,
     the_oldest_version_takes_pictures_too,
-    nobody_changes_the_pictures_of_others,
+    users_change_only_their_own_pictures,
     a_deleted_file_leaves_the_profile,
     a_deleted_user_takes_their_files_along,
-    somebody_elses_files_stay,
+    files_of_other_users_stay,
 ];
 
 /// A picture with the options that it needs.
@@ -139,7 +139,7 @@ async fn pictures_need_their_options(app: TestApp) {
     refused.refused(400, "user/missing-image-options");
 }
 
-async fn what_is_no_picture_is_refused(app: TestApp) {
+async fn invalid_images_are_refused(app: TestApp) {
     let options = json!({ "mode": "original-aspect" });
     let with = |bytes: &[u8]| {
         let part = Part { name: "avatarFile", file: "me.png", mime: "image/png", bytes };
@@ -256,7 +256,7 @@ async fn the_oldest_version_takes_pictures_too(app: TestApp) {
     refused.refused(400, "user/missing-data");
 }
 
-async fn nobody_changes_the_pictures_of_others(app: TestApp) {
+async fn users_change_only_their_own_pictures(app: TestApp) {
     let (user, other) = (app.user().await, app.user().await);
     let form = picture(Form::new(), "avatarFile");
     let path = format!("/users/{}", other.id);
@@ -295,7 +295,7 @@ async fn a_deleted_user_takes_their_files_along(app: TestApp) {
     assert_eq!(app.stored(), 0);
 }
 
-async fn somebody_elses_files_stay(app: TestApp) {
+async fn files_of_other_users_stay(app: TestApp) {
     let (leaving, staying) =
         (signed_up(&app, "ada@example.com").await, signed_up(&app, "bob@example.com").await);
     app.service().delete(&format!("/users/{}", leaving.id)).await.expect(204);

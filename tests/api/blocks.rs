@@ -1,4 +1,4 @@
-//! Blocks: making, lifting and listing them, and what they end.
+//! Blocks: creating, lifting and listing them, and the relations they end.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use crate::support::{Actor, TestApp, User, keys, on_both_engines};
 on_both_engines![
     a_block_is_made_once_and_lifted_by_its_blocker_alone,
     blocked_users_are_listed_newest_first_in_pages,
-    what_cannot_be_blocked,
-    who_may_block_and_as_whom,
+    invalid_blocks_are_refused,
+    who_may_block_as_which_user,
     a_suspended_user_may_block_and_unblock,
     a_block_ends_follows_and_connections,
     both_may_block_and_both_blocks_count,
@@ -97,7 +97,7 @@ async fn blocked_users_are_listed_newest_first_in_pages(app: TestApp) {
     assert!(blocked(&other).await.is_empty());
 }
 
-async fn what_cannot_be_blocked(app: TestApp) {
+async fn invalid_blocks_are_refused(app: TestApp) {
     let (ada, stranger) = (app.user().await, app.stranger().await);
     let own = path(ada.id);
     ada.post(&own, json!({})).await.refused(400, "block/self-block");
@@ -116,7 +116,7 @@ async fn what_cannot_be_blocked(app: TestApp) {
     assert!(blocked(&ada).await.is_empty());
 }
 
-async fn who_may_block_and_as_whom(app: TestApp) {
+async fn who_may_block_as_which_user(app: TestApp) {
     let (ada, bob, cleo) = (app.user().await, app.user().await, app.user().await);
     let stranger = app.stranger().await;
     let target = path(bob.id);
@@ -150,7 +150,7 @@ async fn who_may_block_and_as_whom(app: TestApp) {
         let lifted = key.delete(&format!("{target}?actingUserId={}", ada.id)).await;
         assert_eq!(lifted.status, 204);
     }
-    // Whom a user names does not matter.
+    // The user that a token names is ignored.
     let made = ada.post(&target, json!({ "actingUserId": cleo.id })).await.expect(201);
     assert_eq!(made["blockerId"], json!(ada.id));
     let listed = cleo.get(&format!("/blocks?userId={}", ada.id)).await.expect(200);

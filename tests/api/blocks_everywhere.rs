@@ -1,5 +1,4 @@
-//! What a block hides: everything that shows something of a user behaves, for the other, as if that
-//! user were not there, in both directions.
+//! What a block hides: for each of the two, every endpoint behaves as if the other did not exist.
 
 use std::collections::BTreeSet;
 
@@ -20,13 +19,13 @@ use crate::support::{Actor, Reply, TestApp, User, on_both_engines};
 
 on_both_engines![
     no_list_shows_one_to_the_other,
-    what_the_other_wrote_is_not_there,
+    content_of_blocked_users_is_not_found,
     feeds_leave_out_the_other_and_count_without_them,
-    whom_one_blocked_can_be_shown_again,
+    the_viewer_can_choose_to_see_users_they_blocked,
     reactors_are_left_out_of_lists_and_totals,
     comments_of_the_other_are_not_there,
     neither_mentions_the_other_any_more,
-    a_key_in_the_name_of_a_user_meets_their_blocks,
+    a_key_acting_as_a_user_is_subject_to_their_blocks,
     without_moderation_blocks_are_inert,
 ];
 
@@ -164,16 +163,16 @@ fn addresses(town: &Town<'_>, viewer: &User<'_>, path: &str) -> Option<Vec<Strin
         "/spaces/{spaceId}/children" | "/spaces/{spaceId}/team" | "/spaces/{spaceId}/rules" => {
             vec![path.replace("{spaceId}", town.space["id"].as_str().unwrap())]
         }
-        // A block does not reach into groups: whoever is in one sees all who are.
+        // Blocks do not apply in groups: members see each other.
         "/chat/conversations/{conversationId}/members"
         | "/chat/conversations/{conversationId}/messages/{messageId}/reactions" => Vec::new(),
-        // Their own, of nobody, or for keys alone.
+        // The caller's own, without users, or for keys only.
         "/blocks" | "/app-notifications" | "/reports" | "/db/{tableName}" => Vec::new(),
         _ => return None,
     })
 }
 
-/// The paths of operations that answer with many of something.
+/// The paths of operations that reply with lists.
 fn list_operations() -> BTreeSet<String> {
     let document = openapi::document(townhall::features::operations(), None);
     let prefix = "/v8/{projectId}";
@@ -244,7 +243,7 @@ fn same(hidden: &Reply, unknown: &Reply, what: &str) {
     assert!(hidden.status >= 400, "{what}: {}", hidden.text());
 }
 
-async fn what_the_other_wrote_is_not_there(app: TestApp) {
+async fn content_of_blocked_users_is_not_found(app: TestApp) {
     let town = Town::new(&app).await;
     for (one, other) in [(&town.ada, &town.bob), (&town.bob, &town.ada)] {
         let foreign = format!("of-{}", other.id);
@@ -340,7 +339,7 @@ async fn feeds_leave_out_the_other_and_count_without_them(app: TestApp) {
     assert_eq!(listed(&ada, "").await, "n c2 c1 b2 b1 a2 a1");
 }
 
-async fn whom_one_blocked_can_be_shown_again(app: TestApp) {
+async fn the_viewer_can_choose_to_see_users_they_blocked(app: TestApp) {
     let (ada, bob, cleo) = (app.user().await, app.user().await, app.user().await);
     for (user, name) in [(&ada, "a"), (&bob, "b"), (&cleo, "c")] {
         crate::support::feed::post(&app, user, json!({ "title": name })).await;
@@ -376,7 +375,7 @@ async fn reactors_are_left_out_of_lists_and_totals(app: TestApp) {
     }
     let all = app.anonymous().get(&list).await.expect(200);
     assert_eq!(all["pagination"]["total"], 3);
-    // The oldest version names the voters with the entity.
+    // v6 lists the voters with the entity.
     for (user, voters) in [(&town.ada, 1), (&town.bob, 1), (&town.cleo, 2)] {
         let shown = user.v6().get(&town.entity).await.expect(200);
         assert_eq!(shown["upvotes"].as_array().unwrap().len(), voters);
@@ -420,10 +419,10 @@ async fn comments_of_the_other_are_not_there(app: TestApp) {
         let of_other = format!("/comments?entityId={}", crate::comments::id_of(other_entity));
         assert_eq!(one.get(&of_other).await.expect(200)["pagination"]["totalItems"], 0);
     }
-    // What answers them is there, but not what it answers.
+    // Replies to them are listed, but not what they reply to.
     let shown = bob.get(&format!("{}?include=parent", path(&below))).await.expect(200);
     assert_eq!(shown["comment"]["parentComment"], Value::Null);
-    // On top is somebody whom the viewer meets.
+    // The top comment is by a visible user.
     let up = json!({ "reactionType": "upvote" });
     cleo.post(&format!("{}/reactions", path(&theirs)), up).await.expect(200);
     let top = async |actor: &Actor<'_>| {
@@ -434,14 +433,14 @@ async fn comments_of_the_other_are_not_there(app: TestApp) {
     };
     assert_eq!(top(&cleo).await, theirs["id"]);
     assert_eq!(top(&ada).await, mine["id"]);
-    // Whom one blocked can be shown again, but not the other way round.
+    // The viewer can show users they blocked, but not the other way round.
     let again = format!(
         "/comments?entityId={}&blockedFilter=include-outbound-blocked",
         crate::comments::id_of(&entity)
     );
     assert_eq!(ada.get(&again).await.expect(200)["pagination"]["totalItems"], 3);
     assert_eq!(bob.get(&again).await.expect(200)["pagination"]["totalItems"], 2);
-    // Also on what they wrote, whoever else has blocked the viewer.
+    // Also on their content, if anybody else has blocked the viewer.
     let on_other = format!(
         "/comments?entityId={}&blockedFilter=include-outbound-blocked",
         crate::comments::id_of(&of_bob)
@@ -493,7 +492,7 @@ async fn neither_mentions_the_other_any_more(app: TestApp) {
         assert_eq!(changed["mentions"].as_array().unwrap().len(), 2, "nor later");
         assert_eq!(told(other, "entity-mention").await.len(), before);
     }
-    // What was there before the block stays, but tells nobody.
+    // Mentions from before the block stay, but notify nobody.
     let path = format!("/entities/{}", old["id"].as_str().unwrap());
     let changed = bob.patch(&path, json!({ "title": "x", "mentions": all })).await.expect(200);
     assert_eq!(changed["mentions"].as_array().unwrap().len(), 3);
@@ -505,7 +504,7 @@ async fn neither_mentions_the_other_any_more(app: TestApp) {
     assert_eq!(told(&cleo, "entity-mention").await.len(), 4);
 }
 
-async fn a_key_in_the_name_of_a_user_meets_their_blocks(app: TestApp) {
+async fn a_key_acting_as_a_user_is_subject_to_their_blocks(app: TestApp) {
     let town = Town::new(&app).await;
     let entity = publish(&town.ada).await;
     for key in [app.service(), app.master()] {

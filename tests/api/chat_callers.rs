@@ -1,4 +1,4 @@
-//! Who may ask what of a conversation, and how everybody else is refused: one table for all operations.
+//! Permissions in a conversation and the errors without them: one table for all operations.
 
 use serde_json::{Value, json};
 use townhall::tenancy::Bundle;
@@ -9,17 +9,17 @@ use crate::support::chat::{
 use crate::support::{Actor, TestApp, User, on_both_engines};
 
 on_both_engines![
-    whoever_is_not_in_a_conversation_is_refused,
+    non_members_are_refused,
     a_direct_conversation_has_no_members_to_change,
     keys_act_as_the_user_they_name,
-    a_token_speaks_for_nobody_else,
-    somebody_must_be_signed_in,
+    a_token_acts_only_for_its_own_user,
+    anonymous_callers_are_refused,
     suspended_users_read_and_write_nothing,
     another_project_has_none_of_it,
     without_the_bundle_there_is_no_chat,
     the_oldest_version_has_no_chat,
     ids_must_be_ids,
-    what_is_asked_is_looked_at_before_where,
+    input_is_validated_before_the_conversation_is_loaded,
 ];
 
 async fn outcomes(requests: &[Request], actor: &Actor<'_>) -> Vec<String> {
@@ -44,7 +44,7 @@ fn id_of(message: &Value) -> &str {
     message["id"].as_str().unwrap()
 }
 
-async fn whoever_is_not_in_a_conversation_is_refused(app: TestApp) {
+async fn non_members_are_refused(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let (cleo, dora) = (app.user().await, app.user().await);
     let id = group(&ada, &[&bob, &cleo]).await;
@@ -72,7 +72,7 @@ async fn whoever_is_not_in_a_conversation_is_refused(app: TestApp) {
         "DELETE /* 404 chat/not-found",
     ];
     assert_eq!(outcomes(&requests, &dora).await, never);
-    // Nothing tells a conversation of others from one that there is not.
+    // Conversations of others get the same reply as unknown ones.
     let missing = requests_about(NOBODY, NOBODY, ada.id);
     assert_eq!(outcomes(&missing, &dora).await, never);
     for (one, other) in requests.iter().zip(&missing) {
@@ -193,7 +193,7 @@ async fn keys_act_as_the_user_they_name(app: TestApp) {
     app.master().get(&path).await.refused(403, "chat/not-a-member");
 }
 
-async fn a_token_speaks_for_nobody_else(app: TestApp) {
+async fn a_token_acts_only_for_its_own_user(app: TestApp) {
     let (ada, eve) = (app.user().await, app.user().await);
     for request in good(&app, &ada).await {
         for other in [eve.id.to_string(), NOBODY.to_owned(), "me".to_owned()] {
@@ -205,7 +205,7 @@ async fn a_token_speaks_for_nobody_else(app: TestApp) {
     }
 }
 
-async fn somebody_must_be_signed_in(app: TestApp) {
+async fn anonymous_callers_are_refused(app: TestApp) {
     let ada = app.user().await;
     let elsewhere = app.stranger().await;
     for request in good(&app, &ada).await {
@@ -318,7 +318,7 @@ async fn ids_must_be_ids(app: TestApp) {
     }
 }
 
-async fn what_is_asked_is_looked_at_before_where(app: TestApp) {
+async fn input_is_validated_before_the_conversation_is_loaded(app: TestApp) {
     let (ada, eve) = (app.user().await, app.user().await);
     let id = group(&ada, &[]).await;
     let message = send(&ada, &id, "x").await;

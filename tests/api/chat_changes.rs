@@ -1,4 +1,4 @@
-//! Messages that change: edited, taken back by their authors, removed by an admin.
+//! Changes of messages: edited and deleted by their authors, removed by an admin.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use crate::support::{TestApp, keys, on_both_engines};
 
 on_both_engines![
     an_author_changes_a_message,
-    what_does_not_change_anything_is_no_change,
+    an_update_without_changes_is_no_change,
     only_the_author_changes_a_message,
     an_author_takes_a_message_back,
-    an_admin_removes_what_others_wrote,
+    an_admin_removes_messages_of_others,
 ];
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -64,7 +64,7 @@ async fn an_author_changes_a_message(app: TestApp) {
     assert_eq!((&kept["parentMessageId"], &kept["threadReplyCount"]), (&Value::Null, &json!(0)));
 }
 
-async fn what_does_not_change_anything_is_no_change(app: TestApp) {
+async fn an_update_without_changes_is_no_change(app: TestApp) {
     let ada = app.user().await;
     let id = group(&ada, &[]).await;
     let mentions = json!([{ "type": "user", "id": ada.id, "username": "ada" }]);
@@ -138,7 +138,7 @@ async fn an_author_takes_a_message_back(app: TestApp) {
     assert_eq!(ada.get(&at(&id, &own)).await.expect(200)["moderationStatus"], Value::Null);
 }
 
-async fn an_admin_removes_what_others_wrote(app: TestApp) {
+async fn an_admin_removes_messages_of_others(app: TestApp) {
     let (ada, bob, cleo) = (app.user().await, app.user().await, app.user().await);
     let id = group(&ada, &[&bob]).await;
     add(&ada, &id, &cleo).await.expect(201);

@@ -1,4 +1,4 @@
-//! Conversations of two and of a group: made, shown, changed, muted, frozen and deleted.
+//! Direct and group conversations: create, show, update, mute, freeze and delete.
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ use crate::support::{Actor, Form, Part, TestApp, User, keys, on_both_engines};
 on_both_engines![
     two_users_have_one_conversation_however_often_it_is_made,
     a_group_is_made_with_its_members,
-    what_a_group_is_made_of_is_checked,
-    a_group_changes_only_in_what_is_given,
-    a_picture_is_a_file_of_whoever_sets_it,
+    group_fields_are_validated,
+    only_given_fields_of_a_group_change,
+    an_avatar_is_a_file_of_the_user_who_sets_it,
     a_picture_of_a_user_is_none_of_a_group,
-    a_deleted_group_is_gone,
+    a_deleted_group_is_not_found,
     a_mute_lasts_as_long_as_it_was_asked_for,
     a_block_freezes_a_direct_conversation,
     a_block_means_nothing_in_a_group,
@@ -78,7 +78,7 @@ async fn a_group_is_made_with_its_members(app: TestApp) {
     assert_eq!(listed(&bob, "").await, [id]);
 }
 
-async fn what_a_group_is_made_of_is_checked(app: TestApp) {
+async fn group_fields_are_validated(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let path = "/chat/conversations";
     for (key, value) in [
@@ -109,7 +109,7 @@ async fn what_a_group_is_made_of_is_checked(app: TestApp) {
     ada.post(path, most).await.expect(201);
 }
 
-async fn a_group_changes_only_in_what_is_given(app: TestApp) {
+async fn only_given_fields_of_a_group_change(app: TestApp) {
     let ada = app.user().await;
     let id = group(&ada, &[]).await;
     let path = of(&id, "");
@@ -150,7 +150,7 @@ async fn is_there(actor: &Actor<'_>, file: &Value) -> bool {
     actor.get(&format!("/storage/{}", file.as_str().unwrap())).await.status == 200
 }
 
-async fn a_picture_is_a_file_of_whoever_sets_it(app: TestApp) {
+async fn an_avatar_is_a_file_of_the_user_who_sets_it(app: TestApp) {
     let (ada, bob, stranger) = (app.user().await, app.user().await, app.stranger().await);
     let id = group(&ada, &[&bob]).await;
     let path = of(&id, "");
@@ -188,7 +188,7 @@ async fn a_picture_of_a_user_is_none_of_a_group(app: TestApp) {
     let profile = format!("/users/{}", ada.id);
     let form = picture(picture(Form::new(), "avatarFile"), "bannerFile");
     let with = ada.send_form(Method::PATCH, &profile, &form).await.expect(200);
-    // Whoever changed the group afterwards would take it from the profile.
+    // Otherwise a later change of the group would remove it from the profile.
     for file in [&with["avatarFileId"], &with["bannerFileId"]] {
         let body = json!({ "avatarFileId": file });
         ada.patch(&of(&id, ""), body).await.refused(400, "chat/invalid-field");
@@ -196,7 +196,7 @@ async fn a_picture_of_a_user_is_none_of_a_group(app: TestApp) {
     }
 }
 
-async fn a_deleted_group_is_gone(app: TestApp) {
+async fn a_deleted_group_is_not_found(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let id = group(&ada, &[&bob]).await;
     send(&ada, &id, "x").await;
@@ -281,7 +281,7 @@ async fn a_block_freezes_a_direct_conversation(app: TestApp) {
         new.refused(400, "chat/invalid-member");
         assert_eq!(new.text(), unknown.text());
     }
-    // It rests until both have lifted theirs.
+    // It is frozen until both have lifted their blocks.
     block(&ada, &bob).await;
     bob.delete(&format!("/users/{}/block", ada.id)).await.expect(204);
     let sent = bob.post(&of(&id, "/messages"), json!({ "content": "x" })).await;

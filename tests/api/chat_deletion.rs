@@ -1,4 +1,4 @@
-//! What goes and what stays: conversations that are deleted, and what a deleted user leaves behind in chat.
+//! Deleted conversations, and what is left in chat of a deleted user.
 
 use serde_json::{Value, json};
 
@@ -8,12 +8,12 @@ use crate::support::{Form, Part, TestApp, User, all_at_once, on_both_engines};
 
 on_both_engines![
     a_deleted_conversation_leaves_nothing,
-    what_a_deleted_user_wrote_stays_and_is_of_nobody,
+    messages_of_a_deleted_user_stay_anonymized,
     a_group_without_its_last_admin_gets_another,
-    a_conversation_that_nobody_is_left_in_goes,
+    a_conversation_without_members_is_deleted,
     a_deleted_user_is_mentioned_no_longer,
     users_are_deleted_while_others_write,
-    whoever_is_deleted_is_not_written_to_anew,
+    deleted_users_get_no_new_direct_messages,
     a_deleted_picture_is_the_picture_of_nothing,
 ];
 
@@ -63,7 +63,7 @@ async fn a_deleted_conversation_leaves_nothing(app: TestApp) {
     assert_eq!(app.stored(), 0);
 }
 
-async fn what_a_deleted_user_wrote_stays_and_is_of_nobody(app: TestApp) {
+async fn messages_of_a_deleted_user_stay_anonymized(app: TestApp) {
     let (ada, bob, cleo) = (app.user().await, app.user().await, app.user().await);
     let id = group(&ada, &[&bob, &cleo]).await;
     let message = send(&bob, &id, "remember me").await;
@@ -112,7 +112,7 @@ async fn a_group_without_its_last_admin_gets_another(app: TestApp) {
     cleo.delete(&leave).await.refused(400, "chat/last-admin");
 }
 
-async fn a_conversation_that_nobody_is_left_in_goes(app: TestApp) {
+async fn a_conversation_without_members_is_deleted(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let made =
         ada.post("/chat/conversations/direct", json!({ "userId": bob.id })).await.expect(201);
@@ -181,7 +181,7 @@ async fn users_are_deleted_while_others_write(app: TestApp) {
     assert_eq!(listed["pagination"]["total"], 6);
 }
 
-async fn whoever_is_deleted_is_not_written_to_anew(app: TestApp) {
+async fn deleted_users_get_no_new_direct_messages(app: TestApp) {
     let ada = app.user().await;
     for number in 0..8 {
         let bob = app.user().await;

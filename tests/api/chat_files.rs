@@ -1,4 +1,4 @@
-//! Files that come with messages: sent by form, shown with their message, and to nobody who may not see it.
+//! Files of messages: sent in a form, shown with their message, and hidden from users who may not see it.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ on_both_engines![
     files_are_shown_where_they_are_asked_for,
     forms_are_checked_as_json_is,
     files_are_counted_and_bounded,
-    what_is_refused_leaves_nothing,
+    a_refused_message_leaves_no_files,
     forms_name_who_acts,
     files_need_their_bundle,
     files_are_seen_with_their_message,
@@ -157,7 +157,7 @@ async fn files_are_counted_and_bounded(app: TestApp) {
     assert_eq!(app.stored(), 10);
 }
 
-async fn what_is_refused_leaves_nothing(app: TestApp) {
+async fn a_refused_message_leaves_no_files(app: TestApp) {
     let (ada, bob, cleo) = (app.user().await, app.user().await, app.user().await);
     let (id, two) = (group(&ada, &[&bob]).await, direct(&ada, &bob).await);
     leave(&bob, &id).await;
@@ -233,7 +233,7 @@ async fn files_are_seen_with_their_message(app: TestApp) {
     is_seen(&after_path, [true, false, false]).await;
     add(&ada, &id, &cleo).await.expect(201);
     is_seen(&before, [true, true, true]).await;
-    // Nobody but its owner takes one away, and whoever may not see it is not told that it is there.
+    // Only its owner may delete it, and for users who may not see it, it does not exist.
     cleo.delete(&after_path).await.refused(403, "storage/unauthorized");
     bob.delete(&after_path).await.refused(404, "storage/file-not-found");
     // Removed by an admin: out of sight, and kept.

@@ -1,5 +1,4 @@
-//! The list of conversations: what a row shows, in which order rows come and how a client goes on from one,
-//! and what counts as unread.
+//! The list of conversations: its fields, order and cursors, and what counts as unread.
 
 use std::time::Duration;
 
@@ -13,14 +12,14 @@ use crate::support::{Actor, TestApp, User, keys, on_both_engines};
 
 on_both_engines![
     a_direct_conversation_is_listed_while_something_is_to_be_seen_in_it,
-    a_preview_shows_what_was_said_last,
+    a_preview_shows_the_last_message,
     a_preview_names_five_others,
-    what_was_written_in_last_comes_first,
+    conversations_with_the_newest_messages_come_first,
     a_client_goes_on_from_the_last_row,
     kinds_and_limits_are_chosen,
-    what_cannot_be_asked_is_refused,
-    every_clause_of_what_is_unread,
-    what_was_read_stays_read,
+    invalid_queries_are_refused,
+    every_condition_of_unread_messages,
+    read_messages_stay_read,
 ];
 
 const LAST_MESSAGE: &str =
@@ -48,7 +47,7 @@ async fn a_direct_conversation_is_listed_while_something_is_to_be_seen_in_it(app
     is_listed(true).await;
 }
 
-async fn a_preview_shows_what_was_said_last(app: TestApp) {
+async fn a_preview_shows_the_last_message(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let (two, many) = (direct(&ada, &bob).await, group(&ada, &[&bob]).await);
     for (id, speaker) in [(&two, Value::Null), (&many, json!(ada.id))] {
@@ -109,7 +108,7 @@ async fn a_preview_names_five_others(app: TestApp) {
     assert_eq!(named(&ada).await, ids[1..6]);
 }
 
-async fn what_was_written_in_last_comes_first(app: TestApp) {
+async fn conversations_with_the_newest_messages_come_first(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let mut ids = Vec::new();
     for _ in 0..3 {
@@ -183,7 +182,7 @@ async fn a_client_goes_on_from_the_last_row(app: TestApp) {
     for limit in 1..=9 {
         assert_eq!(walk(&ada, limit).await, expected, "{limit} at a time");
     }
-    // What is written meanwhile moves ahead of the cursor and is not met again.
+    // Conversations with new messages move ahead of the cursor and are not listed again.
     let page = ada.get("/chat/conversations?limit=2").await.expect(200);
     let last = &page["conversations"][1];
     let (at, created) = (last["lastMessageAt"].as_str(), last["createdAt"].as_str());
@@ -225,7 +224,7 @@ async fn kinds_and_limits_are_chosen(app: TestApp) {
     assert_eq!(listed(&ada, "").await.len(), 20);
 }
 
-async fn what_cannot_be_asked_is_refused(app: TestApp) {
+async fn invalid_queries_are_refused(app: TestApp) {
     let ada = app.user().await;
     let now = app.now();
     for query in [
@@ -241,7 +240,7 @@ async fn what_cannot_be_asked_is_refused(app: TestApp) {
     }
 }
 
-async fn every_clause_of_what_is_unread(app: TestApp) {
+async fn every_condition_of_unread_messages(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let (one, other) = (group(&ada, &[&bob]).await, direct(&ada, &bob).await);
     assert_eq!(unread(&bob).await, (0, 0));
@@ -267,7 +266,7 @@ async fn every_clause_of_what_is_unread(app: TestApp) {
     assert_eq!(unread(&bob).await, (1, 1));
     let shown = bob.get(&of(&one, "/preview")).await.expect(200);
     assert_eq!(shown["unreadCount"], 0);
-    // Where one is no more nothing is counted, and whoever comes back begins anew.
+    // Nothing is unread for former members, and those who return start at zero.
     app.advance(SECOND);
     send(&ada, &one, "5").await;
     assert_eq!(unread(&bob).await, (2, 2));
@@ -282,7 +281,7 @@ async fn every_clause_of_what_is_unread(app: TestApp) {
     assert_eq!(unread(&bob).await, (2, 2));
 }
 
-async fn what_was_read_stays_read(app: TestApp) {
+async fn read_messages_stay_read(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let id = group(&ada, &[&bob]).await;
     let mut sent = Vec::new();

@@ -1,4 +1,4 @@
-//! Who is in a group: listed, added, removed, given a role, leaving, and what those who left still see.
+//! Members of a group: listed, added, removed, given a role, leaving, and what former members still see.
 
 use std::time::Duration;
 
@@ -18,10 +18,10 @@ on_both_engines![
     a_member_is_removed_and_may_be_added_again,
     roles_are_given_and_taken,
     a_group_keeps_an_admin,
-    whoever_left_reads_what_was_written_before,
-    whoever_left_hears_nothing_of_the_same_moment,
-    whoever_left_can_do_nothing,
-    nobody_sees_the_mutes_of_others,
+    former_members_read_messages_from_before_they_left,
+    former_members_do_not_see_messages_of_the_same_millisecond,
+    former_members_cannot_act,
+    mutes_are_private,
 ];
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -206,7 +206,7 @@ async fn left_behind(app: &TestApp, ada: &User<'_>, bob: &User<'_>) -> (String, 
     (id, [before, thread, after])
 }
 
-async fn whoever_left_reads_what_was_written_before(app: TestApp) {
+async fn former_members_read_messages_from_before_they_left(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let (id, [before, thread, after]) = left_behind(&app, &ada, &bob).await;
     assert_eq!(texts(&messages(&bob, &id, "").await), ["before", "second", "first"]);
@@ -231,21 +231,21 @@ async fn whoever_left_reads_what_was_written_before(app: TestApp) {
     bob.get(&reactions).await.expect(200);
 }
 
-async fn whoever_left_hears_nothing_of_the_same_moment(app: TestApp) {
+async fn former_members_do_not_see_messages_of_the_same_millisecond(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let id = group(&ada, &[&bob]).await;
     leave(&bob, &id).await;
     let after = send(&ada, &id, "after").await;
     assert!(texts(&messages(&bob, &id, "").await).is_empty());
     bob.get(&at(&id, &after)).await.refused(404, "chat/message-not-found");
-    // And whoever comes has to read what is written from then on.
+    // For a new member only later messages are unread.
     add(&ada, &id, &bob).await.expect(201);
     assert_eq!(unread(&bob).await, (0, 0));
     send(&ada, &id, "news").await;
     assert_eq!(unread(&bob).await, (1, 1));
 }
 
-async fn whoever_left_can_do_nothing(app: TestApp) {
+async fn former_members_cannot_act(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let (id, [before, _, after]) = left_behind(&app, &ada, &bob).await;
     for message in [&before, &after] {
@@ -267,7 +267,7 @@ async fn whoever_left_can_do_nothing(app: TestApp) {
     assert_eq!(bob.get(&of(&id, "")).await.expect(200)["currentMember"]["isActive"], false);
 }
 
-async fn nobody_sees_the_mutes_of_others(app: TestApp) {
+async fn mutes_are_private(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let id = group(&ada, &[&bob]).await;
     bob.post(&of(&id, "/mute"), json!({ "duration": "forever" })).await.expect(200);

@@ -11,7 +11,7 @@ use crate::support::{TestApp, keys, on_both_engines};
 
 on_both_engines![
     a_message_shows_who_said_what,
-    what_a_message_is_made_of_is_checked,
+    message_fields_are_validated,
     a_message_must_say_something,
     a_gif_is_kept_as_it_was_sent,
     grants_are_shown_when_asked_for,
@@ -20,7 +20,7 @@ on_both_engines![
     the_texts_of_a_message_have_bounds,
     messages_are_listed_from_both_ends,
     pages_of_messages_are_bounded,
-    what_cannot_be_asked_is_refused,
+    invalid_queries_are_refused,
     no_character_is_too_strange,
 ];
 
@@ -65,7 +65,7 @@ async fn a_message_shows_who_said_what(app: TestApp) {
     assert_eq!(sent["user"]["spaceReputation"], 0);
 }
 
-async fn what_a_message_is_made_of_is_checked(app: TestApp) {
+async fn message_fields_are_validated(app: TestApp) {
     let ada = app.user().await;
     let id = group(&ada, &[]).await;
     for (key, value) in [
@@ -253,7 +253,7 @@ async fn pages_of_messages_are_bounded(app: TestApp) {
     }
 }
 
-async fn what_cannot_be_asked_is_refused(app: TestApp) {
+async fn invalid_queries_are_refused(app: TestApp) {
     let ada = app.user().await;
     let id = group(&ada, &[]).await;
     let now = app.now();

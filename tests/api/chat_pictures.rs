@@ -1,4 +1,4 @@
-//! The picture of a conversation: whose file it may be, who sees it, and what becomes of it.
+//! The avatar of a conversation: whose file it may be, who sees it, and when it is deleted.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::support::chat::{group, of};
 use crate::support::{Actor, Form, Part, TestApp, all_at_once, on_both_engines, png};
 
 on_both_engines![
-    a_picture_is_a_file_of_whoever_sets_it_and_of_nothing_else,
+    an_avatar_is_an_unattached_file_of_the_user_who_sets_it,
     a_key_sets_a_picture_of_the_project,
     only_those_who_know_a_conversation_see_its_picture,
     a_picture_is_changed_and_deleted_at_once,
@@ -20,7 +20,7 @@ async fn upload(actor: &Actor<'_>) -> Value {
     actor.post_form("/storage", &form).await.expect(201)["fileId"].take()
 }
 
-async fn a_picture_is_a_file_of_whoever_sets_it_and_of_nothing_else(app: TestApp) {
+async fn an_avatar_is_an_unattached_file_of_the_user_who_sets_it(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let id = group(&ada, &[&bob]).await;
     let set = async |actor: &Actor<'_>, id: &str, file: &Value| {

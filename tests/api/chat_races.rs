@@ -1,4 +1,4 @@
-//! Many at once in one conversation: nothing is lost, times rise, and every number is exact.
+//! Concurrent writes in one conversation: nothing is lost, times only grow, and every count is exact.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ on_both_engines![
     of_two_admins_who_remove_each_other_one_stays,
     members_come_and_go_at_once_and_are_counted,
     a_message_is_sent_before_or_after_its_author_left,
-    what_was_read_is_not_unread_by_a_mute,
+    a_mute_does_not_reset_the_read_position,
     a_message_is_taken_back_or_removed,
     everything_at_once_leaves_exact_numbers,
 ];
@@ -64,7 +64,7 @@ async fn messages_of_many_at_once_have_rising_times(app: TestApp) {
         );
         assert_eq!(shown["lastMessage"]["id"], listed[63]["id"]);
     }
-    // Page by page, whoever goes on from a time misses nothing and meets nothing twice.
+    // Paging by time skips nothing and repeats nothing.
     let (mut seen, mut query) = (Vec::new(), "?limit=7".to_owned());
     loop {
         let page = messages(&users[1], &id, &query).await;
@@ -255,7 +255,7 @@ async fn a_message_is_sent_before_or_after_its_author_left(app: TestApp) {
     assert_eq!(of_bob, answered, "whatever he sent, he sent before he left");
 }
 
-async fn what_was_read_is_not_unread_by_a_mute(app: TestApp) {
+async fn a_mute_does_not_reset_the_read_position(app: TestApp) {
     let users = some(&app, 2).await;
     let id = group_of(&users).await;
     let (ada, bob, id) = (&users[0], &users[1], &id);

@@ -1,4 +1,4 @@
-//! Reactions to messages: one character each, given and taken back, counted and listed.
+//! Reactions to messages: one emoji each, added and removed, counted and listed.
 
 use std::time::Duration;
 
@@ -124,7 +124,7 @@ async fn a_message_has_a_hundred_different_reactions(app: TestApp) {
     }
     let last = different[100].as_str();
     react(&ada, &id, &message, last).await.refused(400, "chat/invalid-emoji");
-    // What is there already may be joined; and whoever takes one back makes room.
+    // Existing emojis may still be used, and removing one makes room for another.
     react(&bob, &id, &message, different[0].as_str()).await.expect(200);
     react(&ada, &id, &message, different[0].as_str()).await.expect(200);
     react(&ada, &id, &message, last).await.refused(400, "chat/invalid-emoji");

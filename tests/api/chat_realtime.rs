@@ -1,5 +1,4 @@
-//! What those in a conversation are told at once: every event, with what is in it, to every socket of
-//! everybody who is in it, once.
+//! Events of a conversation: each one with its payload, to every socket of every member, once.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -12,14 +11,14 @@ use crate::support::sockets::{Ears, Event, Sockets};
 use crate::support::{Form, Part, TestApp, User, keys, on_both_engines};
 
 on_both_engines![
-    messages_are_heard_by_all_and_by_their_sender,
-    changes_of_messages_are_heard,
-    what_changes_nothing_for_others_is_not_heard,
-    those_who_come_and_go_are_heard,
-    a_conversation_is_heard_of_when_it_is_there,
-    a_conversation_of_two_is_heard_of_with_its_first_message,
-    whoever_is_out_hears_nothing_more,
-    no_event_says_what_is_private,
+    all_members_and_the_sender_get_message_events,
+    changes_of_messages_are_announced,
+    changes_that_others_cannot_see_are_not_announced,
+    joins_and_leaves_are_announced,
+    a_new_conversation_is_announced,
+    a_direct_conversation_is_announced_with_its_first_message,
+    former_members_get_no_more_events,
+    events_hold_nothing_private,
 ];
 
 /// Ada and Bob in a group, Cleo not; Bob twice.
@@ -69,7 +68,7 @@ fn event(name: &str, payload: Value) -> Event {
     (name.to_owned(), payload)
 }
 
-async fn messages_are_heard_by_all_and_by_their_sender(app: TestApp) {
+async fn all_members_and_the_sender_get_message_events(app: TestApp) {
     let mut scene = Scene::new(&app).await;
     let ([ada, bob, _], id) = (scene.users.clone(), scene.id.clone());
     let first = say(&ada, &id, json!({ "content": "x", "localId": "mine" })).await;
@@ -81,7 +80,7 @@ async fn messages_are_heard_by_all_and_by_their_sender(app: TestApp) {
     assert_eq!((name.as_str(), &heard["id"]), ("message:created", &with_file["id"]));
     assert_eq!(heard["files"][0]["id"], with_file["files"][0]["id"]);
     assert_eq!(heard["files"][0]["chatMessageId"], with_file["id"]);
-    // Nobody's own reactions are told to everybody.
+    // A broadcast event holds no viewer's own reactions.
     react(&bob, &id, &first, "a").await.expect(200);
     let quoting = say(&bob, &id, json!({ "content": "q", "quotedMessageId": first["id"] })).await;
     let heard = scene.heard_by_all().await;
@@ -89,7 +88,7 @@ async fn messages_are_heard_by_all_and_by_their_sender(app: TestApp) {
     let quoted = &heard[1].1["quotedMessage"];
     assert_eq!((&quoted["id"], &quoted["userReactions"]), (&first["id"], &json!([])));
     assert_eq!((&heard[1].1["id"], &heard[1].1["userReactions"]), (&quoting["id"], &json!([])));
-    // A reply tells how many there are, too.
+    // A reply's event holds the reply count, too.
     for number in 1..=2 {
         let answer = reply(&bob, &id, &first, "re").await;
         let count = json!({
@@ -104,7 +103,7 @@ async fn messages_are_heard_by_all_and_by_their_sender(app: TestApp) {
     assert_eq!(scene.heard_by_all().await, []);
 }
 
-async fn changes_of_messages_are_heard(app: TestApp) {
+async fn changes_of_messages_are_announced(app: TestApp) {
     let mut scene = Scene::new(&app).await;
     let ([ada, bob, _], id) = (scene.users.clone(), scene.id.clone());
     let message = send(&bob, &id, "x").await;
@@ -139,7 +138,7 @@ async fn changes_of_messages_are_heard(app: TestApp) {
     assert_eq!(scene.heard_by_all().await, [event("message:removed", expected)]);
 }
 
-async fn what_changes_nothing_for_others_is_not_heard(app: TestApp) {
+async fn changes_that_others_cannot_see_are_not_announced(app: TestApp) {
     let mut scene = Scene::new(&app).await;
     let ([ada, bob, cleo], id) = (scene.users.clone(), scene.id.clone());
     let message = send(&bob, &id, "x").await;
@@ -163,7 +162,7 @@ async fn what_changes_nothing_for_others_is_not_heard(app: TestApp) {
     assert_eq!(scene.heard_by_all().await, []);
 }
 
-async fn those_who_come_and_go_are_heard(app: TestApp) {
+async fn joins_and_leaves_are_announced(app: TestApp) {
     let mut scene = Scene::new(&app).await;
     let ([ada, bob, cleo], id) = (scene.users.clone(), scene.id.clone());
     send(&ada, &id, "x").await;
@@ -189,7 +188,7 @@ async fn those_who_come_and_go_are_heard(app: TestApp) {
         let of_cleo = if user.id == cleo.id { left.clone() } else { Vec::new() };
         assert_eq!(scene.ears.heard().await, [left.clone(), left.clone(), left, of_cleo]);
     }
-    // Whoever comes back is heard of again.
+    // A returning member is announced again.
     add(&ada, &id, &bob).await.expect(201);
     let heard = scene.ears.heard().await;
     assert_eq!(names(&heard[0]), ["member:joined"]);
@@ -197,7 +196,7 @@ async fn those_who_come_and_go_are_heard(app: TestApp) {
     assert_eq!(heard[1], heard[2]);
 }
 
-async fn a_conversation_is_heard_of_when_it_is_there(app: TestApp) {
+async fn a_new_conversation_is_announced(app: TestApp) {
     let mut scene = Scene::new(&app).await;
     let [ada, bob, cleo] = scene.users.clone();
     let id = group(&ada, &[&bob, &cleo]).await;
@@ -225,7 +224,7 @@ async fn a_conversation_is_heard_of_when_it_is_there(app: TestApp) {
     }
 }
 
-async fn a_conversation_of_two_is_heard_of_with_its_first_message(app: TestApp) {
+async fn a_direct_conversation_is_announced_with_its_first_message(app: TestApp) {
     let mut scene = Scene::new(&app).await;
     let [ada, bob, _] = scene.users.clone();
     let id = direct(&ada, &bob).await;
@@ -252,7 +251,7 @@ async fn a_conversation_of_two_is_heard_of_with_its_first_message(app: TestApp) 
     assert_eq!(names(&heard), ["message:deleted", "message:deleted", "message:created"]);
 }
 
-async fn whoever_is_out_hears_nothing_more(app: TestApp) {
+async fn former_members_get_no_more_events(app: TestApp) {
     let mut scene = Scene::new(&app).await;
     let ([ada, bob, cleo], id) = (scene.users.clone(), scene.id.clone());
     let message = send(&ada, &id, "x").await;
@@ -302,7 +301,7 @@ fn all_keys(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-async fn no_event_says_what_is_private(app: TestApp) {
+async fn events_hold_nothing_private(app: TestApp) {
     let mut scene = Scene::new(&app).await;
     let ([ada, bob, cleo], id) = (scene.users.clone(), scene.id.clone());
     for user in [&ada, &bob, &cleo] {

@@ -56,7 +56,7 @@ async fn a_message_is_reported_by_those_who_can_see_it(app: TestApp) {
     ada.delete(&own).await.expect(200);
     ada.post("/reports", about(&removed)).await.expect(201);
 
-    // Whoever left reports what they could read.
+    // Former members can report what they could read.
     app.advance(Duration::from_secs(1));
     bob.delete(&format!("/chat/conversations/{id}/leave")).await.expect(200);
     app.advance(Duration::from_secs(1));
@@ -148,7 +148,7 @@ async fn the_project_handles_reports_of_private_messages(app: TestApp) {
     let said = json!({ "content": "x" });
     let path = format!("/chat/conversations/{id}/messages");
     ada.post(&path, said).await.refused(403, "user/suspended");
-    // The conversation goes; the report tells so.
+    // The conversation is deleted; the report shows that.
     app.service()
         .delete(&format!("/chat/conversations/{id}?userId={}", ada.id))
         .await

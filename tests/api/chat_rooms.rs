@@ -1,5 +1,5 @@
-//! The rooms of real conversations: who enters, who is seen typing; events of many at once in their order;
-//! and several servers on one database.
+//! Rooms of real conversations: who joins, who sends typing events; the order of concurrent events; and
+//! several servers on one database.
 
 use std::time::Duration;
 
@@ -15,15 +15,15 @@ use crate::support::{TestApp, User, all_at_once, on_both_engines};
 
 on_both_engines![
     members_see_each_other_typing,
-    nobody_enters_the_room_of_others,
-    whoever_is_out_neither_types_nor_sees_others_typing,
+    non_members_cannot_join_a_room,
+    former_members_neither_send_nor_get_typing_events,
     a_deleted_conversation_has_no_room,
     nobody_types_in_a_frozen_conversation,
-    whoever_closes_the_view_still_hears_of_messages,
+    leaving_the_room_does_not_stop_message_events,
     events_of_many_at_once_come_in_the_order_of_the_messages,
-    reactions_of_many_at_once_end_with_what_is_so,
+    events_of_concurrent_reactions_end_with_the_final_state,
     everybody_in_a_new_group_is_shown_it_as_they_see_it,
-    whoever_comes_and_goes_while_others_write_hears_what_they_may,
+    members_who_join_and_leave_get_only_events_of_their_membership,
 ];
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -89,7 +89,7 @@ async fn members_see_each_other_typing(app: TestApp) {
     assert_eq!(scene.ears.heard().await, [vec![], vec![], vec![]]);
 }
 
-async fn nobody_enters_the_room_of_others(app: TestApp) {
+async fn non_members_cannot_join_a_room(app: TestApp) {
     let mut scene = Scene::new(&app, 3).await;
     let id = direct(&scene.users[0], &scene.users[1]).await;
     for place in 0..3 {
@@ -105,7 +105,7 @@ async fn nobody_enters_the_room_of_others(app: TestApp) {
     assert_eq!((heard[0].len(), heard[2].len()), (1, 0));
 }
 
-async fn whoever_is_out_neither_types_nor_sees_others_typing(app: TestApp) {
+async fn former_members_neither_send_nor_get_typing_events(app: TestApp) {
     for leaves in [true, false] {
         let mut scene = Scene::new(&app, 2).await;
         let (ada, bob) = (scene.users[0].clone(), scene.users[1].clone());
@@ -172,7 +172,7 @@ async fn nobody_types_in_a_frozen_conversation(app: TestApp) {
     assert_eq!(scene.ears.heard().await[1], [scene.typing(0, &two)]);
 }
 
-async fn whoever_closes_the_view_still_hears_of_messages(app: TestApp) {
+async fn leaving_the_room_does_not_stop_message_events(app: TestApp) {
     let mut scene = Scene::new(&app, 2).await;
     let id = group(&scene.users[0], &[&scene.users[1]]).await;
     scene.emit(1, "join:conversation", &id).await;
@@ -206,7 +206,7 @@ async fn events_of_many_at_once_come_in_the_order_of_the_messages(app: TestApp) 
     }
 }
 
-async fn reactions_of_many_at_once_end_with_what_is_so(app: TestApp) {
+async fn events_of_concurrent_reactions_end_with_the_final_state(app: TestApp) {
     let mut scene = Scene::new(&app, 2).await;
     let id = group(&scene.users[0], &[&scene.users[1]]).await;
     let message = send(&scene.users[0], &id, "x").await;
@@ -222,7 +222,7 @@ async fn reactions_of_many_at_once_end_with_what_is_so(app: TestApp) {
     for heard in scene.ears.heard().await {
         assert_eq!(heard.len(), 33);
         assert_eq!(heard.last().unwrap().1["reactionCounts"], shown["reactionCounts"]);
-        // Each tells what has come of the one before it.
+        // Each event holds the state after the one before.
         let mut counts = std::collections::BTreeMap::<String, i64>::new();
         for (_, told) in &heard {
             let emoji = told["emoji"].as_str().unwrap().to_owned();
@@ -278,7 +278,7 @@ async fn everybody_in_a_new_group_is_shown_it_as_they_see_it(app: TestApp) {
     }
 }
 
-async fn whoever_comes_and_goes_while_others_write_hears_what_they_may(app: TestApp) {
+async fn members_who_join_and_leave_get_only_events_of_their_membership(app: TestApp) {
     let mut scene = Scene::new(&app, 3).await;
     let users = scene.users.clone();
     let id = group(&users[0], &[&users[1]]).await;
@@ -303,7 +303,7 @@ async fn whoever_comes_and_goes_while_others_write_hears_what_they_may(app: Test
     };
     assert_eq!(said(&heard[0]).len(), 8);
     assert_eq!(heard[0], heard[1], "one order for all");
-    // The guest hears what the others hear from each coming to the next going, and nothing else.
+    // The guest gets the same events as the others between each join and the next leave, and no others.
     let mut is_in = false;
     let mut expected = Vec::new();
     for (name, payload) in &heard[0] {

@@ -1,4 +1,4 @@
-//! The conversation of a space: who comes in, who may write, who takes it away, and when somebody is out.
+//! The conversation of a space: who joins, who may write, who may delete it, and when members are removed.
 
 use std::time::Duration;
 
@@ -436,7 +436,7 @@ async fn moderators_of_the_space_remove_messages(app: TestApp) {
     assert_eq!(bobs.event().await, ("message:removed".to_owned(), told));
     bob.get(&own).await.refused(404, "chat/message-not-found");
     ada.patch(&own, json!({ "content": "y" })).await.refused(400, "chat/message-removed");
-    // Once more changes nothing and tells nobody.
+    // Repeating it changes nothing and announces nothing.
     app.service().patch(&address, removed).await.expect(200);
     let next = send(&ada, &conversation, "kind").await;
     assert_eq!(bobs.event().await.1["id"], next["id"]);

@@ -1,4 +1,4 @@
-//! Replies and quotes: what they refer to, what shows of it, and what is left when it goes.
+//! Replies and quotes: their targets, how they are shown, and what is left when the target is deleted.
 
 use serde_json::{Value, json};
 
@@ -8,12 +8,12 @@ use crate::support::chat::{
 use crate::support::{Actor, Form, Part, TestApp, keys, on_both_engines};
 
 on_both_engines![
-    replies_stand_in_their_thread,
+    replies_are_listed_in_their_thread,
     the_number_of_replies_never_goes_back,
-    messages_are_chosen_by_whether_they_were_answered,
-    only_messages_of_the_stream_are_answered,
-    a_quote_shows_what_was_quoted,
-    what_is_out_of_sight_is_not_quoted,
+    messages_are_filtered_by_whether_they_have_replies,
+    only_messages_of_the_main_stream_take_replies,
+    a_quote_shows_the_quoted_message,
+    removed_messages_cannot_be_quoted,
     a_quoted_message_loses_nothing_of_its_own,
 ];
 
@@ -26,7 +26,7 @@ async fn quote(actor: &Actor<'_>, conversation: &str, message: &Value, text: &st
     say(actor, conversation, body).await
 }
 
-async fn replies_stand_in_their_thread(app: TestApp) {
+async fn replies_are_listed_in_their_thread(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let id = group(&ada, &[&bob]).await;
     let (first, second) = (send(&ada, &id, "first").await, send(&ada, &id, "second").await);
@@ -76,7 +76,7 @@ async fn the_number_of_replies_never_goes_back(app: TestApp) {
     assert_eq!(count().await, 3);
 }
 
-async fn messages_are_chosen_by_whether_they_were_answered(app: TestApp) {
+async fn messages_are_filtered_by_whether_they_have_replies(app: TestApp) {
     let ada = app.user().await;
     let id = group(&ada, &[]).await;
     let mut sent = Vec::new();
@@ -102,7 +102,7 @@ async fn messages_are_chosen_by_whether_they_were_answered(app: TestApp) {
     assert_eq!((texts(&neither), neither.get("notice")), (vec!["re"], None));
 }
 
-async fn only_messages_of_the_stream_are_answered(app: TestApp) {
+async fn only_messages_of_the_main_stream_take_replies(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let (id, other) = (group(&ada, &[&bob]).await, direct(&ada, &bob).await);
     let (first, elsewhere) = (send(&bob, &id, "x").await, send(&ada, &other, "y").await);
@@ -117,7 +117,7 @@ async fn only_messages_of_the_stream_are_answered(app: TestApp) {
     assert_eq!(shown["threadReplyCount"], 0);
 }
 
-async fn a_quote_shows_what_was_quoted(app: TestApp) {
+async fn a_quote_shows_the_quoted_message(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let id = group(&ada, &[&bob]).await;
     let first = send(&ada, &id, "first").await;
@@ -155,7 +155,7 @@ async fn a_quote_shows_what_was_quoted(app: TestApp) {
     assert!(taken_back["userDeletedAt"].is_string());
 }
 
-async fn what_is_out_of_sight_is_not_quoted(app: TestApp) {
+async fn removed_messages_cannot_be_quoted(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let (id, other) = (group(&ada, &[&bob]).await, group(&ada, &[&bob]).await);
     let first = send(&bob, &id, "first").await;

@@ -1,4 +1,4 @@
-//! Who may see and change collections, and how the others are refused.
+//! Who may see and change collections, and the errors for others.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::entities::{UNKNOWN, create as post_entity, suspend};
 use crate::support::{Actor, Reply, TestApp, User, on_both_engines};
 
 on_both_engines![
-    nobody_sees_or_changes_what_is_another_s,
+    users_see_and_change_only_their_own_collections,
     a_key_acts_as_the_user_it_names,
     a_credential_is_needed_everywhere,
     a_suspended_user_reads_and_writes_nothing,
@@ -54,7 +54,7 @@ async fn outcomes(actor: &Actor<'_>, collection: &str, entity: &str) -> Vec<Stri
     outcomes
 }
 
-/// What each operation answers about a collection that is not there.
+/// The reply of each operation for an unknown collection.
 const ABSENT: [&str; 18] = [
     "200",
     "200",
@@ -76,7 +76,7 @@ const ABSENT: [&str; 18] = [
     "200",
 ];
 
-async fn nobody_sees_or_changes_what_is_another_s(app: TestApp) {
+async fn users_see_and_change_only_their_own_collections(app: TestApp) {
     let (ada, bob, eve) = (app.user().await, app.user().await, app.stranger().await);
     let top = root(&ada).await;
     let inner = create(&ada, &top, "inner").await;
@@ -92,7 +92,7 @@ async fn nobody_sees_or_changes_what_is_another_s(app: TestApp) {
                 assert_eq!(outcomes(&actor, UNKNOWN, id(&entity)).await, ABSENT);
                 assert_eq!(names(&actor, collection).await, "");
             }
-            // Whom a token names does not matter.
+            // The user that a token names is ignored.
             let named = actor.delete(&format!("{}?userId={}", path(collection), ada.id)).await;
             named.refused(404, "collection/not-found");
             let unknown = actor.get(&format!("/collections/{UNKNOWN}/entities")).await;
@@ -102,7 +102,7 @@ async fn nobody_sees_or_changes_what_is_another_s(app: TestApp) {
         let saved = actor.get(&format!("/entities/is-entity-saved?entityId={}", id(&entity))).await;
         assert_eq!(saved.expect(200)["saved"], false);
     }
-    // A key of the other project neither, in whoever's name.
+    // Nor can a key of the other project, for any user.
     let key = app.bearer(&app.other.service_key).in_project(app.other.id);
     let theirs = key.get(&format!("{}/entities?userId={}", path(&top), ada.id)).await;
     theirs.refused(404, "user/not-found");

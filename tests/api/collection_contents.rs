@@ -1,4 +1,4 @@
-//! What is saved in collections: adding and removing, and the lists of it.
+//! Entities in collections: adding, removing and listing them.
 
 use std::time::Duration;
 
@@ -15,12 +15,12 @@ use crate::support::{Actor, TestApp, User, on_both_engines};
 on_both_engines![
     saving_and_removing_twice_changes_nothing,
     one_entity_is_in_many_collections,
-    only_what_the_user_sees_can_be_saved,
+    only_visible_entities_can_be_saved,
     contents_are_sorted_both_ways,
     pages_follow_each_other_and_totals_are_exact,
-    contents_show_what_is_asked_for,
+    contents_show_the_included_parts,
     wrong_queries_are_refused,
-    what_may_not_be_seen_is_left_out_and_not_counted,
+    hidden_entities_are_left_out_and_not_counted,
 ];
 
 pub(crate) fn inside(collection: &Value) -> String {
@@ -123,7 +123,7 @@ async fn one_entity_is_in_many_collections(app: TestApp) {
     counts_are_exact(&app).await;
 }
 
-async fn only_what_the_user_sees_can_be_saved(app: TestApp) {
+async fn only_visible_entities_can_be_saved(app: TestApp) {
     let (ada, bob, eve) = (app.user().await, app.user().await, app.stranger().await);
     let top = root(&ada).await;
     let draft = post_entity(&bob, json!({ "isDraft": true })).await;
@@ -212,7 +212,7 @@ async fn pages_follow_each_other_and_totals_are_exact(app: TestApp) {
     assert_eq!(contents(&ada, &top, "limit=1000").await["pagination"]["pageSize"], 100);
 }
 
-async fn contents_show_what_is_asked_for(app: TestApp) {
+async fn contents_show_the_included_parts(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let top = root(&ada).await;
     let entity = post_entity(&bob, json!({ "title": "a" })).await;
@@ -258,7 +258,7 @@ async fn wrong_queries_are_refused(app: TestApp) {
     }
 }
 
-async fn what_may_not_be_seen_is_left_out_and_not_counted(app: TestApp) {
+async fn hidden_entities_are_left_out_and_not_counted(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let top = root(&ada).await;
     let entities = posted(&app, &bob, &["shown", "removed", "draft"]).await;

@@ -1,4 +1,4 @@
-//! Collections that many change at once: one root, one entry, one name, and every count exact.
+//! Concurrent changes of collections: one root, one entry, one name, and every count exact.
 
 use serde_json::{Value, json};
 

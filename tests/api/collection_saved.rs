@@ -1,4 +1,4 @@
-//! Whether an entity is saved, what a deletion takes out of collections, and what a page costs.
+//! Whether an entity is saved, the effects of a deletion on collections, and the cost of a page.
 
 use db::Query;
 use serde_json::{Value, json};
@@ -148,7 +148,7 @@ async fn a_page_costs_as_many_statements_as_an_entity(app: TestApp) {
         // The caller's standing, the collection, the total, the page, its rows, own reactions.
         assert!(counts[0] == counts[1] && counts[1] <= most, "{query}: {counts:?}");
     }
-    // A feed costs one more where it tells what is saved.
+    // A feed with saved marks costs one more statement.
     let mut counts = Vec::new();
     for address in ["/entities?limit=30", "/entities?limit=30&include=saved"] {
         users[0].get(address).await.expect(200);

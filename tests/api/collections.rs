@@ -1,4 +1,4 @@
-//! Collections: the root, the tree below it, names, and what goes with a deletion.
+//! Collections: the root, the tree below it, names, and what a deletion removes.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Deleting comments: what goes, what stays, and what is marked below.
+//! Deleting comments: what is deleted, what stays, and which replies are marked.
 
 use std::time::Duration;
 
@@ -12,16 +12,16 @@ use crate::support::{Actor, Form, Part, TestApp, all_at_once, on_both_engines};
 
 on_both_engines![
     a_deleted_comment_leaves_a_placeholder,
-    the_oldest_version_hides_what_it_deletes,
+    v6_hides_deleted_comments,
     who_may_delete,
     an_id_is_required,
-    answers_are_kept_and_marked_all_the_way_down,
-    an_answer_below_a_deleted_comment_is_marked_too,
-    counts_are_of_what_is_left,
+    replies_stay_and_are_marked_at_every_depth,
+    a_new_reply_below_a_deleted_comment_is_marked,
+    counts_exclude_deleted_comments,
     many_who_delete_at_once_delete_once,
     a_long_thread_is_marked_in_small_steps,
     a_marking_that_was_cut_off_is_finished,
-    answers_that_come_while_a_thread_is_marked_are_marked,
+    replies_written_while_a_thread_is_marked_are_marked,
     files_of_a_deleted_comment_go,
     comments_of_a_deleted_entity_are_removed,
     a_deleted_user_leaves_empty_comments,
@@ -66,7 +66,7 @@ async fn a_deleted_comment_leaves_a_placeholder(app: TestApp) {
     refused.refused(404, "comment/not-found");
 }
 
-async fn the_oldest_version_hides_what_it_deletes(app: TestApp) {
+async fn v6_hides_deleted_comments(app: TestApp) {
     let ada = app.user().await;
     let entity = publish(&ada).await;
     let said = comment(&ada, &entity, "x").await;
@@ -110,7 +110,7 @@ async fn an_id_is_required(app: TestApp) {
     ada.delete(&format!("/comments/{UNKNOWN}")).await.refused(404, "comment/not-found");
 }
 
-async fn answers_are_kept_and_marked_all_the_way_down(app: TestApp) {
+async fn replies_stay_and_are_marked_at_every_depth(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let entity = publish(&ada).await;
     for version in [Actor::v6, Actor::clone] {
@@ -137,7 +137,7 @@ async fn answers_are_kept_and_marked_all_the_way_down(app: TestApp) {
     }
 }
 
-async fn an_answer_below_a_deleted_comment_is_marked_too(app: TestApp) {
+async fn a_new_reply_below_a_deleted_comment_is_marked(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let entity = publish(&ada).await;
     let root = comment(&ada, &entity, "root").await;
@@ -157,7 +157,7 @@ async fn an_answer_below_a_deleted_comment_is_marked_too(app: TestApp) {
     bob.post("/comments", new).await.refused(404, "comment/parent-not-found");
 }
 
-async fn counts_are_of_what_is_left(app: TestApp) {
+async fn counts_exclude_deleted_comments(app: TestApp) {
     let ada = app.user().await;
     let entity = publish(&ada).await;
     let root = comment(&ada, &entity, "root").await;
@@ -199,7 +199,7 @@ async fn many_who_delete_at_once_delete_once(app: TestApp) {
     }
 }
 
-/// A comment with a chain of so many answers below it, each below the one before.
+/// A comment with a chain of this many replies, each below the one before.
 async fn long_thread(app: &TestApp, actor: &Actor<'_>, entity: &str, length: i64) -> Value {
     let root = comment(actor, entity, "root").await;
     let (project, now) = (app.project.id, app.now());
@@ -266,7 +266,7 @@ async fn a_long_thread_is_marked_in_small_steps(app: TestApp) {
 }
 
 async fn a_marking_that_was_cut_off_is_finished(app: TestApp) {
-    use townhall::features::comments::mark_replies::{Marking, mark_or_enqueue};
+    use townhall::features::comments::delete::mark_replies::{Marking, mark_or_enqueue};
     let ada = app.user().await;
     let entity = publish(&ada).await;
     let root = long_thread(&app, &ada, &entity, 600).await;
@@ -285,7 +285,7 @@ async fn a_marking_that_was_cut_off_is_finished(app: TestApp) {
     assert_eq!((replies(&app, &entity).await, unmarked(&app).await), (1, 0));
 }
 
-async fn answers_that_come_while_a_thread_is_marked_are_marked(app: TestApp) {
+async fn replies_written_while_a_thread_is_marked_are_marked(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let entity = publish(&ada).await;
     let root = long_thread(&app, &ada, &entity, 600).await;

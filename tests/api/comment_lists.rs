@@ -164,7 +164,7 @@ async fn what_was_deleted_stays_as_a_placeholder(app: TestApp) {
         assert_eq!(listed(&ada.v7(), &query).await, new, "{query}");
         assert_eq!(listed(&ada.v6(), &query).await, old, "{query}");
     }
-    // What the oldest version deletes is gone for all of them.
+    // A comment deleted by v6 is hidden from everybody.
     bob.v6().delete(&path(&d)).await.expect(204);
     for actor in [&*ada, &app.service(), &bob] {
         assert_eq!(listed(actor, &place).await, "c - a");

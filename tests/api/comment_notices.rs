@@ -1,4 +1,4 @@
-//! Who hears of a comment and of reactions to it.
+//! Notifications about comments and reactions to them.
 
 use std::time::Duration;
 
@@ -10,17 +10,17 @@ use crate::reactions::{publish, user_of};
 use crate::support::{Actor, TestApp, User, on_both_engines};
 
 on_both_engines![
-    the_author_of_the_entity_hears_of_comments_on_top,
-    the_author_of_a_comment_hears_of_replies,
-    whoever_is_mentioned_hears_once,
-    nobody_hears_of_their_own,
-    reactions_to_comments_are_told,
+    the_author_of_the_entity_is_notified_of_top_level_comments,
+    the_author_of_a_comment_is_notified_of_replies,
+    mentioned_users_are_notified_once,
+    nobody_is_notified_of_their_own_comment,
+    reactions_to_comments_notify,
     ten_reactions_are_a_milestone,
     without_notifications_comments_still_work,
 ];
 
-/// Everything the user was told, newest first: types, and the metadata of the newest.
-async fn told(user: &User<'_>) -> (String, Value) {
+/// All notifications of the user, newest first: types, and the metadata of the newest.
+async fn notified(user: &User<'_>) -> (String, Value) {
     let page = user.get("/app-notifications?limit=50").await.expect(200);
     let data = page["data"].as_array().unwrap();
     let types = data.iter().map(|one| one["type"].as_str().unwrap());
@@ -46,12 +46,12 @@ async fn mention(
     actor.post("/comments", new).await.expect(201)
 }
 
-async fn the_author_of_the_entity_hears_of_comments_on_top(app: TestApp) {
+async fn the_author_of_the_entity_is_notified_of_top_level_comments(app: TestApp) {
     let (ada, bob, eve) = (app.user().await, app.user().await, app.user().await);
     let entity = publish(&ada).await;
     let content = "é".repeat(300);
     let said = comment(&bob, &entity, &content).await;
-    let (types, metadata) = told(&ada).await;
+    let (types, metadata) = notified(&ada).await;
     assert_eq!(types, "entity-comment");
     assert_eq!(metadata["entityId"], json!(id_of(&entity)));
     assert_eq!(metadata["entityTitle"], "Post");
@@ -60,17 +60,17 @@ async fn the_author_of_the_entity_hears_of_comments_on_top(app: TestApp) {
     assert_eq!(metadata["commentMetadata"], json!({}));
     assert_eq!(metadata["initiatorId"], json!(bob.id));
     assert_eq!(metadata["initiatorUsername"], said["user"]["username"]);
-    // Of what others say to each other the author of the entity hears nothing.
+    // The author of the entity is not notified of replies between others.
     reply(&eve, &said, "x").await;
-    assert_eq!(told(&ada).await.0, "entity-comment");
+    assert_eq!(notified(&ada).await.0, "entity-comment");
 }
 
-async fn the_author_of_a_comment_hears_of_replies(app: TestApp) {
+async fn the_author_of_a_comment_is_notified_of_replies(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let entity = publish(&ada).await;
     let said = comment(&bob, &entity, "First").await;
     let answer = reply(&ada, &said, "Second").await;
-    let (types, metadata) = told(&bob).await;
+    let (types, metadata) = notified(&bob).await;
     assert_eq!(types, "comment-reply");
     assert_eq!(
         (&metadata["commentId"], &metadata["commentContent"]),
@@ -84,18 +84,18 @@ async fn the_author_of_a_comment_hears_of_replies(app: TestApp) {
     assert_eq!(metadata["entityId"], json!(id_of(&entity)));
 }
 
-async fn whoever_is_mentioned_hears_once(app: TestApp) {
+async fn mentioned_users_are_notified_once(app: TestApp) {
     let (ada, bob, eve) = (app.user().await, app.user().await, app.user().await);
     let entity = publish(&ada).await;
     let said = mention(&bob, &entity, None, &[&eve, &eve, &ada, &bob]).await;
-    assert_eq!(told(&eve).await.0, "comment-mention");
-    assert_eq!(told(&eve).await.1["commentId"], said["id"]);
-    assert_eq!(told(&ada).await.0, "entity-comment", "what concerns them most");
-    assert_eq!(told(&bob).await.0, "");
+    assert_eq!(notified(&eve).await.0, "comment-mention");
+    assert_eq!(notified(&eve).await.1["commentId"], said["id"]);
+    assert_eq!(notified(&ada).await.0, "entity-comment", "what concerns them most");
+    assert_eq!(notified(&bob).await.0, "");
     app.advance(Duration::from_secs(1));
     mention(&eve, &entity, Some(&said), &[&bob, &ada]).await;
-    assert_eq!(told(&bob).await.0, "comment-reply");
-    assert_eq!(told(&ada).await.0, "comment-mention entity-comment");
+    assert_eq!(notified(&bob).await.0, "comment-reply");
+    assert_eq!(notified(&ada).await.0, "comment-mention entity-comment");
     let new = json!({
         "entityId": id_of(&entity), "content": "x",
         "mentions": [
@@ -105,32 +105,32 @@ async fn whoever_is_mentioned_hears_once(app: TestApp) {
     });
     app.advance(Duration::from_secs(1));
     bob.post("/comments", new).await.expect(201);
-    assert_eq!(told(&ada).await.0, "entity-comment comment-mention entity-comment");
+    assert_eq!(notified(&ada).await.0, "entity-comment comment-mention entity-comment");
 }
 
-async fn nobody_hears_of_their_own(app: TestApp) {
+async fn nobody_is_notified_of_their_own_comment(app: TestApp) {
     let ada = app.user().await;
     let entity = publish(&ada).await;
     let said = comment(&ada, &entity, "x").await;
     mention(&ada, &entity, Some(&said), &[&ada]).await;
     let body = json!({ "reactionType": "like" });
     ada.post(&format!("{}/reactions", path(&said)), body).await.expect(200);
-    assert_eq!(told(&ada).await.0, "");
+    assert_eq!(notified(&ada).await.0, "");
     // A key that acts for somebody causes what they would cause.
     let bob = app.user().await;
     let new = json!({ "entityId": id_of(&entity), "content": "x", "userId": bob.id });
     app.service().post("/comments", new).await.expect(201);
-    assert_eq!(told(&ada).await.1["initiatorId"], json!(bob.id));
+    assert_eq!(notified(&ada).await.1["initiatorId"], json!(bob.id));
 }
 
-async fn reactions_to_comments_are_told(app: TestApp) {
+async fn reactions_to_comments_notify(app: TestApp) {
     let (ada, bob, eve) = (app.user().await, app.user().await, app.user().await);
     let entity = publish(&eve).await;
     let said = comment(&ada, &entity, "x").await;
     let body = |kind: &str| json!({ "reactionType": kind });
     let reactions = format!("{}/reactions", path(&said));
     bob.post(&reactions, body("funny")).await.expect(200);
-    let (types, metadata) = told(&ada).await;
+    let (types, metadata) = notified(&ada).await;
     assert_eq!(types, "comment-reaction");
     assert_eq!((&metadata["reactionType"], &metadata["commentId"]), (&json!("funny"), &said["id"]));
     assert_eq!(
@@ -138,12 +138,12 @@ async fn reactions_to_comments_are_told(app: TestApp) {
         (&json!("Post"), &json!(bob.id))
     );
     bob.post(&reactions, body("wow")).await.expect(200);
-    assert_eq!(told(&ada).await.0, "comment-reaction", "a change is silent");
+    assert_eq!(notified(&ada).await.0, "comment-reaction", "a change is silent");
     app.advance(Duration::from_secs(1));
     eve.patch(&format!("{}/upvote", path(&said)), json!({})).await.expect(200);
-    assert_eq!(told(&ada).await.0, "comment-upvote comment-reaction");
+    assert_eq!(notified(&ada).await.0, "comment-upvote comment-reaction");
     bob.patch(&format!("{}/downvote", path(&said)), json!({})).await.expect(200);
-    assert_eq!(told(&ada).await.0, "comment-upvote comment-reaction");
+    assert_eq!(notified(&ada).await.0, "comment-upvote comment-reaction");
 }
 
 async fn ten_reactions_are_a_milestone(app: TestApp) {

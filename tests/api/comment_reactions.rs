@@ -1,4 +1,4 @@
-//! Reactions to comments: as to entities, in the words of comments.
+//! Reactions to comments: as for entities, with codes of their own.
 
 use serde_json::{Value, json};
 
@@ -157,7 +157,7 @@ async fn keys_react_for_users(app: TestApp) {
     key.post(&reactions(&said), named.clone()).await.expect(200);
     let mine = format!("{}/me?userId={}", reactions(&said), bob.id);
     assert_eq!(key.get(&mine).await.expect(200)["reactionType"], "like");
-    // Whom a user's token names does not matter.
+    // The user that a token names is ignored.
     ada.post(&reactions(&said), named).await.expect(200);
     assert_eq!(
         ada.get(&format!("{}/me", reactions(&said))).await.expect(200)["reactionType"],

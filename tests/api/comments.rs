@@ -1,4 +1,4 @@
-//! Comments as they are created, read, changed and counted.
+//! Comments: create, read, update and count.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -377,7 +377,7 @@ async fn a_comment_is_shown_with_what_it_answers(app: TestApp) {
     assert_eq!(top["comment"]["parentComment"], Value::Null);
     assert!(top["comment"].get("entity").is_none());
 
-    // The oldest version has it beside the comment.
+    // v6 has it beside the comment.
     let shown = bob.v6().get(&format!("{}?withParent=1", path(&second))).await.expect(200);
     assert_eq!(shown["parentComment"]["content"], "First");
     assert_eq!(shown["comment"]["user"]["id"], json!(bob.id));

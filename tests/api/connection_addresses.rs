@@ -1,5 +1,5 @@
-//! Addresses as clients of version 7 spell them: without the project where connections are concerned, and with
-//! the version twice after a socket has come back. Each is the same door as the full address.
+//! Addresses as clients of version 7 spell them: without the project for connections, and with the version
+//! twice after a socket reconnects. Each is the same endpoint as the full address.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::support::{Actor, Reply, TestApp, on_both_engines};
 on_both_engines![
     connections_are_found_without_the_project,
     without_a_token_the_project_is_that_of_the_user,
-    nobody_is_refused_as_at_the_full_address,
+    anonymous_callers_are_refused_as_at_the_full_address,
     other_versions_and_paths_name_their_project,
     the_version_may_be_repeated,
     both_spellings_count_for_one_limit,
@@ -77,7 +77,7 @@ async fn without_a_token_the_project_is_that_of_the_user(app: TestApp) {
     }
 }
 
-async fn nobody_is_refused_as_at_the_full_address(app: TestApp) {
+async fn anonymous_callers_are_refused_as_at_the_full_address(app: TestApp) {
     let ada = app.user().await;
     let with_user = format!("/users/{}/connection", ada.id);
     let unknown = format!("/users/{UNKNOWN}/connection");

@@ -1,4 +1,4 @@
-//! Places for connections: a cap, a share for each network, and the reserve beyond them.
+//! Connection slots: a cap, a share for each network, and the reserve beyond them.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -29,7 +29,7 @@ async fn restarted(app: TestApp, limits: fn(&mut Config)) -> TestApp {
     .await
 }
 
-/// Whoever has a regular place is not told that the connection closes.
+/// A connection in a regular slot gets no `Connection: close`.
 fn is_regular(reply: &str) -> bool {
     status(reply) == "200" && !reply.contains("connection: close")
 }

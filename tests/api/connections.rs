@@ -1,5 +1,5 @@
-//! Below HTTP's surface: clients that are slow, send too much or contradict themselves, and a
-//! server that stops. These tests speak to the socket themselves.
+//! The transport below HTTP: clients that are slow, send too much or contradict themselves, and a server that
+//! stops. These tests use raw sockets.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -17,12 +17,12 @@ on_both_engines![
     a_slow_body_is_cut_off,
     too_large_a_head_is_refused,
     a_length_that_is_ambiguous_smuggles_nothing,
-    what_is_not_http_is_refused,
-    a_body_nobody_reads_is_not_the_next_request,
-    a_draining_server_finishes_what_it_began_and_then_refuses,
+    non_http_input_is_refused,
+    an_unread_body_is_not_taken_for_the_next_request,
+    a_draining_server_finishes_running_requests_and_then_refuses,
     a_draining_server_says_so_on_idle_connections,
     busy_clients_are_not_cut_off_by_the_end,
-    what_does_not_end_is_cut_off_with_the_drain,
+    requests_that_outlast_the_drain_are_cut_off,
 ];
 
 fn exchange(app: &TestApp, request: &str) -> String {
@@ -96,8 +96,8 @@ fn post(app: &TestApp, headers: &str, body: &str) -> String {
 
 async fn a_length_that_is_ambiguous_smuggles_nothing(app: TestApp) {
     let second = "GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-    // Chunks win over a length, and the connection ends with the answer: whatever another reader
-    // of the same bytes takes for a second request is never one.
+    // Chunked encoding takes precedence over a length, and the connection closes with the reply: nothing is
+    // parsed as a smuggled second request.
     for headers in [
         "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
         "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
@@ -128,7 +128,7 @@ async fn a_length_that_is_ambiguous_smuggles_nothing(app: TestApp) {
     assert!(exchange(&app, &whole).contains("auth/invalid-credentials"));
 }
 
-async fn what_is_not_http_is_refused(app: TestApp) {
+async fn non_http_input_is_refused(app: TestApp) {
     for request in [
         "nonsense\r\n\r\n",
         "GET /livez HTTP/3.0\r\n\r\n",
@@ -147,7 +147,7 @@ async fn what_is_not_http_is_refused(app: TestApp) {
     assert_eq!(status(&tunnel), "404", "{tunnel}");
 }
 
-async fn a_body_nobody_reads_is_not_the_next_request(app: TestApp) {
+async fn an_unread_body_is_not_taken_for_the_next_request(app: TestApp) {
     let body = "GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     let request = format!(
         "POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{body}\
@@ -159,7 +159,7 @@ async fn a_body_nobody_reads_is_not_the_next_request(app: TestApp) {
     assert!(!answer.contains("\r\n\r\nok"), "the body was answered as a request: {answer}");
 }
 
-async fn a_draining_server_finishes_what_it_began_and_then_refuses(app: TestApp) {
+async fn a_draining_server_finishes_running_requests_and_then_refuses(app: TestApp) {
     let app = app.own_server().await;
     block_in_place(|| {
         let mut idle = connect(&app);
@@ -167,7 +167,7 @@ async fn a_draining_server_finishes_what_it_began_and_then_refuses(app: TestApp)
         send(&mut begun, &post(&app, "Content-Length: 2\r\n", "{"));
         let mut unready = connect(&app);
         send(&mut unready, "GET /readyz HTTP/1.1\r\nHost: x\r\n");
-        // Connections are accepted in their order, so with this answer the others are too.
+        // Connections are accepted in order, so after this reply the others are accepted, too.
         send(&mut idle, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
         assert_eq!(status(&one_reply(&mut idle)), "200");
         let mut last = connect(&app);
@@ -191,7 +191,7 @@ async fn a_draining_server_finishes_what_it_began_and_then_refuses(app: TestApp)
     });
 }
 
-/// A client may have sent its next request when the server is told to stop.
+/// A client may have just sent its next request when the server stops.
 async fn a_draining_server_says_so_on_idle_connections(app: TestApp) {
     let long = |config: &mut Config| config.drain = 10 * PATIENCE;
     let app = app.restart_with(|config| config.adjust(long)).await;
@@ -238,7 +238,7 @@ async fn busy_clients_are_not_cut_off_by_the_end(app: TestApp) {
     });
 }
 
-async fn what_does_not_end_is_cut_off_with_the_drain(app: TestApp) {
+async fn requests_that_outlast_the_drain_are_cut_off(app: TestApp) {
     let short = |config: &mut Config| config.drain = Duration::from_millis(200);
     let app = app.restart_with(|config| config.adjust(short)).await;
     block_in_place(|| {

@@ -1,5 +1,5 @@
-//! What holds for every endpoint: addresses and their spellings, projects and their states,
-//! the order of the checks, request ids, what errors never tell.
+//! Conventions of every endpoint: addresses and their spellings, projects and their states, the order of the
+//! checks, request ids, and what errors never reveal.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use crate::support::{Actor, Reply, TestApp, on_both_engines};
 
 on_both_engines![
     every_spelling_of_an_address_is_the_same_endpoint,
-    what_is_not_served_is_not_found,
+    unknown_routes_are_not_found,
     literal_segments_win_over_parameters,
     a_project_must_be_named_and_known,
-    a_project_out_of_service_answers_nothing_else,
+    a_project_under_maintenance_gives_no_other_reply,
     checks_come_in_their_order,
-    a_token_of_another_project_opens_no_door,
+    a_token_of_another_project_is_refused,
     no_path_climbs_into_another_project,
     a_request_id_is_kept_or_made,
     every_reply_has_the_common_headers,
@@ -47,7 +47,7 @@ async fn every_spelling_of_an_address_is_the_same_endpoint(app: TestApp) {
     }
 }
 
-async fn what_is_not_served_is_not_found(app: TestApp) {
+async fn unknown_routes_are_not_found(app: TestApp) {
     let id = app.project.id;
     let lean = format!("/v8/{id}/projects/lean");
     for address in [
@@ -110,7 +110,7 @@ async fn set_state(app: &TestApp, state: ProjectState) {
     app.advance(Duration::from_secs(1));
 }
 
-async fn a_project_out_of_service_answers_nothing_else(app: TestApp) {
+async fn a_project_under_maintenance_gives_no_other_reply(app: TestApp) {
     let user = app.user().await;
     let path = format!("/users/{}", user.id);
     for (state, status, code) in [
@@ -152,7 +152,7 @@ async fn checks_come_in_their_order(app: TestApp) {
     evil.get(identities).await.refused(423, "project/pending-deletion");
 }
 
-async fn a_token_of_another_project_opens_no_door(app: TestApp) {
+async fn a_token_of_another_project_is_refused(app: TestApp) {
     let (user, stranger) = (app.user().await, app.stranger().await);
     let id = app.project.id;
     for (address, method) in [

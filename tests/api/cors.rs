@@ -1,5 +1,5 @@
-//! Pages of other origins: a project's list decides who may call, preflights are answered, and
-//! no reply ever allows credentials.
+//! Cross-origin requests: a project's list decides which pages may call, preflights get a reply, and no reply
+//! ever allows credentials.
 
 use http::Method;
 use serde_json::json;
@@ -36,7 +36,7 @@ async fn without_a_list_every_origin_may_call(app: TestApp) {
     assert_eq!(cors_headers(&plain), [""; 0]);
 }
 
-/// A browser posts the form of a page that tells nobody where it is from `null`.
+/// A browser posts the form of a page without a referrer from the origin `null`.
 async fn the_reset_page_works_whatever_the_list_says(app: TestApp) {
     let user = app.user().await;
     let body = json!({ "email": user.email });

@@ -41,7 +41,7 @@ const MISMATCH: Answer = Refused(403, "auth/project-mismatch");
 const ELEVATED: Answer = Refused(403, "auth/elevated-auth-required");
 const GONE: Answer = Refused(403, "auth/no-user-found");
 
-/// The kinds of routes, each by one that tells what it took its caller for.
+/// The kinds of routes, each with one whose reply shows how the caller was recognized.
 const ROUTES: [&str; 5] = ["required", "user or key", "optional", "key only", "ignoring"];
 
 async fn call(actor: &Actor<'_>, route: &str, target: &str) -> Reply {
@@ -140,7 +140,7 @@ async fn matrix(app: &TestApp, v7_forbids: bool) {
     let with_authorization = |value: &str| app.anonymous().with_header("authorization", value);
     let misplaced = |key: &str| app.bearer(key).with_header("X-Sublay-Project-ID", &other);
 
-    // What each route answers, in the order of ROUTES.
+    // The reply of each route, in the order of ROUTES.
     let nothing = [NoCredential, NoCredential, Anonymous, NoCredential, Anonymous];
     let unusable = [BadCredential, BadCredential, Anonymous, BadCredential, Anonymous];
     let a_user = [Answer::User, Answer::User, Anonymous, ELEVATED, Anonymous];

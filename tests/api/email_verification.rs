@@ -1,4 +1,4 @@
-//! Send Verification Email and Verify Email: codes, who may use them, and guesses at them.
+//! Send Verification Email and Verify Email: codes, who may use them, and wrong guesses.
 
 use std::time::Duration;
 
@@ -17,11 +17,11 @@ on_both_engines![
     a_short_code_is_void_after_five_wrong_tries_by_its_user,
     of_parallel_verifications_with_one_code_one_holds,
     parallel_wrong_guesses_of_a_user_all_count,
-    an_anonymous_guess_voids_nobodys_code,
+    an_anonymous_guess_voids_no_code,
     an_anonymous_guess_counts_against_its_network,
 ];
 
-/// The line of a mail that holds nothing but the code.
+/// The line of a mail that holds only the code.
 fn code_in(mail: &str) -> String {
     let mut lines = mail.lines().skip_while(|line| !line.starts_with("Your verification code"));
     lines.find(|line| !line.is_empty() && !line.contains(' ')).unwrap().to_owned()
@@ -236,7 +236,7 @@ async fn parallel_wrong_guesses_of_a_user_all_count(app: TestApp) {
     }
 }
 
-async fn an_anonymous_guess_voids_nobodys_code(app: TestApp) {
+async fn an_anonymous_guess_voids_no_code(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let codes = [code_for(&app, &ada, "numeric").await, code_for(&app, &bob, "alpha").await];
     for wrong in wrong_codes(&codes[0], 20) {
@@ -269,7 +269,7 @@ async fn an_anonymous_guess_counts_against_its_network(app: TestApp) {
         assert_eq!(reply.header("retry-after"), Some("300"));
         assert_eq!(reply.header("x-ratelimit-limit"), Some("5"));
     }
-    // What cannot be guessed is no guess, a user answers for themselves, and so does a key.
+    // Links are no guesses; guesses of users and keys do not count against the network.
     guess(&link).await.expect(200);
     let signed_in = other.at_address("203.0.113.7");
     let reply = signed_in.post("/auth/verify-email", json!({ "token": wrong[0] })).await;

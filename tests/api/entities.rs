@@ -1,4 +1,4 @@
-//! Entities: what everybody sees of one, and that projects are apart.
+//! Entities: the fields that everybody sees, and the isolation of projects.
 
 use serde_json::{Value, json};
 use townhall::auth::store::suspensions;
@@ -18,7 +18,7 @@ on_both_engines![
 
 pub(crate) const UNKNOWN: &str = "01234567-89ab-4def-8123-456789abcdef";
 
-/// A new entity, as its creation answers.
+/// A new entity, as Create Entity replies.
 pub(crate) async fn create(actor: &Actor<'_>, new: Value) -> Value {
     actor.post("/entities", new).await.expect(201)
 }

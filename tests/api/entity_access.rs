@@ -55,7 +55,7 @@ const PERMISSIONS: [(&str, [&str; 7]); 13] = [
     ("list drafts",           [ NO_TOKEN,   "200",     "200",      "200",     "200", "200", BAD_TOKEN]),
 ];
 
-/// What the older versions answer instead.
+/// What older versions reply instead.
 fn in_version(version: &str, verb: &str, outcome: &'static str) -> &'static str {
     match (version, verb, outcome) {
         ("v6", "create" | "create for the author" | "backfill", "201") => "200",

@@ -1,4 +1,4 @@
-//! Create Entity: what may be sent, what is made of it, and for whom.
+//! Create Entity: valid fields, the stored entity, and its author.
 
 use serde_json::{Value, json};
 use townhall::tenancy::Bundle;
@@ -10,9 +10,9 @@ on_both_engines![
     everything_sent_is_kept_and_shown,
     an_empty_entity_has_these_values,
     blank_and_foreign_values_become_nothing,
-    what_breaks_a_rule_is_refused,
+    invalid_fields_are_refused,
     values_of_the_server_cannot_be_sent,
-    an_entity_is_for_its_caller_for_nobody_or_by_a_key_for_anybody,
+    users_create_for_themselves_anonymously_and_keys_for_anybody,
     a_project_may_refuse_anonymous_posts,
     a_key_backfills_times,
     refusals_come_in_this_order,
@@ -100,7 +100,7 @@ async fn blank_and_foreign_values_become_nothing(app: TestApp) {
     assert_eq!(made["location"], old["location"]);
 }
 
-async fn what_breaks_a_rule_is_refused(app: TestApp) {
+async fn invalid_fields_are_refused(app: TestApp) {
     let ada = app.user().await;
     let mentions = |count: usize| vec![json!({ "id": UNKNOWN, "username": "bob" }); count];
     let metadata = |bytes: usize| json!({ "k": "x".repeat(bytes - 8) });
@@ -151,7 +151,7 @@ async fn values_of_the_server_cannot_be_sent(app: TestApp) {
     assert_ne!(made["id"], UNKNOWN);
 }
 
-async fn an_entity_is_for_its_caller_for_nobody_or_by_a_key_for_anybody(app: TestApp) {
+async fn users_create_for_themselves_anonymously_and_keys_for_anybody(app: TestApp) {
     let (ada, banned) = (app.user().await, app.user().await);
     suspend(&app, banned.id).await;
     let by = async |new: Value| create(&ada, new).await["userId"].clone();

@@ -1,4 +1,4 @@
-//! Delete Entity: for good, or only from sight, as the project has it.
+//! Delete Entity: hard or soft, by the project's setting.
 
 use db::{Query, args};
 use serde_json::json;
@@ -8,10 +8,10 @@ use crate::entities::{UNKNOWN, counts_are_exact, create, feed_size, path, reputa
 use crate::support::{TestApp, all_at_once, count, on_both_engines};
 
 on_both_engines![
-    a_deleted_entity_is_at_no_door,
+    a_deleted_entity_is_not_found_anywhere,
     hard_deletion_leaves_no_row,
     soft_deletion_keeps_the_rows_out_of_sight,
-    deletion_takes_back_what_publishing_gave,
+    deletion_takes_back_the_points_of_publishing,
     a_deleted_foreign_id_is_free,
     an_entity_is_deleted_once,
     reactions_and_deletion_at_once_leave_nothing_behind,
@@ -32,7 +32,7 @@ async fn rows(app: &TestApp, table: &str, column: &str, id: EntityId) -> i64 {
     count.await.unwrap()
 }
 
-async fn a_deleted_entity_is_at_no_door(app: TestApp) {
+async fn a_deleted_entity_is_not_found_anywhere(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     for softly in [false, true] {
         if softly {
@@ -125,7 +125,7 @@ async fn soft_deletion_keeps_the_rows_out_of_sight(app: TestApp) {
     assert_eq!(deleted.await.unwrap(), 1);
 }
 
-async fn deletion_takes_back_what_publishing_gave(app: TestApp) {
+async fn deletion_takes_back_the_points_of_publishing(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     for softly in [false, true] {
         if softly {

@@ -1,4 +1,4 @@
-//! Drafts: there for their author and for keys, nowhere for anybody else; Fetch Drafts, Publish.
+//! Drafts: visible to their author and to keys only; Fetch Drafts, Publish.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::entities::{UNKNOWN, counts_are_exact, create, feed_size, path, reputa
 use crate::support::{TestApp, all_at_once, count, on_both_engines};
 
 on_both_engines![
-    a_draft_is_at_no_door_for_others,
+    a_draft_is_not_found_for_others,
     a_drafts_foreign_id_is_taken_but_tells_nothing,
     drafts_are_listed_for_their_user,
     a_key_lists_the_drafts_of_the_user_it_names,
@@ -18,7 +18,7 @@ on_both_engines![
     a_published_draft_is_found_by_its_words,
 ];
 
-async fn a_draft_is_at_no_door_for_others(app: TestApp) {
+async fn a_draft_is_not_found_for_others(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let new = json!({ "title": "Secret", "isDraft": true, "foreignId": "f", "keywords": ["k"],
         "metadata": { "m": 1 }, "location": { "latitude": 1, "longitude": 1 } });
@@ -178,7 +178,7 @@ async fn publishing_makes_it_new_and_counts_it_everywhere(app: TestApp) {
         assert_eq!(feed_size(&app, query).await, 1, "{query}");
     }
     counts_are_exact(&app).await;
-    // By a key, without a body at all, for an author who is told nothing more than they knew.
+    // By a key, without a body, for an author who gets no notification.
     let draft = create(&ada, json!({ "isDraft": true })).await;
     let published = app.service().patch(&format!("{}/publish", path(&draft)), json!({})).await;
     assert_eq!(published.expect(200)["user"]["reputation"], 10);

@@ -13,8 +13,8 @@ on_both_engines![
     three_names_lead_to_one_entity,
     short_and_foreign_ids_must_be_given_and_exact,
     a_missing_foreign_id_is_created_once,
-    what_a_fetch_creates_is_blank_and_of_nobody,
-    an_unusable_token_is_nobody,
+    a_fetch_creates_an_empty_entity_without_an_author,
+    an_invalid_token_is_anonymous,
     points_beside_the_author_need_a_bucket,
 ];
 
@@ -86,7 +86,7 @@ async fn a_missing_foreign_id_is_created_once(app: TestApp) {
     assert_eq!(stored(&app).await["views"], 1 + 31, "the one that created it did not look");
 }
 
-async fn what_a_fetch_creates_is_blank_and_of_nobody(app: TestApp) {
+async fn a_fetch_creates_an_empty_entity_without_an_author(app: TestApp) {
     let ada = app.user().await;
     let address = "/entities/by-foreign-id?foreignId=f&createIfNotFound=true&include=user";
     let mut expected = create(&app.anonymous(), json!({ "foreignId": "f2" })).await;
@@ -100,7 +100,7 @@ async fn what_a_fetch_creates_is_blank_and_of_nobody(app: TestApp) {
     assert_eq!(ada.get(address).await.expect(200)["id"], made["id"]);
 }
 
-async fn an_unusable_token_is_nobody(app: TestApp) {
+async fn an_invalid_token_is_anonymous(app: TestApp) {
     let (ada, stranger) = (app.user().await, app.stranger().await);
     let entity = create(&ada, json!({})).await;
     for token in ["nonsense", &stranger.access_token] {

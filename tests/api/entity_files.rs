@@ -1,4 +1,4 @@
-//! Entities that come with images and files: one form, all of it or nothing.
+//! Entities with images and files: one form, all or nothing.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::support::{Form, Part, TestApp, on_both_engines, png, png_claiming};
 on_both_engines![
     an_entity_is_created_with_images_and_files,
     a_form_without_files_is_like_json,
-    what_is_refused_leaves_nothing,
+    a_refused_request_leaves_no_files,
     files_are_counted_and_bounded,
     pixels_are_counted_over_all_images,
     files_need_their_bundle,
@@ -88,7 +88,7 @@ async fn a_form_without_files_is_like_json(app: TestApp) {
     }
 }
 
-async fn what_is_refused_leaves_nothing(app: TestApp) {
+async fn a_refused_request_leaves_no_files(app: TestApp) {
     let ada = app.user().await;
     let bytes = png(20, 20);
     let sent = || Form::new().text("title", "x").file(image("good.png", &bytes));
@@ -212,7 +212,7 @@ async fn files_go_with_their_entity(app: TestApp) {
     assert_eq!(app.stored(), 0);
 }
 
-/// Whoever may not post hears that first, and no file is worked on for nothing.
+/// Permissions are checked first, so that no file is processed for nothing.
 async fn the_order_of_refusals(app: TestApp) {
     let (ada, grace) = (app.user().await, app.user().await);
     ada.post("/entities", json!({ "foreignId": "taken" })).await.expect(201);

@@ -1,4 +1,4 @@
-//! Who is mentioned hears of it, once, when the entity appears.
+//! Mentioned users are notified once, when the entity is published.
 
 use serde_json::{Value, json};
 use townhall::tenancy::Bundle;
@@ -9,20 +9,20 @@ use crate::support::{TestApp, User, on_both_engines};
 
 on_both_engines![
     a_mention_tells_the_mentioned_user,
-    each_user_is_told_once_and_nobody_of_themself,
+    each_user_is_notified_once_but_never_of_their_own_mention,
     a_draft_tells_when_it_is_published,
-    an_update_tells_nobody,
-    an_entity_of_nobody_tells_nobody,
+    an_update_notifies_nobody,
+    an_entity_without_an_author_notifies_nobody,
     a_key_speaks_for_the_author,
     long_texts_are_quoted_and_large_metadata_left_out,
-    without_notifications_nobody_is_told,
+    without_the_notifications_bundle_nobody_is_notified,
 ];
 
 fn of(user: &User<'_>) -> Value {
     json!({ "type": "user", "id": user.id, "username": "whoever" })
 }
 
-async fn told(user: &User<'_>) -> Vec<Value> {
+async fn notified(user: &User<'_>) -> Vec<Value> {
     list(user, "").await["data"].as_array().unwrap().clone()
 }
 
@@ -33,9 +33,9 @@ async fn a_mention_tells_the_mentioned_user(app: TestApp) {
     let new = json!({ "title": "Hello", "content": "Dear Bob", "foreignId": "f",
         "metadata": { "a": [1] }, "mentions": [of(&bob)] });
     let entity = create(&ada, new).await;
-    let told = told(&bob).await;
+    let notified = notified(&bob).await;
     let expected = json!([{
-        "id": told[0]["id"], "projectId": app.project.id, "userId": bob.id, "isRead": false,
+        "id": notified[0]["id"], "projectId": app.project.id, "userId": bob.id, "isRead": false,
         "type": "entity-mention", "action": "open-entity", "createdAt": app.now(),
         "updatedAt": app.now(),
         "metadata": {
@@ -46,11 +46,11 @@ async fn a_mention_tells_the_mentioned_user(app: TestApp) {
             "initiatorAvatar": "https://example.com/a.png",
         },
     }]);
-    assert_eq!(json!(told), expected);
+    assert_eq!(json!(notified), expected);
     assert_eq!(unread(&ada).await, 0);
 }
 
-async fn each_user_is_told_once_and_nobody_of_themself(app: TestApp) {
+async fn each_user_is_notified_once_but_never_of_their_own_mention(app: TestApp) {
     let (ada, bob, stranger) = (app.user().await, app.user().await, app.stranger().await);
     let eve = app.user().await;
     let shouted = bob.id.to_string().to_uppercase();
@@ -76,21 +76,21 @@ async fn a_draft_tells_when_it_is_published(app: TestApp) {
     let publish = format!("{}/publish", path(&draft));
     app.service().patch(&publish, json!({})).await.expect(200);
     assert_eq!((unread(&bob).await, unread(&eve).await), (json!(0), json!(1)));
-    let metadata = told(&eve).await[0]["metadata"].clone();
+    let metadata = notified(&eve).await[0]["metadata"].clone();
     assert_eq!(metadata["entityTitle"], "New");
     assert_eq!(metadata["initiatorId"], json!(ada.id), "whoever published it, it is by Ada");
     ada.patch(&publish, json!({})).await.refused(404, "entity/not-found");
     assert_eq!(unread(&eve).await, 1);
 }
 
-async fn an_update_tells_nobody(app: TestApp) {
+async fn an_update_notifies_nobody(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let entity = create(&ada, json!({})).await;
     ada.patch(&path(&entity), json!({ "mentions": [of(&bob)] })).await.expect(200);
     assert_eq!(unread(&bob).await, 0);
 }
 
-async fn an_entity_of_nobody_tells_nobody(app: TestApp) {
+async fn an_entity_without_an_author_notifies_nobody(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     for actor in [&*ada, &app.anonymous(), &app.service()] {
         create(actor, json!({ "mentions": [of(&bob)], "excludeUserId": true })).await;
@@ -102,7 +102,7 @@ async fn a_key_speaks_for_the_author(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let new = json!({ "mentions": [of(&bob), of(&ada)], "userId": ada.id });
     create(&app.service(), new).await;
-    assert_eq!(told(&bob).await[0]["metadata"]["initiatorId"], json!(ada.id));
+    assert_eq!(notified(&bob).await[0]["metadata"]["initiatorId"], json!(ada.id));
     assert_eq!(unread(&ada).await, 0);
 }
 
@@ -111,7 +111,7 @@ async fn long_texts_are_quoted_and_large_metadata_left_out(app: TestApp) {
     let new = json!({ "content": "ä".repeat(500), "mentions": [of(&bob)],
         "metadata": { "k": "x".repeat(20_000) } });
     create(&ada, new).await;
-    let metadata = told(&bob).await[0]["metadata"].clone();
+    let metadata = notified(&bob).await[0]["metadata"].clone();
     assert_eq!(metadata["entityContent"], "ä".repeat(200));
     assert_eq!(
         (&metadata["entityTitle"], &metadata["entityMetadata"]),
@@ -119,10 +119,10 @@ async fn long_texts_are_quoted_and_large_metadata_left_out(app: TestApp) {
     );
     app.advance(std::time::Duration::from_secs(1));
     create(&ada, json!({ "mentions": [of(&bob)] })).await;
-    assert_eq!(told(&bob).await[0]["metadata"]["entityContent"], "");
+    assert_eq!(notified(&bob).await[0]["metadata"]["entityContent"], "");
 }
 
-async fn without_notifications_nobody_is_told(app: TestApp) {
+async fn without_the_notifications_bundle_nobody_is_notified(app: TestApp) {
     let quiet = app.project_with(&[Bundle::Entities]).await;
     let sign_up = |email: &str| json!({ "email": email, "password": User::PASSWORD });
     let anybody = app.anonymous().in_project(quiet.id);

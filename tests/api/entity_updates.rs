@@ -1,4 +1,4 @@
-//! Update Entity: what is sent changes, the rest stays.
+//! Update Entity: only the fields that are sent change.
 
 use std::time::Duration;
 

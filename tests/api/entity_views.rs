@@ -1,9 +1,9 @@
-//! Views and scores, which are gathered and written in batches; Increment Entity Views.
+//! Views and scores, which are buffered and written in batches; Increment Entity Views.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use townhall::features::entities::view_buffer;
+use townhall::features::entities::views::view_buffer;
 
 use crate::entities::{UNKNOWN, create, path};
 use crate::support::{Actor, TestApp, all_at_once, count, on_both_engines};
@@ -11,10 +11,10 @@ use crate::support::{Actor, TestApp, all_at_once, count, on_both_engines};
 on_both_engines![
     each_fetch_is_a_view_except_in_v6,
     views_are_written_exactly_once,
-    a_view_of_what_is_gone_is_no_trouble,
+    a_view_of_a_deleted_entity_is_ignored,
     a_stale_score_is_made_anew_after_the_reply,
     scores_follow_reactions_views_and_the_projects_pace,
-    what_lies_in_the_future_is_not_scored,
+    entities_from_the_future_are_not_scored,
     a_key_adds_views_and_in_v6_anybody_does,
 ];
 
@@ -91,7 +91,7 @@ async fn views_are_written_exactly_once(app: TestApp) {
     assert_eq!(stranger.get("/entities").await.expect(200)["data"][0]["views"], 2);
 }
 
-async fn a_view_of_what_is_gone_is_no_trouble(app: TestApp) {
+async fn a_view_of_a_deleted_entity_is_ignored(app: TestApp) {
     let ada = app.user().await;
     let (gone, stays) = (create(&ada, json!({})).await, create(&ada, json!({})).await);
     app.advance(Duration::from_secs(360));
@@ -156,7 +156,7 @@ async fn scores_follow_reactions_views_and_the_projects_pace(app: TestApp) {
     assert_eq!(stored(&app).await["score"], 1.9);
 }
 
-async fn what_lies_in_the_future_is_not_scored(app: TestApp) {
+async fn entities_from_the_future_are_not_scored(app: TestApp) {
     let entity = create(&app.service(), json!({ "createdAt": "2027-01-01T00:00:00Z" })).await;
     app.advance(Duration::from_secs(3600));
     views(&app.anonymous(), &entity).await;

@@ -1,5 +1,5 @@
-//! What a deleted user wrote about themselves is gone from the files of an SQLite database, not only from its
-//! rows. What PostgreSQL keeps of deleted rows is for its own VACUUM.
+//! A deleted user's profile is removed from the files of an SQLite database, not only from its rows. On
+//! PostgreSQL this is left to VACUUM.
 
 use db::Engine;
 use serde_json::json;

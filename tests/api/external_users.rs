@@ -1,4 +1,4 @@
-//! Verify External User: whom the project's own backend vouches for, and with which tokens.
+//! Verify External User: users that the project's backend vouches for, and valid tokens.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::support::{Reply, TestApp, User, all_at_once, on_both_engines};
 
 on_both_engines![
     a_vouched_user_is_made_once_and_found_again,
-    what_the_backend_says_is_written_and_nothing_is_cleared,
+    claims_are_stored_and_absent_ones_clear_nothing,
     a_user_is_found_by_foreign_id_and_by_address,
     a_token_that_does_not_hold_is_refused,
     bad_claims_are_refused,
@@ -75,7 +75,7 @@ async fn a_vouched_user_is_made_once_and_found_again(app: TestApp) {
     assert_eq!(number["user"]["foreignId"], "12345");
 }
 
-async fn what_the_backend_says_is_written_and_nothing_is_cleared(app: TestApp) {
+async fn claims_are_stored_and_absent_ones_clear_nothing(app: TestApp) {
     let said = json!({
         "email": "Ada@Example.com",
         "name": " Ada ",

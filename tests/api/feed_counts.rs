@@ -1,4 +1,4 @@
-//! Totals of lists are exact, whoever writes at the same time.
+//! Totals of lists are exact under concurrent writes.
 
 use db::{Query, args};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Filters by metadata, whether it is kept as terms or looked into.
+//! Filters by metadata, indexed as terms or parsed.
 
 use serde_json::{Map, Value, json};
 

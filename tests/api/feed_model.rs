@@ -1,5 +1,5 @@
-//! A model of lists that is too simple to be wrong: entities in memory, and random queries with
-//! what they mean.
+//! A model of lists that is too simple to be wrong: entities in memory, and random queries with their
+//! meaning.
 
 use std::cmp::{Ordering, Reverse};
 

@@ -1,5 +1,5 @@
-//! Random entities, random queries, and a model that is too simple to be wrong: what the server
-//! lists must be what the model lists, on both engines.
+//! Random entities, random queries, and a model that is too simple to be wrong: the server must list what the
+//! model lists, on both engines.
 
 use serde_json::{Map, Value, json};
 use townhall::features::reactions::ReactionCounts;
@@ -8,7 +8,7 @@ use crate::feed_model::{Known, Question, REACTIONS, TEXTS, WORDS, some, value};
 use crate::support::feed::{page, react, set_score};
 use crate::support::{Dice, TestApp, on_both_engines};
 
-on_both_engines![lists_are_what_a_simple_model_says];
+on_both_engines![lists_match_a_simple_model];
 
 const ENTITIES: usize = 300;
 const QUERIES: usize = 300;
@@ -62,7 +62,7 @@ async fn seed(app: &TestApp, dice: &mut Dice) -> Vec<Known> {
     known
 }
 
-async fn lists_are_what_a_simple_model_says(app: TestApp) {
+async fn lists_match_a_simple_model(app: TestApp) {
     let mut dice = Dice::new(20_260_801);
     let known = seed(&app, &mut dice).await;
     let mut found = 0;

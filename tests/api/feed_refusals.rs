@@ -1,4 +1,4 @@
-//! Every query of a list that is refused, and that even absurd ones are answered.
+//! Every refused query of a list; even absurd ones get a reply.
 
 use serde_json::json;
 
@@ -6,12 +6,12 @@ use crate::support::feed::{feed, post};
 use crate::support::{TestApp, on_both_engines};
 
 on_both_engines![
-    what_cannot_be_asked_is_refused,
+    invalid_queries_are_refused,
     the_oldest_version_names_wrong_pages_and_limits,
     huge_queries_are_answered_quickly,
 ];
 
-async fn what_cannot_be_asked_is_refused(app: TestApp) {
+async fn invalid_queries_are_refused(app: TestApp) {
     let long = format!("titleFilters[includes]={}", "x".repeat(257));
     let many = format!("keywordsFilters={}", json!({ "includes": vec!["a"; 101] }));
     let deep = format!("metadataFilters{}=1", "[a]".repeat(1000));

@@ -1,5 +1,4 @@
-//! What each entity of a list carries: no key that was not asked for, and a constant number of
-//! statements however many there are.
+//! The fields of each entity in a list: only what was included, and a constant number of statements.
 
 use serde_json::{Value, json};
 
@@ -8,7 +7,7 @@ use crate::support::{Actor, TestApp, keys, on_both_engines};
 use crate::user_lookup::give_points;
 
 on_both_engines![
-    only_what_was_asked_for_is_embedded,
+    only_included_parts_are_embedded,
     a_viewer_sees_their_own_reaction,
     authors_are_shown_without_secrets,
     points_in_a_space_are_shown_beside_authors,
@@ -64,7 +63,7 @@ async fn first(actor: &Actor<'_>, query: &str) -> Value {
     page(actor, query).await["data"][0].clone()
 }
 
-async fn only_what_was_asked_for_is_embedded(app: TestApp) {
+async fn only_included_parts_are_embedded(app: TestApp) {
     let ada = app.user().await;
     post(&app, &app.anonymous(), json!({ "title": "nobody's" })).await;
     post(&app, &ada, json!({ "title": "ada's" })).await;
@@ -220,7 +219,7 @@ async fn a_page_costs_as_many_statements_as_an_entity(app: TestApp) {
                 viewer.get(&path).await.expect(200);
                 counts.push(app.statements.during(viewer.get(&path)).await.len());
             }
-            // The caller's standing, blocks and reactions, the oldest version's author and voters.
+            // The caller's account status, blocks and reactions; in v6 the author and voters.
             assert!(counts[1] <= most + 5, "{query}: {counts:?}");
             assert!(counts[0] >= counts[1], "{query}: {counts:?}");
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use townhall::features::entities::view_buffer;
+use townhall::features::entities::views::view_buffer;
 use townhall::features::reactions::{ReactionCounts, ReactionType};
 use townhall::values::ids::EntityId;
 
@@ -11,11 +11,11 @@ use crate::support::feed::{feed, listed, lists, page, post, react, set_score, ti
 use crate::support::{Actor, TestApp, on_both_engines};
 
 on_both_engines![
-    the_newest_come_first_unless_told_otherwise,
-    the_old_name_of_newest_is_answered_with_a_warning,
+    the_newest_come_first_by_default,
+    the_old_name_of_newest_is_deprecated,
     those_of_the_same_moment_are_in_the_order_of_their_ids,
     hot_goes_by_the_stored_score,
-    a_stale_score_is_made_anew_after_the_list_was_answered,
+    a_stale_score_is_recomputed_after_the_list,
     top_goes_by_one_kind_of_reaction,
     top_pages_go_on_where_reactions_end,
     controversial_are_those_that_divide,
@@ -36,7 +36,7 @@ fn votes(upvote: i64, downvote: i64) -> ReactionCounts {
     ReactionCounts { upvote, downvote, ..ReactionCounts::default() }
 }
 
-async fn the_newest_come_first_unless_told_otherwise(app: TestApp) {
+async fn the_newest_come_first_by_default(app: TestApp) {
     five(&app, &app.anonymous()).await;
     let table = [
         ("", "e d c b a"),
@@ -52,7 +52,7 @@ async fn the_newest_come_first_unless_told_otherwise(app: TestApp) {
     lists(&app.anonymous().v7(), &table).await;
 }
 
-async fn the_old_name_of_newest_is_answered_with_a_warning(app: TestApp) {
+async fn the_old_name_of_newest_is_deprecated(app: TestApp) {
     five(&app, &app.anonymous()).await;
     for (query, header) in [
         ("sortBy=new", Some("true")),
@@ -118,7 +118,7 @@ async fn hot_goes_by_the_stored_score(app: TestApp) {
     assert_eq!(page(&app.anonymous(), "sortBy=hot").await["data"][0]["score"], 7.25);
 }
 
-async fn a_stale_score_is_made_anew_after_the_list_was_answered(app: TestApp) {
+async fn a_stale_score_is_recomputed_after_the_list(app: TestApp) {
     let ids = five(&app, &app.anonymous()).await;
     react(&app, ids[1], votes(20, 0)).await;
     app.advance(Duration::from_secs(60 * 6));

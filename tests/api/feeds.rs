@@ -1,4 +1,4 @@
-//! What a list of entities shows, and to whom: what is published, of one project, and not removed.
+//! Which entities a list shows to which viewer: published ones of one project that are not removed.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use crate::support::{Actor, TestApp, on_both_engines};
 on_both_engines![
     drafts_are_in_no_list,
     deleted_ones_are_in_no_list,
-    hidden_ones_are_in_no_list_where_the_project_keeps_what_is_deleted,
+    soft_deleted_entities_are_not_listed,
     removed_ones_are_listed_for_their_author_alone,
     lists_show_nothing_of_another_project,
     lists_by_author_source_and_space,
-    only_followed_authors_needs_somebody_who_follows,
-    the_oldest_version_shows_what_has_no_source,
+    followed_only_needs_a_user,
+    v6_lists_entities_without_a_source,
     nsfw_is_shown_left_out_or_alone,
     a_time_frame_ends_now,
 ];
@@ -74,7 +74,7 @@ async fn deleted_ones_are_in_no_list(app: TestApp) {
     }
 }
 
-async fn hidden_ones_are_in_no_list_where_the_project_keeps_what_is_deleted(app: TestApp) {
+async fn soft_deleted_entities_are_not_listed(app: TestApp) {
     let project = app.project.id;
     let soft = Command::<()>::built(
         "test::soft",
@@ -212,7 +212,7 @@ async fn lists_by_author_source_and_space(app: TestApp) {
     lists(&ada, &[(&by(ada.id, ""), "as a"), (&by(bob.id, ""), "bS bs")]).await;
 }
 
-async fn only_followed_authors_needs_somebody_who_follows(app: TestApp) {
+async fn followed_only_needs_a_user(app: TestApp) {
     let ada = app.user().await;
     seed(&app, &ada, "a", json!({})).await;
     app.anonymous().get(&feed("followedOnly=true")).await.refused(401, "entity/user-required");
@@ -224,7 +224,7 @@ async fn only_followed_authors_needs_somebody_who_follows(app: TestApp) {
     assert_eq!(titles(&page(&app.anonymous().v6(), "followedOnly=true").await), "a");
 }
 
-async fn the_oldest_version_shows_what_has_no_source(app: TestApp) {
+async fn v6_lists_entities_without_a_source(app: TestApp) {
     let ada = app.user().await;
     post(&app, &ada, json!({ "title": "a" })).await;
     post(&app, &ada, json!({ "title": "s", "sourceId": "s" })).await;

@@ -1,5 +1,5 @@
-//! Fetch File, Delete File: who may, what is shown, and what becomes of the bytes, also when a
-//! request or the server dies half-way.
+//! Fetch File, Delete File: permissions, replies, and the bytes, also when a request or the server dies
+//! halfway.
 
 use std::time::Duration;
 
@@ -14,15 +14,15 @@ use crate::support::{Actor, Form, Part, TestApp, on_both_engines, png};
 
 on_both_engines![
     a_file_is_shown_in_full,
-    files_that_stand_alone_are_for_every_user,
-    a_file_is_seen_as_what_it_is_attached_to,
+    unattached_files_are_visible_to_every_user,
+    a_file_is_as_visible_as_its_holder,
     only_an_author_or_a_key_attaches_to_an_entity,
     files_of_another_project_are_not_there,
     only_the_owner_or_a_key_deletes,
-    a_deleted_file_is_gone_with_its_bytes,
+    deleting_a_file_deletes_its_bytes,
     a_failed_removal_is_tried_again,
     bytes_without_a_row_are_swept,
-    what_a_crash_left_behind_goes_after_an_hour,
+    leftovers_of_a_crash_are_removed_after_an_hour,
     a_job_that_was_begun_is_not_taken_back,
     a_suspended_user_stores_and_deletes_nothing,
     every_stored_object_has_its_hash,
@@ -74,7 +74,7 @@ async fn a_file_is_shown_in_full(app: TestApp) {
     assert_eq!(body["error"], "File not found");
 }
 
-async fn files_that_stand_alone_are_for_every_user(app: TestApp) {
+async fn unattached_files_are_visible_to_every_user(app: TestApp) {
     let (owner, other) = (app.user().await, app.user().await);
     for stored in [upload(&owner).await, upload(&app.service()).await] {
         for actor in [(*owner).clone(), (*other).clone(), app.service(), app.master()] {
@@ -94,7 +94,7 @@ fn attached_to(entity: &str) -> Form {
     Form::new().file(part).json("pathParts", json!(["docs"])).text("entityId", entity)
 }
 
-async fn a_file_is_seen_as_what_it_is_attached_to(app: TestApp) {
+async fn a_file_is_as_visible_as_its_holder(app: TestApp) {
     let (owner, other) = (app.user().await, app.user().await);
     let (draft, published) = (entity(&owner, true).await, entity(&owner, false).await);
     let hidden = owner.post_form("/storage", &attached_to(&draft)).await.expect(201);
@@ -152,7 +152,7 @@ async fn only_the_owner_or_a_key_deletes(app: TestApp) {
     owner.delete("/storage/x").await.refused(400, "storage/invalid-params");
 }
 
-async fn a_deleted_file_is_gone_with_its_bytes(app: TestApp) {
+async fn deleting_a_file_deletes_its_bytes(app: TestApp) {
     let user = app.user().await;
     let bytes = png(60, 60);
     let form = Form::new()
@@ -221,7 +221,7 @@ async fn bytes_without_a_row_are_swept(app: TestApp) {
     assert_eq!(app.stored(), 1, "what has a row stays");
 }
 
-async fn what_a_crash_left_behind_goes_after_an_hour(app: TestApp) {
+async fn leftovers_of_a_crash_are_removed_after_an_hour(app: TestApp) {
     let stored = upload(&app.service()).await;
     let id: FileId = stored["fileId"].as_str().unwrap().parse().unwrap();
     let (project, now) = (app.project.id, app.now());

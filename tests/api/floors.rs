@@ -1,5 +1,5 @@
-//! The house has floors: a module imports only what stands below it. This test reads every `use` and every path
-//! in `src/`, and names the file and line of each import that points up. Another one reads where SQL stands.
+//! The modules are layered: each imports only lower ones. This test reads every `use` and every path in
+//! `src/`, and names the file and line of each import that points up. Another one checks where SQL is.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -93,10 +93,10 @@ fn imports_are_read_from_every_form() {
     assert_eq!(found, expected);
 }
 
-/// SQL is text for the database: it stands in `store.rs` or `sql.rs`, or below a folder of that name. There it is
-/// called by plain functions; handlers, jobs and whatever else needs the application stand elsewhere.
+/// SQL is only in `store.rs`, `sql.rs`, or below a folder of that name, in plain functions; handlers, jobs
+/// and everything else that needs the application are elsewhere.
 #[test]
-fn sql_stands_in_stores_only() {
+fn sql_is_only_in_stores() {
     let mut misplaced = Vec::new();
     for (file, text) in sources(Path::new("src")) {
         let (code, literals) = code_and_literals(&text);
@@ -123,7 +123,7 @@ fn sql_stands_in_stores_only() {
 }
 
 #[test]
-fn sql_is_told_from_other_text() {
+fn sql_is_distinguished_from_other_text() {
     let text = r##"
 // "SELECT 1" in a comment
 let quote = '"'; let _ = "say \"SELECT id FROM t\"";

@@ -1,5 +1,4 @@
-//! Who follows a user and whom they follow: order, pages, search, points, and a constant number of
-//! statements.
+//! Followers and followed users: order, pages, search, points, and a constant number of statements.
 
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ on_both_engines![
     lists_are_newest_first_in_pages,
     a_search_looks_into_usernames_and_names_in_any_case,
     points_are_shown_on_the_lists_of_users,
-    what_a_list_refuses,
+    invalid_queries_are_refused,
     a_page_costs_the_same_however_long_it_is,
     follows_go_with_either_user_and_counts_stay_exact,
 ];
@@ -138,7 +137,7 @@ async fn points_are_shown_on_the_lists_of_users(app: TestApp) {
     assert!(plain["data"][0]["user"].get("spaceReputation").is_none());
 }
 
-async fn what_a_list_refuses(app: TestApp) {
+async fn invalid_queries_are_refused(app: TestApp) {
     let ada = app.user().await;
     let long = "x".repeat(257);
     for end in ["followers", "following"] {

@@ -1,4 +1,4 @@
-//! Follows: following, unfollowing, what the followed is told, and the feed of the followed.
+//! Follows: following, unfollowing, notifications, and the feed of followed users.
 
 use std::time::Duration;
 
@@ -147,7 +147,7 @@ async fn who_may_follow_and_as_whom(app: TestApp) {
         assert_eq!(key.get(&named).await.expect(200)["isFollowing"], true);
         assert_eq!(key.delete(&named).await.status, 204);
     }
-    // Whom a user names does not matter.
+    // The user that a token names is ignored.
     let made = ada.post(&path(bob.id), json!({ "actingUserId": cleo.id })).await.expect(201);
     assert_eq!(made["followerId"], json!(ada.id));
     let counted = cleo.get(&format!("/follows/following-count?userId={}", ada.id)).await;

@@ -1,5 +1,5 @@
 //! `schema.sqlite.sql` and `schema.postgres.sql`: the schema after all migrations, for reading. They are
-//! generated from the catalogs of the engines, so that they show what is really there.
+//! generated from the catalogs of the engines.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! The identities of a user: listing and unlinking, never the last way in.
+//! The OAuth identities of a user: listing and unlinking, except the last way to sign in.
 
 use db::{Command, args};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ on_both_engines![
     identities_are_for_users_only,
 ];
 
-/// Somebody whom the project's backend vouches for: an identity and no password.
+/// An external user: an identity and no password.
 async fn external<'a>(app: &'a TestApp, sub: &str) -> User<'a> {
     let body = json!({ "userJwt": app.vouch_for(json!({ "sub": sub })) });
     let signed_in = app.anonymous().post("/auth/verify-external-user", body).await.expect(200);

@@ -1,5 +1,5 @@
-//! A service or master key with an `Origin` header is a key in a page, and so a leaked one: it is
-//! refused, unless the page is the server's own or the project allows it.
+//! A service or master key with an `Origin` header was sent by a web page, and so is leaked: it is refused,
+//! unless the page is the server's own or the project allows it.
 
 use http::Method;
 use serde_json::json;

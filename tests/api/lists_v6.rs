@@ -1,4 +1,4 @@
-//! Lists: collections as the oldest version knows them, over the same rows.
+//! Lists: collections in v6, over the same rows.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::support::{Actor, TestApp, keys, on_both_engines};
 on_both_engines![
     the_root_list_is_the_root_collection,
     a_list_shows_everything_in_it_in_the_order_of_saving,
-    sub_lists_show_what_is_in_each_of_them,
+    sub_lists_show_their_entities,
     an_entity_is_added_once_and_removed_once,
     lists_are_made_renamed_and_deleted,
     wrong_names_and_parents_are_refused,
@@ -89,7 +89,7 @@ async fn a_list_shows_everything_in_it_in_the_order_of_saving(app: TestApp) {
     assert_eq!((list["entityIds"].as_array().unwrap().len(), titles(&list).len()), (4, 0));
 }
 
-async fn sub_lists_show_what_is_in_each_of_them(app: TestApp) {
+async fn sub_lists_show_their_entities(app: TestApp) {
     let ada = app.user().await;
     let v6 = ada.v6();
     let top = root(&ada).await;

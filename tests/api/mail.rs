@@ -11,7 +11,7 @@ use crate::support::{TestApp, on_both_engines};
 
 on_both_engines![mail_goes_out_over_smtp, mail_that_fails_is_sent_again_later];
 
-/// Takes mails, after having turned away as many as it was told to.
+/// Accepts mails after refusing a given number.
 #[derive(Debug, Clone)]
 struct SmtpServer {
     port: u16,

@@ -1,5 +1,5 @@
-//! Mails that anybody can cause: an address gets three in ten minutes and ten in a day, whoever asks
-//! for them and whatever they are about. Nobody can tell whether one was sent.
+//! The quota of mails that anybody can trigger: an address gets three in ten minutes and ten in a day, over
+//! all senders and kinds. The reply does not reveal whether one was sent.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The API as its users meet it: every test talks HTTP to a real server on a free port, once
-//! with SQLite and once with PostgreSQL behind it.
+//! The API as its users see it: every test talks HTTP to a real server on a free port, once with SQLite and
+//! once with PostgreSQL.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Who may see and mark notifications, and how the others are refused.
+//! Who may see and mark notifications, and the errors for others.
 
 use std::time::Duration;
 
@@ -15,14 +15,14 @@ use crate::notifications::{
 use crate::support::{TestApp, User, on_both_engines};
 
 on_both_engines![
-    nobody_reads_or_marks_what_is_another_s,
+    users_read_and_mark_only_their_own_notifications,
     a_key_acts_as_the_user_it_names,
     a_missing_or_unusable_credential_is_refused_in_plain_text_in_every_version,
     a_suspended_user_reads_and_marks,
     without_the_bundle_there_is_nothing,
 ];
 
-async fn nobody_reads_or_marks_what_is_another_s(app: TestApp) {
+async fn users_read_and_mark_only_their_own_notifications(app: TestApp) {
     let (user, other, stranger) = (app.user().await, app.user().await, app.stranger().await);
     tell(&app, &user, 0..2).await;
     let path = mark_path(&list(&user, "").await, 0);
@@ -30,7 +30,7 @@ async fn nobody_reads_or_marks_what_is_another_s(app: TestApp) {
         actor.patch(&path, json!({})).await.refused(404, "app-notification/not-found");
         let named = actor.patch(&path, json!({ "userId": user.id })).await;
         named.refused(404, "app-notification/not-found");
-        // Whom a token names does not matter: everybody has their own.
+        // The user that a token names is ignored: everybody sees their own.
         let query = format!("?userId={}", user.id);
         assert_eq!(list(actor, &query).await["data"], json!([]));
         assert_eq!(actor.get(&format!("/app-notifications/count{query}")).await.expect(200), 0);
@@ -102,7 +102,7 @@ async fn a_missing_or_unusable_credential_is_refused_in_plain_text_in_every_vers
             }
         }
     }
-    // A user who is known, and may not, hears so in JSON.
+    // A signed-in user without permission gets a JSON error.
     let user = user.sign_in_again().await;
     let body = json!({ "title": "Hello" });
     for actor in in_every_version(&user) {

@@ -1,5 +1,4 @@
-//! Storing notifications: many at once, and at the same time as others write. The counts that are
-//! kept beside them are exact whatever happens.
+//! Storing notifications: many at once, and concurrently with other writes. The stored counts stay exact.
 
 use db::{Engine, Query, Tx, args};
 use serde_json::json;
@@ -159,7 +158,7 @@ async fn who_marks_while_being_deleted_is_deleted(app: TestApp) {
     counts_are_exact(&app).await;
 }
 
-/// How many transactions are held up by this one.
+/// How many transactions wait for this one.
 fn somebody_waits_for(tx: &Tx<'_>) -> Result<i64, db::Error> {
     let waiting = "SELECT count(*) FROM pg_locks
         WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))";

@@ -1,5 +1,5 @@
-//! What notifications are about: one unread one for each actor, kind and target, and none about what
-//! was deleted or removed or is in a space that the reader may no longer read. Lists and counts agree.
+//! Subjects of notifications: at most one unread for each actor, kind and target, and none about content that
+//! is deleted, removed or in a space that the reader may no longer read. Lists and counts agree.
 
 use serde_json::{Value, json};
 
@@ -24,9 +24,9 @@ on_both_engines![
     removed_content_is_left_out_until_it_is_approved,
     reactions_to_removed_content_notify_nobody,
     a_space_that_may_not_be_read_is_left_out,
-    marking_all_leaves_out_what_is_hidden,
+    marking_all_skips_hidden_notifications,
     a_deleted_space_takes_its_notifications_along,
-    what_a_deleted_user_wrote_takes_its_notifications_along,
+    notifications_about_a_deleted_users_content_are_deleted,
 ];
 
 /// The types of the user's notifications in the list, whose total and unread count agree with it.
@@ -58,7 +58,7 @@ async fn reacting_again_adds_nothing_while_the_first_is_unread(app: TestApp) {
     // The first stays as it was and where it was.
     assert_eq!(list(&author, "").await, first);
     assert_eq!(kinds(&author).await, ["entity-reaction"]);
-    // Another actor, another kind and another target are each told.
+    // Another actor, another kind and another target each notify.
     react(&other, &entity, "like").await;
     other.v7().patch(&format!("{entity}/upvote"), json!({})).await.expect(200);
     react(&reader, &publish(&author).await, "like").await;
@@ -329,7 +329,7 @@ async fn a_space_that_may_not_be_read_is_left_out(app: TestApp) {
     assert_eq!(listed["pagination"]["totalItems"], 1, "a key reads what the user reads");
     at.team.patch(&of(&at.space, &member, "/unban"), json!({})).await.expect(200);
     assert_eq!(kinds(&at.author).await, all);
-    // Whoever is no member reads an open space, and nothing of one that is for members.
+    // A non-member reads an open space, and nothing of a members-only one.
     at.author.delete(&format!("{}/leave", space_path(&at.space))).await.expect(200);
     for (reading, expected) in [("anyone", 3), ("members", 1), ("anyone", 3)] {
         let change = json!({ "readingPermission": reading });
@@ -339,7 +339,7 @@ async fn a_space_that_may_not_be_read_is_left_out(app: TestApp) {
     counts_are_exact(&app).await;
 }
 
-async fn marking_all_leaves_out_what_is_hidden(app: TestApp) {
+async fn marking_all_skips_hidden_notifications(app: TestApp) {
     let at = InSpace::new(&app).await;
     let member = membership(&app, &at.space, &at.author).await;
     at.team.patch(&of(&at.space, &member, "/ban"), json!({})).await.expect(200);
@@ -368,7 +368,7 @@ async fn a_deleted_space_takes_its_notifications_along(app: TestApp) {
     }
 }
 
-async fn what_a_deleted_user_wrote_takes_its_notifications_along(app: TestApp) {
+async fn notifications_about_a_deleted_users_content_are_deleted(app: TestApp) {
     let at = InSpace::new(&app).await;
     let mention = json!({ "title": "t", "mentions": [{ "id": at.team.id, "username": "t" }] });
     at.reader.post("/entities", mention).await.expect(201);

@@ -1,4 +1,4 @@
-//! In-app notifications as their user meets them: the list, the number of unread ones, marking.
+//! In-app notifications: the list, the unread count, marking as read.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ on_both_engines![
     page_and_limit_must_be_whole_numbers,
     one_is_marked_once_and_for_good,
     all_are_marked_in_steps_and_only_once,
-    what_comes_late_with_an_earlier_time_is_marked_too,
+    notifications_committed_late_with_an_earlier_time_are_marked,
 ];
 
 pub(crate) const UNKNOWN: &str = "01234567-89ab-4def-8123-456789abcdef";
@@ -192,7 +192,7 @@ async fn one_is_marked_once_and_for_good(app: TestApp) {
 }
 
 /// As from a server whose clock is behind, or one that was slow.
-async fn what_comes_late_with_an_earlier_time_is_marked_too(app: TestApp) {
+async fn notifications_committed_late_with_an_earlier_time_are_marked(app: TestApp) {
     let user = app.user().await;
     let (late, then) = ([told(&app, user.id, &json!({}))], app.now());
     app.advance(Duration::from_secs(60));

@@ -1,5 +1,5 @@
-//! The OpenAPI documents as they are served: built once for each change of the catalogue, shared by
-//! everybody who may see the same, compressed and revalidated.
+//! The OpenAPI documents as served: built once for each change of the catalogue, shared by all callers with
+//! the same permissions, compressed and revalidated.
 
 use std::io::Read as _;
 

@@ -1,5 +1,5 @@
-//! The examples of the OpenAPI document: what the server really replies to a short story of two users. The
-//! story is told on every run; `docs/api/examples.json` must have its requests and replies, key by key.
+//! The examples of the OpenAPI document: real replies to a short story of two users. The story runs with
+//! every test; `docs/api/examples.json` must have its requests and replies, key by key.
 //! `TOWNHALL_RECORD_EXAMPLES=1` writes the file anew.
 
 use std::collections::HashMap;

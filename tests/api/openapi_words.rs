@@ -1,5 +1,5 @@
 //! The OpenAPI document for people and for generators: everything is named and described, every reference
-//! leads somewhere, examples fit their schemas, and a public linter finds nothing.
+//! resolves, examples match their schemas, and a public linter finds nothing.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What the operator's machines ask for: health, metrics, the OpenAPI document.
+//! The operator's endpoints: health, metrics, the OpenAPI document.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -17,11 +17,11 @@ use crate::support::{Actor, Reply, TestApp, TestConfig, all_at_once, on_both_eng
 on_both_engines![
     the_server_says_that_it_lives,
     a_ready_server_lists_its_checks,
-    a_server_whose_database_is_gone_is_not_ready,
+    a_server_without_its_database_is_not_ready,
     a_server_that_cannot_store_is_not_ready,
-    a_full_disk_is_told_until_something_can_be_written_again,
-    a_mail_server_that_is_gone_is_a_warning,
-    a_request_that_waits_too_long_for_the_database_is_told_to_come_back,
+    a_full_disk_is_reported_until_a_write_succeeds,
+    an_unreachable_mail_server_is_a_warning,
+    a_request_that_waits_too_long_for_the_database_gets_503,
     metrics_count_by_pattern_and_never_by_id,
     metrics_need_the_token_once_there_is_one,
     metrics_are_not_for_clients_of_a_proxy,
@@ -50,7 +50,7 @@ async fn a_ready_server_lists_its_checks(app: TestApp) {
     assert_eq!(ready, json!({ "status": "pass", "checks": checks }));
 }
 
-async fn a_server_whose_database_is_gone_is_not_ready(app: TestApp) {
+async fn a_server_without_its_database_is_not_ready(app: TestApp) {
     let app = app.own_server().await;
     app.app.db.close().await;
     let reply = get(&app.anonymous(), "/readyz").await.expect(503);
@@ -73,7 +73,7 @@ async fn a_server_that_cannot_store_is_not_ready(app: TestApp) {
 }
 
 /// The database itself refuses for want of space, as it does on a full disk.
-async fn a_full_disk_is_told_until_something_can_be_written_again(app: TestApp) {
+async fn a_full_disk_is_reported_until_a_write_succeeds(app: TestApp) {
     let app = app.own_server().await;
     get(&app.anonymous(), "/readyz").await.expect(200);
     let engine = app.engine();
@@ -101,7 +101,7 @@ async fn a_full_disk_is_told_until_something_can_be_written_again(app: TestApp) 
     }
 }
 
-async fn a_request_that_waits_too_long_for_the_database_is_told_to_come_back(app: TestApp) {
+async fn a_request_that_waits_too_long_for_the_database_gets_503(app: TestApp) {
     let app = app.restart_with(|config| {
         config.set("TOWNHALL_DATABASE_WAIT", "1s");
         config.set("TOWNHALL_DATABASE_POOL", "1");
@@ -130,7 +130,7 @@ async fn a_request_that_waits_too_long_for_the_database_is_told_to_come_back(app
     found.refused(404, "entity/not-found");
 }
 
-async fn a_mail_server_that_is_gone_is_a_warning(app: TestApp) {
+async fn an_unreachable_mail_server_is_a_warning(app: TestApp) {
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let app = app.restart_with(|config| {
         config.set("TOWNHALL_SMTP_URL", &format!("smtp://{closed}"));
@@ -214,7 +214,7 @@ async fn metrics_are_not_for_clients_of_a_proxy(app: TestApp) {
     assert_eq!(get(&app.anonymous(), "/metrics").await.status, 200);
 }
 
-/// Whoever forwards is no client of this machine, and nothing that it says is believed.
+/// An untrusted proxy does not count as a local client, and its headers are ignored.
 async fn metrics_are_closed_behind_a_proxy_that_is_not_trusted(app: TestApp) {
     let headers = [
         ("X-Forwarded-For", "203.0.113.9"),

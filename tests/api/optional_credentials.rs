@@ -1,5 +1,5 @@
-//! A token that does not hold where the user is optional: whoever reads is anonymous, whoever writes
-//! is refused, so that no post silently loses its author.
+//! An invalid token where the user is optional: reads are anonymous, writes are refused, so that no post
+//! silently loses its author.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::tables::create as create_table;
 on_both_engines![
     who_reads_with_a_bad_token_is_anonymous,
     who_writes_with_a_bad_token_is_refused,
-    who_sends_no_token_writes_as_nobody,
+    without_a_token_writes_are_anonymous,
     rows_of_open_tables_enforce_nothing,
     a_refused_write_leaves_nothing_behind,
 ];
@@ -115,7 +115,7 @@ async fn who_writes_with_a_bad_token_is_refused(app: TestApp) {
     }
 }
 
-async fn who_sends_no_token_writes_as_nobody(app: TestApp) {
+async fn without_a_token_writes_are_anonymous(app: TestApp) {
     let basic = app.anonymous().with_header("authorization", "Basic YWRhOnNlY3JldA==");
     let actors = [app.anonymous(), app.bearer("null"), app.bearer("undefined"), basic];
     for (number, actor) in actors.iter().enumerate() {

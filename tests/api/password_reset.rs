@@ -1,4 +1,4 @@
-//! Request Password Reset, Reset Password, and the page that a mailed link opens.
+//! Request Password Reset, Reset Password, and the page of the mailed link.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::support::{Reply, TestApp, User, all_at_once, count, on_both_engines};
 
 on_both_engines![
     a_mailed_link_resets_the_password_and_ends_every_session,
-    the_answer_does_not_tell_whether_there_is_an_account,
+    the_reply_does_not_reveal_whether_there_is_an_account,
     a_reset_request_needs_an_address,
     links_come_from_the_public_url_whatever_host_is_named,
     a_reset_token_works_once_for_an_hour_in_its_project,
@@ -78,7 +78,7 @@ async fn a_mailed_link_resets_the_password_and_ends_every_session(app: TestApp) 
     app.anonymous().post("/auth/request-new-access-token", body).await.expect(200);
 }
 
-async fn the_answer_does_not_tell_whether_there_is_an_account(app: TestApp) {
+async fn the_reply_does_not_reveal_whether_there_is_an_account(app: TestApp) {
     let stranger = app.stranger().await;
     let claims = json!({ "sub": "7", "userData": { "email": "ext@example.com" } });
     let body = json!({ "userJwt": app.vouch_for(claims) });

@@ -9,11 +9,11 @@ use crate::support::{Reply, TestApp, User, all_at_once, count, on_both_engines};
 on_both_engines![
     a_changed_password_ends_every_other_session,
     a_key_that_changes_a_password_ends_every_session,
-    change_password_refuses_what_breaks_a_rule,
+    change_password_validates_the_new_password,
     who_may_not_change_a_password,
     only_one_of_two_changes_at_once_holds,
     an_account_without_a_password_may_set_one_and_keeps_its_sessions,
-    set_password_refuses_what_breaks_a_rule,
+    set_password_validates_the_new_password,
 ];
 
 const NEW: &str = "battery staple";
@@ -31,7 +31,7 @@ async fn refresh(app: &TestApp, user: &User<'_>) -> Reply {
     app.anonymous().post("/auth/request-new-access-token", body).await
 }
 
-/// Somebody whom the project's backend vouched for: no password, no address.
+/// An external user: no password, no address.
 async fn external<'a>(app: &'a TestApp, sub: &str) -> User<'a> {
     let body = json!({ "userJwt": app.vouch_for(json!({ "sub": sub })) });
     let reply = app.anonymous().post("/auth/verify-external-user", body).await;
@@ -72,7 +72,7 @@ async fn a_key_that_changes_a_password_ends_every_session(app: TestApp) {
     }
 }
 
-async fn change_password_refuses_what_breaks_a_rule(app: TestApp) {
+async fn change_password_validates_the_new_password(app: TestApp) {
     let user = app.user().await;
     for body in [
         change(User::PASSWORD, User::PASSWORD),
@@ -167,7 +167,7 @@ async fn an_account_without_a_password_may_set_one_and_keeps_its_sessions(app: T
     assert_eq!(identities["hasPassword"], true);
 }
 
-async fn set_password_refuses_what_breaks_a_rule(app: TestApp) {
+async fn set_password_validates_the_new_password(app: TestApp) {
     let user = app.user().await;
     let refused = user.post("/auth/set-password", json!({ "newPassword": NEW })).await;
     refused.refused(400, "auth/already-password-authenticated");

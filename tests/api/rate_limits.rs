@@ -1,4 +1,4 @@
-//! Rate limits as clients meet them: windows, headers, who is exempt, and what shares a bucket.
+//! Rate limits: windows, headers, who is exempt, and what shares a bucket.
 
 use std::time::Duration;
 

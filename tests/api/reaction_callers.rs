@@ -1,4 +1,4 @@
-//! Who may react, as whom, and to what: the same answer at every door, in every version.
+//! Who may react, as which user, and to what: the same reply at every endpoint, in every version.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::suspensions::suspend;
 on_both_engines![
     who_may_react_and_who_may_look,
     a_key_reacts_as_the_user_it_names,
-    what_cannot_be_seen_cannot_be_reacted_to,
+    users_cannot_react_to_hidden_content,
     a_draft_is_there_for_its_author_and_for_keys,
     a_hidden_entity_takes_no_reactions,
     an_entity_is_named_by_a_uuid,
@@ -20,7 +20,7 @@ on_both_engines![
     each_operation_has_its_own_limit,
 ];
 
-/// An operation on a target: how it is asked for, and what somebody hears who may.
+/// An operation on a target: its request, and the reply for an authorized caller.
 struct Door {
     method: Method,
     end: &'static str,
@@ -67,7 +67,7 @@ async fn who_may_react_and_who_may_look(app: TestApp) {
     let (service, master, forged) = (app.service(), app.master(), app.bearer("not.a.token"));
     let elsewhere = app.bearer(&stranger.access_token);
 
-    // Who, naming whom: what they hear when they write, ask for their own, and list.
+    // The caller and the named user: the replies to a write, to one's own reaction, and to the list.
     let may = "admitted";
     let refused = "403 entity/unauthorized";
     let unknown = "404 entity/user-not-found";
@@ -148,7 +148,7 @@ async fn a_key_reacts_as_the_user_it_names(app: TestApp) {
     assert_eq!(ada.get(&format!("{path}/me")).await.expect(200)["reactionType"], "upvote");
 }
 
-async fn what_cannot_be_seen_cannot_be_reacted_to(app: TestApp) {
+async fn users_cannot_react_to_hidden_content(app: TestApp) {
     let (author, user, stranger) = (app.user().await, app.user().await, app.stranger().await);
     let draft = author.post("/entities", json!({ "title": "Draft", "isDraft": true })).await;
     let draft = format!("/entities/{}", draft.expect(201)["id"].as_str().unwrap());

@@ -10,7 +10,7 @@ use crate::reactions::{publish, react, reactions, unreact, user_of};
 use crate::support::{Actor, TestApp, User, keys, on_both_engines};
 
 on_both_engines![
-    a_reaction_is_shown_with_whoever_reacted,
+    a_reaction_is_shown_with_its_user,
     a_change_of_type_keeps_the_place_in_the_list,
     reactions_come_in_pages_newest_first,
     a_list_may_be_of_one_type,
@@ -19,7 +19,7 @@ on_both_engines![
     space_reputation_must_name_a_bucket,
     space_reputation_needs_its_bundle,
     a_user_sees_their_own_reaction,
-    removed_reactions_are_gone_from_the_list,
+    removed_reactions_are_not_listed,
 ];
 
 async fn list(actor: &Actor<'_>, entity: &str, query: &str) -> Value {
@@ -34,7 +34,7 @@ fn ids(users: &[&User<'_>]) -> Vec<String> {
     users.iter().map(|user| user.id.to_string()).collect()
 }
 
-async fn a_reaction_is_shown_with_whoever_reacted(app: TestApp) {
+async fn a_reaction_is_shown_with_its_user(app: TestApp) {
     let (author, reader) = (app.user().await, app.user().await);
     let profile = json!({ "name": "Ada", "avatar": "https://a.example/ada.png" });
     reader.patch(&format!("/users/{}", reader.id), profile).await.expect(200);
@@ -260,7 +260,7 @@ async fn a_user_sees_their_own_reaction(app: TestApp) {
     }
     react(&reader, &entity, "angry").await;
     assert_eq!(own(&reader).await, json!({ "reactionType": "angry" }));
-    // Whom a token names does not matter: everybody has their own.
+    // The user that a token names is ignored: everybody sees their own.
     let named = reader.get(&format!("{path}?userId={}", other.id)).await.expect(200);
     assert_eq!(named, json!({ "reactionType": "angry" }));
     unreact(&reader, &entity).await;
@@ -268,7 +268,7 @@ async fn a_user_sees_their_own_reaction(app: TestApp) {
     assert_eq!(own(&other).await, json!({ "reactionType": "sad" }));
 }
 
-async fn removed_reactions_are_gone_from_the_list(app: TestApp) {
+async fn removed_reactions_are_not_listed(app: TestApp) {
     let (author, first, second) = (app.user().await, app.user().await, app.user().await);
     let entity = publish(&author).await;
     let elsewhere = publish(&author).await;

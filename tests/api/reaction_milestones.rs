@@ -1,4 +1,4 @@
-//! Round numbers of reactions: which are told to the author, with what, and that each is told once.
+//! Milestones of reactions: which ones notify the author, with what content, and each only once.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use crate::reactions::{counts, publish, react, unreact};
 use crate::support::{TestApp, User, keys, on_both_engines};
 
 on_both_engines![
-    ten_upvotes_are_told_once_as_upvotes_and_once_in_all,
-    ten_reactions_of_several_types_are_told_in_all,
+    ten_upvotes_notify_once_for_upvotes_and_once_for_the_total,
+    ten_reactions_of_several_types_notify_for_the_total,
     a_change_of_type_may_reach_a_number_of_that_type_but_never_of_all,
     an_author_s_own_reaction_may_reach_a_number,
-    a_number_is_told_once_however_often_it_is_reached,
+    a_milestone_notifies_once_however_often_it_is_reached,
     each_entity_reaches_its_own_numbers,
 ];
 
@@ -47,7 +47,7 @@ fn shown(users: &[&User<'_>]) -> Value {
     shown.collect()
 }
 
-async fn ten_upvotes_are_told_once_as_upvotes_and_once_in_all(app: TestApp) {
+async fn ten_upvotes_notify_once_for_upvotes_and_once_for_the_total(app: TestApp) {
     let author = app.user().await;
     let created = author.post("/entities", json!({ "title": "Hello" })).await.expect(201);
     let entity = format!("/entities/{}", created["id"].as_str().unwrap());
@@ -76,7 +76,7 @@ async fn ten_upvotes_are_told_once_as_upvotes_and_once_in_all(app: TestApp) {
     counts_are_exact(&app).await;
 }
 
-async fn ten_reactions_of_several_types_are_told_in_all(app: TestApp) {
+async fn ten_reactions_of_several_types_notify_for_the_total(app: TestApp) {
     let author = app.user().await;
     let entity = publish(&author).await;
     let users = some_users(&app, 10).await;
@@ -131,7 +131,7 @@ async fn an_author_s_own_reaction_may_reach_a_number(app: TestApp) {
     }
 }
 
-async fn a_number_is_told_once_however_often_it_is_reached(app: TestApp) {
+async fn a_milestone_notifies_once_however_often_it_is_reached(app: TestApp) {
     let author = app.user().await;
     let entity = publish(&author).await;
     let users = some_users(&app, 11).await;

@@ -1,4 +1,4 @@
-//! What an author hears of reactions: who reacted, and in which words.
+//! Notifications about reactions: the user who reacted, and the content.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use crate::reactions::{publish, react, reactions, unreact};
 use crate::support::{Actor, TestApp, keys, on_both_engines};
 
 on_both_engines![
-    a_new_reaction_is_told_to_the_author,
-    a_notification_says_what_was_so_at_the_time,
-    only_the_first_of_a_user_s_reactions_is_told,
-    an_upvote_is_told_in_its_own_words_and_a_downvote_not_at_all,
-    nobody_is_told_of_their_own_reaction,
+    a_new_reaction_notifies_the_author,
+    a_notification_is_a_snapshot,
+    only_the_first_of_a_users_reactions_notifies,
+    an_upvote_has_its_own_notification_and_a_downvote_has_none,
+    nobody_is_notified_of_their_own_reaction,
     a_key_tells_in_the_name_of_the_user_it_acts_for,
 ];
 
@@ -35,7 +35,7 @@ pub(crate) async fn total(user: &Actor<'_>) -> Value {
     list(user, "").await["pagination"]["totalItems"].clone()
 }
 
-async fn a_new_reaction_is_told_to_the_author(app: TestApp) {
+async fn a_new_reaction_notifies_the_author(app: TestApp) {
     let (author, reader) = (app.user().await, app.user().await);
     let profile = json!({ "name": "Ada", "avatar": "https://a.example/ada.png" });
     reader.patch(&format!("/users/{}", reader.id), profile).await.expect(200);
@@ -61,7 +61,7 @@ async fn a_new_reaction_is_told_to_the_author(app: TestApp) {
     counts_are_exact(&app).await;
 }
 
-async fn a_notification_says_what_was_so_at_the_time(app: TestApp) {
+async fn a_notification_is_a_snapshot(app: TestApp) {
     let (author, reader, other) = (app.user().await, app.user().await, app.user().await);
     let new = json!({ "content": "ü".repeat(250) });
     let created = author.post("/entities", new).await.expect(201);
@@ -80,7 +80,7 @@ async fn a_notification_says_what_was_so_at_the_time(app: TestApp) {
     assert_eq!(all[0]["metadata"]["entityTitle"], "Later");
 }
 
-async fn only_the_first_of_a_user_s_reactions_is_told(app: TestApp) {
+async fn only_the_first_of_a_users_reactions_notifies(app: TestApp) {
     let (author, reader, other) = (app.user().await, app.user().await, app.user().await);
     let entity = publish(&author).await;
     for kind in ["sad", "sad", "love", "downvote", "upvote"] {
@@ -92,7 +92,7 @@ async fn only_the_first_of_a_user_s_reactions_is_told(app: TestApp) {
     unreact(&reader, &entity).await;
     unreact(&reader, &entity).await;
     assert_eq!(total(&author).await, 1, "a removal is not told");
-    // Another user's is told too, and the same user's once the first is read.
+    // Another user's reaction notifies, too, and the same user's once the first is read.
     app.advance(Duration::from_secs(1));
     react(&other, &entity, "downvote").await;
     react(&reader, &entity, "angry").await;
@@ -106,7 +106,7 @@ async fn only_the_first_of_a_user_s_reactions_is_told(app: TestApp) {
     assert_eq!(kinds, ["wow", "downvote", "sad"]);
 }
 
-async fn an_upvote_is_told_in_its_own_words_and_a_downvote_not_at_all(app: TestApp) {
+async fn an_upvote_has_its_own_notification_and_a_downvote_has_none(app: TestApp) {
     let (author, reader, other) = (app.user().await, app.user().await, app.user().await);
     for (n, actor) in [reader.v6(), reader.v7()].iter().enumerate() {
         let entity = publish(&author).await;
@@ -141,7 +141,7 @@ async fn an_upvote_is_told_in_its_own_words_and_a_downvote_not_at_all(app: TestA
     assert_eq!(reaction["metadata"]["reactionType"], "upvote");
 }
 
-async fn nobody_is_told_of_their_own_reaction(app: TestApp) {
+async fn nobody_is_notified_of_their_own_reaction(app: TestApp) {
     let author = app.user().await;
     let entity = publish(&author).await;
     react(&author, &entity, "love").await;

@@ -1,5 +1,4 @@
-//! Many who react at once: counts are what rows there are, reputation is their sum, and each round
-//! number is told once.
+//! Concurrent reactions: counts match the rows, reputation is their sum, and each milestone notifies once.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +16,7 @@ on_both_engines![
     many_who_change_their_minds_leave_exact_counts,
     points_in_a_space_and_outside_are_both_exact,
     one_who_sends_everything_at_once_has_one_reaction,
-    one_who_repeats_a_reaction_is_counted_and_told_once,
+    a_repeated_reaction_counts_and_notifies_once,
     of_parallel_votes_one_is_cast_and_one_taken_back,
     many_at_once_reach_each_number_once,
     many_who_leave_and_return_reach_a_number_once,
@@ -126,7 +125,7 @@ async fn one_who_sends_everything_at_once_has_one_reaction(app: TestApp) {
     is_exact(&app, &author, &entity).await;
 }
 
-async fn one_who_repeats_a_reaction_is_counted_and_told_once(app: TestApp) {
+async fn a_repeated_reaction_counts_and_notifies_once(app: TestApp) {
     let (author, user) = (app.user().await, app.user().await);
     let entity = publish(&author).await;
     let replies = all_at_once((0..CROWD).map(|_| step(&user, &entity, 3))).await;

@@ -1,5 +1,5 @@
-//! The four votes that came before reactions: stored as reactions, answered in their own way, and
-//! shown by the oldest version as lists of who voted.
+//! The four older vote endpoints: stored as reactions, with replies of their own, and shown by v6 as lists of
+//! voters.
 
 use std::time::Duration;
 

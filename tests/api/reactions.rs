@@ -1,4 +1,4 @@
-//! Reacting to an entity and taking it back: what is answered, counted and earned.
+//! Adding and removing reactions to an entity: replies, counts and points.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -13,9 +13,9 @@ on_both_engines![
     the_reply_is_the_entity_with_its_author,
     every_change_of_type_moves_counts_and_reputation,
     an_own_reaction_counts_like_any_other,
-    an_entity_of_nobody_is_counted_and_nobody_earns,
+    reactions_to_an_entity_without_an_author_are_counted_without_points,
     a_repeated_reaction_changes_nothing,
-    removing_what_is_not_there_changes_nothing,
+    removing_a_missing_reaction_changes_nothing,
     only_the_eight_types_are_accepted,
     without_reputation_or_notifications_reactions_are_still_counted,
     deleting_the_entity_keeps_what_reactions_earned,
@@ -170,7 +170,7 @@ async fn an_own_reaction_counts_like_any_other(app: TestApp) {
     assert_eq!(reputation(&app, &author).await, PUBLISHED);
 }
 
-async fn an_entity_of_nobody_is_counted_and_nobody_earns(app: TestApp) {
+async fn reactions_to_an_entity_without_an_author_are_counted_without_points(app: TestApp) {
     let (author, reader) = (app.user().await, app.user().await);
     let new = json!({ "title": "By nobody", "excludeUserId": true });
     let created = author.post("/entities", new).await.expect(201);
@@ -197,7 +197,7 @@ async fn a_repeated_reaction_changes_nothing(app: TestApp) {
     assert_eq!(reputation(&app, &author).await, PUBLISHED + 2);
 }
 
-async fn removing_what_is_not_there_changes_nothing(app: TestApp) {
+async fn removing_a_missing_reaction_changes_nothing(app: TestApp) {
     let (author, reader, other) = (app.user().await, app.user().await, app.user().await);
     let entity = publish(&author).await;
     react(&other, &entity, "downvote").await;

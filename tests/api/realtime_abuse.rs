@@ -1,4 +1,4 @@
-//! Clients that break the protocol: they are closed or ignored, and nothing else happens.
+//! Clients that break the protocol: they are disconnected or ignored, without other effects.
 
 use http::Method;
 use serde_json::json;
@@ -162,7 +162,7 @@ async fn sids_cannot_be_guessed(app: TestApp) {
         let reply = request(&app, Method::POST, &format!("&sid={guess}"), "40").await;
         assert_eq!(reply.status, 400, "{guess}");
     }
-    // Whoever is connected does not learn the secret of the connection from the socket's name.
+    // The public id of a socket does not reveal the secret of its connection.
     let user = app.user().await;
     let poller = Poller::open(&app).await;
     poller.post(connect(&user.access_token)).await;

@@ -1,4 +1,4 @@
-//! The bounds of the realtime layer: sizes, queues, numbers and times, each with the client that goes beyond.
+//! The limits of the realtime layer: sizes, queues, numbers and times, each with a client that exceeds it.
 
 use std::time::Duration;
 
@@ -119,7 +119,7 @@ async fn a_network_has_so_many_strangers_and_no_more(app: TestApp) {
         strangers.push(Poller::open(&app).await);
     }
     assert_eq!(request(&app, Method::GET, "", "").await.status, 503);
-    // Whoever says whose they are makes room for the next.
+    // Authenticating frees a slot for the next connection.
     strangers[0].post(connect(&user.access_token)).await;
     assert!(strangers[0].get().await.text().starts_with("40{"));
     Poller::open(&app).await;

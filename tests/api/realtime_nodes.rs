@@ -1,4 +1,4 @@
-//! Several servers on one PostgreSQL database: what happens on one reaches the sockets of all.
+//! Several servers on one PostgreSQL database: events of one reach the sockets of all.
 
 use db::Engine;
 use serde_json::json;

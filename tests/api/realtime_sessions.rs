@@ -1,4 +1,4 @@
-//! Sockets end with the session that they belong to, and a little after their token.
+//! Sockets are closed with their session, and a little after their token expires.
 
 use std::time::Duration;
 
@@ -172,7 +172,7 @@ async fn a_client_that_answers_stays_however_often_it_is_asked(app: TestApp) {
         for _ in 0..4 {
             app.advance(Duration::from_secs(25));
             assert_eq!(socket.next().await["kind"], "ping");
-            // What is said after the answer is taken in after it.
+            // Packets sent after the reply are handled after it.
             let room = conversation(&[user.id]);
             socket.emit("join:conversation", json!({ "conversationId": room }));
             app.until(|app| app.app.realtime.sockets_in(app.project.id, room) == 1).await;
@@ -188,7 +188,7 @@ async fn sockets_are_closed_when_the_server_stops(app: TestApp) {
     let mut sockets = both(&mut client, &app, &user).await;
     app.app.drain();
     for socket in &mut sockets {
-        // A poll that comes too late meets nobody.
+        // A late poll finds no connection.
         let reason = socket.closed().await;
         assert!(["transport close", "transport error"].contains(&reason.as_str()), "{reason}");
     }

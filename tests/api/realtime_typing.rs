@@ -1,4 +1,4 @@
-//! View rooms: who may enter them, and who sees whom typing.
+//! View rooms: who may join them, and who sees which typing events.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ on_both_engines![
     typing_is_seen_in_the_room_except_by_the_socket_it_came_from,
     typing_is_relayed_once_a_second_at_most,
     only_members_enter_a_room,
-    whoever_was_put_out_of_a_room_sees_and_shows_nothing_there,
+    removed_members_neither_send_nor_get_typing_events,
     leaving_a_room_does_not_stop_events,
     typing_of_suspended_users_and_in_frozen_conversations_is_dropped,
     malformed_and_unknown_events_are_ignored,
@@ -71,7 +71,7 @@ async fn typing_is_seen_in_the_room_except_by_the_socket_it_came_from(app: TestA
     for socket in [&mut second, &mut reader] {
         assert_eq!(socket.event().await, scene.typing("stop", ada.id));
     }
-    // Whoever is not in the room can show nothing there.
+    // Users outside of the room cannot send typing events.
     outside.emit("typing:start", scene.payload());
     scene.settled(&mut [(&mut outside, &eve)]).await;
     raise(&app, &[ada.id, bob.id, eve.id], "fence", json!({})).await;
@@ -119,7 +119,7 @@ async fn only_members_enter_a_room(app: TestApp) {
     }
 }
 
-async fn whoever_was_put_out_of_a_room_sees_and_shows_nothing_there(app: TestApp) {
+async fn removed_members_neither_send_nor_get_typing_events(app: TestApp) {
     let mut client = Sockets::default();
     let (ada, bob) = (app.user().await, app.user().await);
     let scene = Scene { app: &app, room: conversation(&[ada.id, bob.id]) };

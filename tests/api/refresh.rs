@@ -1,4 +1,4 @@
-//! Request New Access Token: rotation, the grace for lost answers, and what a thief meets.
+//! Request New Access Token: rotation, the grace period for lost replies, and the reuse of stolen tokens.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::support::{Actor, Reply, TestApp, User, all_at_once, on_both_engines};
 
 on_both_engines![
     a_refresh_rotates_and_shows_the_own_user,
-    without_a_token_there_is_nobody,
+    a_missing_token_is_refused,
     v6_does_not_rotate,
     a_token_that_does_not_hold_is_named_by_version,
     within_the_grace_the_successor_is_fetched_again,
@@ -53,7 +53,7 @@ async fn a_refresh_rotates_and_shows_the_own_user(app: TestApp) {
     }
 }
 
-async fn without_a_token_there_is_nobody(app: TestApp) {
+async fn a_missing_token_is_refused(app: TestApp) {
     for actor in [app.anonymous().v6(), app.anonymous().v7(), app.anonymous()] {
         for body in [json!({}), json!({ "refreshToken": null }), json!({ "refreshToken": "" })] {
             let reply = actor.post("/auth/request-new-access-token", body).await.expect(200);

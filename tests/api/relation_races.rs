@@ -1,4 +1,4 @@
-//! Relations that many change at once: each pair has one, and every count is what it counts.
+//! Concurrent changes of relations: each pair has one, and every count is exact.
 
 use std::time::Duration;
 
@@ -17,15 +17,15 @@ use crate::user_connections::{ask, path};
 on_both_engines![
     crossing_requests_make_one_connection,
     one_of_many_follows_counts,
-    a_request_is_answered_once,
-    many_meet_one_and_all_are_counted,
+    a_request_is_accepted_or_declined_once,
+    concurrent_relations_with_one_user_are_all_counted,
     one_of_many_blocks_is_made,
     nothing_is_left_between_a_blocked_pair,
     a_user_is_deleted_while_others_come_and_go,
     the_doctor_repairs_the_counts,
 ];
 
-/// Holds the stored counts of the whole installation against what they count.
+/// Compares the stored counts of the whole installation with the rows.
 pub(crate) async fn counts_agree(app: &TestApp) {
     let drifted = app.app.db.read(|c| {
         Ok::<_, townhall::error::Error>((follows::drifted(c)?, connections::drifted(c)?))
@@ -102,7 +102,7 @@ async fn one_of_many_follows_counts(app: TestApp) {
     counts_agree(&app).await;
 }
 
-async fn a_request_is_answered_once(app: TestApp) {
+async fn a_request_is_accepted_or_declined_once(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     for _ in 0..4 {
         let id = ask(&ada, bob.id).await;
@@ -126,7 +126,7 @@ async fn a_request_is_answered_once(app: TestApp) {
     counts_agree(&app).await;
 }
 
-async fn many_meet_one_and_all_are_counted(app: TestApp) {
+async fn concurrent_relations_with_one_user_are_all_counted(app: TestApp) {
     let star = app.user().await;
     let mut fans = Vec::new();
     for _ in 0..8 {

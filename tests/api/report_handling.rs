@@ -1,4 +1,4 @@
-//! What the project does about a report: dismiss it, remove the content, suspend its author.
+//! Handling reports with a key: dismiss, remove the content, suspend its author.
 
 use serde_json::{Value, json};
 
@@ -13,8 +13,8 @@ on_both_engines![
     a_removed_entity_is_out_of_the_feeds,
     a_removed_comment_is_a_placeholder,
     an_author_can_be_suspended,
-    what_does_not_fit_together_is_refused,
-    of_two_who_handle_a_report_one_is_told,
+    contradictory_actions_are_refused,
+    the_second_of_two_concurrent_handlers_gets_an_error,
 ];
 
 /// The path of the only open report.
@@ -126,7 +126,7 @@ async fn an_author_can_be_suspended(app: TestApp) {
     ada.post("/entities", json!({ "title": "x" })).await.expect(201);
 }
 
-async fn what_does_not_fit_together_is_refused(app: TestApp) {
+async fn contradictory_actions_are_refused(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let entity = publish(&ada).await;
     report(&bob, &entity).await;
@@ -167,7 +167,7 @@ async fn what_does_not_fit_together_is_refused(app: TestApp) {
     assert_eq!(key.get(&path).await.expect(200)["status"], "open", "a refusal changes nothing");
 }
 
-async fn of_two_who_handle_a_report_one_is_told(app: TestApp) {
+async fn the_second_of_two_concurrent_handlers_gets_an_error(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     report(&bob, &publish(&ada).await).await;
     let (path, key) = (open(&app).await, app.service());

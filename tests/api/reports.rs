@@ -1,4 +1,4 @@
-//! Reporting content: one open report for each target, whoever reports it and however often.
+//! Reporting content: one open report for each target, however many users report it and however often.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use crate::support::{Actor, TestApp, all_at_once, on_both_engines};
 on_both_engines![
     a_target_has_one_open_report,
     a_resolved_target_is_reported_anew,
-    nobody_reports_what_is_theirs,
-    what_is_wrong_with_a_report_is_said,
+    users_cannot_report_their_own_content,
+    invalid_reports_are_refused,
     version_6_names_targets_in_either_way,
-    what_may_not_be_seen_cannot_be_reported,
+    hidden_content_cannot_be_reported,
     a_key_reports_for_a_user,
     the_twenty_sixth_report_is_one_too_many,
     many_reports_of_one_user_are_one,
@@ -33,7 +33,7 @@ fn against(kind: &str, id: &Value) -> Value {
     json!({ "targetType": kind, "targetId": id, "reason": "spam" })
 }
 
-/// Reports an entity by its path; the code of the answer.
+/// Reports an entity by its path; the code of the reply.
 pub(crate) async fn report(actor: &Actor<'_>, entity: &str) -> String {
     let reply = actor.post("/reports", against("entity", &json!(id_of(entity)))).await;
     let code = reply.json()["code"].as_str().unwrap().to_owned();
@@ -75,7 +75,7 @@ async fn a_target_has_one_open_report(app: TestApp) {
     assert_eq!(found["target"]["user"]["id"], json!(ada.id));
     let single = app.service().get(&format!("/reports/{}", found["id"].as_str().unwrap())).await;
     assert_eq!(single.expect(200), *found);
-    // Whoever is reported learns nothing.
+    // The reported user is not notified.
     assert_eq!(ada.get("/app-notifications/count").await.expect(200), 0);
 }
 
@@ -100,7 +100,7 @@ async fn a_resolved_target_is_reported_anew(app: TestApp) {
     assert_eq!(app.service().get(&path).await.expect(200)["status"], "dismissed");
 }
 
-async fn nobody_reports_what_is_theirs(app: TestApp) {
+async fn users_cannot_report_their_own_content(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let entity = publish(&ada).await;
     let said = comment(&bob, &entity, "x").await;
@@ -112,7 +112,7 @@ async fn nobody_reports_what_is_theirs(app: TestApp) {
     assert_eq!(reports(&app, "").await.len(), 1);
 }
 
-async fn what_is_wrong_with_a_report_is_said(app: TestApp) {
+async fn invalid_reports_are_refused(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let entity = publish(&ada).await;
     let id = id_of(&entity);
@@ -165,7 +165,7 @@ async fn version_6_names_targets_in_either_way(app: TestApp) {
     }
 }
 
-async fn what_may_not_be_seen_cannot_be_reported(app: TestApp) {
+async fn hidden_content_cannot_be_reported(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let draft = ada.post("/entities", json!({ "title": "D", "isDraft": true })).await.expect(201);
     let entity = publish(&ada).await;

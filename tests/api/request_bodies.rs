@@ -1,5 +1,5 @@
-//! Reading requests: JSON and its bounds, compressed and oversized bodies, repeated and unknown
-//! keys. Nothing here depends on the endpoint but the code of the refusal.
+//! Reading requests: JSON and its limits, compressed and oversized bodies, repeated and unknown keys. Nothing
+//! here depends on the endpoint but the code of the error.
 
 use http::Method;
 use serde_json::{Value, json};

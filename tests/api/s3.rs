@@ -1,5 +1,4 @@
-//! Files in a bucket: stored, read in part and in whole, removed; and what happens when the
-//! bucket cannot be reached.
+//! Files in a bucket: stored, read in part and in whole, removed; and an unreachable bucket.
 
 use http::Method;
 use serde_json::{Value, json};

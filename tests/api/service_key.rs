@@ -1,5 +1,5 @@
-//! What clients ask at their start: a server-side one whether its key is good, a web client for
-//! the lean project.
+//! Requests of clients at their start: a server-side one verifies its key, a web client fetches the lean
+//! project.
 
 use serde_json::json;
 

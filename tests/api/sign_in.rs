@@ -1,4 +1,4 @@
-//! Sign In: an address and its password become a session.
+//! Sign In: an email address and its password give a session.
 
 use std::time::Duration;
 

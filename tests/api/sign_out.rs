@@ -1,4 +1,4 @@
-//! Sign Out: ends one session, and is never refused for a token that ends nothing.
+//! Sign Out: ends one session, and never fails for a token without one.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Sign Up: what a new user may say about themselves, and what stands in the way.
+//! Sign Up: the fields of a new user, and conflicts.
 
 use serde_json::{Value, json};
 use townhall::values::time::Timestamp;

@@ -1,5 +1,5 @@
-//! Read Stored File: signed addresses, what holds them and what does not, how the bytes are
-//! served, and what a browser is allowed to do with them.
+//! Read Stored File: valid and invalid signatures, how the bytes are served, and what a browser may do with
+//! them.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Requests that wait for their body: how slowly it may come, how many may wait, and what they may not
-//! keep others from.
+//! Requests that wait for their body: the minimum rate, the maximum number, and that they do not block
+//! others.
 
 use std::net::TcpStream;
 use std::time::Duration;
@@ -19,7 +19,7 @@ on_both_engines![
     bodies_behind_a_proxy_count_by_client,
     bodies_that_wait_take_no_room_from_others,
     health_checks_need_no_room,
-    a_body_that_nobody_reads_does_not_break_the_answer,
+    an_unread_body_does_not_break_the_reply,
     a_body_of_an_operation_that_takes_none_is_read,
     a_head_may_come_with_the_request_before_it,
 ];
@@ -176,7 +176,7 @@ const BODIES: [(&str, &str); 2] = [
     ("Transfer-Encoding: chunked\r\n", "5\r\nhello\r\n0\r\n\r\n"),
 ];
 
-async fn a_body_that_nobody_reads_does_not_break_the_answer(app: TestApp) {
+async fn an_unread_body_does_not_break_the_reply(app: TestApp) {
     let next = get("/livez", "Connection: close\r\n");
     for method in ["GET", "DELETE", "HEAD", "POST", "PUT"] {
         for (headers, body) in BODIES {
@@ -195,7 +195,7 @@ async fn a_body_that_nobody_reads_does_not_break_the_answer(app: TestApp) {
                 assert!(!first.contains("connection: close"), "{head}{first}");
                 send(&mut stream, &next);
                 assert_eq!(status(&one_reply(&mut stream)), "200", "{head}");
-                // Not yet here: the answer says that the connection ends, and is not lost.
+                // The body has not arrived yet: the reply closes the connection, and is not lost.
                 let mut stream = connect_from(&app, 1);
                 send(&mut stream, &head);
                 let first = read(&mut stream);

@@ -1,4 +1,4 @@
-//! What is in a space: who reads it, who publishes there, and that nothing of it shows elsewhere.
+//! Content of a space: who reads it, who publishes there, and that nothing of it shows elsewhere.
 
 use serde_json::{Value, json};
 use townhall::values::ids::EntityId;
@@ -14,15 +14,15 @@ use crate::support::{Actor, TestApp, all_at_once, keys, on_both_engines};
 on_both_engines![
     posting_follows_the_permission_of_the_space,
     a_closed_space_is_not_there_for_strangers_who_post,
-    whoever_is_banned_comments_on_nothing_in_the_space,
-    what_a_space_keeps_to_its_members_is_not_there_for_others,
-    feeds_and_their_totals_leave_out_what_may_not_be_read,
+    banned_users_cannot_comment_in_the_space,
+    members_only_content_is_not_found_for_others,
+    feeds_and_their_totals_leave_out_unreadable_spaces,
     totals_stay_exact_while_a_space_opens_and_closes,
     own_content_is_never_out_of_reach,
-    what_an_ex_member_left_behind_leads_nowhere,
-    every_other_door_to_closed_content_is_shut,
-    comments_and_collections_leave_out_what_may_not_be_read,
-    nobody_is_told_of_what_they_may_not_read,
+    content_of_former_members_links_to_nothing_unreadable,
+    every_other_endpoint_hides_members_only_content,
+    comments_and_collections_leave_out_unreadable_spaces,
+    nobody_is_notified_about_unreadable_content,
     entities_show_their_space_and_its_flag,
     points_are_earned_in_the_space_and_summed_below_it,
     files_of_a_space_are_attached_by_its_team,
@@ -137,7 +137,7 @@ async fn a_closed_space_is_not_there_for_strangers_who_post(app: TestApp) {
     }
 }
 
-async fn whoever_is_banned_comments_on_nothing_in_the_space(app: TestApp) {
+async fn banned_users_cannot_comment_in_the_space(app: TestApp) {
     let (ada, author, blocked) = (app.user().await, app.user().await, app.user().await);
     let space = open_space(&ada).await;
     join(&author, &space).await;
@@ -164,7 +164,7 @@ async fn whoever_is_banned_comments_on_nothing_in_the_space(app: TestApp) {
     author.post("/comments", said).await.expect(201);
 }
 
-async fn what_a_space_keeps_to_its_members_is_not_there_for_others(app: TestApp) {
+async fn members_only_content_is_not_found_for_others(app: TestApp) {
     let (ada, bob, member, outsider) =
         (app.user().await, app.user().await, app.user().await, app.user().await);
     let space = open_space(&ada).await;
@@ -235,7 +235,7 @@ async fn what_a_space_keeps_to_its_members_is_not_there_for_others(app: TestApp)
     assert_eq!((&likes["reactionCounts"]["like"], &likes["repliesCount"]), (&json!(2), &json!(2)));
 }
 
-async fn feeds_and_their_totals_leave_out_what_may_not_be_read(app: TestApp) {
+async fn feeds_and_their_totals_leave_out_unreadable_spaces(app: TestApp) {
     let (ada, bob, cleo) = (app.user().await, app.user().await, app.user().await);
     let open = open_space(&ada).await;
     let closed =
@@ -305,7 +305,7 @@ async fn feeds_and_their_totals_leave_out_what_may_not_be_read(app: TestApp) {
         );
     }
     assert_eq!(listed(&cleo, &of_space(&open)).await, "");
-    // Whom somebody follows in a space they cannot read.
+    // A followed author in a space that the viewer cannot read.
     cleo.post(&format!("/users/{}/follow", ada.id), json!({})).await.expect(201);
     assert_eq!(listed(&cleo, "followedOnly=true").await, "none");
     app.run_jobs().await;
@@ -366,7 +366,7 @@ async fn own_content_is_never_out_of_reach(app: TestApp) {
     bob.delete(&at).await.expect(204);
 }
 
-async fn comments_and_collections_leave_out_what_may_not_be_read(app: TestApp) {
+async fn comments_and_collections_leave_out_unreadable_spaces(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let space = open_space(&ada).await;
     let inside = post(&app, &ada, in_space(&space, "inside")).await;
@@ -394,7 +394,7 @@ async fn comments_and_collections_leave_out_what_may_not_be_read(app: TestApp) {
     assert_eq!(listed["data"][0]["title"], "outside");
 }
 
-async fn nobody_is_told_of_what_they_may_not_read(app: TestApp) {
+async fn nobody_is_notified_about_unreadable_content(app: TestApp) {
     let (ada, bob, cleo) = (app.user().await, app.user().await, app.user().await);
     let space = create(
         &ada,
@@ -421,7 +421,7 @@ async fn nobody_is_told_of_what_they_may_not_read(app: TestApp) {
         (told(&bob, "comment-mention").await.len(), told(&cleo, "comment-mention").await.len()),
         (1, 0)
     );
-    // Whoever was in it hears no more of answers to what they wrote there.
+    // A former member is not notified of replies to their comments there.
     let theirs = bob.post("/entities", in_space(&space, "u")).await.expect(201);
     bob.delete(&format!("{}/leave", path(&space))).await.expect(200);
     let answer = json!({ "entityId": theirs["id"], "content": "y" });
@@ -516,7 +516,7 @@ async fn files_of_a_space_are_attached_by_its_team(app: TestApp) {
     ada.post_form("/storage", &form(UNKNOWN)).await.refused(404, "storage/target-not-found");
 }
 
-async fn what_an_ex_member_left_behind_leads_nowhere(app: TestApp) {
+async fn content_of_former_members_links_to_nothing_unreadable(app: TestApp) {
     let (ada, bob, cleo) = (app.user().await, app.user().await, app.user().await);
     let space =
         create(&ada, json!({ "readingPermission": "members", "requireJoinApproval": false })).await;
@@ -531,7 +531,7 @@ async fn what_an_ex_member_left_behind_leads_nowhere(app: TestApp) {
     comment(&cleo, &written_at, "to members").await;
     ada.patch(&of(&space, &member, "/ban"), json!({})).await.expect(200);
 
-    // His own comment is there, but not what it is about nor what it answers.
+    // His own comment is listed, but not its entity nor its parent.
     let shown = bob.get(&format!("{}?include=entity,parent", comment_path(&own))).await.expect(200);
     assert_eq!(shown["comment"]["content"], "own");
     assert_eq!(
@@ -555,7 +555,7 @@ async fn what_an_ex_member_left_behind_leads_nowhere(app: TestApp) {
     assert_eq!(shown["topComment"], Value::Null);
     let shown = cleo.get(&format!("{written_at}?include=topComment")).await.expect(200);
     assert_eq!(shown["topComment"]["content"], "to members");
-    // Nobody tells him of what goes on there.
+    // He gets no notifications about the space.
     let like = json!({ "reactionType": "like" });
     cleo.post(&format!("{}/reactions", comment_path(&own)), like.clone()).await.expect(200);
     cleo.post(&format!("{written_at}/reactions"), like).await.expect(200);
@@ -569,7 +569,7 @@ async fn what_an_ex_member_left_behind_leads_nowhere(app: TestApp) {
     assert_eq!(bob.post("/comments", quote).await.status, 404);
 }
 
-async fn every_other_door_to_closed_content_is_shut(app: TestApp) {
+async fn every_other_endpoint_hides_members_only_content(app: TestApp) {
     use crate::support::{Form, Part};
     let (ada, bob) = (app.user().await, app.user().await);
     let space = create(&ada, json!({ "readingPermission": "members" })).await;

@@ -1,4 +1,4 @@
-//! A space is deleted with everything below and in it: out of sight at once, gone soon after.
+//! A space is deleted with its child spaces and content: hidden at once, removed soon after.
 
 use serde_json::json;
 use townhall::features::deletion::space::RemoveSpaces;
@@ -15,7 +15,7 @@ use crate::support::{Form, TestApp, all_at_once, on_both_engines};
 
 on_both_engines![
     a_space_goes_with_all_below_and_in_it,
-    who_may_delete_and_where_nobody_may,
+    who_may_delete_a_space,
     nothing_comes_into_a_space_that_is_being_deleted,
     a_large_space_is_removed_in_small_steps,
     a_removal_goes_on_beside_writers_and_after_a_cut,
@@ -122,7 +122,7 @@ async fn a_space_goes_with_all_below_and_in_it(app: TestApp) {
     ada.delete(&path(&space)).await.refused(404, "space/not-found");
 }
 
-async fn who_may_delete_and_where_nobody_may(app: TestApp) {
+async fn who_may_delete_a_space(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let space = open_space(&ada).await;
     bob.delete(&path(&space)).await.refused(403, "space/creator-required");

@@ -1,4 +1,4 @@
-//! Lists of spaces: those to be come across, a user's own, and those that two users share.
+//! Lists of spaces: all that a viewer can find, a user's own, and those that two users share.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::support::{Actor, TestApp, keys, on_both_engines};
 on_both_engines![
     spaces_are_sorted_and_paged,
     spaces_are_searched_and_filtered,
-    what_is_not_public_is_listed_for_its_members,
+    unlisted_spaces_are_listed_for_their_members,
     own_spaces_by_status_and_role,
     spaces_that_two_users_share,
     a_page_costs_as_many_statements_as_a_space,
@@ -122,7 +122,7 @@ async fn spaces_are_searched_and_filtered(app: TestApp) {
     ada.get(&long).await.refused(400, "space/invalid-query");
 }
 
-async fn what_is_not_public_is_listed_for_its_members(app: TestApp) {
+async fn unlisted_spaces_are_listed_for_their_members(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     for (name, visibility) in
         [("Public", "public"), ("Unlisted", "unlisted"), ("Private", "private")]
@@ -147,7 +147,7 @@ async fn what_is_not_public_is_listed_for_its_members(app: TestApp) {
     for actor in [&app.anonymous(), &app.service()] {
         actor.get("/spaces?memberOf=true").await.refused(401, "space/auth-required");
     }
-    // Shown and hidden again at once, and not to whoever only waits.
+    // Shown and hidden again at once, and never to a pending member.
     let asked = join(&ada, &last).await;
     bob.patch(&path(&last), json!({ "visibility": "private" })).await.expect(200);
     assert_eq!(names(&ada, "sortBy=newest").await, "Private Unlisted Public");
@@ -247,7 +247,7 @@ async fn spaces_that_two_users_share(app: TestApp) {
     assert_eq!(mutual(&bob, &format!("{}?limit=1&page=2", ada.id)).await, "zzz");
     assert_eq!(mutual(&ada, &ada.id.to_string()).await, "aaa Bbb zzz");
     assert_eq!(mutual(&ada, &cleo.id.to_string()).await, "");
-    // A token ignores whom it names; a key acts as them.
+    // The user that a token names is ignored; a key acts as them.
     assert_eq!(mutual(&cleo, &format!("{}?actingUserId={}", ada.id, bob.id)).await, "");
     let key = app.service();
     assert_eq!(mutual(&key, &format!("{}?actingUserId={}", ada.id, bob.id)).await, "Bbb zzz");

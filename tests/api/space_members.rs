@@ -1,4 +1,4 @@
-//! Who belongs to a space: joining, leaving, approving, banning, roles, and the lists of members.
+//! Members of a space: joining, leaving, approving, banning, roles, and the lists of members.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ on_both_engines![
     joining_asks_for_approval_unless_the_space_says_otherwise,
     a_member_leaves_but_never_the_last_admin,
     a_request_is_approved_or_declined_once,
-    a_ban_ends_what_a_member_may_do_until_it_is_lifted,
+    a_ban_revokes_all_permissions_until_it_is_lifted,
     guards_of_bans_and_roles,
     of_two_admins_who_demote_each_other_one_stays,
     members_are_counted_exactly_under_concurrency,
@@ -170,7 +170,7 @@ async fn a_request_is_approved_or_declined_once(app: TestApp) {
     cleo.delete(&format!("{}/leave", path(&space)))
         .await
         .refused(404, "space/membership-not-found");
-    // Whoever was declined may ask again, and is the same member then.
+    // A declined user may ask again, with the same membership.
     let again = join(&cleo, &space).await;
     assert_eq!((&again["id"], &again["joinedAt"]), (&other["id"], &json!(app.now().to_string())));
     let unknown = json!({ "id": UNKNOWN });
@@ -185,7 +185,7 @@ async fn a_request_is_approved_or_declined_once(app: TestApp) {
         .refused(404, "space/membership-not-found");
 }
 
-async fn a_ban_ends_what_a_member_may_do_until_it_is_lifted(app: TestApp) {
+async fn a_ban_revokes_all_permissions_until_it_is_lifted(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let space = open_space(&ada).await;
     let member = join(&bob, &space).await;
@@ -292,7 +292,7 @@ async fn of_two_admins_who_demote_each_other_one_stays(app: TestApp) {
             tokio::join!(ada.patch(&theirs, demote.clone()), bob.patch(&own, demote.clone()));
         let mut outcomes = [left.outcome(), right.outcome()];
         outcomes.sort();
-        // Whoever comes second is no admin any more, or would be the last.
+        // The second request finds no admin any more, or would remove the last one.
         assert_eq!(outcomes[0], "200");
         assert!(
             ["400 space/last-admin", "403 space/admin-required"].contains(&outcomes[1].as_str())

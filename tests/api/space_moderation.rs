@@ -1,4 +1,4 @@
-//! What moderators do in a space: a table of who may do what, decisions about content, and reports.
+//! Moderation in a space: a table of permissions, decisions about content, and reports.
 
 use serde_json::{Value, json};
 use townhall::tenancy::Bundle;
@@ -16,11 +16,11 @@ on_both_engines![
     an_entity_is_marked_as_nsfw,
     a_report_is_handled_once,
     reports_are_handled_in_their_own_space,
-    what_a_handling_must_say,
+    required_fields_of_handling_a_report,
     moderators_see_the_reports_of_their_spaces,
 ];
 
-/// One of each kind that the contract tells apart, in one space.
+/// One of each role in the contract, in one space.
 struct Cast<'a> {
     app: &'a TestApp,
     space: Value,
@@ -63,7 +63,7 @@ impl<'a> Cast<'a> {
     }
 }
 
-/// What each of anonymous, user, member, moderator, admin, creator and key is told.
+/// The replies for anonymous, user, member, moderator, admin, creator and key.
 async fn who_may_do_what(app: TestApp) {
     let cast = Cast::new(&app).await;
     let (anonymous, key) = (app.anonymous(), app.service());
@@ -134,7 +134,7 @@ async fn who_may_do_what(app: TestApp) {
     }
 }
 
-/// Each on something of its own, so that one does not stand in the way of the next.
+/// Each on content of its own, so that they do not interfere.
 async fn act(cast: &Cast<'_>, actor: &Actor<'_>, at: &str, action: &str) -> String {
     let space = &cast.space;
     let member =
@@ -450,7 +450,7 @@ async fn reports_are_handled_in_their_own_space(app: TestApp) {
         .refused(400, "report/invalid-actions");
 }
 
-async fn what_a_handling_must_say(app: TestApp) {
+async fn required_fields_of_handling_a_report(app: TestApp) {
     let cast = Cast::new(&app).await;
     let (target, report) = report(&app, &cast, "entity").await;
     let at = format!("{}/reports/entity/{report}", path(&cast.space));

@@ -1,4 +1,4 @@
-//! The rules that a space gives itself.
+//! The published rules of a space.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::support::{Actor, TestApp, all_at_once, keys, on_both_engines};
 on_both_engines![
     rules_are_written_changed_and_deleted,
     rules_are_put_in_order,
-    what_a_rule_may_not_be,
+    rules_are_validated,
 ];
 
 async fn titles(actor: &Actor<'_>, rules: &str) -> String {
@@ -98,7 +98,7 @@ async fn rules_are_put_in_order(app: TestApp) {
     assert_eq!(titles(&ada, &rules).await, "d b a c");
 }
 
-async fn what_a_rule_may_not_be(app: TestApp) {
+async fn rules_are_validated(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let space = open_space(&ada).await;
     let rules = format!("{}/rules", path(&space));

@@ -11,13 +11,13 @@ use crate::support::{Actor, Form, Part, TestApp, all_at_once, count, keys, on_bo
 on_both_engines![
     a_space_is_created_with_its_defaults,
     a_space_is_found_by_its_ids_and_its_slug,
-    what_a_new_space_may_be,
-    who_may_create_and_for_whom,
+    new_spaces_are_validated,
+    who_may_create_a_space_for_which_user,
     a_slug_is_of_one_space_under_any_concurrency,
     a_space_is_updated_field_by_field,
     spaces_are_nested_ten_deep,
     the_team_of_the_parent_is_the_team_of_the_child,
-    what_is_nsfw_makes_everything_below_it_so,
+    nsfw_is_inherited_by_child_spaces,
     avatar_and_banner_come_with_a_form,
 ];
 
@@ -41,7 +41,7 @@ pub(crate) fn path(space: &Value) -> String {
     format!("/spaces/{}", id(space))
 }
 
-/// The membership of whoever joins.
+/// The membership of a joining user.
 pub(crate) async fn join(actor: &Actor<'_>, space: &Value) -> Value {
     let joined = actor.post(&format!("{}/join", path(space)), json!({})).await;
     joined.expect(201)["membership"].take()
@@ -117,7 +117,7 @@ async fn a_space_is_found_by_its_ids_and_its_slug(app: TestApp) {
     }
 }
 
-async fn what_a_new_space_may_be(app: TestApp) {
+async fn new_spaces_are_validated(app: TestApp) {
     let ada = app.user().await;
     let long = "x".repeat(101);
     for wrong in [
@@ -154,7 +154,7 @@ async fn what_a_new_space_may_be(app: TestApp) {
     assert_eq!(app.anonymous().get("/spaces").await.expect(200)["pagination"]["totalItems"], 1);
 }
 
-async fn who_may_create_and_for_whom(app: TestApp) {
+async fn who_may_create_a_space_for_which_user(app: TestApp) {
     let ada = app.user().await;
     let body = json!({ "name": "Space" });
     app.anonymous().post("/spaces", body.clone()).await.refused(401, "space/auth-required");
@@ -317,7 +317,7 @@ async fn the_team_of_the_parent_is_the_team_of_the_child(app: TestApp) {
     assert_eq!((&parent["membersCount"], &parent["childSpacesCount"]), (&json!(3), &json!(2)));
 }
 
-async fn what_is_nsfw_makes_everything_below_it_so(app: TestApp) {
+async fn nsfw_is_inherited_by_child_spaces(app: TestApp) {
     let ada = app.user().await;
     let root = create(&ada, json!({})).await;
     let child = create(&ada, json!({ "parentSpaceId": root["id"] })).await;
@@ -356,7 +356,7 @@ async fn what_is_nsfw_makes_everything_below_it_so(app: TestApp) {
     }
     assert_eq!(ada.get(&path(&child)).await.expect(200)["childSpacesCount"], 8);
 
-    // Parent and child change at once: the child's own flag counts, whoever comes last.
+    // Parent and child change at the same time: the child's own flag counts in either order.
     let (top, middle) = (path(&root), path(&child));
     for _ in 0..4 {
         for (root, child) in [(true, false), (false, true)] {

@@ -1,4 +1,4 @@
-//! The statement registry and the schema, on both engines: every statement prepares, keeps to its
+//! The statement registry and the schema, on both engines: every statement can be prepared, is scoped to its
 //! project and uses an index; every key of every table begins with the project.
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Suspensions: what a suspended user sees of them, and what stays open to them.
+//! Suspensions: the errors that a suspended user gets, and the operations that stay open to them.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Send System Notification: what a project says to its users.
+//! Send System Notification: messages of a project to its users.
 
 use serde_json::{Value, json};
 use townhall::values::ids::{UserId, new_id};
@@ -6,8 +6,8 @@ use townhall::values::ids::{UserId, new_id};
 use crate::support::{Actor, Reply, TestApp, User, on_both_engines};
 
 on_both_engines![
-    named_users_are_told_once_each,
-    everybody_is_told_when_nobody_is_named,
+    named_users_are_notified_once_each,
+    without_names_everybody_is_notified,
     the_message_is_shown_as_it_was_sent,
     the_message_must_say_something_of_bounded_size,
     only_keys_send,
@@ -44,7 +44,7 @@ async fn make_users(app: &TestApp, number: usize) {
     made.await.unwrap();
 }
 
-async fn named_users_are_told_once_each(app: TestApp) {
+async fn named_users_are_notified_once_each(app: TestApp) {
     let (user, other, stranger) = (app.user().await, app.user().await, app.stranger().await);
     let ids = json!([user.id, user.id, UNKNOWN, stranger.id]);
     let body = json!({ "userIds": ids, "title": "Hello" });
@@ -61,7 +61,7 @@ async fn named_users_are_told_once_each(app: TestApp) {
     assert_eq!((unread(&user).await, unread(&other).await), (json!(3), json!(2)));
 }
 
-async fn everybody_is_told_when_nobody_is_named(app: TestApp) {
+async fn without_names_everybody_is_notified(app: TestApp) {
     let (first, stranger) = (app.user().await, app.stranger().await);
     let body = json!({ "title": "News", "content": "We have a new home." });
     assert_eq!(created(&app.service(), body.clone()).await, 1);

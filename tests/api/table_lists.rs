@@ -1,4 +1,4 @@
-//! Lists of rows: filters, orders, pages, and what keeps them from burning a core.
+//! Lists of rows: filters, orders, pages, and their deadline.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use townhall::http::query::percent_encode;
 on_both_engines![
     operators_compare_in_the_type_of_the_column,
     texts_are_searched_for_parts_and_patterns,
-    what_a_filter_may_be,
-    filters_are_all_to_be_met,
+    filters_are_validated,
+    all_filters_must_match,
     rows_are_sorted_with_nulls_in_their_place,
     ties_and_defaults_of_the_order,
     pages_tell_the_exact_total,
-    what_a_list_may_be_asked,
-    indexed_columns_answer_alike,
+    list_parameters_are_validated,
+    indexed_columns_give_the_same_result,
     a_dear_filter_is_stopped,
 ];
 
@@ -30,7 +30,7 @@ fn clause(column: &str, operator: &str, value: Value) -> Value {
     json!({ "column": column, "operator": operator, "value": value })
 }
 
-/// The numbers of the rows that meet one clause.
+/// The numbers of the rows that match one clause.
 async fn met(actor: &Actor<'_>, column: &str, operator: &str, value: Value) -> Vec<i64> {
     let query = format!("sortBy=no&{}", filters(json!([clause(column, operator, value)])));
     let found = values(actor, "t", &query, "no").await;
@@ -139,7 +139,7 @@ async fn asked(actor: &Actor<'_>, clauses: Value) -> Reply {
     actor.get(&format!("/db/t?{}", filters(clauses))).await
 }
 
-async fn what_a_filter_may_be(app: TestApp) {
+async fn filters_are_validated(app: TestApp) {
     let anybody = three_rows(&app).await;
     let one = clause("no", "eq", json!(1));
     for wrong in [
@@ -186,7 +186,7 @@ async fn what_a_filter_may_be(app: TestApp) {
     assert_eq!(asked(&anybody, json!([])).await.expect(200)["pagination"]["totalItems"], 3);
 }
 
-async fn filters_are_all_to_be_met(app: TestApp) {
+async fn all_filters_must_match(app: TestApp) {
     let key = app.service();
     create(&key, "t", &[("a", "integer"), ("b", "text")], json!({ "paranoid": true })).await;
     for number in 0..10 {
@@ -274,7 +274,7 @@ async fn pages_tell_the_exact_total(app: TestApp) {
     assert_eq!((&few["totalItems"], &few["totalPages"]), (&json!(5), &json!(3)));
 }
 
-async fn what_a_list_may_be_asked(app: TestApp) {
+async fn list_parameters_are_validated(app: TestApp) {
     let anybody = three_rows(&app).await;
     for query in [
         "page=0",
@@ -303,7 +303,7 @@ async fn what_a_list_may_be_asked(app: TestApp) {
 }
 
 /// An index makes a list fast, and changes nothing about what is in it.
-async fn indexed_columns_answer_alike(app: TestApp) {
+async fn indexed_columns_give_the_same_result(app: TestApp) {
     let key = app.service();
     let kinds =
         [("t", "text"), ("i", "integer"), ("n", "decimal"), ("s", "timestamp"), ("b", "boolean")];

@@ -1,4 +1,4 @@
-//! Tables that change while their rows are written and read: never a failure, never half a row.
+//! Tables that change while their rows are written and read: no failure, and no partial row.
 
 use serde_json::{Value, json};
 
@@ -56,7 +56,7 @@ async fn columns_come_and_go_beside_writers_and_readers(app: TestApp) {
         for reply in all_at_once(work).await {
             let body = reply.json();
             let fits = is_fine(reply.status, body["code"].as_str())
-                // Written for the old type, met by the new one.
+                // Written for the old type, read with the new one.
                 || (reply.status == 400 && body["column"] == "a");
             assert!(fits, "{}", reply.text());
             if let Some(row) = body.get("row") {

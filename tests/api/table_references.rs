@@ -8,9 +8,9 @@ use crate::tables::{create, insert, row, values};
 
 on_both_engines![
     a_reference_needs_its_row,
-    what_a_reference_may_be,
+    references_are_validated,
     rows_that_are_referred_to_stay,
-    rows_go_with_what_they_refer_to,
+    deletes_cascade_to_referring_rows,
     references_are_let_go,
     a_table_may_refer_to_itself,
     long_chains_go_together,
@@ -58,7 +58,7 @@ async fn a_reference_needs_its_row(app: TestApp) {
     insert(&key, "notes", json!({ "postId": post["id"] })).await;
 }
 
-async fn what_a_reference_may_be(app: TestApp) {
+async fn references_are_validated(app: TestApp) {
     let key = app.service();
     create(&key, "posts", &[], json!({})).await;
     for column in [
@@ -93,7 +93,7 @@ async fn rows_that_are_referred_to_stay(app: TestApp) {
     key.delete(&path).await.expect(200);
 }
 
-async fn rows_go_with_what_they_refer_to(app: TestApp) {
+async fn deletes_cascade_to_referring_rows(app: TestApp) {
     let key = app.service();
     posts_and_notes(&key, "cascade", json!({ "paranoid": true })).await;
     let post = insert(&key, "posts", json!({ "title": "a" })).await;

@@ -1,5 +1,5 @@
-//! Rows of custom tables: what a body may say, how values come back, deleting and restoring, and who
-//! may where a table is not open.
+//! Rows of custom tables: request bodies, values in replies, deleting and restoring, and access where a table
+//! is not open.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ on_both_engines![
     wrong_values_name_their_column,
     keys_of_a_body_are_columns_or_nothing,
     null_and_nothing_are_two_things,
-    an_update_changes_what_it_names,
+    an_update_changes_only_the_named_columns,
     a_row_is_deleted_softly_and_restored,
     a_row_is_deleted_for_good,
     a_row_stays_within_bounds,
@@ -206,7 +206,7 @@ async fn null_and_nothing_are_two_things(app: TestApp) {
     assert_eq!(refused.refused(400, "database/invalid-body")["column"], "b");
 }
 
-async fn an_update_changes_what_it_names(app: TestApp) {
+async fn an_update_changes_only_the_named_columns(app: TestApp) {
     let key = app.service();
     create(&key, "t", &[("a", "text"), ("j", "json"), ("b", "integer")], json!({})).await;
     let made = insert(&key, "t", json!({ "a": "x", "j": { "one": 1 }, "b": 1 })).await;

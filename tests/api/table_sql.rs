@@ -1,4 +1,4 @@
-//! The SQL of custom tables is made at run time. Whatever a caller sends, each text is one statement, its
+//! The SQL of custom tables is built at run time. Whatever a caller sends, each text is one statement, its
 //! names are those of the catalogue, and its values are bound.
 
 use std::collections::BTreeSet;
@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use db::{Engine, Value as Bound};
 use http::Method;
 use serde_json::json;
-use townhall::features::tables::filters::{Filter, Test};
 use townhall::features::tables::model::{Column, DataType, OnDelete, Reference, RowAccess, Table};
+use townhall::features::tables::rows::filters::{Filter, Test};
 use townhall::features::tables::sql::conditions::Way;
 use townhall::features::tables::sql::{Dialect, schema};
 use townhall::values::ids::{ProjectId, TableId};
@@ -78,7 +78,7 @@ const WORDS: &str = "ACTION ADD ALTER ANY AND AS ASC BIGINT BLOB BOOLEAN BY CASC
     bigint boolean count current_setting date decimal float8 found left listed numeric rarray set_config text text_contains pg_advisory_xact_lock pg_advisory_xact_lock_shared text_like timestamptz true uuid jsonb";
 const FIRST: [&str; 7] = ["SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER"];
 
-/// Holds a text against what statements here are made of.
+/// Compares a text with what statements here are made of.
 fn check(text: &str, names: &BTreeSet<String>, words: &BTreeSet<&str>) {
     let tokens = tokens(text);
     let first = matches!(&tokens[0], Token::Word(word) if FIRST.contains(&word.as_str()));
@@ -167,7 +167,7 @@ fn table(dice: &mut Dice) -> Table {
     Table::new(ProjectId(project), TableId(id), name(dice), flags, own)
 }
 
-/// What may stand in quotes: names of the catalogue, and what is made of them.
+/// What may be quoted: names of the catalogue, and what is derived from them.
 fn known(table: &Table, engine: Engine) -> BTreeSet<String> {
     let spelt = |name: &str| match engine {
         Engine::Postgres if name == "xmin" => "^xmin".to_owned(),

@@ -1,4 +1,4 @@
-//! Custom tables: making and dropping them, their columns, and who may.
+//! Custom tables: creating and dropping them, their columns, and permissions.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::support::{Actor, TestApp, all_at_once, count, keys, on_both_engines};
 
 on_both_engines![
     a_table_is_made_filled_and_dropped,
-    what_a_table_may_be,
+    table_definitions_are_validated,
     each_mistake_has_its_code_in_the_order_of_the_contract,
     defaults_are_literals_of_their_type,
     a_hostile_default_is_a_text_like_any_other,
@@ -16,14 +16,14 @@ on_both_engines![
     a_project_has_a_hundred_tables_however_many_are_made_at_once,
     a_table_has_a_hundred_columns,
     columns_are_added_to_tables_with_rows,
-    what_a_new_column_may_be,
-    dropped_columns_are_gone,
+    new_columns_are_validated,
+    dropped_columns_are_not_shown,
     a_column_may_come_back_with_another_type,
     tables_of_two_projects_are_two,
     management_paths_win_over_rows,
     version_six_has_no_tables,
-    errors_say_what_their_status_says,
-    the_doctor_misses_what_was_changed_behind_its_back,
+    error_texts_repeat_the_status,
+    the_doctor_reports_tables_changed_outside_of_the_server,
     the_document_of_a_project_tells_of_its_tables,
 ];
 
@@ -80,7 +80,7 @@ async fn a_table_is_made_filled_and_dropped(app: TestApp) {
     assert_eq!(values(&anybody, "Products", "", "size").await, Vec::<Value>::new());
 }
 
-async fn what_a_table_may_be(app: TestApp) {
+async fn table_definitions_are_validated(app: TestApp) {
     let key = app.master();
     let refused = [
         json!({}),
@@ -356,7 +356,7 @@ async fn columns_are_added_to_tables_with_rows(app: TestApp) {
     assert_eq!(lacking.refused(400, "database/invalid-body")["column"], "b");
 }
 
-async fn what_a_new_column_may_be(app: TestApp) {
+async fn new_columns_are_validated(app: TestApp) {
     let key = app.service();
     create(&key, "t", &[], json!({})).await;
     for body in [
@@ -379,7 +379,7 @@ async fn what_a_new_column_may_be(app: TestApp) {
     nothing.refused(400, "database/no-writable-columns");
 }
 
-async fn dropped_columns_are_gone(app: TestApp) {
+async fn dropped_columns_are_not_shown(app: TestApp) {
     let key = app.service();
     create(&key, "t", &[("a", "text"), ("b", "text")], json!({})).await;
     let made = insert(&key, "t", json!({ "a": "x", "b": "y" })).await;
@@ -414,7 +414,7 @@ async fn a_column_may_come_back_with_another_type(app: TestApp) {
     ] {
         key.delete("/db/tables/t/columns/a").await.expect(200);
         key.post("/db/tables/t/columns", column("a", data_type)).await.expect(201);
-        // More often than there are connections, so that each meets the table as it was.
+        // More often than there are connections, so that each has the old table prepared.
         for _ in 0..12 {
             let made = insert(&key, "t", json!({ "a": value, "b": data_type })).await;
             assert_eq!(row(&key, "t", &made).await["a"], value);
@@ -464,7 +464,7 @@ async fn version_six_has_no_tables(app: TestApp) {
     assert_eq!(values(&key, "t", "", "a").await, ["seven"]);
 }
 
-async fn errors_say_what_their_status_says(app: TestApp) {
+async fn error_texts_repeat_the_status(app: TestApp) {
     let key = app.service();
     create(&key, "t", &[("a", "integer")], json!({})).await;
     let wrong = key.post("/db/t", json!({ "a": "x" })).await.refused(400, "database/invalid-body");
@@ -481,7 +481,7 @@ async fn errors_say_what_their_status_says(app: TestApp) {
     }
 }
 
-async fn the_doctor_misses_what_was_changed_behind_its_back(app: TestApp) {
+async fn the_doctor_reports_tables_changed_outside_of_the_server(app: TestApp) {
     let app = app.own_server().await;
     use townhall::features::tables::sql::Dialect;
     use townhall::features::tables::store::examine::examine;

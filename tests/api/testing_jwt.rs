@@ -1,4 +1,4 @@
-//! Sign Testing JWT, in both spellings: what a project's backend would sign, for trying things out.
+//! Sign Testing JWT, in both spellings: signs a token as a project's backend would, for trials.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -11,7 +11,7 @@ on_both_engines![
     the_token_signs_its_user_in,
     both_paths_take_both_names,
     the_named_project_wins_over_the_path,
-    missing_parameters_are_told_in_plain_text,
+    missing_parameters_are_reported_in_plain_text,
     unusable_keys_are_refused,
 ];
 
@@ -86,7 +86,7 @@ async fn the_named_project_wins_over_the_path(app: TestApp) {
     refused.refused(403, "auth/project-mismatch");
 }
 
-async fn missing_parameters_are_told_in_plain_text(app: TestApp) {
+async fn missing_parameters_are_reported_in_plain_text(app: TestApp) {
     let key = &app.project.private_key;
     for body in [
         json!({}),

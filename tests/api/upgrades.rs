@@ -1,4 +1,4 @@
-//! What a new release makes of a database that an older one has filled.
+//! Upgrades: a new release on a database that an older one has filled.
 
 use db::Db;
 use townhall::error::Error;

@@ -1,4 +1,4 @@
-//! Upload File: what is stored where, under which name, and for whom.
+//! Upload File: where it is stored, under which name, and for which user.
 
 use serde_json::{Value, json};
 use townhall::tenancy::Bundle;
@@ -14,8 +14,8 @@ on_both_engines![
     fields_are_checked,
     a_file_is_attached_to_one_thing_at_most,
     a_key_uploads_for_the_project_or_for_a_user,
-    a_user_uploads_for_nobody_else,
-    somebody_must_be_signed_in,
+    users_upload_only_for_themselves,
+    anonymous_uploads_are_refused,
     a_project_without_the_bundle_stores_nothing,
     ten_uploads_in_five_minutes_are_enough,
 ];
@@ -218,7 +218,7 @@ async fn a_key_uploads_for_the_project_or_for_a_user(app: TestApp) {
     }
 }
 
-async fn a_user_uploads_for_nobody_else(app: TestApp) {
+async fn users_upload_only_for_themselves(app: TestApp) {
     let (user, other, stranger) = (app.user().await, app.user().await, app.stranger().await);
     let named = |id: String| form().text("userId", &id);
     user.post_form("/storage", &named(user.id.to_string())).await.expect(201);
@@ -230,7 +230,7 @@ async fn a_user_uploads_for_nobody_else(app: TestApp) {
     }
 }
 
-async fn somebody_must_be_signed_in(app: TestApp) {
+async fn anonymous_uploads_are_refused(app: TestApp) {
     app.anonymous().post_form("/storage", &form()).await.says(401, "Unauthorized");
     let stranger = app.stranger().await.in_project(app.project.id);
     stranger.post_form("/storage", &form()).await.says(403, "Forbidden");

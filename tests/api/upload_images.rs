@@ -1,5 +1,4 @@
-//! Upload Image: the original and its variants, the options as fields of the form, and what is
-//! refused because it is no image.
+//! Upload Image: the original and its variants, the options as form fields, and refused files.
 
 use serde_json::{Value, json};
 
@@ -12,7 +11,7 @@ on_both_engines![
     options_are_checked,
     variants_are_bounded_by_the_source,
     the_longest_edge_is_exact,
-    what_is_no_image_is_refused,
+    invalid_images_are_refused,
     the_original_may_keep_its_format,
     an_image_may_come_without_a_media_type,
 ];
@@ -170,7 +169,7 @@ async fn the_longest_edge_is_exact(app: TestApp) {
     }
 }
 
-async fn what_is_no_image_is_refused(app: TestApp) {
+async fn invalid_images_are_refused(app: TestApp) {
     let whole = png(60, 60);
     let enormous = png_claiming(30_000, 30_000);
     let cases: [&[u8]; 6] = [

@@ -1,4 +1,4 @@
-//! Forms that are too large, too many, too slow or broken: refused, and nothing of them left.
+//! Forms that are too large, too many, too slow or broken: refused, and nothing of them is left.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};

@@ -1,5 +1,5 @@
-//! Get URL Metadata: what a page says about itself, and where the server does not let itself be
-//! sent. Pages come from a small site on this machine, whose address most tests allow.
+//! Get URL Metadata: the metadata of a page, and SSRF protection. Pages come from a small site on this
+//! machine, whose address most tests allow.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::support::{Actor, Reply, TestApp, on_both_engines};
 
 on_both_engines![
     a_page_is_read_into_the_fixed_shape,
-    what_a_page_does_not_say_is_null_or_empty,
+    missing_metadata_is_null_or_empty,
     users_and_keys_may_ask,
     the_limit_is_30_in_5_minutes_and_not_for_keys,
     a_wrong_address_is_an_invalid_query,
@@ -23,7 +23,7 @@ on_both_engines![
     a_redirect_is_judged_like_the_first_address,
     five_redirects_are_followed_and_not_six,
     a_page_that_refreshes_itself_elsewhere_is_not_followed,
-    what_is_no_page_or_says_nothing_cannot_be_extracted,
+    pages_without_metadata_cannot_be_extracted,
     an_endless_page_is_read_up_to_the_limit,
     lists_and_texts_of_a_page_are_cut_and_plain,
     a_page_is_read_in_its_own_charset,
@@ -122,7 +122,7 @@ async fn a_page_is_read_into_the_fixed_shape(app: TestApp) {
     );
 }
 
-async fn what_a_page_does_not_say_is_null_or_empty(app: TestApp) {
+async fn missing_metadata_is_null_or_empty(app: TestApp) {
     let app = allowing_this_machine(app).await;
     let site = Site::open(&[("/", html("<title>Hello</title>"))]).await;
     let found = ask(&app.service(), &site.url("/")).await.expect(200);
@@ -283,7 +283,7 @@ async fn a_name_that_changes_its_mind_is_called_at_the_judged_address_only(app: 
 
     let found = ask(&user, &url("once.example", "/page")).await.expect(200);
     assert_eq!(found["title"], "Hello");
-    // The second question, after the redirect, gets the other answer, which is judged as well.
+    // The second lookup, after the redirect, gets the other address, which is checked as well.
     ask(&user, &url("twice.example", "/again")).await.refused(422, FAILED);
     assert_eq!(site.visits(), 2);
 }
@@ -338,7 +338,7 @@ async fn a_page_that_refreshes_itself_elsewhere_is_not_followed(app: TestApp) {
     assert_eq!((&found["title"], canary.visits()), (&json!("Moved"), 0));
 }
 
-async fn what_is_no_page_or_says_nothing_cannot_be_extracted(app: TestApp) {
+async fn pages_without_metadata_cannot_be_extracted(app: TestApp) {
     let app = allowing_this_machine(app).await;
     let titled = "<title>Hello</title>";
     let site = Site::open(&[

@@ -17,7 +17,7 @@ on_both_engines![
     a_search_among_very_many_is_exact,
     grams_are_those_that_the_migration_finds_and_go_with_the_user,
     points_are_shown_on_the_lists_of_users,
-    what_a_list_refuses,
+    invalid_queries_are_refused,
     a_page_costs_the_same_however_long_it_is,
 ];
 
@@ -217,7 +217,7 @@ async fn points_are_shown_on_the_lists_of_users(app: TestApp) {
     assert_eq!(shown["data"][0]["connectedUser"]["spaceReputation"], 5);
 }
 
-async fn what_a_list_refuses(app: TestApp) {
+async fn invalid_queries_are_refused(app: TestApp) {
     let ada = app.user().await;
     let long = "x".repeat(257);
     ada.get("/users/me/connections").await.refused(400, "user/invalid-user-id");

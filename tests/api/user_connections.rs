@@ -1,4 +1,4 @@
-//! Connections between users: the request, its answer, its end, and who may do what.
+//! Connections between users: the request, accepting and declining, removing, and who may do what.
 
 use std::time::Duration;
 
@@ -90,8 +90,8 @@ async fn the_status_is_told_from_each_side(app: TestApp) {
     assert_eq!(unknown, json!({ "status": "none" }));
 }
 
-/// Each state of a pair in which the first asked the second, what each of them does, what they hear,
-/// and what the first sees after it.
+/// For each state of a pair where the first user sent the request: each action of either user, its reply, and
+/// the status that the first user sees afterwards.
 async fn every_state_knows_what_may_follow(app: TestApp) {
     let pending = "409 connection/request-pending";
     let missing = "404 connection/not-found";
@@ -278,7 +278,7 @@ async fn who_may_connect_and_as_whom(app: TestApp) {
         third.refused(403, "connection/unauthorized");
         key.delete(&format!("{by_id}?userId={}", bob.id)).await.expect(200);
     }
-    // Whom a user names does not matter.
+    // The user that a token names is ignored.
     ask(&ada, bob.id).await;
     let seen = cleo.get(&format!("/connections/pending/received?userId={}", bob.id)).await;
     assert_eq!(seen.expect(200)["data"], json!([]));
@@ -343,7 +343,7 @@ async fn both_hear_of_what_the_other_did(app: TestApp) {
     let metadata = &accepted[0]["metadata"];
     assert_eq!(keys(metadata), names);
     assert_eq!((&metadata["connectionId"], &metadata["initiatorId"]), (&json!(id), &json!(bob.id)));
-    // Nothing else is told.
+    // Nothing else is notified.
     ada.delete(&path(bob.id)).await.expect(200);
     ask(&ada, bob.id).await;
     ada.delete(&path(bob.id)).await.expect(200);

@@ -1,4 +1,5 @@
-//! Deleting a user: what they wrote stays as empty shells, their reactions go, nobody mentions them.
+//! Deleting a user: their content stays as anonymized placeholders, their reactions and mentions of them are
+//! deleted.
 
 use serde_json::{Value, json};
 use townhall::values::ids::UserId;
@@ -10,12 +11,12 @@ use crate::spaces::{join, path as space_path};
 use crate::support::{Reply, TestApp, User, all_at_once, count, on_both_engines};
 
 on_both_engines![
-    entities_stay_as_empty_shells_of_nobody,
+    entities_stay_as_anonymized_placeholders,
     emptied_entities_leave_every_feed_and_keep_their_threads,
     an_emptied_entity_is_not_listed_again,
     reactions_go_and_points_stay,
-    mentions_go_from_what_others_wrote,
-    whoever_leaves_by_mail_leaves_the_same,
+    mentions_by_others_are_removed,
+    deletion_by_mail_does_the_same,
     deleted_and_hidden_entities_do_not_hold_their_author,
     deletion_among_reactions_keeps_every_count,
     deletion_among_the_users_own_writes_keeps_every_count,
@@ -30,7 +31,7 @@ async fn react(user: &User<'_>, entity: &Value, kind: &str) -> Reply {
     user.post(&address, json!({ "reactionType": kind })).await
 }
 
-async fn entities_stay_as_empty_shells_of_nobody(app: TestApp) {
+async fn entities_stay_as_anonymized_placeholders(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let new = json!({
         "title": "Title", "content": "Content", "keywords": ["k"], "metadata": { "m": 1 },
@@ -66,7 +67,7 @@ async fn entities_stay_as_empty_shells_of_nobody(app: TestApp) {
     }
     counts_are_exact(&app).await;
     assert_eq!(delete(&app, ada.id).await.status, 404);
-    // By its id it is an ordinary entity of nobody.
+    // By its id it is an ordinary entity without an author.
     react(&bob, &entity, "love").await.expect(200);
     app.service().delete(&path(&entity)).await.expect(204);
     counts_are_exact(&app).await;
@@ -175,7 +176,7 @@ async fn reactions_go_and_points_stay(app: TestApp) {
     counts_are_exact(&app).await;
 }
 
-async fn mentions_go_from_what_others_wrote(app: TestApp) {
+async fn mentions_by_others_are_removed(app: TestApp) {
     let (ada, bob, eve) = (app.user().await, app.user().await, app.user().await);
     let bob_in = |id: String| json!({ "type": "user", "id": id, "username": "bob" });
     let (eves, space) =
@@ -207,7 +208,7 @@ async fn mentions_go_from_what_others_wrote(app: TestApp) {
     counts_are_exact(&app).await;
 }
 
-async fn whoever_leaves_by_mail_leaves_the_same(app: TestApp) {
+async fn deletion_by_mail_does_the_same(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let mine = create(&ada, json!({ "title": "Mine" })).await;
     let theirs = create(&bob, json!({ "mentions": [{ "id": ada.id, "username": "ada" }] })).await;

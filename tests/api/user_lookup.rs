@@ -1,5 +1,5 @@
-//! Finding users: by the application's own id (made on the way by a key), by a part of the
-//! username; whether a username is free; and the points of a user in one space.
+//! Finding users: by foreign id (a key may create them), by a part of the username; whether a username is
+//! available; and the points of a user in one space.
 
 use std::collections::BTreeSet;
 

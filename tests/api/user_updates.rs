@@ -1,4 +1,4 @@
-//! Update User: only what is sent changes, for every field and both credentials.
+//! Update User: only the fields that are sent change, for every field and both credentials.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ on_both_engines![
     every_field_can_be_set_left_alone_and_cleared,
     metadata_is_replaced_whole_and_never_cleared,
     a_user_does_not_write_their_own_secure_metadata,
-    an_update_answers_with_oneself_and_moves_the_time,
+    an_update_returns_the_user_with_a_new_update_time,
     wrong_values_change_nothing,
     a_body_that_is_no_object_is_refused,
-    what_is_not_the_users_to_change_is_ignored,
+    read_only_fields_are_ignored,
     the_oldest_version_wraps_its_fields,
     an_empty_update_changes_nothing,
     a_taken_username_is_refused,
@@ -98,7 +98,7 @@ async fn a_user_does_not_write_their_own_secure_metadata(app: TestApp) {
     }
 }
 
-async fn an_update_answers_with_oneself_and_moves_the_time(app: TestApp) {
+async fn an_update_returns_the_user_with_a_new_update_time(app: TestApp) {
     let user = app.user().await;
     app.advance(Duration::from_secs(60));
     let update = json!({ "name": "Ada", "secureMetadata": { "plan": "gold" } });
@@ -196,7 +196,7 @@ async fn a_body_that_is_no_object_is_refused(app: TestApp) {
     assert_eq!(user.get(&path(&user)).await.expect(200)["name"], Value::Null);
 }
 
-async fn what_is_not_the_users_to_change_is_ignored(app: TestApp) {
+async fn read_only_fields_are_ignored(app: TestApp) {
     let user = app.user().await;
     let before = app.service().get(&path(&user)).await.expect(200);
     let update = json!({

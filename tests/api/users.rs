@@ -1,4 +1,4 @@
-//! Fetching and deleting users: what of a user is shown to whom, and who may remove one.
+//! Fetching and deleting users: which fields are shown to which caller, and who may delete one.
 
 use db::{Command, Query, args};
 use serde_json::{Value, json};
@@ -14,8 +14,8 @@ on_both_engines![
     wrong_identifiers_are_told_apart_from_unknown_ones,
     a_user_of_another_project_is_unknown,
     everybody_has_their_own_rights_over_a_user,
-    a_deleted_user_takes_what_is_theirs_along,
-    a_token_of_a_deleted_user_is_nobody,
+    deleting_a_user_deletes_their_data,
+    a_token_of_a_deleted_user_is_refused,
 ];
 
 const PUBLIC: [&str; 15] = [
@@ -141,7 +141,7 @@ async fn usernames_are_compared_as_they_are_given(app: TestApp) {
 async fn wrong_identifiers_are_told_apart_from_unknown_ones(app: TestApp) {
     let unknown = app.project.id;
     let by_id = format!("/users/{unknown}");
-    // path, answer, answer under v6
+    // path, reply, reply under v6
     let table = [
         ("/users/not-a-uuid", "400 user/invalid-params", "400 user/invalid-user-id"),
         ("/users/12345678123442348234123456789012", "400 user/invalid-params", ""),
@@ -238,7 +238,7 @@ async fn rows_of(app: &TestApp, table: &str, user: UserId) -> i64 {
     counted.await.unwrap()
 }
 
-async fn a_deleted_user_takes_what_is_theirs_along(app: TestApp) {
+async fn deleting_a_user_deletes_their_data(app: TestApp) {
     let (user, bystander) = (app.user().await, app.user().await);
     for one in [&user, &bystander] {
         let (project, id) = (app.project.id, one.id);
@@ -289,7 +289,7 @@ async fn a_deleted_user_takes_what_is_theirs_along(app: TestApp) {
     app.service().delete("/users/x").await.refused(400, "user/invalid-params");
 }
 
-async fn a_token_of_a_deleted_user_is_nobody(app: TestApp) {
+async fn a_token_of_a_deleted_user_is_refused(app: TestApp) {
     let (user, other) = (app.user().await, app.user().await);
     app.service().v7().delete(&format!("/users/{}", user.id)).await.expect(204);
     let own = format!("/users/{}", user.id);

@@ -1,4 +1,4 @@
-//! The link of a verification mail: what it verifies, and where a browser is sent after it.
+//! The link of a verification mail: what it verifies, and where a browser is redirected.
 
 use http::Method;
 use serde_json::{Value, json};

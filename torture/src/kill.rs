@@ -1,6 +1,6 @@
-//! kill -9 under 64 writers. Every acknowledged write must be there afterwards, as it was sent;
-//! one without an answer must be absent or whole; and the counts must agree with the rows.
-//! On PostgreSQL two nodes share the database and one of them is killed.
+//! kill -9 under 64 writers. Every acknowledged write must be there afterwards, as it was sent; one without a
+//! reply must be absent or whole; and the counts must agree with the rows. On PostgreSQL two nodes share the
+//! database and one of them is killed.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::world::World;
 const WRITERS: usize = 64;
 const KINDS: [&str; 3] = ["like", "love", "wow"];
 
-/// What one writer sent, and what it was told.
+/// What one writer sent, and the replies it got.
 #[derive(Debug, Default)]
 struct Ledger {
     token: String,
@@ -30,11 +30,11 @@ struct Ledger {
     in_doubt: Vec<(String, String)>,
     /// The last acknowledged reaction, and one that was sent after it without being answered.
     reactions: Vec<&'static str>,
-    /// Answers that nobody should get.
+    /// Replies that nobody should get.
     wrong: Vec<String>,
 }
 
-/// The rows that all writers meet at.
+/// The rows that all writers change.
 #[derive(Debug, Clone)]
 struct Shared {
     project: String,
@@ -119,7 +119,7 @@ async fn meeting_places(world: &World) -> Result<Shared, String> {
     Ok(Shared { project: world.project.clone(), entity, conversation })
 }
 
-/// Writes one thing after the other until the server is gone or it is told to stop.
+/// Writes one thing after the other until the server is gone or the trial ends.
 async fn write(
     address: SocketAddr,
     shared: Shared,

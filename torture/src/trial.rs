@@ -1,4 +1,4 @@
-//! What a trial is given, and what it tells.
+//! The inputs and the results of a trial.
 
 use std::path::PathBuf;
 

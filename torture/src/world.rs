@@ -35,8 +35,8 @@ impl World {
     ) -> Result<World, String> {
         let store = tokio::task::spawn_blocking(move || Store::create(engine));
         let store = store.await.map_err(|error| error.to_string())??;
-        // A trial tells what went wrong; the log would tell it a thousand times. A measurement comes from
-        // one address and has another share.
+        // A trial reports what went wrong; the log would repeat it a thousand times. All requests of a
+        // measurement come from one address, so its share is raised.
         let usual = [("RUST_LOG", "off"), ("TOWNHALL_CONNECTIONS_PER_NETWORK", "1000")];
         let settings = [&usual, settings].concat();
         let server = Server::start_with(&setup.program, &store, &settings).await?;
@@ -74,7 +74,7 @@ impl World {
         Ok(Person { id: reply.text("user/id")?, token: reply.text("accessToken")? })
     }
 
-    /// Creates something and tells its id.
+    /// Creates something and returns its id.
     pub async fn create(
         &self,
         caller: &mut Caller,

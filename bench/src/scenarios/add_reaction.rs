@@ -106,8 +106,8 @@ fn kind(dice: &mut Dice) -> ReactionType {
     ReactionType::ALL[dice.draw(ReactionType::ALL.len())]
 }
 
-/// `put`: the reaction alone. `statements`: also what has to happen in the same transaction, in the fewest
-/// statements: the target is read and held, its counts change, its author gets points and is told.
+/// `put`: the reaction alone. `statements`: also everything in the same transaction, in the fewest
+/// statements: the target is read and locked, its counts change, its author gets points and a notification.
 fn bare(fixture: &Fixture, db: &Db, all: Entities, show: Show) -> Vec<Bare> {
     let (project, now) = (fixture.project, fixture.now);
     let reactors: Arc<[UserId]> = fixture.users.iter().copied().take(REACTORS).collect();
@@ -130,7 +130,7 @@ fn bare(fixture: &Fixture, db: &Db, all: Entities, show: Show) -> Vec<Bare> {
     vec![bare("put", put), bare("statements", put_with_all_effects)]
 }
 
-/// Who reacts to what of whom.
+/// Who reacts to whose content.
 #[derive(Debug)]
 struct Reaction {
     project: ProjectId,
@@ -149,10 +149,10 @@ fn put(tx: &Tx<'_>, r: &Reaction) -> Result<(), Error> {
 fn put_with_all_effects(tx: &Tx<'_>, r: &Reaction) -> Result<(), Error> {
     match r.target {
         TargetId::Entity(id) => {
-            entities::find_met_for_update(tx, r.project, id, r.user).map(drop)?
+            entities::find_unblocked_for_update(tx, r.project, id, r.user).map(drop)?
         }
         TargetId::Comment(id) => {
-            comments::find_met_for_update(tx, r.project, id, r.user).map(drop)?
+            comments::find_unblocked_for_update(tx, r.project, id, r.user).map(drop)?
         }
     }
     put(tx, r)?;

@@ -76,7 +76,7 @@ fn bare_list(fixture: &Fixture, db: &Db) -> Vec<Bare> {
     })]
 }
 
-/// The message alone: nobody is asked whether they may, and nobody is told.
+/// The message alone: no permission check, no event.
 fn bare_send(fixture: &Fixture, db: &Db) -> Vec<Bare> {
     let (db, project, now) = (db.clone(), fixture.project, fixture.now);
     let (groups, author) = (fixture.chat.groups.clone(), fixture.shown.clone());

@@ -1,4 +1,4 @@
-//! Many sockets at once, all on one thread: they connect, answer pings, and note what they hear.
+//! Many sockets at once, all on one thread: they connect, answer pings, and record their events.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::tally::Tally;
 
-/// Before the number of a message, in the packet that tells of it.
+/// Comes before the number of a message in its packet.
 const NUMBERED: &str = r#""localId":""#;
 const CREATED: &str = r#"42["message:created","#;
 
@@ -55,7 +55,7 @@ impl Ledger {
         messages.len() - 1
     }
 
-    /// The server did not take it, so nobody need hear of it.
+    /// The server did not accept it, so no socket need receive it.
     pub fn refused(&self, number: usize, why: String) {
         let mut state = self.state();
         if let Some(message) = state.messages.get_mut(number) {

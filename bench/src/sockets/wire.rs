@@ -1,5 +1,5 @@
 //! One socket of a user: a WebSocket that speaks as much of Engine.IO and Socket.IO as it takes to connect,
-//! to answer pings and to hear events.
+//! answer pings and receive events.
 
 use std::net::SocketAddr;
 

@@ -1,6 +1,6 @@
-//! Announcements: what a transaction tells every process on the database, once it is committed and in the
-//! order of the commits. A process has one reader of them. Announcing never waits for it: when too much is
-//! unread, all of that is forgotten and the reader is told of a gap.
+//! Announcements: broadcast by a transaction to every process on the database, after its commit and in commit
+//! order. A process has one reader. Announcing never waits for it: when too much is unread, all of it is
+//! dropped and the reader gets a gap.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -10,13 +10,13 @@ use tokio::sync::Notify;
 
 use crate::Error;
 
-/// Bytes that may wait for the reader.
+/// Maximum unread bytes.
 const MAX_UNREAD: usize = 64 * 1024 * 1024;
 
-/// What the reader hears.
+/// What the reader receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Announced {
-    /// What was announced before may have been lost; from here on everything is heard. Always the first.
+    /// Earlier announcements may have been lost; from here on all are received. Always the first.
     Gap,
     Heard(Announcement),
 }
@@ -38,7 +38,7 @@ impl Announcement {
     }
 }
 
-/// Where announcements wait for their reader. Without a reader they are forgotten.
+/// The queue of unread announcements. Without a reader they are dropped.
 #[derive(Default)]
 pub(crate) struct Broadcast {
     state: Mutex<State>,
@@ -55,7 +55,7 @@ struct State {
 }
 
 impl Broadcast {
-    /// The reader, of which there is one at a time.
+    /// The only reader at a time.
     pub(crate) fn reader(self: &Arc<Self>) -> Option<Announcements> {
         let mut state = self.lock();
         if state.has_reader || state.closed {
@@ -81,25 +81,25 @@ impl Broadcast {
         self.filled.notify_one();
     }
 
-    /// Something was or may have been missed. What is still unread is of no more use then.
+    /// Announcements were or may have been missed. Unread ones are dropped.
     pub(crate) fn gap(&self) {
         self.lock().forget();
         self.filled.notify_one();
     }
 
-    /// No more is to come.
+    /// No more will come.
     pub(crate) fn close(&self) {
         self.lock().closed = true;
         self.filled.notify_one();
         self.deserted.notify_one();
     }
 
-    /// Completes when nobody reads any more.
+    /// Completes when there is no reader any more.
     pub(crate) async fn deserted(&self) {
         self.deserted.notified().await;
     }
 
-    /// Nothing in here can panic half way, so a poisoned lock is as good as any.
+    /// Nothing can panic halfway through a change, so a poisoned lock is still consistent.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -121,7 +121,7 @@ impl fmt::Debug for Broadcast {
     }
 }
 
-/// The announcements of a database, as this process hears them.
+/// The announcements of a database, as received by this process.
 #[derive(Debug)]
 pub struct Announcements {
     board: Arc<Broadcast>,

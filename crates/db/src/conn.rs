@@ -1,5 +1,5 @@
-//! What a closure works with. `Conn` takes queries only, so writing outside a transaction does not compile.
-//! After a failed statement a transaction is lost on both engines alike.
+//! The connection types of closures. `Conn` only takes queries, so writing outside a transaction does not
+//! compile. On both engines a failed statement aborts its transaction.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -17,7 +17,7 @@ pub(crate) enum Link<'a> {
 }
 
 impl Link<'_> {
-    /// When every statement ends; `None`: each when its own time is over.
+    /// The deadline of all statements; `None`: each has its own.
     fn limit(&self, until: Option<Instant>) {
         match self {
             Link::Sqlite(connection) => connection.until.set(until),
@@ -26,16 +26,16 @@ impl Link<'_> {
     }
 }
 
-/// Why a statement failed, for whoever decides about the transaction.
+/// Why a statement failed, for the decision about the transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// The statement was refused; running it again would not help.
     Refused,
     /// The same work may succeed when run again: serialization failure, deadlock.
     Retry,
-    /// The connection is gone.
+    /// The connection was lost.
     Broken,
-    /// No space was left.
+    /// Disk full.
     Full,
     /// The storage below the database failed.
     Disk(String),
@@ -70,7 +70,7 @@ impl<'a> Conn<'a> {
         Conn { link, transaction: false, failure: RefCell::new(None) }
     }
 
-    /// From now on the closure may take this long, whatever the deadline of a single statement is.
+    /// Sets a time limit for the whole closure, instead of the deadline of each statement.
     pub fn within(&self, limit: Duration) {
         self.link.limit(stats::now().checked_add(limit));
     }
@@ -80,7 +80,7 @@ impl<'a> Conn<'a> {
         self.rows(query, args)
     }
 
-    /// Hands over each row as it is found, for results that need not be in memory as a whole.
+    /// Passes on each row as it is found, for results that need not fit into memory.
     pub fn each<R: Row>(
         &self,
         query: &Query<R>,
@@ -153,11 +153,11 @@ impl<'a> Conn<'a> {
         self.noted(result)
     }
 
-    /// The result, its failure kept for whoever decides about the transaction.
+    /// The result; its failure is recorded for the decision about the transaction.
     fn noted<T>(&self, result: Result<T, Failed>) -> Result<T, Error> {
         result.map_err(|failed| {
             let mut failure = self.failure.borrow_mut();
-            // Outside a transaction a closure may go on after a refusal, but not after a lost connection.
+            // Outside a transaction a closure may continue after a refusal, but not after a lost connection.
             if failure.is_none() || failed.failure == Failure::Broken {
                 *failure = Some(failed.failure);
             }
@@ -179,7 +179,7 @@ impl fmt::Debug for Conn<'_> {
 #[derive(Debug)]
 pub struct Tx<'a> {
     conn: Conn<'a>,
-    /// What is to be told after the commit. On PostgreSQL the server keeps it.
+    /// Announcements to publish after the commit. On PostgreSQL the server keeps them.
     announced: RefCell<Vec<Announcement>>,
     announcements: Cell<u64>,
 }
@@ -191,7 +191,7 @@ impl<'a> Tx<'a> {
         Tx { conn, announced: RefCell::default(), announcements: Cell::new(0) }
     }
 
-    /// A "transaction" around nothing, for jobs that only read.
+    /// An empty transaction, for jobs that only read.
     pub(crate) fn reading(link: Link<'a>) -> Self {
         Tx { conn: Conn::new(link), announced: RefCell::default(), announcements: Cell::new(0) }
     }
@@ -228,8 +228,8 @@ impl<'a> Tx<'a> {
         self.conn.exactly_one(statement, args)
     }
 
-    /// Runs a command whose outcome the closure does not wait for: on PostgreSQL it travels together
-    /// with what comes next. Should it fail, the transaction fails with its error.
+    /// Runs a command without waiting for its outcome: on PostgreSQL it is sent together with the next
+    /// statement (pipelining). If it fails, the transaction fails with its error.
     pub fn pipeline(&self, command: &Command<()>, args: &[Value<'_>]) -> Result<(), Error> {
         let Link::Postgres(session) = self.conn.link else {
             return self.execute(command, args).map(drop);
@@ -240,21 +240,21 @@ impl<'a> Tx<'a> {
         self.conn.noted(session.pipeline(command.inner(), args))
     }
 
-    /// Runs commands that do not look at each other's work. On PostgreSQL those that are done
-    /// [`later`](Tx::later) inside are one statement, together with the first that is waited for: each sees
-    /// what was there before all of them, and no two may change the same row.
+    /// Runs commands that do not depend on each other. On PostgreSQL those that are
+    /// [`pipelined`](Tx::pipeline) inside are one statement, together with the first that is awaited: all see
+    /// the same snapshot, and no two may change the same row.
     pub fn batch<T, E: From<Error>>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let Link::Postgres(session) = self.conn.link else { return work() };
         session.gather();
         let done = work();
-        // Also after an error: whoever goes on after one finds done what was done before it.
+        // Also after an error: earlier commands are done if the closure continues.
         let sent = self.conn.noted(session.gathered());
         let done = done?;
         sent?;
         Ok(done)
     }
 
-    /// Tells every process on the database, after the commit and only then; see
+    /// Announces to every process on the database, after the commit and only then; see
     /// [`Db::announcements`](crate::Db::announcements). On SQLite that is this process alone.
     pub fn announce(&self, topic: &str, text: &str) -> Result<(), Error> {
         if self.is_lost() {
@@ -271,12 +271,12 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// What was announced, for whoever commits.
+    /// The announcements to publish after the commit.
     pub(crate) fn announced(self) -> Vec<Announcement> {
         self.announced.into_inner()
     }
 
-    /// Runs a command and tells how many rows it touched.
+    /// Runs a command and returns the number of affected rows.
     pub fn execute(&self, command: &Command<()>, args: &[Value<'_>]) -> Result<u64, Error> {
         self.conn.run(command.inner(), args, &mut |_| Ok(()))
     }

@@ -25,12 +25,12 @@ pub struct Db {
     inner: Arc<Inner>,
 }
 
-/// What an examination has found.
+/// The result of an examination.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Examination {
-    /// What is wrong; empty if nothing is.
+    /// Problems; empty if there are none.
     pub findings: Vec<String>,
-    /// What could not be looked at, and why.
+    /// What could not be checked, and why.
     pub skipped: Option<String>,
 }
 
@@ -51,7 +51,7 @@ enum Backend {
 }
 
 impl Db {
-    /// Whether [`open`](Db::open) understands the address; nobody is asked, nothing is opened.
+    /// Whether [`open`](Db::open) understands the address; opens nothing.
     pub fn check_url(url: &str) -> Result<(), Error> {
         match url.split_once("://") {
             Some(("sqlite", path)) if !path.is_empty() => Ok(()),
@@ -92,8 +92,8 @@ impl Db {
         }
     }
 
-    /// Short indexed reads. On SQLite they run right here, on the calling worker; what may take
-    /// longer belongs into [`read_slow`](Db::read_slow).
+    /// Short indexed reads. On SQLite they run right on the calling worker; slower ones belong into
+    /// [`read_slow`](Db::read_slow).
     pub async fn read<T, E, F>(&self, work: F) -> Result<T, E>
     where
         F: Fn(&Conn<'_>) -> Result<T, E> + Send + 'static,
@@ -103,7 +103,7 @@ impl Db {
         self.read_until(now() + self.inner.wait, work).await
     }
 
-    /// `until`: how long the work may wait to be begun.
+    /// `until`: how long the work may wait to start.
     async fn read_until<T, E, F>(&self, until: Instant, work: F) -> Result<T, E>
     where
         F: Fn(&Conn<'_>) -> Result<T, E> + Send + 'static,
@@ -124,7 +124,7 @@ impl Db {
         result
     }
 
-    /// Reads that may be slow (lists with filters, counts): they never hold an async worker.
+    /// Reads that may be slow (lists with filters, counts): they never block an async worker.
     pub async fn read_slow<T, E, F>(&self, work: F) -> Result<T, E>
     where
         F: Fn(&Conn<'_>) -> Result<T, E> + Send + 'static,
@@ -136,14 +136,14 @@ impl Db {
         let until = start + self.inner.wait;
         let slot = self.inner.slow.slot(until).await?;
         if let Backend::Postgres(_) = self.inner.backend {
-            // Half of the pool at most: the other half stays for what is quick.
+            // At most half of the pool: the other half stays for quick reads.
             let result = self.read_until(until, work).await;
             drop(slot);
             return result;
         }
         let inner = Arc::clone(&self.inner);
         let reading = tokio::task::spawn_blocking(move || {
-            // Held by the work, not by the caller: a caller who hangs up must not make room for one more.
+            // Held by the work, not by the caller: a caller who disconnects must not free the slot early.
             let _slot = slot;
             match &inner.backend {
                 Backend::Sqlite(sqlite) => sqlite.read(work),
@@ -155,8 +155,8 @@ impl Db {
         result
     }
 
-    /// One transaction. The closure may run more than once, and only its last run counts: it must have
-    /// no effect but those on `tx`.
+    /// One transaction. The closure may run more than once, and only its last run counts: it must have no
+    /// effects except on `tx`.
     pub async fn write<T, E, F>(&self, work: F) -> Result<T, E>
     where
         F: Fn(&Tx<'_>) -> Result<T, E> + Send + 'static,
@@ -170,14 +170,14 @@ impl Db {
             Backend::Sqlite(sqlite) => sqlite.push(job)?,
             Backend::Postgres(postgres) => postgres.push(job)?,
         }
-        // No answer at all: the thread died with the job, perhaps during COMMIT.
+        // No reply at all: the thread died with the job, perhaps during COMMIT.
         let result = self.inner.received(answer, until, Error::OutcomeUnknown).await;
         self.inner.writes.record(now() - start);
         result
     }
 
-    /// What transactions announce from now on, in the order of their commits: those of this process, and on
-    /// PostgreSQL those of every process on the database. There is one reader at a time.
+    /// Announcements from now on, in commit order: those of this process, and on PostgreSQL those of every
+    /// process on the database. There is one reader at a time.
     pub fn announcements(&self) -> Result<Announcements, Error> {
         let reader = match &self.inner.backend {
             Backend::Sqlite(sqlite) => sqlite.announcements(),
@@ -186,9 +186,9 @@ impl Db {
         reader.ok_or(Error::Busy)
     }
 
-    /// Tells of what is written nowhere, in no order with regard to transactions.
+    /// Announces without a transaction, in no particular order relative to commits.
     pub async fn announce(&self, topic: &str, text: &str) -> Result<(), Error> {
-        // Announcing transactions commit one after the other: this one does not wait for the disk meanwhile.
+        // Announcing transactions commit one after the other: this one does not wait for the disk.
         static LOOSELY: Query<String> = Query::declared(
             "db::LOOSELY",
             "SELECT set_config('synchronous_commit', 'off', true)",
@@ -206,7 +206,7 @@ impl Db {
         told.await
     }
 
-    /// Does the database answer?
+    /// Checks that the database responds.
     pub async fn ping(&self) -> Result<(), Error> {
         static PING: Query<i64> = Query::declared("db::PING", "SELECT 1", None);
         self.read(|conn| conn.one(&PING, crate::args![]).map(drop)).await
@@ -214,7 +214,7 @@ impl Db {
 
     /// A write that changes nothing and really goes to the disk.
     pub async fn touch(&self) -> Result<(), Error> {
-        /// Nobody uses this number, and it is zero. Setting it writes a page all the same.
+        /// An unused number that stays zero. Setting it still writes a page.
         static PAGE: Command<()> = Command::declared("db::PAGE", "PRAGMA user_version = 0", None);
         static TRANSACTION: Query<i64> =
             Query::declared("db::TRANSACTION", "SELECT txid_current()", None);
@@ -226,7 +226,7 @@ impl Db {
         written.await
     }
 
-    /// Whether no space was left for the last write. A later one that succeeds ends that.
+    /// Whether the last write found the disk full. A later successful write clears this.
     pub fn is_full(&self) -> bool {
         match &self.inner.backend {
             Backend::Sqlite(sqlite) => sqlite.is_full(),
@@ -234,8 +234,8 @@ impl Db {
         }
     }
 
-    /// SQLite: empties the write-ahead log, which still holds what was deleted from the database. Busy while
-    /// somebody is at work on it. What PostgreSQL keeps of deleted rows is for its own VACUUM.
+    /// SQLite: truncates the write-ahead log, which still holds deleted data. Busy while other connections
+    /// use it. On PostgreSQL, VACUUM removes deleted rows.
     pub async fn empty_log(&self) -> Result<(), Error> {
         self.inner.admit()?;
         let inner = Arc::clone(&self.inner);
@@ -276,7 +276,7 @@ impl Db {
         while ended.changed().await.is_ok() {}
     }
 
-    /// Applies what is pending, on this thread, and tells which versions those were.
+    /// Applies pending migrations on this thread, and returns their versions.
     pub fn migrate(&self, migrations: &[Migration], now_ms: i64) -> Result<Vec<u32>, Error> {
         match &self.inner.backend {
             Backend::Sqlite(sqlite) => sqlite.connect()?.migrate(migrations, now_ms),
@@ -305,7 +305,7 @@ impl Db {
         }
     }
 
-    /// Looks at everything the database holds, which takes a while: is it sound?
+    /// Checks the integrity of the whole database, which takes a while.
     pub fn examine(&self) -> Result<Examination, Error> {
         match &self.inner.backend {
             Backend::Sqlite(sqlite) => {
@@ -360,8 +360,8 @@ impl Inner {
         matches!(&self.backend, Backend::Postgres(postgres) if postgres.is_silent())
     }
 
-    /// The answer of a job. One that is still in the queue then is refused; one that was begun is bounded by
-    /// the deadlines of its statements. `none`: what no answer at all means.
+    /// The reply of a job. A job that is still queued by then is refused; a running one is bounded by the
+    /// deadlines of its statements. `none`: the error for no reply at all.
     async fn received<T, E: From<Error>>(
         &self,
         mut answer: oneshot::Receiver<Result<T, E>>,

@@ -1,4 +1,4 @@
-//! The words in which the two engines differ, and the rewriting of a text for one of them.
+//! The tokens for which the two engines need different SQL, and the rewriting of a text for one of them.
 //! String literals, quoted identifiers and comments are never touched.
 
 use crate::Engine;
@@ -13,7 +13,7 @@ const TOKENS: &[(&str, &str, &str)] = &[
         "CAST('00000000-0000-0000-0000-000000000000' AS UUID)",
     ),
     ("json", "TEXT", "JSONB"),
-    // JSON that is only kept and shown: it stays as it was written, to the letter, on both.
+    // JSON that is stored byte by byte as it was written, on both.
     ("document", "TEXT", "JSON"),
     ("time", "INTEGER", "BIGINT"),
     ("int", "INTEGER", "BIGINT"),
@@ -22,22 +22,22 @@ const TOKENS: &[(&str, &str, &str)] = &[
     ("real", "REAL", "DOUBLE PRECISION"),
     ("text", "TEXT", "TEXT COLLATE \"C\""),
     ("strict", "STRICT", ""),
-    // A table stored in the order of its primary key, where the engine can.
+    // A clustered table (stored in the order of its primary key), where the engine supports it.
     ("clustered", "STRICT, WITHOUT ROWID", ""),
     // `id {any}($2)`: one of a list bound as one argument.
     ("any", "IN rarray", "= ANY"),
     ("contains", "instr", "strpos"),
     ("for_update", "", "FOR UPDATE"),
-    // Of a join only the rows of the tables named `c` and `b`.
+    // Locks only the rows of the tables named `c` and `b` in a join.
     ("for_update_of_c_b", "", "FOR UPDATE OF c, b"),
-    // The same, and those of `e` are first kept from being deleted or held.
+    // The same, after a shared lock on the rows of `e`.
     ("for_update_of_c_b_keeping_e", "", "FOR KEY SHARE OF e FOR UPDATE OF c, b"),
-    // Holds a row, but not from those who only refer to it.
+    // Locks a row, but lets others refer to it by foreign keys.
     ("for_no_key_update", "", "FOR NO KEY UPDATE"),
     ("for_no_key_update_of_e", "", "FOR NO KEY UPDATE OF e"),
-    // Keeps a row as it is; others may do the same.
+    // Locks a row against changes; shared.
     ("for_share", "", "FOR SHARE"),
-    // Keeps a row from being deleted; others may do the same.
+    // Locks a row against deletion; shared.
     ("for_key_share", "", "FOR KEY SHARE"),
     ("skip_locked", "", "FOR UPDATE SKIP LOCKED"),
     ("greatest", "max", "GREATEST"),
@@ -111,12 +111,12 @@ fn rewrite(text: &str, engine: Engine, question_marks: bool) -> Result<String, S
     Ok(out)
 }
 
-/// Bytes up to the closing quote. A doubled quote ends one literal and opens the next, which comes to the same.
+/// Bytes up to the closing quote. A doubled quote ends one literal and opens the next, with the same result.
 fn quoted(text: &str, quote: u8) -> usize {
     text.bytes().skip(1).position(|byte| byte == quote).map_or(text.len(), |at| at + 2)
 }
 
-/// Bytes up to the next one that may mean something; at least one character.
+/// Bytes up to the next special one; at least one character.
 fn plain(text: &str) -> usize {
     let first = text.chars().next().map_or(0, char::len_utf8);
     text.bytes()

@@ -1,5 +1,4 @@
-//! What can go wrong, in words that mean the same on both engines.
-//! Texts are for the log; a client of the server never sees them.
+//! Errors that mean the same on both engines. Texts are for the log; a client of the server never sees them.
 
 use std::fmt;
 
@@ -11,7 +10,7 @@ pub enum Error {
     Busy,
     /// The database cannot be opened or reached.
     Unreachable(String),
-    /// The connection broke while COMMIT was under way: written or not, nobody can say.
+    /// The connection broke during COMMIT: whether it was written is unknown.
     OutcomeUnknown,
     /// A statement ran longer than the deadline.
     Deadline { statement: &'static str },
@@ -37,7 +36,7 @@ pub enum Error {
     ChangedMigration { version: u32 },
     /// More than an engine can hold or follow: columns of a table, rows that depend on each other.
     Limit { statement: &'static str, message: String },
-    /// The statement names a table or column that is not there: dropped, perhaps, since it was looked up.
+    /// The statement names a table or column that does not exist: dropped, perhaps, since it was looked up.
     Missing { statement: &'static str, message: String },
     /// Anything else an engine refused.
     Statement { statement: &'static str, message: String },

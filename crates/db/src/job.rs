@@ -1,5 +1,5 @@
-//! A closure on its way to a connection, with the channel its answer goes back through.
-//! A job whose caller is gone still runs. One that waited too long in a queue is taken out of it and refused.
+//! A closure on its way to a connection, with the channel for its result. A job whose caller has gone still
+//! runs. One that waited too long in a queue is removed from it and refused.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
@@ -12,9 +12,9 @@ use crate::{Conn, Error, Tx, stats};
 /// A unit of work of any type. It may run more than once; only the last run counts.
 pub(crate) trait Job: Send {
     fn writes(&self) -> bool;
-    /// How long it may wait to be begun, or to be begun again after a lost connection.
+    /// How long it may wait to start, or to restart after a lost connection.
     fn until(&self) -> Instant;
-    /// Runs the closure and keeps its result. `false`: what it wrote must be undone.
+    /// Runs the closure and keeps its result. `false`: its writes must be rolled back.
     fn run(&mut self, tx: &Tx<'_>) -> bool;
     /// Sends the result of the last run, or the error that took its place.
     fn answer(self: Box<Self>, instead: Option<Error>);
@@ -73,7 +73,7 @@ pub(crate) fn guarded<T, E: From<Error>>(work: impl FnOnce() -> Result<T, E>) ->
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(Error::Panic.into()))
 }
 
-/// Refuses the jobs that waited too long. Outside the queue nobody can begin them any more.
+/// Refuses the jobs that waited too long. Once out of the queue, none can start them.
 pub(crate) fn expire(queue: &Queue<Box<dyn Job>>) {
     let now = stats::now();
     for job in queue.take(|job| job.until() <= now) {
@@ -91,7 +91,7 @@ fn send<T, E: From<Error>>(
         (None, Some(result)) => result,
         (None, None) => Err(Error::Busy.into()),
     };
-    // The caller may have gone; the work is done all the same.
+    // The caller may have gone; the work is done nevertheless.
     drop(channel.send(result));
 }
 

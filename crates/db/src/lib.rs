@@ -3,7 +3,7 @@
 //! Work is a synchronous closure: `db.read(|conn| …)` reads, `db.write(|tx| …)` is one transaction.
 //! Statements are static values declared with [`statements!`], rows are structs declared with [`row!`]. Where the
 //! text depends on the request, a [`Builder`] joins the pieces and numbers the arguments.
-//! Parameters are `$1…$n` on both engines; where the engines differ in a word, a `{token}` stands for it.
+//! Parameters are `$1…$n` on both engines; where the engines differ, a statement uses a `{token}`.
 
 mod announce;
 mod builder;

@@ -7,7 +7,7 @@ use aws_lc_rs::digest;
 use crate::{Engine, Error, dialect};
 
 pub(crate) const NAME: &str = "migration";
-/// Made on the first migration; the same text on both engines.
+/// Created by the first migration; the same text on both engines.
 pub(crate) const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
     version {int} PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at {time} NOT NULL) {strict}";
 pub(crate) const APPLIED: &str =
@@ -83,7 +83,7 @@ pub(crate) struct Applied {
     pub(crate) at: i64,
 }
 
-/// Compares what was applied with what is known and gives what is still to do.
+/// Compares applied migrations with known ones and returns those still to apply.
 pub(crate) fn pending<'m>(
     known: &'m [Migration],
     applied: &[Applied],

@@ -1,29 +1,30 @@
-//! The numbers of the database: every queue, pool and wait has one.
+//! Limits of the database: every queue, pool and timeout has one.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Is told the name and the text of a statement.
+/// Receives the name and the text of a statement.
 pub type Watch = Arc<dyn Fn(&'static str, &str) + Send + Sync>;
 
 /// How a database is opened.
 #[derive(Clone)]
 pub struct Options {
-    /// Jobs that may wait for the writer or the pool; more get [`Error::Busy`](crate::Error::Busy).
+    /// Maximum jobs waiting for the writer or the pool; more get [`Error::Busy`](crate::Error::Busy).
     pub queue: usize,
-    /// SQLite: most closures in one commit.
+    /// SQLite: maximum closures in one commit.
     pub batch: usize,
     /// PostgreSQL: connections.
     pub pool: usize,
-    /// Longest time one statement may take.
+    /// Timeout of one statement.
     pub statement_deadline: Duration,
-    /// Longest time a job may wait: in the queue, for a slow-read slot, for a connection, for a lost
-    /// connection's replacement. The server of PostgreSQL has this long to answer a probe, or it is silent.
+    /// Maximum wait of a job: in the queue, for a slow-read slot, for a connection, for the replacement of a
+    /// lost connection. Also the time in which a PostgreSQL server must answer a probe, or it counts as down.
     pub wait: Duration,
-    /// SQLite: an answered write survives a power cut, or only a crash of the process.
+    /// SQLite: whether an acknowledged write survives a power loss, or only a crash of the process.
     pub durable: bool,
-    /// Called when the writer died or its disk failed. Writing is over then: the process should end.
+    /// Called when the writer died or its disk failed. No write is possible after that: the process should
+    /// exit.
     pub on_fatal: Arc<dyn Fn(&str) + Send + Sync>,
     /// Called for each statement that closures run, for tests that count or explain them.
     pub on_statement: Option<Watch>,

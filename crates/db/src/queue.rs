@@ -1,6 +1,6 @@
-//! A bounded queue with many consumers. Full is an answer, not a wait; closing lets consumers finish what is there.
-//! Of those who wait the last to come is called first: its connection has the freshest caches, and the others
-//! are not disturbed, or not even opened, while one is enough.
+//! A bounded queue with many consumers. A full queue refuses instead of waiting; closing lets consumers
+//! finish what is queued. The most recently idle consumer is woken first (LIFO): its connection has the
+//! freshest caches, and the others stay idle, or unopened, while one is enough.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -19,7 +19,7 @@ struct State<T> {
 }
 
 impl<T> State<T> {
-    /// Closes; whoever waits is to be told.
+    /// Closes the queue and wakes all waiting consumers.
     fn close(&mut self) -> Vec<Thread> {
         self.closed = true;
         std::mem::take(&mut self.waiting)
@@ -34,7 +34,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Nothing in here can panic half way, so a poisoned lock is as good as any.
+    /// Nothing can panic halfway through a change, so a poisoned lock is still consistent.
     fn lock(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -66,7 +66,7 @@ impl<T> Queue<T> {
             drop(state);
             thread::park();
             state = self.lock();
-            // It may have woken without being called.
+            // A spurious wake-up.
             state.waiting.retain(|thread| thread.id() != this.id());
         }
         let count = state.items.len().min(most.max(1));
@@ -74,7 +74,7 @@ impl<T> Queue<T> {
         true
     }
 
-    /// Takes out the items that are due, wherever they stand.
+    /// Removes the items that are due, at any position.
     pub(crate) fn take(&self, is_due: impl Fn(&T) -> bool) -> Vec<T> {
         let mut state = self.lock();
         if !state.items.iter().any(&is_due) {
@@ -98,7 +98,7 @@ impl<T> Queue<T> {
         waiting.iter().for_each(Thread::unpark);
     }
 
-    /// Closes and takes what nobody will serve any more.
+    /// Closes and returns what will not be served any more.
     pub(crate) fn abandon(&self) -> VecDeque<T> {
         let mut state = self.lock();
         let (waiting, left) = (state.close(), std::mem::take(&mut state.items));

@@ -33,7 +33,7 @@ impl ColumnRef<'_> {
     }
 }
 
-/// The value is not of the type asked for.
+/// The value has another type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WrongType {
     pub expected: &'static str,
@@ -91,7 +91,7 @@ impl Column for Uuid {
     }
 }
 
-/// Whatever it is, for rows whose columns are known only at run time.
+/// Any value, for rows whose columns are known only at run time.
 impl Column for Value<'static> {
     fn from_column(value: ColumnRef<'_>) -> Result<Self, WrongType> {
         Ok(match value {
@@ -126,7 +126,7 @@ pub struct Columns<'a> {
 
 /// One row of an engine.
 pub(crate) trait Source: std::fmt::Debug {
-    /// The value at `index`, or what else was found there.
+    /// The value at `index`, or the type found there.
     fn value(&self, index: usize) -> Result<ColumnRef<'_>, String>;
     fn name(&self, index: usize) -> String;
     fn width(&self) -> usize;
@@ -153,7 +153,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// The width of rows that take what there is.
+/// The width of rows with any number of columns.
 pub const ANY_WIDTH: usize = usize::MAX;
 
 /// A type one result row can be read into; made with [`row!`](crate::row!).
@@ -182,7 +182,7 @@ impl Row for () {
     }
 }
 
-/// All columns of a statement that is made at run time.
+/// All columns of a statement that is built at run time.
 impl Row for Vec<Value<'static>> {
     const COLUMNS: Option<&'static [&'static str]> = None;
     const WIDTH: usize = ANY_WIDTH;

@@ -1,4 +1,4 @@
-//! How many slow reads run and wait at a time: what takes long must leave room for what is quick.
+//! Limits how many slow reads run and wait at a time, so that quick reads keep their share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -9,7 +9,7 @@ use tokio::time::timeout_at;
 
 use crate::{Error, Options};
 
-/// Slow reads, on SQLite on blocking threads: a few at a time, and only so many may wait.
+/// Slow reads, on SQLite on blocking threads: bounded in number, running and waiting.
 #[derive(Debug)]
 pub(crate) struct SlowReads {
     slots: Arc<Semaphore>,
@@ -43,7 +43,7 @@ impl SlowReads {
     }
 }
 
-/// Counts one that waits, also when it gives up.
+/// Counts a waiting read, also if it gives up.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl<'a> Waiting<'a> {

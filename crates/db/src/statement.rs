@@ -13,7 +13,7 @@ use crate::{Engine, Error, Row, dialect};
 /// A statement with more arguments than this is prepared each time.
 pub(crate) const MAX_CACHED_ARGUMENTS: usize = 128;
 
-/// Name, text and what was learned about them when first prepared.
+/// Name, text and what was learned when it was first prepared.
 #[derive(Debug)]
 pub struct Text {
     pub(crate) name: &'static str,
@@ -147,8 +147,8 @@ macro_rules! constructors {
                 }
             }
 
-            /// A statement whose text is made at run time (filters, lists of ids). Values are bound all the
-            /// same, and identifiers are the caller's to check. `name` is for errors and logs.
+            /// A statement whose text is built at run time (filters, lists of ids). Values are still bound;
+            /// the caller checks identifiers. `name` is for errors and logs.
             pub fn built(name: &'static str, text: impl Into<String>) -> Self {
                 $type {
                     text: Text::new::<R>(name, Cow::Owned(text.into()), None, $writes),
@@ -204,9 +204,9 @@ pub trait AnyStatement: Sync {
     fn name(&self) -> &'static str;
     /// As written: `$n` parameters and dialect tokens.
     fn text(&self) -> &str;
-    /// Expected column names; empty when any will do.
+    /// Expected column names; empty for any.
     fn columns(&self) -> &'static [&'static str];
-    /// Why the statement rightly has no tenant predicate.
+    /// Why the statement has no tenant predicate.
     fn unscoped(&self) -> Option<&'static str>;
     fn writes(&self) -> bool;
     #[doc(hidden)]

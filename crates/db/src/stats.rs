@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Upper bounds of the histogram buckets in seconds; one more bucket holds what is over the last.
+/// Upper bounds of the histogram buckets in seconds; one more bucket counts everything above.
 const BOUNDS: [f64; 13] =
     [0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5];
 
@@ -12,14 +12,14 @@ const BOUNDS: [f64; 13] =
 pub struct Stats {
     /// Jobs that wait for the writer (SQLite) or for a connection (PostgreSQL), or for a slow-read slot.
     pub queue_depth: usize,
-    /// PostgreSQL: the server does not answer, and work is refused until it does.
+    /// PostgreSQL: the server does not respond, and work is refused until it does.
     pub silent: bool,
-    /// From call to answer, waiting included.
+    /// From call to reply, including the wait.
     pub reads: Latency,
     pub writes: Latency,
 }
 
-/// A histogram. `counts` has one element more than `buckets`: what is over the last bound.
+/// A histogram. `counts` has one more element than `buckets`, for everything above the last bound.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Latency {
     pub buckets: &'static [f64],
@@ -34,7 +34,7 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// Counts durations; for whoever wants to measure beside the database.
+/// Counts durations; also for measurements outside of the database.
 #[derive(Debug, Default)]
 pub struct Histogram {
     counts: [AtomicU64; BOUNDS.len() + 1],

@@ -39,7 +39,7 @@ wait "$server"
 finish 0
 "#;
 
-/// Nothing of a test has to survive a power cut.
+/// Tests need no durability.
 const FORGETFUL: &str = "fsync = off
 full_page_writes = off
 synchronous_commit = off
@@ -66,14 +66,13 @@ impl Cluster {
         SHARED.get_or_init(|| Self::started("tests", FORGETFUL))
     }
 
-    /// A cluster whose commits are on disk when they are answered, as in production; for measurements.
-    /// It goes away when dropped.
+    /// A cluster with durable commits, as in production; for measurements. Removed on drop.
     pub fn durable() -> Cluster {
         Self::started("durable", "")
     }
 
     fn started(purpose: &str, settings: &str) -> Cluster {
-        // Another process may take the free port before the server does.
+        // Another process may take the free port first.
         let start = |attempt| Self::start(&format!("{purpose}-{attempt}"), settings);
         (0..3).find_map(start).expect("a PostgreSQL cluster starts")
     }
@@ -82,14 +81,14 @@ impl Cluster {
         let name = format!("db-cluster-{}-{name}", std::process::id());
         let dir = if settings == FORGETFUL { in_memory_if_there_is_room() } else { None };
         let dir = dir.unwrap_or_else(std::env::temp_dir).join(name);
-        // Left behind by a machine that was switched off.
+        // Left over from a machine that was switched off.
         let _ = std::fs::remove_dir_all(&dir);
         std::fs::create_dir(&dir).expect("a directory for the cluster");
         let port = free_port();
         let mut command = unprivileged(&dir);
         command.args(["sh", "-c", SUPERVISOR, "cluster"]);
         command.arg(binaries()).arg(&dir).arg(port.to_string()).arg(settings);
-        // Away from the signals of the terminal: the pipe alone decides.
+        // Shielded from the terminal's signals: only the pipe stops it.
         command.process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut supervisor = command.spawn().expect("sh starts");
@@ -126,7 +125,7 @@ impl Cluster {
         self.create("template1")
     }
 
-    /// A copy of the database at that URL, which nobody may be connected to.
+    /// A copy of the database at that URL, to which nobody may be connected.
     pub fn create_database_from(&self, template: &str) -> String {
         self.create(database(template))
     }
@@ -159,8 +158,8 @@ impl Cluster {
     }
 }
 
-/// The directory whose files are kept in memory, unless it is small as in most containers. A database is
-/// hundreds of files: made there, it takes half the time.
+/// A directory in memory (tmpfs), unless it is small as in most containers. A database is hundreds of files,
+/// which are created there in half the time.
 pub fn in_memory_if_there_is_room() -> Option<PathBuf> {
     const KILOBYTES: u64 = 4 * 1024 * 1024;
     let told = output("df", &["--output=avail", "-k", "/dev/shm"]);
@@ -177,7 +176,7 @@ fn free_port() -> u16 {
     listener.local_addr().expect("its address").port()
 }
 
-/// A command that runs the command given to it; not as root, which the server refuses.
+/// A wrapper command that drops root, which the server refuses.
 fn unprivileged(dir: &Path) -> Command {
     if output("id", &["-u"]) != "0" {
         return Command::new("env");
@@ -210,7 +209,7 @@ fn find_binaries() -> PathBuf {
     found.into_iter().rfind(|bin| bin.join("initdb").exists()).expect("PostgreSQL is installed")
 }
 
-/// What a command prints; nothing when it fails or is not there.
+/// The output of a command; empty if it fails or does not exist.
 fn output(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).stderr(Stdio::null()).output();
     match output {

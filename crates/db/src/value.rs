@@ -22,7 +22,7 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// The same, free of what it was made from.
+    /// The same, owning its data.
     pub(crate) fn into_owned(self) -> Value<'static> {
         match self {
             Value::Null => Value::Null,

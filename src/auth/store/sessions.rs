@@ -1,4 +1,4 @@
-//! Sessions and accounts, as far as a request or a socket is checked against them.
+//! The SQL that checks sessions and accounts for requests and sockets.
 
 use db::{Conn, args};
 

@@ -1,4 +1,4 @@
-//! Suspensions: who may not write for a while. They take effect with the `moderation` bundle.
+//! Suspensions: users who may not write for a while. They take effect with the `moderation` bundle.
 
 use db::{Conn, Tx, args};
 use schemars::JsonSchema;
@@ -32,7 +32,7 @@ impl Suspension {
     }
 }
 
-/// A user that exists, and the suspension that reaches furthest if any is active.
+/// An existing user, and the longest active suspension, if any.
 #[derive(Debug)]
 pub struct AccountStatus {
     pub user: Initiator,
@@ -90,7 +90,7 @@ pub fn status(
     user: UserId,
     now: Timestamp,
 ) -> Result<Option<AccountStatus>> {
-    // Nearly always one row, of somebody without any: sorting would cost more than finding it.
+    // Nearly always one row without a suspension: sorting would cost more than finding it.
     let rows = c.all(&STATUS, args![project, user, now])?.into_iter();
     let furthest = rows.max_by_key(|row| (row.end_date.is_none(), row.end_date));
     Ok(furthest.map(|row| {
@@ -138,7 +138,7 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, new: &NewSuspension, now: Timesta
     Ok(())
 }
 
-/// Ends every active suspension one millisecond ago, so that it is over at once; rows are kept.
+/// Ends every active suspension one millisecond ago, so that it is over at once; rows stay.
 pub fn lift(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestamp) -> Result<u64> {
     let just_past = Timestamp::from_millis(now.millis() - 1);
     Ok(tx.execute(&LIFT, args![project, user, just_past])?)

@@ -1,4 +1,5 @@
-//! Request Account Deletion, Confirm Account Deletion: a user leaves, with a code from their mail.
+//! Request Account Deletion, Confirm Account Deletion: users delete their own account with a code sent by
+//! mail.
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use schemars::JsonSchema;
@@ -39,7 +40,7 @@ pub(super) async fn confirm_account_deletion(
 ) -> Result<NoContent> {
     let (project, user, now) = (call.project.id, call.caller.user, call.now);
     let code = hash(&body.code);
-    // Not an error inside the transaction: a wrong try must be counted.
+    // Not an error inside the transaction: a wrong code must be counted.
     let confirmed = call.app.db.write(move |tx| {
         let Some(pending) = store::find_deletion(tx, project, user, now)? else {
             return Ok::<_, Error>(false);

@@ -1,5 +1,5 @@
-//! Verify External User: somebody whom the project's own backend vouches for, with a token signed
-//! by the project's private key, becomes (or already is) a user here.
+//! Verify External User: the project's own backend vouches for a user with a token signed by the project's
+//! private key. The user is created here on first use.
 
 use db::{JsonText, Tx};
 use schemars::JsonSchema;
@@ -29,8 +29,7 @@ use crate::values::ids::{IdentityId, UserId, new_id};
 use crate::values::time::Timestamp;
 
 const PROVIDER: &str = "external";
-/// In seconds: how old a token may be that does not say when it ends, and how far the signer's clock
-/// may be ahead.
+/// In seconds: the maximum age of a token without an expiry, and how far the signer's clock may be ahead.
 const MAX_AGE: f64 = 24.0 * 3600.0;
 const MAX_SKEW: f64 = 300.0;
 
@@ -41,7 +40,7 @@ pub(super) struct External {
     user_jwt: String,
 }
 
-/// What the backend says about its user. What is absent or null is left as it is.
+/// The backend's claims about its user. Absent or null fields change nothing.
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct UserData {
@@ -73,7 +72,7 @@ pub(super) async fn verify_external_user(
 
     let (project, links, first) = (call.project.clone(), call.links(), sign_in.clone());
     let mut signed_in = app.db.write(move |tx| first.run(tx, &project, &links)).await;
-    // The same person may come in twice at once: the second finds what the first has made.
+    // Two concurrent sign-ins of the same person: the second finds what the first created.
     let is_duplicate = |fault| matches!(&signed_in, Err(error) if error.is(fault));
     if [DUPLICATE_USER_FIELD, DUPLICATE_EMAIL, DUPLICATE_USERNAME].into_iter().any(is_duplicate) {
         let (project, links) = (call.project.clone(), call.links());
@@ -83,7 +82,7 @@ pub(super) async fn verify_external_user(
     Ok(Json(SignedIn::new(&app.tokens, call.project.id, &token, user, now)))
 }
 
-/// A checked token: who it is, and what is said about them.
+/// A verified token: the user's identity and claims.
 #[derive(Debug, Clone)]
 struct Vouched {
     sub: String,
@@ -124,8 +123,8 @@ impl Vouched {
     }
 }
 
-/// A token must end at some time, or else be fresh: one that is good for ever is a password. A time
-/// that is no number bounds nothing, so a token that names one is never in time.
+/// A token must expire or be fresh: one that is valid for ever is a password. A time that is not a number is
+/// never valid.
 fn is_in_time(claims: &Value, now: Timestamp) -> bool {
     #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are far below 2^52")]
     let now = now.seconds() as f64;
@@ -144,7 +143,7 @@ fn is_in_time(claims: &Value, now: Timestamp) -> bool {
 #[derive(Debug, Clone)]
 struct SignIn {
     vouched: Vouched,
-    /// For a user and an identity that have to be made.
+    /// Ids for a user and an identity that may have to be created.
     ids: (UserId, IdentityId),
     seed: TokenSeed,
 }
@@ -167,7 +166,7 @@ impl SignIn {
         session::start(tx, project, links, &mut user, self.seed)
     }
 
-    /// By identity, then by the id the application has given, then by address.
+    /// By identity, then by foreign id, then by email address.
     fn find(&self, tx: &Tx<'_>, project: &Project) -> Result<Option<UserRow>> {
         let sub = &self.vouched.sub;
         if let Some(id) = identities::find_user(tx, project.id, PROVIDER, sub)? {
@@ -210,7 +209,7 @@ impl UserData {
     }
 }
 
-/// Compared as JSON, not as text: an engine may have stored the same object in other words.
+/// Compared as JSON, not as text: an engine may store the same object with another spelling.
 fn put_json(field: &mut JsonText, value: Option<Metadata>) {
     let Some(value) = value else { return };
     if serde_json::from_str::<Metadata>(&field.0).ok().as_ref() != Some(&value) {

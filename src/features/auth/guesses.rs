@@ -1,5 +1,5 @@
-//! Guesses at passwords and codes. Wrong guesses count against the network that they come from, so
-//! nobody can lock the owner of an account or of a code out.
+//! Guesses at passwords and codes. Wrong guesses count against the network they come from, so nobody can lock
+//! out the owner of an account.
 
 use crate::error::{Error, Result};
 use crate::http::operation::Call;
@@ -7,15 +7,15 @@ use crate::rate_limits::RateLimit;
 use crate::state::App;
 use crate::values::ids::{ProjectId, UserId};
 
-/// Wrong passwords of one account from one network, at whichever operation. All accounts together
-/// are under the operations' own limits.
+/// Wrong passwords for one account from one network, over all operations. The operations' own rate limits
+/// cover all accounts together.
 const WRONG_PASSWORDS: RateLimit = RateLimit::per_5_minutes(100)
     .window_minutes(60)
     .text("Too many wrong passwords, please try again later");
-/// Wrong codes of anonymous callers from one network.
+/// Wrong codes from anonymous callers of one network.
 const WRONG_CODES: RateLimit = RateLimit::per_5_minutes(5);
 
-/// A guess that is counted as a wrong one until it turns out otherwise.
+/// A guess, counted as wrong until it is confirmed to be right.
 #[derive(Debug)]
 pub(super) struct Guess {
     app: App,
@@ -50,7 +50,7 @@ impl Guess {
         Ok(Guess { app, project, window, client })
     }
 
-    /// Takes the guess back unless it was wrong.
+    /// Refunds the guess unless it was wrong.
     pub(super) fn settle(self, outcome: &Result<bool>) {
         if let (Some(client), Ok(true) | Err(_)) = (&self.client, outcome) {
             self.app.limiter.uncount(self.window, Some(self.project), client);

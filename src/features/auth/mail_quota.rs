@@ -1,5 +1,6 @@
-//! Mails that anybody can cause: whoever asks, one address gets only so many, all kinds together. The
-//! count is in the database, so that it holds for all nodes, and changes with the queue of mails.
+//! A quota for mails that anybody can trigger: one address gets a limited number, counted over all kinds of
+//! mail and all senders. The count is in the database, so it holds for all nodes, and changes in the
+//! transaction that queues the mail.
 
 use std::time::Duration;
 
@@ -23,13 +24,13 @@ struct Quota {
 }
 
 impl Quota {
-    /// As the operator has multiplied it; none when limits are off.
+    /// Multiplied by the operator's setting; none when limits are off.
     fn of(limiter: &Limiter) -> Option<Self> {
         let scaled = |max| limiter.scaled(max).and_then(|max| usize::try_from(max).ok());
         Some(Quota { short: scaled(3)?, day: scaled(10)? })
     }
 
-    /// The times to remember if one more mail is sent now; none if that would be too many.
+    /// The send times to store if one more mail is sent now; none if that would exceed the quota.
     fn admit(self, sent: &[Timestamp], now: Timestamp) -> Option<Vec<Timestamp>> {
         let since = |age| sent.iter().copied().filter(move |at| *at > now.minus(age));
         let mut of_a_day: Vec<Timestamp> = since(DAY).collect();
@@ -41,8 +42,8 @@ impl Quota {
     }
 }
 
-/// Queues a mail to this address unless its quota is used up. The caller does not learn which: the
-/// answer must not tell what others have asked for. Both cases write, so both wait for the disk.
+/// Queues a mail to this address unless its quota is used up. The caller does not learn which: the reply must
+/// not reveal other people's requests. Both cases write, so both wait for the disk.
 pub(crate) async fn enqueue<J: Job>(
     app: &App,
     project: ProjectId,

@@ -1,5 +1,5 @@
-//! The mails that auth sends, as jobs. A secret is drawn when its mail is written and only its
-//! hash is stored, so the queue never holds one; a retried job draws a new one.
+//! The mails that auth sends, as jobs. A secret is generated when its mail is sent and only its hash is
+//! stored, so the queue never holds one; a retried job generates a new one.
 
 use std::time::Duration;
 
@@ -20,10 +20,10 @@ use crate::values::random::hex;
 const RESET_TTL: Duration = Duration::from_secs(60 * 60);
 const VERIFICATION_TTL: Duration = Duration::from_secs(5 * 60);
 const DELETION_TTL: Duration = Duration::from_secs(10 * 60);
-/// Draws before giving up on a short code that no other user has.
+/// Attempts to generate a short code that no other user has.
 const MAX_DRAWS: usize = 20;
 
-/// Sends a reset link, if there is an account with a password under this address.
+/// Sends a reset link if there is an account with a password for this address.
 async fn password_reset(app: &App, project: ProjectId, email: String, version: &str) -> Result<()> {
     let now = app.clock.now();
     let token = hex(&app.random.bytes::<32>());
@@ -52,7 +52,7 @@ async fn password_reset(app: &App, project: ProjectId, email: String, version: &
         .await
 }
 
-/// A link that resets the password of an account, if there is one under this address.
+/// A link that resets the password of the account with this address, if there is one.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PasswordReset {
     pub(crate) email: String,
@@ -67,7 +67,7 @@ impl Job for PasswordReset {
     }
 }
 
-/// A code or link that proves the user's address.
+/// A code or link that verifies the user's address.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct EmailVerification {
     pub(crate) user: UserId,
@@ -100,7 +100,7 @@ impl Job for DeletionCode {
     }
 }
 
-/// Sends a code or link that proves the user's address, unless it is proven by now.
+/// Sends a code or link that verifies the user's address, unless it is verified by now.
 async fn verification(app: &App, project: ProjectId, wanted: &EmailVerification) -> Result<()> {
     let now = app.clock.now();
     let user = wanted.user;

@@ -1,4 +1,4 @@
-//! Auth: how a person signs up, signs in, stays signed in, proves an address, and leaves.
+//! Auth: sign-up, sign-in, sessions, email verification and account deletion.
 
 mod delete_account;
 mod external;
@@ -72,7 +72,7 @@ static FORM: Form = pictures::form(&const { pictures::fields(FILE_TOO_LARGE, INV
 const INVALID: Invalid = Invalid::all(INVALID_BODY);
 const INVALID_OR_MISSING: Invalid = Invalid { v6_missing: Some(MISSING_FIELDS), ..INVALID };
 
-/// A key acts as the user it names; a token names nobody but its own user.
+/// A key acts as the user it names; a token may name only its own user.
 const ACTS_AS: ActsAs = ActsAs {
     parameter: "userId",
     missing: MISSING_USER_ID,

@@ -1,4 +1,4 @@
-//! The few pages that people meet in a browser: plain HTML, no script, nothing loaded.
+//! The few pages that open in a browser: plain HTML, no script, no external resources.
 
 use http::StatusCode;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -41,7 +41,7 @@ pub(super) fn reset_refused() -> Page {
     page(StatusCode::BAD_REQUEST, "Password not changed", text)
 }
 
-/// How a verification went, and where to go on: an address and the host that people are shown.
+/// The result of a verification, and where to continue: a URL and the host name to show.
 pub(super) fn verification(status: StatusCode, go_on: Option<(&str, &str)>) -> Page {
     let (title, text) = match status {
         StatusCode::OK => ("Email verified", "Thank you. You can close this page."),
@@ -111,7 +111,7 @@ impl<T: Serialize + JsonSchema + Send + 'static> Reply for JsonOrPage<T> {
     }
 }
 
-/// The end of a link from a mail: back to the app, or a page that says how it went.
+/// The result of a link in a mail: a redirect to the app, or a page.
 #[derive(Debug)]
 pub(super) enum LinkReply {
     Redirect(String),

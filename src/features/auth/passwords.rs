@@ -27,7 +27,7 @@ pub(super) struct ChangePassword {
     push_device: Option<PushDevice>,
 }
 
-/// Ends every other session of the user; a key, which has none of its own, ends them all.
+/// Ends every other session of the user; a key has no session of its own and ends them all.
 pub(super) async fn change_password(
     call: Call<Actor>,
     Body(body): Body<ChangePassword>,
@@ -70,7 +70,7 @@ pub(super) struct SetPassword {
     new_password: Password,
 }
 
-/// For users who came in another way. Their sessions stay.
+/// For users who signed up without a password. Their sessions stay.
 pub(super) async fn set_password(
     call: Call<Actor>,
     Body(body): Body<SetPassword>,

@@ -1,5 +1,5 @@
-//! The device whose push messages end with a session. It is checked here; bindings come with
-//! the `push` bundle's own feature.
+//! The device whose push messages end with a session. The field is validated here; device bindings come with
+//! the feature of the `push` bundle.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,8 +1,8 @@
-//! Request New Access Token: a refresh token is exchanged for a new pair.
+//! Request New Access Token: exchanges a refresh token for a new pair.
 //!
-//! Each token is used once. Its successor may be fetched again for 30 seconds, so that a client
-//! whose answer got lost, or that asked twice at once, is not signed out. Anything later, or any
-//! older ancestor, is a stolen token: the whole session ends.
+//! Each token is used once. Its successor may be fetched again for 30 seconds, so that a client that lost the
+//! response, or sent two requests at once, is not signed out. Reusing a token later, or any older token of
+//! the session, means that it was stolen: the whole session ends.
 
 use std::time::Duration;
 
@@ -108,8 +108,8 @@ enum Outcome {
 
 impl Exchange {
     fn run(self, tx: &Tx<'_>, project: &Project, links: &Links, now: Timestamp) -> Result<Outcome> {
-        // The user first, as in everything that ends sessions: what begins after waiting here sees
-        // every token of the family, and no two such transactions wait for each other.
+        // Lock order: the user first, as everywhere sessions end. After the wait this transaction sees every
+        // token of the family, and no two such transactions deadlock.
         let Some(mut user) = users::find_for_update(tx, project.id, self.user)? else {
             return Ok(Outcome::Unknown);
         };

@@ -22,8 +22,8 @@ pub(super) struct RequestReset {
     email: Email,
 }
 
-/// Enqueues the same job for every address, known or not, so that neither the answer nor the
-/// time it takes tells whether there is an account.
+/// Enqueues the same job for every address, known or not, so that neither the reply nor its time reveals
+/// whether there is an account.
 pub(super) async fn request_password_reset(
     call: Call<Anyone>,
     Body(body): Body<RequestReset>,
@@ -58,7 +58,7 @@ pub(super) async fn reset_password(
     }
 }
 
-/// Ends every session of the user. A token works once, whoever comes first.
+/// Ends every session of the user. A token works once, even when two requests race.
 async fn reset(call: &Call<Anyone>, body: ResetPassword) -> Result<()> {
     let (app, project, now) = (&call.app, call.project.id, call.now);
     let token = hash(&body.token);
@@ -83,7 +83,7 @@ pub(super) struct PageQuery {
     token: String,
 }
 
-/// Shown even for a bad token: the form's answer decides.
+/// Shown even for a bad token: submitting the form reports the error.
 pub(super) async fn reset_password_page(
     _call: Call<Anyone>,
     Query(query): Query<PageQuery>,

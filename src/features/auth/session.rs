@@ -1,4 +1,4 @@
-//! Sessions: a family of refresh tokens that begins at a sign-in, and the answer that carries it.
+//! Sessions: a family of refresh tokens that begins at a sign-in, and the reply that carries the tokens.
 
 use db::Tx;
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ use crate::values::ids::{ProjectId, RefreshTokenId, SessionId, UserId, new_id};
 use crate::values::random::Random;
 use crate::values::time::Timestamp;
 
-/// The ids and times of a refresh token, drawn before the transaction that stores it.
+/// The ids and times of a refresh token, generated before the transaction that stores it.
 #[derive(Debug, Clone, Copy)]
 pub struct TokenSeed {
     pub id: RefreshTokenId,
@@ -53,7 +53,7 @@ pub fn open(tx: &Tx<'_>, project: ProjectId, user: UserId, seed: TokenSeed) -> R
     Ok(token)
 }
 
-/// A new session for a user who has just proven to be themselves.
+/// A new session for a user who has just authenticated.
 pub fn start(
     tx: &Tx<'_>,
     project: &Project,
@@ -67,13 +67,13 @@ pub fn start(
     Ok((token, auth_user(tx, project, links, user, seed.issued)?))
 }
 
-/// A session in the user's hands.
+/// The reply to a sign-in: the user and the tokens.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SignedIn {
     success: bool,
     access_token: String,
-    /// Absent where the oldest version does not rotate.
+    /// Absent in v6, which does not rotate refresh tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     refresh_token: Option<String>,
     user: AuthUser,
@@ -100,7 +100,7 @@ impl SignedIn {
     }
 }
 
-/// The text of a stored token: the same row always gives the same text.
+/// The signed text of a stored token: the same row always gives the same text.
 pub fn refresh_token(tokens: &Tokens, project: ProjectId, token: &TokenRow) -> String {
     tokens.refresh(&RefreshToken {
         id: token.id,

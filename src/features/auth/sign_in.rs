@@ -1,4 +1,4 @@
-//! Sign In: an address and its password become a session.
+//! Sign In: exchanges an email address and its password for a session.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,5 +1,5 @@
-//! Sign Out: ends the session that a refresh token belongs to. A token that ends nothing is no
-//! error: the caller wants to be signed out, and is.
+//! Sign Out: ends the session that a refresh token belongs to. A token without a session is no error: the
+//! caller is signed out either way.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -29,7 +29,7 @@ pub(super) async fn sign_out(call: Call<Anyone>, Body(body): Body<SignOut>) -> R
         return Ok(NoContent);
     };
     let ended = call.app.db.write(move |tx| {
-        // Waits for a refresh under way, whose new token would otherwise outlive its family.
+        // Waits for a concurrent refresh, whose new token would otherwise outlive its family.
         users::find_for_update(tx, project, claims.sub)?;
         match store::find_token(tx, project, claims.jti)? {
             Some(token) => {

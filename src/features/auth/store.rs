@@ -59,7 +59,7 @@ db::statements! {
         "INSERT INTO email_verifications
             (project_id, id, user_id, token_hash, guessable, wrong_tries, expires_at)
          VALUES ($1, $2, $3, $4, $5, 0, $6) ON CONFLICT DO NOTHING";
-    /// $4: the signed-in user, whose codes are the only ones they may use; null for nobody.
+    /// $4: the signed-in user, who may use only their own codes; null for anonymous callers.
     command TAKE_VERIFICATION -> UserId =
         "DELETE FROM email_verifications
          WHERE project_id = $1 AND token_hash = $2 AND expires_at > $3
@@ -67,7 +67,7 @@ db::statements! {
          RETURNING user_id";
     command DELETE_VERIFICATIONS =
         "DELETE FROM email_verifications WHERE project_id = $1 AND user_id = $2";
-    /// In one order, so that guesses wait for each other and never in a circle.
+    /// Sorted, so that concurrent guesses never deadlock.
     query LOCK_CODES -> VerificationId =
         "SELECT id FROM email_verifications
          WHERE project_id = $1 AND user_id = $2 AND guessable ORDER BY id {for_update}";
@@ -91,7 +91,7 @@ db::statements! {
          WHERE project_id = $1 AND user_id = $2";
     command DELETE_DELETION = "DELETE FROM account_deletions WHERE project_id = $1 AND user_id = $2";
 
-    /// Makes the row or locks it. Writes in either case, so that both take the same time.
+    /// Inserts the row or locks it. Writes in either case, so that both take the same time.
     command LOCK_MAIL_QUOTA -> JsonText =
         "INSERT INTO mail_quotas (project_id, address_hash, sent_at, expires_at)
          VALUES ($1, $2, '[]', $3)
@@ -101,8 +101,7 @@ db::statements! {
         "UPDATE mail_quotas SET sent_at = $3, expires_at = $4
          WHERE project_id = $1 AND address_hash = $2";
 
-    // The expiry is asked for twice: PostgreSQL would otherwise read the whole table to find the
-    // few keys of the subquery in it.
+    // The expiry is tested twice: otherwise PostgreSQL scans the whole table for the keys of the subquery.
     command SWEEP_TOKENS, unscoped "expiry is the same for every project" =
         "DELETE FROM refresh_tokens WHERE expires_at < $1 AND (project_id, id) IN
             (SELECT project_id, id FROM refresh_tokens WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)";
@@ -147,7 +146,7 @@ pub fn delete_family(tx: &Tx<'_>, project: ProjectId, family: SessionId) -> Resu
     Ok(())
 }
 
-/// Ends every session of the user but the one to spare.
+/// Ends every session of the user except one.
 pub fn delete_families(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -226,7 +225,7 @@ pub fn delete_verifications(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Re
     Ok(())
 }
 
-/// Locks the user's codes, so that no second guess is compared before this one is counted.
+/// Locks the user's codes, so that each guess is counted before the next is compared.
 pub fn lock_codes(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
     tx.all(&LOCK_CODES, args![project, user])?;
     Ok(())
@@ -270,8 +269,8 @@ pub fn delete_deletion(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<
     Ok(())
 }
 
-/// When mails were sent to an address, oldest first. Locks the row until the transaction ends; one
-/// that is new expires as given.
+/// The times of mails to an address, oldest first. Locks the row until the transaction ends; a new row gets
+/// this expiry.
 pub fn lock_mail_quota(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -296,7 +295,7 @@ pub fn set_mail_quota(
     Ok(())
 }
 
-/// Forgets tokens, codes and quotas that have expired, at most `most` of each kind.
+/// Deletes expired tokens, codes and quotas, at most `most` of each kind.
 pub fn sweep(tx: &Tx<'_>, now: Timestamp, most: i64) -> Result<u64> {
     let codes = [&SWEEP_RESETS, &SWEEP_VERIFICATIONS, &SWEEP_DELETIONS];
     let mut swept = 0;

@@ -1,4 +1,4 @@
-//! Send Verification Email, Verify Email, and the link that does the same from a mail.
+//! Send Verification Email, Verify Email, and the link in that mail.
 
 use std::ops::RangeInclusive;
 
@@ -25,9 +25,9 @@ use crate::http::reply::Json;
 use crate::values::ids::UserId;
 use crate::values::random::{Random, hex};
 
-/// How long a code that is typed may be: long enough not to be guessed too soon.
+/// Length of a typed code: long enough to resist guessing.
 const CODE_LENGTHS: RangeInclusive<usize> = 6..=12;
-/// Wrong guesses after which a code that can be guessed is void.
+/// Wrong guesses after which a short code is void.
 const MAX_WRONG_TRIES: i64 = 5;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -74,7 +74,7 @@ pub(super) struct SendVerification {
     mode: Mode,
     #[serde(default)]
     token_format: TokenFormat,
-    /// Of codes that are typed, ignored for others; fewer than six characters would be guessed too soon.
+    /// For typed codes, ignored otherwise; fewer than six characters would be too easy to guess.
     #[schemars(range(min = 6, max = 12))]
     token_length: Option<usize>,
     redirect_url: Option<String>,
@@ -159,17 +159,17 @@ pub(super) async fn verify_email_link(
     let joint = if url.contains('?') { '&' } else { '?' };
     let target = format!("{url}{joint}{outcome}");
     if origins.is_empty() {
-        // Anybody can make a link of this server that names any address: the reader decides.
+        // Anybody can craft a link of this server to any address, so the page asks before it redirects.
         let host = parsed.host_str().unwrap_or_default();
         return Ok(LinkReply::Page(pages::verification(status, Some((&target, host)))));
     }
     Ok(LinkReply::Redirect(target))
 }
 
-/// Whether the token was live. It is used up, with all others of its user. A wrong guess of a user
-/// counts against their own codes, any other against the network it comes from.
+/// Whether the token was live. It is used up, with all others of its user. A wrong guess counts against a
+/// signed-in user's own codes, otherwise against the caller's network.
 async fn verify(call: &Call<OptionalViewer>, token: &str, viewer: Option<UserId>) -> Result<bool> {
-    // A link that is too old is no guess: it could not have hit a code that is typed.
+    // An expired link is no guess: it could not have matched a typed code.
     let is_guess = CODE_LENGTHS.contains(&token.len());
     let counted = match viewer {
         None if is_guess => Some(Guess::at_code(call)?),
@@ -198,11 +198,11 @@ async fn verify(call: &Call<OptionalViewer>, token: &str, viewer: Option<UserId>
     verified
 }
 
-/// The URL of a web page that a browser may be sent to, on the project's list of origins if it has
-/// one; `None` for anything else.
+/// The URL of a web page that a browser may be redirected to, on the project's list of origins if it has one;
+/// `None` for anything else.
 fn return_address(url: &str, origins: &[String]) -> Option<Url> {
     let is_plain = url.bytes().all(|b| b.is_ascii_graphic() && b != b'\\');
-    // The parser also takes addresses without the slashes, which not every reader does.
+    // The parser also accepts URLs without the slashes, which other parsers read differently.
     let (scheme, _) = url.split_once("://").filter(|_| is_plain)?;
     let parsed = Url::parse(url).ok()?;
     let is_web = ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web));

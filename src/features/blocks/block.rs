@@ -32,7 +32,7 @@ impl From<BlockRow> for Block {
     }
 }
 
-/// Whoever was blocked by the other may block them all the same.
+/// A user may block somebody who has blocked them.
 pub(super) async fn block_user(
     call: Call<Actor>,
     Path(path): Path<UserPath>,
@@ -58,7 +58,7 @@ pub(super) async fn block_user(
     written.await
 }
 
-/// Lifts the block, which restores nothing. It does not tell whether there was one.
+/// Lifts the block, which restores nothing. The reply does not say whether there was one.
 pub(super) async fn unblock_user(
     call: Call<Actor>,
     Path(path): Path<UserPath>,
@@ -78,7 +78,7 @@ pub(super) struct BlockStatus {
     created_at: Option<Timestamp>,
 }
 
-/// Nobody learns whether they were blocked: only whom they have blocked themselves.
+/// Shows only the caller's own blocks: nobody learns who has blocked them.
 pub(super) async fn block_status(
     call: Call<Actor>,
     Path(path): Path<UserPath>,

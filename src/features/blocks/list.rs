@@ -1,4 +1,4 @@
-//! Fetch Blocked Users: whom a user has blocked, for that user alone.
+//! Fetch Blocked Users: the users that the caller has blocked.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! Blocks: a user wants nothing to do with another. It ends what is between the two, and from then on
-//! each looks to the other as if they were not there; `visibility/store/blocks.rs` says what it hides.
+//! Blocks between users. Blocking somebody ends the follows and the connection between the two and hides each
+//! from the other; `visibility/store/blocks.rs` says what exactly is hidden.
 
 mod block;
 mod list;

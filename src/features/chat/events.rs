@@ -1,5 +1,5 @@
-//! What those in a conversation are told at once. Announced in the transaction, so nobody hears of what did
-//! not happen, and all hear it in one order.
+//! Realtime events for the members of a conversation. They are announced in the transaction, so they are sent
+//! only after the commit, in commit order.
 
 use db::Tx;
 use schemars::JsonSchema;
@@ -14,8 +14,8 @@ use crate::storage::signed::Links;
 use crate::values::ids::{ConversationId, ProjectId, UserId};
 use crate::values::time::Timestamp;
 
-/// To everybody who is in the conversation now.
-pub fn tell(
+/// To all members of the conversation.
+pub fn announce(
     tx: &Tx<'_>,
     project: ProjectId,
     conversation: ConversationId,
@@ -25,8 +25,8 @@ pub fn tell(
     realtime::in_conversation(tx, project, conversation, (name, payload), None)
 }
 
-/// Somebody is in: they are told with the others.
-pub fn came(
+/// A member joined: the event goes to the new member as well.
+pub fn member_joined(
     tx: &Tx<'_>,
     project: ProjectId,
     conversation: ConversationId,
@@ -38,8 +38,8 @@ pub fn came(
     realtime::in_conversation(tx, project, conversation, event, Some(Change::Came(user)))
 }
 
-/// Somebody is out: they are told with the others, and then hear no more.
-pub fn left(
+/// A member left: the event goes to that member as well, and it is the last one they get.
+pub fn member_left(
     tx: &Tx<'_>,
     project: ProjectId,
     conversation: ConversationId,
@@ -50,19 +50,23 @@ pub fn left(
     realtime::in_conversation(tx, project, conversation, event, Some(Change::Left(user)))
 }
 
-/// The conversation is about to go, with all who are in it.
-pub fn gone(tx: &Tx<'_>, project: ProjectId, conversation: ConversationId) -> Result<()> {
+/// The conversation is about to be deleted with its members.
+pub fn conversation_deleted(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    conversation: ConversationId,
+) -> Result<()> {
     let users = members::active(tx, project, conversation)?;
     let payload = json!({ "conversationId": conversation });
     realtime::event(tx, project, &users, "conversation:deleted", &payload)?;
     realtime::close_room(tx, project, conversation)
 }
 
-/// A preview shows so many others.
+/// A preview shows this many other members.
 const SHOWN: usize = 5;
 
-/// These users did not have the conversation before. They are in the order in which its members are listed:
-/// those of whom a preview could show each other get their own, and all after them see the same.
+/// Sent to users who did not have the conversation before, in the order in which its members are listed.
+/// Members that a preview can show get their own preview; all after them share one.
 pub fn created(
     tx: &Tx<'_>,
     links: &Links,

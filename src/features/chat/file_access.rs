@@ -13,7 +13,7 @@ use crate::values::ids::UserId;
 #[derive(Debug)]
 pub struct ChatFiles;
 
-/// Nothing is attached here: files of a message come with the message.
+/// Nothing is attached here: files are sent together with their message.
 impl FileHolder for ChatFiles {
     fn may_see(
         &self,

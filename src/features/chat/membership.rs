@@ -1,4 +1,4 @@
-//! Who may do what in a conversation. Every door asks here: the operations, and the sockets.
+//! Permissions in a conversation. All operations and the sockets ask here.
 
 use db::{Conn, Tx};
 
@@ -20,7 +20,7 @@ use crate::tenancy::Project;
 use crate::values::ids::{ChatMessageId, ConversationId, ProjectId, SpaceId, UserId};
 use crate::values::time::Timestamp;
 
-/// A conversation, and the row of somebody who is or was in it.
+/// A conversation, and the row of a user who is or was a member.
 #[derive(Debug, Clone)]
 pub struct ConversationMember {
     pub conversation: ConversationRow,
@@ -28,13 +28,13 @@ pub struct ConversationMember {
 }
 
 impl ConversationMember {
-    /// What was written later is not for somebody who has left.
+    /// Messages written after a member left are hidden from them.
     pub fn sees(&self, at: Timestamp) -> bool {
         self.member.is_active || self.member.left_at.is_some_and(|left| at <= left)
     }
 
-    /// Whether they have left, and wait to be let into its space, which is for its members alone: what they
-    /// could read before is not for them until then. Who waits is never in the conversation of such a space.
+    /// Whether they have left and wait for approval in a members-only space: until then they cannot read what
+    /// they could read before. Users who wait are never active members of such a conversation.
     fn waits(&self, c: &Conn<'_>, project: ProjectId) -> Result<bool> {
         match self.conversation.space_id {
             Some(space) if !self.member.is_active => {
@@ -48,13 +48,13 @@ impl ConversationMember {
         if self.member.is_active { Ok(self) } else { Err(fault.into()) }
     }
 
-    /// An admin of a group, still in it.
+    /// An admin of a group, still a member.
     pub fn require_admin(&self) -> Result<()> {
         if self.member.is_admin() { Ok(()) } else { Err(NOT_A_MEMBER.into()) }
     }
 
-    /// Refuses whom the conversation does not let write now: while there is a block between two, and whom
-    /// the space does not let.
+    /// Refuses members who may not write now: there is a block between the two of a direct conversation, or
+    /// the space does not allow them to post.
     pub fn require_posting(&self, c: &Conn<'_>, project: &Project) -> Result<()> {
         if self.is_frozen(c, project)? {
             return Err(NOT_FOUND.into());
@@ -69,7 +69,7 @@ impl ConversationMember {
         if allowed.can_post { Ok(()) } else { Err(FORBIDDEN.into()) }
     }
 
-    /// A direct conversation rests while there is a block between the two.
+    /// Nobody can write in a direct conversation while there is a block between the two.
     pub fn is_frozen(&self, c: &Conn<'_>, project: &Project) -> Result<bool> {
         match self.conversation.other(self.member.user_id) {
             Some(other) if self.conversation.kind == Kind::Direct => {
@@ -80,7 +80,7 @@ impl ConversationMember {
     }
 }
 
-/// The conversation for somebody who has a row in it, active or not.
+/// The conversation for a user who has a row in it, active or not.
 pub fn seen(
     c: &Conn<'_>,
     project: ProjectId,
@@ -92,7 +92,7 @@ pub fn seen(
     Ok(conversation.map(|conversation| ConversationMember { conversation, member }))
 }
 
-/// Somebody who reads what is in it.
+/// The conversation for a user who may read it.
 pub fn reader(
     c: &Conn<'_>,
     project: ProjectId,
@@ -103,7 +103,7 @@ pub fn reader(
     if standing.waits(c, project)? { Err(NOT_A_MEMBER.into()) } else { Ok(standing) }
 }
 
-/// Somebody who is in it.
+/// The conversation for an active member.
 pub fn participant(
     c: &Conn<'_>,
     project: ProjectId,
@@ -113,7 +113,7 @@ pub fn participant(
     reader(c, project, id, user)?.require_active(NOT_A_MEMBER)
 }
 
-/// Somebody who writes into it. The conversation is held, so they stay in it until the end.
+/// The conversation, locked, for a user who may write: they stay a member until the transaction ends.
 pub fn writer(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -125,7 +125,7 @@ pub fn writer(
     ConversationMember { conversation, member }.require_active(NOT_A_MEMBER)
 }
 
-/// Somebody who has been in it, or is; held. For everybody else it is not there.
+/// The conversation, locked, for a user who is or was a member. Not found for everybody else.
 pub fn holder(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -137,8 +137,8 @@ pub fn holder(
     Ok(ConversationMember { conversation, member })
 }
 
-/// The conversation and their row in it, if it is there for them: for whoever has been in it, and that of a
-/// space for all who belong to the space, even if they have not come in yet.
+/// The conversation and the user's row in it, for everybody who is or was a member. For the conversation of a
+/// space: for everybody who belongs to the space, even before they join the conversation.
 pub fn known(
     c: &Conn<'_>,
     project: ProjectId,
@@ -161,7 +161,7 @@ fn own_row(
     if is_there { Ok(member) } else { Err(NOT_FOUND.into()) }
 }
 
-/// Whether it is there for somebody.
+/// Whether a user may know of the conversation.
 pub fn knows(
     c: &Conn<'_>,
     project: ProjectId,
@@ -197,8 +197,8 @@ fn authority(c: &Conn<'_>, project: ProjectId, space: SpaceId, user: UserId) -> 
     }
 }
 
-/// A conversation, held, for somebody who may change or delete it: an admin of the group, or whoever has so
-/// much authority in the space.
+/// Locks a conversation that the user may change or delete: as an admin of the group, or with the authority
+/// it takes in the space.
 pub fn managed(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -232,8 +232,8 @@ pub fn message(
     seen.ok_or_else(|| MESSAGE_NOT_FOUND.into())
 }
 
-/// A message that a writer is about to change; held. Not where a block stands between the two.
-pub fn held_message(
+/// Locks a message that its author is about to change. Refused while there is a block between the two.
+pub fn lock_message(
     tx: &Tx<'_>,
     project: &Project,
     standing: &ConversationMember,
@@ -247,7 +247,7 @@ pub fn held_message(
     there.ok_or_else(|| Error::from(MESSAGE_NOT_FOUND))
 }
 
-/// Refuses users who are not in the conversation, and a message that is not.
+/// Refuses users who are not in the conversation, and messages of another one.
 pub fn holds(
     c: &Conn<'_>,
     project: ProjectId,
@@ -261,8 +261,8 @@ pub fn holds(
     if is_in { Ok(()) } else { Err(MESSAGE_NOT_FOUND.into()) }
 }
 
-/// What somebody reports: the message, and the space it is in, if in any. Both stay; one that was removed
-/// can be reported too.
+/// The target of a report: the message and its space, if any. Both are locked against deletion; removed
+/// messages can be reported, too.
 pub fn reported(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -283,7 +283,7 @@ pub fn reported(
     Ok(is_seen.then_some((row, standing.conversation.space_id)))
 }
 
-/// Whether somebody may see the files of a message.
+/// Whether a user may see the files of a message.
 pub fn sees_files(
     c: &Conn<'_>,
     project: ProjectId,
@@ -296,7 +296,7 @@ pub fn sees_files(
     Ok(is_seen && !standing.waits(c, project)?)
 }
 
-/// Whether somebody may enter the room of a conversation, or be seen typing there.
+/// Whether a user may join the room of a conversation and send typing events.
 pub fn may(c: &Conn<'_>, project: &Project, question: RoomAccess) -> Result<bool> {
     let standing = seen(c, project.id, question.conversation, question.user)?;
     match standing.filter(|standing| standing.member.is_active) {

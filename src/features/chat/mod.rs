@@ -1,5 +1,5 @@
-//! Chat: conversations of two, of a group and of a space, and what is written in them. Who may do what is
-//! decided in `membership.rs`; what other members hear at once is in `events.rs`.
+//! Chat: direct, group and space conversations and their messages. `membership.rs` decides who may do what,
+//! `events.rs` announces realtime events.
 
 pub mod conversations;
 mod events;
@@ -67,7 +67,7 @@ const ACTS_AS: ActsAs = ActsAs {
     unknown: NOT_A_MEMBER,
     other: Some(UNAUTHORIZED),
 };
-/// Where `userId` names somebody else.
+/// `userId` names another user.
 const ACTS_ON: ActsAs = ActsAs { parameter: "actingUserId", ..ACTS_AS };
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -94,7 +94,7 @@ pub fn operations() -> Vec<Operation> {
     all.map(|operation| operation.bundle(Bundle::Chat).since(Version::V7).no_store()).collect()
 }
 
-/// Whether a user may enter the room of a conversation or be seen typing in it.
+/// Whether a user may join the room of a conversation and send typing events.
 pub fn check_membership(app: &App, access: RoomAccess) -> Checking<'_> {
     Box::pin(async move {
         let project = app.projects.get(&app.db, access.project, app.clock.uptime()).await?;

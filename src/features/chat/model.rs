@@ -21,7 +21,7 @@ use crate::values::ids::{
 };
 use crate::values::time::Timestamp;
 
-/// Keys whose doc says so are there only at times: the outer `Option` is the key, an inner one its null.
+/// Fields documented so may be absent: the outer `Option` is the key, an inner one its null.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Conversation {
@@ -33,17 +33,17 @@ pub struct Conversation {
     pub space_id: Option<SpaceId>,
     pub created_by_id: Option<UserId>,
     pub avatar_file_id: Option<FileId>,
-    /// When there is one.
+    /// If there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub avatar_file: Option<File>,
     pub last_message_at: Option<Timestamp>,
     pub posting_permission: Option<Posting>,
     #[schemars(with = "Map<String, Value>")]
     pub metadata: Box<RawValue>,
-    /// Those who are in it now.
+    /// The number of active members.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub member_count: Option<i64>,
-    /// The caller's own row, where one conversation is shown.
+    /// The caller's own row, when a single conversation is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_member: Option<Option<Member>>,
     pub created_at: Timestamp,
@@ -76,13 +76,13 @@ impl Conversation {
         })
     }
 
-    /// As the one who asked for it sees it.
+    /// As its creator sees it.
     pub fn of(self, row: &ConversationRow, own: Option<Member>) -> Self {
         Conversation { member_count: Some(row.member_count), current_member: Some(own), ..self }
     }
 }
 
-/// A conversation in somebody's list.
+/// A conversation in a user's list.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConversationPreview {
@@ -95,7 +95,7 @@ pub struct ConversationPreview {
     pub other_members: Vec<OtherMember>,
 }
 
-/// A group that was just created, as clients put it into their list.
+/// A group that was just created, as clients add it to their list.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NewConversation {
@@ -122,7 +122,7 @@ pub struct LastMessage {
     pub user: Option<Speaker>,
 }
 
-/// A user beside their words.
+/// The author of a message.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "MessageUser")]
@@ -179,10 +179,10 @@ pub struct Member {
     pub user_id: UserId,
     pub role: Option<Role>,
     pub last_read_at: Option<Timestamp>,
-    /// On one's own row.
+    /// Only on the caller's own row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub muted_until: Option<Option<Timestamp>>,
-    /// On one's own row.
+    /// Only on the caller's own row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub muted_forever: Option<bool>,
     pub is_active: bool,
@@ -211,7 +211,7 @@ impl From<&User> for MemberUser {
 }
 
 impl Member {
-    /// As the others see it.
+    /// As other members see it.
     pub fn new(project_id: ProjectId, row: &MemberRow) -> Self {
         Member {
             id: row.id,
@@ -230,7 +230,7 @@ impl Member {
         }
     }
 
-    /// As they see it themselves.
+    /// As the member sees it.
     pub fn own(project_id: ProjectId, row: &MemberRow, now: Timestamp) -> Self {
         Member {
             muted_until: Some(row.muted_until.filter(|until| *until > now)),
@@ -244,7 +244,7 @@ impl Member {
 #[serde(rename_all = "camelCase")]
 pub struct ChatMessage {
     pub id: ChatMessageId,
-    /// As the sender's client named it; only in the reply to sending, and in its event.
+    /// The id that the sender's client chose; only in the reply to the sender, and in its event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub local_id: Option<String>,
     pub project_id: ProjectId,
@@ -285,7 +285,7 @@ pub struct ChatMessage {
 }
 
 impl ChatMessage {
-    /// Without what others know: the author, the quoted one, files, the viewer's reactions.
+    /// Without what other tables hold: author, quoted message, files, the viewer's reactions.
     pub fn new(project_id: ProjectId, row: MessageRow) -> Result<Self> {
         Ok(ChatMessage {
             id: row.id,

@@ -1,4 +1,4 @@
-//! What a field of chat may be, and what is decided without a database.
+//! Validation of chat fields, and the rules that need no database.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ names! {
         Members "members",
         Admins "admins",
     }
-    /// In a group; the other kinds have none.
+    /// Roles of a group; other kinds have none.
     #[schemars(rename = "ConversationRole")]
     Role {
         Admin "admin",
@@ -32,11 +32,11 @@ texts! {
     Name 0..=200;
     Description 0..=1000;
     Content 0..=4000;
-    /// What a client calls its own message.
+    /// The client's own id of a message.
     LocalId 0..=256;
 }
 
-/// What an app keeps with a message.
+/// The app's metadata of a message.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Map<String, Value>")]
 #[schemars(inline)]

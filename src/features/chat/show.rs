@@ -1,5 +1,5 @@
-//! Rows as replies and events: with their authors, files, quotes and reactions, one statement for each kind
-//! of thing however many are shown.
+//! Rows as replies and events, with their authors, files, quotes and reactions: one statement for each kind,
+//! however many rows.
 
 use std::collections::HashMap;
 
@@ -36,7 +36,7 @@ pub struct View {
     pub points: Points,
 }
 
-/// Which points of users are shown, and the space that they may be those of.
+/// Which points of users are shown, and the space they may be of.
 pub type Points = Option<(Bucket, Option<SpaceId>)>;
 
 pub fn add_points(
@@ -50,7 +50,7 @@ pub fn add_points(
     reputation::add_points(c, project, shown.collect())
 }
 
-/// A conversation, with its picture.
+/// A conversation with its avatar.
 pub fn conversation(c: &Conn<'_>, links: &Links, row: &ConversationRow) -> Result<Conversation> {
     let mut metadata = conversations::metadata(c, links.project, &[row.id])?;
     let shown = Conversation::new(links.project, row, metadata.remove(&row.id))?;
@@ -60,7 +60,7 @@ pub fn conversation(c: &Conn<'_>, links: &Links, row: &ConversationRow) -> Resul
     Ok(Conversation { avatar_file, ..shown })
 }
 
-/// The same for somebody, with how many are in it and their own row, if they have one.
+/// The same for a user, with the number of members and their own row, if they have one.
 pub fn own_conversation(
     c: &Conn<'_>,
     links: &Links,
@@ -97,7 +97,7 @@ impl View {
                 reactions.entry(id).or_default().push(emoji);
             }
         }
-        // One that is quoted may be shown more than once.
+        // A quoted message may be shown more than once.
         let show = |row: MessageRow| -> Result<ChatMessage> {
             let user = row.user_id.and_then(|user| authors.get(&user)).cloned();
             let files = self.with_files.then(|| files.get(&row.id).cloned().unwrap_or_default());
@@ -142,7 +142,7 @@ pub fn files(
     Ok(files)
 }
 
-/// Conversations as somebody sees them in their list, in the order of the ids.
+/// Conversations as shown in a user's list, in the order of the ids.
 pub fn previews(
     c: &Conn<'_>,
     links: &Links,

@@ -1,5 +1,5 @@
-//! The conversation of a space: Get Space Conversation, which makes it when somebody first asks, and what
-//! becomes of it when somebody leaves the space or the space goes.
+//! The conversation of a space: Get Space Conversation, which creates it on the first request, and what
+//! happens to it when a member leaves the space or the space is deleted.
 
 use db::{Conn, JsonText, Tx};
 use http::Method;
@@ -29,7 +29,7 @@ use crate::values::ids::{
 use crate::values::time::Timestamp;
 
 pub(super) fn operations() -> Vec<Operation> {
-    // Older clients ask below `/chat`.
+    // Older clients use the path below `/chat`.
     let paths = [
         ("/spaces/{spaceId}/conversation", "Get Space Conversation"),
         ("/chat/spaces/{spaceId}/conversation", "Get Space Conversation in Chat"),
@@ -57,7 +57,7 @@ async fn fetch(call: Call<ActorOrKey>, Path(path): Path<SpacePath>) -> Result<Js
     let own = ConversationMemberId(new_id(now, &call.app.random));
     let made = call.app.db.write(move |tx| {
         let project = links.project;
-        // Held, so that nobody is banned meanwhile, and only one makes the conversation.
+        // Locks the space, so that nobody is banned meanwhile and only one request creates the conversation.
         let space = spaces::store::lock(tx, project, space)?.ok_or(spaces::NOT_FOUND)?;
         permit(tx, project, space.id, user)?;
         let row = match store::lock_of_spaces(tx, project, &[space.id])?.pop() {
@@ -81,7 +81,7 @@ async fn fetch(call: Call<ActorOrKey>, Path(path): Path<SpacePath>) -> Result<Js
         let new = MemberRow::new(row.id, user, own, now);
         let (member, has_come) = presence::enter(tx, project, &row, new)?;
         if has_come {
-            presence::tell_joined(tx, &links, &member)?;
+            presence::announce_joined(tx, &links, &member)?;
         }
         let row = ConversationRow { member_count: row.member_count + i64::from(has_come), ..row };
         show::own_conversation(tx, &links, &row, Some(&member), now)
@@ -89,7 +89,7 @@ async fn fetch(call: Call<ActorOrKey>, Path(path): Path<SpacePath>) -> Result<Js
     made.await.map(Json)
 }
 
-/// None if there is something to write first.
+/// None if something has to be written first.
 fn found(
     c: &Conn<'_>,
     links: &Links,
@@ -115,8 +115,8 @@ fn found(
     show::own_conversation(c, links, &row, member.as_ref(), now).map(Some)
 }
 
-/// Whoever belongs to the space, or waits to; and a key that names nobody. Who waits does not come in while
-/// the space is for its members alone.
+/// Members of the space, users who wait for approval, and a key that names no user. Users who wait cannot
+/// join while only members may read the space.
 fn permit(c: &Conn<'_>, project: ProjectId, space: SpaceId, user: Option<UserId>) -> Result<()> {
     let Some(user) = user else { return Ok(()) };
     let standing = spaces::store::standing(c, project, space, user)?;
@@ -127,7 +127,7 @@ fn permit(c: &Conn<'_>, project: ProjectId, space: SpaceId, user: Option<UserId>
     }
 }
 
-/// The conversation of a space follows its members.
+/// Keeps the conversation of a space in step with its members.
 #[derive(Debug)]
 pub struct SpaceConversations;
 
@@ -143,7 +143,7 @@ impl SpaceObserver for SpaceConversations {
         for conversation in store::lock_of_spaces(tx, project, &[space])? {
             let member = members::find(tx, project, conversation.id, user)?;
             if let Some(member) = member.filter(|member| member.is_active) {
-                presence::go_out(tx, project, &conversation, member, now)?;
+                presence::leave(tx, project, &conversation, member, now)?;
             }
         }
         Ok(())
@@ -159,14 +159,14 @@ impl SpaceObserver for SpaceConversations {
     ) -> Result<()> {
         for conversation in store::lock_of_spaces(tx, project, &[space])? {
             for member in members::waiting(tx, project, conversation.id, space)? {
-                presence::go_out(tx, project, &conversation, member, now)?;
+                presence::leave(tx, project, &conversation, member, now)?;
             }
         }
         Ok(())
     }
 }
 
-/// The spaces go, and are held.
+/// The caller has locked the spaces and deletes them.
 pub fn hide(tx: &Tx<'_>, project: ProjectId, spaces: &[SpaceId], now: Timestamp) -> Result<()> {
     let all = store::lock_of_spaces(tx, project, spaces)?;
     all.iter().try_for_each(|row| purge::hide(tx, project, row, now))

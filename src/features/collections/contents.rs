@@ -11,7 +11,7 @@ use crate::features::collections::{CollectionPath, NOT_FOUND, store};
 use crate::features::entities::model::Entity;
 use crate::features::entities::show::View;
 use crate::features::entities::store as entities;
-use crate::features::entities::view_buffer::ViewBuffer;
+use crate::features::entities::views::view_buffer::ViewBuffer;
 use crate::features::visibility::store::blocks;
 use crate::http::include::Include;
 use crate::http::input::{Direction, Paging, Path, Query};
@@ -39,7 +39,7 @@ pub(super) async fn fetch_entities(
     let view = View::asked(&call, Some(user), &query.include).all_saved();
     let sort = (query.sort_by, query.sort_dir);
     let id = path.collection_id;
-    // Counting looks at everything that is saved, so it is done off the async workers.
+    // Counting reads everything that is saved, so it runs off the async workers.
     let list = move |c: &Conn<'_>| -> Result<Paged<Entity>> {
         store::find(c, project, user, id)?.ok_or(NOT_FOUND)?;
         let hidden = blocks::hidden(c, &view.project, Some(user))?;

@@ -1,5 +1,5 @@
-//! Lists: what collections were in the oldest version, over the same rows. A list shows everything
-//! that is saved in it at once, which is why later versions have pages instead.
+//! Lists: what v6 calls collections, over the same rows. A list returns everything saved in it at once; later
+//! versions have pages instead.
 
 use std::collections::HashMap;
 
@@ -30,8 +30,8 @@ use crate::http::operation::Call;
 use crate::http::reply::{Created, Json, NoContent};
 use crate::values::ids::{CollectionId, EntityId};
 
-/// So many ids, and so many of the entities, go into one reply, those that were saved first: a reply
-/// without any bound could be made as large as the server's memory.
+/// Maximum ids and maximum entities in one reply, oldest saves first: without a bound a reply could grow as
+/// large as the server's memory.
 const MAX_IDS: usize = 10_000;
 const MAX_ENTITIES: usize = 1000;
 
@@ -42,7 +42,7 @@ pub(super) struct List {
     collection: Collection,
     /// In the order of saving.
     entity_ids: Vec<EntityId>,
-    /// Those of them that are shown to the owner, in the same order.
+    /// Those that the owner may see, in the same order.
     entities: Vec<Entity>,
 }
 
@@ -144,7 +144,7 @@ async fn show_one(call: &Call<Actor>, row: CollectionRow) -> Result<List> {
     lists.pop().ok_or_else(|| Error::internal("the list was not shown"))
 }
 
-/// Read after the change was made, not within it: so much is not read while others wait to write.
+/// Read after the transaction, so that other writers do not wait for it.
 async fn show(call: &Call<Actor>, rows: Vec<CollectionRow>) -> Result<Vec<List>> {
     let project = call.project.id;
     let view = View::asked(call, Some(call.caller.user), &Include::default());
@@ -167,7 +167,7 @@ async fn show(call: &Call<Actor>, rows: Vec<CollectionRow>) -> Result<Vec<List>>
     shown.await
 }
 
-/// The saved entities as they are shown, each once, however many lists hold it.
+/// The saved entities as shown, each once, however many lists hold it.
 fn find(
     c: &Conn<'_>,
     view: &View,

@@ -1,5 +1,4 @@
-//! Collections: a user's own tree of places to keep entities in. Nobody else sees them: to others,
-//! and in other projects, they are not there.
+//! Collections: a user's own tree of folders for saved entities. Other users and other projects get 404.
 
 mod contents;
 mod lists;
@@ -51,7 +50,7 @@ faults! {
 const INVALID: Invalid =
     Invalid { params: INVALID_PARAMS, query: INVALID_QUERY, ..Invalid::all(INVALID_BODY) };
 
-/// What the same mistake is called about a collection, and about a list.
+/// Faults that collections and v6 lists name differently.
 #[derive(Debug, Clone, Copy)]
 struct Faults {
     not_found: Fault,
@@ -67,7 +66,7 @@ const LIST_FAULTS: Faults = Faults {
     name_taken: LIST_NAME_TAKEN,
 };
 
-/// A key acts as the user it names; whom a token names does not matter.
+/// A key acts as the user it names; the parameter is ignored for a user's token.
 const ACTS_AS: ActsAs = ActsAs {
     parameter: "userId",
     missing: MISSING_USER_ID,
@@ -195,7 +194,7 @@ fn contents() -> Vec<Operation> {
 
 const SAVED_RATE: RateLimit = RateLimit::per_5_minutes(250);
 
-/// The same as the oldest version has it, with names and faults of its own.
+/// The v6 endpoints, with names and faults of their own.
 fn lists() -> Vec<Operation> {
     let (get, patch, feature) = (Method::GET, Method::PATCH, "list");
     let (one, below) = ("/lists/{listId}", "/lists/{listId}/sub-lists");

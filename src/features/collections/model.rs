@@ -13,11 +13,11 @@ pub struct Collection {
     pub id: CollectionId,
     pub project_id: ProjectId,
     pub user_id: UserId,
-    /// Null for the root alone.
+    /// Null only for the root.
     pub parent_id: Option<CollectionId>,
     pub is_root: bool,
     pub name: String,
-    /// How many entities are saved in it, not counting what is below it.
+    /// Entities saved in it, without those in its sub-collections.
     pub entity_count: i64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,

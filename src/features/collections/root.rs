@@ -1,4 +1,4 @@
-//! Fetch Root Collection: made when its user first asks, and then only read.
+//! Fetch Root Collection: created on the first request, only read after that.
 
 use crate::auth::caller::Actor;
 use crate::error::Result;
@@ -24,7 +24,7 @@ pub(super) async fn find_or_make(call: &Call<Actor>) -> Result<CollectionRow> {
     let new = CollectionRow::root(id, user, call.now);
     let made = call.app.db.write(move |tx| {
         store::insert_root(tx, project, &new)?;
-        // Another request may have been quicker: then it is theirs.
+        // A concurrent request may have created it: then return that one.
         store::root(tx, project, user)?.ok_or(users::NOT_FOUND.into())
     });
     made.await

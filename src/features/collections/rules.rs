@@ -1,4 +1,4 @@
-//! What a collection may be called, how deep collections nest, and what of the saved is shown.
+//! Validation of names, the maximum depth, and which saved entities are shown.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use crate::values::ids::UserId;
 pub const DEEPEST: i64 = 50;
 pub const ROOT_NAME: &str = "root";
 
-/// 1 to 255 characters, without blanks around them.
+/// 1 to 255 characters, trimmed.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(inline, extend("minLength" = 1, "maxLength" = 255))]
@@ -35,8 +35,8 @@ impl TryFrom<String> for Name {
     }
 }
 
-/// Whether the owner of a collection sees what is saved in it: not what was removed by a moderator or
-/// emptied with its author, and no draft but their own. `links.rs` says the same in SQL.
+/// Whether the owner of a collection sees a saved entity: not if a moderator removed it or it was anonymized,
+/// nor another user's draft. `store/links.rs` says the same in SQL.
 pub fn is_shown(entity: &EntityRow, owner: UserId) -> bool {
     let is_own_draft = entity.is_draft && entity.user_id == Some(owner);
     entity.is_listed || (is_own_draft && !entity.is_removed())

@@ -1,5 +1,5 @@
-//! Add Entity to Collection, Remove Entity from Collection: the entry and the count in one
-//! transaction. Doing either again changes nothing.
+//! Add Entity to Collection, Remove Entity from Collection: the entry and the count change in one
+//! transaction. Repeating either changes nothing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,16 +67,16 @@ pub(super) async fn remove_entity(
     Ok(Json(Done::new(&changed.collection)))
 }
 
-/// What came of saving or unsaving.
+/// The result of saving or removing.
 #[derive(Debug)]
 pub(super) struct Changed {
-    /// As it is now.
+    /// The collection after the change.
     pub collection: CollectionRow,
-    /// False where all was as wanted already.
+    /// False if nothing changed.
     pub is_new: bool,
 }
 
-/// Only what the owner of the collection sees can be saved in it, also by a key in their name.
+/// Only entities that the owner of the collection may see can be saved, also by a key on their behalf.
 pub(super) async fn save(
     call: &Call<Actor>,
     collection: CollectionId,

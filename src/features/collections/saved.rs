@@ -1,4 +1,4 @@
-//! Is Entity Saved: in which of the user's collections an entity is.
+//! Is Entity Saved: which of the user's collections hold an entity.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,7 +51,7 @@ pub(super) async fn holders(
 ) -> Result<Vec<(CollectionId, String)>> {
     let (project, user) = (call.project.clone(), call.caller.user);
     let found = call.app.db.read(move |c| {
-        // What is not there for the user is not saved either.
+        // An entity that the user may not see counts as not saved.
         match visibility::find(c, &project, entity, Perspective::User(user))? {
             Some(_) => links::holders(c, project.id, entity, user),
             None => Ok(Vec::new()),

@@ -58,7 +58,7 @@ pub(super) async fn delete_collection(
     delete(&call, path.collection_id, FAULTS).await
 }
 
-/// None below a collection that is another's or does not exist.
+/// Empty for a collection that does not exist or belongs to another user.
 pub(super) async fn children(
     call: &Call<Actor>,
     parent: CollectionId,
@@ -94,7 +94,7 @@ pub(super) async fn create(
     made.await
 }
 
-/// The root has the name it has.
+/// The root cannot be renamed.
 pub(super) async fn rename(
     call: &Call<Actor>,
     id: CollectionId,
@@ -113,7 +113,7 @@ pub(super) async fn rename(
     renamed.await
 }
 
-/// With everything below it; what is saved there stays where it is. The root stays too.
+/// Deletes all sub-collections, too; the saved entities themselves stay. The root cannot be deleted.
 pub(super) async fn delete(
     call: &Call<Actor>,
     id: CollectionId,
@@ -123,7 +123,7 @@ pub(super) async fn delete(
     let deleted = call.app.db.write(move |tx| {
         let found = store::lock(tx, project, user, id)?.filter(|row| !row.is_root);
         let mut all = vec![found.ok_or(faults.not_found)?.id];
-        // Level by level: below one that is held nothing is added, so each level is complete.
+        // Level by level: nothing is added below a locked collection, so each level is complete.
         let mut level = 0..1;
         while !level.is_empty() {
             let below = store::lock_children(tx, project, &all[level.clone()])?;

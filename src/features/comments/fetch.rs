@@ -20,7 +20,7 @@ use crate::http::operation::Call;
 use crate::http::reply::Json;
 use crate::http::version::Version;
 
-/// Of several comments with one foreign id, so many are looked at for one that may be seen.
+/// Several comments may share a foreign id: at most this many are tried until one is visible.
 const LOOKED_AT: i64 = 20;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -28,7 +28,7 @@ const LOOKED_AT: i64 = 20;
 pub(super) struct FetchQuery {
     #[serde(default)]
     include: Include,
-    /// The older name of `include=parent`: anything but nothing.
+    /// The older name of `include=parent`: any non-empty value.
     #[serde(default)]
     with_parent: String,
     #[serde(flatten)]
@@ -43,7 +43,7 @@ pub(super) struct ForeignIdQuery {
     fetch: FetchQuery,
 }
 
-/// Under a key of its own, unlike other single reads; in the newest version also as it is.
+/// Wrapped in a key of its own, unlike other single reads; v8 also has the plain fields.
 #[derive(Debug)]
 pub(super) struct Found {
     comment: Comment,
@@ -55,11 +55,11 @@ pub(super) struct Found {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "FoundComment")]
 struct Shown<'a> {
-    /// In the newest version: its own keys once more.
+    /// In v8: the plain fields again.
     #[serde(flatten)]
     bare: Option<&'a Comment>,
     comment: &'a Comment,
-    /// In the oldest version only: what it replies to.
+    /// Only in v6: the parent comment.
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_comment: Option<Option<&'a Comment>>,
 }
@@ -93,7 +93,7 @@ pub(super) async fn by_id(
     find(&call, query, move |c, view| view.seen(c, store::find(c, project, path.comment_id)?)).await
 }
 
-/// The oldest that may be seen; one whose author deleted it only if there is no other.
+/// The oldest visible comment; one that its author deleted only if there is no other.
 pub(super) async fn by_foreign_id(
     call: Call<OptionalViewer>,
     Query(query): Query<ForeignIdQuery>,

@@ -1,24 +1,18 @@
-//! Comments: what users say about an entity, and to each other below it. Reactions to them are in
-//! `features/reactions`.
+//! Comments on entities, and replies to comments. Reactions to them are in `features/reactions`.
 
-mod create;
-mod delete;
+pub mod delete;
 mod fetch;
 pub mod files;
 pub mod list;
-pub mod mark_replies;
 pub mod model;
-mod notify;
-pub mod purge;
 mod reactions;
 mod row;
 pub mod rules;
 pub mod show;
 pub mod store;
-mod target;
 mod top;
-mod update;
 pub mod visibility;
+mod write;
 
 pub use row::blank;
 pub use top::top_comments;
@@ -28,7 +22,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::error::{Result, faults};
-use crate::features::{spaces, users};
+use crate::features::users;
 use crate::http::include::Include;
 use crate::http::input::Invalid;
 use crate::http::operation::{ActsAs, Operation};
@@ -59,7 +53,7 @@ faults! {
 pub const INVALID: Invalid =
     Invalid { params: INVALID_PARAMS, query: INVALID_QUERY, ..Invalid::all(INVALID_BODY) };
 
-/// A key acts as the user it names; whom a token names does not matter.
+/// A key acts as the user it names; the parameter is ignored for a user's token.
 pub const ACTS_AS: ActsAs = ActsAs {
     parameter: "userId",
     missing: MISSING_USER_ID,
@@ -67,7 +61,7 @@ pub const ACTS_AS: ActsAs = ActsAs {
     other: None,
 };
 
-/// What an author earns by a comment, and gives back by deleting it.
+/// Points that an author gets for a comment, and loses by deleting it.
 const POINTS: i64 = 2;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -76,7 +70,7 @@ pub struct CommentPath {
     pub comment_id: CommentId,
 }
 
-/// Unlike elsewhere, a name that is not known is refused.
+/// Unlike elsewhere, an unknown name is refused.
 fn check_include(include: &Include) -> Result<()> {
     match include.unknown(&["user", "entity", "space", "parent", "grants"]) {
         Some(name) => Err(INVALID_QUERY.because(format!("include: {name} is not known"))),
@@ -86,7 +80,8 @@ fn check_include(include: &Include) -> Result<()> {
 
 pub fn operations() -> Vec<Operation> {
     let mut operations = reads();
-    operations.extend(writes());
+    operations.extend(write::operations());
+    operations.extend(delete::operations());
     let mut operations: Vec<Operation> =
         operations.into_iter().map(|one| one.bundle(Bundle::Comments)).collect();
     operations.push(
@@ -134,61 +129,5 @@ fn reads() -> Vec<Operation> {
             fetch::by_id,
         )
         .errors(&[NOT_FOUND]),
-    ]
-}
-
-fn writes() -> Vec<Operation> {
-    let (post, patch, delete) = (Method::POST, Method::PATCH, Method::DELETE);
-    let feature = "comment";
-    // An id that is none is as good as no id.
-    let no_id = Invalid { params: MISSING_COMMENT_ID, ..INVALID };
-    vec![
-        Operation::new(
-            post,
-            "/comments",
-            "Create Comment",
-            feature,
-            INVALID,
-            create::create_comment,
-        )
-        .rate(RateLimit::per_5_minutes(100))
-        .acts_as(ACTS_AS)
-        .errors(&[
-            MISSING_ENTITY_ID,
-            MISSING_CONTENT,
-            MISSING_USER_ID,
-            INVALID_TIMESTAMP,
-            INVALID_PARENT,
-            spaces::BANNED,
-            ENTITY_NOT_FOUND,
-            PARENT_NOT_FOUND,
-            REFERENCED_NOT_FOUND,
-        ]),
-        Operation::new(
-            patch,
-            "/comments/{commentId}",
-            "Update Comment",
-            feature,
-            INVALID,
-            update::update_comment,
-        )
-        .errors(&[FORBIDDEN, NOT_FOUND]),
-        Operation::new(
-            delete.clone(),
-            "/comments/{commentId}",
-            "Delete Comment",
-            feature,
-            no_id,
-            delete::delete_comment,
-        )
-        .errors(&[NOT_AUTHORIZED, NOT_FOUND, ALREADY_DELETED]),
-        Operation::new(
-            delete,
-            "/comments",
-            "Delete Comment without an ID",
-            feature,
-            no_id,
-            delete::delete_nothing,
-        ),
     ]
 }

@@ -15,8 +15,7 @@ use crate::features::users::model::{User, raw};
 use crate::values::ids::{CommentId, EntityId, ProjectId, SpaceId, UserId};
 use crate::values::time::Timestamp;
 
-/// Keys whose doc says so are there only when asked for: the outer `Option` is the key, an inner
-/// one its null.
+/// Fields documented so are present only on request: the outer `Option` is the key, an inner one its null.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Comment {
@@ -48,7 +47,7 @@ pub struct Comment {
     pub attachments: Option<Box<RawValue>>,
     #[schemars(with = "Map<String, Value>")]
     pub metadata: Box<RawValue>,
-    /// In the oldest version the ids of those who voted; later ones have `reactionCounts`.
+    /// In v6 the ids of users who voted; later versions have `reactionCounts`.
     pub upvotes: Vec<UserId>,
     pub downvotes: Vec<UserId>,
     pub reaction_counts: ReactionCounts,
@@ -72,7 +71,7 @@ pub struct Comment {
 }
 
 impl Comment {
-    /// Without anything that must be asked for.
+    /// Without the parts that need further statements.
     pub fn new(project_id: ProjectId, row: CommentRow) -> Result<Self> {
         Ok(Comment {
             id: row.id,
@@ -110,7 +109,7 @@ impl Comment {
         })
     }
 
-    /// What stays of one that is gone for the viewer.
+    /// The placeholder of a comment that is deleted or removed for the viewer.
     pub fn strip(&mut self) {
         self.user_id = None;
         self.content = None;

@@ -1,4 +1,4 @@
-//! A comment as it is stored: the narrow row and its body together, and what decides who sees it.
+//! A stored comment: the narrow row and its body together, and the columns that decide who sees it.
 
 use db::JsonText;
 
@@ -42,12 +42,12 @@ impl CommentRow {
         self.moderation.is_removed()
     }
 
-    /// Neither deleted by its author nor removed by a moderator: it can be answered and reacted to.
+    /// Neither deleted by its author nor removed by a moderator: users can reply and react to it.
     pub fn is_live(&self) -> bool {
         self.user_deleted_at.is_none() && !self.is_removed()
     }
 
-    /// Counts among the answers to the entity.
+    /// Whether it is part of the entity's reply count.
     pub fn is_counted(&self) -> bool {
         self.user_deleted_at.is_none() && self.parent_deleted_at.is_none()
     }
@@ -57,7 +57,7 @@ impl CommentRow {
     }
 }
 
-/// A comment of nobody, with nothing in it.
+/// An empty comment without an author.
 pub fn blank(id: CommentId, entity: EntityId, now: Timestamp) -> CommentRow {
     CommentRow {
         id,

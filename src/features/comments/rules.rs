@@ -1,4 +1,4 @@
-//! What a field of a comment may be, where entities do not have the same field.
+//! Validation of the fields that entities do not have.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,12 +7,11 @@ use serde_json::Number;
 use crate::values::texts::texts;
 
 texts! {
-    /// Of a gif.
+    /// Maximum bytes of a gif.
     GifText 0..=2048;
 }
 
-/// A moving picture from elsewhere, in a comment or a message. What it says is the sender's and is not looked
-/// into.
+/// An animated image hosted elsewhere, in a comment or a message. Its content is not validated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Gif {
@@ -25,7 +24,7 @@ pub struct Gif {
     aspect_ratio: AspectRatio,
 }
 
-/// Kept as it was sent: clients disagree.
+/// Stored as it was sent: clients disagree about the form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(inline)]

@@ -1,5 +1,5 @@
-//! From rows to what a caller sees of them: a constant number of statements, however many rows
-//! and whatever is included. What is gone for the viewer is shown as a placeholder.
+//! From rows to replies: a constant number of statements, however many rows and includes. Comments that are
+//! deleted or removed for the viewer are shown as placeholders.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,22 +25,22 @@ use crate::storage::signed::Links;
 use crate::tenancy::Project;
 use crate::values::ids::{EntityId, UserId};
 
-/// What of comments is shown, and to whom.
+/// Which parts of comments are shown, and to which viewer.
 #[derive(Debug, Clone)]
 pub struct View {
     pub project: Arc<Project>,
     pub perspective: Perspective,
-    /// Who looks; a key and an anonymous caller are nobody.
+    /// The viewer; none for a key or an anonymous caller.
     viewer: Option<UserId>,
     version: Version,
     user: bool,
     grants: bool,
-    /// How the entity is shown, if it is.
+    /// How the entity is shown, if it is included.
     entity: Option<entities::show::View>,
     bucket: Option<Bucket>,
-    /// The viewer's reaction, where it is known already.
+    /// The viewer's reaction, if it is known already.
     own: Option<Option<ReactionType>>,
-    /// The author of all that is shown, where they are known already.
+    /// The author of all comments, if known already.
     author: Option<UserRow>,
     /// Authors see their names on what they deleted.
     shows_deleted: bool,
@@ -61,7 +61,7 @@ impl View {
             perspective,
             viewer,
             version: call.version,
-            // The oldest version knows no `include` and always shows the author.
+            // v6 has no `include` and always shows the author.
             user: include.has("user") || call.version == Version::V6,
             grants: include.has("grants"),
             entity: with_entity
@@ -74,7 +74,7 @@ impl View {
         }
     }
 
-    /// As in replies to writes: with the author.
+    /// For replies to writes: with the author.
     pub fn written<A>(call: &Call<A>, perspective: Perspective, viewer: Option<UserId>) -> Self {
         View { user: true, ..View::asked(call, perspective, viewer, &Include::default()) }
     }
@@ -91,7 +91,7 @@ impl View {
         View { bucket, ..self }
     }
 
-    /// For a list of the author's own.
+    /// For a list of the viewer's own comments.
     pub fn with_deleted(self) -> Self {
         View { shows_deleted: true, ..self }
     }
@@ -105,10 +105,10 @@ impl View {
         comments.pop().ok_or_else(|| Error::internal("the comment was not shown"))
     }
 
-    /// With the comment it answers, which is null where there is none or none to be seen.
+    /// With the parent comment, which is null if there is none or it is hidden.
     pub fn with_parent(&self, c: &Conn<'_>, row: CommentRow) -> Result<Comment> {
         let parent = row.parent_id.map(|id| store::find(c, self.project.id, id)).transpose()?;
-        // Both at once: what they share is read once.
+        // Shown together, so that shared rows are read once.
         let mut rows = vec![row];
         rows.extend(self.seen(c, parent.flatten())?);
         let mut shown = self.comments(c, rows)?.into_iter();
@@ -118,9 +118,9 @@ impl View {
         Ok(comment)
     }
 
-    /// What was found, if it exists for the viewer.
+    /// The comment, if it exists for the viewer.
     pub fn seen(&self, c: &Conn<'_>, found: Option<CommentRow>) -> Result<Option<CommentRow>> {
-        // The oldest version has no placeholders of what an author deleted.
+        // v6 has no placeholders of deleted comments.
         let is_there =
             |row: &CommentRow| self.version != Version::V6 || row.user_deleted_at.is_none();
         visibility::seen(c, &self.project, found.filter(is_there), self.perspective)
@@ -195,7 +195,7 @@ impl View {
         reputation::add_points(c, self.project.id, shown.collect())
     }
 
-    /// What may not be seen is null, also beside a comment of one's own.
+    /// A hidden entity or parent is null, also beside the viewer's own comment.
     fn add_entities(
         &self,
         c: &Conn<'_>,

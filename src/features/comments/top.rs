@@ -1,4 +1,4 @@
-//! Fetch Top Comment, and the comment on top of each entity of a list.
+//! Fetch Top Comment, and the top comments of the entities of a list.
 
 use std::collections::HashMap;
 
@@ -41,7 +41,7 @@ pub(super) async fn fetch_top_comment(
     found.await.map(Json)
 }
 
-/// What the entities show of the comment on top of each, where there is one.
+/// The top comment of each entity that has one, as the entity shows it.
 pub fn top_comments(
     c: &Conn<'_>,
     project: &Project,
@@ -55,7 +55,7 @@ pub fn top_comments(
     let hidden = blocks::hidden(c, project, viewer)?;
     let mut rows = store::best(c, project.id, entities, &hidden)?;
     if let Some(viewer) = viewer {
-        // An author sees their entity wherever it is, but not what others say there.
+        // Authors see their own entity everywhere, but not the comments of others there.
         let spaces = rows.iter().filter_map(|row| row.space_id).collect();
         let readable = access::readable(c, project.id, spaces, Perspective::User(viewer))?;
         rows.retain(|row| row.space_id.is_none_or(|space| readable.contains(&space)));

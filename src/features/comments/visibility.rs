@@ -1,7 +1,6 @@
-//! Who may see a comment. One rule, asked by every door that leads to one: it is there unless it is
-//! about a draft of somebody else, or in a space that the viewer may not read, or there is a block
-//! between its author, or the entity's, and them. For its own author it is always there. Lists ask
-//! for more: see [`is_open`].
+//! Who may see a comment. Every endpoint asks this one rule: a comment is hidden if it is about another
+//! user's draft, if it is in a space that the viewer may not read, or if there is a block between the viewer
+//! and its author or the entity's author. Authors always see their own. Lists ask for more: see [`is_open`].
 
 use db::{Conn, Tx};
 
@@ -13,8 +12,8 @@ use crate::features::visibility::store::blocks;
 use crate::tenancy::Project;
 use crate::values::ids::{CommentId, UserId};
 
-/// Whether the comments of an entity are listed for these perspective: of a published one for everybody, of a
-/// draft or a removed one for whom it belongs to.
+/// Whether the comments of an entity are listed for this perspective: a published entity's for everybody,
+/// those of a draft or a removed entity for its author only.
 pub fn is_open(perspective: Perspective, is_published: bool, author: Option<UserId>) -> bool {
     match perspective {
         Perspective::Key | Perspective::KeyAs(_) => true,
@@ -23,12 +22,12 @@ pub fn is_open(perspective: Perspective, is_published: bool, author: Option<User
     }
 }
 
-/// Whether it may be met at all, blocks aside: not below a draft of somebody else.
+/// Whether the viewer may see it, blocks aside: not if it is below another user's draft.
 pub fn is_reachable(row: &CommentRow, perspective: Perspective) -> bool {
     row.is_by(perspective) || is_open(perspective, !row.entity_is_draft, row.entity_user_id)
 }
 
-/// The comment, if it is there for these perspective.
+/// The comment, if this perspective may see it.
 pub fn find(
     c: &Conn<'_>,
     project: &Project,
@@ -38,7 +37,7 @@ pub fn find(
     seen(c, project, store::find(c, project.id, id)?, perspective)
 }
 
-/// What was found, if it is there for these perspective.
+/// The row, if this perspective may see it.
 pub fn seen(
     c: &Conn<'_>,
     project: &Project,
@@ -57,7 +56,7 @@ pub fn seen(
     Ok((!is_hidden).then_some(row))
 }
 
-/// The same, held until the transaction ends. For a user, blocks are looked at in the same statement.
+/// The same, locked until the transaction ends. For a user, the same statement checks blocks.
 pub fn lock(
     tx: &Tx<'_>,
     project: &Project,
@@ -66,8 +65,8 @@ pub fn lock(
 ) -> Result<Option<CommentRow>> {
     match (perspective, blocks::counting(project, perspective.viewer())) {
         (Perspective::User(_), Some(viewer)) => {
-            let met = store::find_met_for_update(tx, project.id, id, viewer)?;
-            match met.filter(|row| is_reachable(row, perspective)) {
+            let unblocked = store::find_unblocked_for_update(tx, project.id, id, viewer)?;
+            match unblocked.filter(|row| is_reachable(row, perspective)) {
                 Some(row)
                     if access::may_read(
                         tx,

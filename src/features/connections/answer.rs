@@ -1,4 +1,4 @@
-//! Accept Connection, Decline Connection: for the receiver of a pending request alone.
+//! Accept Connection, Decline Connection: only for the receiver of a pending request.
 
 use db::Tx;
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use crate::auth::caller::Actor;
 use crate::error::{Error, Result};
 use crate::features::connections::rules::Status;
 use crate::features::connections::store::{self, ConnectionRow};
-use crate::features::connections::{NOT_FOUND, UNAUTHORIZED, tell};
+use crate::features::connections::{NOT_FOUND, UNAUTHORIZED, notify};
 use crate::features::users::store::lock_pair;
 use crate::http::input::Path;
 use crate::http::operation::Call;
@@ -49,7 +49,8 @@ async fn answer(call: Call<Actor>, id: ConnectionId, status: Status) -> Result<J
     let (app, project, now) = (call.app.clone(), call.project.clone(), call.now);
     let actor = call.caller.user;
     let written = call.app.db.write(move |tx| {
-        let pending = held(tx, project.id, id)?.filter(|row| row.status == Status::Pending);
+        let pending =
+            lock_connection(tx, project.id, id)?.filter(|row| row.status == Status::Pending);
         let row =
             pending.ok_or_else(|| NOT_FOUND.because("Pending connection request not found."))?;
         if row.receiver_id() != actor {
@@ -60,7 +61,7 @@ async fn answer(call: Call<Actor>, id: ConnectionId, status: Status) -> Result<J
         store::answer(tx, project.id, &row, status, now)?;
         if status == Status::Accepted {
             let to = row.requester_id;
-            tell(tx, &app, &project, to, "connection-accepted", actor, id, now)?;
+            notify(tx, &app, &project, to, "connection-accepted", actor, id, now)?;
         }
         Ok::<_, Error>(())
     });
@@ -68,8 +69,8 @@ async fn answer(call: Call<Actor>, id: ConnectionId, status: Status) -> Result<J
     Ok(Json(Answered { id, status, responded_at: now }))
 }
 
-/// The connection as it is once both of its users are held.
-pub(super) fn held(
+/// Reloads the connection after both users are locked.
+pub(super) fn lock_connection(
     tx: &Tx<'_>,
     project: ProjectId,
     id: ConnectionId,

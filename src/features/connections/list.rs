@@ -1,5 +1,5 @@
-//! Lists of connections and how many there are: a user's own, accepted and pending, and the accepted
-//! ones of anybody.
+//! Lists and counts of connections: a user's own, accepted and pending, and the accepted connections of any
+//! user.
 
 use std::collections::HashMap;
 
@@ -45,7 +45,7 @@ pub(super) struct PendingConnection {
     created_at: Timestamp,
 }
 
-/// What was said with a request. An object, as the reference has it: this is the one place.
+/// The message of a request. An object, as in the reference, and only here.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ConnectionMessage")]
 pub(super) struct Said {

@@ -1,5 +1,5 @@
-//! Connections: two users agree to know each other. One asks, the other accepts or declines, either
-//! may end it; there is one connection for each pair at most.
+//! Connections: one user requests, the other accepts or declines, and either may remove it. Each pair has at
+//! most one connection.
 
 mod answer;
 mod list;
@@ -58,7 +58,7 @@ const ACTS_ON: ActsAs = ActsAs {
 };
 const ACTS_AS: ActsAs = ActsAs { parameter: "userId", ..ACTS_ON };
 
-/// Ends whatever is between two users who are held.
+/// Ends any connection between two users. The caller has locked both.
 pub fn sever(tx: &Tx<'_>, project: ProjectId, one: UserId, other: UserId) -> Result<()> {
     match store::find_pair(tx, project, one, other)? {
         Some(row) => store::delete(tx, project, &row),
@@ -66,9 +66,9 @@ pub fn sever(tx: &Tx<'_>, project: ProjectId, one: UserId, other: UserId) -> Res
     }
 }
 
-/// Tells one of the two what the other did.
+/// Notifies one of the two of what the other did.
 #[expect(clippy::too_many_arguments, reason = "a notification says as much")]
-fn tell(
+fn notify(
     tx: &Tx<'_>,
     app: &App,
     project: &Project,
@@ -83,12 +83,12 @@ fn tell(
     }
     let Some(by) = users::find(tx, project.id, by)? else { return Ok(()) };
     let metadata = Map::from_iter([("connectionId".to_owned(), json!(connection))]);
-    let told = about_user(app, now, user, kind, &by, metadata);
-    // An unread one must lead to the connection that is there now.
-    if notifications::store::insert::reword(tx, project.id, &told)? {
+    let notice = about_user(app, now, user, kind, &by, metadata);
+    // An unread notification must point to the current connection.
+    if notifications::store::insert::reword(tx, project.id, &notice)? {
         return Ok(());
     }
-    notifications::add(tx, project.id, now, &[told])
+    notifications::add(tx, project.id, now, &[notice])
 }
 
 pub fn operations() -> Vec<Operation> {
@@ -194,7 +194,7 @@ fn by_id() -> Vec<Operation> {
     .collect()
 }
 
-/// These need the bundle of blocks too, as the reference has it: they leave out who is blocked.
+/// As in the reference, these also need the bundle of blocks: they leave out blocked users.
 fn own() -> Vec<Operation> {
     let (get, invalid) = (Method::GET, Invalid::all(INVALID_QUERY));
     let operations = vec![

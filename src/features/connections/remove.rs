@@ -1,12 +1,12 @@
-//! Remove Connection, by its id or by the other user: what is pending is withdrawn or declined, what
-//! was accepted ends. Nobody is told.
+//! Remove Connection, by its id or by the other user: withdraws or declines a pending request, ends an
+//! accepted connection. Nobody is notified.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::auth::caller::Actor;
 use crate::error::Result;
-use crate::features::connections::answer::{Answered, ConnectionPath, held};
+use crate::features::connections::answer::{Answered, ConnectionPath, lock_connection};
 use crate::features::connections::rules::Status;
 use crate::features::connections::{NOT_FOUND, SELF_DISCONNECT, UNAUTHORIZED, store};
 use crate::features::users::UserPath;
@@ -31,7 +31,7 @@ pub(super) async fn remove(
 ) -> Result<Json<Removed>> {
     let (project, actor) = (call.project.id, call.caller.user);
     let removed = call.app.db.write(move |tx| {
-        let row = held(tx, project, path.connection_id)?;
+        let row = lock_connection(tx, project, path.connection_id)?;
         let row = row.filter(|row| row.status != Status::Declined);
         let row =
             row.ok_or_else(|| NOT_FOUND.because("Connection not found or cannot be withdrawn."))?;
@@ -52,7 +52,7 @@ pub(super) async fn remove(
     removed.await.map(Json)
 }
 
-/// What has become of the connection.
+/// The result for the connection.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "EndedConnection")]

@@ -1,5 +1,5 @@
-//! Request Connection: one user asks another. There is one connection for each pair, whoever asked:
-//! a request that crosses another waits for the pair and then finds it.
+//! Request Connection: one user asks another. Each pair has one connection, no matter who asked: of two
+//! requests that cross, the second waits for the lock on the pair and finds the first.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::features::connections::rules::{Message, Status};
 use crate::features::connections::store::{self, ConnectionRow};
 use crate::features::connections::{
-    ALREADY_CONNECTED, REQUEST_DECLINED, REQUEST_PENDING, SELF_REQUEST, USER_NOT_FOUND, tell,
+    ALREADY_CONNECTED, REQUEST_DECLINED, REQUEST_PENDING, SELF_REQUEST, USER_NOT_FOUND, notify,
 };
 use crate::features::users::UserPath;
 use crate::features::users::store::lock_pair;
@@ -57,7 +57,7 @@ pub(super) async fn request_connection(
     };
     let requested = Requested { id: row.id, status: row.status, created_at: now };
     let written = call.app.db.write(move |tx| {
-        // A block and no such user are answered alike.
+        // The same error for a block and an unknown user.
         if !lock_pair::lock(tx, project.id, actor, receiver)?
             || blocks::is_blocked_between(tx, &project, Some(actor), receiver)?
         {
@@ -70,12 +70,12 @@ pub(super) async fn request_connection(
                 Status::Declined if old.requester_id == actor => {
                     return Err(REQUEST_DECLINED.into());
                 }
-                // Whoever declined may ask in turn.
+                // The user who declined may send a request of their own.
                 Status::Declined => store::delete(tx, project.id, &old)?,
             }
         }
         store::insert(tx, project.id, &row)?;
-        tell(tx, &app, &project, receiver, "connection-request", actor, row.id, now)
+        notify(tx, &app, &project, receiver, "connection-request", actor, row.id, now)
     });
     written.await?;
     Ok(Created(requested))

@@ -1,4 +1,4 @@
-//! What a connection can be, who may change it, and what it counts as. Touches no database.
+//! The states of a connection, who may change it, and which counts it belongs to. Touches no database.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,8 +15,8 @@ names! {
 }
 
 impl Status {
-    /// What `by` more of such connections change for the requester and for the receiver. One that was
-    /// declined is in nobody's list.
+    /// The change of the counts of requester and receiver for `by` more connections of this status. A
+    /// declined one is in no list.
     pub fn counted(self, by: i64) -> Option<(Counts, Counts)> {
         let none = Counts::default();
         match self {
@@ -30,7 +30,7 @@ impl Status {
 }
 
 db::row! {
-    /// How long the lists of a user are.
+    /// The lengths of a user's lists.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub struct Counts {
         pub connected: i64,
@@ -39,7 +39,7 @@ db::row! {
     }
 }
 
-/// A few words to the user who is asked: without space around them, at most 1000 characters.
+/// The message of a request: trimmed, at most 1000 characters.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(inline, extend("maxLength" = Message::LONGEST))]
@@ -48,7 +48,7 @@ pub struct Message(String);
 impl Message {
     const LONGEST: usize = 1000;
 
-    /// None where nothing was said.
+    /// None if it is empty.
     pub fn into_option(self) -> Option<String> {
         Some(self.0).filter(|text| !text.is_empty())
     }

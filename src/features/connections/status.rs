@@ -1,4 +1,4 @@
-//! Get Connection Status: what is between two users, from the side of the one who asks.
+//! Get Connection Status: the connection between two users, from the caller's side.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -26,7 +26,7 @@ pub(super) enum ConnectionStatus {
     Declined,
 }
 
-/// Who asked, from the side of one of the two.
+/// Which of the two sent the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "ConnectionDirection")]
@@ -35,7 +35,7 @@ pub(super) enum Way {
     Received,
 }
 
-/// Which keys there are depends on the status.
+/// Which fields are present depends on the status.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ConnectionStatus")]
@@ -100,7 +100,7 @@ pub(super) async fn connection_status(
     }
     let found = call.app.db.read(move |c| {
         let found = store::find_pair(c, project.id, actor, other)?;
-        // Made while the project knew no blocks.
+        // Created while the project had no blocks.
         let is_hidden =
             found.is_some() && blocks::is_blocked_between(c, &project, Some(actor), other)?;
         Ok::<_, Error>(found.filter(|_| !is_hidden))

@@ -1,5 +1,5 @@
-//! Sign Testing JWT: what a project's backend would do to vouch for a user, for trying external
-//! sign-in without a backend. The private key comes with the request and is never stored.
+//! Sign Testing JWT: signs a token as a project's backend would, for trying external sign-in without a
+//! backend. The private key is sent with the request and never stored.
 
 use std::time::Duration;
 
@@ -42,10 +42,10 @@ pub fn operations() -> Vec<Operation> {
 #[serde(rename_all = "camelCase")]
 struct SignTestingJwt {
     private_key: Option<String>,
-    /// The user: `id` and whatever external sign-in understands. Either name will do.
+    /// The user: `id` and any other claims of external sign-in. Both names are accepted.
     payload: Option<Value>,
     user_data: Option<Value>,
-    /// Wins over the project of the path.
+    /// Overrides the project of the path.
     project_id: Option<String>,
 }
 
@@ -91,7 +91,7 @@ async fn sign_testing_jwt(call: Call<Anyone>, Body(body): Body<SignTestingJwt>) 
         "exp": call.now.plus(TTL).seconds(),
         "userData": user,
     });
-    // An RSA signature takes about a millisecond: not on a thread that serves requests.
+    // An RSA signature takes about a millisecond: not on an async worker.
     let signed = tokio::task::spawn_blocking(move || rs256::sign(&private_key, &claims)).await;
     signed.map_err(Error::internal)?.map(Signed::Jwt).ok_or(INVALID_KEY.into())
 }

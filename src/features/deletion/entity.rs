@@ -1,13 +1,13 @@
-//! Delete Entity: its author or a key removes it, or hides it for good where the project says so.
+//! Delete Entity: its author or a key deletes it, or hides it for good if the project is set to soft
+//! deletion.
 
 use crate::auth::caller::UserOrKey;
 use crate::auth::perspective::Perspective;
 use crate::error::Result;
 use crate::features::entities::store::feed_totals;
 use crate::features::entities::visibility;
-use crate::features::entities::{
-    DELETE_FAILED, EntityPath, NOT_AUTHORIZED, NOT_FOUND, create, store,
-};
+use crate::features::entities::write::create;
+use crate::features::entities::{DELETE_FAILED, EntityPath, NOT_AUTHORIZED, NOT_FOUND, store};
 use crate::features::files::purge;
 use crate::features::users::reputation;
 use crate::features::{collections, comments, notifications, reactions};
@@ -33,7 +33,7 @@ pub(super) async fn delete_entity(
             Deletion::Soft => store::soft_delete(tx, project.id, row.id, now)?,
             Deletion::Hard => {
                 reactions::store::delete_of_targets(tx, project.id, vec![row.id.0])?;
-                comments::purge::enqueue(tx, project.id, row.id, now)?;
+                comments::delete::purge::enqueue(tx, project.id, row.id, now)?;
                 store::delete(tx, project.id, row.id)?
             }
         };

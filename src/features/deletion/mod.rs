@@ -1,5 +1,5 @@
-//! Deletion of users, spaces and entities, each with everything that goes with it. This room stands above the
-//! features whose data it removes, and calls them in lock order.
+//! Deletion of users, spaces and entities with everything that belongs to them. This feature comes after
+//! those whose data it removes, and calls them in lock order.
 
 pub mod entity;
 pub mod space;

@@ -1,6 +1,5 @@
-//! Delete Space: its creator or a key takes it away for good, with everything below and in it. All of
-//! it is out of sight with the reply; what is in it is removed in small transactions by a job, so that
-//! other writers need not wait for a large one.
+//! Delete Space: its creator or a key deletes it with all child spaces and content. Everything is hidden
+//! before the reply; a job then removes it in small transactions, so that other writers do not wait for long.
 
 use db::{Conn, Tx};
 use schemars::JsonSchema;
@@ -26,9 +25,9 @@ use crate::tenancy::Project;
 use crate::values::ids::{JobId, ProjectId, SpaceId};
 use crate::values::time::Timestamp;
 
-/// As much is removed in one transaction.
+/// Rows removed in one transaction.
 const BATCH_SIZE: i64 = 100;
-/// After so many transactions the job makes room for others and goes on behind them.
+/// Transactions after which the job goes to the back of the queue.
 const STEPS: u32 = 200;
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -46,7 +45,7 @@ struct DeletedSpace {
     name: String,
 }
 
-/// Over the space and all below it.
+/// Includes child spaces.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "DeletedSpaceCounts")]
@@ -78,7 +77,7 @@ fn hide(
     if matches!(caller, ActorOrKey::User(_)) && !project.deletes_spaces {
         return Err(DELETION_DISABLED.into());
     }
-    // The parent before its child, as all who hold both do.
+    // Lock order: the parent before its child.
     if let Some(parent) = parent {
         spaces::lock(tx, project.id, parent)?;
     }
@@ -90,7 +89,7 @@ fn hide(
         spaces::uncount_child(tx, project.id, parent)?;
     }
     chat::space::hide(tx, project.id, &subtree, now)?;
-    // A space is deleted once, so its id is a fresh one for the job.
+    // A space is deleted once, so its id is unique as a job id.
     jobs::insert(tx, project.id, JobId(id.0), &RemoveSpaces { root: id }, now)?;
     Ok(Deleted {
         message: "Space deleted successfully.",
@@ -142,7 +141,7 @@ async fn run(app: &App, project: ProjectId, root: SpaceId) -> Result<()> {
     }
 }
 
-/// One step; false once the space itself is gone.
+/// One batch; false once the space itself is deleted.
 async fn empty(app: &App, project: ProjectId, space: SpaceId) -> Result<bool> {
     let now = app.clock.now();
     let left = app.db.write(move |tx| {
@@ -163,7 +162,7 @@ async fn empty(app: &App, project: ProjectId, space: SpaceId) -> Result<bool> {
         Ok::<_, Error>(false)
     });
     let left = left.await?;
-    // What has gone may have left jobs of its own.
+    // The deletions may have queued jobs of their own.
     app.job_added.notify_one();
     Ok(left)
 }

@@ -1,5 +1,5 @@
-//! Delete User: for keys only; users delete themselves through `features/auth`. Both leave what
-//! others have built on, but of nobody.
+//! Delete User: for keys only; users delete themselves through `features/auth`. In both cases content that
+//! others have replied to stays, anonymized.
 
 use db::Tx;
 use serde::{Deserialize, Serialize};
@@ -33,14 +33,14 @@ pub(super) async fn delete_user(
     if deleted { Ok(NoContent) } else { Err(NOT_FOUND.into()) }
 }
 
-/// Deletes a user with everything that goes with them; false if there was no such user.
+/// Deletes a user and their data; false if there was no such user.
 pub(crate) fn erase(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestamp) -> Result<bool> {
     entities::store::anonymize::lock(tx, project, user)?;
     comments::store::anonymize::lock(tx, project, user)?;
     reports::store::anonymize::lock(tx, project, user)?;
     spaces::store::anonymize::lock(tx, project, user)?;
     chat::store::anonymize::lock(tx, project, user)?;
-    // Once the user is held, nothing new can be theirs.
+    // The lock keeps new rows from referring to the user.
     let Some(row) = store::find_for_update(tx, project, user)? else { return Ok(false) };
     let told = notifications::store::hide::about_what_they_wrote(tx, project, user)?;
     let listed = entities::store::anonymize::forget_author(tx, project, user)?;
@@ -75,7 +75,7 @@ impl Job for EmptyDatabaseLog {
 
 /// The job that removes what was deleted from the database's log, too.
 fn empty_log(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestamp) -> Result<()> {
-    // A user is deleted once, so their id is a fresh one for the job; a transaction may run twice and draws
-    // nothing.
+    // A user is deleted once, so their id is unique as a job id; a transaction may run twice and must not
+    // generate ids.
     jobs::insert(tx, project, JobId(user.0), &EmptyDatabaseLog {}, now)
 }

@@ -1,4 +1,4 @@
-//! What features above entities add to how an entity is shown.
+//! What later features add to the representation of an entity: top comments, saved marks.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use crate::tenancy::Project;
 use crate::values::ids::{CommentId, EntityId, ProjectId, UserId};
 use crate::values::time::Timestamp;
 
-/// As much of a comment as an entity shows of the one on top.
+/// The part of a top comment that an entity shows.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TopComment {

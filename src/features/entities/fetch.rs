@@ -12,10 +12,11 @@ use crate::features::entities::rules::ForeignId;
 use crate::features::entities::show::View;
 use crate::features::entities::store::{self, EntityRow};
 use crate::features::entities::terms::Terms;
-use crate::features::entities::view_buffer::ViewBuffer;
+use crate::features::entities::views::view_buffer::ViewBuffer;
 use crate::features::entities::visibility;
+use crate::features::entities::write::create;
 use crate::features::entities::{
-    CREATE_RATE, DUPLICATE_FOREIGN_ID, EntityPath, INVALID_QUERY, NOT_FOUND, USER_REQUIRED, create,
+    CREATE_RATE, DUPLICATE_FOREIGN_ID, EntityPath, INVALID_QUERY, NOT_FOUND, USER_REQUIRED,
 };
 use crate::features::users::reputation::ReputationQuery;
 use crate::http::include::Include;
@@ -89,7 +90,7 @@ pub(super) async fn by_foreign_id(
         return Err(NOT_FOUND.into());
     }
     match create_blank(&call, view.clone(), &foreign_id).await {
-        // Another caller was quicker, or a draft that this one may not see holds the id.
+        // A concurrent request created it, or a draft hidden from this caller has the id.
         Err(error) if error.is(DUPLICATE_FOREIGN_ID) => {
             let entity = find_foreign(&call, view, &foreign_id).await?.ok_or(NOT_FOUND)?;
             Ok(Json(seen(&call, entity)))
@@ -98,7 +99,7 @@ pub(super) async fn by_foreign_id(
     }
 }
 
-/// Counts as a write for the limits, though it comes by GET.
+/// Limited like a write, though it is a GET.
 async fn create_blank(call: &Call<OptionalViewer>, view: View, foreign_id: &str) -> Result<Entity> {
     call.limit(CREATE_RATE, "POST /entities")?;
     if call.caller == OptionalViewer::Anonymous && !call.project.anonymous_posts {
@@ -124,7 +125,7 @@ async fn find_foreign(
     find(call, view, move |c| store::find_by_foreign_id(c, project, &foreign_id)).await
 }
 
-/// The entity, if it is there for this caller.
+/// The entity, if this caller may see it.
 async fn find(
     call: &Call<OptionalViewer>,
     view: View,
@@ -138,7 +139,7 @@ async fn find(
     found.await
 }
 
-/// Counts the view, except in the oldest version, and shows it.
+/// Counts the view, except in v6, and shows it.
 fn seen(call: &Call<OptionalViewer>, mut entity: Entity) -> Entity {
     let buffer = call.app.features.get::<ViewBuffer>();
     buffer.note_stale(&entity, call.now);

@@ -1,39 +1,29 @@
-//! Entities: what users publish. Reactions to them are in `features/reactions`, their files in
-//! `features/storage`.
+//! Entities: what users publish. `list` holds the feeds, `fetch` single entities, `write` what changes them;
+//! they are deleted in `features/deletion`. Reactions are in `features/reactions`, files in `features/files`.
 
-mod attached;
-pub mod create;
-mod drafts;
 pub mod extras;
 mod fetch;
 pub mod files;
 pub mod list;
-mod mentions;
 pub mod model;
-pub mod notify;
-mod publish;
 mod reactions;
 mod row;
 pub mod rules;
 pub mod score;
 pub mod show;
 pub mod store;
-mod target;
 pub mod terms;
-mod update;
-pub mod view_buffer;
-mod views;
+pub mod views;
 pub mod visibility;
+pub mod write;
 
 use http::Method;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::auth::caller::ELEVATED_AUTH_REQUIRED;
 use crate::auth::credential::BadToken;
 use crate::error::faults;
 pub use crate::features::reactions::USER_NOT_FOUND;
-use crate::features::spaces;
 use crate::http::input::Invalid;
 use crate::http::operation::{ActsAs, Operation};
 use crate::rate_limits::RateLimit;
@@ -70,7 +60,7 @@ pub const INVALID: Invalid = Invalid {
     ..Invalid::all(INVALID_BODY)
 };
 
-/// Also for what a fetch creates on its way.
+/// Also for entities that a fetch creates.
 const CREATE_RATE: RateLimit = RateLimit::per_5_minutes(100);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -88,32 +78,16 @@ pub const ACTS_AS: ActsAs = ActsAs {
 };
 
 pub fn operations() -> Vec<Operation> {
-    let operations = [lists(), reads(), writes(), reactions::operations()].into_iter().flatten();
-    operations.map(|operation| operation.bundle(Bundle::Entities)).collect()
-}
-
-fn lists() -> Vec<Operation> {
-    let get = Method::GET;
-    vec![
-        Operation::new(
-            get.clone(),
-            "/entities",
-            "Fetch Many Entities",
-            "entity",
-            INVALID,
-            list::fetch_many,
-        )
-        .errors(&[USER_REQUIRED]),
-        Operation::new(
-            get,
-            "/entities/drafts",
-            "Fetch Drafts",
-            "entity",
-            INVALID,
-            drafts::fetch_drafts,
-        )
-        .acts_as(ActsAs { other: None, ..ACTS_AS }),
+    let operations = [
+        list::operations(),
+        reads(),
+        write::operations(),
+        views::operations(),
+        reactions::operations(),
     ]
+    .into_iter()
+    .flatten();
+    operations.map(|operation| operation.bundle(Bundle::Entities)).collect()
 }
 
 fn reads() -> Vec<Operation> {
@@ -149,62 +123,4 @@ fn reads() -> Vec<Operation> {
         .errors(&[NOT_FOUND]),
     ];
     operations.into_iter().map(|one| one.rate(RateLimit::per_5_minutes(1000))).collect()
-}
-
-fn writes() -> Vec<Operation> {
-    let (post, patch) = (Method::POST, Method::PATCH);
-    vec![
-        Operation::new(
-            post,
-            "/entities",
-            "Create Entity",
-            "entity",
-            INVALID,
-            create::create_entity,
-        )
-        .bad_token(BadToken::Refused)
-        .takes_files(&attached::FORM)
-        .rate(CREATE_RATE)
-        .errors(&[
-            USER_REQUIRED,
-            UNAUTHORIZED,
-            SPACE_NOT_FOUND,
-            spaces::BANNED,
-            spaces::POSTING_NOT_ALLOWED,
-            USER_NOT_FOUND,
-            INVALID_TIMESTAMP,
-            DUPLICATE_FOREIGN_ID,
-            INVALID_IMAGE,
-        ]),
-        Operation::new(
-            patch.clone(),
-            "/entities/{entityId}",
-            "Update Entity",
-            "entity",
-            INVALID,
-            update::update_entity,
-        )
-        .rate(RateLimit::per_5_minutes(200))
-        .errors(&[NOT_FOUND, NOT_AUTHORIZED]),
-        Operation::new(
-            patch.clone(),
-            "/entities/{entityId}/publish",
-            "Publish Entity",
-            "entity",
-            INVALID,
-            publish::publish_entity,
-        )
-        .errors(&[NOT_FOUND, SPACE_NOT_FOUND, spaces::BANNED, spaces::POSTING_NOT_ALLOWED]),
-        Operation::new(
-            patch,
-            "/entities/{entityId}/increment-views",
-            "Increment Entity Views",
-            "entity",
-            INVALID,
-            views::increment_views,
-        )
-        .rate(RateLimit::per_5_minutes(1000))
-        .open_to_suspended()
-        .errors(&[NOT_FOUND, INVALID_COUNT, ELEVATED_AUTH_REQUIRED]),
-    ]
 }

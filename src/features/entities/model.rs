@@ -16,8 +16,8 @@ use crate::features::users::model::{Point, User, raw};
 use crate::values::ids::{EntityId, ProjectId, SpaceId, UserId, short_id};
 use crate::values::time::Timestamp;
 
-/// Keys whose doc says so are there only when asked for, or only when there is somebody to ask
-/// for them: the outer `Option` is the key, an inner one its null.
+/// Fields documented so are present only on request, or only with a viewer: the outer `Option` is the key, an
+/// inner one its null.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Entity {
@@ -45,7 +45,7 @@ pub struct Entity {
     pub files: Option<Vec<File>>,
     #[schemars(with = "Vec<String>")]
     pub keywords: Box<RawValue>,
-    /// In the oldest version the ids of those who voted; later ones have `reactionCounts`.
+    /// In v6 the ids of users who voted; later versions have `reactionCounts`.
     pub upvotes: Vec<UserId>,
     pub downvotes: Vec<UserId>,
     pub reaction_counts: ReactionCounts,
@@ -53,7 +53,7 @@ pub struct Entity {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_reaction: Option<Option<ReactionType>>,
     pub replies_count: i64,
-    /// In the oldest version only.
+    /// Only in v6.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shares_count: Option<i64>,
     pub views: i64,
@@ -94,7 +94,7 @@ pub struct Grants {
 }
 
 impl Entity {
-    /// Without anything that must be asked for.
+    /// Without the parts that need further statements.
     pub fn new(project_id: ProjectId, row: EntityRow) -> Result<Self> {
         Ok(Entity {
             id: row.id,

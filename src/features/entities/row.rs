@@ -1,4 +1,4 @@
-//! An entity as it is stored: the narrow row and its body together.
+//! A stored entity: the narrow row and its body together.
 
 use db::JsonText;
 
@@ -46,7 +46,7 @@ impl EntityRow {
         self.moderation.is_removed()
     }
 
-    /// A published entity of nobody, with nothing in it.
+    /// An empty published entity without an author.
     pub fn blank(id: EntityId, now: Timestamp) -> Self {
         EntityRow {
             id,

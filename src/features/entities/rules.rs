@@ -1,5 +1,5 @@
-//! What a field of an entity may be. Each rule is a type that can only be built from a value that
-//! keeps it, so that creation and updates, from JSON and from forms, all apply the same one.
+//! Validation of entity fields. Each rule is a type that can only be built from a valid value, so that
+//! creation and updates, from JSON and from forms, all apply the same one.
 
 use std::borrow::Cow;
 
@@ -16,11 +16,11 @@ use crate::values::time::Timestamp;
 texts! {
     Title 0..=300;
     Content 0..=100_000;
-    /// An id of the application's own, kept and compared as it is. Longer ones could not be indexed.
+    /// The application's own id, compared byte by byte. Longer ones could not be indexed.
     ForeignId 0..=500;
 }
 
-/// Tags in their order and case; blank ones are dropped.
+/// Tags with order and case kept; blank ones are dropped.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "Vec<String>")]
 #[schemars(inline, extend("maxItems" = Keywords::MAX_ENTRIES))]
@@ -50,7 +50,7 @@ impl TryFrom<Vec<String>> for Keywords {
     }
 }
 
-/// Objects of any form; whatever else is among them is dropped.
+/// Objects of any form; other values are dropped.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(from = "Vec<Value>")]
 #[schemars(inline, with = "Vec<Map<String, Value>>")]
@@ -69,7 +69,7 @@ impl From<Vec<Value>> for Attachments {
     }
 }
 
-/// Somebody or some space that a text names. Without a type it is a user, as older clients send it.
+/// A user or space mentioned in a text. Without a type it is a user, as older clients send it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Mention {
@@ -101,7 +101,7 @@ pub struct Mentions(Vec<Mention>);
 
 impl Mentions {
     const MAX_ENTRIES: usize = 100;
-    /// Characters of each of their texts.
+    /// Maximum characters of each text.
     const LONGEST: usize = 500;
 
     #[cfg(test)]
@@ -109,12 +109,12 @@ impl Mentions {
         &self.0
     }
 
-    /// The ids of the mentioned users, as far as they can be ids of users.
+    /// The ids of the mentioned users; invalid ids are skipped.
     pub fn users(&self) -> impl Iterator<Item = UserId> + '_ {
         self.0.iter().filter_map(Mention::user)
     }
 
-    /// Without those of this user.
+    /// Without mentions of this user.
     pub fn without(mut self, user: UserId) -> Self {
         self.0.retain(|mention| mention.user() != Some(user));
         self
@@ -177,8 +177,7 @@ impl JsonSchema for Place {
     }
 }
 
-/// When something was created and last changed, as a key may say it: the second time not without
-/// the first, and not before it.
+/// Creation and update times set by a key: the second only with the first, and not before it.
 pub fn times(
     created: Option<&str>,
     updated: Option<&str>,

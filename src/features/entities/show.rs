@@ -1,5 +1,4 @@
-//! From rows to what a caller sees of them: a constant number of statements, however many rows
-//! and whatever is included.
+//! From rows to replies: a constant number of statements, however many rows and includes.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -26,7 +25,7 @@ use crate::storage::signed::Links;
 use crate::tenancy::{Bundle, Project};
 use crate::values::ids::{EntityId, SpaceId, UserId};
 
-/// Whether it is told that the viewer has saved an entity.
+/// Whether the reply says that the viewer has saved an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Saved {
     Untold,
@@ -34,11 +33,11 @@ enum Saved {
     All,
 }
 
-/// What of entities is shown, and to whom.
+/// Which parts of entities are shown, and to which viewer.
 #[derive(Debug, Clone)]
 pub struct View {
     pub project: Arc<Project>,
-    /// Who looks; a key and an anonymous caller are nobody.
+    /// The viewer; none for a key or an anonymous caller.
     pub viewer: Option<UserId>,
     version: Version,
     user: bool,
@@ -48,9 +47,9 @@ pub struct View {
     grants: bool,
     files: bool,
     bucket: Option<Bucket>,
-    /// The viewer's reaction, where it is known already.
+    /// The viewer's reaction, if it is known already.
     own: Option<Option<ReactionType>>,
-    /// The author of all that is shown, where they are known already.
+    /// The author of all entities, if known already.
     author: Option<UserRow>,
     links: Links,
     extras: Option<EntityExtras>,
@@ -63,7 +62,7 @@ impl View {
             project: call.project.clone(),
             viewer,
             version: call.version,
-            // The oldest version knows no `include` and always shows the author.
+            // v6 has no `include` and always shows the author.
             user: include.has("user") || call.version == Version::V6,
             space: include.has("space"),
             top_comment: include.has("topComment"),
@@ -78,12 +77,12 @@ impl View {
         }
     }
 
-    /// As in replies to writes: with the author.
+    /// For replies to writes: with the author.
     pub fn written<A>(call: &Call<A>, viewer: Option<UserId>) -> Self {
         View { user: true, ..View::asked(call, viewer, &Include::default()) }
     }
 
-    /// The reply to a reaction knows it and need not read it back.
+    /// The reply to a reaction knows the reaction and need not read it back.
     pub fn with_own(self, reaction: Option<ReactionType>) -> Self {
         View { own: Some(reaction), ..self }
     }
@@ -96,12 +95,12 @@ impl View {
         View { files: true, ..self }
     }
 
-    /// As drafts are shown: nobody has saved or answered them.
+    /// For drafts: nobody has saved them or commented on them.
     pub fn without_saved(self) -> Self {
         View { saved: Saved::Untold, top_comment: false, ..self }
     }
 
-    /// For what is found where the viewer has saved it.
+    /// For lists of entities that the viewer has saved.
     pub fn all_saved(self) -> Self {
         View { saved: Saved::All, ..self }
     }
@@ -175,7 +174,7 @@ impl View {
         reputation::add_points(c, project, shown.collect())
     }
 
-    /// The space of each if asked for, and what it makes of the entity's own flag.
+    /// The space of each if included, and its effect on the entity's own flag.
     fn add_spaces(&self, c: &Conn<'_>, entities: &mut [Entity]) -> Result<()> {
         let project = &self.project;
         let mut ids: Vec<SpaceId> = entities.iter().filter_map(|entity| entity.space_id).collect();

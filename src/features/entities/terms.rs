@@ -1,6 +1,6 @@
-//! Terms: what entities are found by. Each keyword, each key of the metadata, and each key with a
-//! plain value becomes a digest of fixed size, so that any of them can be looked up in one index;
-//! so does each mentioned user, whose mentions go when they are deleted.
+//! Terms: the search index of entities. Each keyword, each metadata key, each key with a plain value and each
+//! mentioned user becomes a digest of fixed size, so that one index finds any of them. Terms of a mentioned
+//! user are removed when the user is deleted.
 
 use aws_lc_rs::digest;
 use serde_json::{Map, Value};
@@ -11,11 +11,10 @@ use crate::features::entities::store::EntityRow;
 use crate::values::ids::UserId;
 use crate::values::metadata::Metadata;
 
-/// Metadata with more keys than this is not kept as terms: the entity is "wide", and filters
-/// look into it.
+/// Metadata with more keys than this is not indexed: the entity is "wide", and filters parse its metadata.
 const MAX_KEYS: usize = 64;
 
-/// The terms of one entity, sorted and without repeats.
+/// The terms of one entity, sorted and unique.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Terms {
     pub terms: Vec<Uuid>,
@@ -23,7 +22,7 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// A draft is found by nobody but those it mentions.
+    /// A draft has only the terms of its mentions.
     pub fn of(
         is_draft: bool,
         keywords: &Keywords,
@@ -46,7 +45,7 @@ impl Terms {
     }
 }
 
-/// The terms of what is stored.
+/// The terms of a stored entity.
 pub fn of_stored(row: &EntityRow) -> serde_json::Result<Terms> {
     let keywords: Keywords = serde_json::from_str(&row.keywords.0)?;
     let metadata: Metadata = serde_json::from_str(&row.metadata.0)?;
@@ -67,12 +66,12 @@ pub fn key(name: &str) -> Uuid {
     term(&["key", name])
 }
 
-/// A key with a plain value; none for objects and arrays, which are looked into.
+/// A key with a plain value; none for objects and arrays, which filters parse.
 pub fn pair(name: &str, value: &Value) -> Option<Uuid> {
     let plain = match value {
         Value::Object(_) | Value::Array(_) => return None,
         Value::Number(number) => match number.as_f64() {
-            // `1` and `1.0` are one value, and so are `0` and `-0.0`: adding zero takes the sign off.
+            // `1` and `1.0` are equal, and so are `0` and `-0.0`: adding zero removes the sign.
             Some(real) if number.is_f64() && real.fract() == 0.0 => format!("{:.0}", real + 0.0),
             _ => number.to_string(),
         },

@@ -1,7 +1,6 @@
-//! Who may see an entity. One rule, asked by every door that leads to one: fetches, reactions,
-//! files, and whatever else hangs on an entity. What may not be seen is not there: the drafts of
-//! others, what is in a space that is closed to who looks, and what somebody has written with a block
-//! between them.
+//! Who may see an entity. Every endpoint asks this one rule: fetches, reactions, files, comments. Hidden
+//! entities are treated as not found: drafts of others, entities in spaces that the viewer may not read, and
+//! entities with a block between author and viewer.
 
 use db::{Conn, Tx};
 
@@ -13,12 +12,12 @@ use crate::features::visibility::store::blocks;
 use crate::tenancy::Project;
 use crate::values::ids::{EntityId, UserId};
 
-/// Whether the entity is published, or a draft of the viewer's own.
+/// Whether the entity is published, or the viewer's own draft.
 pub fn is_published_for(perspective: Perspective, entity: &EntityRow) -> bool {
     !entity.is_draft || perspective.owns(entity.user_id)
 }
 
-/// The entity, if it is there for these perspective.
+/// The entity, if this perspective may see it.
 pub fn find(
     c: &Conn<'_>,
     project: &Project,
@@ -28,7 +27,7 @@ pub fn find(
     seen(c, project, store::find(c, project.id, id)?, perspective)
 }
 
-/// What was found, if it is there for these perspective.
+/// The row, if this perspective may see it.
 pub fn seen(
     c: &Conn<'_>,
     project: &Project,
@@ -46,7 +45,7 @@ pub fn seen(
     Ok((!is_hidden && may_read).then_some(entity))
 }
 
-/// Those of the rows that are there for these perspective.
+/// Those of the rows that this perspective may see.
 pub fn among(
     c: &Conn<'_>,
     project: &Project,
@@ -58,15 +57,15 @@ pub fn among(
     let written = rows.iter().map(|row| (row.space_id, row.user_id)).collect();
     let readable = access::among(c, project.id, written, perspective)?;
     rows.retain(|row| {
-        let is_met = row.user_id.is_none_or(|author| !hidden.contains(&author));
+        let is_visible = row.user_id.is_none_or(|author| !hidden.contains(&author));
         is_published_for(perspective, row)
-            && is_met
+            && is_visible
             && readable.contains(&(row.space_id, row.user_id))
     });
     Ok(rows)
 }
 
-/// The same, kept from being deleted until the transaction ends.
+/// The same, locked against deletion until the transaction ends.
 pub fn lock_shared(
     tx: &Tx<'_>,
     project: &Project,
@@ -76,7 +75,7 @@ pub fn lock_shared(
     seen(tx, project, store::lock_shared(tx, project.id, id)?, perspective)
 }
 
-/// The same, held until the transaction ends. Blocks are looked at in the same statement.
+/// The same, locked until the transaction ends. The same statement checks blocks.
 pub fn lock(
     tx: &Tx<'_>,
     project: &Project,
@@ -84,7 +83,7 @@ pub fn lock(
     perspective: Perspective,
 ) -> Result<Option<EntityRow>> {
     let found = match blocks::counting(project, perspective.viewer()) {
-        Some(viewer) => store::find_met_for_update(tx, project.id, id, viewer)?,
+        Some(viewer) => store::find_unblocked_for_update(tx, project.id, id, viewer)?,
         None => store::find_for_update(tx, project.id, id)?,
     };
     match found.filter(|entity| is_published_for(perspective, entity)) {

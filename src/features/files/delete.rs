@@ -1,4 +1,4 @@
-//! Delete File: by its owner, or by a key. Whoever showed it shows it no more.
+//! Delete File: by its owner, or by a key. Content that showed it no longer does.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -36,7 +36,7 @@ pub(super) async fn delete_file(
         if let UserOrKey::User(user) = caller
             && row.user_id != Some(user)
         {
-            // What they may not see is not there for them.
+            // A file that the user may not see is not found.
             let sees = holders::may_see(&app, tx, &of, user, &row)?;
             return Err(Error::from(if sees { UNAUTHORIZED } else { FILE_NOT_FOUND }));
         }

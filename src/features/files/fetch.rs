@@ -1,4 +1,4 @@
-//! Fetch File: a file with addresses that are good from now on.
+//! Fetch File: a file with freshly signed addresses.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! What a file is attached to, who may attach one there, and who may see it. The features that hold files
-//! answer through [`FileHolder`].
+//! What a file is attached to, who may attach one there, and who may see it. Features with attached files
+//! implement [`FileHolder`].
 
 use db::Conn;
 
@@ -13,7 +13,7 @@ use crate::values::ids::{ChatMessageId, CommentId, EntityId, EventId, SpaceId, U
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holder {
-    /// The file stands for itself, or is somebody's avatar or banner.
+    /// The file is attached to nothing, or is an avatar or banner.
     None,
     Entity(EntityId),
     Comment(CommentId),
@@ -24,7 +24,7 @@ pub enum Holder {
 }
 
 impl Holder {
-    /// At most one of them may be named.
+    /// At most one may be named.
     pub fn named(
         entity: Option<EntityId>,
         comment: Option<CommentId>,
@@ -68,10 +68,10 @@ impl Holder {
     }
 }
 
-/// A feature whose content holds files. Asked in turn until one of them knows the holder.
+/// A feature whose content holds files. The holders are asked in turn until one knows the content.
 pub trait FileHolder: Sync {
-    /// `None` if the holder is another feature's; an error if it does not exist for the caller, or is not
-    /// theirs to attach to.
+    /// `None` if the holder belongs to another feature; an error if it does not exist for the caller, or they
+    /// may not attach to it.
     fn may_attach(
         &self,
         _c: &Conn<'_>,
@@ -82,7 +82,7 @@ pub trait FileHolder: Sync {
         None
     }
 
-    /// `None` if the file is held by another feature; else whether a user may see what holds it.
+    /// `None` if another feature holds the file; otherwise whether a user may see its content.
     fn may_see(
         &self,
         c: &Conn<'_>,
@@ -96,7 +96,7 @@ fn holders(app: &App) -> &[&'static dyn FileHolder] {
     app.lists.of()
 }
 
-/// Refuses a holder that does not exist for the caller, or is not theirs to attach to.
+/// Refuses a holder that does not exist for the caller, or that they may not attach to.
 pub fn may_attach(
     app: &App,
     c: &Conn<'_>,
@@ -108,12 +108,12 @@ pub fn may_attach(
         return Ok(());
     }
     let asked = holders(app).iter().find_map(|one| one.may_attach(c, project, caller, holder));
-    // Files of a message come with it, and no feature holds files of events.
+    // Files of a message are sent with it, and no feature holds files of events.
     asked.unwrap_or(Err(TARGET_NOT_FOUND.into()))
 }
 
-/// Whether a user may see a file: as they may see what it is attached to. A file that is attached to nothing is
-/// for everybody. Keys see every file.
+/// Whether a user may see a file: if they may see the content it is attached to. Unattached files are visible
+/// to everybody. Keys see every file.
 pub fn may_see(
     app: &App,
     c: &Conn<'_>,

@@ -1,5 +1,5 @@
-//! Storage: files that users upload, the images made of them, and the signed addresses by which
-//! their bytes are read. Other features store theirs through `uploads`.
+//! Storage: files that users upload, the image variants made of them, and the signed addresses for reading
+//! them. Other features store files through `uploads`.
 
 mod delete;
 mod fetch;

@@ -1,4 +1,4 @@
-//! Files as the API shows them, and what is kept about an image beside its row.
+//! Files as the API shows them, and the stored facts about an image.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub struct File {
     pub space_id: Option<SpaceId>,
     pub event_id: Option<EventId>,
     pub r#type: FileType,
-    /// The address of the stored original, good for a while.
+    /// The signed address of the stored original.
     pub original_path: String,
     /// Bytes as uploaded.
     pub original_size: i64,
@@ -53,7 +53,7 @@ pub struct FileImage {
     pub variants: BTreeMap<String, Variant>,
     pub processing_status: ProcessingStatus,
     pub processing_error: Option<String>,
-    /// The one that was asked for: `webp`, `jpeg`, `png` or `original`.
+    /// As requested: `webp`, `jpeg`, `png` or `original`.
     pub format: String,
     pub quality: u8,
     pub exif_stripped: bool,
@@ -61,7 +61,7 @@ pub struct FileImage {
     pub updated_at: Timestamp,
 }
 
-/// An image is stored when all of it has been made, and refused otherwise.
+/// An image is stored only when all variants are done, and refused otherwise.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ProcessingStatus {
@@ -72,23 +72,23 @@ pub enum ProcessingStatus {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ImageVariant")]
 pub struct Variant {
-    /// Below the project, as it is stored.
+    /// Stored path below the project.
     pub path: String,
-    /// Its address, good for a while.
+    /// Its signed address.
     pub public_path: String,
     pub width: u32,
     pub height: u32,
     pub size: u64,
-    /// The one that was written: `webp`, `jpeg` or `png`.
+    /// As written: `webp`, `jpeg` or `png`.
     pub format: String,
 }
 
-/// What the row of an image keeps as JSON.
+/// The JSON in the row of an image.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ImageFacts {
     pub width: u32,
     pub height: u32,
-    /// What it was uploaded as.
+    /// The format of the upload.
     pub source: String,
     pub format: String,
     pub quality: u8,
@@ -110,7 +110,7 @@ pub struct StoredVariant {
 }
 
 impl ImageFacts {
-    /// `path_of` gives each output its place: the original by no name.
+    /// `path_of` gives the path of each output; `None` stands for the original.
     pub fn new(
         options: &Options,
         processed: &Processed,
@@ -161,7 +161,7 @@ impl StoredVariant {
     }
 }
 
-/// A file with addresses that are good from now on.
+/// A file with freshly signed addresses.
 pub fn show(links: &Links, row: &FileRow) -> Result<File> {
     let image = ImageFacts::of(row)?.map(|facts| FileImage {
         file_id: row.id,

@@ -1,5 +1,5 @@
-//! The images of an upload: planned by their headers, all of a request together, then worked on one
-//! after the other.
+//! The images of an upload: their headers are checked together for the whole request, then they are processed
+//! one after the other.
 
 use db::JsonText;
 
@@ -12,7 +12,7 @@ use crate::state::App;
 use crate::values::ids::{FileId, ProjectId, new_id};
 use crate::values::time::Timestamp;
 
-/// An image that may be worked on.
+/// An image that passed the checks.
 #[derive(Debug)]
 pub(super) struct Planned<'a> {
     wanted: &'a Wanted,
@@ -21,7 +21,7 @@ pub(super) struct Planned<'a> {
     job: Job,
 }
 
-/// Those of each that is wanted.
+/// The images of each upload.
 pub(super) async fn plan_images(wanted: &[Wanted]) -> Result<Vec<Vec<Planned<'_>>>> {
     let mut all = Vec::with_capacity(wanted.len());
     for wanted in wanted {
@@ -48,7 +48,7 @@ impl Planned<'_> {
         let made = into.clone();
         let made = tokio::task::spawn_blocking(move || std::fs::create_dir(made));
         made.await.map_err(Error::internal)?.map_err(crate::storage::unavailable)?;
-        // What belongs to no user takes turns as if it was all of one.
+        // Files of projects, which have no user, share one turn.
         let owner = wanted.owner.map_or(project.0, |user| user.0).as_u128();
         let processed = app.images.process(job, into, owner).await;
         let processed = processed.map_err(|failure| refusal(wanted, upload, failure))?;

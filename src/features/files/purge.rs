@@ -1,5 +1,5 @@
-//! Files that go: their rows in the caller's transaction, their bytes by a job of that same
-//! transaction. The address of a file is dead with its row.
+//! Deleting files: the rows in the caller's transaction, the bytes by a job of that same transaction. A
+//! file's address stops working with its row.
 
 use db::Tx;
 
@@ -16,7 +16,7 @@ pub fn delete(tx: &Tx<'_>, project: ProjectId, ids: &[FileId], now: Timestamp) -
     remove_bytes(tx, project, store::delete(tx, project, ids)?, now)
 }
 
-/// Everything that is attached to an entity.
+/// All files attached to an entity.
 pub fn delete_of_entity(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -26,7 +26,7 @@ pub fn delete_of_entity(
     remove_bytes(tx, project, store::delete_of_entity(tx, project, entity)?, now)
 }
 
-/// Everything that is attached to a space.
+/// All files attached to a space.
 pub fn delete_of_space(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -36,7 +36,7 @@ pub fn delete_of_space(
     remove_bytes(tx, project, store::delete_of_space(tx, project, space)?, now)
 }
 
-/// Everything that is attached to any of the comments.
+/// All files attached to any of the comments.
 pub fn delete_of_comments(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -46,7 +46,7 @@ pub fn delete_of_comments(
     remove_bytes(tx, project, store::delete_of_comments(tx, project, comments)?, now)
 }
 
-/// Everything that came with any of the messages.
+/// All files sent with any of the messages.
 pub fn delete_of_messages(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -56,7 +56,7 @@ pub fn delete_of_messages(
     remove_bytes(tx, project, store::delete_of_messages(tx, project, messages)?, now)
 }
 
-/// Everything that a user has uploaded.
+/// All files that a user has uploaded.
 pub fn delete_of_user(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestamp) -> Result<()> {
     remove_bytes(tx, project, store::delete_of_user(tx, project, user)?, now)
 }
@@ -67,8 +67,8 @@ fn remove_bytes(tx: &Tx<'_>, project: ProjectId, deleted: Deleted, now: Timestam
     };
     let ids: Vec<FileId> = deleted.iter().map(|(id, _)| *id).collect();
     store::forget_avatars(tx, project, &ids)?;
-    // A file is deleted once, so its id is a fresh one for the job; a transaction may run twice
-    // and draws nothing.
+    // A file is deleted once, so its id is unique as a job id; a transaction may run twice and must not
+    // generate ids.
     let job = JobId(first.0);
     let payload = purge_payload(deleted.iter().map(|(_, path)| path.as_str()))?;
     jobs::store::insert(tx, project, job, &payload, now, now)

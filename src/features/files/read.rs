@@ -1,5 +1,5 @@
-//! Read Stored File: bytes by a signed address. The signature says that somebody was shown the
-//! file; the row says that it is still there.
+//! Read Stored File: bytes by a signed address. The signature proves that the address was shown to a caller;
+//! the row proves that the file still exists.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ faults! {
     RANGE_NOT_SATISFIABLE = 416 "storage/range-not-satisfiable": "The file has no such part";
 }
 
-/// Should a browser ever show one as a page: no scripts, no forms, nothing from anywhere.
+/// In case a browser shows one as a page: no scripts, no forms, no external resources.
 const POLICY: &str = "sandbox; default-src 'none'";
 
 #[derive(Debug, JsonSchema)]
@@ -33,7 +33,7 @@ const POLICY: &str = "sandbox; default-src 'none'";
 #[expect(dead_code, reason = "for the document alone")]
 struct StoredPath {
     project_id: ProjectId,
-    /// The file's path below its project, slashes and all.
+    /// The file's path below its project, with slashes.
     path: String,
 }
 
@@ -60,14 +60,14 @@ pub(super) fn operations() -> Vec<Operation> {
 struct Object {
     size: u64,
     mime: String,
-    /// Strong, with its quotes: the same address never has other bytes.
+    /// A strong ETag with its quotes: an address always has the same bytes.
     etag: String,
 }
 
 impl Object {
-    /// The original or one of the variants; `None` for a path that is none of the row's.
+    /// The original or one of the variants; `None` for an unknown path.
     fn find(row: &FileRow, path: &str) -> Result<Option<Self>> {
-        // The id names the bytes as well; older files have no hash.
+        // The id identifies the bytes as well; older files have no hash.
         let etag = |sha256: Option<&String>| match sha256 {
             Some(sha256) => format!("\"{sha256}\""),
             None => format!("\"{}\"", row.id),
@@ -121,7 +121,7 @@ async fn read_stored_file(call: ServerCall) -> Result<StoredBytes> {
     let row = app.db.read(move |c| store::find(c, project, id)).await?.ok_or(FILE_NOT_FOUND)?;
     let object = Object::find(&row, &path)?.ok_or(FILE_NOT_FOUND)?;
 
-    // This comes before any range.
+    // Checked before any range.
     if Negotiation::of(&call.headers).has(&object.etag) {
         let mut response = Response::new(Body::default());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
@@ -162,7 +162,7 @@ fn describe(headers: &mut HeaderMap, object: &Object, length: u64, left: i64) ->
     Ok(())
 }
 
-/// What a cache goes by. The bytes never change, so nobody need ask again while the address is good.
+/// Caching headers. The bytes never change, so caches need not revalidate while the address is valid.
 fn identify(headers: &mut HeaderMap, object: &Object, left: i64) -> Result<()> {
     let age = format!("private, immutable, max-age={left}");
     headers.insert(CACHE_CONTROL, HeaderValue::from_str(&age).map_err(Error::internal)?);
@@ -173,8 +173,8 @@ fn identify(headers: &mut HeaderMap, object: &Object, left: i64) -> Result<()> {
 #[derive(Debug, PartialEq, Eq)]
 struct Unsatisfiable;
 
-/// The one part that is asked for. Several parts, other units and what is malformed are answered
-/// with the whole file, as the standard allows; so is a part of other bytes than these.
+/// The one requested range. Multiple ranges, other units, malformed ones and an `If-Range` that does not
+/// match get the whole file, as the standard allows.
 fn asked_range(headers: &HeaderMap, object: &Object) -> Result<Option<Range<u64>>, Unsatisfiable> {
     let is_of_these = headers.get(IF_RANGE).is_none_or(|etag| *etag == object.etag);
     match headers.get(RANGE).and_then(|value| value.to_str().ok()) {
@@ -184,7 +184,7 @@ fn asked_range(headers: &HeaderMap, object: &Object) -> Result<Option<Range<u64>
 }
 
 fn parse_range(text: &str, size: u64) -> Result<Option<Range<u64>>, Unsatisfiable> {
-    // A number that is too large to hold lies beyond the end of every file.
+    // A number that overflows lies beyond the end of every file.
     let number = |text: &str| {
         let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         is_number.then(|| text.parse::<u64>().unwrap_or(u64::MAX))

@@ -1,24 +1,24 @@
-//! What a path, a file name and a media type may be. Nothing that a client calls its files or
-//! folders reaches the storage but lower-case letters, digits and dashes.
+//! Validation of paths, file names and media types. Only lower-case letters, digits and dashes of what a
+//! client sends reach the storage.
 
 use serde_json::Value;
 
 const MAX_PARTS: usize = 10;
-/// Characters of one part, before and after it is brought to plain letters.
+/// Maximum characters of a part, before and after it becomes a slug.
 const LONGEST: usize = 100;
 const LONGEST_EXTENSION: usize = 16;
 
-/// The folders that a client wants its file in.
+/// The folders that a client chose for its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathParts(Vec<String>);
 
 impl PathParts {
-    /// Folders that are ours to name.
+    /// Reserved folder names.
     pub fn of(parts: &[&str]) -> Self {
         PathParts(parts.iter().map(|part| slug(part)).filter(|part| !part.is_empty()).collect())
     }
 
-    /// An array of strings of which something is left; from a form also as JSON text.
+    /// An array of strings, not empty after cleaning; forms may send it as JSON text.
     pub fn parse(value: &Value) -> Option<Self> {
         let from_text = match value {
             Value::String(text) => {
@@ -39,13 +39,13 @@ impl PathParts {
         parts.iter().map(part).collect::<Option<_>>().map(PathParts)
     }
 
-    /// The path of something below these folders.
+    /// A path below these folders.
     pub fn join(&self, rest: &str) -> String {
         self.0.iter().map(String::as_str).chain([rest]).collect::<Vec<_>>().join("/")
     }
 }
 
-/// Latin letters and digits in lower case; everything between them becomes one dash.
+/// A slug: Latin letters and digits in lower case; everything between them becomes one dash.
 fn slug(text: &str) -> String {
     let plain = deunicode::deunicode(text);
     let words = plain.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
@@ -55,10 +55,10 @@ fn slug(text: &str) -> String {
     slug
 }
 
-/// The name that a file is stored under: its base as a slug, its extension kept.
+/// The stored file name: its base as a slug, its extension kept.
 pub fn stored_name(file_name: &str) -> String {
     let name = file_name.rsplit(['/', '\\']).next().unwrap_or_default();
-    // Longer names say nothing more, and would take their time to transliterate.
+    // Longer names carry no more information and are slow to transliterate.
     let name: String = match name.char_indices().nth_back(4 * LONGEST) {
         Some((at, _)) => name[at..].to_owned(),
         None => name.to_owned(),
@@ -76,7 +76,7 @@ pub fn stored_name(file_name: &str) -> String {
     }
 }
 
-/// The name as it is shown again: what a client sent, without what no name holds.
+/// The display name: what the client sent, without characters that are invalid in names.
 pub fn shown_name(file_name: &str) -> String {
     const LONGEST_SHOWN: usize = 255;
     file_name.chars().filter(|c| !c.is_control()).take(LONGEST_SHOWN).collect()
@@ -115,8 +115,8 @@ impl FileType {
     }
 }
 
-/// What a browser may show in its own window: formats that cannot carry a script of their own.
-/// Exactly these names; everything else is downloaded.
+/// Media types that a browser may show inline: formats that cannot carry a script. Everything else is
+/// downloaded.
 pub fn is_inline(mime: &str) -> bool {
     const INLINE: &[&str] = &[
         "image/png",

@@ -1,4 +1,4 @@
-//! Upload File: any file, as it is, below the folders that the caller names.
+//! Upload File: stores any file unchanged, below the folders that the caller names.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,7 +48,7 @@ pub(super) struct Attached {
     comment_id: Option<CommentId>,
     space_id: Option<SpaceId>,
     event_id: Option<EventId>,
-    /// For keys: whose file it is; without it the project's own.
+    /// For keys: the owner of the file; without it the file belongs to the project.
     #[expect(dead_code, reason = "read where callers are admitted; here for the document")]
     user_id: Option<String>,
 }
@@ -97,7 +97,7 @@ pub(super) async fn upload_file(
     let prepared = uploads::prepare(app, project, wanted, now).await?;
     let (state, rows, of) = (app.clone(), prepared.clone(), call.project.clone());
     let written = app.db.write(move |tx| {
-        // Again, now that nothing can change any more.
+        // Checked again inside the transaction.
         holders::may_attach(&state, tx, &of, caller, holder)?;
         uploads::insert(tx, project, &rows)
     });

@@ -1,4 +1,4 @@
-//! Upload Image: an image with its variants, made from options that are fields of the form.
+//! Upload Image: stores an image and its variants, by the options in the form.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ pub(super) struct StoredImage {
     image_id: FileId,
     r#type: FileType,
     status: &'static str,
-    /// The address of the stored original, good for a while.
+    /// The signed address of the stored original.
     original_path: String,
     original_size: i64,
     original_width: u32,
@@ -114,7 +114,7 @@ pub(super) async fn upload_image(
     let took = app.clock.uptime().saturating_sub(started);
     let (state, rows, of) = (app.clone(), prepared.clone(), call.project.clone());
     let written = app.db.write(move |tx| {
-        // Again, now that nothing can change any more.
+        // Checked again inside the transaction.
         holders::may_attach(&state, tx, &of, caller, holder)?;
         uploads::insert(tx, project, &rows)
     });

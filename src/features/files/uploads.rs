@@ -1,9 +1,9 @@
 //! From staged files to stored ones, for every feature that takes uploads.
 //!
-//! Bytes come before rows: `prepare` stores the objects, `insert` writes the rows in the caller's
-//! own transaction. Before the first byte is stored there is a job that would remove them all in
-//! an hour; the transaction that writes the rows takes that job away. So a crash at any moment
-//! leaves no row without bytes, and no bytes without a row for long.
+//! Bytes come before rows: `prepare` stores the objects, `insert` writes the rows in the caller's own
+//! transaction. Before the first byte is stored, a job is written that would remove them all in an hour; the
+//! transaction that writes the rows cancels that job. So a crash at any moment leaves no row without bytes,
+//! and no bytes without a row for long.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,22 +25,22 @@ use crate::state::App;
 use crate::values::ids::{FileId, JobId, ProjectId, UserId, new_id};
 use crate::values::time::Timestamp;
 
-/// Far longer than a request takes from its first stored byte to its commit.
+/// Far longer than a request takes from the first stored byte to its commit.
 const ABANDONED_AFTER: Duration = Duration::from_secs(3600);
-/// Objects of one request that are stored side by side.
+/// Objects of one request that are stored concurrently.
 const CONCURRENCY: usize = 4;
 
-/// What a request wants to store, and how its feature refuses.
+/// The files of a request, and the faults of its feature.
 #[derive(Debug)]
 pub struct Wanted {
     pub holder: Holder,
-    /// Nobody for files of the project itself.
+    /// None for files of the project itself.
     pub owner: Option<UserId>,
     pub images: Option<Images>,
     pub files: Option<Files>,
-    /// Of the first one; images come before other files.
+    /// Position of the first file; images come before other files.
     pub position: i64,
-    /// Kept with every file.
+    /// Stored with every file.
     pub metadata: Map<String, Value>,
     pub faults: UploadFaults,
 }
@@ -60,13 +60,13 @@ pub struct Files {
 
 #[derive(Debug, Clone, Copy)]
 pub struct UploadFaults {
-    /// 422, made from the file's name and the reason.
+    /// 422, built from the file's name and the reason.
     pub invalid_image: fn(&str, &str) -> Error,
-    /// 400: the options ask for what this image does not allow.
+    /// 400: the options are not possible for this image.
     pub invalid_options: Fault,
 }
 
-/// The refusal of an image in most features.
+/// The refusal of an image that most features use.
 pub fn not_an_image(fault: Fault, name: &str, why: &str) -> Error {
     fault.about_upload(format!("File \"{name}\" is not a valid image: {why}"))
 }
@@ -75,7 +75,7 @@ pub fn not_an_image(fault: Fault, name: &str, why: &str) -> Error {
 #[derive(Debug, Default, Clone)]
 pub struct Prepared {
     rows: Vec<FileRow>,
-    /// Would remove the objects. There is one exactly if there are rows.
+    /// The job that would remove the objects. Set exactly if there are rows.
     job: Option<JobId>,
 }
 
@@ -90,14 +90,14 @@ impl Prepared {
     }
 }
 
-/// A row and the objects it speaks of: where each goes, and the staged file it is made of.
+/// A row and its objects: the path of each and the staged file.
 #[derive(Debug)]
 pub(super) struct Made {
     pub row: FileRow,
     pub objects: Vec<(String, PathBuf)>,
 }
 
-/// Works on the images and stores everything. Nothing is stored if anything is refused.
+/// Processes the images and stores everything. Nothing is stored if anything is refused.
 pub async fn prepare(
     app: &App,
     project: ProjectId,
@@ -107,8 +107,8 @@ pub async fn prepare(
     prepare_all(app, project, &[wanted], now).await
 }
 
-/// The same for all that one request wants, with the rows in that order: what images may cost is
-/// counted over all of them, by their headers and before the first is decoded.
+/// The same for several uploads of one request, rows in the same order: the cost of all images is added up
+/// from their headers before the first is decoded.
 pub async fn prepare_all(
     app: &App,
     project: ProjectId,
@@ -197,7 +197,7 @@ async fn store_objects(
     Ok(prepared)
 }
 
-/// Hands on the outcome of what the files were prepared for; if it failed, their bytes go soon.
+/// Passes on the outcome of the work that the files were for; if it failed, their bytes are removed soon.
 pub async fn settle<T>(
     app: &App,
     project: ProjectId,
@@ -207,7 +207,7 @@ pub async fn settle<T>(
 ) -> Result<T> {
     if let (Err(_), Some(job)) = (&outcome, prepared.job) {
         let hastened = app.db.write(move |tx| jobs::store::hasten(tx, project, job, now)).await;
-        // If that fails too, they go in an hour.
+        // If that fails, too, they are removed in an hour.
         if hastened.is_ok() {
             app.job_added.notify_one();
         }
@@ -215,8 +215,8 @@ pub async fn settle<T>(
     outcome
 }
 
-/// Writes the rows and takes away the job that would remove the bytes. Should that job have begun
-/// already, the bytes cannot be relied on.
+/// Writes the rows and cancels the job that would remove the bytes. If that job has started already, the
+/// bytes may be gone: refused.
 pub fn insert(tx: &Tx<'_>, project: ProjectId, prepared: &Prepared) -> Result<()> {
     let Some(job) = prepared.job else { return Ok(()) };
     if !jobs::store::cancel(tx, project, job)? {

@@ -41,7 +41,7 @@ pub(super) async fn follow_user(
     let id = FollowId(new_id(now, &app.random));
     let row = FollowRow { id, follower_id: follower, followed_id: followed, created_at: now };
     let written = call.app.db.write(move |tx| {
-        // A block and no such user are answered alike.
+        // The same error for a block and an unknown user.
         if !lock_pair::lock(tx, project.id, follower, followed)?
             || blocks::is_blocked_between(tx, &project, Some(follower), followed)?
         {
@@ -54,8 +54,8 @@ pub(super) async fn follow_user(
         if project.has(Bundle::Notifications)
             && let Some(by) = users::find(tx, project.id, follower)?
         {
-            let told = about_user(&app, now, followed, "new-follow", &by, Map::new());
-            notifications::add(tx, project.id, now, &[told])?;
+            let notice = about_user(&app, now, followed, "new-follow", &by, Map::new());
+            notifications::add(tx, project.id, now, &[notice])?;
         }
         Ok::<_, Error>(())
     });
@@ -96,7 +96,7 @@ pub(super) async fn follow_status(
     let found = call.app.db.read(move |c| {
         let found = store::find(c, project.id, follower, path.user_id)?;
         let hides = || blocks::is_blocked_between(c, &project, Some(follower), path.user_id);
-        // Made while the project knew no blocks.
+        // Created while the project had no blocks.
         Ok::<_, Error>(if found.is_some() && hides()? { None } else { found })
     });
     let found = found.await?;
@@ -124,7 +124,7 @@ pub(super) async fn delete_follow(
             return Err(FORBIDDEN.into());
         }
         lock_pair::lock(tx, project, actor, follow.followed_id)?;
-        // It may have gone before the two were held, and another may have come.
+        // The follow may have been deleted, and created again, before the lock.
         let same = store::find_by_id(tx, project, path.follow_id)?.is_some();
         Ok::<_, Error>(same && store::delete(tx, project, actor, follow.followed_id)?)
     });

@@ -1,5 +1,4 @@
-//! Who follows a user and whom they follow, and how many they are: for the user, and for whoever
-//! looks at them.
+//! Followers and followed users of a user, and their numbers: for the user, and for others.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

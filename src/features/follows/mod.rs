@@ -1,5 +1,4 @@
-//! Follows: a user wants to hear of another, who need not agree. How many a user has is kept exact in
-//! the transaction of each.
+//! Follows: a user subscribes to another, without their consent. The counts change in the same transaction.
 
 mod follow;
 mod list;
@@ -40,7 +39,7 @@ const ACTS_ON: ActsAs = ActsAs {
 };
 const ACTS_AS: ActsAs = ActsAs { parameter: "userId", ..ACTS_ON };
 
-/// Ends what two users who are held follow of each other.
+/// Ends the follows between two users. The caller has locked both.
 pub fn sever(tx: &Tx<'_>, project: ProjectId, one: UserId, other: UserId) -> Result<()> {
     store::delete(tx, project, one, other)?;
     store::delete(tx, project, other, one)?;

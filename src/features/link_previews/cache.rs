@@ -1,5 +1,5 @@
-//! What pages said, kept for a day. In memory and bounded: a preview can be fetched again at any
-//! time, so it is not worth a table, a write for each link and a job that cleans up.
+//! A cache of previews, kept for a day. In memory and bounded: a preview can be fetched again at any time, so
+//! it is not worth a table, a write for each link and a cleanup job.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,8 +12,8 @@ const TTL: Duration = Duration::from_secs(24 * 60 * 60);
 const MAX_ENTRIES: usize = 2000;
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 
-/// By project, although pages are the same for all: how fast an answer comes must not tell one
-/// project what another has looked at.
+/// By project, although pages are the same for all: response times must not reveal to one project what
+/// another has fetched.
 type Key = (ProjectId, String);
 
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub struct Cache(Mutex<Entries>);
 #[derive(Debug, Default)]
 struct Entries {
     by_key: HashMap<Key, Entry>,
-    /// In the order they came, which is the order they expire in.
+    /// In the order of insertion, which is the order of expiry.
     order: VecDeque<(Key, Duration)>,
     bytes: usize,
 }
@@ -53,7 +53,7 @@ impl Cache {
         metadata: Arc<UrlMetadata>,
         now: Duration,
     ) {
-        // As JSON it is close enough to what it takes in memory.
+        // The length as JSON approximates the size in memory.
         let bytes = serde_json::to_vec(&*metadata).map_or(MAX_BYTES, |json| json.len()) + url.len();
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (project, url.to_owned());
@@ -74,7 +74,7 @@ impl Entries {
             if *expires > now && !full {
                 break;
             }
-            // The place in line of an entry that was replaced since: the entry itself stays.
+            // The queue entry of a value that was replaced since: the newer value stays.
             if self.by_key.get(key).is_some_and(|entry| entry.expires == *expires)
                 && let Some(gone) = self.by_key.remove(key)
             {

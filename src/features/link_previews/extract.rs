@@ -1,5 +1,5 @@
-//! From the facts of a page to its metadata: Open Graph first, then Twitter's cards, then plain
-//! HTML. Pure, and every list and text of the answer has its bound here.
+//! From the facts of a page to its metadata: Open Graph first, then Twitter cards, then plain HTML. Pure;
+//! bounds every list and text of the reply.
 
 use url::Url;
 
@@ -15,7 +15,7 @@ const MAX_TITLE: usize = 300;
 const MAX_DESCRIPTION: usize = 1000;
 const MAX_SHORT: usize = 200;
 
-/// `url` is where the page was found in the end, `requested` what was asked for.
+/// `url` is the final address after redirects, `requested` the one in the request.
 pub(super) fn extract(page: Page, url: &Url, requested: &str) -> UrlMetadata {
     let base = page.base.as_deref().and_then(|base| url.join(base).ok());
     let facts = Facts { page: &page, base: base.as_ref().unwrap_or(url) };
@@ -57,7 +57,7 @@ struct Facts<'a> {
     base: &'a Url,
 }
 
-/// A picture, film, sound or player while its properties are being gathered.
+/// An image, video, audio or player while its properties are collected.
 #[derive(Debug, Default)]
 struct Media {
     url: String,
@@ -93,9 +93,8 @@ impl Facts<'_> {
         })
     }
 
-    /// The structured properties of Open Graph: `og:image` begins an image, and `og:image:width`
-    /// and its like speak of the one begun last. One without a usable address is left out, with
-    /// everything that speaks of it.
+    /// The structured properties of Open Graph: `og:image` begins an image, and `og:image:width` and the like
+    /// belong to the latest one. An image without a valid address is dropped with all its properties.
     fn media(&self, root: &str) -> Vec<Media> {
         let mut found: Vec<Media> = Vec::new();
         let mut usable = false;
@@ -219,7 +218,7 @@ impl Facts<'_> {
     }
 }
 
-/// `None` for a group of which the page said nothing.
+/// `None` for a group without any values.
 fn said<T: Default + PartialEq>(group: T) -> Option<T> {
     (group != T::default()).then_some(group)
 }

@@ -1,5 +1,5 @@
-//! Get URL Metadata: reads a page on the caller's behalf and tells what it says about itself.
-//! Whatever goes wrong on the way is one answer, so that it tells nothing about our network.
+//! Get URL Metadata: fetches a page on the caller's behalf and returns its metadata. Every failure gets the
+//! same reply, so that it reveals nothing about the server's network (SSRF).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,11 +25,11 @@ use crate::state::App;
 
 const LIMITS: Limits =
     Limits { time: Duration::from_secs(10), body: 2 * 1024 * 1024, redirects: 5 };
-/// Pages read at once, each of some megabytes; more callers wait for their turn.
+/// Pages fetched concurrently, each of some megabytes; more callers queue.
 const CONCURRENCY: usize = 16;
 const ACCEPT: &str = "text/html,application/xhtml+xml";
 
-/// What the server keeps for this operation.
+/// The state of this operation.
 #[derive(Debug)]
 pub struct Previews {
     cache: Cache,
@@ -54,7 +54,7 @@ pub(super) async fn get_metadata(
 ) -> Result<Json<UrlMetadata>> {
     let (project, app) = (call.project.id, &call.app);
     let target = Target::parse(&query.url).map_err(refuse)?;
-    // The text as it was sent: it is part of the answer.
+    // The text as it was sent: the reply contains it.
     let previews = app.features.get::<Previews>();
     if let Some(known) = previews.cache.get(project, &query.url, app.clock.uptime()) {
         return Ok(Json(UrlMetadata::clone(&known)));
@@ -72,7 +72,7 @@ async fn read_page(app: &App, target: Target, requested: String) -> Result<UrlMe
     if !answer.status.is_success() || !is_html(&answer.headers) {
         return Err(METADATA_EXTRACTION_FAILED.into());
     }
-    // Two megabytes of tags take a while: not on a thread that serves requests.
+    // Parsing two megabytes of tags takes a while: not on an async worker.
     let read = tokio::task::spawn_blocking(move || {
         let Answer { url, headers, body, .. } = answer;
         extract(
@@ -95,7 +95,7 @@ fn refuse(failure: Failure) -> Error {
     }
 }
 
-/// A page that does not say what it is may be HTML.
+/// A page without a content type may be HTML.
 fn is_html(headers: &HeaderMap) -> bool {
     content_type(headers).is_none_or(|content_type| {
         let media = content_type.split(';').next().unwrap_or_default().trim();

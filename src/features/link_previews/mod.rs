@@ -1,5 +1,5 @@
-//! Utils: what a page of the web says about itself, for showing links. The server fetches the page
-//! so that the reader's browser need not, through the guarded client of `outbound`.
+//! Link previews: the metadata of a web page. The server fetches the page so that the reader's browser need
+//! not, through the SSRF-guarded client of `outbound`.
 
 mod cache;
 mod extract;

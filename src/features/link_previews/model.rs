@@ -1,5 +1,5 @@
-//! What a page says about itself, in one fixed shape: every key is always there, null or empty
-//! when the page is silent.
+//! The metadata of a page in one fixed shape: every key is always present, null or empty if the page has no
+//! value.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,7 +16,7 @@ pub struct UrlMetadata {
     pub locale: Option<String>,
     pub charset: Option<String>,
     pub favicon: Option<String>,
-    /// The canonical address, else the one that was asked for.
+    /// The canonical address, or else the requested one.
     pub url: String,
     pub images: Vec<Image>,
     pub videos: Vec<Video>,
@@ -148,7 +148,7 @@ pub struct Profile {
 }
 
 impl UrlMetadata {
-    /// Whether the page said anything about its content; an icon and a charset are not content.
+    /// Whether the page has any content metadata; an icon and a charset do not count.
     pub fn has_content(&self) -> bool {
         let nothing = UrlMetadata {
             url: self.url.clone(),

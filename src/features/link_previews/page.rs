@@ -1,5 +1,5 @@
-//! Reads a page once, from its bytes to the few facts that metadata is made of. What is kept is
-//! bounded, however long the page makes its lists and texts.
+//! Parses a page in one pass into the few facts that metadata needs. What is kept is bounded, however long
+//! the page's lists and texts are.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -10,12 +10,12 @@ use serde_json::{Map, Value};
 
 const MAX_METAS: usize = 1000;
 const MAX_LINKS: usize = 200;
-/// Of one text, before it is cleaned and cut for the answer.
+/// Maximum bytes of one text, before it is cleaned and cut.
 const MAX_TEXT: usize = 8 * 1024;
 const MAX_JSON_LD: usize = 20;
-/// Of all JSON-LD texts of a page together.
+/// Maximum bytes of all JSON-LD texts of a page.
 const MAX_JSON_LD_TEXT: usize = 64 * 1024;
-/// How far into a page its charset is looked for.
+/// How far into a page its charset is searched.
 const CHARSET_WINDOW: usize = 4096;
 
 #[derive(Debug, Default)]
@@ -46,7 +46,7 @@ impl Page {
                 Token::String(text) => match &mut inside {
                     Inside::Nothing => {}
                     Inside::Title(title) => append(title, &text, MAX_TEXT),
-                    // One byte beyond what there is room for tells a cut text from a whole one.
+                    // One byte more than fits shows whether a text was cut.
                     Inside::JsonLd(json) => append(json, &text, json_room + 1),
                 },
                 Token::EndTag(_) => match std::mem::take(&mut inside) {
@@ -64,7 +64,7 @@ impl Page {
         page
     }
 
-    /// Takes what a tag itself says; answers what its text would mean.
+    /// Reads a tag's attributes; returns what its text will mean.
     fn start(&mut self, tag: &StartTag<()>) -> Inside {
         let attribute = |name: &str| attribute(tag, name);
         match tag.name.as_slice() {
@@ -93,7 +93,7 @@ impl Page {
         Inside::Nothing
     }
 
-    /// One document, or a list of them; whatever is no object is left out.
+    /// One document, or a list of them; values that are no objects are dropped.
     fn add_json_ld(&mut self, text: &str) {
         let documents = match serde_json::from_str(text) {
             Ok(Value::Array(items)) => items,
@@ -109,7 +109,7 @@ impl Page {
     }
 }
 
-/// The element whose text is being read, and what has come of it.
+/// The element whose text is being read, and the text so far.
 #[derive(Debug, Default)]
 enum Inside {
     #[default]
@@ -141,8 +141,8 @@ fn append(text: &mut String, more: &[u8], most: usize) {
     text.push_str(&String::from_utf8_lossy(&more[..more.len().min(room)]));
 }
 
-/// A mark at the beginning, then the server's word, then the page's own; else UTF-8 if it is
-/// that, and what the web was written in before.
+/// The charset: byte order mark, then the server's header, then the page's own; else UTF-8 if valid, and
+/// Windows-1252 otherwise.
 fn decode<'a>(bytes: &'a [u8], declared: Option<&str>) -> (Cow<'a, str>, &'static Encoding) {
     let named = declared
         .and_then(|label| Encoding::for_label(label.as_bytes()))
@@ -152,7 +152,7 @@ fn decode<'a>(bytes: &'a [u8], declared: Option<&str>) -> (Cow<'a, str>, &'stati
     (text, encoding)
 }
 
-/// A character cut in half at the very end comes from the limit on the body, not from the page.
+/// A character cut in half at the very end is due to the limit on the body.
 fn is_utf8(bytes: &[u8]) -> bool {
     match std::str::from_utf8(bytes) {
         Ok(_) => true,
@@ -173,7 +173,7 @@ fn charset_of(head: &[u8]) -> Option<&'static Encoding> {
             is_type
                 .then(|| charset_parameter(&attribute(&tag, "content")?).map(ToOwned::to_owned))?
         })?;
-        // A page whose tags can be read like this is not in UTF-16, whatever it claims.
+        // A page whose tags are readable as ASCII is not in UTF-16, whatever it claims.
         let encoding = Encoding::for_label(label.as_bytes())?;
         Some(if encoding.is_ascii_compatible() { encoding } else { UTF_8 })
     })

@@ -1,15 +1,15 @@
-//! Strangers' texts made harmless: plain, of one line, of bounded length, and addresses only of
-//! kinds that a reader can follow safely.
+//! Sanitizes text from web pages: plain, on one line, of bounded length, and only addresses that are safe to
+//! follow.
 
 use serde_json::{Map, Value};
 use url::Url;
 
 const MAX_URL: usize = 2048;
 
-/// A text without markup, control characters or direction tricks, its white space collapsed,
-/// cut at `most` characters; `None` if nothing is left.
+/// A text without markup, control characters and direction overrides, with collapsed white space, cut at
+/// `most` characters; `None` if nothing is left.
 pub(super) fn plain(text: &str, most: usize) -> Option<String> {
-    // Removing marks can only shorten a text, so what lies far beyond the cut need not be read.
+    // Removing markup can only shorten a text, so text far beyond the cut need not be read.
     let head: String = text.chars().take(most.saturating_mul(4)).collect();
     let cleaned: String = without_tags(head)
         .chars()
@@ -28,7 +28,7 @@ pub(super) fn plain(text: &str, most: usize) -> Option<String> {
     (!cut.is_empty()).then(|| cut.to_owned())
 }
 
-/// Takes tags out until none is left: removing one may join two halves into another.
+/// Removes tags until none is left: removing one may join two halves into another.
 fn without_tags(mut text: String) -> String {
     loop {
         let Some(start) = tag_start(&text) else { return text };
@@ -37,7 +37,7 @@ fn without_tags(mut text: String) -> String {
     }
 }
 
-/// Where a `<` begins what a browser would take for a tag.
+/// Where a `<` begins what a browser would parse as a tag.
 fn tag_start(text: &str) -> Option<usize> {
     text.match_indices('<').map(|(at, _)| at).find(|at| {
         let next = text[at + 1..].chars().next();
@@ -45,22 +45,21 @@ fn tag_start(text: &str) -> Option<usize> {
     })
 }
 
-/// Control characters, and those that turn the direction of what follows.
+/// Control characters and direction overrides.
 fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
         || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}')
 }
 
-/// An address of the web, resolved against the page's own.
+/// A web address, resolved against the page's own.
 pub(super) fn web_url(base: &Url, text: &str) -> Option<String> {
     let url = base.join(bounded(text)?).ok()?;
     let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
     (is_web && url.as_str().len() <= MAX_URL).then(|| url.into())
 }
 
-/// An address that an app has registered, such as `notes://42`; never one that would run or embed
-/// something.
+/// An address of an app's scheme, such as `notes://42`; never a scheme that runs or embeds something.
 pub(super) fn app_url(text: &str) -> Option<String> {
     let url = Url::parse(bounded(text)?).ok()?;
     let active = ["javascript", "vbscript", "data", "blob", "file", "filesystem", "about"];
@@ -72,7 +71,7 @@ fn bounded(text: &str) -> Option<&str> {
     (!text.is_empty() && text.len() <= MAX_URL).then_some(text)
 }
 
-/// A document with control characters taken out of its texts and keys.
+/// A JSON document without control characters in its texts and keys.
 pub(super) fn clean_object(object: Map<String, Value>) -> Map<String, Value> {
     object.into_iter().map(|(key, value)| (clean(&key), clean_value(value))).collect()
 }

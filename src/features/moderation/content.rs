@@ -1,4 +1,4 @@
-//! What the moderators of a space decide about what is in it: Moderate Entity, Moderate Comment, Moderate
+//! Decisions by the moderators of a space about its content: Moderate Entity, Moderate Comment, Moderate
 //! Message, Set Entity NSFW.
 
 use db::{Conn, Tx};
@@ -152,7 +152,7 @@ fn permit(c: &Conn<'_>, project: ProjectId, space: SpaceId, caller: ActorOrKey) 
     authority::authority(c, project, &space, caller)?.require(Authority::Moderator)
 }
 
-/// The entity, held, if it is in the space that the caller moderates. A draft is its author's alone.
+/// Locks the entity if it is in the space that the caller moderates. Drafts cannot be moderated.
 fn lock_entity(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -215,7 +215,7 @@ struct MessageInSpace {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct MessageModeration {
-    /// There is no way back from it.
+    /// It cannot be undone.
     #[expect(dead_code, reason = "it can only be this one")]
     moderation_status: Removed,
     moderation_reason: Option<Reason>,

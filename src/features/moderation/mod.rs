@@ -1,5 +1,4 @@
-//! Moderation: reports from users, what moderators decide about them, and what they decide about content without
-//! a report.
+//! Moderation: reports by users, the handling of reports, and decisions of moderators without a report.
 
 mod content;
 pub mod reports;

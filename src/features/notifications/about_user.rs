@@ -1,4 +1,4 @@
-//! Notifications about users: who caused them, and those that lead to a profile.
+//! Notifications that name the user who caused them, and those that link to a profile.
 
 use serde_json::{Map, Value, json};
 
@@ -22,7 +22,7 @@ pub fn initiator(keys: &mut Map<String, Value>, user: impl Into<Initiator>) {
     keys.insert("initiatorAvatar".to_owned(), user.avatar.into());
 }
 
-/// A notification that leads to the profile of the user who caused it.
+/// A notification that links to the profile of the user who caused it.
 pub fn about_user(
     app: &App,
     now: Timestamp,

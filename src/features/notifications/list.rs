@@ -1,4 +1,4 @@
-//! List Notifications, Count Unread: both from maintained counts, however many there are.
+//! List Notifications, Count Unread: both use stored counts, however many there are.
 
 use db::Conn;
 
@@ -11,7 +11,7 @@ use crate::http::operation::Call;
 use crate::http::page::Paged;
 use crate::http::reply::Json;
 
-/// Behind this many notifications, skipping them takes longer than a worker may be held.
+/// Beyond this offset, skipping rows takes too long for an async worker.
 const SLOW_OFFSET: i64 = 1000;
 
 pub(super) async fn list_notifications(

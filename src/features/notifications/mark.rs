@@ -1,4 +1,4 @@
-//! Mark Notification as Read, Mark All Notifications as Read. There is no way back.
+//! Mark Notification as Read, Mark All Notifications as Read. Neither can be undone.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::http::operation::Call;
 use crate::http::reply::{Empty, Json};
 use crate::values::ids::NotificationId;
 
-/// How many one transaction marks: others write in between.
+/// Notifications marked in one transaction; other writers run in between.
 const BATCH_SIZE: i64 = 1000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -40,7 +40,7 @@ pub(super) struct Marked {
     marked_as_read: i64,
 }
 
-/// As many as were unread at the beginning: what arrives meanwhile does not keep this going.
+/// At most as many as were unread at the start: new ones do not keep this going.
 pub(super) async fn mark_all_as_read(call: Call<Actor>, (): ()) -> Result<Json<Marked>> {
     let (project, user, now) = (call.project.id, call.caller.user, call.now);
     let unread = call.app.db.read(move |c| store::counts(c, project, user)).await?.unread;

@@ -1,5 +1,5 @@
-//! In-app notifications: what a user is told about. Other features add them in the transaction of
-//! what happened; users read them and mark them, and a project may send its own.
+//! In-app notifications. Other features add them in the transaction that causes them; users list them and
+//! mark them as read, and a project may send its own.
 
 mod about_user;
 mod list;
@@ -35,7 +35,7 @@ faults! {
 const INVALID: Invalid =
     Invalid { params: INVALID_PARAMS, query: INVALID_QUERY, ..Invalid::all(INVALID_BODY) };
 
-/// A key acts as the user it names; whom a token names does not matter.
+/// A key acts as the user it names; the parameter is ignored for a user's token.
 const ACTS_AS: ActsAs = ActsAs {
     parameter: "userId",
     missing: MISSING_USER_ID,
@@ -43,8 +43,8 @@ const ACTS_AS: ActsAs = ActsAs {
     other: None,
 };
 
-/// Stores notifications, unread, in the transaction of what they tell about. Recipients that do
-/// not exist are left out, and so is what repeats an unread one. Whether the project has the bundle is for the caller to ask.
+/// Stores unread notifications in the transaction that causes them. Skips unknown recipients and repeats of
+/// an unread notification. The caller checks whether the project has the bundle.
 pub fn add(
     tx: &Tx<'_>,
     project: ProjectId,

@@ -1,4 +1,4 @@
-//! A notification: as a feature hands it over to be stored, and as the API shows it.
+//! Notifications: as features create them, and as the API shows them.
 
 use std::borrow::Cow;
 
@@ -15,31 +15,31 @@ use crate::values::time::Timestamp;
 /// A new notification for one user.
 #[derive(Debug, Clone)]
 pub struct Notification<'a> {
-    /// Made at the instant that it is stored under, like every id.
+    /// Generated for the time of the notification.
     pub id: NotificationId,
     pub user: UserId,
     /// `type` of the API.
     pub kind: &'a str,
     /// What the client does when the notification is opened.
     pub action: &'a str,
-    /// A JSON object: what was so at the time, never looked into again.
+    /// A JSON object: a snapshot, never read again by the server.
     pub metadata: Cow<'a, str>,
     pub about: About,
 }
 
-/// What a notification is about. While one of an actor about a target is unread, another of the same kind
-/// is not stored.
+/// The subject of a notification. While a notification by an actor about a target is unread, another of the
+/// same kind is not stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct About {
     pub subject: Subject,
-    /// Whoever may not read it does not read the notification.
+    /// Users who may not read this space do not get the notification.
     pub space: Option<SpaceId>,
-    /// None if nobody in particular caused it, or nobody is named.
+    /// None if no particular user caused it, or the user is not named.
     pub actor: Option<UserId>,
 }
 
 impl About {
-    /// What the project itself has to say.
+    /// A message of the project itself.
     pub const NOTHING: About = About { subject: Subject::Nothing, space: None, actor: None };
 }
 
@@ -51,13 +51,13 @@ pub enum Subject {
         entity: EntityId,
         comment: CommentId,
     },
-    /// Whoever gets the notification.
+    /// The user who gets the notification.
     Recipient,
     Space(SpaceId),
 }
 
 impl Subject {
-    /// What the notification goes with, and the target in it.
+    /// The related content, and the target in it.
     pub(super) fn ids(self, recipient: UserId) -> (Option<Uuid>, Option<Uuid>) {
         let (subject, target) = match self {
             Subject::Nothing => return (None, None),
@@ -71,7 +71,7 @@ impl Subject {
 }
 
 impl Notification<'_> {
-    /// Whether it differs from the other in its recipient alone.
+    /// Whether it differs from the other only in its recipient.
     pub(super) fn says_the_same(&self, other: &Notification<'_>) -> bool {
         if self.about.subject == Subject::Recipient {
             return false;

@@ -1,4 +1,4 @@
-//! What the project may say to its users: texts of a bounded length, and something to read.
+//! Validation of system notifications: texts of bounded length, and not empty.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ impl<const MAX: usize> TryFrom<String> for Text<MAX> {
     }
 }
 
-/// What a system notification says; this is its metadata, to the letter.
+/// The content of a system notification; stored as its metadata, byte by byte.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Message {
@@ -42,12 +42,12 @@ pub(super) struct Message {
 #[schemars(rename = "NotificationButton")]
 pub(super) struct Button {
     text: Text<255>,
-    /// Opened by the client, which may know schemes of its own.
+    /// Opened by the client, which may have schemes of its own.
     url: Text<2048>,
 }
 
 impl Message {
-    /// `None` where there is nothing to read: a button alone says nothing.
+    /// `None` if there is no text: a button alone is not enough.
     pub(super) fn new(
         title: Option<Text<255>>,
         content: Option<Text<10_000>>,

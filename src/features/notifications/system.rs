@@ -1,4 +1,4 @@
-//! Send System Notification: the project speaks to some of its users, or to all of them.
+//! Send System Notification: the project notifies some or all of its users.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::state::App;
 use crate::values::ids::{NotificationId, ProjectId, UserId, new_id};
 use crate::values::time::Timestamp;
 
-/// How many users one transaction tells: others write in between.
+/// Users notified in one transaction; other writers run in between.
 const BATCH_SIZE: usize = 1000;
 const MAX_NAMED: usize = 10_000;
 
@@ -28,8 +28,8 @@ const MAX_NAMED: usize = 10_000;
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SystemNotification")]
 pub(super) struct SystemBody {
-    /// At most 10,000; whoever is no user of the project is left out, and nobody is told twice.
-    /// Without it every user of the project is told.
+    /// At most 10,000; unknown ids are ignored, and nobody is notified twice. Without it every user of the
+    /// project is notified.
     #[serde(default)]
     #[schemars(with = "Vec<UserId>")]
     user_ids: Patch<Vec<UserId>>,
@@ -55,7 +55,7 @@ pub(super) async fn send_system_notification(
         .ok_or_else(|| INVALID_BODY.because("title: this or content is required"))?;
     let named = match body.user_ids {
         Patch::Absent => None,
-        // A list that went missing on its way must not reach everybody.
+        // A missing list must not notify everybody by accident.
         Patch::Null => {
             return Err(
                 INVALID_BODY.because("userIds: must be a list; without it everybody is told")
@@ -73,7 +73,7 @@ pub(super) async fn send_system_notification(
         action: body.action.map_or("do-nothing".into(), |action| action.as_str().into()),
         metadata: serde_json::to_string(&message).map_err(Error::internal)?.into(),
     };
-    // A task of its own: a caller who hangs up does not leave half of the users untold.
+    // Runs as a task of its own: a client that disconnects does not stop it halfway.
     let sent = tokio::spawn(async move {
         match named {
             Some(named) => sending.to_named(named).await,

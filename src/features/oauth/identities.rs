@@ -67,7 +67,7 @@ pub(super) struct IdentityPath {
     identity_id: IdentityId,
 }
 
-/// A user keeps at least one way in: a password or another identity.
+/// A user keeps at least one way to sign in: a password or another identity.
 pub(super) async fn unlink_identity(
     call: Call<Viewer>,
     Path(path): Path<IdentityPath>,

@@ -1,4 +1,4 @@
-//! The identities of a user: the accounts elsewhere that they sign in with.
+//! The OAuth identities of a user: external accounts that they sign in with.
 
 mod identities;
 pub mod store;

@@ -41,7 +41,7 @@ pub fn list(c: &Conn<'_>, project: ProjectId, user: UserId) -> Result<Vec<Identi
     Ok(c.all(&LIST, args![project, user])?)
 }
 
-/// Whose identity this account is.
+/// The user of this external account.
 pub fn find_user(
     c: &Conn<'_>,
     project: ProjectId,
@@ -51,7 +51,7 @@ pub fn find_user(
     Ok(c.opt(&FIND_USER, args![project, provider, account])?)
 }
 
-/// Makes the account an identity of the user, if it is nobody's yet.
+/// Links the account to the user, unless it is linked already.
 pub fn ensure(
     tx: &Tx<'_>,
     project: ProjectId,

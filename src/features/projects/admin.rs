@@ -1,5 +1,5 @@
-//! What the operator does to projects and keys, from the command line and in tests. Secrets are
-//! returned here once and stored only as hashes.
+//! Operator actions on projects and keys, for the command line and tests. Secrets are returned here once and
+//! stored only as hashes.
 
 use db::Tx;
 
@@ -41,7 +41,7 @@ pub struct ProjectSecrets {
 }
 
 impl ProjectSecrets {
-    /// Made before the transaction: generating an RSA pair takes a while.
+    /// Generated before the transaction: an RSA pair takes a while.
     pub fn generate(now: Timestamp, random: &Random) -> Result<Self> {
         Ok(ProjectSecrets {
             service: new_key(KeyKind::Service, now, random),
@@ -97,7 +97,7 @@ fn insert_key(
     store::insert_key(tx, project, key.id, key.kind.name(), label, &hash, now)
 }
 
-/// Adds and removes bundles; refuses a set in which one lacks what it needs.
+/// Adds and removes bundles; refuses a set in which a bundle lacks one that it requires.
 pub fn change_bundles(
     tx: &Tx<'_>,
     project: ProjectId,

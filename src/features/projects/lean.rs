@@ -1,4 +1,4 @@
-//! Fetch Project (lean): what a client asks for at its start. It holds no secret.
+//! Fetch Project (lean): the project facts that a client needs at its start. Contains no secret.
 
 use schemars::JsonSchema;
 use serde::Serialize;

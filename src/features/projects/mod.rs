@@ -1,4 +1,5 @@
-//! What a client asks about its project, and what operators do to projects and keys.
+//! Projects: the facts that a client reads about its project, and the operator's actions on projects and
+//! keys.
 
 pub mod admin;
 mod lean;

@@ -1,5 +1,5 @@
-//! The one way a reaction comes, changes and goes: the row, the counts, the author's reputation
-//! and the notifications, all in the caller's transaction.
+//! The only place where reactions are added, changed and removed: the row, the counts, the author's
+//! reputation and the notifications, all in the caller's transaction.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::tenancy::Project;
 use crate::values::ids::{ReactionId, new_id};
 use crate::values::time::Timestamp;
 
-/// Who reacts to what.
+/// The user who reacts, and the target.
 #[derive(Debug)]
 pub struct Change<T> {
     pub app: App,
@@ -35,13 +35,13 @@ pub struct Change<T> {
     kind: PhantomData<fn() -> T>,
 }
 
-/// What a change has come to.
+/// The result of a change.
 #[derive(Debug)]
 pub struct Changed<T> {
-    /// With the counts as they are now.
+    /// With the counts after the change.
     pub target: T,
     pub before: Option<ReactionType>,
-    /// The target's author as they are now, if something has changed.
+    /// The target's author after the change, if anything changed.
     pub author: Option<UserRow>,
 }
 
@@ -59,7 +59,7 @@ impl<T: Target> Change<T> {
         }
     }
 
-    /// Reacts, in place of whatever reaction there was.
+    /// Sets the reaction, replacing any earlier one.
     pub fn put(&self, tx: &Tx<'_>, kind: ReactionType, announce: Announce) -> Result<Changed<T>> {
         let (project, now) = (self.project.id, self.now);
         let mut target = self.lock(tx)?;
@@ -71,7 +71,7 @@ impl<T: Target> Change<T> {
         Ok(Changed { target, before, author })
     }
 
-    /// Takes the reaction back; nothing happens where there is none.
+    /// Removes the reaction; does nothing if there is none.
     pub fn take(&self, tx: &Tx<'_>) -> Result<Changed<T>> {
         let mut target = self.lock(tx)?;
         let before = store::take(tx, self.project.id, self.target, self.actor.id)?;
@@ -82,16 +82,15 @@ impl<T: Target> Change<T> {
         Ok(Changed { target, before, author })
     }
 
-    /// Held until the transaction ends. Whoever deletes a target with its reactions holds it first
-    /// too: the other way round they would wait for each other. And its counts are those that all
-    /// earlier reactions have left.
+    /// Locks the target until the transaction ends. Lock order: the target before its reactions, as in
+    /// deletion. The counts read here include all earlier reactions.
     fn lock(&self, tx: &Tx<'_>) -> Result<T> {
         let held = T::lock(tx, &self.project, self.target, self.perspective)?;
         held.ok_or(T::FAULTS.not_found.into())
     }
 
-    /// Counts, gives the author their points and tells them. The target is held: nobody else changes
-    /// its counts meanwhile, and its author is not deleted.
+    /// Updates the counts, awards the author's points and notifies them. The target is locked: nobody else
+    /// changes its counts meanwhile, and its author is not deleted.
     fn count(
         &self,
         tx: &Tx<'_>,
@@ -108,14 +107,16 @@ impl<T: Target> Change<T> {
             points += one * kind.points();
         }
         target.set_reactions(counts);
-        let told = match after {
-            Some((kind, announce)) => notify::news(tx, self, target, kind, before, announce)?,
+        let notices = match after {
+            Some((kind, announce)) => {
+                notify::notifications(tx, self, target, kind, before, announce)?
+            }
             None => Vec::new(),
         };
         let project = &*self.project;
         let author = tx.batch(|| {
             target.change_reactions(tx, project.id, by)?;
-            if let [one] = &*told {
+            if let [one] = &*notices {
                 notifications::store::insert::insert_kept(tx, project.id, self.now, one)?;
             }
             match target.author() {
@@ -124,9 +125,9 @@ impl<T: Target> Change<T> {
                 None => Ok(None),
             }
         })?;
-        // Several are told after the points are given: their counts are held last.
-        if told.len() > 1 {
-            notifications::add(tx, project.id, self.now, &told)?;
+        // Lock order: notification_counts last.
+        if notices.len() > 1 {
+            notifications::add(tx, project.id, self.now, &notices)?;
         }
         Ok(author)
     }

@@ -1,4 +1,4 @@
-//! The eight reactions, what each is worth to the author, and the counts of them.
+//! The eight reactions, the points each gives the author, and their counts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ macro_rules! reactions {
                 }
             }
 
-            /// What receiving one adds to the author's reputation.
+            /// Points that the author gets for one.
             pub const fn points(self) -> i64 {
                 match self {
                     $(ReactionType::$variant => $points,)*
@@ -36,7 +36,7 @@ macro_rules! reactions {
             }
         }
 
-        /// How many of each; every one is always named.
+        /// The number of each; all are always present.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
         pub struct ReactionCounts {
             $(pub $field: i64,)*
@@ -89,7 +89,7 @@ impl ReactionType {
 }
 
 impl ReactionCounts {
-    /// What must be added to the others to come to these.
+    /// The difference to other counts.
     pub fn less(mut self, others: ReactionCounts) -> Self {
         for kind in ReactionType::ALL.iter().copied() {
             *self.of_mut(kind) -= others.of(kind);
@@ -97,7 +97,7 @@ impl ReactionCounts {
         self
     }
 
-    /// Those that speak for the target.
+    /// The sum of the positive reactions.
     pub const fn liked(&self) -> i64 {
         self.upvote + self.like + self.love + self.wow + self.funny
     }

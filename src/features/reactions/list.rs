@@ -1,4 +1,4 @@
-//! Who reacted to a target, and how the caller did.
+//! List Reactions of a target, and the caller's own reaction.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ pub(super) struct Reaction {
     updated_at: Timestamp,
 }
 
-/// As much of a user as a list of reactions shows.
+/// The part of a user that a list of reactions shows.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ReactionUser")]
@@ -44,7 +44,7 @@ struct Reactor {
     username: Option<String>,
     avatar: Option<String>,
     reputation: i64,
-    /// Only when a space is asked for.
+    /// Only with a space in the query.
     #[serde(skip_serializing_if = "Option::is_none")]
     space_reputation: Option<i64>,
 }
@@ -82,7 +82,7 @@ pub(super) struct ReactionsQuery {
     reputation: ReputationQuery,
 }
 
-/// The total is the target's own count, which is exact, less those whom the viewer does not meet.
+/// The total is the target's stored count minus the users hidden from the viewer.
 pub(super) async fn fetch_reactions<T: Target>(
     call: Call<OptionalViewer>,
     (Path(path), Paging(page), Query(query)): (Path<T::Path>, Paging, Query<ReactionsQuery>),

@@ -27,14 +27,14 @@ faults! {
     pub UNAUTHORIZED = 403 "entity/unauthorized": "A user may react in their own name only.";
 }
 
-/// An address and a name for each operation on one kind of target, and what they share.
+/// The path and name of each operation on one kind of target, and what they share.
 #[derive(Debug)]
 pub struct ReactionRoutes {
     pub feature: &'static str,
     pub bundle: Bundle,
     pub invalid: Invalid,
     pub acts_as: ActsAs,
-    /// How often one may react.
+    /// The rate limit for reacting.
     pub rate: RateLimit,
     pub reactions: &'static str,
     pub own: &'static str,
@@ -45,7 +45,7 @@ pub struct ReactionRoutes {
     pub names: [&'static str; 8],
 }
 
-/// The operations on the reactions to one kind of target, for the feature that has it.
+/// The operations on the reactions to one kind of target, for the feature of that target.
 pub fn reactions_to<T: Target>(routes: &ReactionRoutes) -> Vec<Operation> {
     let operations = [reactions::<T>(routes), votes::<T>(routes)].into_iter().flatten();
     operations.map(|operation| operation.bundle(routes.bundle)).collect()
@@ -78,7 +78,7 @@ fn reactions<T: Target>(routes: &ReactionRoutes) -> Vec<Operation> {
     ]
 }
 
-/// The older way to react: a vote for or against.
+/// The older votes: up or down.
 fn votes<T: Target>(routes: &ReactionRoutes) -> Vec<Operation> {
     let ReactionRoutes { feature, invalid, acts_as, rate, names, .. } = *routes;
     let ReactionRoutes { upvote, remove_upvote, downvote, remove_downvote, .. } = *routes;

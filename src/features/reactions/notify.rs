@@ -1,5 +1,5 @@
-//! What a reaction tells the author of its target: that somebody reacted, and that a round number
-//! of reactions was reached, which is told once ever.
+//! Notifications for the author of a target: somebody reacted, and a milestone of reactions was reached,
+//! which is sent once ever.
 
 use db::Tx;
 use serde_json::{Map, Value, json};
@@ -18,17 +18,17 @@ use crate::tenancy::Bundle;
 use crate::values::ids::{NotificationId, UserId, new_id};
 use crate::values::metadata::to_json;
 
-/// What the author hears of a new reaction.
+/// What the author is notified of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Announce {
     Reaction,
-    /// As the older upvote route does it.
+    /// As on the older upvote route.
     Upvote,
     Silently,
 }
 
-/// What there is to tell after a reaction has come or changed, with the target's counts as they are now.
-pub(super) fn news<T: Target>(
+/// The notifications for a new or changed reaction, with the target's counts after it.
+pub(super) fn notifications<T: Target>(
     tx: &Tx<'_>,
     change: &Change<T>,
     target: &T,
@@ -36,18 +36,18 @@ pub(super) fn news<T: Target>(
     before: Option<ReactionType>,
     announce: Announce,
 ) -> Result<Vec<Notification<'static>>> {
-    let mut told = Vec::new();
-    let Some(author) = target.author() else { return Ok(told) };
+    let mut notices = Vec::new();
+    let Some(author) = target.author() else { return Ok(notices) };
     let (project, now) = (&change.project, change.now);
     let is_silent = announce == Announce::Silently || target.is_removed();
     if is_silent || !project.has(Bundle::Notifications) {
-        return Ok(told);
+        return Ok(notices);
     }
-    // Whoever may not read the space any more hears nothing of what goes on there.
+    // Users who can no longer read the space get no notifications about it.
     if !access::shut_out(tx, project.id, target.space(), &[author])?.is_empty() {
-        return Ok(told);
+        return Ok(notices);
     }
-    let tell = |kind, metadata: Map<String, Value>, actor| Notification {
+    let notice = |kind, metadata: Map<String, Value>, actor| Notification {
         id: NotificationId(new_id(now, &change.app.random)),
         user: author,
         kind,
@@ -57,16 +57,16 @@ pub(super) fn news<T: Target>(
     };
     let subject = || target.subject(tx, project.id);
 
-    // A change of type is silent, but a vote is always heard.
+    // A changed type notifies nobody, but a vote always notifies.
     let is_news = before.is_none() || announce == Announce::Upvote;
     if is_news && author != change.actor.id {
         let mut metadata = subject()?;
         initiator(&mut metadata, change.actor.clone());
-        told.push(match announce {
-            Announce::Upvote => tell(T::NOTICES.upvote, metadata, Some(change.actor.id)),
+        notices.push(match announce {
+            Announce::Upvote => notice(T::NOTICES.upvote, metadata, Some(change.actor.id)),
             _ => {
                 metadata.insert("reactionType".to_owned(), json!(kind));
-                tell(T::NOTICES.reaction, metadata, Some(change.actor.id))
+                notice(T::NOTICES.reaction, metadata, Some(change.actor.id))
             }
         });
     }
@@ -79,7 +79,7 @@ pub(super) fn news<T: Target>(
         metadata.insert("milestoneCount".to_owned(), specific.into());
         metadata
             .insert("lastThreeUsers".to_owned(), latest(tx, change, target, author, Some(kind))?);
-        told.push(tell(T::NOTICES.milestone_specific, metadata, None));
+        notices.push(notice(T::NOTICES.milestone_specific, metadata, None));
     }
     let total = counts.total();
     let grew = before.is_none();
@@ -88,9 +88,9 @@ pub(super) fn news<T: Target>(
         metadata.insert("milestoneCount".to_owned(), total.into());
         metadata.insert("reactionCounts".to_owned(), json!(counts));
         metadata.insert("lastThreeUsers".to_owned(), latest(tx, change, target, author, None)?);
-        told.push(tell(T::NOTICES.milestone_total, metadata, None));
+        notices.push(notice(T::NOTICES.milestone_total, metadata, None));
     }
-    Ok(told)
+    Ok(notices)
 }
 
 /// 10, 50, 100, 500, 1000, …
@@ -110,9 +110,9 @@ fn latest<T: Target>(
     kind: Option<ReactionType>,
 ) -> Result<Value> {
     let mut latest = store::latest(tx, change.project.id, target.id(), kind)?;
-    // Whoever has just reacted comes first, also when they only changed their mind.
+    // The user who just reacted comes first, even if they only changed their reaction.
     latest.retain(|user| user.id != change.actor.id);
-    // Nor is the author told of somebody with a block between them.
+    // Users with a block between them and the author are left out.
     let ids: Vec<UserId> = latest.iter().map(|user| user.id).collect();
     let hidden = blocks::blocked_among(tx, &change.project, Some(author), &ids)?;
     latest.retain(|user| !hidden.contains(&user.id));

@@ -1,4 +1,4 @@
-//! Adding and removing a reaction, and the four votes that came before them.
+//! Add Reaction, Remove Reaction, and the four older vote endpoints.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -59,7 +59,7 @@ pub(super) async fn remove_downvote<T: Target>(
     take::<T>(call, path, Some((ReactionType::Downvote, T::FAULTS.not_downvoted))).await
 }
 
-/// `again`: what a vote is told that has been cast before.
+/// `again`: the error for a vote that was cast before.
 async fn put<T: Target>(
     call: Call<Actor>,
     path: T::Path,
@@ -78,7 +78,7 @@ async fn put<T: Target>(
     shown.await.map(Json)
 }
 
-/// `only`: the vote that is to be taken back, and what is said when it was not cast.
+/// `only`: the vote to remove, and the error if it was not cast.
 async fn take<T: Target>(
     call: Call<Actor>,
     path: T::Path,

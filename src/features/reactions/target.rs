@@ -1,5 +1,5 @@
-//! What can be reacted to. Entities and comments each say how they are found, counted and shown;
-//! everything else about a reaction is the same for both.
+//! Targets of reactions. Entities and comments each define how they are loaded, counted and shown; everything
+//! else about a reaction is the same for both.
 
 use db::{Conn, Tx};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -83,7 +83,7 @@ impl JsonSchema for TargetId {
     }
 }
 
-/// Errors, in the words of the target.
+/// Errors with texts of the target.
 #[derive(Debug, Clone, Copy)]
 pub struct Faults {
     pub not_found: Fault,
@@ -94,7 +94,7 @@ pub struct Faults {
     pub not_downvoted: Fault,
 }
 
-/// The types of notifications that the target's author gets, and where they lead.
+/// The types of notifications for the target's author, and where they link to.
 #[derive(Debug, Clone, Copy)]
 pub struct NoticeTypes {
     pub action: &'static str,
@@ -114,14 +114,14 @@ pub trait Target: Sized + Send + 'static {
     const NOTICES: NoticeTypes;
 
     fn named(path: &Self::Path) -> TargetId;
-    /// What may be reacted to, held until the transaction ends.
+    /// Loads the target for a reaction and locks it until the transaction ends.
     fn lock(
         tx: &Tx<'_>,
         project: &Project,
         id: TargetId,
         perspective: Perspective,
     ) -> Result<Option<Self>>;
-    /// What may be looked at.
+    /// Loads the target for reading.
     fn find(
         c: &Conn<'_>,
         project: &Project,
@@ -131,17 +131,17 @@ pub trait Target: Sized + Send + 'static {
     fn id(&self) -> TargetId;
     fn author(&self) -> Option<UserId>;
     fn space(&self) -> Option<SpaceId>;
-    /// Whether a moderator has removed it, or what it is in.
+    /// Whether a moderator removed it, or the entity it belongs to.
     fn is_removed(&self) -> bool;
-    /// What notifications about it go with.
+    /// The subject of notifications about it.
     fn notified_of(&self) -> Subject;
     fn reactions(&self) -> ReactionCounts;
     fn set_reactions(&mut self, counts: ReactionCounts);
     fn change_reactions(&self, tx: &Tx<'_>, project: ProjectId, by: ReactionCounts) -> Result<()>;
-    /// What notifications say about it.
+    /// The content of notifications about it.
     fn subject(&self, c: &Conn<'_>, project: ProjectId) -> Result<Map<String, Value>>;
     fn view(call: &Call<Actor>) -> Self::View;
-    /// `own`: the reaction that the viewer has now; `author`: where they are known already.
+    /// `own`: the viewer's reaction; `author`: if known already.
     fn show(
         self,
         view: &Self::View,

@@ -1,12 +1,12 @@
-//! The OpenAPI documents that are kept ready: bounded in number and bytes, the least recently asked
-//! for goes first. However many ask at once, a document is built by one of them.
+//! A cache of OpenAPI documents, bounded in number and bytes, least recently used first out. Concurrent
+//! requests build a document once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OnceCell, Semaphore};
 
-use crate::features::tables::work::Audience;
+use crate::features::tables::handle::Audience;
 use crate::http::prepared::Prepared;
 use crate::http::version::Version;
 use crate::values::ids::ProjectId;
@@ -14,22 +14,22 @@ use crate::values::ids::ProjectId;
 const MAX_DOCUMENTS: usize = 64;
 const MAX_BYTES: usize = 32 << 20;
 
-/// Whose document it is.
+/// Identifies a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Which {
     /// The server's, of one version or of all.
     Server(Option<Version>),
-    /// A project's, with the tables that these callers see.
+    /// A project's, with the tables that these callers may see.
     Project(ProjectId, Audience),
 }
 
-/// A document once it is built; `None` when that failed.
+/// A document once it is built; `None` if that failed.
 pub type Cell = Arc<OnceCell<Option<Arc<Prepared>>>>;
 
 #[derive(Debug)]
 pub struct Documents {
     kept: Mutex<Kept>,
-    /// Documents are built one at a time: that is what bounds the memory it takes.
+    /// Documents are built one at a time, which bounds the memory.
     pub turn: Semaphore,
 }
 
@@ -42,7 +42,7 @@ impl Default for Documents {
 #[derive(Debug, Default)]
 struct Kept {
     slots: HashMap<Which, Slot>,
-    /// How often a document was asked for; the time of what was used last.
+    /// A counter of requests; serves as the time of last use.
     asked: u64,
 }
 
@@ -54,14 +54,14 @@ struct Slot {
 }
 
 impl Documents {
-    /// The place of a document at this version of its catalogue, empty until somebody fills it.
+    /// The slot of a document at this version of its catalogue, empty until it is built.
     pub fn cell(&self, which: Which, version: i64) -> Cell {
         let mut kept = self.lock();
         kept.asked += 1;
         let used = kept.asked;
         let fresh = || Slot { version, cell: Cell::default(), used };
         let slot = kept.slots.entry(which).or_insert_with(fresh);
-        // Not only an older one: the version of a database that was restored goes back.
+        // Any other version, not only an older one: a restored database goes back.
         if slot.version != version {
             *slot = fresh();
         }
@@ -71,7 +71,7 @@ impl Documents {
         cell
     }
 
-    /// After a document was built: a failure is forgotten, so that the next request tries again.
+    /// After a build: a failure is removed, so that the next request tries again.
     pub fn settle(&self, which: Which, cell: &Cell) {
         let mut kept = self.lock();
         let is_same = |slot: &Slot| Arc::ptr_eq(&slot.cell, cell);

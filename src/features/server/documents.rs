@@ -1,5 +1,5 @@
-//! The OpenAPI documents: the server's, and each project's with its own tables. They are built when
-//! first asked for after a change and then shared, so that no number of requests costs more than one.
+//! The OpenAPI documents: the server's, and each project's with its own tables. They are built on the first
+//! request after a change and then cached.
 
 use std::sync::{Arc, OnceLock};
 
@@ -55,7 +55,7 @@ async fn shared(app: &App, which: Which, version: i64) -> Result<Arc<Prepared>> 
     let cell = app.features.get::<Documents>().cell(which, version);
     let built = match cell.get() {
         Some(built) => built.clone(),
-        // In a task of its own: a client that goes away does not take along what others wait for.
+        // In a task of its own: a client that disconnects does not cancel what others wait for.
         None => {
             tokio::spawn(build_once(app.clone(), which, cell)).await.map_err(Error::internal)?
         }
@@ -63,7 +63,7 @@ async fn shared(app: &App, which: Which, version: i64) -> Result<Arc<Prepared>> 
     built.ok_or(Error::Busy("the document could not be built"))
 }
 
-/// Whoever comes first builds; the others wait here.
+/// The first request builds; concurrent ones wait here.
 async fn build_once(app: App, which: Which, cell: Cell) -> Option<Arc<Prepared>> {
     let building = cell.get_or_init(|| async {
         let built = build(&app, which).await;
@@ -77,13 +77,13 @@ async fn build_once(app: App, which: Which, cell: Cell) -> Option<Arc<Prepared>>
     built
 }
 
-/// All versions side by side, for the tables of projects to be added to.
+/// All versions together; the tables of projects are added to it.
 static BASE: OnceLock<Document> = OnceLock::new();
 
 async fn build(app: &App, which: Which) -> Result<Prepared> {
     let documents = app.features.get::<Documents>();
     let _turn = documents.turn.acquire().await.map_err(Error::internal)?;
-    // The version was read before: what is listed here is that or newer, never older.
+    // The version was read before, so the list is of that version or newer.
     let tables = match which {
         Which::Server(_) => Vec::new(),
         Which::Project(project, _) => app.db.read(move |c| catalogue::list(c, project)).await?,

@@ -1,5 +1,4 @@
-//! The server's own operations: health, metrics, its OpenAPI document, and the check that a
-//! server-side client makes of its key at start.
+//! The server's own operations: health, metrics, OpenAPI documents, and Verify Service Key.
 
 pub mod document_cache;
 mod documents;
@@ -46,13 +45,13 @@ async fn live(_: ServerCall) -> Result<Text> {
     Ok(Text("ok".to_owned()))
 }
 
-/// Open to holders of the operator's token; without one, to this machine.
+/// Open with the operator's token; if none is set, from this machine.
 async fn metrics(call: ServerCall) -> Result<Text> {
     let allowed = match &call.app.config.metrics_token {
         Some(token) => bearer(&call.headers).is_some_and(|given| {
             verify_slices_are_equal(given.as_bytes(), token.as_bytes()).is_ok()
         }),
-        // To the socket, everybody behind a proxy on this machine looks local.
+        // Behind a proxy on this machine, every client's socket looks local.
         None => call.client.is_loopback() && !call.is_forwarded,
     };
     if !allowed {

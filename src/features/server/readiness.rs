@@ -1,6 +1,6 @@
-//! `/readyz`: can this node serve? `fail` (503) is for what no request can do without: the database, its
-//! disk, and taking requests at all. What only some need, files and mail, is a `warn` with 200. Messages are for
-//! everybody's perspective: they name what is wrong and no address.
+//! `/readyz`: can this node serve? `fail` (503) is for what every request needs: the database, its disk, and
+//! accepting requests at all. What only some need, files and mail, is a `warn` with 200. Messages are public:
+//! they name the problem and no address.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
@@ -20,15 +20,15 @@ use crate::state::App;
 use crate::storage::Storage;
 use crate::values::time::Timestamp;
 
-/// How long an answer waits for a check.
+/// How long a reply waits for a check.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long a probe may take that nobody waits for.
+/// Timeout of a background probe.
 const LONGEST: Duration = Duration::from_secs(10);
-/// Milliseconds between two probes of the same thing, however often it is asked for.
+/// Milliseconds between two probes of the same thing, however many requests.
 const PROBE_EVERY: i64 = 5_000;
-/// Below this much free space there is none.
+/// Less free space than this fails the check.
 const NO_SPACE: u64 = 1 << 20;
-/// Below this much the operator should act.
+/// Less free space than this is a warning.
 const LITTLE_SPACE: u64 = 64 << 20;
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -40,15 +40,15 @@ pub(super) struct Readiness {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "HealthChecks")]
 struct Checks {
-    /// Fails while the server finishes what it has begun before it stops.
+    /// Fails while the server drains.
     accepting: Finding,
-    /// Fails when the database does not answer or cannot be written.
+    /// Fails if the database does not respond or is not writable.
     database: Finding,
-    /// Fails when there is no space in the data directory, or it cannot be written.
+    /// Fails if the data directory is full or not writable.
     disk: Finding,
-    /// Warns when files can be neither stored nor read.
+    /// Warns if the file storage is unavailable.
     storage: Finding,
-    /// Warns when the mail server does not answer.
+    /// Warns if the mail server does not respond.
     mail: Finding,
 }
 
@@ -56,7 +56,7 @@ struct Checks {
 #[schemars(rename = "HealthCheck")]
 pub struct Finding {
     status: Status,
-    /// What is wrong; absent when nothing is.
+    /// The problem; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'static str>,
 }
@@ -147,7 +147,7 @@ fn directories(config: &Config) -> Vec<PathBuf> {
 async fn storage(app: &App) -> Finding {
     const DOWN: Finding = Finding::warn("files can be neither stored nor read");
     if let Storage::Local(_) = app.storage {
-        // A question to the system alone, and cheap.
+        // A cheap system call.
         return app.storage.check().await.map_or(DOWN, |()| Finding::PASS);
     }
     let state = app.clone();
@@ -172,7 +172,7 @@ async fn mail(app: &App) -> Finding {
     checked.await
 }
 
-/// What is known of things outside this process.
+/// Cached results of probes.
 #[derive(Debug, Default)]
 pub struct Probes {
     database: Probe,
@@ -183,7 +183,7 @@ pub struct Probes {
 #[derive(Debug)]
 struct Probe {
     last: watch::Sender<Option<Finding>>,
-    /// When it was last begun, in milliseconds.
+    /// When the last probe started, in milliseconds.
     begun: AtomicI64,
 }
 
@@ -194,7 +194,7 @@ impl Default for Probe {
 }
 
 impl Probe {
-    /// True for one caller each time it is due.
+    /// True for one caller each time a probe is due.
     fn is_due(&self, now: Timestamp) -> bool {
         let (begun, now) = (self.begun.load(Relaxed), now.millis());
         let is_due = now.saturating_sub(begun) >= PROBE_EVERY;
@@ -202,8 +202,7 @@ impl Probe {
     }
 }
 
-/// The last outcome of a probe, which is run anew beside the request when it is due. Only the very first is
-/// waited for.
+/// The last result of a probe. When it is due, it runs in the background; only the very first is awaited.
 async fn probed(
     app: &App,
     of: fn(&Probes) -> &Probe,

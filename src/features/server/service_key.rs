@@ -1,4 +1,4 @@
-//! Verify Service Key: a server-side client asks once, at its start, whether its key is good.
+//! Verify Service Key: a server-side client checks its key once, at its start.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -43,7 +43,7 @@ async fn verify_service_key(call: ServerCall) -> Result<Json<ValidKey>> {
         check_key_origin(&call.headers, &project, &app.config.public_url)?;
         return Ok(Json(ValidKey { valid: true, project_id }));
     }
-    // A good key meets no limit: its client refuses to start on any other answer than yes.
+    // A valid key has no rate limit: its client refuses to start on any reply but success.
     let (client, now) = (client::bucket(call.client).to_be_bytes(), app.clock.uptime());
     let counted = app.limiter.count(WRONG_KEYS, "service key", Some(project_id), &client, now);
     counted.map_err(Error::RateLimited)?;

@@ -14,7 +14,7 @@ use crate::features::spaces::{
 };
 use crate::values::ids::{ProjectId, SpaceId, UserId};
 
-/// Whoever has more may do all that those with less may.
+/// Ordered: each level includes the permissions of those below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Authority {
     None,
@@ -25,7 +25,7 @@ pub enum Authority {
 }
 
 impl Authority {
-    /// Of a user. A creator stays one without a membership, but not while banned.
+    /// A user's authority. A creator keeps it without a membership, but not while banned.
     pub fn of(space: &SpaceRow, user: UserId, standing: Option<SpaceMembership>) -> Self {
         let status = standing.map(|standing| standing.status);
         let role =
@@ -52,7 +52,7 @@ impl Authority {
         .into())
     }
 
-    /// Whether this member of the space may be banned by them.
+    /// Whether they may ban this member of the space.
     pub fn may_ban(self, space: &SpaceRow, by: Option<UserId>, target: &MemberRow) -> Result<()> {
         let is_staff = target.role != Role::Member;
         let is_self = self < Authority::Key && by == Some(target.user_id);
@@ -74,16 +74,16 @@ impl Authority {
     }
 }
 
-/// A space that is held by somebody who may change it.
+/// A locked space, with a user who may change it.
 #[derive(Debug)]
 pub struct Held {
     pub space: SpaceRow,
     pub authority: Authority,
-    /// To whom the change is put down: nobody if the project itself does it, with a key.
+    /// The user who made the change; none if the project did it with a key.
     pub by: Option<UserId>,
 }
 
-/// Holds the space for a change that needs so much authority.
+/// Locks the space for a change that needs this much authority.
 pub fn lock(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -111,7 +111,7 @@ pub fn authority(
     }
 }
 
-/// Refuses to lose the only active admin of a space that is held.
+/// Refuses to remove the only active admin. The caller has locked the space.
 pub fn keep_an_admin(tx: &Tx<'_>, project: ProjectId, leaving: &MemberRow) -> Result<()> {
     if leaving.is_active_admin() && members::count_admins(tx, project, leaving.space_id)? < 2 {
         return Err(LAST_ADMIN.into());

@@ -1,5 +1,5 @@
-//! Create Space: a root by any user, a child by an admin of its parent. The team of the
-//! parent becomes the team of the child.
+//! Create Space: any user creates a root, an admin of the parent creates a child. The child starts with the
+//! admins and moderators of its parent.
 
 use db::{Conn, JsonText, Tx};
 use schemars::JsonSchema;
@@ -80,7 +80,7 @@ pub(super) async fn create_space(
     let id = SpaceId(new_id(now, &app.random));
     let mut row = new.into_row(id, actor, now);
     if !pictures.is_empty() {
-        // What will be refused is refused before any picture is worked on.
+        // Checked before any image is processed.
         let (project, row) = (project.id, row.clone());
         let fits = app.db.read(move |c| {
             let parent = match row.parent_id {
@@ -103,7 +103,7 @@ pub(super) async fn create_space(
     pictures.settle(app, call.project.id, created.await, now).await.map(Created)
 }
 
-/// Whether such a space may be there. `parent`: the one that is named, if there is one.
+/// Checks whether such a space may be created. `parent`: the named parent, if any.
 fn permit(
     c: &Conn<'_>,
     project: ProjectId,
@@ -128,7 +128,7 @@ fn permit(
     }
 }
 
-/// Stores a new space with its first members; as it is then.
+/// Stores a new space with its first members; returns its row.
 fn add(
     tx: &Tx<'_>,
     app: &App,

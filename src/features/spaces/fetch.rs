@@ -1,5 +1,4 @@
-//! One space: Fetch Space, by its short id, by its slug; its children; the way down to it; and
-//! whether a slug is free.
+//! Fetch Space by id, short id or slug; its children; its ancestors; and whether a slug is available.
 
 use db::Conn;
 use schemars::JsonSchema;
@@ -110,7 +109,7 @@ pub(super) async fn breadcrumb(
 ) -> Result<Json<Breadcrumb>> {
     let project = call.project.id;
     let line = call.app.db.read(move |c| store::line(c, project, path.space_id)).await?;
-    // Of a deleted space only those above it are left.
+    // A deleted space has only its ancestors left.
     let last = line.last().filter(|last| last.id == path.space_id);
     let depth = last.ok_or(NOT_FOUND)?.depth;
     Ok(Json(Breadcrumb { breadcrumb: line.into_iter().map(Crumb::from).collect(), depth }))

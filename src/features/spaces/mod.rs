@@ -1,5 +1,5 @@
-//! Spaces: groups with members, roles and rules of their own, nested in each other. What is published
-//! in one is read and written as it allows: `access.rs` decides, for every feature.
+//! Spaces: nested groups with members, roles and rules of their own. `store/access.rs` decides for every
+//! feature who may read and publish in one.
 
 pub mod authority;
 mod create;
@@ -83,7 +83,7 @@ static FORM: Form = Form {
 /// A key acts as the user it names.
 const ACTS_AS: ActsAs =
     ActsAs { parameter: "userId", missing: AUTH_REQUIRED, unknown: users::NOT_FOUND, other: None };
-/// A key may do everything, and may say for whom.
+/// A key may do everything, and may name a user to do it for.
 pub const ON_BEHALF: ActsAs = ActsAs { parameter: "actingUserId", ..ACTS_AS };
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -36,7 +36,7 @@ pub struct Space {
     pub posting_permission: Posting,
     pub visibility: Visibility,
     pub nsfw: bool,
-    /// Its own flag, or that of any space above it.
+    /// Its own flag, or that of any ancestor.
     pub nsfw_effective: bool,
     pub require_join_approval: bool,
     pub parent_space_id: Option<SpaceId>,
@@ -54,7 +54,7 @@ pub struct Space {
 }
 
 impl Space {
-    /// Without anything that must be asked for.
+    /// Without the parts that need further statements.
     pub fn new(project_id: ProjectId, row: SpaceRow) -> Result<Self> {
         Ok(Space {
             id: row.id,
@@ -142,7 +142,7 @@ impl SpacePreview {
     }
 }
 
-/// A step of the way from the root down to a space.
+/// An ancestor in the path from the root to a space.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "BreadcrumbItem")]

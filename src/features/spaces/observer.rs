@@ -1,4 +1,4 @@
-//! How features above spaces take part in a change of a space, in the same transaction.
+//! Lets later features react to a change of a space in the same transaction.
 
 use db::Tx;
 

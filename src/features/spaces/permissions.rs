@@ -1,18 +1,18 @@
-//! What somebody may do in a space. Pure: from the space's settings and their membership.
+//! A user's permissions in a space. Pure: from the space's settings and the membership.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::features::spaces::rules::{Posting, Reading, Role, Status};
 
-/// Somebody's membership, as far as it decides.
+/// The part of a membership that decides permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpaceMembership {
     pub role: Role,
     pub status: Status,
 }
 
-/// As it is shown beside a space.
+/// As shown with a space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Permissions {
@@ -25,7 +25,7 @@ pub struct Permissions {
 }
 
 impl Permissions {
-    /// The holder of a key may do everything.
+    /// A key may do everything.
     pub const KEY: Permissions = Permissions {
         is_admin: true,
         is_moderator: true,

@@ -1,5 +1,4 @@
-//! The rules that a space gives itself: read by everybody, written by its admins, in an order that
-//! they choose.
+//! The rules that a space publishes for its members: readable by everybody, edited and ordered by its admins.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +27,7 @@ faults! {
     INVALID_IDS = 400 "rule/invalid-ids": "Some rules are not of this space";
 }
 
-/// They are read and ordered all at once.
+/// All rules are read and ordered at once.
 const MAX_RULES: i64 = 200;
 
 const INVALID: Invalid = Invalid { params: INVALID_PARAMS, ..Invalid::all(INVALID_BODY) };
@@ -75,7 +74,7 @@ struct Rule {
     title: String,
     description: Option<String>,
     order: i64,
-    /// The user who wrote it last; null when a key did.
+    /// The user who wrote it last; null if a key did.
     last_approved_by: Option<UserId>,
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -259,7 +258,7 @@ async fn reorder_rules(
     Ok(Json(rules.collect()))
 }
 
-/// The named ones first, as they are named; the others follow as they were.
+/// The named rules first, in that order; the others follow in their old order.
 fn reorder(
     tx: &Tx<'_>,
     project: ProjectId,

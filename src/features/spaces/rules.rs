@@ -1,5 +1,5 @@
-//! What a field of a space may be. Each rule is a type that can only be built from a value that
-//! keeps it, so that creation and updates, from JSON and from forms, all apply the same one.
+//! Validation of space fields. Each rule is a type that can only be built from a valid value, so that
+//! creation and updates, from JSON and from forms, all apply the same one.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use crate::values::texts::texts;
 pub const DEEPEST: i64 = 10;
 
 names! {
-    /// Who may read what is in a space.
+    /// Who may read the content of a space.
     #[schemars(rename = "SpaceReadingPermission")]
     Reading {
         Anyone "anyone",
@@ -24,7 +24,7 @@ names! {
         Members "members",
         Admins "admins",
     }
-    /// Who comes across it; `private` is as `unlisted`.
+    /// Who can find it; `private` means `unlisted`.
     #[schemars(rename = "SpaceVisibility")]
     Visibility {
         Public "public",
@@ -60,7 +60,7 @@ impl Role {
 texts! {
     Name 3..=100;
     Description 0..=1000;
-    /// Why a moderator decided something.
+    /// A moderator's reason.
     Reason 0..=1000;
     /// Of a rule.
     Title 1..=200;
@@ -69,7 +69,7 @@ texts! {
 }
 
 impl Description {
-    /// An empty one is none.
+    /// An empty one counts as none.
     pub fn into_option(self) -> Option<String> {
         Some(self.0).filter(|text| !text.is_empty())
     }
@@ -82,7 +82,7 @@ impl Description {
 pub struct Slug(String);
 
 impl Slug {
-    /// An empty one is none.
+    /// An empty one counts as none.
     pub fn into_option(self) -> Option<String> {
         Some(self.0).filter(|text| !text.is_empty())
     }

@@ -1,4 +1,4 @@
-//! From rows to what a caller sees of spaces: a constant number of statements, however many rows.
+//! From rows to replies: a constant number of statements, however many rows.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::storage::signed::Links;
 use crate::tenancy::Project;
 use crate::values::ids::{FileId, SpaceId, UserId};
 
-/// Children that stand beside their parent.
+/// Maximum children shown with their parent.
 const CHILDREN_SHOWN: i64 = 10;
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -31,11 +31,11 @@ pub struct IncludeQuery {
     include: Include,
 }
 
-/// What of spaces is shown, and to whom.
+/// Which parts of spaces are shown, and to which viewer.
 #[derive(Debug, Clone)]
 pub struct View {
     pub project: Arc<Project>,
-    /// Who looks; a key and an anonymous caller are nobody.
+    /// The viewer; none for a key or an anonymous caller.
     pub viewer: Option<UserId>,
     files: bool,
     links: Links,
@@ -46,7 +46,7 @@ impl View {
         View::of(call.project.clone(), viewer, call.links())
     }
 
-    /// Beside something else that is shown.
+    /// For a space shown within other content.
     pub fn of(project: Arc<Project>, viewer: Option<UserId>, links: Links) -> Self {
         View { project, viewer, files: false, links }
     }
@@ -79,7 +79,7 @@ impl View {
         shown.collect()
     }
 
-    /// The rows of a page whose ids were found before them.
+    /// The rows of a page, by ids that are known already.
     pub fn page(&self, c: &Conn<'_>, ids: &[SpaceId]) -> Result<Vec<Space>> {
         let rows = store::find_all(c, self.project.id, ids)?;
         let mut rows: HashMap<SpaceId, SpaceRow> =

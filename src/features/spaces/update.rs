@@ -1,4 +1,4 @@
-//! Update Space, by its admins. Only what is sent changes.
+//! Update Space, by its admins. Only the fields that are sent change.
 
 use db::JsonText;
 use schemars::JsonSchema;
@@ -59,7 +59,7 @@ pub(super) async fn update_space(
     let (app, project, caller, now) = (&call.app, call.project.id, call.caller, call.now);
     let id = path.space_id;
     if !pictures.is_empty() {
-        // Whoever will be refused is refused before any picture is worked on.
+        // Checked before any image is processed.
         let permitted = app.db.read(move |c| {
             let space = store::find(c, project, id)?.ok_or(NOT_FOUND)?;
             authority::authority(c, project, &space, caller)?.require(Authority::Admin)

@@ -1,31 +1,18 @@
-//! Custom tables: what a project keeps beside the nouns of this API. Real tables of the database, made
-//! and dropped by the project's keys while the server runs; their rows are read and written by whoever
-//! the table is open to. Which tables there are is in `catalogue.rs`, the SQL over them in `sql`.
+//! Custom tables: a project's own data besides the nouns of this API. They are real tables of the database,
+//! created and dropped by the project's keys while the server runs (`definitions`); callers read and write
+//! their rows (`rows`) as far as each table's access allows. `store/catalogue.rs` lists the tables, `sql`
+//! builds the statements over them.
 
-mod columns;
-mod create;
-mod decimal;
-mod definition;
-mod delete;
-mod drop;
-mod fetch;
-pub mod filters;
-mod insert;
-mod json_text;
-mod list;
+mod definitions;
+pub mod handle;
 pub mod model;
 pub mod openapi;
-mod restore;
 pub mod rows;
 pub mod sql;
 pub mod store;
-mod update;
 mod values;
-pub mod work;
 
-use http::Method;
-
-use crate::error::{Fault, faults};
+use crate::error::faults;
 use crate::http::input::Invalid;
 use crate::http::operation::Operation;
 use crate::http::version::Version;
@@ -56,108 +43,7 @@ faults! {
 const INVALID: Invalid =
     Invalid { params: INVALID_PARAMS, query: INVALID_QUERY, ..Invalid::all(INVALID_BODY) };
 
-/// What insert, bulk insert and update may say.
-const WRITE_FAULTS: &[Fault] =
-    &[MANAGED_COLUMN, NO_WRITABLE_COLUMNS, TABLE_NOT_FOUND, ROW_NOT_FOUND, FOREIGN_KEY_VIOLATION];
-
 pub fn operations() -> Vec<Operation> {
-    let (post, delete, feature) = (Method::POST, Method::DELETE, "database");
-    let manage = [
-        Operation::new(
-            post.clone(),
-            "/db/tables",
-            "Create Table",
-            feature,
-            INVALID,
-            create::create_table,
-        )
-        .errors(&[
-            INVALID_FLAGS,
-            NAME_TOO_LONG,
-            RESERVED_COLUMN,
-            INVALID_DEFAULT_VALUE,
-            TABLE_ALREADY_EXISTS,
-            TABLE_LIMIT_REACHED,
-            COLUMN_LIMIT_REACHED,
-        ]),
-        Operation::new(
-            delete.clone(),
-            "/db/tables/{tableName}",
-            "Drop Table",
-            feature,
-            INVALID,
-            drop::drop_table,
-        )
-        .errors(&[TABLE_NOT_FOUND, FOREIGN_KEY_VIOLATION]),
-        Operation::new(
-            post.clone(),
-            "/db/tables/{tableName}/columns",
-            "Add Column",
-            feature,
-            INVALID,
-            columns::add_column,
-        )
-        .errors(&[
-            RESERVED_COLUMN,
-            INVALID_DEFAULT_VALUE,
-            TABLE_NOT_FOUND,
-            COLUMN_CONFLICT,
-            COLUMN_LIMIT_REACHED,
-            FOREIGN_KEY_VIOLATION,
-        ]),
-        Operation::new(
-            delete,
-            "/db/tables/{tableName}/columns/{columnName}",
-            "Drop Column",
-            feature,
-            INVALID,
-            columns::drop_column,
-        )
-        .errors(&[RESERVED_COLUMN, TABLE_NOT_FOUND, COLUMN_NOT_FOUND]),
-    ];
-    let all = manage.into_iter().chain(row_operations());
+    let all = definitions::operations().into_iter().chain(rows::operations());
     all.map(|operation| operation.since(Version::V7)).collect()
-}
-
-fn row_operations() -> Vec<Operation> {
-    let (get, post, delete, feature) = (Method::GET, Method::POST, Method::DELETE, "database");
-    let (table, row) = ("/db/{tableName}", "/db/{tableName}/{rowId}");
-    let found: &[Fault] = &[TABLE_NOT_FOUND, ROW_NOT_FOUND];
-    let operations = vec![
-        Operation::new(post.clone(), table, "Insert Row", feature, INVALID, insert::insert_row)
-            .errors(WRITE_FAULTS),
-        Operation::new(
-            post.clone(),
-            "/db/{tableName}/bulk",
-            "Bulk Insert Rows",
-            feature,
-            INVALID,
-            insert::insert_rows,
-        )
-        .errors(WRITE_FAULTS),
-        Operation::new(get.clone(), row, "Fetch Row", feature, INVALID, fetch::fetch_row)
-            .errors(found),
-        Operation::new(get, table, "Fetch Rows", feature, INVALID, list::fetch_rows).errors(&[
-            INVALID_FILTER_COLUMN,
-            INVALID_SORT_COLUMN,
-            TABLE_NOT_FOUND,
-        ]),
-        Operation::new(Method::PATCH, row, "Update Row", feature, INVALID, update::update_row)
-            .errors(WRITE_FAULTS),
-        Operation::new(delete.clone(), row, "Delete Row", feature, INVALID, delete::delete_row)
-            .errors(&[TABLE_NOT_FOUND, ROW_NOT_FOUND, FOREIGN_KEY_VIOLATION]),
-        Operation::new(delete, table, "Bulk Delete Rows", feature, INVALID, delete::delete_rows)
-            .errors(&[INVALID_FILTER_COLUMN, TABLE_NOT_FOUND, FOREIGN_KEY_VIOLATION]),
-        Operation::new(
-            post,
-            "/db/{tableName}/{rowId}/restore",
-            "Restore Row",
-            feature,
-            INVALID,
-            restore::restore_row,
-        )
-        .errors(&[NOT_PARANOID, TABLE_NOT_FOUND, ROW_NOT_FOUND]),
-    ];
-    let all = operations.into_iter();
-    all.map(|operation| operation.open_to_suspended().may_be_closed()).collect()
 }

@@ -1,5 +1,4 @@
-//! A custom table as the server knows it: its columns, those of the project and those the server
-//! manages, and who may touch its rows.
+//! A custom table: its columns, both the project's and those the server manages, and who may access its rows.
 
 use db::Value;
 use schemars::JsonSchema;
@@ -20,7 +19,7 @@ crate::values::names::names! {
         Uuid "uuid",
         Json "json",
     }
-    /// What becomes of the rows that refer to one that is deleted.
+    /// What happens to rows that refer to a deleted row.
     OnDelete {
         Restrict "restrict",
         Cascade "cascade",
@@ -38,7 +37,7 @@ pub const ID: &str = "id";
 pub const CREATED_AT: &str = "createdAt";
 pub const UPDATED_AT: &str = "updatedAt";
 pub const DELETED_AT: &str = "deletedAt";
-/// Names that belong to the server in every table, whether it has such a column or not.
+/// Names reserved for the server in every table, whether it has such a column or not.
 pub const MANAGED: [&str; 4] = [ID, CREATED_AT, UPDATED_AT, DELETED_AT];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +60,7 @@ pub struct Column {
     pub default_value: Option<String>,
     pub indexed: bool,
     pub references: Option<Reference>,
-    /// Which of the project's columns it is; none for those of the server.
+    /// The position among the project's columns; none for those of the server.
     pub position: Option<i64>,
 }
 
@@ -74,7 +73,7 @@ pub struct Reference {
 }
 
 impl Table {
-    /// A table with these columns of the project's, and those that its flags bring.
+    /// A table with these columns of the project, and the managed columns of its flags.
     pub fn new(
         project: ProjectId,
         id: TableId,
@@ -122,7 +121,7 @@ impl Column {
         }
     }
 
-    /// What a row gets that does not name the column.
+    /// The value for a new row that does not name the column.
     pub fn default(&self) -> Option<Value<'static>> {
         values::literal(self.data_type, self.default_value.as_deref()?)
     }

@@ -1,11 +1,11 @@
-//! A project's tables in its OpenAPI document: the operations over rows, once more for each table, with
-//! its columns in place of any columns.
+//! A project's tables in its OpenAPI document: the row operations repeated for each table, with its own
+//! columns.
 
 use serde_json::{Map, Value, json};
 
 use crate::error::Result;
+use crate::features::tables::handle::{self, Audience};
 use crate::features::tables::model::{Column, DataType, Table};
-use crate::features::tables::work::{self, Audience};
 use crate::http::openapi::{Additions, Document, Operations, text};
 use crate::http::version::Version;
 use crate::values::ids::TableId;
@@ -13,7 +13,7 @@ use crate::values::ids::TableId;
 /// The text of the document with the tables whose rows the audience may see.
 pub fn described(document: &Document, tables: &[Table], audience: Audience) -> Result<Vec<u8>> {
     let shown: Vec<&Table> =
-        tables.iter().filter(|table| work::admit(table.access, audience).is_ok()).collect();
+        tables.iter().filter(|table| handle::admit(table.access, audience).is_ok()).collect();
     let is_shown = |id| shown.iter().any(|table| table.id == id);
     let mut additions = Additions::default();
     for table in &shown {
@@ -43,7 +43,7 @@ fn component(table: &Table, what: &str) -> String {
     format!("custom_{}_{what}", table.name)
 }
 
-/// The operations at one ending of the table's path, made from those for any table.
+/// The operations below one suffix of the table's path, made from those for any table.
 fn of_table(document: &Document, generic: &str, table: &Table, ending: &str) -> Operations {
     let operations = document.operations(generic).map(|(method, mut operation)| {
         narrow(document, &mut operation, method, table, ending);
@@ -52,7 +52,7 @@ fn of_table(document: &Document, generic: &str, table: &Table, ending: &str) -> 
     operations.collect()
 }
 
-/// Makes an operation for any table one for this table.
+/// Turns an operation for any table into one for this table.
 fn narrow(document: &Document, operation: &mut Value, method: &str, table: &Table, ending: &str) {
     let reference =
         |what: &str| json!({ "$ref": format!("#/components/schemas/{}", component(table, what)) });
@@ -101,7 +101,7 @@ fn many(key: &str, row: Value) -> Value {
     })
 }
 
-/// Every column is always there.
+/// Every column is always present.
 fn row_schema(table: &Table, is_shown: &dyn Fn(TableId) -> bool) -> Value {
     let names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
     let properties: Map<String, Value> = table
@@ -112,7 +112,7 @@ fn row_schema(table: &Table, is_shown: &dyn Fn(TableId) -> bool) -> Value {
     json!({ "type": "object", "required": names, "properties": properties, "additionalProperties": false })
 }
 
-/// What may be written: of a new row what has no default must be.
+/// The writable columns: those without a default are required for a new row.
 fn written_schema(table: &Table, is_new: bool, is_shown: &dyn Fn(TableId) -> bool) -> Value {
     let needed = |column: &&Column| is_new && !column.nullable && column.default_value.is_none();
     let required: Vec<&str> =

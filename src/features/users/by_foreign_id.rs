@@ -1,4 +1,4 @@
-//! Fetch User by Foreign ID: found by the application's own id, or made by a key on the way.
+//! Fetch User by Foreign ID: finds a user by the application's own id; a key may create them.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -25,7 +25,7 @@ pub(super) struct ByForeignIdQuery {
     foreign_id: ForeignId,
     #[serde(default)]
     include: Include,
-    /// Honoured only with a key.
+    /// Ignored without a key.
     #[serde(default)]
     create_if_not_found: Flag,
     name: Option<Name>,
@@ -70,8 +70,8 @@ pub(super) async fn fetch_by_foreign_id(
         made.user(tx, &new).map(FoundOrCreated::Created)
     });
     match created.await {
-        // Another caller may have been quicker: then theirs is the user. An engine names only one
-        // of the values that clash, so the same call made twice may seem to clash by username.
+        // A concurrent request may have created the user: then return that one. An engine names only one of
+        // the conflicting values, so a repeated call may seem to conflict by username.
         Err(error) if error.is(DUPLICATE_USER_FIELD) || error.is(DUPLICATE_USERNAME) => {
             match find(&call, shown, foreign_id).await? {
                 Some(user) => Ok(FoundOrCreated::Found(user)),
@@ -95,7 +95,7 @@ async fn find(
     found.await
 }
 
-/// A JSON object given as text. The oldest version drops what is none instead of refusing it.
+/// A JSON object as text. v6 ignores invalid ones instead of refusing them.
 fn metadata(text: Option<&str>, version: Version) -> Result<Metadata> {
     let Some(text) = text else {
         return Ok(Metadata::default());

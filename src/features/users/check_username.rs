@@ -1,4 +1,4 @@
-//! Check Username Availability: the answer that sign-up would give.
+//! Check Username Availability: the same check as at sign-up.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

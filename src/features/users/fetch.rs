@@ -1,4 +1,4 @@
-//! Fetch User, Fetch User by Username. Whom the owner of a profile has blocked does not find it.
+//! Fetch User, Fetch User by Username. A profile is not found for users that its owner has blocked.
 
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ pub(super) async fn fetch_by_username(
     user.await.map(Json)
 }
 
-/// What of a user is shown to this caller: the same for every way of fetching one.
+/// The user as shown to this caller: the same for all fetches.
 #[derive(Debug, Clone)]
 pub(super) struct Shown {
     pub(super) project: ProjectId,

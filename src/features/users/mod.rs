@@ -1,4 +1,4 @@
-//! Users: profiles of a project's people. Sign-in and sessions are in `features/auth`.
+//! Users: profiles. Sign-in and sessions are in `features/auth`.
 
 mod by_foreign_id;
 mod check_username;

@@ -40,13 +40,13 @@ pub struct User {
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     pub metadata: Box<RawValue>,
     pub reputation: i64,
-    /// Only when a space is asked for.
+    /// Only with a space in the query.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub space_reputation: Option<i64>,
     pub created_at: Timestamp,
 }
 
-/// Users as everybody sees them, those of the ids that are there.
+/// Users as everybody sees them, for those of the ids that exist.
 pub fn shown(c: &Conn<'_>, links: &Links, mut ids: Vec<UserId>) -> Result<HashMap<UserId, User>> {
     ids.sort_unstable();
     ids.dedup();
@@ -102,7 +102,7 @@ impl User {
         User { avatar_file: Some(avatar_file), banner_file: Some(banner_file), ..self }
     }
 
-    /// Where the points go that are shown beside the user.
+    /// Where the points shown with the user are written to.
     pub fn points_in(&mut self, sum: Sum) -> reputation::Shown<'_> {
         (self.id, sum, &mut self.space_reputation)
     }
@@ -142,7 +142,7 @@ pub struct AuthUser {
     /// The active ones.
     pub suspensions: Vec<Suspension>,
     pub auth_methods: Vec<String>,
-    /// For the holder of a key alone, never for the user.
+    /// Only for keys, never for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub secure_metadata: Option<Box<RawValue>>,
@@ -189,7 +189,7 @@ pub struct FullUser {
     pub secure_metadata: Box<RawValue>,
 }
 
-/// A fetched user: how much of it depends on who asks.
+/// A fetched user, with as much as the caller may see.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum FetchedUser {
@@ -210,7 +210,7 @@ impl FetchedUser {
     }
 }
 
-/// Stored JSON goes out as it is.
+/// Stored JSON is sent as it is.
 pub fn raw(json: impl Into<String>) -> Result<Box<RawValue>> {
     RawValue::from_string(json.into()).map_err(Error::internal)
 }

@@ -1,5 +1,5 @@
-//! Avatar and banner: images that come with a sign-up or an update, and the file objects that
-//! stand beside a user. The same for both, but for the codes of their refusals.
+//! Avatar and banner: images sent with a sign-up or an update, and the file objects shown with a user. Both
+//! work the same way but have error codes of their own.
 
 use db::{Conn, Tx};
 use serde_json::{Map, Value};
@@ -24,7 +24,7 @@ use crate::values::time::Timestamp;
 const AVATAR: &str = "avatarFile";
 const BANNER: &str = "bannerFile";
 
-/// The form of an operation that takes pictures beside the fields of a profile.
+/// The form of an operation that takes pictures with the fields of a profile.
 pub const fn form(files: &'static [FileField]) -> Form {
     Form {
         json: &[
@@ -49,15 +49,15 @@ pub const fn fields(too_large: Fault, invalid: Fault) -> [FileField; 2] {
     [avatar, FileField { name: BANNER, called: Some("Banner"), ..avatar }]
 }
 
-/// How a feature refuses pictures.
+/// A feature's faults about pictures.
 #[derive(Debug, Clone, Copy)]
 pub struct PictureFaults {
     pub missing_options: Fault,
     pub uploads: UploadFaults,
 }
 
-/// Whom or what a picture shows. A user owns theirs; those of a space belong to it, whoever sent
-/// them.
+/// The subject of a picture. Users own theirs; pictures of a space belong to the space, not to the user who
+/// uploaded them.
 #[derive(Debug, Clone, Copy)]
 pub enum Portrayed {
     User(UserId),
@@ -80,7 +80,7 @@ impl Portrayed {
     }
 }
 
-/// The pictures of a form, with their options as they were sent.
+/// The pictures of a form, with their raw options.
 #[derive(Debug)]
 pub struct Pictures {
     avatar: Option<Picture>,
@@ -111,7 +111,7 @@ impl Pictures {
         self.avatar.is_none() && self.banner.is_none()
     }
 
-    /// Works on them and stores them for whom or what they show.
+    /// Processes and stores the pictures for their subject.
     pub async fn prepare(
         self,
         app: &App,
@@ -185,7 +185,7 @@ impl StoredPictures {
         self.prepared.rows().last().filter(|_| self.has_banner)
     }
 
-    /// Puts them on the profile in place of those that are there.
+    /// Replaces the pictures of the profile.
     pub fn put_on(&self, user: &mut UserRow) {
         if let Some(row) = self.avatar_row() {
             (user.avatar, user.avatar_path) = (None, Some(row.path.clone()));
@@ -200,7 +200,7 @@ impl StoredPictures {
         uploads::insert(tx, project, &self.prepared)
     }
 
-    /// Hands on the outcome of the write; if it failed, the bytes go soon.
+    /// Passes on the outcome of the write; if it failed, the bytes are removed soon.
     pub async fn settle<T>(
         &self,
         app: &App,
@@ -212,7 +212,7 @@ impl StoredPictures {
     }
 }
 
-/// Deletes the pictures that are shown no longer.
+/// Deletes the replaced pictures.
 pub fn remove_replaced(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -225,7 +225,7 @@ pub fn remove_replaced(
     purge::delete(tx, project, &replaced, now)
 }
 
-/// Avatar and banner of a user, as they are shown.
+/// Avatar and banner of a user, as shown.
 pub fn load(c: &Conn<'_>, links: &Links, user: &UserRow) -> Result<[Option<File>; 2]> {
     let wanted = user.picture_ids();
     let ids: Vec<FileId> = wanted.into_iter().flatten().collect();

@@ -1,5 +1,4 @@
-//! Parameters and users of the lists of related users: followers, connections. `store/related.rs` finds
-//! the lists.
+//! Parameters and users of the lists of followers and connections. `store/related.rs` queries them.
 
 use std::collections::HashMap;
 
@@ -16,18 +15,18 @@ use crate::values::ids::UserId;
 /// Longer patterns only cost time.
 const LONGEST_QUERY: usize = 256;
 
-/// What a person types to find somebody in a list.
+/// The search parameters of a list.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UserSearch {
-    /// Part of a username or a name, in whatever case.
+    /// Part of a username or a name, case-insensitive.
     query: Option<String>,
-    /// `username` or `name`: where alone to look.
+    /// `username` or `name`: search only this field.
     search_fields: Option<String>,
 }
 
 impl UserSearch {
-    /// Nothing is sought with an empty query.
+    /// An empty query searches for nothing.
     pub fn sought(self, invalid: Fault) -> Result<Option<Sought>> {
         let Some(part) = self.query.filter(|part| !part.is_empty()) else { return Ok(None) };
         if part.len() > LONGEST_QUERY {

@@ -1,5 +1,5 @@
-//! Reputation: points of users, in buckets by space. Here are the parameters that operations
-//! returning users take, and the one way points change.
+//! Reputation: points of users, in buckets by space. Here are the query parameters of operations that return
+//! users, and the only function that changes points.
 
 use std::collections::HashMap;
 
@@ -15,25 +15,25 @@ use crate::http::input::Flag;
 use crate::tenancy::{Bundle, Project};
 use crate::values::ids::{ProjectId, SpaceId, UserId};
 
-/// Which points of a user are added up.
+/// Which of a user's points are summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Sum {
-    /// None: what was earned outside of all spaces.
+    /// None: points earned outside of all spaces.
     space: Option<SpaceId>,
-    /// With those of all spaces below it.
+    /// Includes all descendant spaces.
     with_below: bool,
 }
 
-/// Whose points are shown beside a user.
+/// Which points are shown with a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bucket {
     Of(Sum),
-    /// The space of whatever the user is shown with.
+    /// The space of the content that the user is shown with.
     Context,
 }
 
 impl Bucket {
-    /// What is shown for something in this space.
+    /// The bucket for content in this space.
     pub fn of(self, space: Option<SpaceId>) -> Sum {
         match self {
             Bucket::Of(sum) => sum,
@@ -42,7 +42,7 @@ impl Bucket {
     }
 }
 
-/// The flat form that clients send, and the object form, which wins.
+/// The flat form that clients send, and the object form, which takes precedence.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReputationQuery {
@@ -67,7 +67,7 @@ struct AsJson {
 }
 
 impl ReputationQuery {
-    /// The bucket that is asked for, on operations where no space is at hand as context.
+    /// The requested bucket, for operations without a space as context.
     pub fn bucket(&self, project: &Project, invalid: Fault) -> Result<Option<Sum>> {
         match self.asked(invalid)? {
             Some((id, true)) if id == "none" => Err(invalid.because("descendants need a space id")),
@@ -79,7 +79,7 @@ impl ReputationQuery {
         }
     }
 
-    /// The bucket that is asked for, on operations whose results may be in a space.
+    /// The requested bucket, for operations whose results may be in a space.
     pub fn bucket_or_context(&self, project: &Project, invalid: Fault) -> Result<Option<Bucket>> {
         match self.asked(invalid)? {
             Some((id, true)) if id == "context" => {
@@ -90,7 +90,7 @@ impl ReputationQuery {
         }
     }
 
-    /// The id as sent, and whether descendants are to be included.
+    /// The id as sent, and whether descendants are included.
     fn asked(&self, invalid: Fault) -> Result<Option<(String, bool)>> {
         if let Some(text) = &self.space_reputation {
             let asked: AsJson = serde_json::from_str(text)
@@ -121,7 +121,7 @@ fn resolve((id, with_below): &(String, bool), project: &Project, invalid: Fault)
     Ok(bucket)
 }
 
-/// A user that is shown, what is to be added up, and where the sum goes.
+/// A shown user, the bucket to sum, and where the sum is written to.
 pub type Shown<'a> = (UserId, Sum, &'a mut Option<i64>);
 
 /// Fills in points; zero where there is no bucket.
@@ -149,14 +149,14 @@ pub fn add_points(c: &Conn<'_>, project: ProjectId, shown: Vec<Shown<'_>>) -> Re
     Ok(())
 }
 
-/// Lets some of the points that were earned in a deleted space count as earned outside, so that nobody
-/// loses any; of how many users.
+/// Moves points earned in a deleted space to outside of all spaces, for some users, so that nobody loses any;
+/// returns the number of users.
 pub fn dissolve(tx: &Tx<'_>, project: ProjectId, space: SpaceId, most: i64) -> Result<u64> {
     points::remove_some(tx, project, space, most)
 }
 
-/// Changes a user's reputation for something they did, or that was done to what they made. Without
-/// the bundle nothing is counted.
+/// Changes a user's reputation for an action of theirs, or for a reaction to their content. Does nothing
+/// without the bundle.
 pub fn award(
     tx: &Tx<'_>,
     project: &Project,
@@ -170,7 +170,7 @@ pub fn award(
     points::add(tx, project.id, user, space, points)
 }
 
-/// The same, and the user as they are now, kept from being deleted until the transaction ends.
+/// The same; returns the user's row, locked against deletion until the transaction ends.
 pub fn awarded(
     tx: &Tx<'_>,
     project: &Project,

@@ -1,5 +1,5 @@
-//! What a profile field may be. Each rule is a type that can only be built from a value that
-//! keeps it, so that sign-up, updates and external sign-in all apply the same one.
+//! Validation of profile fields. Each rule is a type that can only be built from a valid value, so that
+//! sign-up, updates and external sign-in all apply the same one.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -73,7 +73,7 @@ impl TryFrom<String> for Password {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        // A length in bytes over four times the limit cannot be within it: do not even count.
+        // More bytes than four times the limit are too many characters: no need to count.
         if text.len() <= 1024 && (6..=256).contains(&text.chars().count()) {
             Ok(Password(text))
         } else {
@@ -95,13 +95,13 @@ impl fmt::Debug for Password {
 pub struct Username(String);
 
 impl Username {
-    /// What is left of a text: perhaps nothing, perhaps too much.
+    /// What is left of a text: it may be empty or too long.
     fn normalised(text: &str) -> String {
         let kept = |c: &char| matches!(c, 'a'..='z' | '0'..='9' | '.' | '_');
         text.trim().to_lowercase().chars().filter(kept).collect()
     }
 
-    /// `None` where nothing is left, for callers to whom that means no username was given.
+    /// `None` if nothing is left, for callers that treat this as no username.
     pub fn if_any(text: String) -> Result<Option<Self>, &'static str> {
         if Username::normalised(&text).is_empty() {
             return Ok(None);
@@ -168,13 +168,13 @@ trimmed_texts! {
 }
 
 impl Bio {
-    /// An empty bio is none.
+    /// An empty bio counts as none.
     pub fn into_option(self) -> Option<String> {
         Some(self.0).filter(|bio| !bio.is_empty())
     }
 }
 
-/// What the application itself calls a user; kept and compared exactly as it is.
+/// The application's own id of a user; compared byte by byte.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(inline, extend("minLength" = 1, "maxLength" = 255))]
@@ -197,7 +197,7 @@ impl TryFrom<String> for ForeignId {
     }
 }
 
-/// Read from an object alone: two numbers in an array would leave open which comes first.
+/// Only from an object: an array would leave the order of the two numbers open.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "Map<String, Value>")]
 pub struct Location {
@@ -249,8 +249,7 @@ pub struct Metadata(Map<String, Value>);
 impl Metadata {
     pub const MAX_BYTES: usize = 512 * 1024;
 
-    /// The `secureMetadata` of a body. It is read late, because it counts only with a key: from anybody
-    /// else it is dropped whatever it is.
+    /// The `secureMetadata` of a body. Parsed late, because without a key it is ignored even if invalid.
     pub fn secure(given: Option<Value>, invalid: Fault) -> crate::error::Result<Option<Self>> {
         let read = given.map(serde_json::from_value).transpose();
         read.map_err(|error| invalid.because(format!("secureMetadata: {error}")))

@@ -1,5 +1,4 @@
-//! Fetch User Suggestions: whose username holds what a person has typed so far. Nobody is suggested
-//! to somebody with a block between them.
+//! Fetch User Suggestions: users whose username contains the typed text, without blocked users.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

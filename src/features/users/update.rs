@@ -1,4 +1,4 @@
-//! Update User: a profile is changed by its user, or by a key. Only what is sent changes.
+//! Update User: by the user or by a key. Only the fields that are sent change.
 
 use db::JsonText;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -58,7 +58,7 @@ impl UserUpdate {
     }
 }
 
-/// The fields to change; the oldest version wraps them in `update` and wants at least one.
+/// The fields to change; v6 wraps them in `update` and requires at least one.
 #[derive(Debug, Default)]
 pub(super) struct UpdateBody(UserUpdate);
 

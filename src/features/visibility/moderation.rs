@@ -1,9 +1,9 @@
-//! What a moderator decided about content. Removed content is hidden from everybody but its author.
+//! A moderator's decision about content. Removed content is hidden from everybody but its author.
 
 use crate::values::ids::UserId;
 use crate::values::time::Timestamp;
 
-/// Taken away, or found to be in order.
+/// Removed or approved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     Removed,
@@ -23,7 +23,7 @@ impl Verdict {
 #[derive(Debug, Clone)]
 pub struct Decision<'a> {
     pub verdict: Verdict,
-    /// Nobody if the project itself decided, with a key.
+    /// None if the project itself decided, with a key.
     pub by: Option<UserId>,
     pub reason: Option<&'a str>,
     pub at: Timestamp,

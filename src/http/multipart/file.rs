@@ -1,5 +1,5 @@
-//! A file of a form while it arrives: gathered in memory, written in larger pieces, and refused
-//! as soon as it is too large.
+//! A file of a form while it arrives: buffered in memory, written in larger pieces, and refused as soon as it
+//! is too large.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -16,7 +16,7 @@ use crate::storage::staging::Staged;
 use crate::storage::unavailable;
 use crate::values::random::hex;
 
-/// So much of a file is in memory before it is written.
+/// Bytes buffered in memory before they are written.
 pub(super) const BUFFER: usize = 256 * 1024;
 
 pub(super) struct OpenFile {
@@ -28,7 +28,7 @@ pub(super) struct OpenFile {
 }
 
 impl OpenFile {
-    /// `name` is what the file is called while it is staged.
+    /// `name` is the name of the staged file.
     pub(super) async fn create(
         field: &'static FileField,
         head: PartHead,
@@ -89,7 +89,7 @@ impl OpenFile {
         too_large.about_upload(text)
     }
 
-    /// Writes and hashes what has gathered, off the threads that serve requests.
+    /// Writes and hashes the buffer, off the async workers.
     async fn flush(&mut self) -> Result<()> {
         let mut file = self.file.try_clone().map_err(unavailable)?;
         let mut buffer = std::mem::take(&mut self.buffer);
@@ -105,7 +105,7 @@ impl OpenFile {
     }
 }
 
-/// What a client says its file is, if that is a media type at all.
+/// The client's media type for the file, if it is valid.
 fn media_type(said: Option<&str>) -> String {
     const UNKNOWN: &str = "application/octet-stream";
     const MAX: usize = 255;

@@ -1,4 +1,4 @@
-//! The headers of one part of a form: its name, and for a file what it is called and says it is.
+//! The headers of one part of a form: its field name, and for a file its file name and media type.
 
 const MAX_NAME: usize = 200;
 
@@ -10,9 +10,9 @@ pub struct PartHead {
 }
 
 impl PartHead {
-    /// Lines as they were sent, without the empty one that ends them.
+    /// Lines as sent, without the empty one at the end.
     pub(super) fn parse(lines: &[u8]) -> Result<Self, &'static str> {
-        // Names in another encoding than UTF-8 are kept as far as they can be read.
+        // Names that are not UTF-8 are decoded lossily.
         let lines = String::from_utf8_lossy(lines);
         let (mut disposition, mut content_type) = (None, None);
         for line in lines.split("\r\n") {
@@ -30,7 +30,7 @@ impl PartHead {
         }
         let file_name =
             parameter(&disposition, "filename*").as_deref().and_then(extended).or_else(|| {
-                // What browsers write for characters that would end the value.
+                // How browsers escape characters that would end the value.
                 let plain = parameter(&disposition, "filename")?;
                 Some(plain.replace("%22", "\"").replace("%0D", "\r").replace("%0A", "\n"))
             });
@@ -62,7 +62,7 @@ fn value(text: &str) -> Option<(String, &str)> {
     while let Some((at, c)) = chars.next() {
         match c {
             '"' => return Some((value, &quoted[at + 1..])),
-            // Other backslashes are those of a path that an old browser has sent.
+            // Other backslashes belong to a path that an old browser sent.
             '\\' => match chars.next_if(|(_, next)| matches!(next, '"' | '\\')) {
                 Some((_, escaped)) => value.push(escaped),
                 None => value.push(c),

@@ -1,6 +1,6 @@
-//! Forms with files. An operation that takes them says so with a [`Form`]: which text fields hold
-//! JSON, which are switches, and where files may be. The texts then become the same JSON object
-//! that a JSON body would have been, and are read by the same types; the files wait, staged.
+//! Forms with files. An operation that takes them declares a [`Form`]: which text fields hold JSON, which are
+//! booleans, and which fields hold files. The texts become the same JSON object as a JSON body, and are read
+//! by the same types; the files are staged.
 
 mod file;
 mod head;
@@ -33,7 +33,7 @@ pub struct Form {
     /// Text fields that are cleared by an empty text.
     pub cleared: &'static [&'static str],
     pub files: &'static [FileField],
-    /// Whether JSON is no choice, because there is always a file.
+    /// Whether a file is always required, so that JSON is not accepted.
     pub only: bool,
 }
 
@@ -42,8 +42,8 @@ pub struct FileField {
     pub name: &'static str,
     /// How many parts of this name there may be.
     pub most: usize,
-    /// How a refusal calls the file, as in `Image "x.png" exceeds 50MB limit.`; without it the
-    /// fault's own text is used.
+    /// The name of the file in a refusal, as in `Image "x.png" exceeds 50MB limit.`; without it the fault's
+    /// own text is used.
     pub called: Option<&'static str>,
     pub too_large: Fault,
     pub too_many: Fault,
@@ -54,7 +54,7 @@ impl Form {
         self.files.iter().flat_map(|field| [field.too_large, field.too_many])
     }
 
-    /// The file fields as OpenAPI shows them, beside those of the body.
+    /// The file fields as OpenAPI shows them, with those of the body.
     pub fn schema(&self, body: &Value) -> Value {
         let file = json!({ "type": "string", "contentMediaType": "application/octet-stream" });
         let fields = self.files.iter().map(|field| {
@@ -74,16 +74,16 @@ impl Form {
     }
 }
 
-/// One file of a form, staged. It is there as long as this value is.
+/// One staged file of a form. It exists as long as this value does.
 #[derive(Debug, Clone)]
 pub struct Upload {
     pub field: &'static str,
-    /// As the client calls it: anything, or nothing.
+    /// The client's file name: any text, or empty.
     pub file_name: String,
-    /// As the client says: anything that is a media type.
+    /// The client's media type, if valid.
     pub mime: String,
     pub size: u64,
-    /// Of the bytes, in lower-case hex.
+    /// SHA-256 of the bytes, in lower-case hex.
     pub sha256: String,
     path: PathBuf,
     staged: Arc<Staged>,
@@ -94,13 +94,13 @@ impl Upload {
         &self.path
     }
 
-    /// The directory of the request, for what is made of the file.
+    /// The staging directory of the request, for files made from this one.
     pub fn staged(&self) -> &Arc<Staged> {
         &self.staged
     }
 }
 
-/// The files of a form, in the order of their parts; none of a JSON body.
+/// The files of a form, in the order of their parts; empty for a JSON body.
 #[derive(Debug, Clone, Default)]
 pub struct Uploads(Vec<Upload>);
 

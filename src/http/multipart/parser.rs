@@ -1,5 +1,5 @@
-//! The grammar of `multipart/form-data`, fed chunk by chunk. It holds back no more than a part's
-//! head or one boundary, so its memory does not depend on what is sent.
+//! The grammar of `multipart/form-data`, fed chunk by chunk. It buffers no more than a part's head or one
+//! boundary, so its memory does not depend on the size of the body.
 
 use bytes::{Buf as _, Bytes, BytesMut};
 use memchr::memmem::Finder;
@@ -9,17 +9,17 @@ use crate::http::multipart::head::{self, PartHead};
 const MAX_BOUNDARY: usize = 70;
 /// The headers of one part.
 const MAX_HEAD: usize = 8 * 1024;
-/// Blanks that may stand between a boundary and the end of its line.
+/// Spaces allowed between a boundary and the end of its line.
 const MAX_PADDING: usize = 64;
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Nothing more can be said before the next chunk.
+    /// More input is needed.
     Hungry,
     Begin(PartHead),
     Data(Bytes),
     End,
-    /// The last boundary; what follows means nothing.
+    /// The last boundary; what follows is ignored.
     Done,
 }
 
@@ -48,7 +48,7 @@ impl Parser {
             return None;
         }
         let boundary = Finder::new(&format!("\r\n--{boundary}")).into_owned();
-        // The first boundary may stand at the very beginning, where no line ends before it.
+        // The first boundary may be at the very beginning, without a line break before it.
         Some(Parser { boundary, buffer: BytesMut::from("\r\n"), state: State::Preamble })
     }
 
@@ -77,13 +77,13 @@ impl Parser {
         }
     }
 
-    /// Forgets everything up to the boundary at this place, and the boundary itself.
+    /// Drops everything up to this boundary, and the boundary itself.
     fn pass(&mut self, at: usize) {
         self.buffer.advance(at + self.boundary.needle().len());
         self.state = State::Boundary;
     }
 
-    /// How many bytes cannot be the beginning of a boundary whose rest is still to come.
+    /// How many bytes cannot be the beginning of a boundary that is not complete yet.
     fn surely_data(&self) -> usize {
         self.buffer.len().saturating_sub(self.boundary.needle().len() - 1)
     }

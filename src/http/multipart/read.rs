@@ -1,5 +1,5 @@
-//! Reads a form from the connection: texts into memory, files into the staging directory. Every
-//! part of it is bounded in number, size and time.
+//! Reads a form from the connection: texts into memory, files into the staging directory, within limits of
+//! number, size and time.
 
 use std::sync::Arc;
 
@@ -18,9 +18,9 @@ use crate::storage::staging::Staged;
 use crate::tenancy::{Bundle, Project};
 use crate::values::json;
 
-/// More than any operation has fields and files.
+/// Maximum parts: more than any operation has fields and files.
 const MAX_PARTS: usize = 128;
-/// Everything that one request may send: twice ten files of the largest size, and their texts.
+/// Maximum bytes of a form: twenty files of the largest size, and their texts.
 const MAX_FORM: u64 = 21 * MAX_FILE;
 
 #[derive(Debug)]
@@ -57,7 +57,7 @@ pub async fn read_form<'a>(
         memory,
     };
     let read = reader.read(&mut parser, &mut source).await;
-    // A client that is still sending would meet a broken pipe instead of the answer.
+    // A client that is still sending would get a broken pipe instead of the reply.
     source.discard().await;
     read?;
     let Reader { texts, uploads, memory, .. } = reader;
@@ -81,7 +81,7 @@ struct Reader<'a, 'p> {
 enum Part {
     Text(String, Vec<u8>),
     File(Box<OpenFile>),
-    /// A file that nobody asked for.
+    /// A file in a field that the operation does not have.
     Unknown(u64),
 }
 
@@ -180,7 +180,7 @@ impl Reader<'_, '_> {
             Part::Text(name, text) => self.keep_text(name, text),
             Part::File(file) => {
                 self.uploads.push(file.finish().await?);
-                // Its buffer is free for the next file.
+                // Its buffer is reused for the next file.
                 drop(self.memory.split(BUFFER));
                 Ok(())
             }
@@ -188,7 +188,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// A field that is there twice leaves open which one counts.
+    /// Refused: with two values of a field it is ambiguous which one counts.
     fn keep_text(&mut self, name: String, text: Vec<u8>) -> Result<()> {
         let wrong = |why: &str| self.invalid.because(format!("{name}: {why}"));
         if self.texts.contains_key(&name) {

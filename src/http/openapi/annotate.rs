@@ -1,5 +1,4 @@
-//! Descriptions of schemas: those that come with the types are for people who read the code, and are
-//! replaced by what `docs/api/schemas.md` says.
+//! Descriptions of schemas: doc comments of the types are replaced by the texts of `docs/api/schemas.md`.
 
 use serde_json::{Map, Value};
 
@@ -15,13 +14,13 @@ pub(super) fn components(schemas: &mut Map<String, Value>) {
     }
 }
 
-/// Describes the properties of a schema, also of one that stands where it is used and has no name.
+/// Describes the properties of a schema, also of an inline one without a name.
 pub(super) fn inline(name: &str, schema: &mut Value) {
     strip(schema);
     describe_properties(name, schema);
 }
 
-/// A schema of a query parameter: what is not sent is absent, so nothing is ever null.
+/// A schema of a query parameter: a parameter that is not sent is absent, so nothing is ever null.
 pub(super) fn parameter(schema: &mut Value) {
     strip(schema);
     let Some(object) = schema.as_object_mut() else { return };
@@ -43,11 +42,11 @@ pub(super) fn parameter(schema: &mut Value) {
     }
 }
 
-/// Takes out comments of the code, and formats that only its language knows.
+/// Removes doc comments and Rust-specific formats.
 fn strip(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
-            // A property of this name has a schema for its value, not a text.
+            // A property of this name has a schema as its value, not a text.
             if object.get("description").is_some_and(Value::is_string) {
                 object.remove("description");
             }
@@ -65,7 +64,7 @@ fn describe_properties(name: &str, schema: &mut Value) {
     let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
     for (property, schema) in properties.into_iter().flatten() {
         let Some(text) = texts().property(name, property) else { continue };
-        // A property that may be anything has `true` for a schema.
+        // A property of any type has `true` as its schema.
         if schema.is_boolean() {
             *schema = Value::Object(Map::new());
         }

@@ -1,5 +1,5 @@
-//! Parts of the document that many operations have in common. Each distinct one is written once under a name of its
-//! own, and the operations refer to it.
+//! Shared parts of the document. Each distinct one is written once under a name of its own, and the
+//! operations refer to it.
 
 use std::collections::HashMap;
 
@@ -19,8 +19,8 @@ impl Section {
         Section { name, parts: Map::new(), names: HashMap::new() }
     }
 
-    /// A reference to the part. Where another part has the name already, this one is called after its
-    /// owner, the operation that has it first.
+    /// A reference to the part. If another part has the name already, this one is named after the first
+    /// operation that uses it.
     pub(super) fn refer(&mut self, name: &str, owner: &str, part: Value) -> Value {
         let text = part.to_string();
         let name = match self.names.get(&text) {
@@ -42,7 +42,7 @@ impl Section {
     }
 }
 
-/// Words without what is between them, each with a capital: `FetchEntityByShortID`.
+/// In Pascal case: `FetchEntityByShortID`.
 pub(super) fn pascal_case(words: &str) -> String {
     let capitalized = |word: &str| {
         let (first, rest) = word.split_at(word.len().min(1));
@@ -51,7 +51,7 @@ pub(super) fn pascal_case(words: &str) -> String {
     words.split(|c: char| !c.is_ascii_alphanumeric()).map(capitalized).collect()
 }
 
-/// The same, but with the first letter as it is.
+/// The same, but keeps the first letter.
 fn camel_case(words: &str) -> String {
     let rest = pascal_case(words);
     let first = words.chars().next().filter(char::is_ascii_alphanumeric);

@@ -1,5 +1,5 @@
-//! A document in its parts, and how they become text: what a project adds is written beside them, so that
-//! nothing is copied for it. Operations are kept as text: as values they take twenty times the memory.
+//! A document in parts, and how they become text: a project's additions are written beside them without
+//! copying. Operations are stored as text: as values they take twenty times the memory.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub struct Additions {
 /// The operations at a path, by their methods in lower case.
 pub type Operations = BTreeMap<String, Box<RawValue>>;
 
-/// The text of a part. A value always has one.
+/// The text of a part. Values always serialize.
 pub fn text(part: &Value) -> Box<RawValue> {
     to_raw_value(part).unwrap_or_default()
 }
@@ -65,7 +65,7 @@ impl Document {
                 "contact": { "name": "Townhall" },
                 "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
             }),
-            // The server that the document comes from.
+            // The server that serves the document.
             servers: json!([{ "url": "/" }]),
             tags: texts()
                 .groups

@@ -1,4 +1,4 @@
-//! What an operation takes: its parameters and its body.
+//! The inputs of an operation: its parameters and its body.
 
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ pub(super) fn parameters(operation: &Operation, input: &InputDoc, parts: &mut Pa
         if parameter.get("description").is_none()
             && let Some(text) = texts().parameter(operation.name, &name)
         {
-            // The largest page is in no schema: a limit beyond it is not refused.
+            // The maximum page size is in no schema: a larger limit is not refused.
             let largest = parameter["schema"]["description"].as_str().filter(|_| name == "limit");
             let text = largest.map_or(text.to_owned(), |largest| format!("{text} {largest}"));
             parameter["description"] = text.into();

@@ -1,4 +1,4 @@
-//! What an operation replies: the replies of its handler, and its errors with their codes.
+//! The responses of an operation: the replies of its handler, and its errors with their codes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ pub(super) fn responses(operation: &Operation, parts: &mut Parts) -> Value {
     for reply in (operation.replies)(&mut parts.generator) {
         let entry = response(&mut responses, reply.status);
         let Some((media, schema)) = reply.content else { continue };
-        // Not every reader takes `true` for a schema that allows anything.
+        // Not every tool accepts `true` as a schema that allows anything.
         let mut schema =
             if schema.as_value() == &json!(true) { json!({}) } else { schema.to_value() };
         annotate::inline("", &mut schema);
@@ -27,11 +27,11 @@ pub(super) fn responses(operation: &Operation, parts: &mut Parts) -> Value {
         }
     }
     add_errors(operation, &mut responses);
-    // Replies with what was asked for stay: a client reads them, and few operations share one.
+    // Success replies stay inline: clients read them, and few operations share one.
     let owner = pascal_case(operation.name);
     let shared = responses.into_iter().map(|(status, reply)| {
         let is_error = status.as_str() >= "400";
-        // Its codes are the operation's own, or those of a few like it.
+        // Its codes belong to the operation, or to a few like it.
         let is_own = ["400", "401", "403", "404", "409", "422"].contains(&status.as_str());
         let name = if is_own {
             format!("{owner} {}", phrase(&status))
@@ -79,7 +79,7 @@ fn add_errors(operation: &Operation, responses: &mut Map<String, Value>) {
     response(responses, 500)["content"]["application/json"] = json!({ "schema": schema });
 }
 
-/// What HTTP calls a status.
+/// The reason phrase of a status.
 fn phrase(status: &str) -> &'static str {
     let status = http::StatusCode::from_bytes(status.as_bytes()).ok();
     status.and_then(|status| status.canonical_reason()).unwrap_or_default()

@@ -1,5 +1,5 @@
-//! The words of the document: what `docs/api` says about operations, parameters and schemas, for people who
-//! call the API, and the examples that the tests recorded. Comments in the code never become part of it.
+//! The texts of the document: what `docs/api` says about operations, parameters and schemas, and the examples
+//! that the tests recorded. Comments in the code never become part of it.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -32,7 +32,7 @@ const PARAMETERS: &str = include_str!("../../../docs/api/parameters.md");
 const SCHEMAS: &str = include_str!("../../../docs/api/schemas.md");
 const EXAMPLES: &str = include_str!("../../../docs/api/examples.json");
 
-/// The section of `schemas.md` with properties that mean the same in every schema.
+/// The section of `schemas.md` for properties that mean the same in every schema.
 const ANY_SCHEMA: &str = "Any schema";
 
 /// Texts by the names of what they describe.
@@ -53,7 +53,7 @@ pub(super) struct OperationText {
     pub(super) group: &'static str,
     pub(super) summary: String,
     pub(super) description: &'static str,
-    /// Parameters that mean something else here than elsewhere.
+    /// Parameters with another meaning than elsewhere.
     parameters: Named,
 }
 
@@ -85,7 +85,7 @@ impl Texts {
             operations,
             parameters: items(PARAMETERS),
             schemas: schemas.collect(),
-            // A file that is not an object has no examples, and a test misses them.
+            // A file that is not an object has no examples, and a test fails.
             examples: serde_json::from_str(EXAMPLES).unwrap_or_default(),
         }
     }
@@ -94,7 +94,7 @@ impl Texts {
         self.operations.get(name)
     }
 
-    /// What a parameter of an operation means.
+    /// The description of a parameter.
     pub(super) fn parameter(&self, operation: &str, name: &str) -> Option<&str> {
         let own = self.operation(operation).and_then(|text| text.parameters.get(name));
         own.or_else(|| self.parameters.get(name)).map(String::as_str)
@@ -104,7 +104,7 @@ impl Texts {
         self.schemas.get(name).map(|text| text.description)
     }
 
-    /// What a property of a schema means; of a schema without a name, what it means everywhere.
+    /// The description of a property; for a schema without a name, the shared one.
     pub(super) fn property(&self, schema: &str, name: &str) -> Option<&str> {
         let sections = [schema, ANY_SCHEMA].into_iter().filter_map(|name| self.schemas.get(name));
         let mut found = sections.filter_map(|section| section.properties.get(name));

@@ -1,5 +1,5 @@
-//! JPEG, of all kinds but arithmetic and lossless ones. A file that ends early is refused rather
-//! than filled up with grey.
+//! JPEG of all kinds except arithmetic and lossless ones. A truncated file is refused rather than filled up
+//! with grey.
 
 use std::io::{BufRead, Seek};
 
@@ -12,10 +12,10 @@ use super::{Found, METADATA_BYTES};
 use crate::images::picture::Picture;
 use crate::images::plan::Extent;
 
-/// A few bytes make a scan that goes over every pixel: files with hundreds of them exist only to
-/// keep decoders busy. Cameras and editors write about ten.
+/// A few bytes are enough for a scan over every pixel: files with hundreds of scans exist only to keep
+/// decoders busy. Cameras and editors write about ten.
 const MAX_SCANS: u64 = 100;
-/// Most pixels that the scans may go over in all.
+/// Maximum pixels of all scans together.
 const MAX_SCANNED: u64 = 2_000_000_000;
 
 fn decoder<T: ZByteReaderTrait>(file: T) -> JpegDecoder<T> {
@@ -46,7 +46,7 @@ pub(super) fn decode(file: &[u8]) -> Option<Picture> {
         return None;
     }
     let mut picture = Picture::rgb(extent, decoder.decode().ok()?)?;
-    // Profiles of other spaces, of CMYK above all, speak of what the decoder has converted away.
+    // Profiles of other color spaces, CMYK above all, no longer apply after the decoder's conversion.
     if matches!(decoder.input_colorspace(), Some(ColorSpace::YCbCr | ColorSpace::RGB)) {
         let profile = decoder.icc_profile().filter(|profile| profile.len() <= METADATA_BYTES);
         picture.convert_to_srgb(profile.as_deref());
@@ -54,18 +54,17 @@ pub(super) fn decode(file: &[u8]) -> Option<Picture> {
     Some(picture)
 }
 
-/// The scans of the image; what follows its end is not looked at.
+/// The scans of the image; data after its end is ignored.
 #[derive(Default)]
 struct Scans {
     count: u64,
-    /// Whether they are of the one kind that zune-jpeg 0.5.15 turns into garbage without a word:
-    /// not progressive, one for each component, with fewer rows of some (its issue 422). To be
-    /// taken out with the release that mends it.
+    /// Whether they are of the one kind that zune-jpeg 0.5.15 decodes to garbage without an error: baseline,
+    /// one scan for each component, with subsampling (its issue 422). Remove with the release that fixes it.
     misread: bool,
 }
 
 impl Scans {
-    /// Nothing if the file is not made as it should be, or has no end.
+    /// None if the file is malformed, or has no end marker.
     fn of(file: &[u8]) -> Option<Scans> {
         let mut scans = Scans::default();
         let (mut components, mut fewer_rows) = (0, false);

@@ -1,6 +1,6 @@
-//! Reading images that strangers made. The header is read alone, so that what is too large is
-//! refused before a pixel is decoded, and decoding is bounded in memory and time: what a decoder
-//! does not bound itself is checked before it starts. Of an animation the first frame is read.
+//! Decoding untrusted images. The header is read first, so that images that are too large are refused before
+//! a pixel is decoded. Decoding is bounded in memory and time: what a decoder does not bound itself is
+//! checked before it starts. Only the first frame of an animation is read.
 
 mod jpeg;
 mod png;
@@ -17,10 +17,10 @@ use super::picture::Picture;
 use super::plan::{Extent, MAX_PIXELS};
 use super::{Encoding, Format};
 
-/// What a decoder may allocate besides the picture itself and what it is read from.
+/// What a decoder may allocate besides the picture and its input.
 const DECODER_BYTES: u64 = 512 << 20;
-/// Metadata beyond this is not looked at. No format carries a larger EXIF block in JPEG, and colour
-/// profiles of this size are already unheard of.
+/// Larger metadata is ignored. No JPEG carries a larger EXIF block, and color profiles of this size do not
+/// occur.
 const METADATA_BYTES: usize = 4 << 20;
 
 /// The formats that are accepted.
@@ -34,7 +34,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// By what a file begins with; what it is called means nothing.
+    /// By the first bytes of the file; its name is ignored.
     pub fn of(first_bytes: &[u8]) -> Option<Kind> {
         match first_bytes {
             [0xff, 0xd8, 0xff, ..] => Some(Kind::Jpeg),
@@ -56,7 +56,7 @@ impl Kind {
         }
     }
 
-    /// What is written for a source of this kind.
+    /// The output format for a source of this kind.
     pub fn written_as(self, format: Format) -> Encoding {
         match (format, self) {
             (Format::Webp, _) | (Format::Original, Kind::Webp) => Encoding::Webp,
@@ -68,14 +68,14 @@ impl Kind {
     }
 }
 
-/// What is known of an image before it is decoded.
+/// The facts of an image before it is decoded.
 #[derive(Debug)]
 pub(super) struct Header {
     pub kind: Kind,
-    /// As stored, before it is turned.
+    /// As stored, before the orientation is applied.
     stored: Extent,
     pub orientation: Orientation,
-    /// Begins as a TIFF file does, and says that nothing is to be turned any more.
+    /// Starts like a TIFF file, with an orientation of "not rotated".
     pub exif: Option<Vec<u8>>,
 }
 
@@ -106,7 +106,7 @@ impl Header {
         Ok(Header { kind, stored, orientation, exif })
     }
 
-    /// The size of the image as it is to be seen.
+    /// The size of the image after its orientation is applied.
     pub fn extent(&self) -> Extent {
         match self.orientation {
             Orientation::Rotate90
@@ -127,17 +127,17 @@ impl Header {
             Kind::Tiff => tiff::decode(file),
         };
         let picture = decoded.ok_or_else(|| damaged(self.kind))?;
-        // The file was read a second time: it must be what was checked.
+        // The file is read a second time: it must be what was checked.
         if picture.extent() == self.stored { Ok(picture) } else { Err(damaged(self.kind)) }
     }
 }
 
-/// What the header of a format tells.
+/// The facts in the header of a format.
 struct Found {
     width: u32,
     height: u32,
     exif: Option<Vec<u8>>,
-    /// Where the format says it outside of EXIF.
+    /// If the format stores it outside of EXIF.
     orientation: Option<Orientation>,
 }
 
@@ -147,7 +147,7 @@ impl Found {
     }
 }
 
-/// The decoders' own words are of no use to the uploader.
+/// The decoders' own messages would not help the uploader.
 fn damaged(kind: Kind) -> String {
     format!("its {} data is damaged, incomplete or of a kind that is not supported", kind.name())
 }

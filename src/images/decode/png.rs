@@ -1,5 +1,5 @@
-//! PNG, of every depth and colour type, brought to 8 bits while it is read. Texts are skipped
-//! unread, and what follows the last row is left alone: both are places to hide a bomb.
+//! PNG, of every depth and color type, converted to 8 bits while it is read. Text chunks are skipped unread,
+//! and data after the last row is ignored: both can hide a decompression bomb.
 
 use std::io::{BufRead, Cursor, Seek};
 
@@ -23,7 +23,7 @@ pub(super) fn header(file: impl BufRead + Seek) -> Option<Found> {
     let mut decoder = decoder(file);
     decoder.set_ignore_iccp_chunk(true);
     let size = decoder.read_header_info().ok()?.size();
-    // What follows the first chunk is only worth reading if the image is not too large.
+    // The chunks after the first are read only if the image is not too large.
     if u64::from(size.0) * u64::from(size.1) > MAX_PIXELS {
         return Some(Found::bare(size));
     }

@@ -1,5 +1,5 @@
-//! TIFF, the first image of the file. The format says where its pieces are, how many and how large,
-//! none of which need have to do with the image, so that is checked first.
+//! TIFF, the first image of the file. The format lists the position, number and size of its strips or tiles,
+//! none of which need match the image, so they are checked first.
 
 use std::io::{BufRead, Cursor, Seek};
 
@@ -12,7 +12,7 @@ use super::{Found, generic};
 use crate::images::picture::Picture;
 use crate::images::plan::MAX_PIXELS;
 
-/// One for each row of the highest image that other formats know.
+/// One for each row of the tallest image that other formats allow.
 const MAX_PIECES: u64 = 65_535;
 
 pub(super) fn header(file: impl BufRead + Seek) -> Option<Found> {
@@ -31,7 +31,7 @@ pub(super) fn decode(file: &[u8]) -> Option<Picture> {
 fn check(file: &[u8]) -> Option<()> {
     let mut decoder = Decoder::new(Cursor::new(file)).ok()?;
     let method = decoder.find_tag_unsigned::<u16>(Tag::Compression).ok()?.unwrap_or(1);
-    // Each piece would be a JPEG with a size of its own, which nothing bounds.
+    // Each strip would be a JPEG with a size of its own, which nothing bounds.
     let jpeg = [CompressionMethod::JPEG, CompressionMethod::ModernJPEG];
     if jpeg.contains(&CompressionMethod::from_u16_exhaustive(method)) {
         return None;
@@ -43,6 +43,6 @@ fn check(file: &[u8]) -> Option<()> {
     let pieces = u64::from(pieces.ok()?);
     let (width, height) = decoder.chunk_dimensions();
     let decoded = u64::from(width).checked_mul(u64::from(height))?.checked_mul(pieces)?;
-    // Pieces at the edges may stand out, and planes are counted one by one.
+    // Tiles may extend beyond the edges, and planes are counted separately.
     (pieces <= MAX_PIECES && decoded <= 8 * MAX_PIXELS).then_some(())
 }

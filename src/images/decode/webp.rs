@@ -1,5 +1,4 @@
-//! WebP, lossy and lossless, read by a decoder that is all Rust: the C library is trusted with
-//! writing only.
+//! WebP, lossy and lossless, decoded in Rust: the C library only encodes.
 
 use std::io::{BufRead, Cursor, Seek};
 

@@ -118,7 +118,7 @@ fn sources() -> impl Iterator<Item = Extent> {
     edges.into_iter().flat_map(move |width| edges.map(|height| Extent { width, height }))
 }
 
-/// What is asked for with the rest being up to the image is exact, not a pixel off by rounding.
+/// The requested edge is exact, not a pixel off by rounding, when the other follows from the image.
 #[test]
 fn what_is_asked_for_is_exact_in_every_mode() {
     let ratios = [(16, 9), (9, 16), (1, 1), (35, 1), (3, 200)];

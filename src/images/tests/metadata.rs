@@ -1,5 +1,4 @@
-//! What comes with the pixels: how they are to be turned, where they were taken, what their
-//! colours mean, and which of many frames is shown.
+//! Metadata: orientation, place, color profile, and the frames of an animation.
 
 use image::metadata::Orientation;
 use moxcms::ColorProfile;
@@ -22,7 +21,7 @@ fn directory(entries: &[(u16, u16, u32, u32)]) -> Vec<u8> {
     bytes
 }
 
-/// An EXIF block with an orientation, and a GPS directory that tells a place.
+/// An EXIF block with an orientation and a GPS position.
 fn exif(orientation: u32) -> Vec<u8> {
     let start = b"II*\0\x08\0\0\0";
     let gps_at = (start.len() + directory(&[(0, 0, 0, 0); 2]).len()) as u32;
@@ -62,7 +61,7 @@ fn tagged(orientation: u32) -> [(&'static str, Vec<u8>); 3] {
 
 #[tokio::test]
 async fn every_orientation_is_applied_in_every_format() {
-    // Where the red, green, blue and white fields are to be seen, for each value of the tag.
+    // Where the red, green, blue and white fields appear, for each value of the tag.
     for (orientation, expected) in [
         (1, [RED, GREEN, BLUE, WHITE]),
         (2, [GREEN, RED, WHITE, BLUE]),

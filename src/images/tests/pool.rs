@@ -1,4 +1,4 @@
-//! Who waits, who is told to come back, and who keeps their place.
+//! Scheduling: which images wait, which are refused, and which keep their slot.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Small variants of large pictures: made from a smaller one, and not to be told from those made
-//! from all pixels.
+//! Small variants of large pictures: made from a smaller level, and indistinguishable from those made from
+//! all pixels.
 
 use super::super::options::Fit;
 use super::super::plan::{Frame, fitted};

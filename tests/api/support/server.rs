@@ -15,7 +15,7 @@ use tokio::sync::OnceCell;
 use townhall::app::{self, Dependencies};
 use townhall::auth::passwords::Cost;
 use townhall::config::{Config, Flags};
-use townhall::features::entities::view_buffer;
+use townhall::features::entities::views::view_buffer;
 use townhall::outbound::Resolver;
 use townhall::schema::MIGRATIONS;
 use townhall::state::App;

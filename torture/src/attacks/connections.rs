@@ -29,7 +29,7 @@ pub async fn trial(setup: &Setup) -> Result<Figure, String> {
     for _ in 0..CONNECTIONS {
         opening.spawn(open(address));
     }
-    // Held until the probes are done.
+    // Kept open until the probes are done.
     let held: Vec<Option<TcpStream>> = opening.join_all().await;
     let path = world.path("/entities");
     let probes = Probes::during(Duration::from_secs(3), address, &["/livez", &path]).await;

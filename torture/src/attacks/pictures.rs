@@ -55,7 +55,7 @@ pub async fn trial(setup: &Setup) -> Result<Figure, String> {
     Ok(Figure::new(cost < MAX_CPU_SECONDS && refused == 0 && grown < MAX_MIB, text))
 }
 
-/// Creates an entity with these pictures; the status of the answer.
+/// Creates an entity with these pictures; returns the status of the reply.
 async fn upload(
     address: SocketAddr,
     path: &str,

@@ -49,7 +49,7 @@ pub async fn trial(setup: &Setup) -> Result<Figure, String> {
     Ok(Figure::new(holds, text))
 }
 
-/// Status, if there was an answer, and time of each of many reads at once.
+/// Status, if there was a reply, and duration of each of many concurrent reads.
 async fn ask(world: &World, path: &str) -> Vec<(Option<u16>, Duration)> {
     let mut asking = JoinSet::new();
     for _ in 0..AT_ONCE {

@@ -78,7 +78,7 @@ impl Document {
         }
     }
 
-    /// What a reference stands for; anything else stands for itself.
+    /// Resolves a reference; anything else is returned as it is.
     pub fn resolve<'a>(&'a self, value: &'a Value) -> &'a Value {
         match value["$ref"].as_str().and_then(|text| text.strip_prefix('#')) {
             Some(pointer) => self.root.pointer(pointer).map_or(value, |found| self.resolve(found)),

@@ -1,4 +1,4 @@
-//! Where the server is, and how every connection to it is set up.
+//! The address of the server, and how every connection to it is set up.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,9 +12,9 @@ use super::tls::Tls;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// A silent network must not hold a connection for ever.
 const KEEPALIVE: Duration = Duration::from_secs(30);
-/// A closure does no network work inside a transaction, so this is only ever a bug or a stopped process.
+/// A closure does no network work inside a transaction, so this only ever catches a bug or a stopped process.
 const IDLE_IN_TRANSACTION: Duration = Duration::from_secs(60);
-/// After the server's own deadline, the time for its refusal to arrive before the network is to blame.
+/// Grace after the server's own deadline for its error to arrive, before the network is blamed.
 pub(super) const GRACE: Duration = Duration::from_secs(3);
 
 /// How to connect.
@@ -44,8 +44,8 @@ impl Address {
         })
     }
 
-    /// The first words of a connection. Not start-up options: poolers in between refuse those. No
-    /// statement here runs long enough to be worth compiling, and a wrong estimate is enough for it.
+    /// Sent first on each connection. Not as start-up options, which poolers refuse. JIT is off: no statement
+    /// runs long enough to be worth compiling, and a wrong estimate would trigger it.
     pub(super) fn settings(&self) -> String {
         format!(
             "SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {};
@@ -55,7 +55,7 @@ impl Address {
         )
     }
 
-    /// How long to wait for an answer before the connection counts as lost.
+    /// How long to wait for a reply before the connection counts as lost.
     pub(super) fn patience(&self) -> Duration {
         self.deadline + GRACE
     }
@@ -68,8 +68,8 @@ impl fmt::Debug for Address {
     }
 }
 
-/// Takes out of a URL what libpq knows and the client library does not: `sslrootcert`, and the modes
-/// `verify-ca` and `verify-full`, which `require` already is here.
+/// Removes from a URL what libpq knows and the client library does not: `sslrootcert`, and the modes
+/// `verify-ca` and `verify-full`, which equal `require` here.
 fn without_libpq_words(url: &str) -> (String, Option<String>) {
     let Some((base, query)) = url.split_once('?') else {
         return (url.to_owned(), None);

@@ -8,11 +8,11 @@ use crate::{Engine, Error, dialect};
 
 use super::session::Session;
 
-/// Any number, as long as every node uses the same.
+/// The advisory lock's key: any number that all nodes share.
 const MIGRATION_LOCK: i64 = 0x6d69_6772_6174_6531;
 
 impl Session {
-    /// An error leaves lock and transaction behind; the caller drops the session with them.
+    /// An error leaves lock and transaction open; the caller drops the session with them.
     pub(crate) fn migrate(&self, migrations: &[Migration], now_ms: i64) -> Result<Vec<u32>, Error> {
         let client = self.client();
         self.batch("SET statement_timeout = 0")?;
@@ -74,7 +74,7 @@ impl Session {
         text.compare(prepared.columns().iter().map(|column| column.name()))
     }
 
-    /// The plan for any arguments: that is the one a statement used often ends up with.
+    /// The generic plan, which frequently used statements end up with.
     pub(crate) fn explain(&self, text: &Text) -> Result<Vec<String>, Error> {
         let prepared = self.prepared(text).map_err(|failed| failed.error)?;
         let sql = text.on(Engine::Postgres)?;

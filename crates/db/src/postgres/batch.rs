@@ -1,18 +1,18 @@
-//! Commands that are sent as one statement: each is a part of its WITH clause, which the server carries out
-//! whether or not the rest looks at it. What a statement costs beside its work is then paid once.
+//! Commands that are sent as one statement: each becomes a part of its WITH clause, which the server always
+//! executes. The fixed cost of a statement is then paid once.
 
 use std::cell::{Cell, RefCell};
 
 use crate::{Value, dialect};
 
-/// Most parts of one statement, so that there are not too many different ones.
+/// Maximum parts of one statement, to limit the number of different ones.
 const MAX_PARTS: usize = 8;
 
 type Command = (&'static str, String, Vec<Value<'static>>);
 
 #[derive(Debug, Default)]
 pub(super) struct Batch {
-    /// How many ask for it, one inside the other.
+    /// Nesting depth of open batches.
     asked: Cell<u32>,
     commands: RefCell<Vec<Command>>,
 }
@@ -27,7 +27,7 @@ impl Batch {
         self.asked.set(self.asked.get() + 1);
     }
 
-    /// Whether that was the last who asked.
+    /// Whether that was the outermost batch.
     pub(super) fn close(&self) -> bool {
         self.asked.set(self.asked.get().saturating_sub(1));
         self.asked.get() == 0
@@ -42,7 +42,7 @@ impl Batch {
         self.commands.borrow().len() >= MAX_PARTS
     }
 
-    /// Keeps the command, or gives its arguments back if nothing is being gathered.
+    /// Adds the command, or returns its arguments if no batch is open.
     pub(super) fn take_in(
         &self,
         name: &'static str,
@@ -56,7 +56,7 @@ impl Batch {
         None
     }
 
-    /// Everything gathered, as one statement.
+    /// The whole batch as one statement.
     pub(super) fn all(&self) -> Option<Command> {
         let name = self.commands.borrow().first()?.0;
         if self.commands.borrow().len() == 1 {
@@ -66,7 +66,7 @@ impl Batch {
         Some((name, sql, args))
     }
 
-    /// Everything gathered, as one statement with this last one, whose rows it gives.
+    /// The whole batch as one statement with this last one, whose rows it returns.
     pub(super) fn joined(
         &self,
         last: &str,

@@ -1,6 +1,6 @@
-//! A circuit breaker: while the server is silent, jobs are refused at once, and probes ask until one is
-//! answered. A late answer is only a suspicion: a probe on another connection decides, so that a slow
-//! statement is not taken for a stopped server.
+//! A circuit breaker: while the server does not respond, jobs are refused at once, and probes run until one
+//! succeeds. A late reply is only a suspicion: a probe on another connection decides, so that a slow
+//! statement is not mistaken for a stopped server.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -18,24 +18,24 @@ use crate::{Error, stats};
 
 use super::address::Address;
 
-/// Time between two probes. Those under way go on, so that a server that is only slow gets to answer.
+/// Interval of probes. Running ones continue, so that a server that is only slow can answer.
 const PROBE_EVERY: Duration = Duration::from_millis(500);
-/// Probes under way. A stopped server still accepts connections, and must deal with every one that was given up
-/// before it gets to those that are waiting.
+/// Maximum running probes. A stopped server still accepts connections, and must handle every abandoned one
+/// before those that wait.
 const PROBES_AT_ONCE: usize = 4;
-/// An answer that takes longer is suspicious, or a fifth of the wait if that is less.
+/// A reply that takes longer is suspicious, or a fifth of the wait if that is less.
 const SUSPICIOUS: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(super) struct Breaker {
     address: Arc<Address>,
     queue: Arc<Queue<Box<dyn Job>>>,
-    /// Open: the server is silent.
+    /// Open: the server does not respond.
     open: watch::Sender<bool>,
-    /// How often it has opened. Connections from before are not used again: the network may have lost them.
+    /// How often it has opened. Older connections are not used again: the network may have lost them.
     openings: AtomicU64,
     is_probing: AtomicBool,
-    /// The server had no space left for what was last written.
+    /// The server's disk was full at the last write.
     full: AtomicBool,
 }
 
@@ -67,13 +67,12 @@ impl Breaker {
         self.full.store(full, Relaxed);
     }
 
-    /// The error for a job while the server is silent.
+    /// The error for a job while the breaker is open.
     pub(super) fn refusal() -> Error {
         Error::unreachable("the server does not answer")
     }
 
-    /// The outcome of work that waits for the server. `None`: it took longer than that, or the server was
-    /// found to be silent meanwhile.
+    /// The outcome of work that waits for the server. `None`: it timed out, or the breaker opened meanwhile.
     pub(super) async fn watched<T>(
         self: &Arc<Self>,
         longest: Duration,
@@ -81,7 +80,7 @@ impl Breaker {
     ) -> Option<T> {
         let (mut work, end) = (pin!(work), Instant::from(stats::now()) + longest);
         let suspicious = SUSPICIOUS.min(self.address.wait / 5).min(longest);
-        // Nearly always the answer comes here, at the cost of one timer.
+        // Nearly always the reply comes here, at the cost of one timer.
         if let Ok(outcome) = timeout(suspicious, &mut work).await {
             return Some(outcome);
         }
@@ -95,8 +94,7 @@ impl Breaker {
         }
     }
 
-    /// Starts a probe of the server, unless one is running. If the server does not answer, waiting jobs are
-    /// refused.
+    /// Starts a probe of the server, unless one is running. If it fails, waiting jobs are refused.
     pub(super) fn suspect(self: &Arc<Self>) {
         if self.is_probing.swap(true, Relaxed) {
             return;
@@ -108,11 +106,11 @@ impl Breaker {
                 runtime.block_on(probing.0.probe());
             }
         };
-        // Without a thread the patience of each connection has to do.
+        // If no thread can be started, the timeouts of each connection must suffice.
         drop(std::thread::Builder::new().name("db-probe".to_owned()).spawn(run));
     }
 
-    /// Probes until one is answered or the database is closed.
+    /// Probes until one succeeds or the database is closed.
     async fn probe(&self) {
         let verdict = Instant::from(stats::now()) + self.address.wait;
         let mut ticks = interval(PROBE_EVERY.min(self.address.wait / 2));
@@ -139,7 +137,7 @@ impl Breaker {
     }
 }
 
-/// Closes the breaker when the probing ends, however it ends: nobody else would.
+/// Closes the breaker when probing ends in any way: nothing else would.
 struct Probing(Arc<Breaker>);
 
 impl Drop for Probing {
@@ -149,8 +147,8 @@ impl Drop for Probing {
     }
 }
 
-/// Whether a new connection gets an answer to a statement. Connecting alone proves nothing: what lies between
-/// may accept connections in the server's place.
+/// Whether a new connection gets a reply to a statement. Connecting alone proves nothing: a proxy in between
+/// may accept connections.
 async fn is_answered(address: &Address) -> bool {
     let asking = async {
         let (client, connection) = match address.config.connect(address.tls.clone()).await {
@@ -165,7 +163,7 @@ async fn is_answered(address: &Address) -> bool {
     timeout(2 * address.wait, asking).await.unwrap_or(false)
 }
 
-/// The server, or the system in its place, said no. That is an answer: jobs get it as quickly.
+/// The server, or its system, refused. That is a reply: jobs get it just as quickly.
 fn is_refusal(error: &tokio_postgres::Error) -> bool {
     let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref());
     let is_refused = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::ConnectionRefused;

@@ -1,5 +1,5 @@
-//! Prepared statements of one connection. Those of a program all fit; texts made at run time push out the
-//! one that was not used for the longest time, which is then closed on the server.
+//! Prepared statements of one connection (LRU). Static statements all fit; texts built at run time evict the
+//! least recently used one, which is then closed on the server.
 
 use std::collections::HashMap;
 

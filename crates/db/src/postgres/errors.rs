@@ -17,7 +17,7 @@ pub(super) fn failed(statement: &'static str, error: &tokio_postgres::Error) -> 
     if source.is_some_and(|source| source.is::<WrongValue>()) {
         return Error::statement(statement, text(error)).into();
     }
-    // A socket that failed, or an answer that makes no sense: either way the connection is of no more use.
+    // A failed socket, or an invalid response: either way the connection is unusable.
     broken(text(error))
 }
 
@@ -30,7 +30,7 @@ fn refused(statement: &'static str, refusal: &DbError) -> Failed {
     match code {
         // Serialization failure, deadlock.
         "40001" | "40P01" => retry(),
-        // The table changed under a prepared statement, or the statement is gone: prepared anew, it works.
+        // The table changed under a prepared statement, or the statement is gone: preparing it again helps.
         "26000" => retry(),
         "0A000" if refusal.message().contains("cached plan") => retry(),
         "23505" => {
@@ -59,8 +59,8 @@ fn refused(statement: &'static str, refusal: &DbError) -> Failed {
 }
 
 impl Failed {
-    /// What does not fit its tables is worth a second run, unless the statement was prepared just now: it
-    /// may have been prepared when they were others.
+    /// A mismatch with the tables is worth a second run, unless the statement was prepared just now: the
+    /// tables may have changed since.
     pub(super) fn unless(self, is_new: bool) -> Failed {
         let is_misfit = matches!(self.error, Error::Missing { .. } | Error::Statement { .. });
         if is_misfit && !is_new { retry() } else { self }

@@ -1,5 +1,5 @@
-//! Is the database sound? Foreign keys by joining each table with what it names, indexes by the extension
-//! `amcheck` where this user may use it.
+//! Integrity checks: foreign keys by joining each table with its parents, indexes by the extension `amcheck`
+//! if this user may use it.
 
 use crate::{Error, Examination};
 
@@ -26,7 +26,7 @@ const INDEXES: &str = "SELECT c.oid::regclass::text FROM pg_index i
         AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast') ORDER BY 1";
 
 impl Session {
-    /// What is wrong, and what could not be looked at. Takes the time it takes.
+    /// Problems, and what could not be checked. Has no timeout.
     pub(crate) fn examine(&self) -> Result<Examination, Error> {
         self.say("BEGIN; SET LOCAL statement_timeout = 0")?;
         let mut findings = Vec::new();
@@ -38,7 +38,7 @@ impl Session {
                     .push(format!("foreign key {name}: {orphans} rows without their row there"));
             }
         }
-        // Undone with the transaction if it had to be made for this.
+        // Rolled back with the transaction if it had to be created for this.
         let is_usable =
             self.say("SAVEPOINT amcheck; CREATE EXTENSION IF NOT EXISTS amcheck").is_ok();
         let mut skipped = None;

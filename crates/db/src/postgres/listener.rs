@@ -1,5 +1,5 @@
-//! The connection that hears what other transactions announce, on a thread of its own and outside the pool.
-//! A text longer than the server's limit travels in parts; the server keeps those of a transaction together.
+//! The connection that receives announcements (LISTEN), on a thread of its own and outside the pool. A text
+//! longer than the server's limit is sent in parts; the server keeps those of a transaction together.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use super::errors;
 
 pub(super) const NOTIFY: &str = "SELECT pg_notify('announcements', $1)";
 const LISTEN: &str = "LISTEN announcements";
-/// The server takes less than 8000 bytes; the rest is for the numbers of a part.
+/// The server accepts less than 8000 bytes; the remainder is for the numbers of a part.
 const PART_BYTES: usize = 7900;
-/// First and longest rest before a new connection is tried.
+/// First and longest backoff before reconnecting.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
-/// A connection that hears nothing is asked so often whether it is still one.
+/// Keepalive interval of a silent connection.
 const PROBE: Duration = Duration::from_secs(20);
 
 pub(super) fn start(address: Arc<Address>, board: Arc<Broadcast>) -> Result<(), Error> {
@@ -35,12 +35,12 @@ pub(super) fn start(address: Arc<Address>, board: Arc<Broadcast>) -> Result<(), 
     Ok(())
 }
 
-/// Listens until nobody reads any more, on one connection after the other.
+/// Listens until there is no reader any more, reconnecting as needed.
 async fn serve(address: &Address, board: &Arc<Broadcast>) {
     let listening = async {
         let mut rest = BACK_OFF.0;
         loop {
-            // Why a connection ended does not matter: the pool tells its callers the same soon enough.
+            // The cause does not matter: the pool reports the same failure to its callers soon enough.
             if listen(address, board).await.is_ok() {
                 rest = BACK_OFF.0;
             }
@@ -54,7 +54,7 @@ async fn serve(address: &Address, board: &Arc<Broadcast>) {
     }
 }
 
-/// `Ok` when a connection that did listen was lost.
+/// `Ok` if a listening connection was lost.
 async fn listen(address: &Address, board: &Arc<Broadcast>) -> Result<(), Error> {
     let silent = |_| Error::unreachable("the server does not answer");
     let connecting = address.config.connect(address.tls.clone());
@@ -103,8 +103,8 @@ where
     }
 }
 
-/// The texts to notify of for one announcement. The server folds equal texts of a transaction into one, so
-/// each carries a number.
+/// The texts to notify for one announcement. The server merges equal texts of a transaction, so each carries
+/// a number.
 pub(super) fn split(number: u64, topic: &str, text: &str) -> Vec<String> {
     let whole = format!("{topic}\n{text}");
     let mut chunks = Vec::new();
@@ -122,7 +122,7 @@ pub(super) fn split(number: u64, topic: &str, text: &str) -> Vec<String> {
 /// Joins what was split.
 #[derive(Debug, Default)]
 struct Parts {
-    /// Process and number of the announcement under way, and how many parts are still to come.
+    /// Process and number of the current announcement, and how many parts are missing.
     expected: Option<(i32, u64, usize)>,
     joined: String,
 }
@@ -133,7 +133,7 @@ enum Taken {
 }
 
 impl Parts {
-    /// `None` for something that does not belong here.
+    /// `None` for an unexpected part.
     fn take(&mut self, process: i32, payload: &str) -> Option<Taken> {
         let expected = self.expected.take();
         let (numbers, chunk) = payload.split_once(' ')?;

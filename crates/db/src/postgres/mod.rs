@@ -30,11 +30,11 @@ use address::Address;
 use breaker::Breaker;
 use transaction::Attempt;
 
-/// Runs of a job that meets serialization failures and deadlocks.
+/// Maximum runs of a job after serialization failures and deadlocks.
 const MAX_RUNS: u32 = 3;
-/// Time for the others before a job runs again.
+/// Backoff before a job runs again.
 const BACK_OFF: Duration = Duration::from_millis(10);
-/// Connections a job may lose before COMMIT and still be run again.
+/// Connections a job may lose before COMMIT and still run again.
 const MAX_LOST: usize = 2;
 
 /// An open PostgreSQL database.
@@ -46,7 +46,7 @@ pub(crate) struct Postgres {
     board: Arc<Broadcast>,
     /// Closes when the last thread has ended.
     ended: watch::Receiver<()>,
-    /// The connection of the blocking calls, kept from one to the next.
+    /// A reused connection for blocking calls.
     spare: Mutex<Option<Session>>,
 }
 
@@ -75,12 +75,12 @@ impl Postgres {
         }
         let (board, spare) = (Arc::default(), Mutex::new(None));
         let postgres = Postgres { address, queue, breaker, board, ended, spare };
-        // Connecting now tells at the start what would otherwise be told by the first request.
+        // Connects now, so that errors are reported at the start and not by the first request.
         postgres.alone(|_| Ok(()))?;
         Ok(postgres)
     }
 
-    /// Runs blocking work on a connection outside the pool. A thread of its own, because the caller may be
+    /// Runs blocking work on a connection outside the pool. On a thread of its own, because the caller may be
     /// inside an async runtime, where another one can be neither driven nor dropped.
     pub(crate) fn alone<T: Send>(
         &self,
@@ -106,7 +106,7 @@ impl Postgres {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Refuses work while the server is silent.
+    /// Refuses work while the breaker is open.
     pub(crate) fn admit(&self) -> Result<(), Error> {
         if self.is_silent() { Err(Breaker::refusal()) } else { Ok(()) }
     }
@@ -116,7 +116,7 @@ impl Postgres {
         self.queue.push(job).map_err(|_| Error::Busy)
     }
 
-    /// Refuses what has waited too long. It never ran and never will.
+    /// Refuses jobs that have waited too long. They never ran and never will.
     pub(crate) fn expire(&self) {
         job::expire(&self.queue);
         self.breaker.suspect();
@@ -126,7 +126,7 @@ impl Postgres {
         self.breaker.is_full()
     }
 
-    /// Whether the server does not answer.
+    /// Whether the server does not respond.
     pub(crate) fn is_silent(&self) -> bool {
         self.breaker.is_open()
     }
@@ -143,7 +143,7 @@ impl Postgres {
         self.queue.len()
     }
 
-    /// Closes the doors. The threads finish what is queued and end.
+    /// Closes the queue. The threads finish queued jobs and end.
     pub(crate) fn shut(&self) {
         self.queue.close();
         self.board.close();
@@ -169,7 +169,8 @@ fn serve(queue: &Queue<Box<dyn Job>>, address: &Address, breaker: &Arc<Breaker>)
     let mut jobs = Vec::new();
     while queue.pop(1, &mut jobs) {
         for job in jobs.drain(..) {
-            // Closures are guarded further in; a panic here is one of this crate, and costs the connection only.
+            // Closures are guarded deeper down; a panic here is a bug of this crate, and costs only the
+            // connection.
             if catch_unwind(AssertUnwindSafe(|| run(&mut session, address, breaker, job))).is_err()
             {
                 session = None;
@@ -208,7 +209,7 @@ fn run(
                 if runs >= MAX_RUNS {
                     return job.answer(Some(Error::Busy));
                 }
-                // Run again at once, it could take the lock the other side of a deadlock was just given.
+                // Without a pause it could take the lock that the other side of a deadlock was just given.
                 std::thread::sleep(BACK_OFF * runs);
             }
             Attempt::Lost(error) => {

@@ -1,5 +1,4 @@
-//! Commands that are sent and not waited for: they travel with whatever comes next, and their outcome is
-//! known with it.
+//! Pipelined commands: sent with the next statement, and their outcome is known with it.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -31,12 +30,12 @@ impl Session {
         }
     }
 
-    /// From now on commands are gathered, to be sent as one.
+    /// Opens a batch: commands are collected, to be sent as one.
     pub(crate) fn gather(&self) {
         self.gathered.open();
     }
 
-    /// Sends what was gathered, unless there is more to come.
+    /// Sends the batch, unless an outer one is open.
     pub(crate) fn gathered(&self) -> Result<(), Failed> {
         if self.gathered.close() { self.send_gathered() } else { Ok(()) }
     }
@@ -48,7 +47,7 @@ impl Session {
         }
     }
 
-    /// Not gathered with the rest: a query among commands that are sent as one would not be run.
+    /// Not part of the batch: a query among commands in a WITH clause would not run.
     pub(crate) fn announce(&self, number: u64, whole: &Announcement) -> Result<(), Failed> {
         for part in listener::split(number, &whole.topic, &whole.text) {
             self.send("announce", listener::NOTIFY, vec![part.into()])?;
@@ -70,7 +69,7 @@ impl Session {
             while stream.try_next().await?.is_some() {}
             Ok(())
         });
-        // Begun, it is on the wire before whatever comes next.
+        // Once started, it is on the wire before the next statement.
         match outcome.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(outcome) => {
                 outcome.map_err(|error| errors::failed(name, &error).unless(is_new))
@@ -90,7 +89,7 @@ pub(super) struct Pending {
     outcome: Pin<Box<dyn Future<Output = Result<(), tokio_postgres::Error>> + Send>>,
 }
 
-/// Waits for every one of them. The first failure counts: the others follow from it.
+/// Waits for all of them. The first failure counts: the others follow from it.
 pub(super) async fn settle(pending: Vec<Pending>) -> Result<(), Failed> {
     let mut settled = Ok(());
     for Pending { statement, is_new, outcome } in pending {

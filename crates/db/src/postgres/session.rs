@@ -1,4 +1,4 @@
-//! One PostgreSQL connection and the thread-bound runtime that drives it. BEGIN travels together with the
+//! One PostgreSQL connection and the thread-bound runtime that drives it. BEGIN is sent together with the
 //! first statement of a transaction, which saves a round trip.
 
 use std::cell::{Cell, RefCell};
@@ -28,22 +28,22 @@ use super::sending::{Pending, settle};
 pub(crate) struct Session {
     runtime: Runtime,
     pub(super) client: Arc<Client>,
-    /// The connection itself. It moves only while an answer is waited for, on this same thread.
+    /// The connection itself. It makes progress only while a reply is awaited, on this same thread.
     wire: RefCell<Pin<Box<dyn Future<Output = ()> + Send>>>,
     pub(super) cache: RefCell<Cache>,
-    /// A transaction is wanted, but BEGIN was not sent yet.
+    /// A transaction is open, but BEGIN was not sent yet.
     pub(super) begin: Cell<bool>,
     /// Commands of the transaction whose outcome is not known yet.
     pub(super) pending: RefCell<Vec<Pending>>,
     /// Commands that wait to be sent as one.
     pub(super) gathered: Batch,
-    /// How long a statement may take, how long the running closure may if it said so, and the
-    /// milliseconds that the server was last told.
+    /// The timeout of a statement, that of the running closure if it set one, and the milliseconds last sent
+    /// to the server.
     deadline: Duration,
     pub(crate) until: Cell<Option<Instant>>,
     pub(super) told: Cell<u128>,
     on_statement: Option<Watch>,
-    /// Of the pool; a connection outside of it waits as long as it takes.
+    /// Of the pool; a connection outside of it has no timeout.
     pub(super) breaker: Option<Arc<Breaker>>,
     /// How often the breaker had opened when this connection was made.
     openings: u64,
@@ -74,13 +74,13 @@ impl Session {
             .enable_all()
             .build()
             .map_err(Error::unreachable)?;
-        // The client's own limit covers the socket only: a server may accept and then say nothing.
+        // The client's own timeout covers the socket only: a server may accept and then not respond.
         let connecting = address.config.connect(address.tls.clone());
         let (client, connection) = runtime
             .block_on(watched(breaker.as_ref(), patience, connecting))
             .ok_or_else(Breaker::refusal)?
             .map_err(|error| Error::Unreachable(errors::text(&error)))?;
-        // What ends the connection is told by the statement that finds it ended.
+        // The next statement reports why the connection ended.
         let wire = async move { drop(connection.await) };
         let session = Session {
             runtime,
@@ -103,12 +103,12 @@ impl Session {
         Ok(session)
     }
 
-    /// Whether the server fell silent after this connection was made: the network may have lost it.
+    /// Whether the breaker opened after this connection was made: the network may have lost it.
     pub(super) fn is_stale(&self) -> bool {
         self.breaker.as_ref().is_some_and(|breaker| breaker.openings() != self.openings)
     }
 
-    /// Says goodbye to the server.
+    /// Terminates the connection.
     pub(super) fn close(self) {
         drop(self.client);
         let goodbye =
@@ -116,7 +116,7 @@ impl Session {
         drop(self.runtime.block_on(goodbye));
     }
 
-    /// Runs one statement to its end and tells how many rows it touched. What was gathered goes with it.
+    /// Runs one statement to its end and returns the number of affected rows. Sends the batch with it.
     pub(crate) fn run(
         &self,
         text: &Text,
@@ -176,17 +176,18 @@ impl Session {
                 (Err(_), Ok(_)) => Ok(None),
             }
         });
-        // What came before explains why this could not be done.
+        // An earlier failure explains this one.
         settled?;
         let (taken, touched) = result
             .map_err(|failed| understood(name, failed).unless(*is_new))?
-            // Without its BEGIN, say for a deadline that struck there, the statement stood alone and is done.
+            // If BEGIN failed, for instance by a timeout, the statement ran outside of a transaction and took
+            // effect.
             .ok_or(Error::OutcomeUnknown)?;
         taken?;
         Ok(touched)
     }
 
-    /// Tells the server how long the next statement may take, if that is new.
+    /// Sets the server's timeout for the next statement, if it changed.
     pub(super) fn tell_limit(&self) -> Result<(), Failed> {
         let millis = self.limit().as_millis().max(1);
         if self.told.replace(millis) == millis {
@@ -194,7 +195,7 @@ impl Session {
         }
         let set = format!("SET statement_timeout = {millis}");
         self.within(self.client.batch_execute(&set)).map_err(|failed| {
-            // The limit that was there is over in no time: this, too, took longer.
+            // The old limit was too short for even this: it timed out.
             self.told.set(0);
             if matches!(failed.error, Error::Deadline { .. }) { errors::retry() } else { failed }
         })
@@ -206,7 +207,7 @@ impl Session {
         self.until.get().map_or(self.deadline, left)
     }
 
-    /// Hands over each row as it arrives. After the first that is not taken the rest is only drained.
+    /// Passes on each row as it arrives. After the first that is not accepted the others are only drained.
     async fn rows(
         &self,
         name: &'static str,
@@ -250,14 +251,14 @@ impl Session {
             let names = columns.iter().map(|column| column.name());
             text.check(Engine::Postgres, columns.len(), names)?;
         }
-        // A long list of arguments is one of very many: it would only push out what is used again.
+        // A long list of arguments is rarely repeated: it would only evict reusable statements.
         if statement.params().len() <= MAX_CACHED_ARGUMENTS {
             self.cache.borrow_mut().put(sql, statement.clone());
         }
         Ok(Prepared { statement, is_new: true })
     }
 
-    /// Runs the future and the connection until the answer is here.
+    /// Drives the future and the connection until the reply is here.
     fn wait<T>(
         &self,
         work: impl Future<Output = Result<T, tokio_postgres::Error>>,
@@ -268,7 +269,7 @@ impl Session {
         waited.ok_or(Wait::Silent)?.map_err(Wait::Failed)
     }
 
-    /// For the transaction's own words, which are no statement of anybody.
+    /// For BEGIN, COMMIT and the like.
     pub(super) fn within<T>(
         &self,
         work: impl Future<Output = Result<T, tokio_postgres::Error>>,
@@ -276,7 +277,7 @@ impl Session {
         self.wait(work).map_err(|failed| understood("transaction", failed))
     }
 
-    /// For migrations and scripts, which take the time they take.
+    /// For migrations and scripts, which have no timeout.
     pub(super) fn patiently<T>(
         &self,
         name: &'static str,
@@ -285,8 +286,8 @@ impl Session {
         self.runtime.block_on(self.driven(work)).map_err(|error| errors::failed(name, &error).error)
     }
 
-    /// The work together with the connection it needs; as a task of its own the connection would cost a
-    /// wake-up in each direction.
+    /// Drives the work together with the connection; as a task of its own the connection would cost a wake-up
+    /// in each direction.
     async fn driven<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         poll_fn(|context| {
@@ -305,7 +306,7 @@ impl Session {
     }
 }
 
-/// The outcome of work that waits for the server, or `None` if it takes too long.
+/// The outcome of work that waits for the server, or `None` on timeout.
 async fn watched<T>(
     breaker: Option<&Arc<Breaker>>,
     longest: Duration,

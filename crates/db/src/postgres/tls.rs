@@ -1,7 +1,7 @@
-//! TLS to PostgreSQL with rustls, as `sslmode` asks:
-//! `disable`: never; `prefer` (the default): when the server offers it, without looking at the certificate,
-//! since whoever could forge one could as well refuse TLS; `require`, `verify-ca`, `verify-full`: always, with
-//! chain and name verified against the system's trust store, or against `sslrootcert`.
+//! TLS to PostgreSQL with rustls, by `sslmode`: `disable`: never; `prefer` (the default): if the server
+//! offers it, without verifying the certificate, since an attacker who could forge one could also refuse TLS;
+//! `require`, `verify-ca`, `verify-full`: always, with chain and name verified against the system's trust
+//! store, or against `sslrootcert`.
 
 use std::future::Future;
 use std::io;
@@ -45,7 +45,7 @@ fn roots(file: Option<&str>) -> Result<RootCertStore, String> {
         Some(path) => CertificateDer::pem_file_iter(path)
             .and_then(Iterator::collect)
             .map_err(|error| format!("sslrootcert {path}: {error}"))?,
-        // Some certificates of a system's store may be unreadable; those that are good are used.
+        // Unreadable certificates in the system's store are skipped.
         None => rustls_native_certs::load_native_certs().certs,
     };
     let mut roots = RootCertStore::empty();

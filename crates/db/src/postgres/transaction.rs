@@ -1,4 +1,4 @@
-//! One run of a job on a connection: its transaction if it writes, and what became of it.
+//! One run of a job on a connection: its transaction if it writes, and the outcome.
 
 use crate::conn::{Failure, Link};
 use crate::job::Job;
@@ -23,11 +23,11 @@ impl Session {
     /// Runs one job, with its transaction if it writes.
     pub(super) fn attempt(&self, job: &mut dyn Job) -> Attempt {
         let attempt = self.run_job(job);
-        // What nobody asked about any more has been rolled back with the rest.
+        // Pipelined commands that were not awaited are rolled back with everything else.
         self.pending.borrow_mut().clear();
         self.gathered.clear();
         if matches!(attempt, Attempt::Retry) {
-            // Perhaps for a statement that was prepared when a table was another.
+            // Perhaps a statement was prepared before a table changed.
             self.cache.borrow_mut().clear();
         }
         attempt
@@ -61,7 +61,7 @@ impl Session {
         }
     }
 
-    /// COMMIT travels with what is pending; the server takes it for a ROLLBACK if any of that failed.
+    /// COMMIT is sent with the pending commands; the server turns it into a ROLLBACK if any of them failed.
     fn commit(&self) -> Attempt {
         let pending = self.pending.take();
         let committed = self.within(async {
@@ -92,10 +92,10 @@ impl Session {
         }
     }
 
-    /// A rollback that does not arrive is one all the same: the server undoes what was not committed.
+    /// A lost ROLLBACK does not matter: the server rolls back what was not committed.
     fn rollback(&self, then: Attempt) -> Attempt {
         drop(self.within(self.client.batch_execute("ROLLBACK")));
-        // What was said inside the transaction is undone with it.
+        // Settings made inside the transaction are rolled back with it.
         self.told.set(0);
         then
     }

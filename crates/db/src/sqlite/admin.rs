@@ -1,4 +1,4 @@
-//! Migrations, scripts and plans on a connection of their own, as a second process would do it.
+//! Migrations, scripts and plans on a connection of their own, like those of a second process.
 
 use rusqlite::{TransactionBehavior, params};
 
@@ -21,7 +21,7 @@ impl Connection {
         Ok(done)
     }
 
-    /// Applies the first pending migration. What is pending is only known once the lock is held.
+    /// Applies the first pending migration. Which one that is, is known only under the lock.
     fn migrate_next(
         &mut self,
         migrations: &[Migration],
@@ -59,7 +59,7 @@ impl Connection {
         Ok(migrate::states(migrations, &applied(self.raw())?))
     }
 
-    /// All of it or nothing, as PostgreSQL runs a script.
+    /// Atomic, as PostgreSQL runs a script.
     pub(crate) fn script(&mut self, sql: &str) -> Result<(), Error> {
         let sql = script(sql)?;
         let failed = |connection: &rusqlite::Connection, error| {
@@ -87,7 +87,7 @@ impl Connection {
 }
 
 fn applied(connection: &rusqlite::Connection) -> Result<Vec<Applied>, Error> {
-    // Asked of the file: the schema a connection remembers may be older than what another process did.
+    // Read from the file: another process may have changed the schema that this connection caches.
     let tables = "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_migrations'";
     let count: i64 = connection.query_row(tables, [], |row| row.get(0)).map_err(refused)?;
     if count == 0 {
@@ -106,7 +106,7 @@ fn script(text: &str) -> Result<String, Error> {
     dialect::script(text, Engine::Sqlite).map_err(|message| Error::statement("script", message))
 }
 
-/// Waiting for the lock can end in BUSY; the rest has no better name.
+/// Waiting for the lock can end in BUSY; other errors keep their code.
 fn refused(error: rusqlite::Error) -> Error {
     match error.sqlite_error_code() {
         Some(rusqlite::ErrorCode::DatabaseBusy) => Error::Busy,

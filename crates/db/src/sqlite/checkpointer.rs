@@ -1,5 +1,5 @@
-//! Copies the WAL into the database beside the writer, who goes on meanwhile. What the writer has added by the
-//! time that is done is little, and it copies that itself: once everything is copied, the WAL begins anew.
+//! Checkpoints: copies the WAL into the database concurrently with the writer. The writer copies the little
+//! it has added meanwhile; once everything is copied, the WAL restarts.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -11,10 +11,10 @@ use super::Connection;
 use super::connection::Access;
 use super::errors::{self, Dead};
 
-/// Copies everything that nobody reads or writes just now.
+/// A passive checkpoint: copies everything that is not in use.
 pub(super) fn copy(connection: &Connection) -> Result<(), Dead> {
     let copied = connection.raw().query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
-    // Another process may be in the way: later, then.
+    // Another process may be in the way: try later.
     match copied.as_ref().err().and_then(errors::disk_failure) {
         Some(cause) => Err(Dead(format!("checkpoint: {cause}"))),
         None => Ok(()),
@@ -36,8 +36,8 @@ impl Checkpointer {
         self.copying.borrow().is_none()
     }
 
-    /// Begins to copy; false if there is no thread for it. Without a connection nothing is copied here, and all
-    /// of it by the writer.
+    /// Starts a checkpoint; false if there is no thread for it. Without a connection the writer copies
+    /// everything.
     pub(super) fn begin(&self) -> bool {
         let (path, options) = (self.path.clone(), self.options.clone());
         let copy = move || match Connection::open(&path, Access::Write, &options) {
@@ -49,7 +49,7 @@ impl Checkpointer {
         !self.rests()
     }
 
-    /// What has become of the copy that was begun, told once. None while it goes on, unless it is waited for.
+    /// The result of the started checkpoint, returned once. None while it runs, unless it is awaited.
     pub(super) fn outcome(&self, wait: bool) -> Option<Result<(), Dead>> {
         let thread = self.copying.take()?;
         if wait || thread.is_finished() {
@@ -62,7 +62,7 @@ impl Checkpointer {
 
 impl Drop for Checkpointer {
     fn drop(&mut self) {
-        // Its connection goes before the writer's, who leaves a short WAL behind.
+        // Its connection closes before the writer's, which leaves a short WAL behind.
         self.outcome(true);
     }
 }

@@ -1,4 +1,4 @@
-//! One SQLite connection: how it is set up, and how it runs a statement under the deadline.
+//! One SQLite connection: its settings, and how it runs a statement under a deadline.
 
 use std::cell::Cell;
 use std::fmt;
@@ -24,11 +24,11 @@ use super::{errors, functions};
 const OLDEST: (i32, &str) = (3_051_003, "3.51.3");
 /// Another process (the command line) may hold the write lock for a moment.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Longer LIKE patterns can hold a core for a minute inside one row, where no deadline reaches.
+/// Longer LIKE patterns can keep a core busy for a minute inside one row, where no deadline applies.
 const LIKE_PATTERN_BYTES: i32 = 256;
-/// More than the statements of a program, so that only texts made at run time are ever evicted.
+/// More than a program has static statements, so that only texts built at run time are ever evicted.
 const CACHED_STATEMENTS: usize = 1024;
-/// Virtual machine steps between two looks at the clock: about a tenth of a millisecond.
+/// Virtual machine steps between two checks of the clock: about a tenth of a millisecond.
 const STEPS: i32 = 2_000;
 const NEVER: u64 = u64::MAX;
 
@@ -41,7 +41,7 @@ pub(crate) enum Access {
 pub(crate) struct Connection {
     raw: rusqlite::Connection,
     limit: Duration,
-    /// When every statement of the running closure ends, if it said so.
+    /// The deadline of the running closure, if it set one.
     pub(crate) until: Cell<Option<Instant>>,
     timer: Timer,
     on_statement: Option<Watch>,
@@ -68,11 +68,11 @@ impl Connection {
         raw.busy_timeout(BUSY_TIMEOUT)?;
         raw.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
         raw.set_limit(Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, LIKE_PATTERN_BYTES)?;
-        // Without this promise, and with the statistics of ANALYZE, the bundled library plans a statement
-        // anew for its bound values: 2 to 8 times slower.
+        // Query planner stability: without it, and with the statistics of ANALYZE, the bundled library plans
+        // a statement again for its bound values: 2 to 8 times slower.
         raw.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         raw.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-        // A quoted name that names nothing is an error, not a text.
+        // An unknown quoted name is an error, not a text.
         raw.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
         raw.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
         raw.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
@@ -88,7 +88,8 @@ impl Connection {
             ));
         }
         let synchronous = if options.durable { "FULL" } else { "NORMAL" };
-        // There are many readers, who share what the system keeps; every page the writer lacks keeps all waiting.
+        // The many readers share the system's page cache; a page missing from the writer's cache delays
+        // everybody.
         let cache = if access == Access::Write { 65_536 } else { 16_384 };
         // Checkpoints have a thread of their own.
         raw.execute_batch(&format!(
@@ -98,8 +99,8 @@ impl Connection {
              PRAGMA temp_store = MEMORY;"
         ))?;
         if access == Access::Write {
-            // What is deleted is overwritten, on pages that become free too: a deleted user's profile must not
-            // be found in the file.
+            // Deleted data is overwritten, on freed pages, too: a deleted user's profile must not be found in
+            // the file.
             raw.execute_batch("PRAGMA secure_delete = ON")?;
         }
         if access == Access::Read {
@@ -128,7 +129,7 @@ impl Connection {
         self.raw
     }
 
-    /// Runs one statement to its end and tells how many rows it touched.
+    /// Runs one statement to its end and returns the number of affected rows.
     pub(crate) fn run(
         &self,
         text: &Text,
@@ -141,7 +142,7 @@ impl Connection {
         }
         let failed = |error| errors::failed(&self.raw, text.name, error);
         let (mut kept, mut single);
-        // A long list of arguments is one of very many: it would only push out what is used again.
+        // A long list of arguments is rarely repeated: it would only evict reusable statements.
         let statement: &mut rusqlite::Statement<'_> = if args.len() <= MAX_CACHED_ARGUMENTS {
             kept = self.raw.prepare_cached(sql).map_err(failed)?;
             &mut kept
@@ -180,8 +181,8 @@ impl Connection {
     }
 }
 
-/// Has the file written by way of a WAL; the mode it then has. SQLite itself does not wait for others here:
-/// two who do this to a new file could wait for each other.
+/// Switches the file to WAL mode; returns the resulting mode. SQLite does not wait for locks here: two
+/// processes that do this to a new file could deadlock.
 fn write_ahead(raw: &rusqlite::Connection) -> rusqlite::Result<String> {
     let patience = stats::now() + BUSY_TIMEOUT;
     loop {
@@ -208,7 +209,7 @@ impl Drop for Armed<'_> {
     }
 }
 
-/// When the running statement is stopped. Clones share it: whoever works for the statement looks at it.
+/// The deadline of the running statement. Clones share it: functions called by the statement check it.
 #[derive(Debug, Clone)]
 pub(super) struct Timer {
     epoch: Instant,
@@ -238,7 +239,7 @@ fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(NEVER - 1)
 }
 
-/// Both engines refuse a wrong number of arguments in the same words.
+/// Both engines refuse a wrong number of arguments with the same text.
 pub(crate) fn expect_arguments(
     statement: &'static str,
     expected: usize,

@@ -1,5 +1,5 @@
-//! The collation `decimal`: numbers of any length, kept as text in plain notation (`-12.50`), in the order
-//! of what they stand for. `1.5` and `1.50` are equal.
+//! The collation `decimal`: numbers of any length, stored as text in plain notation (`-12.50`), in numeric
+//! order. `1.5` and `1.50` are equal.
 
 use std::cmp::Ordering;
 
@@ -18,7 +18,7 @@ fn signed(text: &str) -> (bool, &str) {
     text.strip_prefix('-').map_or((false, text), |rest| (true, rest))
 }
 
-/// Without zeros in front of a number the longer whole part is the greater one; fractions compare as texts.
+/// Without leading zeros the longer integer part is the greater one; fractions compare as texts.
 fn magnitude(one: &str, other: &str) -> Ordering {
     let (whole, fraction) = parts(one);
     let (other_whole, other_fraction) = parts(other);

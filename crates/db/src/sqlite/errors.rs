@@ -1,5 +1,5 @@
-//! From SQLite's codes to [`Error`]. SQLite names the columns of a broken unique constraint, PostgreSQL
-//! the index: the index is looked up in the schema, so that both say the same.
+//! From SQLite's codes to [`Error`]. SQLite reports the columns of a violated unique constraint, PostgreSQL
+//! the index: the index is looked up in the schema, so that both report the same.
 
 use rusqlite::ffi;
 use rusqlite::{Connection, ErrorCode};
@@ -9,7 +9,7 @@ use crate::conn::{Failed, Failure};
 
 use super::functions;
 
-/// The disk failed: writing is over.
+/// The disk failed: no more writes.
 pub(super) struct Dead(pub(super) String);
 
 pub(super) fn failed(
@@ -59,7 +59,7 @@ pub(super) fn failed(
     Failed { error: mapped, failure }
 }
 
-/// The storage failed under the database: nothing that was not yet answered may be trusted.
+/// The storage failed: nothing that was not yet acknowledged may be trusted.
 pub(super) fn disk_failure(error: &rusqlite::Error) -> Option<String> {
     let code = error.sqlite_error_code()?;
     matches!(
@@ -69,7 +69,7 @@ pub(super) fn disk_failure(error: &rusqlite::Error) -> Option<String> {
     .then(|| error.to_string())
 }
 
-/// SQLite has no code of its own for what is not there.
+/// SQLite has no code of its own for unknown tables and columns.
 fn is_missing(message: &str) -> bool {
     message.starts_with("no such table")
         || message.starts_with("no such column")
@@ -82,10 +82,10 @@ fn table(message: &str) -> &str {
     columns.split_once('.').map_or(columns, |(table, _)| table)
 }
 
-/// The name of the index over exactly the columns the message tells.
+/// The name of the index over exactly the columns in the message.
 fn unique_index(connection: &Connection, message: &str) -> String {
     let columns = message.rsplit_once(": ").map_or(message, |(_, rest)| rest);
-    // An index over expressions is named outright.
+    // An index over expressions is reported by name.
     if let Some(name) = columns.strip_prefix("index '") {
         return name.trim_end_matches('\'').to_owned();
     }
@@ -94,7 +94,8 @@ fn unique_index(connection: &Connection, message: &str) -> String {
         .split(", ")
         .map(|column| column.split_once('.').map_or(column, |(_, name)| name))
         .collect();
-    // Of two indexes over the same columns the one for all rows comes first: SQLite does not tell which refused.
+    // Of two indexes over the same columns the one for all rows comes first: SQLite does not report which one
+    // refused.
     let found = connection.query_row(
         "SELECT i.name FROM pragma_index_list(?1) i WHERE i.\"unique\" AND ?2 =
              (SELECT group_concat(c.name, ', ' ORDER BY c.seqno) FROM pragma_index_info(i.name) c)

@@ -1,18 +1,18 @@
-//! Is the file sound? Trees, indexes, constraints and foreign keys by SQLite's own check; texts here, because
-//! SQLite does not mind bytes that are no text, and a damaged page often shows in nothing else.
+//! Integrity checks: trees, indexes, constraints and foreign keys by SQLite itself; UTF-8 here, because
+//! SQLite accepts invalid bytes, and a damaged page often shows in nothing else.
 
 use rusqlite::types::ValueRef;
 
 use super::Connection;
 
-/// Findings of one kind; more would only say the same.
+/// Maximum findings of one kind.
 const MAX_FINDINGS: usize = 20;
 
 impl Connection {
-    /// What is wrong. Reads the whole file, without a deadline.
+    /// Problems. Reads the whole file, without a deadline.
     pub(crate) fn examine(&self) -> Vec<String> {
         let mut findings = self.integrity();
-        // A file that is damaged below makes no sense above.
+        // Damage at the lower level makes further checks pointless.
         if findings.is_empty() {
             findings = self.foreign_keys();
             findings.extend(self.texts());

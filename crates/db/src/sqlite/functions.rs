@@ -1,6 +1,5 @@
-//! SQL functions that PostgreSQL has, or is given by a migration, under the same names:
-//! `fold`, `json_contains`, `distance`, `log10`, `text_contains`, `text_like`; and the order of decimal
-//! numbers that are kept as text.
+//! SQL functions that PostgreSQL has, or gets by a migration, under the same names: `fold`, `json_contains`,
+//! `distance`, `log10`, `text_contains`, `text_like`; and the order of decimal numbers stored as text.
 
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use serde_json::{Number, Value};
 use super::connection::Timer;
 use super::{decimal, like};
 
-/// What a function says when the time of its statement is over.
+/// The error of a function when the deadline of its statement has passed.
 pub(super) const OUT_OF_TIME: &str = "out of time";
 /// Radius of a sphere with the volume of the Earth, in metres.
 const EARTH: f64 = 6_371_008.8;
@@ -45,7 +44,7 @@ pub(super) fn add(connection: &Connection, timer: &Timer) -> Result<()> {
     })
 }
 
-/// Looks at the time with every row: the engine itself looks only after so many steps, and searching
+/// Checks the deadline with every row: the engine itself checks it only every so many steps, and searching
 /// one long text is a single step.
 #[derive(Clone)]
 struct Watch {
@@ -63,7 +62,7 @@ impl Watch {
     }
 }
 
-/// Whether a text holds another, in either case. Null holds nothing.
+/// Whether a text contains another, case-insensitive. Null contains nothing.
 fn text_contains(context: &Context<'_>) -> Result<Option<bool>> {
     let part = context.get_or_create_aux(1, |value| {
         value.as_str().map(|part| memmem::Finder::new(&folded(part)).into_owned())
@@ -72,20 +71,20 @@ fn text_contains(context: &Context<'_>) -> Result<Option<bool>> {
     Ok(text.map(|text| part.find(folded(text).as_bytes()).is_some()))
 }
 
-/// Lower case, and one sigma: which of the two it is depends on what follows.
+/// Lower case, with one form of sigma: which of the two it is depends on what follows.
 fn folded(text: &str) -> String {
     let lower = text.to_lowercase();
     if lower.contains('ς') { lower.replace('ς', "σ") } else { lower }
 }
 
-/// `LIKE` as PostgreSQL has it: `%` and `_` are wild, `\` takes that away, and case counts.
+/// `LIKE` as in PostgreSQL: `%` and `_` are wildcards, `\` escapes them, case-sensitive.
 fn text_like(context: &Context<'_>, watch: &Watch) -> Result<Option<bool>> {
     let pattern = context.get_or_create_aux(1, |value| value.as_str().map(like::parts))?;
     let text = context.get_raw(0).as_str_or_null()?;
     text.map(|text| like::matches(text, &pattern, || watch.look())).transpose()
 }
 
-/// Whether the first document holds the second, as PostgreSQL's `@>` has it.
+/// Whether the first document contains the second, as PostgreSQL's `@>`.
 fn json_contains(context: &Context<'_>) -> Result<bool> {
     let document = parse(context.get_raw(0).as_str()?)?;
     // The same part for every row: parsed once.
@@ -116,10 +115,10 @@ fn contains(whole: &Value, part: &Value) -> bool {
     }
 }
 
-/// `1` and `1.0` are one number. As texts, because large ones that differ may be one as floats.
+/// `1` and `1.0` are equal. Compared as texts, because large numbers that differ may be equal as floats.
 fn same_number(one: &Number, other: &Number) -> bool {
     let text = |number: &Number| match number.as_f64() {
-        // Adding zero takes the sign off `-0.0`.
+        // Adding zero removes the sign of `-0.0`.
         Some(real) if number.is_f64() && real.fract() == 0.0 => format!("{:.0}", real + 0.0),
         _ => number.to_string(),
     };

@@ -1,5 +1,5 @@
-//! `LIKE` that cannot be made to run for minutes: each `%` goes back to where the last one began and no
-//! further, so a text is gone over at most once for each character of the pattern.
+//! `LIKE` in bounded time: each `%` backtracks to the last one and no further, so a text is scanned at most
+//! once for each character of the pattern.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
@@ -24,10 +24,10 @@ pub(super) fn parts(pattern: &str) -> Vec<Part> {
     parts
 }
 
-/// Steps between two looks at the time.
+/// Steps between two checks of the deadline.
 const STEPS: u32 = 10_000;
 
-/// `look` is asked now and then, and may end it.
+/// `look` is called now and then, and may stop it.
 pub(super) fn matches<E>(
     text: &str,
     parts: &[Part],
@@ -36,7 +36,7 @@ pub(super) fn matches<E>(
     let mut steps = 0_u32;
     let mut rest = text.chars();
     let mut at = 0;
-    // The last `%`, and the text from which it has been tried.
+    // The last `%`, and the position in the text that it was tried from.
     let mut last: Option<(usize, std::str::Chars<'_>)> = None;
     loop {
         steps += 1;
@@ -63,7 +63,7 @@ pub(super) fn matches<E>(
             None if rest.as_str().is_empty() => return Ok(true),
             None => {}
         }
-        // It does not fit here: the last `%` takes one character more.
+        // No match here: the last `%` takes one more character.
         let Some((many, from)) = &mut last else { return Ok(false) };
         if from.next().is_none() {
             return Ok(false);

@@ -30,7 +30,7 @@ use crate::queue::Queue;
 use crate::{Announcement, Announcements, Conn, Error, Options};
 use readers::Readers;
 
-/// How long emptying the WAL waits for those who read or write it.
+/// How long truncating the WAL waits for readers and writers.
 const LOG_PATIENCE: Duration = Duration::from_millis(200);
 
 /// An open SQLite database.
@@ -66,12 +66,12 @@ impl Sqlite {
         })
     }
 
-    /// A connection of its own that writes, for migrations and scripts.
+    /// A separate writing connection, for migrations and scripts.
     pub(crate) fn connect(&self) -> Result<Connection, Error> {
         Connection::open(&self.path, Access::Write, &self.options)
     }
 
-    /// Runs the closure here and now.
+    /// Runs the closure on the calling thread.
     pub(crate) fn read<T, E, F>(&self, work: F) -> Result<T, E>
     where
         F: FnOnce(&Conn<'_>) -> Result<T, E>,
@@ -94,21 +94,21 @@ impl Sqlite {
         self.queue.push(job).map_err(|_| Error::Busy)
     }
 
-    /// Refuses what has waited too long. It never ran and never will.
+    /// Refuses jobs that have waited too long. They never ran and never will.
     pub(crate) fn expire(&self) {
         job::expire(&self.queue);
     }
 
-    /// Whether no space was left for what was last written.
+    /// Whether the disk was full at the last write.
     pub(crate) fn is_full(&self) -> bool {
         self.full.load(Relaxed)
     }
 
-    /// Copies the WAL into the database and empties it, so that nothing that was deleted is left in it.
-    /// Busy, after a moment, while others read what it holds.
+    /// Copies the WAL into the database and truncates it, so that it holds no deleted data. Busy, after a
+    /// moment, while others read it.
     pub(crate) fn empty_log(&self) -> Result<(), Error> {
         let connection = self.connect()?;
-        // Writers wait meanwhile, so it does not wait long itself.
+        // Writers wait meanwhile, so the timeout is short.
         connection.raw().busy_timeout(LOG_PATIENCE).map_err(Error::unreachable)?;
         let is_busy = connection
             .raw()
@@ -131,7 +131,7 @@ impl Sqlite {
         self.queue.len()
     }
 
-    /// Closes the doors. The writer finishes what is queued and ends.
+    /// Closes the queue. The writer finishes queued jobs and ends.
     pub(crate) fn shut(&self) {
         self.readers.close();
         self.queue.close();

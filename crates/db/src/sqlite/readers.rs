@@ -1,4 +1,4 @@
-//! Reading connections, opened on demand and kept. One that saw a panic is not given back.
+//! Pooled reading connections, opened on demand. A connection that saw a panic is dropped.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use crate::{Error, Options};
 
 use super::{Access, Connection};
 
-/// Connections kept open when nobody reads; beyond that they are closed when given back.
+/// Maximum idle connections; further ones are closed when returned.
 const KEPT: usize = 64;
 
 #[derive(Debug)]

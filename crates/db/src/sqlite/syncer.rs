@@ -1,6 +1,5 @@
-//! Waits for the disk beside the writer, who goes on with the next batch meanwhile. A commit puts its pages
-//! into the WAL; once the system has them on disk, and not before, its jobs are answered. One wait serves
-//! everything that was committed before it began.
+//! Syncs the WAL concurrently with the writer, which continues with the next batch. A commit writes its pages
+//! into the WAL; its jobs are acknowledged only after the sync. One sync serves all commits before it.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -18,7 +17,7 @@ use super::errors::Dead;
 
 pub(super) type Jobs = Vec<Box<dyn Job>>;
 
-/// What one commit has brought.
+/// The jobs of one commit.
 pub(super) struct Committed {
     pub(super) jobs: Jobs,
     pub(super) announced: Vec<Announcement>,
@@ -31,7 +30,7 @@ impl Committed {
     }
 }
 
-/// The disk failed, and nobody may be told that these are done.
+/// The disk failed, and these must not be acknowledged.
 pub(super) struct Lost {
     pub(super) end: Dead,
     pub(super) jobs: Jobs,
@@ -43,10 +42,10 @@ impl Lost {
     }
 }
 
-/// Puts on disk what was written so far.
+/// Syncs everything written so far.
 type Flush = Box<dyn Fn() -> io::Result<()> + Send>;
 
-/// The WAL of a database. It is there once the database is open, until the last connection closes.
+/// The WAL of a database. It exists while the database is open.
 fn wal_of(database: &Path) -> io::Result<File> {
     let mut path = database.as_os_str().to_owned();
     path.push("-wal");
@@ -55,7 +54,7 @@ fn wal_of(database: &Path) -> io::Result<File> {
 
 pub(super) struct Syncer {
     board: Arc<Broadcast>,
-    /// None where nobody waits for the disk.
+    /// None if commits are not synced.
     thread: RefCell<Option<Thread>>,
 }
 
@@ -65,7 +64,7 @@ struct Thread {
 }
 
 impl Syncer {
-    /// For a database that is open: who writes to it leaves it to this one to wait for the disk.
+    /// For an open database whose writer leaves syncing to this thread.
     pub(super) fn start(
         database: &Path,
         queue: Arc<Queue<Box<dyn Job>>>,
@@ -75,7 +74,7 @@ impl Syncer {
         Self::with(Box::new(move || wal.sync_data()), queue, board)
     }
 
-    /// Answers at once.
+    /// Acknowledges at once.
     pub(super) fn none(board: Arc<Broadcast>) -> Syncer {
         Syncer { board, thread: RefCell::new(None) }
     }
@@ -89,7 +88,7 @@ impl Syncer {
         let answers = Arc::clone(&board);
         let run = move || {
             serve(&receiver, &sync, &answers).map_err(|mut lost| {
-                // Nothing more is to be written if it cannot be kept. What the writer has in hand comes here.
+                // No more writes if they cannot be made durable. The writer's current jobs end here.
                 queue.close();
                 lost.jobs.extend(receiver.iter().flat_map(|committed| committed.jobs));
                 lost
@@ -99,7 +98,7 @@ impl Syncer {
         Ok(Syncer { board, thread: RefCell::new(Some(Thread { sender, handle })) })
     }
 
-    /// Has the jobs answered when what was committed is on disk.
+    /// Acknowledges the jobs once the commit is on disk.
     pub(super) fn hand_over(&self, committed: Committed) -> Result<(), Lost> {
         let thread = self.thread.borrow();
         let Some(Thread { sender, .. }) = &*thread else {
@@ -109,7 +108,7 @@ impl Syncer {
         sender.send(committed).map_err(|SendError(committed)| Lost::died(committed.jobs))
     }
 
-    /// Waits until all is on disk and answered.
+    /// Waits until everything is synced and acknowledged.
     pub(super) fn finish(&self) -> Result<(), Lost> {
         let Some(Thread { sender, handle }) = self.thread.take() else { return Ok(()) };
         drop(sender);
@@ -119,7 +118,7 @@ impl Syncer {
 
 impl Drop for Syncer {
     fn drop(&mut self) {
-        // What was committed before the writer came to a bad end is answered all the same.
+        // Commits before a crash of the writer thread are still acknowledged.
         let _ = self.finish();
     }
 }

@@ -1,5 +1,5 @@
-//! The one thread that writes. It takes everything that waits, runs each closure in a savepoint and commits
-//! once. Nobody is told of success before it is on disk: for that another thread waits.
+//! The writer thread (group commit). It takes all queued jobs, runs each closure in a savepoint and commits
+//! once. Another thread syncs the disk and only then acknowledges the jobs.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -20,25 +20,25 @@ use super::checkpointer::{self, Checkpointer};
 use super::errors::{self, Dead};
 use super::syncer::{Committed, Jobs, Lost, Syncer};
 
-/// Pages that come to the WAL before it is copied into the database: 16 MiB. A page that changes again and
-/// again is copied once, so more of them make for less writing, and for a longer way through the WAL.
+/// Pages in the WAL that trigger a checkpoint: 16 MiB. A page that changes repeatedly is copied once, so a
+/// larger WAL means less writing, but slower reads through it.
 const CHECKPOINT_PAGES: i32 = 4000;
-/// Pages after which writing waits for the copy.
+/// Pages after which writing waits for the checkpoint.
 const MAX_PAGES: i32 = 16_000;
 
 struct Writer {
-    /// Goes before the connection, with which the WAL may go.
+    /// Dropped before the connection, which may remove the WAL.
     syncer: Syncer,
     connection: Connection,
     wal_pages: Arc<AtomicI32>,
-    /// How many of them are in the database.
+    /// How many of them are copied into the database.
     copied_pages: Cell<i32>,
     checkpointer: Checkpointer,
-    /// No space was left for what was last written.
+    /// The disk was full at the last write.
     full: Arc<AtomicBool>,
-    /// The last commit has put something into the WAL.
+    /// The last commit has written to the WAL.
     has_written: Arc<AtomicBool>,
-    /// A job of this batch found no space.
+    /// A job of this batch found the disk full.
     met_full: Cell<bool>,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn start(
     options: &Options,
 ) -> Result<watch::Receiver<()>, Error> {
     let syncer = if options.durable {
-        // A commit does not wait itself. Reading makes the WAL of a new database.
+        // Commits do not sync by themselves. Reading creates the WAL of a new database.
         let ready = "PRAGMA synchronous = NORMAL; SELECT count(*) FROM sqlite_schema";
         connection.raw().execute_batch(ready).map_err(Error::unreachable)?;
         Syncer::start(path, Arc::clone(&queue), Arc::clone(&board)).map_err(Error::unreachable)?
@@ -92,7 +92,7 @@ pub(super) fn start(
         met_full: Cell::new(false),
     };
     let run = move || {
-        // Outlives the guard, so that a dying writer reports before its jobs are dropped unanswered.
+        // Outlives the guard, so that a dying writer reports before its jobs are dropped.
         let mut jobs = Vec::new();
         let guard = guard;
         let end = writer.serve(&queue, batch, &mut jobs);
@@ -105,7 +105,7 @@ pub(super) fn start(
     Ok(ended)
 }
 
-/// Ends the queue with the thread, however it ends, and reports an end that was not asked for.
+/// Closes the queue with the thread, however it ends, and reports an unexpected end.
 struct Guard {
     queue: Arc<Queue<Box<dyn Job>>>,
     board: Arc<Broadcast>,
@@ -122,7 +122,7 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // First, because the process may end in it: those that wait must not hear of a mere hiccup.
+        // First, because it may end the process: waiting callers must not get a mere `Busy`.
         if let Some(cause) = &self.fatal {
             (self.on_fatal)(cause);
         }
@@ -144,11 +144,11 @@ impl Writer {
         Ok(())
     }
 
-    /// Keeps the WAL short: most of it is copied beside the writing, the rest between two batches.
+    /// Keeps the WAL short: most of it is copied concurrently, the remainder between two batches.
     fn shorten(&self) -> Result<(), Dead> {
         let pages = self.wal_pages.load(Relaxed);
         if pages < self.copied_pages.get() {
-            // It has begun anew.
+            // The WAL has restarted.
             self.copied_pages.set(0);
         }
         if self.checkpointer.rests() {
@@ -167,10 +167,11 @@ impl Writer {
         Ok(())
     }
 
-    /// Leaves a short WAL behind if it can. If not, nothing is lost: all that was answered is in the WAL.
+    /// Leaves a short WAL behind if possible. If not, nothing is lost: everything acknowledged is in the WAL.
     fn close(self) {
-        // Without waiting: a truncating checkpoint holds the write lock while it waits for readers, and one who
-        // waits for the write lock counts as a reader. What it cannot do, the last one to close does.
+        // Without waiting: a truncating checkpoint holds the write lock while it waits for readers, and a
+        // process that waits for the write lock counts as a reader. The last connection to close does the
+        // rest.
         drop(self.checkpointer);
         let raw = self.connection.into_raw();
         let _ = raw.busy_timeout(Duration::ZERO);
@@ -178,8 +179,8 @@ impl Writer {
         drop(raw.close());
     }
 
-    /// Runs and commits the jobs and has them answered. Those of a transaction that one job undid run again
-    /// without it.
+    /// Runs and commits the jobs and has them acknowledged. If one job aborts the whole transaction, the
+    /// others run again without it.
     fn batch(&self, jobs: &mut Jobs) -> Result<(), Dead> {
         while !jobs.is_empty() {
             if let Err(error) = self.control("BEGIN IMMEDIATE") {
@@ -193,7 +194,8 @@ impl Writer {
             }
             match self.control("COMMIT") {
                 Ok(()) => {
-                    // A commit that wrote nothing proves nothing, nor does one that is short of a job.
+                    // A commit that wrote nothing, or that lacks a job, does not show that there is space
+                    // again.
                     if self.has_written.swap(false, Relaxed) && !self.met_full.get() {
                         self.full.store(false, Relaxed);
                     }
@@ -201,7 +203,7 @@ impl Writer {
                     let handed_over = self.syncer.hand_over(committed);
                     handed_over.map_err(|lost| unanswered(lost, jobs))?;
                 }
-                // A deferred constraint speaks at COMMIT and does not tell whose it is: one by one, then.
+                // A deferred constraint fails at COMMIT and does not say whose it is: run them one by one.
                 Err(error) if is_constraint(&error) && jobs.len() > 1 => {
                     self.rollback()?;
                     for job in jobs.drain(..) {
@@ -214,7 +216,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Runs every job in a savepoint. `Some`: that job undid the whole transaction.
+    /// Runs every job in a savepoint. `Some`: that job aborted the whole transaction.
     fn run_all(
         &self,
         jobs: &mut Jobs,
@@ -245,7 +247,7 @@ impl Writer {
         Ok(None)
     }
 
-    /// BEGIN or COMMIT failed: the batch gets the error, unless the disk failed, when nobody gets an answer.
+    /// BEGIN or COMMIT failed: the batch gets the error; if the disk failed, nobody gets a reply.
     fn refuse(&self, jobs: &mut Jobs, error: rusqlite::Error) -> Result<(), Dead> {
         if let Some(cause) = errors::disk_failure(&error) {
             return Err(Dead(cause));
@@ -273,13 +275,13 @@ impl Writer {
         statement.raw_execute().map(drop)
     }
 
-    /// For what cannot fail while the transaction is whole: if it does, nothing here can be trusted.
+    /// For statements that cannot fail in an intact transaction: if one does, nothing can be trusted.
     fn must(&self, sql: &str) -> Result<(), Dead> {
         self.control(sql).map_err(|error| Dead(format!("{sql}: {error}")))
     }
 }
 
-/// Kept among the jobs, which are dropped after the end was reported.
+/// Kept with the jobs, which are dropped after the end was reported.
 fn unanswered(lost: Lost, jobs: &mut Jobs) -> Dead {
     jobs.extend(lost.jobs);
     lost.end

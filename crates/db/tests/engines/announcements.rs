@@ -23,7 +23,7 @@ async fn next(reader: &mut Announcements) -> Option<Announced> {
     tokio::time::timeout(Duration::from_secs(20), reader.next()).await.unwrap()
 }
 
-/// A reader that has begun to hear.
+/// A reader that has started to receive.
 async fn listening(db: &Db) -> Announcements {
     let mut reader = db.announcements().unwrap();
     assert_eq!(next(&mut reader).await, Some(Announced::Gap));
@@ -48,7 +48,7 @@ async fn announce(db: &Db, text: &str) -> Result<(), Error> {
 async fn announcements_are_heard_in_the_order_of_the_commits(test: TestDb) {
     let db = test.ready(Options::default());
     let mut reader = listening(&db).await;
-    // Whoever counts holds the counter until the commit, so the numbers tell its order.
+    // The counter is locked until the commit, so the numbers show the commit order.
     let count = |db: Db| async move {
         for _ in 0..20 {
             let counted = db.write(|tx| {

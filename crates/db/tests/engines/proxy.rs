@@ -60,7 +60,7 @@ impl Hush {
         self.changed.notify_all();
     }
 
-    /// Holds the bytes until traffic is let through.
+    /// Buffers the bytes until traffic is let through.
     fn wait(&self, bytes: &[u8]) {
         let mut state = self.state.lock().unwrap();
         let word = state.word;
@@ -114,7 +114,7 @@ impl Proxy {
         self.hush.set(false, Some(word));
     }
 
-    /// What was held passes, and everything after it.
+    /// The buffered bytes pass, and everything after them.
     pub(crate) fn speak(&self) {
         self.hush.set(false, None);
     }

@@ -150,8 +150,8 @@ impl Gate {
     }
 }
 
-/// Starts work that holds the writer (or the only connection) until the gate opens. What is then queued
-/// runs after it, on SQLite in one batch.
+/// Starts work that blocks the writer (or the only connection) until the gate opens. Jobs queued meanwhile
+/// run after it, on SQLite in one batch.
 pub(crate) async fn hold(db: &Db) -> (Gate, Pin<Box<impl Future<Output = Result<(), Error>>>>) {
     let (gate, stop) = gate();
     let work = move |_: &Tx<'_>| {

@@ -82,7 +82,7 @@ async fn a_failure_of_one_undoes_them_all(test: TestDb) {
         assert!(matches!(refused.await, Err::<i64, _>(Error::Unique { .. })), "{waits}");
         assert_eq!(slugs(&db).await, ["one"]);
     }
-    // Nothing is left over for whoever comes next.
+    // Nothing is left over for the next job.
     insert(&db, 5, "five").await.unwrap();
     assert_eq!(slugs(&db).await, ["five", "one"]);
 }

@@ -130,7 +130,7 @@ async fn a_statement_that_takes_long_does_not_make_the_server_silent() {
     assert!(!db.stats().silent);
 }
 
-/// Longer than a probe waits for an answer.
+/// Longer than a probe waits for a reply.
 const LONG: &str = "SELECT CAST(1 AS bigint) FROM pg_sleep(0.5)";
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Transactions: what is kept, what is undone, who is told.
+//! Transactions: commits, rollbacks, and the result that the caller gets.
 
 use db::{Command, Db, Error, Options, args};
 
@@ -246,7 +246,7 @@ async fn what_is_left_for_later_is_done_in_order(test: TestDb) {
     assert_eq!(counted.await, Ok::<_, Error>(12345));
 }
 
-/// Whether it is met by the next statement or by the commit; and the connection is sound afterwards.
+/// Whether the next statement or the commit fails; and the connection is usable afterwards.
 async fn a_failure_of_what_was_left_for_later_is_the_transactions(test: TestDb) {
     let db = test.ready(one_connection());
     insert(&db, 1, "one").await.unwrap();

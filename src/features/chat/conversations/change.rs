@@ -33,9 +33,9 @@ use crate::values::ids::{FileId, ProjectId};
 pub(super) struct ConversationChanges {
     name: Patch<Name>,
     description: Patch<Description>,
-    /// A file of the acting user's.
+    /// A file of the acting user.
     avatar_file_id: Patch<FileId>,
-    /// In the conversation of a space.
+    /// Only in the conversation of a space.
     posting_permission: Option<Posting>,
 }
 
@@ -66,7 +66,7 @@ pub(super) async fn update(
             files::purge::delete(tx, project, &old, now)?;
         }
         store::update(tx, project, &row)?;
-        events::tell(tx, project, row.id, "conversation:updated", &difference(&before, &row))?;
+        events::announce(tx, project, row.id, "conversation:updated", &difference(&before, &row))?;
         show::conversation(tx, &links, &row)
     });
     let changed = changed.await?;
@@ -74,7 +74,7 @@ pub(super) async fn update(
     Ok(Json(changed))
 }
 
-/// What the others are told: the fields that are not as they were.
+/// The fields that changed, for the event to the other members.
 fn difference(before: &ConversationRow, row: &ConversationRow) -> Value {
     let all = [
         ("name", json!(row.name), row.name != before.name),
@@ -87,14 +87,14 @@ fn difference(before: &ConversationRow, row: &ConversationRow) -> Value {
         ),
     ];
     let changed = all.into_iter().filter(|(_, _, differs)| *differs);
-    let mut told: Map<String, Value> =
+    let mut payload: Map<String, Value> =
         changed.map(|(name, value, _)| (name.to_owned(), value)).collect();
-    told.insert("id".to_owned(), json!(row.id));
-    told.insert("updatedAt".to_owned(), json!(row.updated_at));
-    Value::Object(told)
+    payload.insert("id".to_owned(), json!(row.id));
+    payload.insert("updatedAt".to_owned(), json!(row.updated_at));
+    Value::Object(payload)
 }
 
-/// A picture is a file of whoever sets it, or of the project if a key does, and of nothing else.
+/// The avatar must be an unattached file of the user who sets it, or of the project if a key does.
 fn check_avatar(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -133,7 +133,7 @@ pub(super) async fn delete(
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct MuteRequest {
-    /// Null to hear of it again.
+    /// Null to unmute.
     #[serde(default)]
     duration: Patch<MuteFor>,
 }

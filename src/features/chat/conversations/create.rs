@@ -21,13 +21,13 @@ use crate::http::reply::{Created, FoundOrCreated};
 use crate::values::ids::{ConversationId, ConversationMemberId, UserId, new_id};
 use crate::values::metadata::{Metadata, to_json};
 
-/// Who may be put into a group at once.
+/// The first members of a group.
 const MAX_MEMBERS: usize = 1000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct NewDirect {
-    /// The other one.
+    /// The other user.
     user_id: UserId,
 }
 
@@ -50,7 +50,7 @@ pub(super) async fn create_direct(
         MemberRow::new(row.id, user, id, now)
     });
     let made = call.app.db.write(move |tx| {
-        // Both stay until it is written; so none is with oneself, or with somebody who is not there.
+        // Locks both users until the conversation is written: neither may be unknown, and they must differ.
         if users::store::lock_all_shared(tx, project.id, &[actor, other])?.len() < 2 {
             return Err(INVALID_MEMBER.into());
         }
@@ -103,7 +103,7 @@ pub(super) async fn create_group(
         return Err(INVALID_MEMBER.because("memberIds: at most 1000"));
     }
     let id = ConversationId(new_id(now, &call.app.random));
-    // They all join at once; the order of their ids is the one in which they are listed.
+    // All join at the same time; they are listed in the order of their ids.
     let mut ids: Vec<_> = seen.iter().map(|_| new_id(now, &call.app.random)).collect();
     ids.sort_unstable();
     let roles = std::iter::once(Role::Admin).chain(std::iter::repeat(Role::Member));

@@ -23,7 +23,7 @@ const LIMIT: PageSize = PageSize { default: 20, max: 50 };
 pub(super) struct ListQuery {
     /// Some of `direct,group,space`.
     types: Option<String>,
-    /// `lastMessageAt` of the last one received; not without the other.
+    /// `lastMessageAt` of the last one received; only together with the other cursor field.
     cursor: Option<Timestamp>,
     /// `createdAt` of the last one received.
     cursor_created_at: Option<Timestamp>,
@@ -108,7 +108,7 @@ pub(super) async fn preview(
     Path(path): Path<InConversation>,
 ) -> Result<Json<ConversationPreview>> {
     let (links, actor, now) = (call.links(), call.caller.user, call.now);
-    // What is unread is counted.
+    // Unread messages are counted, which takes time.
     let found = call.app.db.read_slow(move |c| {
         let id = path.conversation_id;
         let standing = membership::seen(c, links.project, id, actor)?.ok_or(NOT_FOUND)?;

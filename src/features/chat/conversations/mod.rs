@@ -1,4 +1,4 @@
-//! Conversations: made, listed, changed, muted and deleted.
+//! Conversations: create, list, update, mute and delete.
 
 mod change;
 mod create;

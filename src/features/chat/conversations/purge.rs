@@ -1,5 +1,5 @@
-//! How a conversation goes: at once for everybody in it. What was written in it is removed in small
-//! transactions by a job, so that other writers need not wait for a long one.
+//! Deleting a conversation hides it from all members at once. A job then removes its messages in small
+//! transactions, so that other writers do not wait for long.
 
 use db::Tx;
 use serde::{Deserialize, Serialize};
@@ -15,25 +15,25 @@ use crate::state::App;
 use crate::values::ids::{ConversationId, FileId, JobId, ProjectId};
 use crate::values::time::Timestamp;
 
-/// As many messages are removed in one transaction.
+/// Messages removed in one transaction.
 const BATCH_SIZE: i64 = 500;
-/// After so many transactions the job makes room for others and goes on behind them.
+/// Transactions after which the job goes to the back of the queue.
 const STEPS: u32 = 100;
 
-/// What was written in a deleted conversation.
+/// The messages of a deleted conversation.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RemoveConversation {
     conversation: ConversationId,
 }
 
-/// Of a conversation that is held. The rest is done by a job, which the caller wakes.
+/// The caller has locked the conversation. A job does the rest; the caller wakes it.
 pub fn hide(tx: &Tx<'_>, project: ProjectId, row: &ConversationRow, now: Timestamp) -> Result<()> {
-    events::gone(tx, project, row.id)?;
+    events::conversation_deleted(tx, project, row.id)?;
     let avatar: Vec<FileId> = row.avatar_file_id.into_iter().collect();
     purge::delete(tx, project, &avatar, now)?;
     members::delete_all(tx, project, row.id)?;
     store::hide(tx, project, row.id, now)?;
-    // A conversation is deleted once, so its id is a fresh one for the job.
+    // A conversation is deleted once, so its id is unique as a job id.
     let job = RemoveConversation { conversation: row.id };
     jobs::insert(tx, project, JobId(row.id.0), &job, now)
 }
@@ -55,7 +55,7 @@ async fn run(app: &App, project: ProjectId, conversation: ConversationId) -> Res
     jobs::enqueue(app, project, RemoveConversation { conversation }, app.clock.now()).await
 }
 
-/// One step; false once the conversation itself is gone.
+/// One batch; false once the conversation itself is deleted.
 async fn remove_some(app: &App, project: ProjectId, id: ConversationId) -> Result<bool> {
     let now = app.clock.now();
     let left = app.db.write(move |tx| {
@@ -69,7 +69,7 @@ async fn remove_some(app: &App, project: ProjectId, id: ConversationId) -> Resul
         Ok::<_, Error>(true)
     });
     let left = left.await?;
-    // What has gone may have left jobs of its own.
+    // The deletions may have queued jobs of their own.
     app.job_added.notify_one();
     Ok(left)
 }

@@ -1,4 +1,4 @@
-//! Add Member, Remove Member, Update Member Role and Leave Conversation. All of them hold the conversation,
+//! Add Member, Remove Member, Update Member Role and Leave Conversation. Each locks the conversation first,
 //! so that a group never loses its last admin.
 
 use db::Tx;
@@ -49,15 +49,15 @@ pub(super) async fn add(
         if !has_come {
             return Ok(FoundOrCreated::Found(member));
         }
-        // The one who is new gets the conversation itself, before anything that happens in it.
+        // A new member gets the conversation itself before any event in it.
         events::created(tx, &links, conversation, &[row.user_id], now)?;
-        presence::tell_joined(tx, &links, &row)?;
+        presence::announce_joined(tx, &links, &row)?;
         Ok::<_, Error>(FoundOrCreated::Created(member))
     });
     added.await
 }
 
-/// The group, held, for one of its admins.
+/// Locks the group for one of its admins.
 fn group(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -85,7 +85,7 @@ pub(super) async fn remove(call: Call<Actor>, Path(path): Path<OneMember>) -> Re
         let standing = group(tx, project, path.conversation_id, actor)?;
         let row = active(tx, project, standing.conversation.id, path.user_id)?;
         keep_an_admin(tx, project, &row)?;
-        presence::go_out(tx, project, &standing.conversation, row, now)
+        presence::leave(tx, project, &standing.conversation, row, now)
     });
     removed.await?;
     Ok(Json(Done { message: "Member removed" }))
@@ -127,7 +127,7 @@ pub(super) async fn leave(
         }
         let ConversationMember { conversation, member } = standing.require_active(NOT_IN_IT)?;
         keep_an_admin(tx, project, &member)?;
-        presence::go_out(tx, project, &conversation, member, now)
+        presence::leave(tx, project, &conversation, member, now)
     });
     left.await?;
     Ok(Json(Done { message: "Left the conversation" }))

@@ -1,4 +1,4 @@
-//! Who is in a conversation: listed, added, removed, given a role, and leaving.
+//! The members of a conversation: list, add, remove, leave and change roles.
 
 mod change;
 mod list;

@@ -1,5 +1,5 @@
-//! Coming into a conversation and going out of it; the caller has locked the conversation. Both happen after all
-//! that was written so far, and before what comes.
+//! Joining and leaving a conversation; the caller has locked it. Either falls between two messages, never in
+//! the middle of one.
 
 use db::Tx;
 
@@ -13,8 +13,8 @@ use crate::storage::signed::Links;
 use crate::values::ids::ProjectId;
 use crate::values::time::Timestamp;
 
-/// The row of somebody who is in it from now on, and whether they were not before. `new`: as it is for
-/// somebody who comes for the first time.
+/// The row of a user who is a member from now on, and whether they were none before. `new`: the row for a
+/// first-time member.
 pub fn enter(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -43,15 +43,15 @@ pub fn enter(
     Ok((row, true))
 }
 
-/// To everybody who is in it.
-pub fn tell_joined(tx: &Tx<'_>, links: &Links, row: &MemberRow) -> Result<()> {
+/// To all members.
+pub fn announce_joined(tx: &Tx<'_>, links: &Links, row: &MemberRow) -> Result<()> {
     let people = users::model::shown(tx, links, vec![row.user_id])?;
     let user = people.get(&row.user_id).map(MemberUser::from);
     let member = Member { user, ..Member::new(links.project, row) };
-    events::came(tx, links.project, row.conversation_id, row.user_id, &member)
+    events::member_joined(tx, links.project, row.conversation_id, row.user_id, &member)
 }
 
-pub fn go_out(
+pub fn leave(
     tx: &Tx<'_>,
     project: ProjectId,
     conversation: &ConversationRow,
@@ -63,5 +63,5 @@ pub fn go_out(
     store::update(tx, project, &row)?;
     conversations::count_members(tx, project, conversation.id, -1)?;
     conversations::note_time(tx, project, conversation.id, at)?;
-    events::left(tx, project, conversation.id, row.user_id)
+    events::member_left(tx, project, conversation.id, row.user_id)
 }

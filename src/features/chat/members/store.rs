@@ -1,4 +1,4 @@
-//! The SQL about who is in a conversation.
+//! The SQL about the members of a conversation.
 
 use db::{Builder, Conn, Query, Tx, args};
 
@@ -65,7 +65,7 @@ macro_rules! select_member {
 const SELECT: &str = select_member!("");
 
 db::row! {
-    /// The first who are in a conversation, as far as there are so many.
+    /// The first members of a conversation, up to a limit.
     struct Others {
         conversation_id: ConversationId,
         first: Option<UserId>,
@@ -76,7 +76,7 @@ db::row! {
     }
 }
 
-/// One of those who are in a conversation, by how many are before them.
+/// One member of a conversation, by their position in the list.
 macro_rules! other {
     ($before:literal) => {
         concat!(
@@ -94,7 +94,7 @@ db::statements! {
     query OWN -> MemberRow = select_member!("AND m.user_id = $2 AND m.conversation_id {any}($3)");
     query ACTIVE -> UserId = "SELECT m.user_id FROM conversation_members m
         WHERE m.project_id = $1 AND m.conversation_id = $2 AND m.is_active";
-    /// Those who are in it and wait to be let into its space.
+    /// Members who wait for approval in the space.
     query WAITING -> MemberRow = select_member!("AND m.conversation_id = $2 AND m.is_active
         AND m.user_id IN (SELECT s.user_id FROM space_members s
             WHERE s.project_id = $1 AND s.space_id = $3 AND s.status = 'pending')
@@ -105,7 +105,7 @@ db::statements! {
         WHERE m.project_id = $1 AND m.conversation_id = $2 LIMIT 1";
     query LONGEST -> MemberRow = select_member!("AND m.conversation_id = $2 AND m.is_active
         ORDER BY m.created_at, m.id LIMIT 1");
-    /// The first five of each, but for one user.
+    /// The first five of each, except one user.
     query OTHERS -> Others = concat!(
         "SELECT c.id AS conversation_id, ", other!(0), " AS first, ", other!(1), " AS second, ",
         other!(2), " AS third, ", other!(3), " AS fourth, ", other!(4), " AS fifth
@@ -115,14 +115,14 @@ db::statements! {
     command INSERT = "INSERT INTO conversation_members (project_id, conversation_id, user_id, id, role,
             last_read_at, muted_until, muted_forever, is_active, left_at, created_at, updated_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
-    /// All but what they have read up to, which they may change at any time.
+    /// Everything but the read position, which the member may change at any time.
     command UPDATE = "UPDATE conversation_members SET role = $4, muted_until = $5,
             muted_forever = $6, is_active = $7, left_at = $8, updated_at = $9
         WHERE project_id = $1 AND conversation_id = $2 AND user_id = $3";
     command DELETE = "DELETE FROM conversation_members
         WHERE project_id = $1 AND conversation_id = $2 AND user_id = $3";
     command DELETE_ALL = "DELETE FROM conversation_members WHERE project_id = $1 AND conversation_id = $2";
-    /// Never backwards.
+    /// Never moves backwards.
     command READ_UP_TO = "UPDATE conversation_members SET last_read_at = $4, updated_at = $5
         WHERE project_id = $1 AND conversation_id = $2 AND user_id = $3
             AND (last_read_at IS NULL OR last_read_at < $4)";
@@ -156,7 +156,7 @@ pub fn own(
     Ok(c.all(&OWN, args![project, user, ConversationId::list(ids)])?)
 }
 
-/// Whom events go to.
+/// The members that receive events.
 pub fn active(c: &Conn<'_>, project: ProjectId, id: ConversationId) -> Result<Vec<UserId>> {
     Ok(c.all(&ACTIVE, args![project, id])?)
 }
@@ -165,7 +165,7 @@ pub fn admins(c: &Conn<'_>, project: ProjectId, id: ConversationId) -> Result<i6
     Ok(c.one(&ADMINS, args![project, id])?)
 }
 
-/// Up to five who are in each of the conversations, but for one user.
+/// Up to five members of each conversation, except one user.
 pub fn others(
     c: &Conn<'_>,
     project: ProjectId,
@@ -180,7 +180,7 @@ pub fn others(
     Ok(each.collect())
 }
 
-/// A page of those who are active, and how many there are.
+/// A page of the active members, and their number.
 pub fn page(
     c: &Conn<'_>,
     project: ProjectId,
@@ -237,12 +237,12 @@ pub fn update(tx: &Tx<'_>, project: ProjectId, row: &MemberRow) -> Result<()> {
     Ok(tx.pipeline(&UPDATE, args)?)
 }
 
-/// Whether anybody is or was in it.
+/// Whether it has or had any member.
 pub fn is_anybody_left(c: &Conn<'_>, project: ProjectId, id: ConversationId) -> Result<bool> {
     Ok(c.opt(&ANYBODY, args![project, id])?.is_some())
 }
 
-/// Who has been in it for the longest time.
+/// The member who joined first.
 pub fn longest(c: &Conn<'_>, project: ProjectId, id: ConversationId) -> Result<Option<MemberRow>> {
     Ok(c.opt(&LONGEST, args![project, id])?)
 }
@@ -251,7 +251,7 @@ pub fn delete(tx: &Tx<'_>, project: ProjectId, row: &MemberRow) -> Result<()> {
     Ok(tx.pipeline(&DELETE, args![project, row.conversation_id, row.user_id])?)
 }
 
-/// Nobody is or was in the conversation any more.
+/// Deletes all rows of members, active or not.
 pub fn delete_all(tx: &Tx<'_>, project: ProjectId, id: ConversationId) -> Result<()> {
     Ok(tx.pipeline(&DELETE_ALL, args![project, id])?)
 }

@@ -47,9 +47,9 @@ pub(super) async fn edit(
         (call.project.clone(), call.links(), call.caller.user, call.now);
     let edited = call.app.db.write(move |tx| {
         let standing = membership::writer(tx, project.id, path.conversation_id, actor)?;
-        let before = membership::held_message(tx, &project, &standing, path.message_id)?;
+        let before = membership::lock_message(tx, &project, &standing, path.message_id)?;
         if before.user_id != Some(actor) {
-            // One that is out of sight is not there for anybody else.
+            // A removed message is not found for anybody but its author.
             return Err(if before.is_removed { MESSAGE_NOT_FOUND } else { FORBIDDEN }.into());
         }
         if before.is_removed {
@@ -59,7 +59,7 @@ pub(super) async fn edit(
             return Err(MESSAGE_DELETED.into());
         }
         let row = changed(&before, &changes);
-        // Its files may have been deleted one by one.
+        // Its files may have been deleted individually.
         if row.content.is_none()
             && row.gif.is_none()
             && files::store::of_messages(tx, project.id, &[row.id])?.is_empty()
@@ -77,12 +77,12 @@ pub(super) async fn edit(
             store::mention(tx, project.id, row.id, mentions.users())?;
         }
         let shown = view.message(tx, row)?;
-        let told = json!({
+        let payload = json!({
             "messageId": shown.id, "conversationId": shown.conversation_id,
             "content": shown.content, "gif": shown.gif, "mentions": shown.mentions,
             "metadata": shown.metadata, "editedAt": shown.edited_at,
         });
-        events::tell(tx, project.id, shown.conversation_id, "message:updated", &told)?;
+        events::announce(tx, project.id, shown.conversation_id, "message:updated", &payload)?;
         Ok(shown)
     });
     edited.await.map(Json)
@@ -119,12 +119,12 @@ pub(super) async fn delete(
     let (project, actor, now) = (call.project.clone(), call.caller.user, call.now);
     let deleted = call.app.db.write(move |tx| {
         let standing = membership::writer(tx, project.id, path.conversation_id, actor)?;
-        let row = membership::held_message(tx, &project, &standing, path.message_id)?;
+        let row = membership::lock_message(tx, &project, &standing, path.message_id)?;
         if row.is_removed {
             return Err(Error::from(MESSAGE_NOT_FOUND));
         }
         if row.user_id == Some(actor) {
-            let user_deleted_at = Some(take_back(tx, project.id, row, now)?);
+            let user_deleted_at = Some(leave_placeholder(tx, project.id, row, now)?);
             return Ok(DeletedMessage { message: "Message deleted", user_deleted_at });
         }
         if !standing.member.is_admin() {
@@ -140,8 +140,8 @@ pub(super) async fn delete(
     Ok(Json(deleted))
 }
 
-/// Its place stays, with the replies and reactions; what it said goes.
-fn take_back(
+/// The message stays as a placeholder with its replies and reactions; its content is deleted.
+fn leave_placeholder(
     tx: &Tx<'_>,
     project: ProjectId,
     row: MessageRow,
@@ -164,9 +164,9 @@ fn take_back(
     };
     store::update(tx, project, &row)?;
     conversations::look_again(tx, project, row.conversation_id)?;
-    let told = json!({
+    let payload = json!({
         "messageId": row.id, "conversationId": row.conversation_id, "userDeletedAt": now,
     });
-    events::tell(tx, project, row.conversation_id, "message:deleted", &told)?;
+    events::announce(tx, project, row.conversation_id, "message:deleted", &payload)?;
     Ok(now)
 }

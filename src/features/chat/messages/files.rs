@@ -1,4 +1,4 @@
-//! The files that come with a message; they are kept as they are.
+//! The files attached to a message; they are stored as they are.
 
 use serde_json::Map;
 
@@ -35,7 +35,7 @@ const FAULTS: UploadFaults = UploadFaults {
     invalid_options: INVALID_BODY,
 };
 
-/// Stores them; their rows are still to be written.
+/// Stores the bytes; the caller writes the rows.
 pub(super) async fn prepare(
     app: &App,
     project: ProjectId,

@@ -25,7 +25,7 @@ const LIMIT: PageSize = PageSize { default: 50, max: 100 };
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct MessagesQuery {
-    /// The replies to this one, instead of the main stream.
+    /// The replies to this message instead of the main stream.
     parent_id: Option<ChatMessageId>,
     before: Option<Timestamp>,
     after: Option<Timestamp>,
@@ -56,7 +56,7 @@ pub(super) struct Messages {
     has_more: bool,
     oldest_created_at: Option<Timestamp>,
     newest_created_at: Option<Timestamp>,
-    /// When the filters can never be met.
+    /// Set when no message can match the filters.
     #[serde(skip_serializing_if = "Option::is_none")]
     notice: Option<&'static str>,
 }
@@ -92,7 +92,7 @@ pub(super) async fn list(
     let bucket = query.reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
     let (with_files, with_grants) = (query.include.has("files"), query.include.has("grants"));
     let (links, actor) = (call.links(), call.caller.user);
-    // Those that were answered are passed over one by one.
+    // Messages with replies are skipped one by one.
     let is_slow = asked.has_replies == Some(false);
     let work = move |c: &Conn<'_>| {
         let standing = membership::reader(c, links.project, path.conversation_id, actor)?;

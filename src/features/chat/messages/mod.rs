@@ -1,4 +1,4 @@
-//! Messages: sent, listed, changed, deleted, reacted to and read.
+//! Messages: send, list, edit, delete, react and mark as read.
 
 mod change;
 mod files;

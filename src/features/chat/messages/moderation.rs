@@ -1,5 +1,4 @@
-//! A message that a moderator takes away: out of sight for everybody, and what it said is kept. There is no
-//! way back.
+//! A moderator removes a message: it is hidden from everybody for good, and its text is kept.
 
 use db::Tx;
 use serde_json::json;
@@ -11,7 +10,7 @@ use crate::features::chat::{MESSAGE_NOT_FOUND, events};
 use crate::features::visibility::moderation::Decision;
 use crate::values::ids::{ChatMessageId, ProjectId, SpaceId};
 
-/// A message, held with its conversation. `elsewhere`: what is said if it is not in that space.
+/// Locks a message and its conversation. `elsewhere`: the error if it is not in that space.
 pub fn lock(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -27,7 +26,7 @@ pub fn lock(
     store::lock(tx, project, id)?.ok_or_else(|| Error::from(MESSAGE_NOT_FOUND))
 }
 
-/// Of a message that is held. The first decision stays.
+/// The caller has locked the message. The first decision stays.
 pub fn remove(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -45,6 +44,6 @@ pub fn remove(
     };
     store::update(tx, project, &row)?;
     conversations::look_again(tx, project, row.conversation_id)?;
-    let told = json!({ "messageId": row.id, "conversationId": row.conversation_id });
-    events::tell(tx, project, row.conversation_id, "message:removed", &told)
+    let payload = json!({ "messageId": row.id, "conversationId": row.conversation_id });
+    events::announce(tx, project, row.conversation_id, "message:removed", &payload)
 }

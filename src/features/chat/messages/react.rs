@@ -24,7 +24,7 @@ use crate::http::reply::Json;
 use crate::values::metadata::to_json;
 use crate::values::time::Timestamp;
 
-/// Bytes of one, and different ones of a message.
+/// Maximum bytes of an emoji, and maximum number of different emojis on a message.
 const LONGEST: usize = 64;
 const MAX_EMOJI: usize = 100;
 
@@ -41,17 +41,17 @@ pub(super) struct Reaction {
 pub(super) struct Reacted {
     reaction_counts: BTreeMap<String, i64>,
     user_reactions: Vec<String>,
-    /// 1 for one that is new, -1 for one that was taken back.
+    /// 1 if the reaction was added, -1 if it was removed.
     delta: i64,
 }
 
-/// One character as people see it, of which there is something to see.
+/// One visible character (grapheme).
 fn is_emoji(text: &str) -> bool {
     let is_seen = |c: char| !c.is_whitespace() && !c.is_control() && !is_ignorable(c);
     text.len() <= LONGEST && text.graphemes(true).count() == 1 && text.chars().any(is_seen)
 }
 
-/// Whether a character shows nothing by itself: joiners, variation selectors, tags and other formatting
+/// Whether a character is invisible by itself: joiners, variation selectors, tags and other formatting
 /// (Unicode's `Default_Ignorable_Code_Point`, and the annotations that are not among them).
 fn is_ignorable(c: char) -> bool {
     matches!(c,
@@ -71,7 +71,7 @@ pub(super) async fn toggle(
     let (project, actor, now) = (call.project.clone(), call.caller.user, call.now);
     let reacted = call.app.db.write(move |tx| {
         let standing = membership::writer(tx, project.id, path.conversation_id, actor)?;
-        let row = membership::held_message(tx, &project, &standing, path.message_id)?;
+        let row = membership::lock_message(tx, &project, &standing, path.message_id)?;
         if row.is_removed {
             return Err(MESSAGE_NOT_FOUND.into());
         }
@@ -93,11 +93,11 @@ pub(super) async fn toggle(
         counts.retain(|_, count| *count > 0);
         store::set_reactions(tx, project.id, row.id, &JsonText(to_json(&counts)))?;
         let own = store::own_reactions(tx, project.id, &[row.id], actor)?;
-        let told = json!({
+        let payload = json!({
             "messageId": row.id, "conversationId": row.conversation_id, "emoji": emoji,
             "userId": actor, "delta": delta, "reactionCounts": counts,
         });
-        events::tell(tx, project.id, row.conversation_id, "message:reaction", &told)?;
+        events::announce(tx, project.id, row.conversation_id, "message:reaction", &payload)?;
         let user_reactions = own.into_iter().map(|(_, emoji)| emoji).collect();
         Ok(Reacted { reaction_counts: counts, user_reactions, delta })
     });

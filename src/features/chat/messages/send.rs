@@ -40,10 +40,10 @@ pub(super) struct NewMessage {
     gif: Option<Gif>,
     mentions: Option<Mentions>,
     metadata: Option<MessageMetadata>,
-    /// The message of the main stream that this one answers.
+    /// The message of the main stream that this one replies to.
     parent_message_id: Option<ChatMessageId>,
     quoted_message_id: Option<ChatMessageId>,
-    /// Comes back as it is.
+    /// Returned unchanged.
     local_id: Option<LocalId>,
 }
 
@@ -74,7 +74,7 @@ pub(super) async fn send(
     };
     if row.has_files {
         project.require(Bundle::FilesImages)?;
-        // Before anything is stored; looked at again when it is written.
+        // Checked before anything is stored, and again in the transaction.
         let (checked, of) = (row.clone(), project.clone());
         app.db.read(move |c| may_send(c, &of, &checked, actor)).await?;
     }
@@ -105,7 +105,7 @@ struct Sent {
     bucket: Option<Bucket>,
 }
 
-/// Whether somebody may write into the conversation, as far as can be told without holding it.
+/// Whether a user may write into the conversation, checked without a lock.
 fn may_send(c: &db::Conn<'_>, project: &Project, row: &MessageRow, actor: UserId) -> Result<()> {
     let standing = membership::participant(c, project.id, row.conversation_id, actor)?;
     standing.require_posting(c, project)
@@ -143,11 +143,11 @@ fn write(
     let points = sent.bucket.map(|bucket| (bucket, before.space_id));
     let view = View { points, ..View::written(links.clone(), None) };
     let shown = ChatMessage { local_id: sent.local_id.clone(), ..view.message(tx, row)? };
-    tell(tx, project, links, before, &shown, parent.as_ref(), now)?;
+    announce(tx, project, links, before, &shown, parent.as_ref(), now)?;
     Ok(shown)
 }
 
-/// The message that is answered, held: one of the main stream.
+/// Locks the parent message: it must be in the main stream.
 fn parent(
     tx: &Tx<'_>,
     project: &Project,
@@ -177,7 +177,7 @@ fn check_quote(
     if fits { Ok(()) } else { Err(INVALID_QUOTE.into()) }
 }
 
-fn tell(
+fn announce(
     tx: &Tx<'_>,
     project: &Project,
     links: &Links,
@@ -186,19 +186,19 @@ fn tell(
     parent: Option<&MessageRow>,
     now: Timestamp,
 ) -> Result<()> {
-    // The other one of a direct conversation hears of it with its first message.
+    // The other user gets a direct conversation with its first message.
     if before.kind == Kind::Direct && before.last_message_at.is_none() && parent.is_none() {
         let other = shown.user_id.and_then(|user| before.other(user));
         events::created(tx, links, before.id, other.as_slice(), now)?;
     }
-    events::tell(tx, project.id, before.id, "message:created", shown)?;
+    events::announce(tx, project.id, before.id, "message:created", shown)?;
     if let Some(parent) = parent {
-        let told = json!({
+        let payload = json!({
             "messageId": parent.id,
             "conversationId": before.id,
             "threadReplyCount": parent.thread_reply_count + 1,
         });
-        events::tell(tx, project.id, before.id, "thread:reply_count", &told)?;
+        events::announce(tx, project.id, before.id, "thread:reply_count", &payload)?;
     }
     Ok::<_, Error>(())
 }

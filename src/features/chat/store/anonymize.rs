@@ -1,5 +1,4 @@
-//! What becomes of chat when a user is deleted: they are in no conversation any more, their reactions go, and
-//! what they wrote stays, of nobody.
+//! Chat when a user is deleted: memberships and reactions are deleted, messages stay, anonymized.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -18,7 +17,7 @@ use crate::values::ids::{ChatMessageId, ConversationId, ProjectId, UserId};
 use crate::values::metadata::to_json;
 use crate::values::time::Timestamp;
 
-/// Messages that are changed together.
+/// Messages changed in one statement.
 const BATCH_SIZE: i64 = 200;
 
 db::statements! {
@@ -41,12 +40,12 @@ db::statements! {
         WHERE project_id = $1 AND user_id = $2 AND message_id {any}($3)";
 }
 
-/// Holds every conversation in which something is about to change: before the user, as all who write do.
+/// Locks every conversation that is about to change. Lock order: conversations before the user.
 pub fn lock(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<Vec<ConversationRow>> {
     conversations::lock_of_user(tx, project, user)
 }
 
-/// Once the user is held too. What they came into meanwhile is among what is found now.
+/// The caller has locked the user, too. Includes conversations that they joined meanwhile.
 pub fn forget_user(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestamp) -> Result<()> {
     let held = lock(tx, project, user)?;
     forget_reactions(tx, project, user)?;
@@ -56,13 +55,13 @@ pub fn forget_user(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestamp
     let ids: Vec<ConversationId> = held.iter().map(|conversation| conversation.id).collect();
     for row in members::own(tx, project, user, &ids)? {
         if let Some(of) = held.iter().find(|conversation| conversation.id == row.conversation_id) {
-            take_out(tx, project, of, &row, now)?;
+            remove_member(tx, project, of, &row, now)?;
         }
     }
     Ok(())
 }
 
-/// Some at a time: anybody may have mentioned them anywhere.
+/// In batches: anybody may have mentioned them anywhere.
 fn forget_mentions(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
     loop {
         let some = tx.all(&MENTIONING, args![project, user, BATCH_SIZE])?;
@@ -97,8 +96,8 @@ fn forget_reactions(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()>
     Ok(tx.pipeline(&FORGET_REACTIONS, args![project, user])?)
 }
 
-/// A group gets another admin, if they were the last; a conversation that nobody is left in goes.
-fn take_out(
+/// A group that lost its last admin gets another one; a conversation without members is deleted.
+fn remove_member(
     tx: &Tx<'_>,
     project: ProjectId,
     conversation: &ConversationRow,
@@ -109,7 +108,7 @@ fn take_out(
     if row.is_active {
         conversations::count_members(tx, project, conversation.id, -1)?;
         if conversation.kind != Kind::Direct {
-            events::left(tx, project, conversation.id, row.user_id)?;
+            events::member_left(tx, project, conversation.id, row.user_id)?;
         }
     }
     if conversation.kind != Kind::Space && !members::is_anybody_left(tx, project, conversation.id)?

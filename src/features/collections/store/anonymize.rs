@@ -1,5 +1,5 @@
-//! What becomes of collections when an entity or a user is deleted: the entity is in none of them
-//! any more, and they count it no longer; the user's own are gone.
+//! Collections when an entity or a user is deleted: the entity leaves all collections and their counts; the
+//! user's own collections are deleted.
 
 use db::{Tx, args};
 
@@ -25,8 +25,8 @@ db::statements! {
     command DELETE_OF_USER = "DELETE FROM collections WHERE project_id = $1 AND user_id = $2";
 }
 
-/// Takes the entities, which the caller holds so that nobody saves them meanwhile, out of every
-/// collection.
+/// Removes the entities from every collection. The caller has locked them, so that nobody saves them
+/// meanwhile.
 pub fn forget_entities(tx: &Tx<'_>, project: ProjectId, entities: &[EntityId]) -> Result<()> {
     let holders = tx.all(&LOCK_HOLDERS, args![project, EntityId::list(entities)])?;
     if holders.is_empty() {
@@ -37,7 +37,7 @@ pub fn forget_entities(tx: &Tx<'_>, project: ProjectId, entities: &[EntityId]) -
     Ok(tx.pipeline(&UNLINK, args![project, EntityId::list(entities)])?)
 }
 
-/// Deletes all collections of the user, whom the caller holds so that none is added meanwhile.
+/// Deletes all collections of the user. The caller has locked the user, so none is added meanwhile.
 pub fn forget_user(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
     if !tx.all(&LOCK_OF_USER, args![project, user])?.is_empty() {
         tx.pipeline(&DELETE_OF_USER, args![project, user])?;

@@ -1,6 +1,6 @@
-//! The SQL about what is saved in collections. Counting what is shown of a collection, and sorting
-//! it by what changes with the entities, looks at everything saved in it: whoever asks for that
-//! does so under the statement deadline. By the time of saving, a page is read off an index.
+//! The SQL about entities saved in collections. Counting, and sorting by anything but the time of saving,
+//! reads everything saved in the collection, so it runs under the statement deadline. A page in the order of
+//! saving is read off an index.
 
 use std::collections::HashSet;
 
@@ -29,8 +29,8 @@ pub enum SortBy {
     Added,
 }
 
-/// What `$3` sees of the collection `$2`; `rules::is_shown` in SQL. The order of a CROSS JOIN is kept
-/// by the embedded engine.
+/// The entities in collection `$2` that user `$3` may see; `rules::is_shown` in SQL. SQLite keeps the order
+/// of a CROSS JOIN.
 const SHOWN: &str = "FROM collection_entities l CROSS JOIN entities e
     WHERE l.project_id = $1 AND l.collection_id = $2
         AND e.project_id = $1 AND e.id = l.entity_id
@@ -71,7 +71,7 @@ impl SortBy {
     }
 }
 
-/// What is shown of a collection, without those whom its owner does not meet and what they may not
+/// What is shown of a collection: no authors that are blocked for its owner, no spaces the owner may not
 /// read.
 fn shown(
     project: ProjectId,
@@ -99,7 +99,7 @@ pub fn count_shown(
     Ok(c.one(&Query::<i64>::built("collections::links::count", text), conditions.args())?)
 }
 
-/// The ids of a page of what is shown, in order.
+/// The ids of a page of the visible entities, in order.
 pub fn page(
     c: &Conn<'_>,
     project: ProjectId,
@@ -118,7 +118,7 @@ pub fn page(
     Ok(c.all(&Query::<EntityId>::built("collections::links::page", text), conditions.args())?)
 }
 
-/// What is saved in any of the collections, in the order of saving; only so much.
+/// Entities saved in any of the collections, oldest first, up to a limit.
 pub fn in_order(
     c: &Conn<'_>,
     project: ProjectId,
@@ -162,13 +162,13 @@ pub struct Link {
     pub entity: EntityId,
 }
 
-/// False if it was there already. The caller holds the collection and keeps the entity.
+/// False if it was there already. The caller has locked the collection and, shared, the entity.
 pub fn insert(tx: &Tx<'_>, project: ProjectId, new: Link, now: Timestamp) -> Result<bool> {
     let Link { id, user, collection, entity } = new;
     Ok(tx.execute(&INSERT, args![project, collection, entity, id, user, now])? > 0)
 }
 
-/// False if it was not there. The caller holds the collection.
+/// False if it was not there. The caller has locked the collection.
 pub fn delete(
     tx: &Tx<'_>,
     project: ProjectId,

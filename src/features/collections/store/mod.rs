@@ -1,5 +1,5 @@
-//! The SQL about collections; that about what is saved in them is in `links.rs`. Whoever holds
-//! several holds those nearer the root first and then goes by id: one order, no deadlock.
+//! The SQL about collections; `links.rs` has that about the entities saved in them. Lock order: nearer the
+//! root first, then by id.
 
 pub mod anonymize;
 pub mod links;
@@ -29,7 +29,7 @@ db::row! {
 }
 
 impl CollectionRow {
-    /// A user's root, with nothing in it.
+    /// An empty root for a user.
     pub fn root(id: CollectionId, user_id: UserId, now: Timestamp) -> Self {
         CollectionRow {
             id,
@@ -45,7 +45,7 @@ impl CollectionRow {
     }
 }
 
-/// `SELECT` of whole rows of a user's own collections, followed by which.
+/// `SELECT` of whole rows of a user's own collections; conditions follow.
 macro_rules! select_own {
     ($rest:literal) => {
         concat!(
@@ -86,7 +86,7 @@ db::statements! {
     command DELETE = "DELETE FROM collections WHERE project_id = $1 AND id {any}($2)";
 }
 
-/// The user's own; that of another is not there.
+/// Only the user's own: another user's collection is not found.
 pub fn find(
     c: &Conn<'_>,
     project: ProjectId,
@@ -96,7 +96,7 @@ pub fn find(
     Ok(c.opt(&FIND, args![project, user, id])?)
 }
 
-/// The same, held until the transaction ends.
+/// The same, locked until the transaction ends.
 pub fn lock(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -106,8 +106,8 @@ pub fn lock(
     Ok(tx.opt(&LOCK, args![project, user, id])?)
 }
 
-/// The same, kept from being deleted until the transaction ends. The user is kept first, as the
-/// new row will keep them: whoever deletes a user holds them before their collections.
+/// The same, locked against deletion until the transaction ends. Lock order: the user before their
+/// collections, as in user deletion.
 pub fn lock_shared(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -132,7 +132,7 @@ pub fn children(
     Ok(c.all(&CHILDREN, args![project, user, parent])?)
 }
 
-/// All that is directly below any of the parents, which the caller holds: so nothing is added.
+/// All collections directly below these parents. The caller has locked the parents, so none is added.
 pub fn lock_children(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -141,13 +141,13 @@ pub fn lock_children(
     Ok(tx.all(&LOCK_CHILDREN, args![project, CollectionId::list(parents)])?)
 }
 
-/// `taken`: for a name that the parent has below it already.
+/// `taken`: the error if the parent has a child of this name already.
 pub fn insert(tx: &Tx<'_>, project: ProjectId, new: &CollectionRow, taken: Fault) -> Result<()> {
     let inserted = tx.execute(&INSERT, &values(project, new));
     inserted.map(drop).map_err(|error| user_gone(error).on_unique(NAME_INDEX, about_name(taken)))
 }
 
-/// Nothing happens if the user has a root already.
+/// Does nothing if the user has a root already.
 pub fn insert_root(tx: &Tx<'_>, project: ProjectId, new: &CollectionRow) -> Result<()> {
     tx.execute(&INSERT_ROOT, &values(project, new)).map(drop).map_err(user_gone)
 }
@@ -173,12 +173,12 @@ pub fn rename(tx: &Tx<'_>, project: ProjectId, row: &CollectionRow, taken: Fault
     renamed.map(drop).map_err(|error| Error::from(error).on_unique(NAME_INDEX, about_name(taken)))
 }
 
-/// Writes the count of a collection that the caller holds.
+/// Writes the count of a collection that the caller has locked.
 pub fn set_count(tx: &Tx<'_>, project: ProjectId, row: &CollectionRow) -> Result<()> {
     Ok(tx.pipeline(&COUNT, args![project, row.id, row.entity_count, row.updated_at])?)
 }
 
-/// With everything that is saved in them.
+/// Deletes them with all their entries.
 pub fn delete(tx: &Tx<'_>, project: ProjectId, ids: &[CollectionId]) -> Result<()> {
     Ok(tx.pipeline(&DELETE, args![project, CollectionId::list(ids)])?)
 }
@@ -189,7 +189,7 @@ fn about_name(taken: Fault) -> Error {
     taken.with("field", "name")
 }
 
-/// The user was deleted a moment ago.
+/// The user was deleted by a concurrent request.
 fn user_gone(error: db::Error) -> Error {
     Error::from(error).on_foreign_key(users::NOT_FOUND)
 }

@@ -33,7 +33,7 @@ pub(super) struct ListQuery {
     entity_id: Option<EntityId>,
     parent_id: Option<Parent>,
     user_id: Option<UserId>,
-    /// The entity's; looked at only when the entity is included.
+    /// The entity's; used only when the entity is included.
     source_id: Option<String>,
     #[serde(default)]
     blocked_filter: BlockedFilter,
@@ -49,7 +49,7 @@ pub(super) struct ListQuery {
     include_entity: Flag,
 }
 
-/// A comment id, or `none` for what answers the entity itself.
+/// A comment id, or `none` for top-level comments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) enum Parent {
@@ -159,7 +159,7 @@ pub(super) async fn fetch_many(
         let (search, view) = (search.clone(), view.clone());
         let quick = call.app.db.read(move |c| {
             let hidden = hidden(c, &view)?;
-            // Who does not meet everybody is counted for one by one.
+            // If anybody is hidden from the viewer, the slow path counts.
             hidden.is_nobody().then(|| search.show(c, page, &view, hidden)).transpose()
         });
         found = quick.await?;

@@ -1,5 +1,5 @@
-//! One list of comments, for one viewer. The lists of an entity and below a comment know how many they
-//! are; the others count. Their SQL is in `sql.rs`.
+//! One list of comments for one viewer. The totals of an entity's comments and of a comment's replies are
+//! stored; other lists count. The SQL is in `sql.rs`.
 
 use db::Conn;
 
@@ -16,7 +16,7 @@ use crate::features::visibility::store::blocks::Hidden;
 use crate::http::page::{Page, Paged};
 use crate::values::ids::{EntityId, ProjectId, UserId};
 
-/// Beyond so many skipped rows a list may keep a thread busy.
+/// Beyond this many skipped rows a list may keep a thread busy.
 const QUICK_OFFSET: i64 = 5_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,14 +35,14 @@ pub(super) struct Search {
     pub parent: Option<Parent>,
     pub source: Option<String>,
     pub author: Option<UserId>,
-    /// Leaves out what became a placeholder, as in others' lists of an author.
+    /// Without placeholders, as in a list of another author's comments.
     pub only_live: bool,
-    /// Leaves out what its author deleted, as the oldest version does.
+    /// Without comments that their author deleted, as in v6.
     pub without_deleted: bool,
 }
 
 impl Search {
-    /// Whether it may run where other requests wait for it: its total is known and its page near.
+    /// Whether it may run on an async worker: its total is stored and its offset is small.
     pub fn is_quick(&self, page: Page) -> bool {
         self.knows_total() && page.offset() <= QUICK_OFFSET
     }
@@ -64,10 +64,10 @@ impl Search {
             is_open(view.perspective, place.is_open, place.user_id)
                 && self.entity.is_none_or(|entity| entity == place.entity_id)
         };
-        // What cannot be seen has no comments.
+        // A hidden entity lists no comments.
         let place = match place {
             Some(found) => match found.filter(is_there) {
-                Some(place) if self.is_met(c, view, &place, &hidden)? => Some(place),
+                Some(place) if self.is_visible(c, view, &place, &hidden)? => Some(place),
                 _ => return Ok(page.of(Vec::new(), 0)),
             },
             None => None,
@@ -84,10 +84,16 @@ impl Search {
         Ok(page.of(view.comments(c, rows)?, total))
     }
 
-    /// Whether the space may be read, and those who wrote the entity, and the comment whose answers
-    /// are listed, are met.
-    fn is_met(&self, c: &Conn<'_>, view: &View, place: &PlaceRow, hidden: &Hidden) -> Result<bool> {
-        // Also on what one wrote oneself, the comments of others are theirs.
+    /// Whether the viewer may read the space, and neither the entity's author nor that of the parent comment
+    /// is hidden.
+    fn is_visible(
+        &self,
+        c: &Conn<'_>,
+        view: &View,
+        place: &PlaceRow,
+        hidden: &Hidden,
+    ) -> Result<bool> {
+        // Also below the viewer's own content, comments belong to their authors.
         if !access::may_read(c, self.project, place.space_id, None, view.perspective)? {
             return Ok(false);
         }
@@ -99,7 +105,7 @@ impl Search {
         Ok(true)
     }
 
-    /// An author reads their own wherever they are.
+    /// Authors see their own comments everywhere.
     fn reader(&self, perspective: Perspective) -> Reader {
         let is_own = self.author.is_some() && self.author == perspective.viewer();
         if is_own { Reader::AUTHOR } else { perspective.into() }

@@ -1,5 +1,5 @@
-//! What becomes of comments when a user is deleted: those they wrote stay as empty shells of
-//! nobody, and those of others mention them no longer.
+//! Comments when a user is deleted: their own stay as anonymized, empty placeholders; others lose their
+//! mentions of the user.
 
 use db::{JsonText, Tx, args};
 
@@ -31,14 +31,13 @@ db::statements! {
         "DELETE FROM comment_mentions WHERE project_id = $1 AND user_id = $2";
 }
 
-/// Locks every comment that is about to change: after the entities and before the user, as whoever
-/// reacts does.
+/// Locks every comment that is about to change. Lock order: after entities, before the user.
 pub fn lock(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
     tx.all(&LOCK, args![project, user])?;
     Ok(())
 }
 
-/// Takes the user off everything that was written. What is counted stays counted.
+/// Removes the author from all their comments. The counts stay.
 pub fn forget_author(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
     tx.pipeline(&EMPTY, args![project, user])?;
     tx.pipeline(&DISOWN, args![project, user])?;

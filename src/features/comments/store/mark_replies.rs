@@ -7,12 +7,12 @@ use crate::values::ids::{CommentId, ProjectId};
 use crate::values::time::Timestamp;
 
 db::statements! {
-    /// The answers to any of these, and whether they are marked already. What is below one that is
-    /// out of sight was marked with it.
+    /// The replies to any of these, and whether they are marked already. Replies below a hidden comment were
+    /// marked with it.
     query ANSWERS -> (CommentId, bool) =
         "SELECT id, parent_deleted_at IS NOT NULL FROM comments
          WHERE project_id = $1 AND thread_id {any}($2) AND deleted_at IS NULL";
-    /// Tells of each whether it counted until now.
+    /// Returns for each whether it counted until now.
     command MARK -> bool =
         "UPDATE comments SET parent_deleted_at = $3
          WHERE project_id = $1 AND id {any}($2) AND parent_deleted_at IS NULL
@@ -28,7 +28,7 @@ pub fn replies(
     Ok(c.all(&ANSWERS, args![project, CommentId::list(comments)])?)
 }
 
-/// Marks those that are not marked yet; says of each whether it counted until now.
+/// Marks those that are not marked yet; returns for each whether it counted until now.
 pub fn mark(
     tx: &Tx<'_>,
     project: ProjectId,

@@ -1,5 +1,4 @@
-//! The SQL about comments and their bodies. Lists are in `list/sql.rs`, what a deletion does to the
-//! replies in `mark_replies.rs`.
+//! The SQL about comments and their bodies. Lists are in `list/sql.rs`, marking replies in `mark_replies.rs`.
 
 pub mod anonymize;
 pub mod mark_replies;
@@ -18,8 +17,8 @@ use crate::features::visibility::store::blocks::{Hidden, not_blocked};
 use crate::values::ids::{CommentId, EntityId, ProjectId, UserId};
 use crate::values::time::Timestamp;
 
-/// `SELECT` of a whole comment, followed by what selects it. Deleted ones are not found unless
-/// asked for, nor are those of a deleted entity.
+/// `SELECT` of a whole comment; conditions follow. Skips deleted comments unless asked for, and comments of
+/// deleted entities.
 macro_rules! select_comment {
     ($rest:expr) => {
         select_comment!(
@@ -47,7 +46,7 @@ macro_rules! select_comment {
     };
 }
 
-/// The best of each entity: most upvotes, then the oldest; of those that a further condition leaves.
+/// The top comment of each entity: most upvotes, then the oldest; further conditions follow.
 macro_rules! best {
     ($further:literal) => {
         concat!(
@@ -65,10 +64,10 @@ macro_rules! best {
 
 db::statements! {
     query FIND -> CommentRow = select_comment!("AND c.id = $2");
-    /// With its body, which is else read as it was before the wait. The entity stays as it is, so that
-    /// nobody is notified of what is in one that is deleted meanwhile; whoever changes it holds it first.
+    /// Reads the body after the lock is held; otherwise it would be as of before the wait. Also locks the
+    /// entity, so that nobody is notified about one that is deleted meanwhile.
     query FIND_FOR_UPDATE -> CommentRow = select_comment!("AND c.id = $2 {for_update_of_c_b_keeping_e}");
-    query FIND_MET_FOR_UPDATE -> CommentRow = select_comment!(concat!(
+    query FIND_UNBLOCKED_FOR_UPDATE -> CommentRow = select_comment!(concat!(
         "AND c.id = $2 AND (c.user_id = $3 OR (1 = 1 ", not_blocked!("c.user_id"), not_blocked!("e.user_id"), "))
          {for_update_of_c_b_keeping_e}"));
     query FIND_ALL -> CommentRow = select_comment!("AND c.id {any}($2)");
@@ -120,7 +119,7 @@ pub fn find(c: &Conn<'_>, project: ProjectId, id: CommentId) -> Result<Option<Co
     Ok(c.opt(&FIND, args![project, id])?)
 }
 
-/// Held until the transaction ends.
+/// Locked until the transaction ends.
 pub fn find_for_update(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -130,16 +129,16 @@ pub fn find_for_update(
 }
 
 /// The same, if it is the viewer's own or there is no block between them and its authors.
-pub fn find_met_for_update(
+pub fn find_unblocked_for_update(
     tx: &Tx<'_>,
     project: ProjectId,
     id: CommentId,
     viewer: UserId,
 ) -> Result<Option<CommentRow>> {
-    Ok(tx.opt(&FIND_MET_FOR_UPDATE, args![project, id, viewer])?)
+    Ok(tx.opt(&FIND_UNBLOCKED_FOR_UPDATE, args![project, id, viewer])?)
 }
 
-/// Those of the ids that are there, in the order of the ids.
+/// Those of the ids that exist, in the order of the ids.
 pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[CommentId]) -> Result<Vec<CommentRow>> {
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -149,7 +148,7 @@ pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[CommentId]) -> Result<V
     Ok(rows)
 }
 
-/// Also those that are deleted but kept, in no particular order.
+/// Includes soft-deleted ones, in no particular order.
 pub fn find_all_ever(
     c: &Conn<'_>,
     project: ProjectId,
@@ -161,7 +160,7 @@ pub fn find_all_ever(
     Ok(c.all(&FIND_ALL_EVER, args![project, CommentId::list(ids)])?)
 }
 
-/// The oldest first, and not more than these.
+/// The oldest first, up to a limit.
 pub fn find_by_foreign_id(
     c: &Conn<'_>,
     project: ProjectId,
@@ -171,7 +170,7 @@ pub fn find_by_foreign_id(
     Ok(c.all(&FIND_BY_FOREIGN_ID, args![project, foreign_id, limit])?)
 }
 
-/// What the comment is about and what it answers, which never change.
+/// The entity and the parent of the comment, which never change.
 pub fn place(
     c: &Conn<'_>,
     project: ProjectId,
@@ -180,13 +179,13 @@ pub fn place(
     Ok(c.opt(&PLACE, args![project, id])?)
 }
 
-/// Holds comments until the transaction ends, in the order of their ids.
+/// Locks comments until the transaction ends, in the order of their ids.
 pub fn lock(tx: &Tx<'_>, project: ProjectId, ids: &[CommentId]) -> Result<()> {
     tx.all(&LOCK, args![project, CommentId::list(ids)])?;
     Ok(())
 }
 
-/// The comment on top of each of the entities, where there is one, by somebody whom the viewer meets.
+/// The top comment of each entity that has one, without authors hidden from the viewer.
 pub fn best(
     c: &Conn<'_>,
     project: ProjectId,
@@ -205,7 +204,7 @@ pub fn best(
     Ok(c.all(&best, args![project, EntityId::list(entities), viewer])?)
 }
 
-/// The author is known to be there, and is kept from being deleted.
+/// The author exists, and is locked against deletion.
 pub fn insert(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -240,12 +239,12 @@ pub fn insert(
     Ok(())
 }
 
-/// How a comment that came or went changes the counts above it.
+/// How a created or deleted comment changes the counts above it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counted {
-    /// Live answers of the entity, at every depth.
+    /// Live comments of the entity, at every depth.
     pub live: i64,
-    /// Live answers of the parent.
+    /// Live replies of the parent.
     pub direct: i64,
     /// Entries of the lists it is in.
     pub listed: i64,
@@ -261,7 +260,7 @@ pub fn count(tx: &Tx<'_>, project: ProjectId, row: &CommentRow, by: Counted) -> 
     }
 }
 
-/// Takes so many live answers off an entity.
+/// Subtracts from the entity's live comments.
 pub fn uncount_live(tx: &Tx<'_>, project: ProjectId, entity: EntityId, by: i64) -> Result<()> {
     Ok(tx.pipeline(&COUNT_ON_ENTITY, args![project, entity, -by, 0, 0])?)
 }
@@ -271,19 +270,19 @@ pub fn update(tx: &Tx<'_>, project: ProjectId, row: &CommentRow) -> Result<()> {
     Ok(tx.pipeline(&UPDATE_BODY, args![project, row.id, &row.content, &row.metadata])?)
 }
 
-/// Out of sight for good.
+/// Hides it for good.
 pub fn hide(tx: &Tx<'_>, project: ProjectId, id: CommentId, now: Timestamp) -> Result<()> {
     Ok(tx.pipeline(&HIDE, args![project, id, now])?)
 }
 
-/// A placeholder stays, with nothing in it.
+/// Leaves an empty placeholder.
 pub fn empty(tx: &Tx<'_>, project: ProjectId, id: CommentId, now: Timestamp) -> Result<()> {
     tx.pipeline(&EMPTY, args![project, id, now])?;
     tx.pipeline(&EMPTY_BODY, args![project, id])?;
     Ok(tx.pipeline(&FORGET_MENTIONS, args![project, id])?)
 }
 
-/// Adds to (or takes from) each count.
+/// Adds to (or subtracts from) each count.
 pub fn change_reactions(
     tx: &Tx<'_>,
     project: ProjectId,

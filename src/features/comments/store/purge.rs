@@ -1,4 +1,4 @@
-//! The SQL that removes the comments of an entity that is gone for good.
+//! The SQL that removes the comments of a deleted entity.
 
 use db::{Conn, Tx, args};
 
@@ -14,7 +14,7 @@ db::statements! {
     command DELETE = "DELETE FROM comments WHERE project_id = $1 AND id {any}($2)";
 }
 
-/// Some of the comments, deleted ones too.
+/// Some of the comments, including deleted ones.
 pub fn some(
     c: &Conn<'_>,
     project: ProjectId,

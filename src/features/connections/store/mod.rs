@@ -1,5 +1,5 @@
-//! The SQL about connections, the two sides of each, and how many each user has. All change in one
-//! transaction, in which the two users are held; the counts of the lesser id come first.
+//! The SQL about connections, the two sides of each, and the counts of each user. All change in one
+//! transaction that has locked both users; the counts of the lower id change first.
 
 pub mod recount;
 
@@ -37,9 +37,9 @@ impl ConnectionRow {
 
 /// The users connected with a user.
 pub const CONNECTED: Relation = side("r.user_id = $2 AND r.kind = 'connected'");
-/// The users whom a user has asked for a connection.
+/// Users that received a request from this user.
 pub const SENT: Relation = side("r.user_id = $2 AND r.kind = 'sent'");
-/// The users who have asked a user for a connection.
+/// Users who sent this user a request.
 pub const RECEIVED: Relation = side("r.user_id = $2 AND r.kind = 'received'");
 
 const fn side(of: &'static str) -> Relation {
@@ -89,7 +89,7 @@ db::statements! {
             (SELECT other_id FROM connection_sides WHERE project_id = $1 AND user_id = $2
              UNION SELECT u.id FROM users u WHERE u.project_id = $1 AND u.id = $2)
          ORDER BY user_id {for_update}";
-    /// What the user has sent the other has received, and the other way round.
+    /// One user's sent request is the other's received request.
     command UNCOUNT =
         "UPDATE connection_counts SET
             connected = connected - CASE s.kind WHEN 'connected' THEN 1 ELSE 0 END,
@@ -106,7 +106,7 @@ pub fn find(c: &Conn<'_>, project: ProjectId, id: ConnectionId) -> Result<Option
     Ok(c.opt(&FIND, args![project, id])?)
 }
 
-/// Those of the ids that are there, in no particular order.
+/// Those of the ids that exist, in no particular order.
 pub fn find_all(
     c: &Conn<'_>,
     project: ProjectId,
@@ -142,7 +142,7 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, row: &ConnectionRow) -> Result<()
     count(tx, project, row, status, 1)
 }
 
-/// Turns a pending connection, whose users are held, into one that was accepted or declined.
+/// Accepts or declines a pending connection. The caller has locked both users.
 pub fn answer(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -162,7 +162,7 @@ pub fn answer(
     count(tx, project, row, status, 1)
 }
 
-/// Ends a connection, whose users are held, whatever has become of it.
+/// Deletes a connection in any status. The caller has locked both users.
 pub fn delete(tx: &Tx<'_>, project: ProjectId, row: &ConnectionRow) -> Result<()> {
     tx.pipeline(&DELETE, args![project, row.id])?;
     count(tx, project, row, row.status, -1)
@@ -184,7 +184,8 @@ fn count(
     Ok(tx.pipeline(&COUNT, args)?)
 }
 
-/// Ends every connection of a user who is held, and with whom it no longer counts.
+/// Ends every connection of a user, and updates the counts of the other users. The caller has locked the
+/// user.
 pub fn forget_user(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
     tx.all(&LOCK_COUNTS, args![project, user])?;
     tx.pipeline(&UNCOUNT, args![project, user])?;

@@ -1,5 +1,5 @@
-//! Entities that go with what they were in: for good, whatever the project says about deletions, and
-//! without a change to anybody's reputation.
+//! Entities deleted together with their space: always for good, whatever the project's settings, and without
+//! a change to anybody's reputation.
 
 use db::{Tx, args};
 
@@ -13,12 +13,12 @@ use crate::values::time::Timestamp;
 db::statements! {
     query LOCK -> EntityId =
         "SELECT id FROM entities WHERE project_id = $1 AND id {any}($2) ORDER BY id {for_update}";
-    /// Also what was out of sight already.
+    /// Includes entities that were hidden already.
     command REMOVE = "DELETE FROM entities WHERE project_id = $1 AND id {any}($2)";
 }
 
-/// All of them are held first, then what hangs on them changes, and the counts of feeds at last: the
-/// order of everybody who changes entities. Those that have gone meanwhile are left alone.
+/// Lock order: first all entities, then what depends on them, feed totals last. Entities deleted meanwhile
+/// are skipped.
 pub fn purge(tx: &Tx<'_>, project: ProjectId, ids: &[EntityId], now: Timestamp) -> Result<()> {
     let held = tx.all(&LOCK, args![project, EntityId::list(ids)])?;
     let mut listed = store::find_all(tx, project, &held)?;
@@ -26,7 +26,7 @@ pub fn purge(tx: &Tx<'_>, project: ProjectId, ids: &[EntityId], now: Timestamp) 
     collections::store::anonymize::forget_entities(tx, project, &held)?;
     reactions::store::delete_of_targets(tx, project, held.iter().map(|id| id.0).collect())?;
     for id in &held {
-        comments::purge::enqueue(tx, project, *id, now)?;
+        comments::delete::purge::enqueue(tx, project, *id, now)?;
         purge::delete_of_entity(tx, project, *id, now)?;
     }
     tx.execute(&REMOVE, args![project, EntityId::list(&held)])?;

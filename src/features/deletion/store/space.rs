@@ -1,4 +1,4 @@
-//! The SQL that hides a space with all below it, and then removes it piece by piece.
+//! The SQL that hides a space with everything below it, and then removes it in batches.
 
 use db::{Conn, Tx, args};
 

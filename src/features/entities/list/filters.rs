@@ -1,15 +1,14 @@
-//! What a list of entities is filtered by, read from the query and checked. Pure: nothing here
-//! knows a database.
+//! The filters of a list of entities, parsed and validated. Pure: no database.
 
 use serde_json::{Map, Value};
 
 use crate::http::nested::{self, Node};
 
-/// Longer texts are refused: looking for one in every title costs by its length.
+/// Longer texts are refused: searching every title costs time by the length.
 const LONGEST_TEXT: usize = 256;
-/// Most entries of any list of a filter.
+/// Maximum entries of a list in a filter.
 const MAX_ENTRIES: usize = 100;
-/// Most values that one pair in brackets may mean.
+/// Maximum values of one pair in brackets.
 const MAX_MEANINGS: usize = 16;
 
 type Fault = String;
@@ -31,7 +30,7 @@ pub struct Words {
     pub excludes: Vec<String>,
 }
 
-/// Any of the first, none of the second, wherever in the text and in whatever case.
+/// Any of the first, none of the second, as case-insensitive substrings.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TextFilter {
     pub exists: Option<bool>,
@@ -53,7 +52,7 @@ pub struct Near {
     pub radius: f64,
 }
 
-/// A pair of the metadata: any of the values will do.
+/// A metadata pair: any of the values matches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pair {
     pub key: String,

@@ -1,6 +1,6 @@
-//! Sorting by a property of the metadata: its values have no fixed type, so they are compared
-//! here and not by the database, and the same on both engines. Only as many entities are kept in
-//! memory as come up to the end of the wanted page.
+//! Sorting by a metadata property. Its values have no fixed type, so they are compared here and not by the
+//! database, with the same result on both engines. Memory holds only the entities up to the end of the
+//! requested page.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -30,7 +30,7 @@ impl SortType {
         ("timestamp", SortType::Timestamp),
     ];
 
-    /// What a value sorts by; none if it does not convert.
+    /// The sort key of a value; none if it does not convert.
     fn key(self, value: Option<&str>) -> Option<Key> {
         let value: Value = serde_json::from_str(value?).ok()?;
         match self {
@@ -63,7 +63,7 @@ impl SortType {
     }
 }
 
-/// ISO 8601, or Unix time: seconds, or milliseconds when it would else be far in the future.
+/// ISO 8601, or Unix time: seconds, or milliseconds if it would otherwise be far in the future.
 fn instant(value: &Value) -> Option<f64> {
     let unix = |number: f64| if number.abs() > 1e11 { number } else { number * 1000.0 };
     match value {
@@ -101,7 +101,7 @@ impl Key {
     }
 }
 
-/// An entity in its place: the lesser comes first.
+/// An entity with its sort position: the lesser comes first.
 #[derive(Debug)]
 struct Entry {
     key: Option<Key>,
@@ -117,7 +117,7 @@ impl Ord for Entry {
                 Direction::Asc => one.compare(two),
                 Direction::Desc => two.compare(one),
             },
-            // What has no value is last in both directions.
+            // Entities without a value come last in both directions.
             (one, two) => one.is_none().cmp(&two.is_none()),
         };
         by_key
@@ -140,7 +140,7 @@ impl PartialEq for Entry {
 
 impl Eq for Entry {}
 
-/// Takes entities in any order and gives the page of them.
+/// Collects entities in any order and returns the page.
 #[derive(Debug)]
 pub struct Sorter {
     kind: SortType,

@@ -1,5 +1,6 @@
-//! Fetch Many Entities: the feeds.
+//! Fetch Many Entities: the feeds. Drafts are listed by the same statements.
 
+mod drafts;
 pub mod filters;
 mod metadata_sort;
 pub mod request;
@@ -10,19 +11,20 @@ mod start;
 use std::sync::Arc;
 
 use db::Conn;
+use http::Method;
 
 use crate::auth::caller::OptionalViewer;
 use crate::auth::perspective::Perspective;
 use crate::error::{Error, Result};
 use crate::features::entities::model::Entity;
 use crate::features::entities::show::View;
-use crate::features::entities::view_buffer::ViewBuffer;
-use crate::features::entities::{INVALID_QUERY, USER_REQUIRED};
+use crate::features::entities::views::view_buffer::ViewBuffer;
+use crate::features::entities::{ACTS_AS, INVALID, INVALID_QUERY, USER_REQUIRED};
 use crate::features::spaces::store::access::Reader;
 use crate::features::users::reputation::ReputationQuery;
 use crate::features::visibility::store::blocks::{self, Hidden};
 use crate::http::input::{Paging, Query};
-use crate::http::operation::Call;
+use crate::http::operation::{ActsAs, Call, Operation};
 use crate::http::page::{Page, Paged};
 use crate::http::reply::{Json, MaybeDeprecated};
 use crate::http::version::Version;
@@ -31,7 +33,31 @@ use crate::tenancy::Bundle;
 use request::ListRequest;
 use search::{Search, Shows};
 
-pub(super) async fn fetch_many(
+pub(super) fn operations() -> Vec<Operation> {
+    let get = Method::GET;
+    vec![
+        Operation::new(
+            get.clone(),
+            "/entities",
+            "Fetch Many Entities",
+            "entity",
+            INVALID,
+            fetch_many,
+        )
+        .errors(&[USER_REQUIRED]),
+        Operation::new(
+            get,
+            "/entities/drafts",
+            "Fetch Drafts",
+            "entity",
+            INVALID,
+            drafts::fetch_drafts,
+        )
+        .acts_as(ActsAs { other: None, ..ACTS_AS }),
+    ]
+}
+
+async fn fetch_many(
     call: Call<OptionalViewer>,
     (Paging(page), request, Query(reputation)): (
         Paging<10, 100>,
@@ -41,7 +67,7 @@ pub(super) async fn fetch_many(
 ) -> Result<MaybeDeprecated<Json<Paged<Entity>>>> {
     let bucket = reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
     let is_deprecated = request.is_deprecated;
-    // With a key and `followedOnly` the named user is who looks, not whom to look for.
+    // With a key and `followedOnly`, the named user is the viewer, not the author to filter by.
     let (viewer, author) = match (call.caller, request.user) {
         (OptionalViewer::Key(_), named) if request.followed_only => (named, None),
         (caller, named) => (caller.user(), named),
@@ -79,9 +105,8 @@ pub(super) async fn fetch_many(
     Ok(MaybeDeprecated { reply: Json(page), is_deprecated })
 }
 
-/// The page as the viewer may see it. What is quickly found is found at once, unless the viewer may
-/// read only little of it, or there is somebody whom they do not meet: then all that those wrote is
-/// counted.
+/// The page as the viewer may see it. Fast lists are read at once, unless the viewer may read little of the
+/// feed or users are hidden from them: then the hidden part has to be counted first.
 async fn find<A>(
     call: &Call<A>,
     search: Search,

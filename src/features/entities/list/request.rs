@@ -1,4 +1,4 @@
-//! The query of a list of entities, read and checked.
+//! The query of a list of entities, parsed and validated.
 
 use schemars::{SchemaGenerator, json_schema};
 use serde_json::Value;
@@ -14,7 +14,7 @@ use crate::http::operation::CheckedRequest;
 use crate::http::version::Version;
 use crate::values::ids::{SpaceId, UserId};
 
-/// Where entities are filed: a space, or a source.
+/// Where entities belong: a space, or a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Filed<T> {
     Anywhere,
@@ -29,7 +29,7 @@ pub enum Sort {
     LastChanged,
     Hot,
     Top(ReactionType),
-    /// Votes for minus votes against, as the oldest version has it.
+    /// Upvotes minus downvotes, in v6.
     Balance,
     Controversial,
     Metadata {
@@ -49,16 +49,16 @@ pub enum Nsfw {
 #[derive(Debug)]
 pub struct ListRequest {
     pub sort: Sort,
-    /// `sortBy=new` was the name once; the reply says that it is an old one.
+    /// `sortBy=new` is an old name; the reply is marked as deprecated.
     pub is_deprecated: bool,
     /// Not older than this.
     pub hours: Option<u64>,
     pub source: Filed<String>,
-    /// None if the query names a space that cannot be: nothing is in there.
+    /// None if the query names an invalid space: the list is empty.
     pub space: Option<Filed<SpaceId>>,
     pub user: Option<UserId>,
     pub followed_only: bool,
-    /// Shows what those have written whom the viewer has blocked.
+    /// Also shows authors that the viewer has blocked.
     pub shows_blocked: bool,
     pub nsfw: Nsfw,
     pub filters: Filters,
@@ -151,11 +151,11 @@ impl Input for ListRequest {
     }
 }
 
-/// Where a list is filed, for the lists that filter by nothing else.
+/// The space and source of a list, for lists with no other filter.
 pub fn source(query: &Texts<'_>, version: Version) -> Filed<String> {
     match query.text("sourceId") {
         Some("null") => Filed::Nowhere,
-        // The oldest version shows what has no source unless one is named.
+        // v6 lists entities without a source unless one is named.
         None if version == Version::V6 => Filed::Nowhere,
         Some("undefined" | "") if version == Version::V6 => Filed::Nowhere,
         None => Filed::Anywhere,
@@ -163,7 +163,7 @@ pub fn source(query: &Texts<'_>, version: Version) -> Filed<String> {
     }
 }
 
-/// None for a space that cannot be.
+/// None for an invalid space.
 pub fn space(query: &Texts<'_>) -> Option<Filed<SpaceId>> {
     match query.text("spaceId") {
         None => Some(Filed::Anywhere),
@@ -221,7 +221,7 @@ impl<'a> Texts<'a> {
         self.query.get(name).and_then(Value::as_str)
     }
 
-    /// The value of a parameter that knows only some.
+    /// The value of a parameter with a fixed set of values.
     fn one_of<T: Copy>(&self, name: &str, known: &[(&str, T)]) -> Result<Option<T>> {
         let Some(text) = self.text(name) else { return Ok(None) };
         let found = known.iter().find(|(known, _)| *known == text);

@@ -1,7 +1,8 @@
-//! Finding the entities of a page, and how many there are in all.
+//! Finds the entities of a page, and the total.
 //!
-//! A list walks the index of its order and stops at the end of the page, or, when a filter leaves
-//! only few entities, begins with those and sorts them; `start.rs` decides which, `sql/` has the statements.
+//! A list scans the index of its order and stops at the end of the page. If a filter matches only few
+//! entities, it starts from those and sorts them instead; `start.rs` decides which, `sql/` has the
+//! statements.
 
 use db::Conn;
 
@@ -19,7 +20,7 @@ use crate::http::page::{Page, Paged};
 use crate::values::ids::{EntityId, ProjectId, SpaceId, UserId};
 use crate::values::time::Timestamp;
 
-/// A page that begins further back is found off the async workers.
+/// Pages beyond this offset run off the async workers.
 const SLOW_OFFSET: i64 = 1000;
 
 #[derive(Debug, Clone)]
@@ -31,30 +32,30 @@ pub struct Search {
     pub source: Filed<String>,
     pub space: Filed<SpaceId>,
     pub author: Option<UserId>,
-    /// Only authors whom this user follows.
+    /// Only authors that this user follows.
     pub followed_by: Option<UserId>,
-    /// Authors whom the viewer does not meet.
+    /// Authors hidden from the viewer.
     pub hidden: Hidden,
-    /// Who reads, and so from which spaces.
+    /// The reader decides which spaces are visible.
     pub reader: Reader,
     pub nsfw: Nsfw,
     pub filters: Filters,
 }
 
-/// Which of the entities that are there.
+/// Which entities are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shows {
     Listed,
-    /// Also what a moderator has removed, for its author.
+    /// Includes entities that a moderator removed, for their author.
     Published,
     Drafts,
 }
 
 impl Search {
-    /// Whether an index alone answers it, within a moment.
+    /// Whether an index alone answers it quickly.
     pub fn is_quick(&self, page: Page) -> bool {
         let quick_sort = !matches!(self.sort, Sort::Metadata { .. } | Sort::Balance);
-        // These two have no index of their own: they are picked out of the whole feed.
+        // These two have no index of their own: they filter the whole feed.
         let scope = self.known_scope();
         let scope = scope.filter(|scope| !matches!(scope, Scope::NoSource | Scope::NoSpace));
         quick_sort && scope.is_some() && page.offset() < SLOW_OFFSET
@@ -81,7 +82,7 @@ impl Search {
         Ok((self.page(c, &start, any_wide, page)?, total))
     }
 
-    /// What a space keeps to itself is not there.
+    /// Content in unreadable spaces is left out.
     fn is_open(&self, c: &Conn<'_>) -> Result<bool> {
         match self.space {
             Filed::In(space) => self.reader.may_read(c, self.project, space),
@@ -99,7 +100,7 @@ impl Search {
         Ok((self.page(c, &start, false, page)?, total))
     }
 
-    /// How much of a feed is by authors whom the viewer does not meet.
+    /// How many entities of a feed are by hidden authors.
     fn count_hidden(&self, c: &Conn<'_>) -> Result<i64> {
         match self.hidden.is_nobody() {
             true => Ok(0),

@@ -1,5 +1,5 @@
-//! What a list begins with. Decided here, by counting up to a bound, because an engine plans a
-//! statement before it knows its arguments.
+//! Chooses the index that a list starts from, by counting up to a bound: an engine plans a statement before
+//! it knows the arguments.
 
 use db::Conn;
 use uuid::Uuid;
@@ -13,30 +13,30 @@ use crate::features::entities::terms;
 use crate::features::visibility::store::blocks::Hidden;
 use crate::values::ids::UserId;
 
-/// So many are sorted without a thought.
+/// Up to this many rows are always cheap to sort.
 pub const FEW: i64 = 2000;
 
-/// What a statement begins with.
+/// The index that a statement starts from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Start {
     /// The index of the order, or of the feed.
     Feed,
-    /// The entities with a term, by their age.
+    /// The entities with a term, by age.
     Term(Uuid),
     /// The few entities with a term.
     FewOfTerm(Uuid),
-    /// The same, and those whose metadata is not kept as terms.
+    /// The same, and entities whose metadata is not indexed as terms.
     FewOfTermOrWide(Uuid),
-    /// The few entities about as far north as a place.
+    /// The few entities at about the same latitude.
     FewOfPlace(Around),
-    /// The entities by whomever a user follows.
+    /// The entities by users that a user follows.
     Followed(UserId),
-    /// The entities by whomever a viewer does not meet.
+    /// The entities by authors hidden from the viewer.
     Hidden(Hidden),
 }
 
 impl Start {
-    /// The term that all it yields have.
+    /// The term that all its entities have.
     pub fn term(&self) -> Option<Uuid> {
         match self {
             Start::Term(term) | Start::FewOfTerm(term) => Some(*term),
@@ -49,7 +49,7 @@ impl Start {
     }
 }
 
-/// For a feed whose size is kept.
+/// For a feed whose size is stored.
 pub fn of_known_size(search: &Search, total: i64) -> Start {
     match terms(&search.filters, false).first() {
         Some(term) if total < FEW => Start::FewOfTerm(*term),
@@ -58,7 +58,7 @@ pub fn of_known_size(search: &Search, total: i64) -> Start {
     }
 }
 
-/// The least that the list can begin with, and whether any metadata has to be looked into.
+/// The smallest starting set for the list, and whether metadata has to be parsed.
 pub fn choose(search: &Search, c: &Conn<'_>) -> Result<(Start, bool)> {
     let wide =
         if search.filters.metadata.is_empty() { 0 } else { count::count_wide(c, search.project)? };
@@ -79,7 +79,7 @@ pub fn choose(search: &Search, c: &Conn<'_>) -> Result<(Start, bool)> {
     if let Some(user) = search.followed_by {
         offer(count::count_followed(c, search.project, user)?, Start::Followed(user));
     }
-    // What was removed is not in the index of places.
+    // Removed entities are not in the index of places.
     if let Some(near) = search.filters.near.filter(|_| search.shows == Shows::Listed) {
         let around = Around::new(&near);
         offer(count::count_place(c, search.project, &around)?, Start::FewOfPlace(around));
@@ -97,7 +97,7 @@ pub fn terms(filters: &Filters, any_wide: bool) -> Vec<Uuid> {
     words.chain(of_metadata(filters).filter(|_| !any_wide)).collect()
 }
 
-/// Terms that every entity has whose metadata is kept as terms.
+/// Terms that every entity of the list has if its metadata is indexed as terms.
 fn of_metadata(filters: &Filters) -> impl Iterator<Item = Uuid> {
     let pairs = filters.metadata.includes.iter().filter_map(sole_term);
     pairs.chain(filters.metadata.exists.iter().map(|key| terms::key(key)))

@@ -1,17 +1,17 @@
-//! How hot an entity is. Pure: counts and times in, a number out.
+//! The hot score of an entity. Pure: counts and times in, a number out.
 
 use crate::features::reactions::ReactionCounts;
 use crate::values::time::Timestamp;
 
-/// Of a fresh entity that nobody has reacted to.
+/// The score of a new entity without reactions.
 pub const FIRST_SCORE: f64 = 1.4;
-/// A score is made anew when it is older than five whole minutes.
+/// A score is recomputed when it is more than five minutes old.
 const STALE_MINUTES: i64 = 5;
 const MILLIS_PER_MINUTE: i64 = 60_000;
 const MILLIS_PER_HOUR: f64 = 3_600_000.0;
 const YOUNG_HOURS: f64 = 6.0;
 
-/// What a score is made of.
+/// The inputs of a score.
 #[derive(Debug, Clone, Copy)]
 pub struct ScoreInputs {
     pub reactions: ReactionCounts,
@@ -22,7 +22,7 @@ pub struct ScoreInputs {
 }
 
 impl ScoreInputs {
-    /// The score at `now`, where age counts by `hours` (an e-folding time).
+    /// The score at `now`; `hours` is the e-folding time of its decay.
     #[expect(clippy::cast_precision_loss, reason = "counts and ages are far below 2^52")]
     pub fn score(&self, now: Timestamp, hours: f64) -> f64 {
         let age = (now.millis() - self.created_at.millis()) as f64 / MILLIS_PER_HOUR;
@@ -39,7 +39,7 @@ impl ScoreInputs {
     }
 }
 
-/// Whether a score made at `made_at` is to be made anew.
+/// Whether a score computed at `made_at` is stale.
 pub fn is_stale(made_at: Timestamp, created_at: Timestamp, now: Timestamp) -> bool {
     let minutes = (now.millis() - made_at.millis()) / MILLIS_PER_MINUTE;
     minutes > STALE_MINUTES && created_at <= now

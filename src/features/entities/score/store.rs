@@ -1,4 +1,4 @@
-//! The SQL that brings views and scores up to date, many entities in one statement.
+//! The SQL that updates views and scores, many entities in one statement.
 
 use db::{Builder, Command, Conn, Tx, Value, args};
 use uuid::Uuid;
@@ -54,7 +54,7 @@ pub fn add_views(tx: &Tx<'_>, project: ProjectId, views: &[(EntityId, i64)]) -> 
     update_many(tx, text, rows, pairs.collect(), "{int}", Value::Int(0))
 }
 
-/// Gives each its new score.
+/// Sets the new score of each.
 pub fn set_scores(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -68,8 +68,8 @@ pub fn set_scores(
     update_many(tx, text, rows, pairs.collect(), "{real}", Value::Real(0.0))
 }
 
-/// Runs an update over a table `v (id, value)`. It is filled up with entries that match nothing to
-/// the next power of two, so that few different texts are ever prepared.
+/// Runs an update over a table `v (id, value)`. It is padded to the next power of two with entries that match
+/// nothing, so that few different texts are ever prepared.
 fn update_many<'a>(
     tx: &Tx<'_>,
     update: &str,

@@ -1,5 +1,5 @@
-//! What becomes of entities when a user is deleted: those they wrote stay as empty shells of
-//! nobody, out of every feed, and those of others mention them no longer.
+//! Entities when a user is deleted: their own stay as anonymized, empty placeholders outside of all feeds;
+//! others lose their mentions of the user.
 
 use db::{JsonText, Tx, args};
 
@@ -38,15 +38,15 @@ db::statements! {
     command FORGET_TERM = "DELETE FROM entity_terms WHERE project_id = $1 AND term = $2";
 }
 
-/// Locks every entity that is about to change. To be called before the user is locked: whoever
-/// reacts to an entity holds it first and then its author, whose reputation changes.
+/// Locks every entity that is about to change. Lock order: entities before the user, since a reaction locks
+/// the entity and then its author, whose reputation changes.
 pub fn lock(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
     tx.all(&LOCK, args![project, user, terms::mention(user)])?;
     Ok(())
 }
 
-/// Takes the user off everything that was written. What was listed until now is to be taken out of the
-/// counts of feeds, which are changed last.
+/// Removes the author from all their entities. Returns those that were listed: the caller subtracts them from
+/// the feed totals, which come last in lock order.
 pub fn forget_author(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<Vec<Listed>> {
     let listed = tx.all(&LISTED, args![project, user])?;
     tx.pipeline(&EMPTY, args![project, user])?;

@@ -1,6 +1,5 @@
-//! How many listed entities each feed has, and how many of them in each space, kept exact in the
-//! transaction that changes it. An entity always counts in the same shard, so a shard never goes
-//! below zero.
+//! How many listed entities each feed has, and how many of them in each space, updated in the transaction
+//! that changes it. An entity always counts in the same shard, so a shard never goes below zero.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +12,7 @@ use crate::values::ids::{EntityId, ProjectId, SpaceId, UserId};
 
 const SHARDS: u8 = 16;
 
-/// A feed whose size is known without counting.
+/// A feed whose size is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
     Project,
@@ -21,7 +20,7 @@ pub enum Scope {
     NoSpace,
     Source(String),
     NoSource,
-    /// In neither a space nor a source.
+    /// Without a space and a source.
     Loose,
     Author(UserId),
     Keyword(String),
@@ -42,7 +41,7 @@ impl Scope {
     }
 }
 
-/// Of which feed, and in which space, a count tells a part; of one that tells a whole nothing.
+/// The feed and space of a partial count; none for the count of a whole feed.
 pub(in crate::features::entities) type Part = Option<(String, SpaceId)>;
 
 /// Counts by their names.
@@ -54,13 +53,13 @@ db::statements! {
          WHERE project_id = $1 AND scope = $2";
 }
 
-/// How long the feed is for somebody who may read everything in it: one space, or none.
+/// The length of a feed whose entities all have the same visibility: one space, or none.
 pub fn total(c: &Conn<'_>, project: ProjectId, scope: &Scope) -> Result<i64> {
     Ok(c.one(&TOTAL, args![project, scope.key()])?)
 }
 
 db::row! {
-    /// How long a feed is, and how much of it may not be read.
+    /// The length of a feed, and how much of it the reader may not read.
     #[derive(Debug, Clone, Copy)]
     pub struct Size {
         pub all: i64,
@@ -73,20 +72,20 @@ impl Size {
         self.all - self.unreadable
     }
 
-    /// Whether whoever walks the feed passes by more than they find.
+    /// Whether a scan of the feed skips more entities than it finds.
     pub fn is_sparse(self) -> bool {
         self.unreadable > self.readable()
     }
 }
 
-/// How long the feed is, with what the reader may not read and without.
+/// The length of the feed for a reader.
 pub fn size(c: &Conn<'_>, project: ProjectId, scope: &Scope, reader: Reader) -> Result<Size> {
     let mut sql = Builder::list([project.into(), scope.key().into()]);
     let parts = match scope {
         Scope::Space(_) | Scope::NoSpace | Scope::Loose => {
             return Ok(Size { all: total(c, project, scope)?, unreadable: 0 });
         }
-        // Of the whole project there are many parts, and seldom any that may not be read.
+        // A whole project has many parts, and seldom any unreadable one.
         Scope::Project => format!(
             "({}) shut CROSS JOIN entity_counts k
              WHERE k.project_id = $1 AND k.within = $2 AND k.space_id IS NOT NULL
@@ -114,7 +113,7 @@ pub fn add(tx: &Tx<'_>, project: ProjectId, entity: &EntityRow) -> Result<()> {
     changes.write(tx, project)
 }
 
-/// Takes entities out of every feed they were in.
+/// Subtracts entities from every feed they were in.
 pub fn remove(tx: &Tx<'_>, project: ProjectId, entities: &[EntityRow]) -> Result<()> {
     let mut changes = Changes::default();
     for entity in entities {
@@ -124,7 +123,7 @@ pub fn remove(tx: &Tx<'_>, project: ProjectId, entities: &[EntityRow]) -> Result
 }
 
 db::row! {
-    /// What decides in which feeds a listed entity is.
+    /// The fields that decide which feeds list an entity.
     #[derive(Debug)]
     pub struct Listed {
         pub id: EntityId,
@@ -135,7 +134,7 @@ db::row! {
     }
 }
 
-/// The same for many, of which no more is known.
+/// The same for many entities.
 pub fn remove_listed(tx: &Tx<'_>, project: ProjectId, entities: Vec<Listed>) -> Result<()> {
     let mut changes = Changes::default();
     for Listed { id, space_id, source_id, user_id, keywords } in entities {
@@ -164,7 +163,7 @@ fn counted(entity: &EntityRow) -> Result<Counted> {
     counted_in(*space_id, source_id.clone(), *user_id, keywords)
 }
 
-/// Every feed such an entity is in while it is listed, and its part in its space.
+/// Every feed that lists such an entity, and its part in the space.
 pub(in crate::features::entities) fn counted_in(
     space: Option<SpaceId>,
     source: Option<String>,
@@ -204,12 +203,11 @@ pub(in crate::features::entities) fn shard(entity: EntityId) -> i64 {
     (entity.0.as_bytes()[15] % SHARDS).into()
 }
 
-/// Counts that change, by scope and shard: in one order for every writer, so that two of them never
-/// wait for each other.
+/// Changed counts by scope and shard: sorted, so that two writers never deadlock.
 #[derive(Debug, Default)]
 struct Changes(BTreeMap<(String, i64), (Part, i64)>);
 
-/// Rows that one statement changes.
+/// Rows changed by one statement.
 const BATCH_SIZE: usize = 200;
 
 impl Changes {
@@ -249,7 +247,7 @@ fn add_up(tx: &Tx<'_>, project: ProjectId, changes: &[Change]) -> Result<()> {
     Ok(tx.pipeline(&Command::<()>::built("entities::feed_totals::change", text), rows.args())?)
 }
 
-/// A feed that nothing is left in keeps no row: anybody can make up keywords.
+/// The row of an empty feed is deleted: keywords are unlimited.
 fn forget_empty(tx: &Tx<'_>, project: ProjectId, keys: &[(String, i64)]) -> Result<()> {
     let mut any = Builder::any([project.into()]);
     for (scope, shard) in keys {

@@ -1,5 +1,5 @@
-//! The SQL about entities, their bodies and terms; counts of feeds are in `counts.rs`, the lists'
-//! own statements are built in `list/`.
+//! The SQL about entities, their bodies and terms; feed totals are in `feed_totals.rs`, statements of lists
+//! in `list/sql`.
 
 pub mod anonymize;
 pub mod feed_totals;
@@ -21,8 +21,7 @@ use crate::features::visibility::store::blocks::not_blocked;
 use crate::values::ids::{EntityId, ProjectId, UserId};
 use crate::values::time::Timestamp;
 
-/// `SELECT` of a whole entity, followed by what selects it. Deleted ones are not found unless
-/// asked for.
+/// `SELECT` of a whole entity; conditions follow. Skips deleted ones unless asked for.
 macro_rules! select_entity {
     ($rest:expr) => {
         select_entity!(even deleted, concat!("AND e.deleted_at IS NULL ", $rest))
@@ -47,7 +46,7 @@ macro_rules! select_entity {
 db::statements! {
     query FIND -> EntityRow = select_entity!("AND e.id = $2");
     query FIND_FOR_UPDATE -> EntityRow = select_entity!("AND e.id = $2 {for_update}");
-    query FIND_MET_FOR_UPDATE -> EntityRow =
+    query FIND_UNBLOCKED_FOR_UPDATE -> EntityRow =
         select_entity!(concat!("AND e.id = $2 ", not_blocked!("e.user_id"), "{for_no_key_update_of_e}"));
     query LOCK -> EntityId =
         "SELECT id FROM entities WHERE project_id = $1 AND id = $2 {for_update}";
@@ -94,19 +93,19 @@ pub fn find(c: &Conn<'_>, project: ProjectId, id: EntityId) -> Result<Option<Ent
     Ok(c.opt(&FIND, args![project, id])?)
 }
 
-/// Held until the transaction ends, so that what is decided about it stays true.
+/// Locked until the transaction ends, so that checks on it stay true.
 pub fn find_for_update(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<Option<EntityRow>> {
     Ok(tx.opt(&FIND_FOR_UPDATE, args![project, id])?)
 }
 
 /// The same, if there is no block between its author and the viewer.
-pub fn find_met_for_update(
+pub fn find_unblocked_for_update(
     tx: &Tx<'_>,
     project: ProjectId,
     id: EntityId,
     viewer: UserId,
 ) -> Result<Option<EntityRow>> {
-    Ok(tx.opt(&FIND_MET_FOR_UPDATE, args![project, id, viewer])?)
+    Ok(tx.opt(&FIND_UNBLOCKED_FOR_UPDATE, args![project, id, viewer])?)
 }
 
 /// Locks the entity until the transaction ends, without reading it.
@@ -115,7 +114,7 @@ pub fn lock(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<()> {
     Ok(())
 }
 
-/// Kept from being deleted until the transaction ends; others may keep it as well.
+/// Locked against deletion until the transaction ends (shared).
 pub fn lock_shared(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<Option<EntityRow>> {
     Ok(tx.opt(&LOCK_SHARED, args![project, id])?)
 }
@@ -124,7 +123,7 @@ pub fn find_by_foreign_id(c: &Conn<'_>, project: ProjectId, id: &str) -> Result<
     Ok(c.opt(&FIND_BY_FOREIGN_ID, args![project, id])?)
 }
 
-/// Those of the ids that are there, in the order of the ids.
+/// Those of the ids that exist, in the order of the ids.
 pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[EntityId]) -> Result<Vec<EntityRow>> {
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -135,7 +134,7 @@ pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[EntityId]) -> Result<Ve
     Ok(rows)
 }
 
-/// Also those that are deleted but kept, in no particular order.
+/// Includes soft-deleted ones, in no particular order.
 pub fn find_all_ever(c: &Conn<'_>, project: ProjectId, ids: &[EntityId]) -> Result<Vec<EntityRow>> {
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -171,14 +170,14 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> 
         let duplicate = DUPLICATE_FOREIGN_ID.with("field", "foreignId");
         crate::error::Error::from(error)
             .on_unique("entities_foreign_id", duplicate)
-            // The author was deleted a moment ago.
+            // The author was deleted by a concurrent request.
             .on_foreign_key(USER_NOT_FOUND)
     })?;
     tx.pipeline(&INSERT_BODY, &body(project, e))?;
     insert_terms(tx, project, e, terms)
 }
 
-/// Writes what an update may change, terms included.
+/// Writes all fields that an update may change, and the terms.
 pub fn update(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<()> {
     tx.execute(
         &UPDATE,
@@ -210,7 +209,7 @@ fn body(project: ProjectId, e: &EntityRow) -> [Value<'_>; 8] {
     ]
 }
 
-/// Turns a draft, which the caller holds, into a published entity.
+/// Publishes a draft. The caller has locked it.
 pub fn publish(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<()> {
     tx.pipeline(&PUBLISH, args![project, e.id, e.created_at, e.score])?;
     replace_terms(tx, project, e, terms)
@@ -235,7 +234,7 @@ fn insert_terms(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -
     Ok(tx.pipeline(&Command::<()>::built("entities::insert_terms", text), rows.args())?)
 }
 
-/// Adds to (or takes from) each count.
+/// Adds to (or subtracts from) each count.
 pub fn change_reactions(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -250,12 +249,12 @@ pub fn add_views(tx: &Tx<'_>, project: ProjectId, id: EntityId, views: i64) -> R
     Ok(tx.execute(&ADD_VIEWS, args![project, id, views])? > 0)
 }
 
-/// Removes the entity with its body and terms; false if it was gone already.
+/// Deletes the entity with its body and terms; false if it was deleted already.
 pub fn delete(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<bool> {
     Ok(tx.execute(&DELETE, args![project, id])? > 0)
 }
 
-/// Hides the entity for good; false if it was gone already.
+/// Hides the entity for good; false if it was deleted already.
 pub fn soft_delete(tx: &Tx<'_>, project: ProjectId, id: EntityId, now: Timestamp) -> Result<bool> {
     let deleted = tx.execute(&SOFT_DELETE, args![project, id, now])? > 0;
     if deleted {

@@ -27,14 +27,14 @@ db::row! {
         pub position: i64,
         pub metadata: JsonText,
         pub image: Option<JsonText>,
-        /// Of the object at `path`; none for files older than the column.
+        /// Hash of the object at `path`; none for files older than the column.
         pub sha256: Option<String>,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
     }
 }
 
-/// `SELECT` of a whole row from `files`, followed by what selects it.
+/// `SELECT` of a whole row from `files`; conditions follow.
 macro_rules! select_file {
     ($rest:literal) => {
         concat!(
@@ -84,7 +84,7 @@ db::statements! {
         "DELETE FROM files WHERE project_id = $1 AND user_id = $2 RETURNING id, path";
 }
 
-/// Whether there are any, in whatever project.
+/// Whether any project has files.
 pub fn any(c: &Conn<'_>) -> Result<bool> {
     Ok(c.opt(&FIRST, args![])?.is_some())
 }
@@ -97,7 +97,7 @@ pub fn find_for_update(tx: &Tx<'_>, project: ProjectId, id: FileId) -> Result<Op
     Ok(tx.opt(&FIND_FOR_UPDATE, args![project, id])?)
 }
 
-/// Those of the ids that are there, in no particular order.
+/// Those of the ids that exist, in no particular order.
 pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[FileId]) -> Result<Vec<FileRow>> {
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -151,7 +151,7 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, f: &FileRow) -> Result<()> {
     Ok(())
 }
 
-/// Ids and paths of what is gone, so that the bytes can follow.
+/// Ids and paths of deleted rows, for deleting the bytes.
 pub type Deleted = Vec<(FileId, String)>;
 
 pub fn delete(tx: &Tx<'_>, project: ProjectId, ids: &[FileId]) -> Result<Deleted> {
@@ -185,7 +185,7 @@ pub fn delete_of_user(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<Del
     Ok(tx.all(&DELETE_OF_USER, args![project, id])?)
 }
 
-/// Clears the avatar and banner of the file's owner, where it is one of them.
+/// Clears the avatar and banner of the file's owner if it is one of them.
 pub fn forget_file(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -198,7 +198,7 @@ pub fn forget_file(
     Ok(())
 }
 
-/// These files are no conversation's avatar any more.
+/// Clears these files as avatars of conversations.
 pub fn forget_avatars(tx: &Tx<'_>, project: ProjectId, files: &[FileId]) -> Result<()> {
     Ok(tx.pipeline(&FORGET_AVATARS, args![project, FileId::list(files)])?)
 }

@@ -1,5 +1,5 @@
-//! The SQL about follows and how many each user has. Both change in one transaction, in which the two
-//! users are held; the counts of the lesser id come first.
+//! The SQL about follows and the counts of each user. Both change in one transaction that has locked both
+//! users; the counts of the lower id change first.
 
 pub mod recount;
 
@@ -13,7 +13,7 @@ use crate::values::time::Timestamp;
 /// The users who follow a user.
 pub const FOLLOWERS: Relation =
     Relation { table: "follows", id: "r.id", of: "r.followed_id = $2", other: "r.follower_id" };
-/// The users whom a user follows.
+/// The users that a user follows.
 pub const FOLLOWING: Relation =
     Relation { table: "follows", id: "r.id", of: "r.follower_id = $2", other: "r.followed_id" };
 
@@ -116,7 +116,7 @@ fn count(
     Ok(tx.pipeline(&COUNT, args![project, low, a, b, high, c, d])?)
 }
 
-/// Ends every follow of a user who is held, and with whom it no longer counts.
+/// Ends every follow of a user, and updates the counts of the other users. The caller has locked the user.
 pub fn forget_user(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
     tx.all(&LOCK_COUNTS, args![project, user])?;
     tx.pipeline(&UNCOUNT_FOLLOWER, args![project, user])?;

@@ -1,5 +1,4 @@
-//! Create Report: a user points out content that should not be there. Report Message is the same under the
-//! path that older clients know.
+//! Create Report: a user reports content. Report Message is the same under the path of older clients.
 
 use db::Tx;
 use schemars::JsonSchema;
@@ -41,7 +40,7 @@ pub(super) struct ReportRequest {
     details: Option<String>,
 }
 
-/// In the oldest version clients write `Entity` and `Comment` too.
+/// v6 clients also send `Entity` and `Comment`.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(inline, with = "TargetType")]
@@ -103,7 +102,7 @@ pub(super) async fn report_message(
     report(call, TargetType::Message, request, Some(path.conversation_id)).await
 }
 
-/// `within`: the conversation that a message has to be in.
+/// `within`: the conversation that the message must be in.
 async fn report(
     call: Call<ActorOrKey>,
     target_type: TargetType,
@@ -162,7 +161,7 @@ struct Reportable {
     space: Option<SpaceId>,
 }
 
-/// What is there for the reporter; also what a moderator has removed, and behind a block.
+/// Content that exists for the reporter, including content that is removed or behind a block.
 fn find(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -172,7 +171,7 @@ fn find(
 ) -> Result<Option<Reportable>> {
     let perspective = Perspective::User(reporter);
     let found = match kind {
-        // Kept, so that the report does not outlive it unseen.
+        // Locked against deletion, so that no report is left without its content.
         TargetType::Entity => entities::lock_shared(tx, project, EntityId(id))?
             .filter(|row| visibility::is_published_for(perspective, row))
             .map(|row| Reportable { author: row.user_id, space: row.space_id }),

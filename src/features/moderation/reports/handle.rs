@@ -1,5 +1,5 @@
-//! Handling a report: it is dismissed, or something is done about what it tells. By the project
-//! itself, with a key, here; by the moderators of a space in `in_space.rs`.
+//! Handle Report: dismisses a report, or acts on it. Here by the project with a key; `in_space.rs` is for the
+//! moderators of a space.
 
 use std::collections::BTreeSet;
 
@@ -53,14 +53,14 @@ enum Action {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ReportHandling")]
 pub(super) struct Handling {
-    /// `dismiss` alone, or any of the others.
+    /// `dismiss` alone, or any of the other actions.
     actions: BTreeSet<Action>,
-    /// What was done, in words; required.
+    /// A summary of the action; required.
     summary: Option<String>,
-    /// Whom to suspend, and why.
+    /// The user to suspend, with a reason.
     user_id: Option<UserId>,
     reason: Option<String>,
-    /// Until when; for good without it.
+    /// Until when; for ever without it.
     end_date: Option<Timestamp>,
 }
 
@@ -71,7 +71,7 @@ pub(super) struct Handled {
     pub code: &'static str,
 }
 
-/// What is to be done, however it was asked for.
+/// The actions to take, from any of the requests.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Orders {
     pub dismiss: bool,
@@ -79,18 +79,18 @@ pub(super) struct Orders {
     pub ban: bool,
     pub suspend: bool,
     pub summary: Option<String>,
-    /// It may be handled without words.
+    /// The summary is optional.
     pub is_brief: bool,
-    /// What is to go was named.
+    /// The content to remove was named.
     pub names_target: bool,
-    /// Whom to ban or suspend, and why.
+    /// The user to ban or suspend, with a reason.
     pub user_id: Option<UserId>,
     pub reason: Option<String>,
     pub end_date: Option<Timestamp>,
 }
 
 impl Orders {
-    /// What does not fit together is refused before anything is looked at.
+    /// Contradictory actions are refused before anything is loaded.
     pub fn check(&self) -> Result<()> {
         let acts = self.remove || self.ban || self.suspend;
         if !self.dismiss && !acts {
@@ -144,7 +144,7 @@ pub(super) async fn handle_report(
         if orders.ban && report.space_id.is_none() {
             return Err(INVALID_ACTIONS.because("the report belongs to no space"));
         }
-        // The content before the report, as all who hold both do.
+        // Lock order: the content before the report.
         let content = orders.remove.then(|| lock(tx, project, &report)).transpose()?;
         handler.carry_out(tx, project, &report, content, &orders)
     });
@@ -175,7 +175,8 @@ impl Handler {
         }
     }
 
-    /// Resolves a report once, and does what was ordered; the content, if it is to go, is held.
+    /// Resolves a report once, and takes the actions. The caller has locked the content if it is to be
+    /// removed.
     pub fn carry_out(
         &self,
         tx: &Tx<'_>,
@@ -190,12 +191,11 @@ impl Handler {
             by: self.caller.user(),
             at: self.now,
         };
-        // Of two who handle it at once, the second finds it handled.
+        // Of two concurrent requests, the second finds it handled.
         if report.status != Status::Open || !store::resolve(tx, project, report.id, &resolution)? {
             return Err(ALREADY_HANDLED.into());
         }
-        // The space before its conversation, that before users, and those before the counts of feeds, as
-        // all who hold them do.
+        // Lock order: space, conversation, users, feed totals.
         if orders.ban {
             self.ban(tx, project, report, orders)?;
         }
@@ -251,7 +251,7 @@ impl Handler {
     }
 }
 
-/// What a report is about, held; a message only when it goes, after its space.
+/// Locks the target of a report; a message only if it is removed, after its space.
 #[derive(Debug)]
 pub(super) enum Content {
     Entity(Box<EntityRow>),
@@ -276,7 +276,7 @@ pub(super) fn lock(tx: &Tx<'_>, project: ProjectId, report: &ReportRow) -> Resul
 }
 
 impl Content {
-    /// As far as it can change: a message stays where it is.
+    /// Whether the target moved to another space before it was locked; a message never moves.
     pub fn is_elsewhere(&self, space: SpaceId) -> bool {
         match self {
             Content::Entity(row) => row.space_id != Some(space),

@@ -1,5 +1,5 @@
 //! Handle Entity Report, Handle Comment Report and Handle Message Report: the moderators of a space dismiss a
-//! report about something in it, or act on it.
+//! report about content in it, or act on it.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ pub(super) struct SpaceReportPath {
     report_id: ReportId,
 }
 
-/// What may be done about a report: always two things, and the third by the name of its target.
+/// The possible actions: two that all targets share, and one named after the target.
 macro_rules! actions {
     ($($name:ident: $remove:ident;)*) => {$(
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
@@ -42,7 +42,7 @@ macro_rules! actions {
         }
 
         impl $name {
-            /// What was ordered, with these words.
+            /// The requested actions, with this summary.
             fn orders(actions: &BTreeSet<Self>, words: Words) -> Orders {
                 Orders {
                     remove: actions.contains(&$name::$remove),
@@ -68,9 +68,9 @@ actions! {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Words {
-    /// What was done; required about entities and comments.
+    /// A summary of the action; required for entities and comments.
     summary: Option<String>,
-    /// Whom to ban, and why.
+    /// The user to ban, with a reason.
     user_id: Option<UserId>,
     reason: Option<String>,
 }
@@ -79,7 +79,7 @@ struct Words {
 #[serde(rename_all = "camelCase")]
 pub(super) struct EntityHandling {
     entity_id: EntityId,
-    /// `dismiss` alone, or any of the others.
+    /// `dismiss` alone, or any of the other actions.
     actions: BTreeSet<EntityAction>,
     #[serde(flatten)]
     words: Words,
@@ -89,7 +89,7 @@ pub(super) struct EntityHandling {
 #[serde(rename_all = "camelCase")]
 pub(super) struct CommentHandling {
     comment_id: CommentId,
-    /// `dismiss` alone, or any of the others.
+    /// `dismiss` alone, or any of the other actions.
     actions: BTreeSet<CommentAction>,
     #[serde(flatten)]
     words: Words,
@@ -100,7 +100,7 @@ pub(super) struct CommentHandling {
 pub(super) struct MessageHandling {
     /// Required to remove it.
     message_id: Option<ChatMessageId>,
-    /// `dismiss` alone, or any of the others.
+    /// `dismiss` alone, or any of the other actions.
     actions: BTreeSet<MessageAction>,
     #[serde(flatten)]
     words: Words,
@@ -152,7 +152,7 @@ pub(super) async fn handle_message_report(
     Ok(Json(Handled { message: "Report handled successfully.", code: "report/handled" }))
 }
 
-/// What the report must be about, and what is said if it is not.
+/// The expected target of the report, and the error if it is another.
 #[derive(Debug, Clone, Copy)]
 struct About {
     kind: TargetType,
@@ -180,7 +180,7 @@ async fn handle(
         if about.target.is_some_and(|target| target != report.target_id) {
             return Err(about.gone.into());
         }
-        // The content before the report, as all who hold both do.
+        // Lock order: the content before the report.
         let content = lock(tx, project, &report)?;
         if content.is_elsewhere(space.id) {
             return Err(about.elsewhere.into());

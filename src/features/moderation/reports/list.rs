@@ -33,7 +33,7 @@ pub(super) struct ListQuery {
     sort_by: SortBy,
 }
 
-/// Older clients have names for more states than there are.
+/// Older clients name more states than exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum StatusFilter {
@@ -46,7 +46,7 @@ pub(super) enum StatusFilter {
 }
 
 impl StatusFilter {
-    /// None for a state that nothing can be in.
+    /// None for a state that no report can have.
     fn status(self) -> Option<Status> {
         match self {
             StatusFilter::Open | StatusFilter::Pending => Some(Status::Open),
@@ -67,7 +67,7 @@ pub(super) enum SortBy {
 }
 
 impl ListQuery {
-    /// The inner `None`: those of no space.
+    /// The inner `None`: reports outside of all spaces.
     fn space(&self) -> Result<Option<Option<SpaceId>>> {
         match self.space_id.as_deref() {
             Some("none") => Ok(Some(None)),
@@ -127,7 +127,7 @@ pub(super) async fn fetch_report(
     found.await.map(Json)
 }
 
-/// Those about what is in the spaces that the user moderates, or in one of them.
+/// Reports about content in the spaces that the user moderates, or in one of them.
 pub(super) async fn fetch_moderated(
     call: Call<Actor>,
     (Paging(page), Query(query), Query(reputation)): (

@@ -53,7 +53,7 @@ pub struct Report {
     pub status: Status,
     pub action_taken: Option<String>,
     pub user_reports: Vec<UserReport>,
-    /// As it is, also when it is deleted or removed; null when nothing of it is left.
+    /// The content as it is now, even if deleted or removed; null if it was purged.
     pub target: Option<Target>,
     pub space: Option<Box<Space>>,
     pub created_at: Timestamp,
@@ -61,7 +61,7 @@ pub struct Report {
     pub deleted_at: Option<Timestamp>,
 }
 
-/// What one user reported.
+/// The report of one user.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UserReport {

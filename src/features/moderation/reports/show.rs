@@ -1,5 +1,5 @@
-//! From rows to reports with who made them and what they are about: a constant number of
-//! statements, however many reports.
+//! From rows to reports with their reporters and targets: a constant number of statements, however many
+//! reports.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -22,7 +22,7 @@ use crate::http::operation::Call;
 use crate::storage::signed::Links;
 use crate::values::ids::{ChatMessageId, CommentId, EntityId, ProjectId, ReportId, SpaceId};
 
-/// How the targets are shown: with their authors, and nothing taken out.
+/// How the targets are shown: with their authors, nothing hidden.
 #[derive(Debug, Clone)]
 pub struct View {
     project: ProjectId,
@@ -70,7 +70,7 @@ impl View {
         Ok(rows.into_iter().map(show).collect())
     }
 
-    /// One for each report about it.
+    /// One copy for each report about it.
     fn targets(&self, c: &Conn<'_>, rows: &[ReportRow]) -> Result<HashMap<Uuid, Vec<Target>>> {
         let of_type = |kind: TargetType| {
             let of_type = rows.iter().filter(move |row| row.target_type == kind);
@@ -97,8 +97,7 @@ impl View {
         Ok(targets)
     }
 
-    /// Points may be those of the space that a message is in; then the messages of each space are shown by
-    /// themselves.
+    /// Points may be those of a message's space; then the messages of each space are shown separately.
     fn messages(&self, c: &Conn<'_>, rows: &[ReportRow]) -> Result<Vec<ChatMessage>> {
         let mut by_space: BTreeMap<Option<SpaceId>, Vec<ChatMessageId>> = BTreeMap::new();
         for row in rows.iter().filter(|row| row.target_type == TargetType::Message) {

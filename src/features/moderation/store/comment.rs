@@ -1,5 +1,4 @@
-//! What a moderator decides about a comment. A removed one is a placeholder for everybody but its
-//! author.
+//! A moderator's decision about a comment. A removed comment is a placeholder for everybody but its author.
 
 use db::{Tx, args};
 

@@ -1,5 +1,4 @@
-//! What a moderator decides about an entity. A removed one is out of the feeds; it stays where it
-//! is for its author.
+//! A moderator's decision about an entity. A removed entity is in no feed; only its author can still see it.
 
 use db::{Tx, args};
 
@@ -21,12 +20,12 @@ db::statements! {
     command SET_NSFW = "UPDATE entities SET nsfw = $3 WHERE project_id = $1 AND id = $2";
 }
 
-/// The entity's own flag and nothing else.
+/// The entity's own flag only.
 pub fn set_nsfw(tx: &Tx<'_>, project: ProjectId, id: EntityId, nsfw: bool) -> Result<()> {
     Ok(tx.pipeline(&SET_NSFW, args![project, id, nsfw])?)
 }
 
-/// Of an entity that the caller holds.
+/// The caller has locked the entity.
 pub fn moderate(
     tx: &Tx<'_>,
     project: ProjectId,

@@ -1,6 +1,5 @@
-//! What becomes of notifications when what they are about goes: they are deleted with it for good, and
-//! hidden while a moderator has removed it. Always after everything else has changed: as whoever marks
-//! notifications does, the counts are locked before the rows.
+//! Notifications about content that is deleted or removed: deleted with it, or hidden as long as a
+//! moderator's removal lasts. Lock order: after everything else, counts before rows, as when marking as read.
 
 use db::{Command, Query, Tx, Value, args};
 use uuid::Uuid;
@@ -101,13 +100,13 @@ db::statements! {
          WHERE e.project_id = $1 AND e.user_id = $2 AND n.user_id <> $2";
 }
 
-/// Entities that are deleted, or a space: everything about them and what is in them.
+/// For deleted entities or a deleted space: all notifications about them and their content.
 pub fn delete_of_subjects(tx: &Tx<'_>, project: ProjectId, subjects: Vec<Uuid>) -> Result<()> {
     let of = args![project, subjects];
     uncount(tx, project, locked(tx, &LOCK_OF_SUBJECTS, &DELETE_OF_SUBJECTS, of)?)
 }
 
-/// A comment that is deleted: what is about it or a reply to it.
+/// For a deleted comment: notifications about it or a reply to it.
 pub fn delete_of_comment(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -118,13 +117,13 @@ pub fn delete_of_comment(
     uncount(tx, project, locked(tx, &LOCK_OF_COMMENT, &DELETE_OF_COMMENT, of)?)
 }
 
-/// After a moderator has decided about the entity.
+/// After a moderator's decision about the entity.
 pub fn follow_entity(tx: &Tx<'_>, project: ProjectId, entity: EntityId) -> Result<()> {
     let of = args![project, vec![entity.0]];
     recount(tx, project, locked(tx, &LOCK_OF_SUBJECTS, &UPDATE_OF_SUBJECTS, of)?)
 }
 
-/// After a moderator has decided about the comment.
+/// After a moderator's decision about the comment.
 pub fn follow_comment(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -135,7 +134,8 @@ pub fn follow_comment(
     recount(tx, project, locked(tx, &LOCK_OF_COMMENT, &UPDATE_OF_COMMENT, of)?)
 }
 
-/// What a command changed, once the counts are locked; nothing if nobody has such notifications.
+/// Locks the counts, then runs a command and returns the rows it changed; nothing if nobody has such
+/// notifications.
 fn locked(
     tx: &Tx<'_>,
     lock: &Query<UserId>,
@@ -145,7 +145,7 @@ fn locked(
     Ok(if tx.all(lock, of)?.is_empty() { Vec::new() } else { tx.all(command, of)? })
 }
 
-/// The notifications of others about what a user wrote.
+/// Other users' notifications about content by a user.
 pub fn about_what_they_wrote(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -156,8 +156,8 @@ pub fn about_what_they_wrote(
     Ok(found)
 }
 
-/// Deletes notifications of others with the user who wrote what they are about. The user's own counts are
-/// locked in the same order, before their rows go with them.
+/// Deletes other users' notifications about content by a deleted user. Locks the user's own counts in the
+/// same order, before their rows are deleted.
 pub fn delete_with_author(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -186,7 +186,7 @@ fn uncount(tx: &Tx<'_>, project: ProjectId, deleted: Vec<Changed>) -> Result<()>
     changes.write(tx, project, Timestamp::from_millis(i64::MAX))
 }
 
-/// What is shown again may be as old as can be.
+/// Notifications that are shown again may be of any age.
 fn recount(tx: &Tx<'_>, project: ProjectId, changed: Vec<Changed>) -> Result<()> {
     let mut changes = Changes::default();
     for one in changed {

@@ -1,5 +1,5 @@
-//! The SQL that stores new notifications. There is one unread notification for each actor, kind and target:
-//! another one is not stored, and the first stays as it is. An index says so; the statements look first.
+//! The SQL that stores new notifications. Each actor, kind and target has at most one unread notification: a
+//! repeat is not stored. A unique index enforces it; the statements check first.
 
 use db::{Builder, Command, Placeholder, Tx, Value, args};
 
@@ -38,7 +38,7 @@ macro_rules! insert {
     };
 }
 
-/// What is in them.
+/// Their values.
 macro_rules! selected {
     () => {
         "SELECT CAST($1 AS {uuid}), CAST($3 AS {uuid}), CAST($2 AS {uuid}), CAST($4 AS TEXT),
@@ -48,7 +48,7 @@ macro_rules! selected {
 }
 
 db::statements! {
-    /// The user's row is held so that it cannot be deleted before the notification refers to it.
+    /// Locks the user's row, so that it cannot be deleted before the notification refers to it.
     command INSERT =
         insert!(concat!(
             selected!(),
@@ -64,8 +64,8 @@ db::statements! {
              FROM notifications n WHERE n.project_id = $1 AND n.user_id = $2 AND n.id = $3 ",
             counted!()
         );
-    /// For a user who is kept from being deleted. On PostgreSQL this and the next are one statement, and
-    /// both see what was there before.
+    /// For a user who is locked against deletion. On PostgreSQL this and the next are one statement and share
+    /// one snapshot.
     command INSERT_KEPT =
         insert!(concat!(
             selected!(),
@@ -83,14 +83,14 @@ db::statements! {
             " ",
             counted!()
         );
-    /// Says something new in place of what an unread notification has said.
+    /// Replaces the content of an unread notification.
     command REWORD =
         "UPDATE notifications SET metadata = $7
          WHERE project_id = $1 AND subject_id = $2 AND target_id = $3 AND user_id = $4 AND type = $5
             AND actor_id = $6 AND NOT is_read";
 }
 
-/// Stores one notification, unread, if its recipient exists and it is news. Nobody waits for the outcome.
+/// Stores one unread notification, if its recipient exists and it is no repeat. The result is not awaited.
 pub fn insert_one(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -101,8 +101,8 @@ pub fn insert_one(
     Ok(tx.pipeline(&COUNT_INSERTED, args![project, n.user, n.id])?)
 }
 
-/// The same for a recipient who is kept from being deleted, by whatever means, while nobody else acts on
-/// the target as the same actor.
+/// The same for a recipient who is locked against deletion in any way, while nobody else acts on the target
+/// as the same actor.
 pub fn insert_kept(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -135,8 +135,8 @@ fn values<'a>(project: ProjectId, now: Timestamp, n: &'a Notification<'_>) -> [V
     ]
 }
 
-/// Lets the unread notification that stands in the way of this one say what this one says; false if there
-/// is none.
+/// Updates the unread notification that conflicts with this one to say what this one says; false if there is
+/// none.
 pub fn reword(tx: &Tx<'_>, project: ProjectId, n: &Notification<'_>) -> Result<bool> {
     let (subject, target) = n.about.subject.ids(n.user);
     let key =
@@ -144,7 +144,7 @@ pub fn reword(tx: &Tx<'_>, project: ProjectId, n: &Notification<'_>) -> Result<b
     Ok(tx.execute(&REWORD, key)? > 0)
 }
 
-/// Stores the notifications that are news and whose recipient exists, unread, and tells how many they were.
+/// Stores the notifications that are no repeats and whose recipients exist; returns how many.
 pub fn insert(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -165,8 +165,8 @@ pub fn insert(
     Ok(inserted)
 }
 
-/// One statement for many records; gives the recipient and the space of each that was stored. What a
-/// record has in common with the one before it is bound once: a message to everybody travels once.
+/// One statement for many records; returns recipient and space of each stored one. Values equal to those of
+/// the previous record are bound once, so a message to everybody is sent once.
 fn insert_some(
     tx: &Tx<'_>,
     project: ProjectId,

@@ -1,7 +1,6 @@
-//! The SQL for reading and marking notifications, and their counts. A user's notifications are counted by
-//! the space they are about, so that what may not be read is left out of the sum. Both change in one
-//! transaction: new rows come first (`insert.rs`), then the counts, in the order of users; whoever changes
-//! rows that are there locks the counts before.
+//! The SQL for reading and marking notifications, and their counts. A user's notifications are counted by the
+//! space they are about, so that spaces the user may not read can be left out. Lock order: new rows first
+//! (`insert.rs`), then the counts, in the order of users; changes to existing rows lock the counts first.
 
 pub mod hide;
 pub mod insert;
@@ -31,7 +30,7 @@ db::row! {
 }
 
 db::row! {
-    /// How many notifications a user may read.
+    /// The number of notifications that a user may read.
     #[derive(Debug, Clone, Copy)]
     pub struct Counts {
         pub total: i64,
@@ -40,7 +39,7 @@ db::row! {
 }
 
 db::row! {
-    /// Where unread notifications may be, and since when.
+    /// Which spaces may have unread notifications, and since when.
     #[derive(Debug, Clone, Copy)]
     struct Part {
         space_id: SpaceId,
@@ -81,7 +80,7 @@ macro_rules! readable_part {
     };
 }
 
-/// What is added to counts that are there.
+/// The change of existing counts.
 macro_rules! counted {
     () => {
         "ON CONFLICT (project_id, user_id, space_id) DO UPDATE SET
@@ -145,7 +144,7 @@ db::statements! {
 /// The space under which notifications about no space are counted.
 pub(super) const NO_SPACE: SpaceId = SpaceId(uuid::Uuid::nil());
 
-/// How many records one statement changes.
+/// Records changed by one statement.
 pub(super) const BATCH_SIZE: usize = 250;
 
 pub fn counts(c: &Conn<'_>, project: ProjectId, user: UserId) -> Result<Counts> {
@@ -162,7 +161,7 @@ pub fn list(
     Ok(c.all(&LIST, args![project, user, page.limit, page.offset()])?)
 }
 
-/// False if there is no such notification for the user. Marking it again changes nothing.
+/// False if the user has no such notification. Marking it again changes nothing.
 pub fn mark(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -178,7 +177,7 @@ pub fn mark(
     Ok(true)
 }
 
-/// Marks the oldest of the user's unread ones, at most `limit`, and tells how many they were.
+/// Marks the user's oldest unread notifications, at most `limit`; returns how many.
 pub fn mark_some(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -206,7 +205,7 @@ pub fn mark_some(
     Ok(i64::try_from(unread.len()).unwrap_or(i64::MAX))
 }
 
-/// By how much the counts of some users change, in the order in which everybody changes them.
+/// The changes of some users' counts, in lock order.
 #[derive(Debug, Default)]
 pub(super) struct Changes(BTreeMap<(UserId, SpaceId), Change>);
 
@@ -223,7 +222,7 @@ impl Changes {
         change.unread += if is_read { 0 } else { by };
     }
 
-    /// `since`: nothing that is unread now and was not before is older.
+    /// `since`: a lower bound for the age of newly unread notifications.
     pub fn write(self, tx: &Tx<'_>, project: ProjectId, since: Timestamp) -> Result<()> {
         let changes: Vec<_> = self.0.into_iter().collect();
         for some in changes.chunks(BATCH_SIZE) {

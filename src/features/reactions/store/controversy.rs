@@ -1,6 +1,6 @@
-//! How controversial votes are, as SQL: what entities and comments are sorted by.
+//! The controversy score of votes as SQL, for sorting entities and comments.
 
-/// How divided the voters are, from expressions for the votes up and down. None without votes.
+/// The controversy of votes, from expressions for upvotes and downvotes. None without votes.
 macro_rules! controversy {
     ($up:expr, $down:expr) => {
         concat!(
@@ -28,7 +28,7 @@ macro_rules! controversy {
 }
 pub(crate) use controversy;
 
-/// As for entities, but below zero without votes: these sort last on both engines.
+/// As for entities, but negative without votes: these sort last on both engines.
 macro_rules! comment_controversy {
     ($up:expr, $down:expr) => {
         concat!(

@@ -1,5 +1,5 @@
-//! What becomes of reactions when the user who gave them is deleted: they go, and no longer count.
-//! What their targets' authors have earned by them stays.
+//! Reactions when their user is deleted: they are deleted and no longer counted. Points that authors earned
+//! by them stay.
 
 use db::{Tx, args};
 
@@ -19,7 +19,7 @@ macro_rules! less {
     };
 }
 
-/// Takes the user's reactions out of the counts of a table; the rest is what it computes from them.
+/// Subtracts the user's reactions from the counts of a table; `rest` sets the columns computed from them.
 macro_rules! uncount {
     ($table:literal, $($rest:expr),+) => {
         concat!(
@@ -55,8 +55,7 @@ db::statements! {
     command DELETE = "DELETE FROM reactions WHERE project_id = $1 AND user_id = $2";
 }
 
-/// Takes back every reaction of the user. To be called while the user is held, so that none is
-/// added in between.
+/// Deletes every reaction of the user. The caller has locked the user, so that none is added meanwhile.
 pub fn delete_of_user(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
     tx.pipeline(&UNCOUNT, args![project, user])?;
     tx.pipeline(&UNCOUNT_ON_COMMENTS, args![project, user])?;

@@ -1,5 +1,5 @@
-//! Reactions for a viewer who does not meet everybody: those behind a block are neither listed nor
-//! counted. Nearly nobody needs this, and the plain list knows nothing of it.
+//! Reactions for a viewer who has blocks: reactions of blocked users are neither listed nor counted. Few
+//! viewers need this, so the plain list does without.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::http::page::Page;
 use crate::tenancy::Project;
 use crate::values::ids::{ProjectId, UserId};
 
-/// How many reactions to the target are hidden: looked up user by user.
+/// The number of hidden reactions to the target, looked up user by user.
 pub fn count(
     c: &Conn<'_>,
     project: ProjectId,
@@ -34,7 +34,7 @@ pub fn count(
     Ok(c.one(&Query::<i64>::built("reactions::hidden::count", text), conditions.args())?)
 }
 
-/// A page of what is left.
+/// A page of the visible reactions.
 pub fn list(
     c: &Conn<'_>,
     project: ProjectId,
@@ -56,7 +56,7 @@ pub fn list(
     Ok(c.all(&Query::built("reactions::hidden::list", text), conditions.args())?)
 }
 
-/// Who voted up, and who down.
+/// The users who upvoted, and those who downvoted.
 pub type Votes = (Vec<UserId>, Vec<UserId>);
 
 /// The votes on each of the targets, the oldest first.

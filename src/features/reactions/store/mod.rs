@@ -56,7 +56,7 @@ macro_rules! select_reaction {
 }
 const SELECT: &str = select_reaction!();
 
-/// A page of reactions with their users: a filter by type or none, and a direction.
+/// A page of reactions with their users; optional filter by type, either direction.
 macro_rules! list {
     ($filter:literal, $direction:literal) => {
         concat!(
@@ -84,7 +84,7 @@ macro_rules! latest {
 }
 
 db::statements! {
-    /// On a comment a change of mind counts as a new reaction, on an entity it keeps its age.
+    /// On a comment a changed reaction counts as new, on an entity it keeps its time.
     command PUT -> Option<ReactionType> =
         "INSERT INTO reactions (project_id, target_id, user_id, id, target_type, reaction_type,
             created_at, updated_at)
@@ -128,7 +128,7 @@ db::statements! {
         "DELETE FROM reaction_milestones WHERE project_id = $1 AND target_id {any}($2)";
 }
 
-/// Sets the user's reaction; the one it replaces, if there was one.
+/// Sets the user's reaction; returns the one it replaced.
 pub fn put(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -139,11 +139,11 @@ pub fn put(
     now: Timestamp,
 ) -> Result<Option<ReactionType>> {
     let put = tx.one(&PUT, args![project, target, user, id, target.kind().name(), kind, now]);
-    // The user was deleted a moment ago.
+    // The user was deleted by a concurrent request.
     put.map_err(|error| Error::from(error).on_foreign_key(USER_NOT_FOUND))
 }
 
-/// Removes the user's reaction; the one there was.
+/// Removes the user's reaction; returns it.
 pub fn take(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -162,7 +162,7 @@ pub fn find(
     Ok(c.opt(&FIND, args![project, target, user])?)
 }
 
-/// How many of each there are, counted.
+/// Counts the reactions of each kind.
 pub fn counts(c: &Conn<'_>, project: ProjectId, target: TargetId) -> Result<ReactionCounts> {
     let mut counts = ReactionCounts::default();
     for (kind, found) in c.all(&COUNTS, args![project, target])? {
@@ -181,8 +181,8 @@ pub fn of_user(
     Ok(c.all(&OF_USER, args![project, user, targets])?.into_iter().collect())
 }
 
-/// Who voted on any of the targets, the oldest vote first. Only so many: a list of everybody has
-/// no bound, which is why later versions have none.
+/// The users who voted on any of the targets, oldest vote first, up to a limit: an unbounded list is why
+/// later versions have none.
 pub fn votes(
     c: &Conn<'_>,
     project: ProjectId,
@@ -209,7 +209,7 @@ pub fn list(
     Ok(rows?)
 }
 
-/// The three who reacted last, with this type if one is given.
+/// The three latest users who reacted, of one type if given.
 pub fn latest(
     c: &Conn<'_>,
     project: ProjectId,
@@ -222,7 +222,7 @@ pub fn latest(
     })
 }
 
-/// Whether this milestone is reached for the first time ever.
+/// Whether this milestone is reached for the first time.
 pub fn reach(
     tx: &Tx<'_>,
     project: ProjectId,

@@ -1,5 +1,5 @@
-//! How the counts of a target change: by an amount, never to a value, and only in the columns that
-//! do change. An engine may move the entry of every index over a column that is named.
+//! Changes of a target's counts: by an amount, never to a value, and only in the columns that do change. An
+//! engine may update every index over a column that a statement names.
 
 use db::{Builder, Command, Tx};
 
@@ -10,14 +10,14 @@ use crate::features::reactions::target::TargetId;
 use crate::features::reactions::{ReactionCounts, ReactionType};
 use crate::values::ids::ProjectId;
 
-/// What is computed from the votes, `up_now` and `down_now`.
+/// Columns computed from the votes, `up_now` and `down_now`.
 const OF_ENTITY: &str = concat!("controversy = ", controversy!("up_now", "down_now"));
 const OF_COMMENT: &str = concat!(
     "balance = up_now - (down_now), controversy = ",
     comment_controversy!("up_now", "down_now")
 );
 
-/// Adds to (or takes from) each count.
+/// Adds to (or subtracts from) each count.
 pub fn change(tx: &Tx<'_>, project: ProjectId, target: TargetId, by: ReactionCounts) -> Result<()> {
     let (table, computed) = match target {
         TargetId::Entity(_) => ("entities", OF_ENTITY),

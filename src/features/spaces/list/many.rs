@@ -1,5 +1,5 @@
-//! Fetch Spaces. What is public is read off the index of the order; the few that only their members
-//! come across are put among them.
+//! Fetch Spaces. Public spaces are read off the index of the sort order; the few that only their members can
+//! find are merged in.
 
 use db::Conn;
 use schemars::JsonSchema;
@@ -21,7 +21,7 @@ use crate::values::ids::SpaceId;
 
 /// Longer patterns only cost time.
 const LONGEST_QUERY: usize = 256;
-/// A page that begins further back is found off the async workers.
+/// Pages beyond this offset run off the async workers.
 const SLOW_OFFSET: i64 = 1000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -110,7 +110,7 @@ impl SpacesQuery {
     }
 }
 
-/// The text to search for, in lower case; an empty one searches for nothing.
+/// The text to search for, in lower case; an empty one is ignored.
 fn searched(part: Option<String>) -> Result<Option<String>> {
     let Some(part) = part.filter(|part| !part.is_empty()) else { return Ok(None) };
     if part.len() > LONGEST_QUERY {

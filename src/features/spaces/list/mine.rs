@@ -1,4 +1,4 @@
-//! Fetch User Spaces: the spaces a user belongs to, waits for or is banned from.
+//! Fetch User Spaces: the spaces where the user is a member, pending or banned.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ use crate::values::time::Timestamp;
 pub(in crate::features::spaces) struct MineQuery {
     #[serde(default)]
     status: MineStatus,
-    /// One role, or several with commas between them.
+    /// One role, or several separated by commas.
     role: Option<String>,
     /// Everything at once, without pages.
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! Lists of spaces: those to be come across, a user's own, and those that two users share.
+//! Lists of spaces: all that a viewer can find, a user's own, and those that two users share.
 
 mod many;
 mod mine;

@@ -1,4 +1,4 @@
-//! Fetch Mutual Spaces: where both users are active members.
+//! Fetch Mutual Spaces: spaces where both users are active members.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -33,7 +33,7 @@ pub(in crate::features::spaces) async fn mutual_spaces(
     let (project, user, other) = (call.project.clone(), call.caller.user, path.user_id);
     let view = View::asked(&call, Some(user), &include);
     let found = call.app.db.read(move |c| {
-        // Whoever is behind a block is not there.
+        // A blocked user is treated as unknown.
         if users::store::find(c, project.id, other)?.is_none()
             || blocks::is_blocked_between(c, &project, Some(user), other)?
         {

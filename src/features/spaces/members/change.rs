@@ -1,4 +1,4 @@
-//! What the team of a space does with its members: approving, declining, banning, roles.
+//! Changes to members by admins and moderators: approve, decline, ban, change roles.
 
 use db::Tx;
 use schemars::JsonSchema;
@@ -73,7 +73,7 @@ pub(in crate::features::spaces) struct WithRole {
     user_id: UserId,
 }
 
-/// The membership, in a space that is held.
+/// The membership. The caller has locked the space.
 fn member(tx: &Tx<'_>, project: ProjectId, held: &Held, id: MemberId) -> Result<MemberRow> {
     store::find_by_id(tx, project, held.space.id, id)?.ok_or(MEMBERSHIP_NOT_FOUND.into())
 }
@@ -114,7 +114,7 @@ pub(in crate::features::spaces) async fn decline(
     Ok(Json(Changed { message: "Member declined.", membership: Declined { id, status } }))
 }
 
-/// A request to join gets its answer.
+/// Approves or declines a request to join.
 fn answered(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -134,7 +134,7 @@ fn answered(
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[schemars(rename = "MemberBan")]
 pub(in crate::features::spaces) struct BanBody {
-    /// Kept with the ban.
+    /// Stored with the ban.
     reason: Option<Reason>,
 }
 
@@ -161,7 +161,7 @@ pub(in crate::features::spaces) async fn ban_member(
     Ok(Json(Changed { message: "Member banned.", membership }))
 }
 
-/// Bans a member of a space that is held. One who is banned already stays so.
+/// Bans a member. The caller has locked the space. Banning again changes nothing.
 pub fn ban(
     tx: &Tx<'_>,
     app: &App,

@@ -112,7 +112,7 @@ pub(in crate::features::spaces) async fn leave(
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::features::spaces) struct WhoseQuery {
-    /// With a key: whose membership it is.
+    /// With a key: the user whose membership is checked.
     user_id: Option<UserId>,
 }
 

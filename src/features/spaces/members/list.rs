@@ -24,7 +24,7 @@ use crate::storage::signed::Links;
 use crate::values::ids::MemberId;
 use crate::values::time::Timestamp;
 
-/// A page that begins further back is found off the async workers.
+/// Pages beyond this offset run off the async workers.
 const SLOW_OFFSET: i64 = 1000;
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -55,7 +55,7 @@ pub(in crate::features::spaces) struct Team {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(in crate::features::spaces) struct MembersQuery {
-    /// `active` unless said otherwise; the others are for moderators.
+    /// `active` by default; the others are for moderators.
     status: Option<Status>,
     role: Option<Role>,
     #[serde(flatten)]
@@ -87,7 +87,7 @@ pub(in crate::features::spaces) async fn members(
             authority.require(Authority::Moderator)?;
         }
         let hidden = blocks::hidden(c, &project, caller.user())?;
-        // For who does not meet everybody the members are counted.
+        // If users are hidden from the viewer, the members have to be counted.
         if is_quick && !hidden.is_nobody() {
             return Ok(None);
         }

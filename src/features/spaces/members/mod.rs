@@ -1,4 +1,4 @@
-//! Who belongs to a space, in which role, and how that changes.
+//! The members of a space, their roles, and how both change.
 
 pub mod change;
 pub(super) mod join;

@@ -1,4 +1,4 @@
-//! What a user is told about their membership.
+//! Notifications about a user's own membership.
 
 use db::Tx;
 use serde_json::{Map, Value, json};

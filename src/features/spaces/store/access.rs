@@ -1,10 +1,9 @@
-//! Who may read what is in a space, and who may publish in it. The one place: whatever hangs on an
-//! entity or a comment asks here, and treats what may not be read as something that is not there.
+//! Who may read and publish in a space. The only place: every feature asks here, and treats what may not be
+//! read as not found.
 //!
-//! A single fetch asks [`may_read`], a new entity [`admit`], whoever is about to tell some users of
-//! something [`shut_out`]. A list adds [`Reader::reads`] to its conditions, and takes off its kept
-//! total what is in [`Reader::unreadable`]. It does not matter whether the project still has the
-//! bundle: what was private stays so.
+//! A single fetch calls [`may_read`], a new entity [`admit`], a notification [`shut_out`]. A list adds
+//! [`Reader::reads`] to its conditions, and subtracts [`Reader::unreadable`] from its stored total. Private
+//! spaces stay private even if the project no longer has the bundle.
 
 use std::collections::HashSet;
 
@@ -20,7 +19,7 @@ use crate::features::visibility::store::spaces::member_opens;
 use crate::values::ids::{ProjectId, SpaceId, UserId};
 
 db::row! {
-    /// The settings of a space and somebody's membership in it.
+    /// The settings of a space and a user's membership in it.
     #[derive(Debug)]
     struct AccessRow {
         reading_permission: Reading,
@@ -45,7 +44,7 @@ db::statements! {
             AND CASE m.status WHEN 'active' THEN FALSE WHEN 'banned' THEN TRUE ELSE NOT s.is_open END";
 }
 
-/// What these perspective may do in a space; none if there is no such space.
+/// The permissions of this perspective in a space; none if there is no such space.
 pub fn permissions(
     c: &Conn<'_>,
     project: ProjectId,
@@ -64,8 +63,8 @@ pub fn permissions(
     }))
 }
 
-/// Whether these perspective may read what somebody wrote in the space. What is in none is free to read,
-/// and what one wrote oneself one may read wherever it is.
+/// Whether this perspective may read content in the space. Content outside of all spaces is readable, and
+/// authors may always read their own.
 pub fn may_read(
     c: &Conn<'_>,
     project: ProjectId,
@@ -79,8 +78,8 @@ pub fn may_read(
     Ok(allowed.is_some_and(|allowed| allowed.can_read || is_own))
 }
 
-/// Refuses whom the space does not let publish, and keeps it as it is until the transaction ends; false
-/// if there is no such space for them.
+/// Refuses users who may not publish in the space, and locks it against changes until the transaction ends;
+/// false if there is no such space for them.
 pub fn admit(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -93,7 +92,7 @@ pub fn admit(
     }
 }
 
-/// Refuses whom the space does not let publish; false for a stranger who may not even read it.
+/// Refuses users who may not publish in the space; false if they may not even read it.
 pub fn may_post(
     c: &Conn<'_>,
     project: ProjectId,
@@ -125,7 +124,7 @@ pub fn is_banned(c: &Conn<'_>, project: ProjectId, space: SpaceId, user: UserId)
     Ok(found.is_some_and(|row| row.status == Some(Status::Banned)))
 }
 
-/// Whether a user waits to be let into a space that is for its members alone.
+/// Whether a user waits for approval in a members-only space.
 pub fn waits(c: &Conn<'_>, project: ProjectId, space: SpaceId, user: UserId) -> Result<bool> {
     let found = c.opt(&ACCESS, args![project, space, user])?;
     Ok(found.is_some_and(|row| {
@@ -133,10 +132,10 @@ pub fn waits(c: &Conn<'_>, project: ProjectId, space: SpaceId, user: UserId) -> 
     }))
 }
 
-/// Something in a space, or in none, and who wrote it.
+/// Content in a space, or in none, and its author.
 pub type Written = (Option<SpaceId>, Option<UserId>);
 
-/// [`may_read`] of many.
+/// [`may_read`] for many.
 pub fn among(
     c: &Conn<'_>,
     project: ProjectId,
@@ -159,7 +158,7 @@ pub fn among(
     Ok(written.into_iter().collect())
 }
 
-/// Those of the spaces that these perspective may read.
+/// Those of the spaces that this perspective may read.
 pub fn readable(
     c: &Conn<'_>,
     project: ProjectId,
@@ -180,7 +179,7 @@ pub fn readable(
     Ok(c.all(&Query::<SpaceId>::built("spaces::access::readable", text), conditions.args())?)
 }
 
-/// Those of the users who may not read what is in the space.
+/// Those of the users who may not read the space.
 pub fn shut_out(
     c: &Conn<'_>,
     project: ProjectId,
@@ -195,7 +194,7 @@ pub fn shut_out(
     }
 }
 
-/// Somebody who reads lists, as SQL tells what they may read. `$1` is always the project.
+/// The reader of a list, as SQL decides what they may read. `$1` is always the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reader(Perspective);
 
@@ -206,16 +205,16 @@ impl From<Perspective> for Reader {
 }
 
 impl Reader {
-    /// Somebody who looks at what they wrote themselves.
+    /// A reader of their own content.
     pub const AUTHOR: Reader = Reader(Perspective::Key);
 
-    /// Whether they may read what is in the space.
+    /// Whether they may read the space.
     pub fn may_read(self, c: &Conn<'_>, project: ProjectId, space: SpaceId) -> Result<bool> {
         may_read(c, project, Some(space), None, self.0)
     }
 
-    /// The condition that the space in a column may be read; what is in no space may. A user whose
-    /// memberships count is bound.
+    /// The condition that the space in a column may be read; content outside of all spaces passes. Binds
+    /// the user whose memberships count.
     pub fn reads(self, column: &str, sql: &mut Builder<'_>) -> String {
         let condition = self.opens(sql);
         format!(

@@ -1,5 +1,5 @@
-//! What becomes of spaces when a user is deleted: they leave them, and those they created stay, of
-//! nobody.
+//! Spaces when a user is deleted: their memberships are deleted, and spaces they created stay without a
+//! creator.
 
 use db::{Tx, args};
 
@@ -20,8 +20,7 @@ db::statements! {
     command DISOWN = "UPDATE spaces SET user_id = NULL WHERE project_id = $1 AND user_id = $2";
 }
 
-/// Locks every space that is about to change. To be called before the user is locked: whoever joins
-/// holds the space first.
+/// Locks every space that is about to change. Lock order: spaces before the user, as when joining.
 pub fn lock(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
     tx.all(&LOCK, args![project, user])?;
     Ok(())

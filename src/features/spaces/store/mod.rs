@@ -1,5 +1,4 @@
-//! The SQL about spaces themselves. A deleted one is not there, for anybody; only its removal looks
-//! at it again.
+//! The SQL about spaces themselves. Deleted spaces are invisible to all statements but those that purge them.
 
 pub mod access;
 pub mod anonymize;
@@ -74,11 +73,11 @@ db::statements! {
     query FIND_BY_SLUG -> SpaceRow = select_space!("AND s.slug = $2");
     query LOCK -> SpaceRow = select_space!("AND s.id = $2 {for_no_key_update}");
     query LOCK_SHARED -> SpaceRow = select_space!("AND s.id = $2 {for_share}");
-    /// The spaces above a space, and itself.
+    /// The ancestors of a space, and itself.
     query LINE -> SpaceRow =
         select_space!("AND s.id IN (SELECT l.ancestor_id FROM space_lines l
             WHERE l.project_id = $1 AND l.space_id = $2) ORDER BY s.depth");
-    /// The same without itself, kept as they are; in the order of ids, which is that of their ages.
+    /// The ancestors, locked against changes; in the order of ids, which is that of their ages.
     query KEEP_ABOVE -> SpaceRow =
         select_space!("AND s.id IN (SELECT l.ancestor_id FROM space_lines l
             WHERE l.project_id = $1 AND l.space_id = $2) AND s.id <> $2 ORDER BY s.id {for_share}");
@@ -109,12 +108,12 @@ db::statements! {
             banner_file_id = $8, reading_permission = $9, posting_permission = $10, visibility = $11,
             is_open = $12, nsfw = $13, requires_approval = $14, metadata = $15, updated_at = $16
          WHERE project_id = $1 AND id = $2";
-    /// The space and all below it.
+    /// The space and all its descendants.
     query LOCK_SUBTREE -> SpaceId =
         "SELECT s.id FROM spaces s WHERE s.project_id = $1 AND s.deleted_at IS NULL AND s.id IN
             (SELECT l.space_id FROM space_lines l WHERE l.project_id = $1 AND l.ancestor_id = $2)
          ORDER BY s.id {for_no_key_update}";
-    /// What is nsfw makes everything below it so.
+    /// An nsfw space makes all its descendants nsfw.
     command SPREAD_NSFW =
         "UPDATE spaces SET nsfw_effective = EXISTS
             (SELECT 1 FROM space_lines l JOIN spaces a ON a.project_id = l.project_id AND a.id = l.ancestor_id
@@ -147,12 +146,12 @@ pub fn lock(tx: &Tx<'_>, project: ProjectId, id: SpaceId) -> Result<Option<Space
     Ok(tx.opt(&LOCK, args![project, id])?)
 }
 
-/// Kept as it is until the transaction ends.
+/// Locked against changes until the transaction ends (shared).
 pub fn lock_shared(tx: &Tx<'_>, project: ProjectId, id: SpaceId) -> Result<Option<SpaceRow>> {
     Ok(tx.opt(&LOCK_SHARED, args![project, id])?)
 }
 
-/// Held to get a child: the spaces above it stay as they are, too.
+/// Locked to add a child: the ancestors are locked against changes, too.
 pub fn lock_parent(tx: &Tx<'_>, project: ProjectId, id: SpaceId) -> Result<Option<SpaceRow>> {
     tx.all(&KEEP_ABOVE, args![project, id])?;
     lock(tx, project, id)
@@ -188,7 +187,7 @@ pub fn count_public_children(c: &Conn<'_>, project: ProjectId, parent: SpaceId) 
     Ok(c.one(&COUNT_PUBLIC_CHILDREN, args![project, parent])?)
 }
 
-/// A new space without members, below a parent that is held.
+/// A new space without members. The caller has locked the parent.
 pub fn insert(tx: &Tx<'_>, project: ProjectId, row: &SpaceRow) -> Result<()> {
     let args = args![
         project,
@@ -221,7 +220,7 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, row: &SpaceRow) -> Result<()> {
     Ok(())
 }
 
-/// Of a space that is held.
+/// The caller has locked the space.
 pub fn update(tx: &Tx<'_>, project: ProjectId, row: &SpaceRow) -> Result<()> {
     let args = args![
         project,
@@ -245,18 +244,18 @@ pub fn update(tx: &Tx<'_>, project: ProjectId, row: &SpaceRow) -> Result<()> {
     Ok(())
 }
 
-/// The space, which is held, and all below it, held too.
+/// Locks all descendants of the space, which the caller has locked.
 pub fn lock_subtree(tx: &Tx<'_>, project: ProjectId, root: SpaceId) -> Result<Vec<SpaceId>> {
     Ok(tx.all(&LOCK_SUBTREE, args![project, root])?)
 }
 
-/// Held first: the flags that it reads are then those that others have left.
+/// Locked first: the flags read after that include all committed changes.
 pub fn spread_nsfw(tx: &Tx<'_>, project: ProjectId, from: SpaceId) -> Result<()> {
     lock_subtree(tx, project, from)?;
     Ok(tx.pipeline(&SPREAD_NSFW, args![project, from])?)
 }
 
-/// Of a space that is held.
+/// The caller has locked the space.
 pub fn count_members(tx: &Tx<'_>, project: ProjectId, id: SpaceId, by: i64) -> Result<()> {
     match by {
         0 => Ok(()),
@@ -264,7 +263,7 @@ pub fn count_members(tx: &Tx<'_>, project: ProjectId, id: SpaceId, by: i64) -> R
     }
 }
 
-/// Of a space whose child has gone.
+/// For a space whose child was deleted.
 pub fn uncount_child(tx: &Tx<'_>, project: ProjectId, parent: SpaceId) -> Result<()> {
     Ok(tx.pipeline(&COUNT_CHILD, args![project, parent, -1])?)
 }

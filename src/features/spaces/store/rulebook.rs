@@ -1,4 +1,4 @@
-//! The SQL about the rules that a space gives itself. They change while their space is held.
+//! The SQL about the published rules of a space. The caller has locked the space.
 
 use db::{Conn, Tx, args};
 
@@ -70,7 +70,7 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, row: &RuleRow) -> Result<()> {
     Ok(())
 }
 
-/// Stores the texts, and who wrote them when.
+/// Stores the texts with their author and time.
 pub fn update(tx: &Tx<'_>, project: ProjectId, row: &RuleRow) -> Result<()> {
     let texts = (&row.title, &row.description);
     let args = args![project, row.id, texts.0, texts.1, row.approved_by_id, row.updated_at];

@@ -4,8 +4,8 @@ use db::{Builder, Engine, Value};
 
 use super::Dialect;
 use super::ddl::INDEXED_CHARACTERS;
-use crate::features::tables::filters::{Filter, Test};
 use crate::features::tables::model::{CREATED_AT, Column, DELETED_AT, DataType, ID, Table};
+use crate::features::tables::rows::filters::{Filter, Test};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {

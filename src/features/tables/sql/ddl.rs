@@ -1,5 +1,5 @@
-//! Making, changing and dropping the tables themselves. A definition holds no value: the default of a
-//! new column is bound, and reaches the rows that are there without being written into the text.
+//! Creating, changing and dropping the tables themselves. A definition holds no value: the default of a new
+//! column is bound as an argument when existing rows are filled, never written into the text.
 
 use db::{Command, Engine, Tx, Value};
 
@@ -11,9 +11,10 @@ use crate::features::tables::model::{
 use crate::features::tables::values;
 use crate::values::ids::ProjectId;
 
-/// Where a value waits that a definition cannot hold. It lasts as long as the transaction.
+/// A setting that passes a value into a definition, which cannot hold one. It lasts until the transaction
+/// ends.
 const SETTING: &str = "townhall.default_value";
-/// More of a text is not in its index, whose entries are bounded on one of the engines.
+/// Characters of a text in its index: PostgreSQL bounds the size of entries.
 pub const INDEXED_CHARACTERS: usize = 256;
 
 /// A statement, and what is bound in it.
@@ -54,7 +55,7 @@ impl Dialect {
         plain([format!("DROP TABLE {}", self.table(table.project, &table.name))])
     }
 
-    /// The table as it will be has the column already.
+    /// The new definition of the table includes the column already.
     pub fn add_column(self, table: &Table, column: &Column) -> Vec<Step> {
         let name = self.table(table.project, &table.name);
         let definition = self.definition(table.project, column);
@@ -63,8 +64,8 @@ impl Dialect {
                 let null = if column.nullable { "" } else { " NOT NULL" };
                 add_with_default(&name, &definition, null, column, default, self)
             }
-            // Added by this engine, a column that must not be null needs a default in its definition. That it
-            // is never null is seen to by those who write it.
+            // SQLite can add a NOT NULL column only with a default in its definition. The server itself makes
+            // sure that it is never null.
             (Engine::Sqlite, default) => {
                 let mut steps = plain([format!("ALTER TABLE {name} ADD COLUMN {definition}")]);
                 if let Some(default) = default {
@@ -90,7 +91,7 @@ impl Dialect {
         plain(steps)
     }
 
-    /// Takes the foreign key off a column none of whose rows refers to anything any more.
+    /// Removes the foreign key of a column whose rows refer to nothing any more.
     pub fn unlink(self, table: &Table, column: &Column) -> Vec<Step> {
         let name = self.table(table.project, &table.name);
         if self.0 == Engine::Postgres {
@@ -115,7 +116,8 @@ impl Dialect {
             let constraint = quoted(&constraint(column));
             let id = self.column(ID);
             let action = match on_delete {
-                // Looked at when the statement has ended, so that rows that refer to each other can go together.
+                // Checked at the end of the statement, so that rows that refer to each other can be deleted
+                // together.
                 OnDelete::Restrict => "NO ACTION",
                 OnDelete::Cascade => "CASCADE",
                 OnDelete::SetNull => "SET NULL",
@@ -141,8 +143,8 @@ impl Dialect {
         if self.0 == Engine::Sqlite { sqlite } else { postgres }
     }
 
-    /// Rows with one value of a column come in the order of a list without `sortBy`; whether they are
-    /// deleted is there to be counted without a look at the row.
+    /// Rows with the same value come in the order of a list without `sortBy`; `deletedAt` is in the index, so
+    /// that counting need not read rows.
     fn index(self, table: &Table, column: &Column) -> String {
         let mut keys = vec![match column.position {
             Some(_) => self.index_key(column),
@@ -179,8 +181,8 @@ impl Dialect {
     }
 }
 
-/// The server works out the default once, from the setting, and keeps it for the rows that are there: no
-/// row is written, however many there are. Afterwards the column has no default of its own.
+/// PostgreSQL evaluates the default once, from the setting, and keeps it for existing rows: no row is
+/// written. Afterwards the column has no default of its own.
 fn add_with_default(
     table: &str,
     definition: &str,
@@ -208,7 +210,7 @@ fn plain(texts: impl IntoIterator<Item = String>) -> Vec<Step> {
     texts.into_iter().map(|text| (text, Vec::new())).collect()
 }
 
-/// Short whatever the names are, and like no other.
+/// Short whatever the names are, and unique.
 fn index_name(table: &Table, column: &Column) -> String {
     let which = column.position.map_or(column.name.clone(), |position| position.to_string());
     format!("index_{}_{which}", table.id.0.simple())

@@ -1,5 +1,5 @@
-//! The SQL of custom tables, made at run time. Of what a caller sends nothing becomes text here but
-//! names that the catalogue holds, and those only through `quoted`; every value is an argument.
+//! The SQL of custom tables, built at run time. The only caller input that becomes text are names from the
+//! catalogue, through `quoted`; every value is an argument.
 
 pub mod conditions;
 pub mod ddl;
@@ -10,16 +10,16 @@ use db::Engine;
 use crate::features::tables::model::{Column, DataType, Table};
 use crate::values::ids::ProjectId;
 
-/// Names that PostgreSQL keeps for itself in every table.
+/// Names that PostgreSQL reserves in every table.
 const SYSTEM_COLUMNS: [&str; 6] = ["cmax", "cmin", "ctid", "tableoid", "xmax", "xmin"];
 
-/// How the engine of this server writes things.
+/// The SQL dialect of this server's engine.
 #[derive(Debug, Clone, Copy)]
 pub struct Dialect(pub Engine);
 
 impl Dialect {
-    /// `custom_` and the project's name for it, in the schema of the project. The embedded engine has no
-    /// schemas, so there the two are one name; its names may be of any length.
+    /// `custom_` and the project's name for it, in the schema of the project. SQLite has no schemas, so there
+    /// the two form one name; its names may be of any length.
     pub fn table(self, project: ProjectId, name: &str) -> String {
         let schema = schema(project);
         match self.0 {
@@ -34,7 +34,7 @@ impl Dialect {
         quoted(&self.spelt(name))
     }
 
-    /// The embedded engine takes names that differ only in case for one: `createdAt` is `created^at`.
+    /// SQLite ignores case in names, so upper case is escaped: `createdAt` is `created^at`.
     fn spelt(self, name: &str) -> String {
         match self.0 {
             Engine::Postgres if SYSTEM_COLUMNS.contains(&name) => format!("^{name}"),
@@ -52,17 +52,17 @@ impl Dialect {
         }
     }
 
-    /// The place of an argument for this column.
+    /// The placeholder of an argument for this column.
     fn argument(self, column: &Column, number: usize) -> String {
         if self.0 == Engine::Sqlite {
             return format!("${number}");
         }
-        // Named, so that a column that comes back with another type is another statement.
+        // Has a cast, so that a column re-created with another type makes another statement.
         let cast = match column.data_type {
             DataType::Text => "text",
             DataType::Integer => "bigint",
             DataType::Float => "float8",
-            // The wire knows decimals in a form of its own; as text they keep every digit.
+            // PostgreSQL's wire format for decimals is its own; as text they keep every digit.
             DataType::Decimal => "text::numeric",
             DataType::Boolean => "boolean",
             DataType::Date => "date",
@@ -93,7 +93,7 @@ pub fn schema(project: ProjectId) -> String {
     format!("project_{}", project.0.simple())
 }
 
-/// The one place where a name becomes SQL.
+/// The only place where a name becomes SQL.
 pub fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -22,7 +22,7 @@ impl Dialect {
         format!("SELECT {columns} FROM {name} WHERE {}", self.is_live(table))
     }
 
-    /// Changes columns of the row `$1` to `$2` and so on; the time of it comes last.
+    /// Sets columns of the row `$1` to `$2` and so on; the update time comes last.
     pub fn update(self, table: &Table, columns: &[&Column]) -> String {
         let changed = columns.iter().copied().chain(table.column(UPDATED_AT));
         let changes: Vec<String> = changed
@@ -36,7 +36,7 @@ impl Dialect {
         format!("UPDATE {name} SET {} WHERE {live} RETURNING {shown}", changes.join(", "))
     }
 
-    /// Brings the soft-deleted row `$1` back, at the time `$2`.
+    /// Restores the soft-deleted row `$1`, at the time `$2`.
     pub fn restore(self, table: &Table) -> String {
         let (name, shown) = (self.table(table.project, &table.name), self.all_shown(table));
         let (id, deleted_at, updated_at) =
@@ -47,7 +47,7 @@ impl Dialect {
         )
     }
 
-    /// Deletes what meets the conditions: for good, or softly at a time.
+    /// Deletes the rows that match the conditions: for good, or softly at a given time.
     pub fn delete(
         self,
         table: &Table,
@@ -89,7 +89,7 @@ impl Dialect {
                  ORDER BY {order} LIMIT {limit} OFFSET {offset}"
             );
         }
-        // Sorted without what is not sorted by: whole rows may be too much for that.
+        // Sorts only the sort columns and ids: whole rows may be too large.
         let id = self.column(ID);
         format!(
             "SELECT {columns} FROM {name} listed WHERE {id} IN (SELECT {id} FROM {name} listed
@@ -97,7 +97,7 @@ impl Dialect {
         )
     }
 
-    /// The ids of the oldest rows that meet the conditions.
+    /// The ids of the oldest rows that match the conditions.
     pub fn oldest(self, table: &Table, conditions: &mut Builder<'static>, most: i64) -> String {
         let (id, name) = (self.column(ID), self.table(table.project, &table.name));
         let most = conditions.bind(most);

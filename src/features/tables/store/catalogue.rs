@@ -1,5 +1,5 @@
-//! The SQL about which tables there are and what they are like. Every request asks it anew, so nobody
-//! works with a table as it was.
+//! The SQL of the catalogue: which tables exist, and their columns. Every request reads it anew, so none
+//! works with an outdated definition.
 
 use db::{Conn, Tx, args};
 
@@ -9,7 +9,7 @@ use crate::values::ids::{ProjectId, TableId};
 use crate::values::time::Timestamp;
 
 db::row! {
-    /// A table and one of its columns; without the column, one that has none of its own.
+    /// A table and one of its columns; without a column if it has none of its own.
     #[derive(Debug)]
     struct ColumnRow {
         id: TableId,
@@ -72,7 +72,7 @@ db::statements! {
     command DELETE_TABLE = "DELETE FROM custom_tables WHERE project_id = $1 AND id = $2";
     command DELETE_COLUMN =
         "DELETE FROM custom_columns WHERE project_id = $1 AND table_id = $2 AND position = $3";
-    /// The index of a reference stays; from now on it is that of a plain column.
+    /// The index of a reference stays, as that of a plain column.
     command UNLINK = "UPDATE custom_columns SET references_id = NULL, on_delete = NULL, indexed = TRUE
         WHERE project_id = $1 AND table_id = $2 AND position = $3";
 }
@@ -124,7 +124,7 @@ pub fn count(c: &Conn<'_>, project: ProjectId) -> Result<i64> {
     Ok(c.one(&COUNT, args![project])?)
 }
 
-/// Those that have tables.
+/// Projects that have tables.
 pub fn projects(c: &Conn<'_>) -> Result<Vec<ProjectId>> {
     Ok(c.all(&PROJECTS, args![])?)
 }
@@ -143,13 +143,13 @@ pub fn referrers(c: &Conn<'_>, table: &Table) -> Result<Vec<(Table, Column)>> {
     Ok(found)
 }
 
-/// Which state of its tables a project is in; 0 before the first of them was made.
+/// The version of a project's catalogue; 0 before its first table.
 pub fn version(c: &Conn<'_>, project: ProjectId) -> Result<i64> {
     Ok(c.opt(&VERSION, args![project])?.unwrap_or(0))
 }
 
-/// One change of a project's tables at a time: locks the row of the project, and makes the next
-/// version of its catalogue.
+/// One change of a project's tables at a time: locks the row of the project, and increments the version of
+/// its catalogue.
 pub fn begin_change(tx: &Tx<'_>, project: ProjectId) -> Result<()> {
     tx.execute(&BEGIN_CHANGE, args![project])?;
     Ok(())

@@ -1,4 +1,4 @@
-//! Whether the tables are there that the catalogue tells of.
+//! Checks that every table in the catalogue exists.
 
 use db::{Conn, Query, Value};
 use uuid::Uuid;
@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::features::tables::sql::Dialect;
 use crate::features::tables::store::catalogue;
 
-/// How many tables there are, and what is wrong with some of them.
+/// The number of tables, and the problems found.
 pub fn examine(c: &Conn<'_>, dialect: Dialect) -> Result<(usize, Vec<String>)> {
     let (mut count, mut wrong) = (0, Vec::new());
     for project in catalogue::projects(c)? {

@@ -1,4 +1,4 @@
-//! Locks on the definitions of tables. Whoever works on rows shares one; a change of the table excludes them.
+//! Locks on table definitions: work on rows takes a shared lock, a change of the table an exclusive one.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use db::{Engine, Query, Tx, args};

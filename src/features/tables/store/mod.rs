@@ -1,4 +1,4 @@
-//! What is stored of custom tables: the catalogue that lists them, their rows, and the locks on them.
+//! The storage of custom tables: the catalogue that lists them, their rows, and the locks on them.
 
 pub mod catalogue;
 pub mod examine;

@@ -1,4 +1,4 @@
-//! The rows of one table: what reads and writes them, with the statements that `sql/` makes.
+//! Reads and writes the rows of one table, with the statements that `sql/` builds.
 
 use std::collections::HashSet;
 
@@ -6,10 +6,10 @@ use db::{Builder, Command, Conn, Engine, Query, Tx, Value, args};
 use uuid::Uuid;
 
 use crate::error::Result;
-use crate::features::tables::filters::Filter;
+use crate::features::tables::handle::TableHandle;
 use crate::features::tables::model::{Column, ID, OnDelete, Table};
+use crate::features::tables::rows::filters::Filter;
 use crate::features::tables::sql::Dialect;
-use crate::features::tables::work::TableHandle;
 use crate::values::ids::RowId;
 use crate::values::time::Timestamp;
 
@@ -27,8 +27,8 @@ pub fn insert(desk: &TableHandle) -> Command<()> {
     Command::built("tables::insert::row", desk.dialect.insert(&desk.table))
 }
 
-/// Changes columns of a row. The arguments are its id, a value for each column, and the time where the
-/// table keeps it.
+/// Updates columns of a row. The arguments are its id, a value for each column, and the time if the table has
+/// `updatedAt`.
 pub fn update(
     tx: &Tx<'_>,
     desk: &TableHandle,
@@ -39,7 +39,7 @@ pub fn update(
     Ok(tx.opt(&Command::<Cells>::built("tables::update::row", text), args)?)
 }
 
-/// Brings a soft-deleted row back.
+/// Restores a soft-deleted row.
 pub fn restore(
     tx: &Tx<'_>,
     desk: &TableHandle,
@@ -51,7 +51,7 @@ pub fn restore(
     Ok(tx.opt(&command, &[id.into(), now.into()])?)
 }
 
-/// Whether the row that a value refers to exists; it stays until the transaction ends.
+/// Whether the referenced row exists; it is locked until the transaction ends.
 pub fn lock_referred(
     tx: &Tx<'_>,
     desk: &TableHandle,
@@ -65,7 +65,7 @@ pub fn lock_referred(
     Ok(tx.opt(&query, &[value])?.is_some())
 }
 
-/// How many rows meet the conditions.
+/// How many rows match the conditions.
 pub fn count(c: &Conn<'_>, desk: &TableHandle, conditions: &Builder<'_>) -> Result<i64> {
     let text = desk.dialect.count(&desk.table, conditions);
     Ok(c.one(&Query::<i64>::built("tables::list::count", text), conditions.args())?)
@@ -83,7 +83,7 @@ pub fn page(
     Query::built("tables::list::page", text)
 }
 
-/// The ids of the oldest rows that meet the conditions.
+/// The ids of the oldest rows that match the conditions.
 pub fn oldest(
     c: &Conn<'_>,
     desk: &TableHandle,
@@ -106,7 +106,7 @@ pub fn delete_all(tx: &Tx<'_>, table: &Table, dialect: Dialect) -> Result<()> {
     Ok(())
 }
 
-/// Deletes those of the rows that meet the filters, and tells how many that were.
+/// Deletes those of the rows that match the filters, and returns their number.
 pub fn delete(
     tx: &Tx<'_>,
     desk: &TableHandle,
@@ -126,8 +126,8 @@ pub fn delete(
     Ok(tx.execute(&Command::built("tables::delete::rows", text), conditions.args())?)
 }
 
-/// Rows of the same table that go with those that meet the conditions, the last of a chain first. The
-/// embedded engine would follow a chain row by row, ever slower, and not to its end if it is long.
+/// Deletes rows of the same table that refer to matching rows, the last of a chain first. SQLite's own
+/// cascade would follow a chain row by row, ever slower, and give up on long ones.
 fn delete_dependants(tx: &Tx<'_>, desk: &TableHandle, conditions: &Builder<'_>) -> Result<()> {
     let TableHandle { table, dialect, .. } = desk;
     let links: Vec<String> = table

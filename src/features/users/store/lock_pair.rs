@@ -1,6 +1,5 @@
-//! Two users between whom something is about to change: a block, a follow, a connection. Both are
-//! held, the lesser id first, so that whoever else changes something between them waits, in one
-//! order; and nobody is deleted meanwhile.
+//! Relation writes (block, follow, connection) lock both user rows, lower id first. So writes between the
+//! same two users wait for each other without deadlock, and neither user is deleted meanwhile.
 
 use db::{Tx, args};
 
@@ -13,7 +12,7 @@ db::statements! {
          ORDER BY id {for_no_key_update}";
 }
 
-/// Whether both of them are there. They are two: nobody has a relation with themselves.
+/// Whether both exist. They must differ: nobody has a relation with themselves.
 pub fn lock(tx: &Tx<'_>, project: ProjectId, one: UserId, other: UserId) -> Result<bool> {
     let held = tx.all(&LOCK, args![project, UserId::list(&[one, other])])?;
     Ok(held.len() == 2)

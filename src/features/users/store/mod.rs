@@ -45,7 +45,7 @@ db::row! {
 }
 
 impl UserRow {
-    /// A new visitor of whom nothing is known yet.
+    /// A new user without a profile.
     pub fn new(id: UserId, now: Timestamp) -> Self {
         UserRow {
             id,
@@ -85,7 +85,7 @@ macro_rules! user_columns {
 }
 pub(crate) use user_columns;
 
-/// `SELECT` of a whole row from `users`, followed by what selects it.
+/// `SELECT` of a whole row from `users`; conditions follow.
 macro_rules! select_user {
     ($rest:literal) => {
         concat!("SELECT ", user_columns!(), " FROM users WHERE project_id = $1 ", $rest)
@@ -104,7 +104,7 @@ db::statements! {
         "SELECT provider FROM identities WHERE project_id = $1 AND user_id = $2
          ORDER BY created_at, id";
     query FIND -> UserRow = select_user!("AND id = $2");
-    /// There are few projects, and users are found by project and id.
+    /// Users are indexed by project and id, and there are few projects.
     query FIND_FOR_UPDATE -> UserRow = select_user!("AND id = $2 {for_update}");
     query LOCK_SHARED -> UserRow = select_user!("AND id = $2 {for_key_share}");
     query LOCK_ALL_SHARED -> UserId =
@@ -113,10 +113,10 @@ db::statements! {
     query FIND_BY_EMAIL -> UserRow = select_user!("AND email = $2");
     query FIND_BY_FOREIGN_ID -> UserRow = select_user!("AND foreign_id = $2");
     query FIND_BY_USERNAME -> UserRow = select_user!("AND username = $2");
-    /// Usernames that begin with $2: all that sort from it up to $3.
+    /// Usernames that begin with $2: those that sort from $2 up to $3.
     query SUGGEST_BY_PREFIX -> UserRow =
         select_user!("AND username >= $2 AND username < $3 ORDER BY username LIMIT $4");
-    /// Usernames that hold $2 anywhere but at their beginning.
+    /// Usernames that contain $2, but not at the beginning.
     query SUGGEST_BY_PART -> UserRow =
         select_user!("AND username IS NOT NULL AND {contains}(username, $2) > 1 ORDER BY username LIMIT $3");
     query IDS_AFTER -> UserId =
@@ -151,7 +151,7 @@ pub fn find(c: &Conn<'_>, project: ProjectId, id: UserId) -> Result<Option<UserR
     Ok(c.opt(&FIND, args![project, id])?)
 }
 
-/// Those of the ids that are there, in no particular order.
+/// Those of the ids that exist, in no particular order.
 pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[UserId]) -> Result<Vec<UserRow>> {
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -163,12 +163,12 @@ pub fn find_for_update(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<Op
     Ok(tx.opt(&FIND_FOR_UPDATE, args![project, id])?)
 }
 
-/// Kept from being deleted until the transaction ends; others may keep them as well.
+/// Locked against deletion until the transaction ends (shared).
 pub fn lock_shared(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<Option<UserRow>> {
     Ok(tx.opt(&LOCK_SHARED, args![project, id])?)
 }
 
-/// Those of them who are there, each once; they stay until the transaction ends.
+/// Those of them that exist, each once; locked against deletion until the transaction ends.
 pub fn lock_all_shared(tx: &Tx<'_>, project: ProjectId, ids: &[UserId]) -> Result<Vec<UserId>> {
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -188,7 +188,7 @@ pub fn find_by_username(c: &Conn<'_>, project: ProjectId, name: &str) -> Result<
     Ok(c.opt(&FIND_BY_USERNAME, args![project, name])?)
 }
 
-/// Users whose name begins with `part`, then those that hold it elsewhere; each in order.
+/// Users whose username begins with `part`, then those that contain it elsewhere; each in order.
 pub fn suggest(
     c: &Conn<'_>,
     project: ProjectId,
@@ -219,13 +219,13 @@ pub fn suggest(
     Ok(found)
 }
 
-/// The same query, but for nobody whom the viewer does not meet.
+/// The same query without users hidden from the viewer.
 fn without(query: &Query<UserRow>, hidden: &Hidden, viewer: &str) -> Query<UserRow> {
     let met = format!(" AND {} ORDER BY ", hidden.condition("users.id", viewer));
     Query::built("users::store::suggest_met", query.text().replacen(" ORDER BY ", &met, 1))
 }
 
-/// The ids that follow one another after `after`, for what goes through every user.
+/// The next ids after `after`, for iterating over all users.
 pub fn ids_after(
     c: &Conn<'_>,
     project: ProjectId,
@@ -279,7 +279,7 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, u: &UserRow) -> Result<()> {
     trigrams::insert(tx, project, u)
 }
 
-/// Writes what a profile update or an external sign-in may change.
+/// Writes the fields that a profile update or an external sign-in may change.
 pub fn update_profile(tx: &Tx<'_>, project: ProjectId, u: &UserRow) -> Result<()> {
     let before = tx.opt(&NAMES, args![project, u.id])?;
     let updated = tx.execute(
@@ -308,7 +308,7 @@ pub fn update_profile(tx: &Tx<'_>, project: ProjectId, u: &UserRow) -> Result<()
     before.map_or(Ok(()), |before| trigrams::replace(tx, project, u, before))
 }
 
-/// Which field another user already has.
+/// The field that conflicts with another user's.
 fn duplicate(error: db::Error) -> Error {
     Error::from(error)
         .on_unique("users_email", DUPLICATE_EMAIL.with("field", "email"))
@@ -337,7 +337,7 @@ pub fn set_verified(tx: &Tx<'_>, project: ProjectId, id: UserId, now: Timestamp)
     Ok(())
 }
 
-/// Deletes the user with everything that is theirs alone; false if there was no such user.
+/// Deletes the user's row and everything that depends on it; false if there was no such user.
 pub fn delete(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<bool> {
     Ok(tx.execute(&DELETE, args![project, id])? > 0)
 }

@@ -1,6 +1,6 @@
-//! The SQL about reputation: the sum of a user's points, which is in the user's row, and a bucket for what
-//! was earned in each space. Both change in one transaction. What was earned outside of all spaces is what the
-//! buckets leave of the sum.
+//! The SQL about reputation: the user's row holds the sum of all points, and one bucket for each space holds
+//! what was earned there. Both change in one transaction. Points earned outside of all spaces are the sum
+//! minus the buckets.
 
 use db::{Conn, Tx, args};
 
@@ -37,7 +37,7 @@ db::statements! {
     command EARN -> UserRow = concat!(
         "UPDATE users SET reputation = reputation + $3 WHERE project_id = $1 AND id = $2
          RETURNING ", user_columns!());
-    /// For a user who is known to be there.
+    /// For a user who is known to exist.
     command PUT_ASIDE =
         "INSERT INTO reputation_buckets (project_id, user_id, space_id, points)
          VALUES ($1, $2, $3, $4)
@@ -45,7 +45,7 @@ db::statements! {
          DO UPDATE SET points = reputation_buckets.points + excluded.points";
 }
 
-/// Points of each of the users in each of the spaces; where there is no bucket there is no entry.
+/// Points of each user in each space; no entry without a bucket.
 pub fn points(
     c: &Conn<'_>,
     project: ProjectId,
@@ -58,7 +58,7 @@ pub fn points(
     Ok(c.all(&POINTS, args![project, UserId::list(users), SpaceId::list(spaces)])?)
 }
 
-/// What each of the users has earned outside of all spaces.
+/// Points of each user outside of all spaces.
 pub fn points_outside(
     c: &Conn<'_>,
     project: ProjectId,
@@ -70,7 +70,7 @@ pub fn points_outside(
     Ok(c.all(&POINTS_OUTSIDE, args![project, UserId::list(users)])?)
 }
 
-/// The same, with the points of all spaces below each.
+/// The same, including all descendants of each space.
 pub fn points_below(
     c: &Conn<'_>,
     project: ProjectId,
@@ -83,7 +83,7 @@ pub fn points_below(
     Ok(c.all(&POINTS_BELOW, args![project, UserId::list(users), SpaceId::list(roots)])?)
 }
 
-/// Removes the buckets of some users, who keep their points; how many there were.
+/// Deletes the buckets of some users, who keep their points; returns how many there were.
 pub fn remove_some(tx: &Tx<'_>, project: ProjectId, space: SpaceId, most: i64) -> Result<u64> {
     Ok(tx.execute(&REMOVE_SOME, args![project, space, most])?)
 }
@@ -96,7 +96,7 @@ pub fn add(
     space: Option<SpaceId>,
     points: i64,
 ) -> Result<()> {
-    // The user's row first: it is what everybody who changes their points waits for.
+    // Lock order: the user's row before the buckets.
     tx.pipeline(&ADD_REPUTATION, args![project, user, points])?;
     if let Some(space) = space {
         tx.pipeline(&ADD_POINTS, args![project, user, space, points])?;
@@ -104,7 +104,7 @@ pub fn add(
     Ok(())
 }
 
-/// The same, and the user as they are now; none if they are gone.
+/// The same; returns the user's row, or none if they were deleted.
 pub fn earn(
     tx: &Tx<'_>,
     project: ProjectId,

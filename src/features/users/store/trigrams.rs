@@ -1,5 +1,5 @@
-//! What users are found by in the middle of a name: every three letters that follow each other in their
-//! username or their name, in lower case. Kept in the transaction that writes the names.
+//! The trigram index for user search: every three consecutive letters of username and name, in lower case.
+//! Updated in the transaction that writes the names.
 
 use db::{Builder, Command, Conn, Query, Tx, args};
 
@@ -7,13 +7,13 @@ use crate::error::Result;
 use crate::features::users::store::UserRow;
 use crate::values::ids::{ProjectId, UserId};
 
-/// So many users are looked at without a thought.
+/// Up to this many users are always cheap to check.
 pub const FEW: i64 = 2000;
 const LENGTH: usize = 3;
-/// Of a long text only some are tried: the first that are found by few will do.
+/// Only some trigrams of a long text are tried: the first rare one is good enough.
 const MAX_TRIED: usize = 8;
 
-/// The grams of a text, sorted and without repeats.
+/// The trigrams of a text, sorted and unique.
 pub fn of(text: &str) -> Vec<String> {
     let letters: Vec<char> = text.to_lowercase().chars().collect();
     let mut grams: Vec<String> =
@@ -30,7 +30,7 @@ fn of_names(username: Option<&str>, name: Option<&str>) -> Vec<String> {
     grams
 }
 
-/// A gram of the part that few users have: whoever holds the part is one of them.
+/// The trigram of the search text that the fewest users have: all matches are among them.
 pub fn rarest(c: &Conn<'_>, project: ProjectId, part: &str) -> Result<Option<String>> {
     let text = format!(
         "SELECT count(*) FROM (SELECT 1 FROM user_grams g
@@ -47,7 +47,7 @@ pub fn rarest(c: &Conn<'_>, project: ProjectId, part: &str) -> Result<Option<Str
     Ok(rarest.1)
 }
 
-/// For a user who was not there before.
+/// For a new user.
 pub fn insert(tx: &Tx<'_>, project: ProjectId, user: &UserRow) -> Result<()> {
     add(tx, project, user.id, &of_names(user.username.as_deref(), user.name.as_deref()))
 }
@@ -72,7 +72,7 @@ pub fn replace(
     add(tx, project, user.id, &come)
 }
 
-/// For a user who goes.
+/// For a deleted user.
 pub fn forget(tx: &Tx<'_>, project: ProjectId, user: &UserRow) -> Result<()> {
     take(tx, project, user.id, &of_names(user.username.as_deref(), user.name.as_deref()))
 }

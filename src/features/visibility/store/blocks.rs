@@ -1,10 +1,10 @@
-//! What a block hides: the one place that every list and every single fetch asks. A user behind a block is
-//! treated as one who does not exist.
+//! What a block hides: the only place that decides it, for every list and every fetch. Users with a block
+//! between them do not exist for each other.
 //!
 //! A single fetch asks [`is_blocked_between`], a profile [`has_blocked`], and notifications drop the users in
-//! [`blocked_among`]. A list asks [`hidden`] first, which is empty for nearly everybody; else it adds
-//! [`Hidden::condition`] to its conditions and subtracts from its stored total what [`Hidden::users`] have in
-//! it. Without a viewer, and without the bundle, nothing is hidden.
+//! [`blocked_among`]. A list asks [`hidden`] first, which is empty for nearly everybody; otherwise it adds
+//! [`Hidden::condition`] to its conditions and subtracts the entries of [`Hidden::users`] from its stored
+//! total. Without a viewer, and without the bundle, nothing is hidden.
 
 use std::fmt::Display;
 
@@ -37,7 +37,7 @@ db::statements! {
                 WHERE project_id = $1 AND blocker_id = $2 AND blocked_id = $3)
             OR EXISTS (SELECT 1 FROM blocks
                 WHERE project_id = $1 AND blocker_id = $3 AND blocked_id = $2)";
-    /// Of these users, whom the user has blocked and by whom they were.
+    /// Those of these users with a block between them and the user, in either direction.
     query AMONG -> UserId =
         "SELECT blocked_id FROM blocks
          WHERE project_id = $1 AND blocker_id = $2 AND blocked_id {any}($3)
@@ -52,11 +52,11 @@ db::statements! {
                 WHERE project_id = $1 AND blocker_id = $2 AND blocked_id = $3)";
 }
 
-/// Whom a viewer does not meet in lists.
+/// The users hidden from a viewer in lists.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hidden {
     viewer: Option<UserId>,
-    /// Those whom the viewer has blocked.
+    /// Users that the viewer has blocked.
     blocked: bool,
     /// Those who have blocked the viewer.
     blockers: bool,
@@ -75,18 +75,18 @@ impl Hidden {
         self.viewer.is_none()
     }
 
-    /// Shows again whom the viewer has blocked, but never those who have blocked the viewer.
+    /// Shows users that the viewer has blocked, but never those who have blocked the viewer.
     pub fn but_blocked(self) -> Self {
         let viewer = self.viewer.filter(|_| self.blockers);
         Hidden { viewer, blocked: false, ..self }
     }
 
-    /// Who looks, where anything is hidden from them: an argument of the texts below.
+    /// The viewer, if anything is hidden from them: an argument of the texts below.
     pub fn viewer(&self) -> Option<UserId> {
         self.viewer
     }
 
-    /// Whether this user is one of them.
+    /// Whether this user is hidden.
     pub fn holds(&self, c: &Conn<'_>, project: &Project, other: UserId) -> Result<bool> {
         match self.viewer {
             Some(viewer) if self.blocked => is_blocked_between(c, project, Some(viewer), other),
@@ -95,9 +95,9 @@ impl Hidden {
         }
     }
 
-    /// The condition that the user in a column is not hidden; a row of nobody never is. `viewer` is
-    /// the place of the argument, `$1` that of the project. Asked row by row: as a join an engine
-    /// might begin with it.
+    /// The condition that the user in a column is not hidden; rows without a user pass. `viewer` is the
+    /// placeholder of the viewer's id, `$1` that of the project. A correlated subquery, since an engine might
+    /// start from a join.
     pub fn condition(&self, column: &str, viewer: impl Display) -> String {
         let found = |by: &str, of: &str| {
             format!(
@@ -141,7 +141,7 @@ pub fn is_blocked_between(
     }
 }
 
-/// Whether the owner of a profile has blocked the viewer. The other way round it stays visible.
+/// Whether the owner of a profile has blocked the viewer. The viewer's own block does not hide a profile.
 pub fn has_blocked(
     c: &Conn<'_>,
     project: &Project,
@@ -171,7 +171,7 @@ pub fn blocked_among(
     }
 }
 
-/// Blocks count for somebody who looks, in a project that has them.
+/// Blocks apply only to a viewer, in a project that has the bundle.
 pub fn counting(project: &Project, viewer: Option<UserId>) -> Option<UserId> {
     viewer.filter(|_| project.has(Bundle::Moderation))
 }

@@ -1,4 +1,4 @@
-//! Who is hidden from whom, as SQL.
+//! Which users and spaces are hidden from a viewer, as SQL.
 
 pub mod blocks;
 pub mod spaces;

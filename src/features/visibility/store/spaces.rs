@@ -1,6 +1,6 @@
 //! Who may read a space, as SQL.
 
-/// SQL: the space `s` may be read by a user, who is an argument.
+/// SQL: the user given as an argument may read the space `s`.
 macro_rules! member_opens {
     ($member:literal) => {
         concat!(

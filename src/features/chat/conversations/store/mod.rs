@@ -35,7 +35,7 @@ db::row! {
 }
 
 impl ConversationRow {
-    /// One that nobody is in yet.
+    /// A conversation without members.
     pub fn new(id: ConversationId, kind: Kind, now: Timestamp) -> Self {
         ConversationRow {
             id,
@@ -57,13 +57,13 @@ impl ConversationRow {
         }
     }
 
-    /// Now, but not before anything that was written: times rise within a conversation, so that clients can
-    /// go on from one.
+    /// The current time, but never before an earlier message: times only grow within a conversation, so that
+    /// clients can use them as cursors.
     pub fn moment(&self, now: Timestamp) -> Timestamp {
         self.last_created_at.map_or(now, |last| last.max(now))
     }
 
-    /// The time of what is written next.
+    /// The time of the next message.
     pub fn next_moment(&self, now: Timestamp) -> Timestamp {
         match self.last_created_at {
             Some(last) if last >= now => Timestamp::from_millis(last.millis() + 1),
@@ -71,7 +71,7 @@ impl ConversationRow {
         }
     }
 
-    /// The other one of a direct conversation.
+    /// The other user of a direct conversation.
     pub fn other(&self, user: UserId) -> Option<UserId> {
         [self.first_id, self.second_id].into_iter().flatten().find(|one| *one != user)
     }
@@ -102,7 +102,7 @@ db::statements! {
     query LOCK -> ConversationRow = select_conversation!("AND c.id = $2 {for_no_key_update}");
     query LOCK_OF_SPACES -> ConversationRow =
         select_conversation!("AND c.space_id {any}($2) ORDER BY c.id {for_no_key_update}");
-    /// Those a user is or was in, or is mentioned in.
+    /// Conversations that a user is or was in, or is mentioned in.
     query LOCK_OF_USER -> ConversationRow = select_conversation!("AND c.id IN
         (SELECT m.conversation_id FROM conversation_members m
             WHERE m.project_id = $1 AND m.user_id = $2
@@ -111,7 +111,7 @@ db::statements! {
             WHERE n.project_id = $1 AND n.user_id = $2)
         ORDER BY c.id {for_no_key_update}");
 
-    /// None if the two have one.
+    /// None if the two have one already.
     command INSERT -> ConversationId = "INSERT INTO conversations (project_id, id, kind, name, description,
             space_id, created_by_id, avatar_file_id, posting_permission, metadata, first_id, second_id,
             member_count, has_visible, last_message_at, last_created_at, created_at, updated_at)
@@ -130,7 +130,7 @@ db::statements! {
     command COUNT_MEMBERS = "UPDATE conversations SET member_count = member_count + $3
         WHERE project_id = $1 AND id = $2";
     command NOTE_TIME = "UPDATE conversations SET last_created_at = $3 WHERE project_id = $1 AND id = $2";
-    /// From now on it is of nobody and of no space.
+    /// A hidden conversation belongs to no user and no space.
     command HIDE = "UPDATE conversations SET deleted_at = $3, space_id = NULL, first_id = NULL,
             second_id = NULL, created_by_id = NULL, avatar_file_id = NULL
         WHERE project_id = $1 AND id = $2";
@@ -154,7 +154,7 @@ pub fn find_all(
     Ok(c.all(&FIND_ALL, args![project, ConversationId::list(ids)])?)
 }
 
-/// What their apps keep with them: by itself, since it may be large and most have no use for it.
+/// The app's metadata: read separately, since it may be large and is rarely needed.
 pub fn metadata(
     c: &Conn<'_>,
     project: ProjectId,
@@ -163,7 +163,7 @@ pub fn metadata(
     Ok(c.all(&METADATA, args![project, ConversationId::list(ids)])?.into_iter().collect())
 }
 
-/// The one whose picture a file is.
+/// The conversation whose avatar is this file.
 pub fn by_avatar(
     c: &Conn<'_>,
     project: ProjectId,
@@ -191,7 +191,7 @@ pub fn of_space(
     Ok(c.opt(&FIND_OF_SPACE, args![project, space])?)
 }
 
-/// It stays until the transaction ends.
+/// Locked against deletion until the transaction ends.
 pub fn lock_shared(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -200,7 +200,7 @@ pub fn lock_shared(
     Ok(tx.opt(&LOCK_SHARED, args![project, id])?)
 }
 
-/// Held, like one by itself.
+/// Locks them all.
 pub fn lock_of_spaces(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -222,7 +222,7 @@ pub fn lock(
     Ok(tx.opt(&LOCK, args![project, id])?)
 }
 
-/// False if there is one for that pair or space.
+/// False if there is one already for that pair or space.
 pub fn insert(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -266,13 +266,13 @@ pub fn update(tx: &Tx<'_>, project: ProjectId, row: &ConversationRow) -> Result<
     Ok(())
 }
 
-/// As it is after a message.
+/// Updates the conversation after a message.
 pub fn note_message(tx: &Tx<'_>, project: ProjectId, row: &ConversationRow) -> Result<()> {
     let args = args![project, row.id, row.last_message_at, row.last_created_at, row.has_visible];
     Ok(tx.pipeline(&NOTE_MESSAGE, args)?)
 }
 
-/// Once a message is out of sight: whether any other can be seen.
+/// After a message is hidden: updates whether any visible message is left.
 pub fn look_again(tx: &Tx<'_>, project: ProjectId, id: ConversationId) -> Result<()> {
     Ok(tx.pipeline(&LOOK_AGAIN, args![project, id])?)
 }
@@ -286,17 +286,17 @@ pub fn count_members(
     Ok(tx.pipeline(&COUNT_MEMBERS, args![project, id, change])?)
 }
 
-/// Out of sight for everybody.
+/// Hides it from everybody.
 pub fn hide(tx: &Tx<'_>, project: ProjectId, id: ConversationId, now: Timestamp) -> Result<()> {
     Ok(tx.pipeline(&HIDE, args![project, id, now])?)
 }
 
-/// What is written from now on has a later time.
+/// Messages written from now on have a later time.
 pub fn note_time(tx: &Tx<'_>, project: ProjectId, id: ConversationId, at: Timestamp) -> Result<()> {
     Ok(tx.pipeline(&NOTE_TIME, args![project, id, at])?)
 }
 
-/// One that is out of sight, with what is left in it.
+/// Deletes a hidden conversation with what is left in it.
 pub fn delete(tx: &Tx<'_>, project: ProjectId, id: ConversationId) -> Result<()> {
     tx.execute(&DELETE, args![project, id])?;
     Ok(())

@@ -1,12 +1,12 @@
-//! What there is to read in conversations: how much of it is new, and the last that was said. Counted when it is
-//! asked for, along an index of what can be unread; nothing is written for each member when somebody writes.
+//! Unread counts and the last message of conversations. Both are computed on request, along an index of the
+//! messages that can be unread; sending a message writes nothing for each member.
 
 use db::{Conn, args};
 
 use crate::error::Result;
 use crate::values::ids::{ChatMessageId, ConversationId, ProjectId, UserId};
 
-/// Messages of the main stream, by others or by nobody, that a member has not read and can see.
+/// Messages of the main stream, by others or without an author, that a member has not read and can see.
 macro_rules! unread {
     () => {
         "(SELECT count(*) FROM chat_messages x WHERE x.project_id = $1
@@ -18,11 +18,11 @@ macro_rules! unread {
 }
 
 db::statements! {
-    /// What a user has not read, of some conversations.
+    /// Unread messages of a user in some conversations.
     query UNREAD -> (ConversationId, i64) = concat!("SELECT m.conversation_id, ", unread!(), " AS unread
         FROM conversation_members m
         WHERE m.project_id = $1 AND m.user_id = $2 AND m.conversation_id {any}($3)");
-    /// The same of each conversation that they are in.
+    /// The same for each conversation that they are in.
     query ALL_UNREAD -> i64 = concat!("SELECT ", unread!(), " AS unread FROM conversation_members m
         WHERE m.project_id = $1 AND m.user_id = $2 AND m.is_active");
     /// The newest visible message of the main stream of each, if there is one.
@@ -42,7 +42,7 @@ pub fn unread(
     Ok(c.all(&UNREAD, args![project, user, ConversationId::list(ids)])?)
 }
 
-/// Messages that a user has not read, and in how many conversations they are.
+/// The number of unread messages of a user, and of the conversations they are in.
 pub fn all_unread(c: &Conn<'_>, project: ProjectId, user: UserId) -> Result<(i64, i64)> {
     let each = c.all(&ALL_UNREAD, args![project, user])?;
     let some = each.iter().filter(|unread| **unread > 0).count();

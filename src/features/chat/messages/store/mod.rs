@@ -35,7 +35,7 @@ db::row! {
     }
 }
 
-/// A message that says nothing yet.
+/// An empty message.
 pub fn blank(id: ChatMessageId, conversation: ConversationId, now: Timestamp) -> MessageRow {
     MessageRow {
         id,
@@ -174,7 +174,7 @@ pub fn update(tx: &Tx<'_>, project: ProjectId, row: &MessageRow) -> Result<()> {
     Ok(tx.pipeline(&UPDATE, args)?)
 }
 
-/// Whom it mentions, of those who are there.
+/// Stores the mentions of existing users.
 pub fn mention(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -189,7 +189,7 @@ pub fn forget_mentions(tx: &Tx<'_>, project: ProjectId, id: ChatMessageId) -> Re
     Ok(tx.pipeline(&FORGET_MENTIONS, args![project, id])?)
 }
 
-/// Some messages of a conversation, replies and removed ones too.
+/// Some messages of a conversation, including replies and removed ones.
 pub fn some_of(
     c: &Conn<'_>,
     project: ProjectId,
@@ -199,7 +199,7 @@ pub fn some_of(
     Ok(c.all(&SOME_OF, args![project, conversation, most])?)
 }
 
-/// With the reactions to them.
+/// Also deletes the reactions to them.
 pub fn delete_all(tx: &Tx<'_>, project: ProjectId, ids: &[ChatMessageId]) -> Result<()> {
     Ok(tx.pipeline(&DELETE_ALL, args![project, ChatMessageId::list(ids)])?)
 }
@@ -228,7 +228,7 @@ pub fn react(
     Ok(tx.pipeline(&REACT, args![project, id, user, emoji, now])?)
 }
 
-/// Whether there was one to take back.
+/// Whether there was a reaction to remove.
 pub fn unreact(
     tx: &Tx<'_>,
     project: ProjectId,

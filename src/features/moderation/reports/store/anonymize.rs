@@ -1,5 +1,5 @@
-//! What becomes of reports when whoever made them is deleted: their entry goes, and a report that
-//! nobody else made goes with it.
+//! Reports when a user who made them is deleted: their entry is deleted, and the report as well if it was the
+//! only one.
 
 use db::{Tx, args};
 
@@ -24,7 +24,7 @@ pub fn lock(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<Vec<ReportI
     Ok(tx.all(&LOCK, args![project, user])?)
 }
 
-/// Once the user is held too. What they reported meanwhile is among what is found now.
+/// The caller has locked the user, too. Includes what they reported meanwhile.
 pub fn forget_reporter(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
     let reports = ReportId::list(&lock(tx, project, user)?);
     tx.pipeline(&FORGET, args![project, user])?;

@@ -1,4 +1,4 @@
-//! All SQL about reports and who made them.
+//! All SQL about reports and their reporters.
 
 pub mod anonymize;
 pub mod recount;
@@ -44,7 +44,7 @@ db::row! {
 const COLUMNS: &str = "r.id, r.space_id, r.target_type, r.target_id, r.status, r.reporter_count,
     r.action_taken, r.created_at, r.updated_at";
 
-/// Entries that one reply shows at most: of a page of reports, the oldest.
+/// Maximum entries in one reply: the oldest of a page of reports.
 const MAX_ENTRIES: i64 = 10_000;
 
 db::statements! {
@@ -55,7 +55,7 @@ db::statements! {
     query ENTRIES -> EntryRow =
         "SELECT report_id, id, user_id, reason, details, created_at FROM report_entries
          WHERE project_id = $1 AND report_id {any}($2) ORDER BY created_at, id LIMIT $3";
-    /// The open report of the target, which is this one if there was none; held either way.
+    /// The open report of the target, or this new one; locked either way.
     command OPEN -> ReportId =
         "INSERT INTO reports (project_id, id, space_id, target_type, target_id, status,
             reporter_count, created_at, updated_at)
@@ -78,12 +78,12 @@ db::statements! {
          WHERE project_id = $1 AND id = $2 AND status = 'open'";
 }
 
-/// Some of the reports about what is in a space; how many.
+/// Deletes some of the reports about content in a space; returns how many.
 pub fn remove_of_space(tx: &Tx<'_>, project: ProjectId, space: SpaceId, most: i64) -> Result<u64> {
     Ok(tx.execute(&REMOVE_OF_SPACE, args![project, space, most])?)
 }
 
-/// What somebody reports.
+/// The data of a new report.
 #[derive(Debug, Clone)]
 pub struct NewReport {
     pub report: ReportId,
@@ -99,9 +99,9 @@ pub struct NewReport {
 pub enum Added {
     /// A report was opened.
     Opened,
-    /// There was an open one, and this is a further reporter.
+    /// There was an open report, and this user joins it.
     Joined,
-    /// The reporter is in the open one already.
+    /// The user has joined the open report already.
     Repeated,
 }
 
@@ -116,7 +116,7 @@ pub fn add(
     let open = tx.one(&OPEN, args![project, report, space, target_type, target, now])?;
     let details = &new.details;
     let added = tx.execute(&ADD_ENTRY, args![project, open, reporter, entry, reason, details, now]);
-    // The reporter was deleted a moment ago.
+    // The reporter was deleted by a concurrent request.
     if added.map_err(|error| Error::from(error).on_foreign_key(users::NOT_FOUND))? == 0 {
         return Ok(Added::Repeated);
     }
@@ -128,7 +128,7 @@ pub fn find(c: &Conn<'_>, project: ProjectId, id: ReportId) -> Result<Option<Rep
     Ok(c.opt(&FIND, args![project, id])?)
 }
 
-/// Who made them, the oldest first.
+/// The reporters, oldest first.
 pub fn entries(c: &Conn<'_>, project: ProjectId, ids: &[ReportId]) -> Result<Vec<EntryRow>> {
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -136,7 +136,7 @@ pub fn entries(c: &Conn<'_>, project: ProjectId, ids: &[ReportId]) -> Result<Vec
     Ok(c.all(&ENTRIES, args![project, ReportId::list(ids), MAX_ENTRIES])?)
 }
 
-/// How a report was resolved, and by whom: nobody if with a key.
+/// How a report was resolved and by which user; none if a key did it.
 #[derive(Debug, Clone)]
 pub struct Resolution<'a> {
     pub status: Status,
@@ -145,7 +145,7 @@ pub struct Resolution<'a> {
     pub at: Timestamp,
 }
 
-/// False if it was not open any more.
+/// False if it was no longer open.
 pub fn resolve(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -163,16 +163,16 @@ pub fn resolve(
 pub struct Filter {
     pub status: Option<Status>,
     pub target_type: Option<TargetType>,
-    /// The inner `None`: those of no space.
+    /// The inner `None`: reports outside of all spaces.
     pub space: Option<Option<SpaceId>>,
     pub target: Option<Uuid>,
-    /// Only of spaces that this user moderates.
+    /// Only for spaces that this user moderates.
     pub moderated_by: Option<UserId>,
     pub oldest_first: bool,
 }
 
 impl Filter {
-    /// A page and the number of all. Only names that are written here become SQL.
+    /// A page and the total. Only names that are written here become SQL.
     pub fn list(
         &self,
         c: &Conn<'_>,

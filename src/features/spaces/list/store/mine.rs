@@ -15,14 +15,14 @@ pub struct Memberships {
     pub project: ProjectId,
     pub user: UserId,
     pub status: Status,
-    /// Any if there is none.
+    /// Empty: any.
     pub roles: Vec<Role>,
     pub order: Order,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub enum Order {
-    /// The membership that began last comes first.
+    /// The newest membership comes first.
     LastJoined,
     Spaces(SortBy),
 }

@@ -17,7 +17,7 @@ pub enum SortBy {
 }
 
 impl SortBy {
-    /// What it sorts by before anything else.
+    /// The first sort key.
     pub const fn key(self) -> &'static str {
         match self {
             SortBy::Members | SortBy::LeastMembers => "s.members_count",
