@@ -396,6 +396,7 @@ CREATE TABLE entities (
     CONSTRAINT entities_project_id_user_id_fkey FOREIGN KEY (project_id, user_id) REFERENCES users(project_id, id)
 );
 CREATE INDEX entities_author ON entities USING btree (project_id, user_id, created_at DESC, id DESC) WHERE user_id IS NOT NULL;
+CREATE INDEX entities_balance ON entities USING btree (project_id, (upvote_count - downvote_count) DESC, upvote_count DESC, created_at DESC, id DESC) WHERE is_listed AND (upvote_count + downvote_count) > 0;
 CREATE INDEX entities_controversial ON entities USING btree (project_id, controversy DESC, created_at DESC, id DESC) WHERE is_listed AND controversy IS NOT NULL;
 CREATE INDEX entities_drafts ON entities USING btree (project_id, user_id, updated_at DESC, id DESC) WHERE is_draft;
 CREATE UNIQUE INDEX entities_foreign_id ON entities USING btree (project_id, foreign_id) WHERE foreign_id IS NOT NULL AND deleted_at IS NULL;

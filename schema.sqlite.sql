@@ -362,6 +362,7 @@ CREATE TABLE entities (
     FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id)
 ) STRICT;
 CREATE INDEX entities_author ON entities (project_id, user_id, created_at DESC, id DESC) WHERE user_id IS NOT NULL;
+CREATE INDEX entities_balance ON entities (project_id, (upvote_count - downvote_count) DESC, upvote_count DESC, created_at DESC, id DESC) WHERE is_listed AND upvote_count + downvote_count > 0;
 CREATE INDEX entities_controversial ON entities (project_id, controversy DESC, created_at DESC, id DESC) WHERE is_listed AND controversy IS NOT NULL;
 CREATE INDEX entities_drafts ON entities (project_id, user_id, updated_at DESC, id DESC) WHERE is_draft;
 CREATE UNIQUE INDEX entities_foreign_id ON entities (project_id, foreign_id) WHERE foreign_id IS NOT NULL AND deleted_at IS NULL;

@@ -55,4 +55,16 @@ pub const MIGRATIONS: &[Migration] = &[
         ),
     ),
     Migration::shared(16, "installation", include_str!("../migrations/0016_installation.sql")),
+    Migration::twins(
+        17,
+        "feeds of version 6",
+        concat!(
+            include_str!("../migrations/0017_feeds.sqlite.sql"),
+            include_str!("../migrations/0017_feeds.sql"),
+        ),
+        concat!(
+            include_str!("../migrations/0017_feeds.postgres.sql"),
+            include_str!("../migrations/0017_feeds.sql"),
+        ),
+    ),
 ];

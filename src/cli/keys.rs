@@ -43,7 +43,7 @@ pub(super) fn run(command: KeyCommand, admin: Admin) -> CommandResult {
         KeyCommand::Create { project, kind, label } => create(&admin, project, kind, label),
         KeyCommand::List { project } => list(&admin, project),
         KeyCommand::Revoke { key, yes } => {
-            confirm("Whoever uses this key loses access.", yes)?;
+            confirm("Clients that use this key lose access.", yes)?;
             let now = admin.world.clock.now();
             if !admin.write(move |tx| store::revoke_key(tx, key, now))? {
                 return Err("there is no such key, or it is revoked already".to_owned());

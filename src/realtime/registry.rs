@@ -112,7 +112,7 @@ impl Realtime {
         self.send(&sockets, packet, now, |_| true);
     }
 
-    /// The same for many users, few of whom may be connected here.
+    /// The same for many users, of which few may be connected to this node.
     pub(crate) fn deliver_among(
         &self,
         project: ProjectId,

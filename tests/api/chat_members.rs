@@ -105,7 +105,7 @@ async fn a_member_is_added_once(app: TestApp) {
     app.advance(SECOND);
     let again = add(&ada, &id, &bob).await.expect(200);
     assert_eq!((&again["id"], &again["lastReadAt"]), (&added["id"], &now));
-    assert_eq!(again["role"], "admin", "whoever is there stays as they are");
+    assert_eq!(again["role"], "admin", "present members keep their role");
     assert_eq!(count(&ada, &id).await, 2);
 }
 

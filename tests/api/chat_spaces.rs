@@ -13,15 +13,15 @@ use crate::support::{Actor, TestApp, User, all_at_once, keys, on_both_engines};
 
 on_both_engines![
     members_come_in_when_they_ask_for_it,
-    whoever_does_not_belong_is_told_so,
+    a_stranger_is_refused,
     all_who_ask_at_once_get_the_same_one,
     a_key_asks_for_somebody_or_for_nobody,
-    whoever_waits_may_read_and_not_write,
-    whoever_waits_for_a_closed_space_reads_nothing,
+    a_pending_member_may_read_and_not_write,
+    a_pending_member_of_a_closed_space_reads_nothing,
     who_waits_goes_out_when_the_space_closes,
     the_team_says_who_may_write,
     the_team_changes_it_and_admins_delete_it,
-    whoever_leaves_the_space_is_out,
+    leaving_the_space_leaves_its_conversation,
     nobody_comes_in_while_being_banned,
     it_goes_with_its_space,
     moderators_of_the_space_remove_messages,
@@ -95,7 +95,7 @@ async fn members_come_in_when_they_ask_for_it(app: TestApp) {
     );
 }
 
-async fn whoever_does_not_belong_is_told_so(app: TestApp) {
+async fn a_stranger_is_refused(app: TestApp) {
     let (ada, bob, cleo) = (app.user().await, app.user().await, app.user().await);
     let space = create(&ada, json!({})).await;
     let address = format!("{}/conversation", path(&space));
@@ -154,7 +154,7 @@ async fn a_key_asks_for_somebody_or_for_nobody(app: TestApp) {
     bob.get(&format!("{address}?userId={}", ada.id)).await.refused(403, "chat/unauthorized");
 }
 
-async fn whoever_waits_may_read_and_not_write(app: TestApp) {
+async fn a_pending_member_may_read_and_not_write(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let space = create(&ada, json!({ "requireJoinApproval": true })).await;
     let made = of_space(&ada, &space).await;
@@ -197,7 +197,7 @@ async fn nothing_is_read(user: &User<'_>, conversation: &Value, message: &Value)
     user.get(&at(conversation, "/preview")).await.refused(404, "chat/not-found");
 }
 
-async fn whoever_waits_for_a_closed_space_reads_nothing(app: TestApp) {
+async fn a_pending_member_of_a_closed_space_reads_nothing(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let closed = json!({ "requireJoinApproval": true, "readingPermission": "members" });
     let space = create(&ada, closed).await;
@@ -317,7 +317,7 @@ async fn the_team_changes_it_and_admins_delete_it(app: TestApp) {
     assert_eq!(bob.get(&at(&new, "/messages")).await.expect(200)["messages"], json!([]));
 }
 
-async fn whoever_leaves_the_space_is_out(app: TestApp) {
+async fn leaving_the_space_leaves_its_conversation(app: TestApp) {
     let Room { ada, mod_, bob, space, conversation } = Room::new(&app).await;
     send(&ada, &conversation, "before").await;
     let mut client = Sockets::default();

@@ -72,7 +72,7 @@ async fn the_collections_that_hold_an_entity_are_named(app: TestApp) {
         assert_eq!(
             bob.get(&as_ada).await.expect(200),
             nothing,
-            "whom a token names does not matter"
+            "a token acts for its own user only"
         );
         let code = match path {
             "/entities/is-entity-saved" => "collection/invalid-entity-id",

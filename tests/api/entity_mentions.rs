@@ -19,7 +19,7 @@ on_both_engines![
 ];
 
 fn of(user: &User<'_>) -> Value {
-    json!({ "type": "user", "id": user.id, "username": "whoever" })
+    json!({ "type": "user", "id": user.id, "username": "anybody" })
 }
 
 async fn notified(user: &User<'_>) -> Vec<Value> {
@@ -78,7 +78,7 @@ async fn a_draft_tells_when_it_is_published(app: TestApp) {
     assert_eq!((unread(&bob).await, unread(&eve).await), (json!(0), json!(1)));
     let metadata = notified(&eve).await[0]["metadata"].clone();
     assert_eq!(metadata["entityTitle"], "New");
-    assert_eq!(metadata["initiatorId"], json!(ada.id), "whoever published it, it is by Ada");
+    assert_eq!(metadata["initiatorId"], json!(ada.id), "a key published it for Ada");
     ada.patch(&publish, json!({})).await.refused(404, "entity/not-found");
     assert_eq!(unread(&eve).await, 1);
 }

@@ -69,6 +69,8 @@ async fn totals_are_exact_after_many_wrote_at_once(app: TestApp) {
         "keywordsFilters[includes]=a",
         "keywordsFilters[includes]=b",
         "keywordsFilters[includes]=c",
+        "sourceId=null&keywordsFilters[includes]=b",
+        "sourceId=null&keywordsFilters[includes]=c",
     ];
     counts_are_exact(&app, &feeds).await;
     for round in 0..3 {

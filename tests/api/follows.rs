@@ -212,7 +212,7 @@ async fn the_followed_is_told_once(app: TestApp) {
     );
     assert!(told(&ada, "new-follow").await.is_empty());
     ada.delete(&path(bob.id)).await;
-    assert_eq!(told(&bob, "new-follow").await.len(), 1, "nobody is told of the end");
+    assert_eq!(told(&bob, "new-follow").await.len(), 1, "unfollowing notifies nobody");
 }
 
 async fn without_notifications_a_follow_is_silent(app: TestApp) {

@@ -155,7 +155,7 @@ async fn every_change_of_type_moves_counts_and_reputation(app: TestApp) {
         }
         assert_eq!(reputation(&app, &author).await, PUBLISHED);
     }
-    assert_eq!(reputation(&app, &reader).await, 0, "whoever reacts earns nothing");
+    assert_eq!(reputation(&app, &reader).await, 0, "reacting earns no reputation");
 }
 
 async fn an_own_reaction_counts_like_any_other(app: TestApp) {

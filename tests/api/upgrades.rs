@@ -2,6 +2,7 @@
 
 use db::Db;
 use townhall::error::Error;
+use townhall::features::entities::store::recount as feeds;
 use townhall::features::notifications::store::recount;
 use townhall::features::notifications::store::{self as notifications, Counts};
 use townhall::features::users::store::points;
@@ -16,6 +17,7 @@ use crate::support::{Installation, installed_on_both_engines};
 installed_on_both_engines![
     notifications_and_points_stay_as_they_were,
     older_notifications_learn_what_they_are_about,
+    keywords_of_entities_with_a_source_are_counted,
 ];
 
 fn block_on<T>(work: impl Future<Output = Result<T, Error>>) -> T {
@@ -32,6 +34,7 @@ fn upgraded(town: &Installation, from: usize, script: &str) -> Db {
 }
 
 fn notifications_and_points_stay_as_they_were(town: Installation) {
+    let town = town.untouched();
     let id = |number| town.literal(Uuid::from_u128(number));
     let (project, user, space) = (id(1), id(2), id(3));
     // Older versions kept what was earned outside of spaces in a bucket of a space without an id.
@@ -79,6 +82,7 @@ fn notifications_and_points_stay_as_they_were(town: Installation) {
 }
 
 fn older_notifications_learn_what_they_are_about(town: Installation) {
+    let town = town.untouched();
     let id = |number: u128| town.literal(Uuid::from_u128(number));
     let text = |number: u128| Uuid::from_u128(number).to_string();
     let (project, ada, space) = (id(1), id(2), id(3));
@@ -145,4 +149,47 @@ fn older_notifications_learn_what_they_are_about(town: Installation) {
         block_on(db.read(move |c| notifications::counts(c, project, user)));
     assert_eq!((total, unread), (2, 1));
     assert_eq!(block_on(db.read_slow(recount::drifted)), []);
+}
+
+fn keywords_of_entities_with_a_source_are_counted(town: Installation) {
+    let town = town.untouched();
+    let id = |number: u128| town.literal(Uuid::from_u128(number));
+    let (project, space) = (id(1), id(0xabcd_ef01_2345_4678_9abc_def0_1234_5678));
+    let entity = |number: u128, source: &str, space: &str, keywords: &str| {
+        let id = id(number);
+        format!(
+            "INSERT INTO entities (project_id, id, source_id, space_id, is_draft, is_listed, is_wide, nsfw,
+                upvote_count, downvote_count, like_count, love_count, wow_count, sad_count,
+                angry_count, funny_count, replies_count, shares_count, views, score,
+                score_updated_at, has_attachments, created_at, updated_at)
+             VALUES ({project}, {id}, {source}, {space}, FALSE, TRUE, FALSE, FALSE, 0, 0, 0, 0, 0, 0, 0, 0,
+                0, 0, 0, 0, 1, FALSE, 1, 1);
+             INSERT INTO entity_bodies (project_id, id, mentions, attachments, keywords, metadata)
+             VALUES ({project}, {id}, '[]', '[]', '{keywords}', '{{}}');"
+        )
+    };
+    let script = [
+        format!(
+            "INSERT INTO projects (id, name, state, allowed_origins, created_at, updated_at)
+             VALUES ({project}, 'p', 'active', '[]', 1, 1);"
+        ),
+        entity(0x20, "'s'", "NULL", r#"["a", "b", "a"]"#),
+        entity(0x30, "'t'", "NULL", r#"["a"]"#),
+        entity(0x3f, "'s'", &space, r#"["a"]"#),
+        entity(0x40, "NULL", &space, r#"["a"]"#),
+    ];
+    let db = upgraded(&town, 16, &script.concat());
+    let project = ProjectId(Uuid::from_u128(1));
+    let counts = move |c: &db::Conn<'_>| {
+        let text = "SELECT scope || ' of ' || COALESCE(within, ''), shard, total FROM entity_counts
+            WHERE project_id = $1 AND scope LIKE '%sourced-keyword:%' ORDER BY 1, 2";
+        let query = db::Query::<(String, i64, i64)>::built("test::counts", text);
+        Ok::<_, Error>(c.all(&query, db::args![project])?)
+    };
+    let upgraded = block_on(db.read(counts));
+    assert_eq!(upgraded.len(), 4, "{upgraded:?}");
+    // The doctor counts everything anew.
+    let repaired = block_on(db.write(move |tx| feeds::repair_feeds(tx, project)));
+    assert!(repaired > 0);
+    assert_eq!(block_on(db.read(counts)), upgraded);
 }

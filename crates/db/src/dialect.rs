@@ -1,6 +1,8 @@
 //! The tokens for which the two engines need different SQL, and the rewriting of a text for one of them.
 //! String literals, quoted identifiers and comments are never touched.
 
+use std::borrow::Cow;
+
 use crate::Engine;
 
 /// `{token}`, its text on SQLite, its text on PostgreSQL.
@@ -92,7 +94,7 @@ fn rewrite(text: &str, engine: Engine, question_marks: bool) -> Result<String, S
             b'/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
             b'{' => match token(rest) {
                 Some(name) => {
-                    out.push_str(expansion(name, engine)?);
+                    out.push_str(&expansion(name, engine)?);
                     rest = &rest[name.len() + 2..];
                     continue;
                 }
@@ -132,15 +134,24 @@ fn token(text: &str) -> Option<&str> {
     (!name.is_empty() && name.bytes().all(is_name)).then_some(name)
 }
 
-fn expansion(name: &str, engine: Engine) -> Result<&'static str, String> {
+/// `FROM t {indexed_by_t_new}` makes SQLite use the index `t_new`, with statistics or without; PostgreSQL chooses.
+const INDEXED_BY: &str = "indexed_by_";
+
+fn expansion(name: &str, engine: Engine) -> Result<Cow<'static, str>, String> {
+    if let Some(index) = name.strip_prefix(INDEXED_BY) {
+        return Ok(match engine {
+            Engine::Sqlite => format!("INDEXED BY {index}").into(),
+            Engine::Postgres => "".into(),
+        });
+    }
     let (_, sqlite, postgres) = TOKENS
         .iter()
         .find(|(token, ..)| *token == name)
         .ok_or_else(|| format!("unknown dialect token {{{name}}}"))?;
-    Ok(match engine {
+    Ok(Cow::Borrowed(match engine {
         Engine::Sqlite => sqlite,
         Engine::Postgres => postgres,
-    })
+    }))
 }
 
 #[cfg(test)]
@@ -172,6 +183,13 @@ mod tests {
             script(text, Engine::Postgres).unwrap(),
             "CREATE TABLE t (id UUID, name TEXT COLLATE \"C\") "
         );
+    }
+
+    #[test]
+    fn an_index_is_named_for_sqlite_alone() {
+        let text = "FROM t {indexed_by_t_new} WHERE a = 1";
+        assert_eq!(statement(text, Engine::Sqlite).unwrap(), "FROM t INDEXED BY t_new WHERE a = 1");
+        assert_eq!(statement(text, Engine::Postgres).unwrap(), "FROM t  WHERE a = 1");
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub(super) async fn send_system_notification(
         // A missing list must not notify everybody by accident.
         Patch::Null => {
             return Err(
-                INVALID_BODY.because("userIds: must be a list; without it everybody is told")
+                INVALID_BODY.because("userIds: must be a list; without it every user is notified")
             );
         }
         Patch::Value(named) if named.len() > MAX_NAMED => {

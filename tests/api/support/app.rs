@@ -140,7 +140,7 @@ impl TestApp {
         Actor::new(self, self.project.id, Some(self.project.master_key.clone()))
     }
 
-    /// Whoever holds this bearer value.
+    /// A client that sends this bearer token.
     pub fn bearer(&self, value: &str) -> Actor<'_> {
         Actor::new(self, self.project.id, Some(value.to_owned()))
     }

@@ -131,7 +131,7 @@ pub async fn block(actor: &Actor<'_>, other: &User<'_>) {
     actor.post(&format!("/users/{}/block", other.id), json!({})).await.expect(201);
 }
 
-/// Something to ask for, and where a key says as whom.
+/// A request, and where a key names the acting user.
 #[derive(Debug, Clone)]
 pub struct Request {
     pub method: Method,

@@ -102,7 +102,7 @@ impl Sockets {
         socket
     }
 
-    /// The same, of a user to whom things have happened already: what is told late of them is not heard.
+    /// The same, for a user with earlier events: those that arrive late are skipped.
     pub async fn listen(&mut self, app: &TestApp, transport: &str, user: &User<'_>) -> Socket {
         let mut socket = self.connect(app, transport, user).await;
         raise(app, &[user.id], FENCE, json!({})).await;
@@ -121,7 +121,7 @@ impl Drop for Sockets {
     }
 }
 
-/// An event that no feature raises: whoever hears it has heard everything before it.
+/// An event that no feature raises: a client that receives it has received every earlier event.
 const FENCE: &str = "fence";
 
 pub struct Socket {

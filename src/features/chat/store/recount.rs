@@ -58,7 +58,7 @@ pub fn miscounted(c: &Conn<'_>) -> Result<Vec<(ProjectId, ConversationId)>> {
     Ok(c.all(&MISCOUNTED, args![])?)
 }
 
-/// Whoever comes or goes holds the conversation: so once it is held, what is committed is all.
+/// Joining and leaving lock the conversation, so once it is locked all memberships are committed.
 pub fn repair(tx: &Tx<'_>, project: ProjectId, id: ConversationId) -> Result<()> {
     conversations::lock(tx, project, id)?;
     tx.execute(&RECOUNT, args![project, id])?;
@@ -104,7 +104,7 @@ fn reactions(
     Ok(found)
 }
 
-/// Whoever answers or reacts holds the conversation first.
+/// Replies and reactions lock the conversation first.
 pub fn repair_message(tx: &Tx<'_>, project: ProjectId, id: ChatMessageId) -> Result<()> {
     let Some(row) = messages::find(tx, project, id)? else { return Ok(()) };
     conversations::lock(tx, project, row.conversation_id)?;

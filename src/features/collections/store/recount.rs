@@ -26,8 +26,7 @@ pub fn drifted(c: &Conn<'_>) -> Result<Vec<(ProjectId, CollectionId)>> {
     Ok(c.all(&DRIFTED, args![])?)
 }
 
-/// Whoever saves something holds the collection first: so once it is held, what is committed is all
-/// that it may count.
+/// Saving locks the collection first, so once it is locked all saved entities are committed.
 pub fn repair(tx: &Tx<'_>, project: ProjectId, id: CollectionId) -> Result<()> {
     if tx.opt(&LOCK, args![project, id])?.is_some() {
         tx.execute(&RECOUNT, args![project, id])?;

@@ -68,8 +68,7 @@ pub fn balance(tx: &Tx<'_>, project: ProjectId, id: CommentId) -> Result<()> {
     Ok(())
 }
 
-/// Whoever comments or deletes holds the entity: so once it is held, the comments that are
-/// committed are all that it may count.
+/// Creating and deleting comments lock the entity, so once it is locked all comments are committed.
 pub fn repair_entity(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<()> {
     crate::features::entities::store::lock(tx, project, id)?;
     tx.execute(&RECOUNT_ENTITY, args![project, id])?;
@@ -83,7 +82,7 @@ pub fn repair_comment(tx: &Tx<'_>, project: ProjectId, id: CommentId) -> Result<
     Ok(())
 }
 
-/// Whoever reacts holds the comment.
+/// Reactions lock the comment first.
 pub fn repair_reactions(tx: &Tx<'_>, project: ProjectId, id: CommentId) -> Result<()> {
     let Some(comment) = store::find_for_update(tx, project, id)? else { return Ok(()) };
     let found = reactions::store::counts(tx, project, TargetId::Comment(id))?;

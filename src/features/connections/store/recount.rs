@@ -27,8 +27,7 @@ pub fn drifted(c: &Conn<'_>) -> Result<Vec<(ProjectId, UserId)>> {
     Ok(c.all(&DRIFTED, args![])?)
 }
 
-/// Whoever changes a connection changes the counts after it: what is committed once they are held is
-/// all that they may speak of.
+/// Every write of a connection updates the counts last, so once they are locked all counted rows are committed.
 pub fn repair(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
     tx.execute(&LOCK, args![project, user])?;
     tx.execute(&RECOUNT, args![project, user])?;

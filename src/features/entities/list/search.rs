@@ -54,10 +54,12 @@ pub enum Shows {
 impl Search {
     /// Whether an index alone answers it quickly.
     pub fn is_quick(&self, page: Page) -> bool {
-        let quick_sort = !matches!(self.sort, Sort::Metadata { .. } | Sort::Balance);
-        // These two have no index of their own: they filter the whole feed.
-        let scope = self.known_scope();
-        let scope = scope.filter(|scope| !matches!(scope, Scope::NoSource | Scope::NoSpace));
+        let quick_sort = !matches!(self.sort, Sort::Metadata { .. });
+        // These have no index of their own: they filter a larger feed.
+        let filters_more = |scope: &Scope| {
+            matches!(scope, Scope::NoSource | Scope::NoSpace | Scope::UnsourcedKeyword(_))
+        };
+        let scope = self.known_scope().filter(|scope| !filters_more(scope));
         quick_sort && scope.is_some() && page.offset() < SLOW_OFFSET
     }
 
@@ -167,6 +169,9 @@ impl Search {
             (Filed::Nowhere, Filed::Nowhere, None, []) => Some(Scope::Loose),
             (Filed::Anywhere, Filed::Anywhere, Some(author), []) => Some(Scope::Author(author)),
             (Filed::Anywhere, Filed::Anywhere, None, [word]) => Some(Scope::Keyword(word.clone())),
+            (Filed::Anywhere, Filed::Nowhere, None, [word]) => {
+                Some(Scope::UnsourcedKeyword(word.clone()))
+            }
             _ => None,
         }
     }

@@ -24,6 +24,11 @@ pub enum Scope {
     Loose,
     Author(UserId),
     Keyword(String),
+    /// With the keyword and a source. No feed of its own: the rest of the keyword's feed is one.
+    SourcedKeyword(String),
+    /// With the keyword and without a source, the default of version 6. Not stored: the difference of the two
+    /// above, because few entities have a source.
+    UnsourcedKeyword(String),
 }
 
 impl Scope {
@@ -37,6 +42,8 @@ impl Scope {
             Scope::Loose => "loose".to_owned(),
             Scope::Author(id) => format!("author:{id}"),
             Scope::Keyword(word) => format!("keyword:{word}"),
+            Scope::SourcedKeyword(word) => format!("sourced-keyword:{word}"),
+            Scope::UnsourcedKeyword(word) => format!("unsourced-keyword:{word}"),
         }
     }
 }
@@ -85,15 +92,27 @@ pub fn size(c: &Conn<'_>, project: ProjectId, scope: &Scope, reader: Reader) -> 
         Scope::Space(_) | Scope::NoSpace | Scope::Loose => {
             return Ok(Size { all: total(c, project, scope)?, unreadable: 0 });
         }
+        Scope::UnsourcedKeyword(word) => {
+            let all = size(c, project, &Scope::Keyword(word.clone()), reader)?;
+            let sourced = size(c, project, &Scope::SourcedKeyword(word.clone()), reader)?;
+            return Ok(Size {
+                all: all.all - sourced.all,
+                unreadable: all.unreadable - sourced.unreadable,
+            });
+        }
         // A whole project has many parts, and seldom any unreadable one.
         Scope::Project => format!(
-            "({}) shut CROSS JOIN entity_counts k
+            "({}) shut CROSS JOIN entity_counts k {{indexed_by_entity_counts_within}}
              WHERE k.project_id = $1 AND k.within = $2 AND k.space_id IS NOT NULL
                 AND k.space_id = shut.space_id",
             reader.unreadable(&mut sql)
         ),
-        Scope::Source(_) | Scope::NoSource | Scope::Author(_) | Scope::Keyword(_) => format!(
-            "entity_counts k
+        Scope::Source(_)
+        | Scope::NoSource
+        | Scope::Author(_)
+        | Scope::Keyword(_)
+        | Scope::SourcedKeyword(_) => format!(
+            "entity_counts k {{indexed_by_entity_counts_within}}
              WHERE k.project_id = $1 AND k.within = $2 AND k.space_id IS NOT NULL AND NOT {}",
             reader.reads("k.space_id", &mut sql)
         ),
@@ -173,8 +192,12 @@ pub(in crate::features::entities) fn counted_in(
     let keywords: Vec<String> =
         serde_json::from_str(&keywords.0).map_err(crate::error::Error::internal)?;
     let is_loose = space.is_none() && source.is_none();
-    let mut scopes = vec![source.map_or(Scope::NoSource, Scope::Source)];
+    let mut scopes = Vec::new();
     scopes.extend(author.map(Scope::Author));
+    if source.is_some() {
+        scopes.extend(keywords.iter().cloned().map(Scope::SourcedKeyword));
+    }
+    scopes.push(source.map_or(Scope::NoSource, Scope::Source));
     scopes.extend(keywords.into_iter().map(Scope::Keyword));
     let mut counted = Counted::new();
     match space {

@@ -71,8 +71,8 @@ pub fn drifted_feeds(c: &Conn<'_>, project: ProjectId) -> Result<Vec<Key>> {
     Ok(feeds.filter(|(_, one)| one.stored != one.found).map(|(key, _)| key).collect())
 }
 
-/// How many were repaired. Whoever lists an entity changes its counts in the same transaction: so
-/// once a count is held, what is committed is all that it may speak of.
+/// Repairs the feed totals; how many were wrong. A listed entity and its totals change in one transaction, so
+/// once a total is locked all entities it counts are committed.
 pub fn repair_feeds(tx: &Tx<'_>, project: ProjectId) -> Result<u64> {
     let mut wrong = feeds(tx, project)?;
     wrong.retain(|_, one| one.stored != one.found);
@@ -118,8 +118,7 @@ pub fn miscounted(c: &Conn<'_>) -> Result<Vec<(ProjectId, EntityId)>> {
     Ok(c.all(&MISCOUNTED, args![])?)
 }
 
-/// Whoever reacts changes the entity in the same transaction: so once it is held, the reactions
-/// that are committed are all that it may count.
+/// A reaction updates its entity in the same transaction, so once the entity is locked all reactions are committed.
 pub fn repair_reactions(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<()> {
     let Some(entity) = store::find_for_update(tx, project, id)? else { return Ok(()) };
     let found = reactions::store::counts(tx, project, TargetId::Entity(id))?;

@@ -58,8 +58,8 @@ pub fn drifted(c: &Conn<'_>) -> Result<Vec<(ProjectId, UserId)>> {
     Ok(c.all(&DRIFTED, args![])?)
 }
 
-/// Whoever changes a user's notifications changes the counts last. So what is committed once the
-/// counts are held is all that they may speak of, also while a server is at work.
+/// Every write of notifications updates the counts last, so once they are locked all counted rows are committed.
+/// Safe while a server is running.
 pub fn repair(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<()> {
     tx.execute(&LOCK, args![project, user])?;
     tx.execute(&RECOUNT, args![project, user])?;

@@ -25,7 +25,7 @@ pub fn miscounted(c: &Conn<'_>) -> Result<Vec<(ProjectId, SpaceId)>> {
     Ok(c.all(&MISCOUNTED, args![])?)
 }
 
-/// Whoever changes what is counted holds the space: so once it is held, what is committed is all.
+/// Every write that changes a count locks the space, so once it is locked all counted rows are committed.
 pub fn repair(tx: &Tx<'_>, project: ProjectId, space: SpaceId) -> Result<()> {
     tx.opt(&LOCK, args![project, space])?;
     tx.execute(&REPAIR, args![project, space])?;

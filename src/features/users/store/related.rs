@@ -1,7 +1,6 @@
-//! Lists of the users to whom one user has a relation: followers, connections. Each is kept in the
-//! order of an index and its length is known; a search narrows it, and a viewer does not meet in it
-//! whoever is hidden from them. A search walks a short list; in a long one it begins with the users
-//! whose names may hold what is sought, unless those are as many.
+//! Lists of users related to one user: followers, connections. An index holds each list in order, and its
+//! length is stored. A search filters the list, and users hidden from the viewer are left out. A search walks a
+//! short list; for a long one it starts from the users whose names may match, unless there are as many of those.
 
 use db::{Builder, Conn, Query, args};
 use uuid::Uuid;
@@ -99,7 +98,7 @@ impl List {
         Ok((c.all(&Query::built("users::related::page", text), conditions.args())?, total))
     }
 
-    /// How many there are for whom nobody is sought.
+    /// The length of the list without a search.
     pub fn total(&self, c: &Conn<'_>, kept: i64, hidden: &Hidden) -> Result<i64> {
         let Some(viewer) = hidden.viewer() else { return Ok(kept) };
         let Relation { table, of, other, .. } = self.relation;

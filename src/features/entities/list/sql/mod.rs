@@ -108,31 +108,32 @@ impl Conditions {
         format!("{with}SELECT {columns} FROM {from}{body} WHERE {builder}")
     }
 
-    /// Whether the entity has the term. Asked row by row: as a join an engine might begin with it.
+    /// Whether the entity has the term. A correlated subquery, since an engine might start from a join; as a
+    /// boolean, because PostgreSQL expects one row in two hundred of a comparison, and would rather sort.
     fn has_term(&mut self, term: Uuid) -> String {
         let term = self.builder.bind(term);
         format!(
-            "(SELECT 1 FROM entity_terms t WHERE t.project_id = $1 AND t.term = {term}
-                AND t.created_at = e.created_at AND t.entity_id = e.id)"
+            "COALESCE((SELECT TRUE FROM entity_terms t WHERE t.project_id = $1 AND t.term = {term}
+                AND t.created_at = e.created_at AND t.entity_id = e.id), FALSE)"
         )
     }
 
     pub fn with_term(&mut self, term: Uuid) {
         let found = self.has_term(term);
-        self.builder.add(format_args!("{found} = 1"));
+        self.builder.add(found);
     }
 
     pub fn without_term(&mut self, term: Uuid) {
         let found = self.has_term(term);
-        self.builder.add(format_args!("{found} IS NULL"));
+        self.builder.add(format_args!("NOT {found}"));
     }
 
-    /// By somebody whom the user follows. Asked row by row, as terms are.
+    /// The author is followed by the user. A correlated subquery, as for terms.
     pub fn followed_by(&mut self, user: UserId) {
         let user = self.builder.bind(user);
         self.builder.add(format_args!(
-            "(SELECT 1 FROM follows f WHERE f.project_id = $1 AND f.follower_id = {user}
-                AND f.followed_id = e.user_id) = 1"
+            "COALESCE((SELECT TRUE FROM follows f WHERE f.project_id = $1 AND f.follower_id = {user}
+                AND f.followed_id = e.user_id), FALSE)"
         ));
     }
 
@@ -222,15 +223,14 @@ impl Conditions {
             let object = to_json(&serde_json::json!({ &pair.key: value }));
             let term = terms::pair(&pair.key, value);
             if let Some(term) = term.filter(|_| !any_wide) {
-                let found = conditions.has_term(term);
-                return format!("{found} = 1");
+                return conditions.has_term(term);
             }
             conditions.needs_body = true;
             let object = conditions.builder.bind(object);
             match term {
                 Some(term) => {
                     let found = conditions.has_term(term);
-                    format!("({found} = 1 OR (e.is_wide AND json_contains(b.metadata, {object})))")
+                    format!("({found} OR (e.is_wide AND json_contains(b.metadata, {object})))")
                 }
                 None => format!("json_contains(b.metadata, {object})"),
             }
@@ -242,13 +242,13 @@ impl Conditions {
     fn has_key(&mut self, key: &str, any_wide: bool) -> String {
         let found = self.has_term(terms::key(key));
         if !any_wide {
-            return format!("({found} = 1)");
+            return found;
         }
         self.needs_body = true;
         let key = self.builder.bind(key.to_owned());
         // Not by `->`, which the embedded engine gives a path: `$` would be the whole object.
         format!(
-            "({found} = 1 OR (e.is_wide AND EXISTS
+            "({found} OR (e.is_wide AND EXISTS
                 (SELECT 1 FROM json_each(b.metadata) AS j WHERE j.key = {key})))"
         )
     }

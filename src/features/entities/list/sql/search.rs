@@ -186,9 +186,7 @@ fn segments(sort: &Sort, start: &Start) -> Vec<Segment> {
         },
         Sort::LastChanged => whole("e.updated_at DESC, e.id DESC"),
         Sort::Hot => whole(&format!("e.score DESC, {newest}")),
-        Sort::Balance => {
-            whole(&format!("e.upvote_count - e.downvote_count DESC, e.upvote_count DESC, {newest}"))
-        }
+        Sort::Balance => by_balance(newest),
         Sort::Top(kind) => {
             let count = format!("e.{}", kind.column());
             first_those(format!("{count} > 0"), count.clone(), format!("{count} = 0"))
@@ -199,4 +197,18 @@ fn segments(sort: &Sort, start: &Start) -> Vec<Segment> {
         }
         Sort::Metadata { .. } => Vec::new(),
     }
+}
+
+/// Most votes in balance first, then most upvotes. Entities without votes come before those whose
+/// downvotes prevail.
+fn by_balance(newest: &str) -> Vec<Segment> {
+    let (votes, balance) =
+        ("e.upvote_count + e.downvote_count", "e.upvote_count - e.downvote_count");
+    let order = format!("{balance} DESC, e.upvote_count DESC, {newest}");
+    let voted = |sign: &str| Segment {
+        condition: Some(format!("{votes} > 0 AND {balance} {sign} 0")),
+        order: order.clone(),
+    };
+    let unvoted = Segment { condition: Some(format!("{votes} = 0")), order: newest.to_owned() };
+    vec![voted(">="), unvoted, voted("<")]
 }

@@ -24,7 +24,7 @@ pub fn drifted(c: &Conn<'_>) -> Result<Vec<(ProjectId, ReportId)>> {
     Ok(c.all(&DRIFTED, args![])?)
 }
 
-/// Whoever joins a report holds it: so once it is held, the entries that are committed are all.
+/// Every write of an entry locks its report, so once it is locked all entries are committed.
 pub fn repair(tx: &Tx<'_>, project: ProjectId, id: ReportId) -> Result<()> {
     tx.opt(&LOCK, args![project, id])?;
     tx.execute(&RECOUNT, args![project, id])?;
