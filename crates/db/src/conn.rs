@@ -3,6 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::Deref;
 use std::time::{Duration, Instant};
 
@@ -104,6 +105,23 @@ impl<'a> Conn<'a> {
         self.exactly_one(query, args)
     }
 
+    /// Sends a query whose rows are needed after the next statement: on PostgreSQL both travel together. Only
+    /// outside of transactions; elsewhere there is nothing to gain, and nothing is sent.
+    pub fn prefetch<R: Row>(
+        &self,
+        query: &Query<R>,
+        args: &[Value<'_>],
+    ) -> Result<Prefetch<'_, R>, Error> {
+        let sent = match self.link {
+            Link::Postgres(session) if !self.transaction => {
+                let sent = self.noted(session.prefetch(query.inner(), args))?;
+                Some((self, session, sent))
+            }
+            Link::Postgres(_) | Link::Sqlite(_) => None,
+        };
+        Ok(Prefetch { sent, row: PhantomData })
+    }
+
     fn rows<S: Statement>(&self, statement: &S, args: &[Value<'_>]) -> Result<Vec<S::Row>, Error> {
         let mut rows = Vec::new();
         self.run(statement.inner(), args, &mut |columns| {
@@ -163,6 +181,31 @@ impl<'a> Conn<'a> {
             }
             failed.error
         })
+    }
+}
+
+/// A query that may have been sent ahead; see [`Conn::prefetch`].
+pub struct Prefetch<'c, R> {
+    sent: Option<(&'c Conn<'c>, &'c postgres::Session, postgres::Prefetched)>,
+    row: PhantomData<fn() -> R>,
+}
+
+impl<R: Row> Prefetch<'_, R> {
+    /// Its rows; none if it was not sent, and is to be run now.
+    pub fn rows(self) -> Result<Option<Vec<R>>, Error> {
+        let Some((conn, session, sent)) = self.sent else { return Ok(None) };
+        let mut rows = Vec::new();
+        conn.noted(session.fetched(sent, &mut |columns| {
+            rows.push(R::read(columns)?);
+            Ok(())
+        }))?;
+        Ok(Some(rows))
+    }
+}
+
+impl<R> fmt::Debug for Prefetch<'_, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prefetch").field("sent", &self.sent.is_some()).finish_non_exhaustive()
     }
 }
 

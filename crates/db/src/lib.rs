@@ -27,7 +27,7 @@ mod value;
 
 pub use announce::{Announced, Announcement, Announcements};
 pub use builder::{Builder, Placeholder, Placeholders};
-pub use conn::{Conn, Tx};
+pub use conn::{Conn, Prefetch, Tx};
 pub use db::{Db, Examination};
 pub use error::Error;
 pub use migrate::{Migration, MigrationState};

@@ -3,19 +3,19 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use db::Conn;
+use db::{Conn, Prefetch};
 use uuid::Uuid;
 
 use crate::error::Result;
 use crate::features::entities::extras::EntityExtras;
 use crate::features::entities::model::{Entity, Grants};
-use crate::features::entities::store::EntityRow;
+use crate::features::entities::store::{self, EntityRow};
 use crate::features::files::model::{File, show};
 use crate::features::files::store as storage;
 use crate::features::reactions::{self, ReactionType};
 use crate::features::spaces;
 use crate::features::spaces::show::View as SpaceView;
-use crate::features::users::model::{self, User};
+use crate::features::users::model;
 use crate::features::users::reputation::{self, Bucket};
 use crate::features::users::store::UserRow;
 use crate::http::include::Include;
@@ -49,8 +49,8 @@ pub struct View {
     bucket: Option<Bucket>,
     /// The viewer's reaction, if it is known already.
     own: Option<Option<ReactionType>>,
-    /// The author of all entities, if known already.
-    author: Option<UserRow>,
+    /// The authors of all entities, if known already.
+    authors: Option<Vec<UserRow>>,
     links: Links,
     extras: Option<EntityExtras>,
 }
@@ -71,7 +71,7 @@ impl View {
             files: include.has("files"),
             bucket: None,
             own: None,
-            author: None,
+            authors: None,
             links: call.links(),
             extras: call.app.lists.of().first().copied(),
         }
@@ -88,7 +88,23 @@ impl View {
     }
 
     pub fn with_author(self, author: Option<UserRow>) -> Self {
-        View { author, ..self }
+        self.with_authors(author.map(|author| vec![author]))
+    }
+
+    pub fn with_authors(self, authors: Option<Vec<UserRow>>) -> Self {
+        View { authors, ..self }
+    }
+
+    /// Sends the query for the authors of these entities ahead, if they are shown.
+    pub fn prefetch_authors<'c>(
+        &self,
+        c: &'c Conn<'_>,
+        ids: &[EntityId],
+    ) -> Result<Option<Prefetch<'c, UserRow>>> {
+        match self.user && !ids.is_empty() {
+            true => store::prefetch_authors(c, self.project.id, ids).map(Some),
+            false => Ok(None),
+        }
     }
 
     pub fn with_files(self) -> Self {
@@ -160,8 +176,8 @@ impl View {
     fn add_authors(&self, c: &Conn<'_>, entities: &mut [Entity]) -> Result<()> {
         let project = self.project.id;
         let ids = entities.iter().filter_map(|entity| entity.user_id).collect();
-        let authors = match &self.author {
-            Some(row) => HashMap::from([(row.id, User::public(&self.links, row)?)]),
+        let authors = match &self.authors {
+            Some(rows) => model::by_id(&self.links, rows)?,
             None => model::shown(c, &self.links, ids)?,
         };
         for entity in entities.iter_mut() {

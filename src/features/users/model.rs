@@ -50,8 +50,12 @@ pub struct User {
 pub fn shown(c: &Conn<'_>, links: &Links, mut ids: Vec<UserId>) -> Result<HashMap<UserId, User>> {
     ids.sort_unstable();
     ids.dedup();
-    let found = store::find_all(c, links.project, &ids)?;
-    found.iter().map(|row| Ok((row.id, User::public(links, row)?))).collect()
+    by_id(links, &store::find_all(c, links.project, &ids)?)
+}
+
+/// The users by id, as everybody sees them.
+pub fn by_id(links: &Links, rows: &[UserRow]) -> Result<HashMap<UserId, User>> {
+    rows.iter().map(|row| Ok((row.id, User::public(links, row)?))).collect()
 }
 
 /// A place as GeoJSON.

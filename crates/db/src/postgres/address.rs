@@ -45,11 +45,15 @@ impl Address {
     }
 
     /// Sent first on each connection. Not as start-up options, which poolers refuse. JIT is off: no statement
-    /// runs long enough to be worth compiling, and a wrong estimate would trigger it.
+    /// runs long enough to be worth compiling, and a wrong estimate would trigger it. Plans are generic: each
+    /// statement is planned once per connection and not, at 90 to 210 µs, for each request. Statements are
+    /// written so that their plan does not depend on the arguments, and [`explain`](crate::Db::explain) shows
+    /// the generic one.
     pub(super) fn settings(&self) -> String {
         format!(
             "SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {};
-             SET default_transaction_isolation = 'read committed'; SET jit = off",
+             SET default_transaction_isolation = 'read committed'; SET jit = off;
+             SET plan_cache_mode = force_generic_plan",
             self.deadline.as_millis().max(1),
             IDLE_IN_TRANSACTION.as_millis()
         )

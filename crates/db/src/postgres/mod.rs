@@ -14,6 +14,7 @@ mod tls;
 mod transaction;
 mod types;
 
+pub(crate) use sending::Prefetched;
 pub(crate) use session::Session;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

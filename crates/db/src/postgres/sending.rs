@@ -1,4 +1,4 @@
-//! Pipelined commands: sent with the next statement, and their outcome is known with it.
+//! Pipelined commands and queries: sent with the next statement, so that they cost no round trip of their own.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use futures_util::TryStreamExt;
+use tokio_postgres::Row;
 
-use crate::conn::Failed;
+use crate::conn::{Failed, Sink};
 use crate::sqlite::expect_arguments;
 use crate::statement::Text;
-use crate::{Announcement, Engine, Value};
+use crate::{Announcement, Columns, Engine, Value};
 
 use super::errors;
 use super::listener;
@@ -79,6 +80,48 @@ impl Session {
                 Ok(())
             }
         }
+    }
+}
+
+/// A query that was sent ahead of the next statement.
+pub(crate) struct Prefetched {
+    statement: &'static str,
+    is_new: bool,
+    rows: Rows,
+}
+
+type Rows = Pin<Box<dyn Future<Output = Result<Vec<Row>, tokio_postgres::Error>> + Send>>;
+
+impl Session {
+    /// Sends a query without waiting for its rows.
+    pub(crate) fn prefetch(&self, text: &Text, args: &[Value<'_>]) -> Result<Prefetched, Failed> {
+        let (name, sql) = (text.name, text.on(Engine::Postgres)?);
+        self.watch(name, sql);
+        self.tell_limit()?;
+        let Prepared { statement, is_new } = self.prepared_as(name, sql, Some(text))?;
+        expect_arguments(name, statement.params().len(), args.len())?;
+        let args: Vec<Value<'static>> = args.iter().cloned().map(Value::into_owned).collect();
+        let client = Arc::clone(&self.client);
+        let mut rows: Rows =
+            Box::pin(
+                async move { pin!(client.query_raw(&statement, args).await?).try_collect().await },
+            );
+        // Once started, it is on the wire before the next statement.
+        let rows = match rows.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(done) => Box::pin(std::future::ready(done)),
+            Poll::Pending => rows,
+        };
+        Ok(Prefetched { statement: name, is_new, rows })
+    }
+
+    /// Waits for the rows of a query that was sent ahead.
+    pub(crate) fn fetched(&self, sent: Prefetched, sink: Sink<'_>) -> Result<(), Failed> {
+        let Prefetched { statement, is_new, rows } = sent;
+        let rows = self.awaited(statement, rows).map_err(|failed| failed.unless(is_new))?;
+        for row in &rows {
+            sink(&mut Columns::new(statement, row))?;
+        }
+        Ok(())
     }
 }
 

@@ -124,15 +124,19 @@ impl Session {
         sink: Sink<'_>,
     ) -> Result<u64, Failed> {
         let sql = text.on(Engine::Postgres)?;
-        if let Some(watch) = &self.on_statement {
-            watch(text.name, sql);
-        }
+        self.watch(text.name, sql);
         if !batch::can_be_last(sql) {
             self.send_gathered()?;
         }
         match self.gathered.joined(sql, args) {
             Some((sql, args)) => self.run_as(text, &sql, &args, sink),
             None => self.run_as(text, sql, args, sink),
+        }
+    }
+
+    pub(super) fn watch(&self, name: &'static str, sql: &str) {
+        if let Some(watch) = &self.on_statement {
+            watch(name, sql);
         }
     }
 
@@ -269,12 +273,21 @@ impl Session {
         waited.ok_or(Wait::Silent)?.map_err(Wait::Failed)
     }
 
+    /// The same, for a statement.
+    pub(super) fn awaited<T>(
+        &self,
+        name: &'static str,
+        work: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, Failed> {
+        self.wait(work).map_err(|failed| understood(name, failed))
+    }
+
     /// For BEGIN, COMMIT and the like.
     pub(super) fn within<T>(
         &self,
         work: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, Failed> {
-        self.wait(work).map_err(|failed| understood("transaction", failed))
+        self.awaited("transaction", work)
     }
 
     /// For migrations and scripts, which have no timeout.

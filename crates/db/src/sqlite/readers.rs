@@ -8,7 +8,7 @@ use crate::{Error, Options};
 use super::{Access, Connection};
 
 /// Maximum idle connections; further ones are closed when returned.
-const KEPT: usize = 64;
+const KEPT: usize = 16;
 
 #[derive(Debug)]
 pub(super) struct Readers {

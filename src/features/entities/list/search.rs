@@ -4,7 +4,7 @@
 //! entities, it starts from those and sorts them instead; `start.rs` decides which, `sql/` has the
 //! statements.
 
-use db::Conn;
+use db::{Conn, Prefetch};
 
 use crate::error::Result;
 use crate::features::entities::list::filters::Filters;
@@ -69,7 +69,9 @@ impl Search {
             return Ok((Vec::new(), 0));
         }
         if let Some(scope) = self.known_scope() {
-            return self.walk(c, feed_totals::size(c, self.project, &scope, self.reader)?, page);
+            let first = self.prefetch(c, page)?;
+            let size = feed_totals::size(c, self.project, &scope, self.reader)?;
+            return self.walk(c, size, page, first);
         }
         let (start, any_wide) = start::choose(self, c)?;
         // However the page is found: the followed are fewer than all there are.
@@ -81,7 +83,7 @@ impl Search {
         if page.offset() >= total {
             return Ok((Vec::new(), total));
         }
-        Ok((self.page(c, &start, any_wide, page)?, total))
+        Ok((self.page(c, &start, any_wide, page, None)?, total))
     }
 
     /// Content in unreadable spaces is left out.
@@ -93,13 +95,19 @@ impl Search {
     }
 
     /// The same of a feed whose size is known.
-    fn walk(&self, c: &Conn<'_>, size: Size, page: Page) -> Result<(Vec<EntityId>, i64)> {
+    fn walk(
+        &self,
+        c: &Conn<'_>,
+        size: Size,
+        page: Page,
+        first: Option<Prefetch<'_, EntityId>>,
+    ) -> Result<(Vec<EntityId>, i64)> {
         let total = size.readable() - self.count_hidden(c)?;
         if page.offset() >= total {
             return Ok((Vec::new(), total));
         }
         let start = start::of_known_size(self, total);
-        Ok((self.page(c, &start, false, page)?, total))
+        Ok((self.page(c, &start, false, page, first)?, total))
     }
 
     /// How many entities of a feed are by hidden authors.
@@ -127,11 +135,12 @@ impl Search {
         if !self.is_open(c)? {
             return Ok(Some(page.of(Vec::new(), 0)));
         }
+        let first = self.prefetch(c, page)?;
         let size = feed_totals::size(c, self.project, &scope, self.reader)?;
         if size.is_sparse() {
             return Ok(None);
         }
-        let found = self.walk(c, size, page)?;
+        let found = self.walk(c, size, page, first)?;
         self.shown(c, page, view, found).map(Some)
     }
 
@@ -142,7 +151,9 @@ impl Search {
         view: &View,
         (ids, total): (Vec<EntityId>, i64),
     ) -> Result<Paged<Entity>> {
+        let authors = view.prefetch_authors(c, &ids)?;
         let rows = store::find_all(c, self.project, &ids)?;
+        let view = view.clone().with_authors(authors.map_or(Ok(None), Prefetch::rows)?);
         Ok(page.of(view.entities(c, rows)?, total))
     }
 

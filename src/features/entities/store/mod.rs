@@ -7,7 +7,7 @@ pub mod recount;
 
 use std::collections::HashMap;
 
-use db::{Builder, Command, Conn, Tx, Value, args};
+use db::{Builder, Command, Conn, Prefetch, Tx, Value, args};
 
 use crate::error::Result;
 pub use crate::features::entities::row::EntityRow;
@@ -16,6 +16,7 @@ use crate::features::entities::{DUPLICATE_FOREIGN_ID, USER_NOT_FOUND};
 use crate::features::reactions::store::reaction_deltas;
 use crate::features::reactions::target::TargetId;
 use crate::features::reactions::{ReactionCounts, reaction_columns};
+use crate::features::users::store::{UserRow, user_columns};
 use crate::features::visibility::moderation::moderation_columns;
 use crate::features::visibility::store::blocks::not_blocked;
 use crate::values::ids::{EntityId, ProjectId, UserId};
@@ -53,6 +54,12 @@ db::statements! {
     query LOCK_SHARED -> EntityRow = select_entity!("AND e.id = $2 {for_key_share}");
     query FIND_ALL -> EntityRow = select_entity!("AND e.id {any}($2)");
     query FIND_ALL_EVER -> EntityRow = select_entity!(even deleted, "AND e.id {any}($2)");
+    query AUTHORS -> UserRow = concat!(
+        "SELECT ",
+        user_columns!(),
+        " FROM users WHERE project_id = $1 AND id IN
+            (SELECT e.user_id FROM entities e WHERE e.project_id = $1 AND e.id {any}($2))"
+    );
     query FIND_BY_FOREIGN_ID -> EntityRow = select_entity!("AND e.foreign_id = $2");
     command INSERT = concat!(
         "INSERT INTO entities (project_id, id, foreign_id, source_id, space_id, user_id, is_draft,
@@ -132,6 +139,15 @@ pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[EntityId]) -> Result<Ve
     let places: HashMap<EntityId, usize> = ids.iter().copied().zip(0..).collect();
     rows.sort_by_key(|row| places.get(&row.id).copied());
     Ok(rows)
+}
+
+/// Sends the query for the authors of these entities ahead.
+pub fn prefetch_authors<'c>(
+    c: &'c Conn<'_>,
+    project: ProjectId,
+    ids: &[EntityId],
+) -> Result<Prefetch<'c, UserRow>> {
+    Ok(c.prefetch(&AUTHORS, args![project, EntityId::list(ids)])?)
 }
 
 /// Includes soft-deleted ones, in no particular order.

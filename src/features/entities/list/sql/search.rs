@@ -1,6 +1,6 @@
 //! The statements of a list: how many entities it has, and which are on a page.
 
-use db::{Conn, Query};
+use db::{Conn, Prefetch, Query};
 
 use crate::error::Result;
 use crate::features::entities::list::filters::Filters;
@@ -99,6 +99,7 @@ impl Search {
         start: &Start,
         any_wide: bool,
         page: Page,
+        first: Option<Prefetch<'_, EntityId>>,
     ) -> Result<Vec<EntityId>> {
         match &self.sort {
             Sort::Metadata { property, kind, direction } => {
@@ -117,8 +118,30 @@ impl Search {
                 })?;
                 Ok(sorter.finish())
             }
-            sort => self.segments(c, start, any_wide, page, &segments(sort, start)),
+            sort => self.segments(c, (start, any_wide), page, &segments(sort, start), first),
         }
+    }
+
+    /// Sends the first statement of a page ahead, unless it depends on how long the feed is.
+    pub(in crate::features::entities::list) fn prefetch<'c>(
+        &self,
+        c: &'c Conn<'_>,
+        page: Page,
+    ) -> Result<Option<Prefetch<'c, EntityId>>> {
+        let segments = segments(&self.sort, &Start::Feed);
+        let depends = !start::terms(&self.filters, false).is_empty();
+        let Some(first) = segments.first().filter(|_| !depends) else { return Ok(None) };
+        let to = self.segment((&Start::Feed, false), first);
+        let query = first.query(&to, i64::from(page.limit), page.offset());
+        Ok(Some(c.prefetch(&query, to.builder.args())?))
+    }
+
+    fn segment(&self, (start, any_wide): (&Start, bool), segment: &Segment) -> Conditions {
+        let mut to = self.conditions(start, any_wide);
+        if let Some(condition) = &segment.condition {
+            to.builder.add(condition);
+        }
+        to
     }
 
     /// The page out of segments that follow each other. Once one has ended its size is known, or
@@ -126,25 +149,19 @@ impl Search {
     fn segments(
         &self,
         c: &Conn<'_>,
-        start: &Start,
-        any_wide: bool,
+        start: (&Start, bool),
         page: Page,
         segments: &[Segment],
+        mut first: Option<Prefetch<'_, EntityId>>,
     ) -> Result<Vec<EntityId>> {
         let (mut skip, mut left) = (page.offset(), i64::from(page.limit));
         let mut found = Vec::new();
         for (n, segment) in segments.iter().enumerate() {
-            let mut to = self.conditions(start, any_wide);
-            if let Some(condition) = &segment.condition {
-                to.builder.add(condition);
-            }
-            let text = format!(
-                "{} ORDER BY {} LIMIT {left} OFFSET {skip}",
-                to.select("e.id"),
-                segment.order
-            );
-            let ids =
-                c.all(&Query::<EntityId>::built("entities::list::page", text), to.builder.args())?;
+            let to = self.segment(start, segment);
+            let ids = match first.take().map_or(Ok(None), Prefetch::rows)? {
+                Some(ids) => ids,
+                None => c.all(&segment.query(&to, left, skip), to.builder.args())?,
+            };
             let count = i64::try_from(ids.len()).unwrap_or(i64::MAX);
             found.extend(ids);
             left -= count;
@@ -168,6 +185,14 @@ impl Search {
 struct Segment {
     condition: Option<String>,
     order: String,
+}
+
+impl Segment {
+    fn query(&self, to: &Conditions, limit: i64, offset: i64) -> Query<EntityId> {
+        let text =
+            format!("{} ORDER BY {} LIMIT {limit} OFFSET {offset}", to.select("e.id"), self.order);
+        Query::built("entities::list::page", text)
+    }
 }
 
 fn segments(sort: &Sort, start: &Start) -> Vec<Segment> {
