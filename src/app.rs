@@ -26,6 +26,7 @@ use crate::storage::signed::Signer;
 use crate::storage::staging::Staging;
 use crate::tenancy::registry::Registry;
 use crate::values::clock::Clock;
+use crate::values::fingerprint::Fingerprints;
 use crate::values::random::Random;
 
 /// Dependencies that tests replace.
@@ -73,6 +74,7 @@ pub fn build(
         limiter: Limiter::new(config.rate_limits),
         storage: Storage::open(&config.storage_settings())?,
         signer: Signer::new(secret, &config.public_url, config.file_url_ttl),
+        fingerprints: Fingerprints::new(secret).map_err(|e| e.to_string())?,
         images: Processor::new(config.max_upload_concurrency),
         staging: Staging::open(&config.data_dir, config.staging_mebibytes)?,
         mailer,

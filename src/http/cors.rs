@@ -3,12 +3,11 @@
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, ORIGIN,
-    VARY,
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
 
 use crate::error::faults;
-use crate::http::reply::{Body, Response};
+use crate::http::reply::{self, Body, Response};
 
 faults! {
     pub ORIGIN_NOT_ALLOWED = 403 "project/origin-not-allowed":
@@ -82,9 +81,9 @@ pub fn preflight(headers: &HeaderMap) -> Response {
 
 /// Lets the page at `origin` read the reply.
 pub fn allow(response: &mut Response, origin: HeaderValue) {
+    reply::add_vary(response, "Origin");
     let headers = response.headers_mut();
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-    headers.append(VARY, HeaderValue::from_static("Origin"));
     let exposed =
         "X-Request-Id,Retry-After,X-RateLimit-Limit,X-RateLimit-Remaining,X-RateLimit-Reset";
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(exposed));

@@ -25,13 +25,14 @@ use crate::http::body::{
     drop_arrived, read_whole,
 };
 use crate::http::multipart::{ReadForm, Uploads, read_form};
+use crate::http::negotiation::Negotiation;
 use crate::http::operation::{CheckedRequest, Operation, Run, ServerCall};
 use crate::http::query::pairs;
 use crate::http::render::{self, Context};
 use crate::http::reply::{self, Response};
 use crate::http::router::Router;
 use crate::http::version::Version;
-use crate::http::{cors, unnamed};
+use crate::http::{cors, representation, unnamed};
 use crate::network::client::Peer;
 use crate::network::{client, forwarding};
 use crate::state::App;
@@ -74,6 +75,7 @@ pub async fn handle(
     let id = client::request_id(&head.headers, &app.request_ids);
     let origin = head.headers.get(ORIGIN).cloned();
     let method = head.method.clone();
+    let negotiation = Negotiation::of(&head.headers);
     // Reading the body of such a request would make the client send it.
     let asks_before_sending = head.headers.contains_key(EXPECT);
     let in_flight = app.metrics.enter();
@@ -93,6 +95,8 @@ pub async fn handle(
     };
     let failure = result.as_ref().err().and_then(Error::chain);
     let mut response = result.unwrap_or_else(|error| render::error(error, context));
+    let (operation, fingerprints) = (trace.operation, &app.fingerprints);
+    representation::negotiate(&mut response, &negotiation, operation, fingerprints).await;
 
     if let Some(window) = trace.window.filter(|_| !is_limited) {
         render::rate_headers(&mut response, window);

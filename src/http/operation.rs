@@ -63,7 +63,7 @@ pub struct Operation {
     pub takes_forms: bool,
     /// Accepts files in a multipart form; how its fields are read.
     pub form: Option<&'static Form>,
-    /// Replies with tokens or personal data are never cached.
+    /// Replies with tokens or personal data are neither cached nor compressed.
     pub no_store: bool,
     /// A missing or unusable credential is refused in plain text in every version.
     pub plain_refusals: bool,
@@ -368,6 +368,11 @@ impl Operation {
 
     pub fn plain_refusals(self) -> Self {
         Operation { plain_refusals: true, ..self }
+    }
+
+    /// Whether a reply with 200 and JSON has an `ETag`, and is replaced by 304 for a client that has it.
+    pub fn is_conditional(&self) -> bool {
+        self.method == Method::GET && self.is_project_scoped() && !self.no_store
     }
 
     pub fn is_project_scoped(&self) -> bool {

@@ -2,14 +2,14 @@
 
 use std::fmt;
 use std::io;
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
-use http::header::{CONTENT_TYPE, HeaderName, LOCATION};
+use http::header::{CONTENT_TYPE, HeaderName, LOCATION, VARY};
 use http::{HeaderValue, StatusCode};
-use http_body_util::Full;
 use hyper::body::{Frame, SizeHint};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
@@ -22,7 +22,7 @@ pub type Response = http::Response<Body>;
 /// Bytes in memory, or the chunks of a file as they are read.
 #[derive(Debug)]
 pub enum Body {
-    Whole(Full<Bytes>),
+    Whole(Bytes),
     File(FileBody),
 }
 
@@ -40,7 +40,7 @@ impl Body {
 
 impl Default for Body {
     fn default() -> Self {
-        Body::Whole(Full::default())
+        Body::Whole(Bytes::new())
     }
 }
 
@@ -54,7 +54,8 @@ impl hyper::body::Body for Body {
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         match self.get_mut() {
             Body::Whole(whole) => {
-                Pin::new(whole).poll_frame(context).map_err(|never| match never {})
+                let bytes = mem::take(whole);
+                Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
             }
             Body::File(file) => file.poll_next(context).map_ok(Frame::data),
         }
@@ -62,14 +63,14 @@ impl hyper::body::Body for Body {
 
     fn is_end_stream(&self) -> bool {
         match self {
-            Body::Whole(whole) => whole.is_end_stream(),
+            Body::Whole(whole) => whole.is_empty(),
             Body::File(file) => file.left == 0,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Body::Whole(whole) => whole.size_hint(),
+            Body::Whole(whole) => SizeHint::with_exact(whole.len() as u64),
             Body::File(file) => SizeHint::with_exact(file.left),
         }
     }
@@ -118,7 +119,7 @@ pub trait Reply: Send + 'static {
 }
 
 pub fn with_body(status: StatusCode, media: &'static str, body: impl Into<Bytes>) -> Response {
-    let mut response = Response::new(Body::Whole(Full::new(body.into())));
+    let mut response = Response::new(Body::Whole(body.into()));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
     response
@@ -279,6 +280,15 @@ pub fn redirect(to: &str) -> Result<Response> {
 pub fn set(response: &mut Response, name: &'static str, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         response.headers_mut().insert(HeaderName::from_static(name), value);
+    }
+}
+
+/// Adds the name of a request header to `Vary`.
+pub fn add_vary(response: &mut Response, name: &'static str) {
+    let before = response.headers().get(VARY).and_then(|value| value.to_str().ok());
+    match before.map(|before| format!("{before}, {name}")) {
+        Some(all) => set(response, "vary", &all),
+        None => set(response, "vary", name),
     }
 }
 

@@ -32,6 +32,7 @@ use crate::storage::signed::Signer;
 use crate::storage::staging::Staging;
 use crate::tenancy::registry::Registry;
 use crate::values::clock::Clock;
+use crate::values::fingerprint::Fingerprints;
 use crate::values::ids::{ConversationId, ProjectId, UserId};
 use crate::values::random::Random;
 
@@ -51,6 +52,8 @@ pub struct AppState {
     pub limiter: Limiter,
     pub storage: Storage,
     pub signer: Arc<Signer>,
+    /// For the `ETag`s of replies.
+    pub fingerprints: Fingerprints,
     pub images: Processor,
     pub staging: Staging,
     pub mailer: Mailer,

@@ -42,6 +42,8 @@ mod comment_lists;
 mod comment_notices;
 mod comment_reactions;
 mod comments;
+mod compression;
+mod conditional_requests;
 mod connection_addresses;
 mod connection_limits;
 mod connections;

@@ -1,10 +1,7 @@
 //! The OpenAPI documents as served: built once for each change of the catalogue, shared by all callers with
 //! the same permissions, compressed and revalidated.
 
-use std::io::Read as _;
-
 use db::Engine;
-use flate2::read::GzDecoder;
 use http::Method;
 use serde_json::{Value, json};
 use townhall::http::openapi;
@@ -146,16 +143,14 @@ async fn a_document_is_compressed_for_clients_that_ask_for_it(app: TestApp) {
             let reply = get(&actor, &address).await;
             let encoding = reply.header("content-encoding");
             assert_eq!(encoding, is_compressed.then_some("gzip"), "{accepted}");
-            assert!(reply.header("vary").unwrap().starts_with("Accept-Encoding"));
+            assert!(reply.header("vary").unwrap().contains("Accept-Encoding"));
             assert_eq!(reply.header("content-type"), Some("application/json; charset=utf-8"));
             if !is_compressed {
                 assert_eq!(reply.body, plain.body);
                 continue;
             }
-            let mut text = Vec::new();
-            GzDecoder::new(&reply.body[..]).read_to_end(&mut text).unwrap();
-            assert_eq!(text, plain.body);
-            assert!(reply.body.len() * 8 < text.len(), "{}", reply.body.len());
+            assert_eq!(*reply.decoded(), *plain.body);
+            assert!(reply.body.len() * 8 < plain.body.len(), "{}", reply.body.len());
             let tag = reply.header("etag").unwrap();
             assert_ne!(Some(tag), plain.header("etag"), "other bytes have another tag");
             let held = actor.with_header("If-None-Match", tag);

@@ -12,7 +12,7 @@ use crate::features::server::document_cache::{Cell, Documents, Which};
 use crate::features::tables::{self, store::catalogue};
 use crate::http::openapi::{Additions, Document};
 use crate::http::operation::{Call, Operations, ServerCall};
-use crate::http::prepared::{Negotiation, Prepared, PreparedReply};
+use crate::http::prepared::{Prepared, PreparedReply};
 use crate::http::version::Version;
 use crate::state::App;
 
@@ -33,21 +33,18 @@ pub(super) async fn server_document(call: ServerCall) -> Result<PreparedReply> {
         }
     };
     let document = shared(&call.app, Which::Server(version), 0).await?;
-    Ok(PreparedReply { document, client: Negotiation::of(&call.headers), is_private: false })
+    Ok(PreparedReply { document, is_private: false })
 }
 
 /// The same document with the project's own tables, as far as the caller may see their rows.
-pub(super) async fn project_document(
-    call: Call<OptionalViewer>,
-    client: Negotiation,
-) -> Result<PreparedReply> {
+pub(super) async fn project_document(call: Call<OptionalViewer>, (): ()) -> Result<PreparedReply> {
     let (project, audience) = (call.project.id, call.caller.into());
     let version = call.app.db.read(move |c| catalogue::version(c, project)).await?;
     let never_had_a_table = version == 0;
     let which =
         if never_had_a_table { Which::Server(None) } else { Which::Project(project, audience) };
     let document = shared(&call.app, which, version).await?;
-    Ok(PreparedReply { document, client, is_private: true })
+    Ok(PreparedReply { document, is_private: true })
 }
 
 /// The document at this version of its catalogue.

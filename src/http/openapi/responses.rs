@@ -26,11 +26,15 @@ pub(super) fn responses(operation: &Operation, parts: &mut Parts) -> Value {
                 super::example(operation, "Response", received, parts);
         }
     }
+    let has_json = |reply: &Value| reply["content"].get("application/json").is_some();
+    if operation.is_conditional() && responses.get("200").is_some_and(has_json) {
+        response(&mut responses, 304);
+    }
     add_errors(operation, &mut responses);
     // Success replies stay inline: clients read them, and few operations share one.
     let owner = pascal_case(operation.name);
     let shared = responses.into_iter().map(|(status, reply)| {
-        let is_error = status.as_str() >= "400";
+        let is_shared = status.as_str() >= "304";
         // Its codes belong to the operation, or to a few like it.
         let is_own = ["400", "401", "403", "404", "409", "422"].contains(&status.as_str());
         let name = if is_own {
@@ -38,7 +42,7 @@ pub(super) fn responses(operation: &Operation, parts: &mut Parts) -> Value {
         } else {
             phrase(&status).to_owned()
         };
-        let reply = if is_error { parts.responses.refer(&name, &owner, reply) } else { reply };
+        let reply = if is_shared { parts.responses.refer(&name, &owner, reply) } else { reply };
         (status, reply)
     });
     Value::Object(shared.collect())

@@ -1,6 +1,10 @@
 //! A reply and the questions tests ask of it. A wrong answer shows the whole reply.
 
+use std::borrow::Cow;
+use std::io::Read as _;
+
 use bytes::Bytes;
+use flate2::read::GzDecoder;
 use http::HeaderMap;
 use serde_json::Value;
 
@@ -16,12 +20,26 @@ impl Reply {
         Reply { status, headers, body }
     }
 
+    /// The body without its content coding.
+    pub fn decoded(&self) -> Cow<'_, [u8]> {
+        let mut plain = Vec::new();
+        let mut encoded = &self.body[..];
+        match self.header("content-encoding") {
+            None => return Cow::Borrowed(&self.body),
+            Some("zstd") => plain = zstd::decode_all(encoded).unwrap(),
+            Some("br") => brotli::BrotliDecompress(&mut encoded, &mut plain).unwrap(),
+            Some("gzip") => drop(GzDecoder::new(encoded).read_to_end(&mut plain).unwrap()),
+            Some(other) => panic!("unknown content coding {other}"),
+        }
+        Cow::Owned(plain)
+    }
+
     pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.body).into_owned()
+        String::from_utf8_lossy(&self.decoded()).into_owned()
     }
 
     pub fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or(Value::Null)
+        serde_json::from_slice(&self.decoded()).unwrap_or(Value::Null)
     }
 
     pub fn header(&self, name: &str) -> Option<&str> {
