@@ -278,13 +278,12 @@ impl Words {
             &format!("{id}, 'Comment number ' || n, '[]', '[]', '{{}}'"),
             "",
         );
-        let count = "(SELECT count(*) FROM comments c
-            WHERE c.project_id = entities.project_id AND c.entity_id = entities.id)";
         let count = format!(
-            "{first} UPDATE entities SET replies_count = {count}, comments_count = {count},
-                top_comments_count = {count}
-             WHERE project_id = {project}
-                AND id IN (SELECT entity_id FROM comments WHERE project_id = {project});"
+            "{first} UPDATE entities SET replies_count = c.total, comments_count = c.total,
+                top_comments_count = c.total
+             FROM (SELECT entity_id, count(*) AS total FROM comments
+                WHERE project_id = {project} AND deleted_at IS NULL GROUP BY entity_id) c
+             WHERE entities.project_id = {project} AND entities.id = c.entity_id;"
         );
         [comments, bodies, count]
     }

@@ -58,10 +58,12 @@ struct Subject {
 struct Measured {
     row: &'static Row,
     counted: Option<Counted>,
-    /// PostgreSQL: the statements of the row, or why there are none.
-    scripts: Result<Option<Scripts>, String>,
+    /// PostgreSQL: the statements of the row.
+    scripts: Option<Scripts>,
     samples: Vec<Sample>,
     bare: Vec<f64>,
+    /// Why the bare client has no rate.
+    bare_error: Option<String>,
 }
 
 impl Table {
@@ -119,8 +121,12 @@ impl Table {
                 let scripts = Recording { requests, drawn, known: &known }.scripts()?;
                 Scripts::write(&store, row.scenario.unwrap_or_default(), &scripts)
             });
-            let scripts = scripts.transpose();
-            rows.push(Measured { row, counted, scripts, samples: Vec::new(), bare: Vec::new() });
+            let (scripts, bare_error) = match scripts.transpose() {
+                Ok(scripts) => (scripts, None),
+                Err(why) => (None, Some(why)),
+            };
+            let (samples, bare) = (Vec::new(), Vec::new());
+            rows.push(Measured { row, counted, scripts, samples, bare, bare_error });
         }
         in_process.stop().await;
         Ok(Subject { engine, store, fixture, rows, peaks: Vec::new() })
@@ -133,24 +139,24 @@ impl Table {
         for measured in rows {
             let Some(scenario) = measured.row.scenario() else { continue };
             eprintln!("{}: {}, bare client", engine.name(), measured.row.title);
-            match (&store.cluster, &mut measured.scripts) {
-                (Some(cluster), scripts) => {
-                    let Ok(Some(sent)) = scripts else { continue };
+            let rate = match (&store.cluster, &measured.scripts) {
+                (Some(cluster), Some(scripts)) => {
                     let (url, duration) = (&store.url, self.span.duration);
-                    let run = || sent.run(cluster, url, self.threads, duration);
-                    match tokio::task::block_in_place(run) {
-                        Ok(rate) => measured.bare.push(rate),
-                        Err(why) => *scripts = Err(why),
-                    }
+                    let run = || scripts.run(cluster, url, self.threads, duration);
+                    tokio::task::block_in_place(run)
                 }
+                (Some(_), None) => continue,
                 (None, _) => {
                     // The last one does the most of what the server must do.
-                    if let Some(work) = (scenario.bare)(fixture, &db).pop() {
-                        let window = Window::opening_now(self.span);
-                        let tally = ceiling::run_loop(&work, self.connections, window).await?;
-                        measured.bare.push(tally.requests() as f64 / window.seconds());
-                    }
+                    let Some(work) = (scenario.bare)(fixture, &db).pop() else { continue };
+                    let window = Window::opening_now(self.span);
+                    let tally = ceiling::run_loop(&work, self.connections, window).await;
+                    tally.map(|tally| tally.requests() as f64 / window.seconds())
                 }
+            };
+            match rate {
+                Ok(rate) => measured.bare.push(rate),
+                Err(why) => measured.bare_error = Some(why),
             }
         }
         db.close().await;
@@ -229,13 +235,13 @@ impl Subject {
 
 impl Measured {
     fn result(self, engine: Engine) -> RowResult {
-        let Measured { row, counted, scripts, samples, bare } = self;
+        let Measured { row, counted, samples, bare, bare_error, .. } = self;
         RowResult {
             goal: row.goal(engine),
             statements_per_request: counted.as_ref().map(|counted| counted.statements),
             flights_per_request: counted.and_then(|counted| counted.flights),
             bare_client_per_second: median(&bare),
-            bare_client_error: scripts.err(),
+            bare_client_error: bare_error,
             ..RowResult::new(row.title, row.scenario, &samples)
         }
     }
