@@ -12,12 +12,14 @@ use hyper::service::service_fn;
 use hyper::{Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
+use crate::clock::{Window, now};
 use crate::dice::Dice;
 use crate::load::{Load, ReadMode};
 use crate::scenario::Bare;
 use crate::server::get;
+use crate::tally::Tally;
 
 /// A `GET` as fast as it goes.
 pub fn load(address: SocketAddr, path: &str, connections: usize, threads: usize) -> Load {
@@ -30,6 +32,34 @@ pub fn load(address: SocketAddr, path: &str, connections: usize, threads: usize)
         threads,
         pace: ReadMode::Closed,
     }
+}
+
+/// The work of a bare handler without HTTP: tasks of this process that do nothing else.
+pub async fn run_loop(work: &Bare, tasks: usize, window: Window) -> Result<Tally, String> {
+    let mut running = JoinSet::new();
+    for task in 0..tasks {
+        let work = work.clone();
+        running.spawn(async move {
+            let (mut tally, mut dice) = (Tally::new()?, Dice::new(task as u64));
+            let mut begun = now();
+            while begun < window.to {
+                work.once(&mut dice).await?;
+                let done = now();
+                if window.holds(done) {
+                    tally.answered(done - begun);
+                }
+                // Reads of SQLite never wait: the other tasks would not get their turn.
+                tokio::task::yield_now().await;
+                begun = done;
+            }
+            Ok::<_, String>(tally)
+        });
+    }
+    let mut total = Tally::new()?;
+    while let Some(tally) = running.join_next().await {
+        total.add(tally.map_err(|error| error.to_string())??)?;
+    }
+    Ok(total)
 }
 
 /// A server in this process that does one piece of work for each request, whatever it asks.

@@ -16,6 +16,12 @@ use uuid::Uuid;
 pub const COMMON: &str = "common";
 /// Each entity has one of so many others.
 const RARE: usize = 1000;
+
+/// Keywords that one entity in a thousand has.
+pub fn rare() -> impl Iterator<Item = String> {
+    (0..RARE).map(|number| format!("rare{number}"))
+}
+
 const METADATA: &str = r#"{"status":"published"}"#;
 /// Of each entity, as long as a short post.
 const CONTENT: &str = "There is a bench under the old lime tree where people who do not know each \
@@ -64,14 +70,66 @@ impl Entities {
         count: usize,
         now: Timestamp,
     ) -> Result<Self, String> {
-        let length = i64::try_from(count).map_err(|error| error.to_string())?;
         // Half a step beside the entities, so that no id is used twice.
-        let comments = Entities { count, first: now.millis() - length * STEP + STEP / 2 };
+        self.seed_comments_on(db, project, count, self.first_alone(), STEP / 2, now)
+    }
+
+    /// The same, on all entities in turn.
+    pub fn spread_comments(
+        &self,
+        db: &Db,
+        project: ProjectId,
+        count: usize,
+        now: Timestamp,
+    ) -> Result<Self, String> {
+        self.seed_comments_on(db, project, count, *self, STEP / 4, now)
+    }
+
+    fn seed_comments_on(
+        &self,
+        db: &Db,
+        project: ProjectId,
+        count: usize,
+        targets: Entities,
+        offset: i64,
+        now: Timestamp,
+    ) -> Result<Self, String> {
+        let length = i64::try_from(count).map_err(|error| error.to_string())?;
+        let comments = Entities { count, first: now.millis() - length * STEP + offset };
+        if count == 0 {
+            return Ok(comments);
+        }
+        let target = targets.id_sql(db.engine(), &format!("(n % {})", targets.count));
         let words = Words::of(db.engine(), project, comments, now);
-        for script in words.comments(self.id(0), length) {
+        for script in words.comments(&target) {
             db.execute_script(&script).map_err(|error| error.to_string())?;
         }
         Ok(comments)
+    }
+
+    /// The first of them alone.
+    pub fn first_alone(&self) -> Self {
+        Entities { count: 1, ..*self }
+    }
+
+    /// Whether this is the id of one of them.
+    pub fn contain(&self, id: Uuid) -> bool {
+        let number = id.as_u128() & ((1 << 60) - 1);
+        usize::try_from(number).is_ok_and(|n| n < self.count && self.id(n).0 == id)
+    }
+
+    /// SQL: the id of the entity whose number is the result of this expression.
+    pub fn id_sql(&self, engine: db::Engine, number: &str) -> String {
+        let created = format!("({} + {STEP} * {number})", self.first);
+        match engine {
+            db::Engine::Sqlite => {
+                format!("unhex(printf('%012x4%03x8%015x', {created}, {number} % 4096, {number}))")
+            }
+            db::Engine::Postgres => format!(
+                "(lpad(to_hex({created}), 12, '0') || '4' || lpad(to_hex({number} % 4096), 3, '0')
+                    || '8' || lpad(to_hex({number}), 15, '0'))::uuid"
+            ),
+        }
     }
 
     /// When the entity with this number was created, in milliseconds.
@@ -108,16 +166,16 @@ impl Words {
     fn of(engine: db::Engine, project: ProjectId, entities: Entities, now: Timestamp) -> Self {
         let Entities { count, first } = entities;
         let created = format!("({first} + {STEP} * n)");
+        let id = entities.id_sql(engine, "n");
         let rows = format!(
             "WITH RECURSIVE rows (n) AS
                 (SELECT 0 UNION ALL SELECT n + 1 FROM rows WHERE n + 1 < {count})"
         );
         let sqlite = |id: Uuid| format!("x'{}'", id.simple());
         let postgres = |id: Uuid| format!("'{id}'::uuid");
-        let (first, id, user_text, literal): (_, _, _, fn(Uuid) -> String) = match engine {
+        let (first, user_text, literal): (_, _, fn(Uuid) -> String) = match engine {
             db::Engine::Sqlite => (
                 "",
-                format!("unhex(printf('%012x4%03x8%015x', {created}, n % 4096, n))"),
                 "lower(substr(hex(u.id), 1, 8) || '-' || substr(hex(u.id), 9, 4) || '-' ||
                     substr(hex(u.id), 13, 4) || '-' || substr(hex(u.id), 17, 4) || '-' ||
                     substr(hex(u.id), 21))",
@@ -126,10 +184,6 @@ impl Words {
             db::Engine::Postgres => (
                 // What references what is known to be right; checking it takes longer than writing.
                 "SET LOCAL session_replication_role = replica;",
-                format!(
-                    "(lpad(to_hex({created}), 12, '0') || '4' || lpad(to_hex(n % 4096), 3, '0')
-                        || '8' || lpad(to_hex(n), 15, '0'))::uuid"
-                ),
                 "u.id::text",
                 postgres,
             ),
@@ -161,7 +215,7 @@ impl Words {
                 funny_count, replies_count, shares_count, views, score, score_updated_at,
                 has_attachments, created_at, updated_at)",
             &format!(
-                "{id}, u.id, FALSE, TRUE, FALSE, FALSE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
+                "{id}, u.id, FALSE, TRUE, FALSE, FALSE, n % 1000 * 6131 % 100, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
                  (n % 1000 * 7919 % 1000) / 100.0, {now}, FALSE, {created}, {created}"
             ),
             &self.authors(),
@@ -186,8 +240,8 @@ impl Words {
         let keywords = Keywords::try_from(vec![COMMON.to_owned()])?;
         let of_all = Terms::of(false, &keywords, &metadata, &Mentions::default()).terms.into_iter();
         let of_all = of_all.map(|term| format!("(-1, {})", (self.literal)(term)));
-        let of_some = (0..RARE).map(|number| {
-            let term = terms::keyword(&format!("rare{number}"));
+        let of_some = rare().enumerate().map(|(number, keyword)| {
+            let term = terms::keyword(&keyword);
             format!("({number}, {})", (self.literal)(term))
         });
         let values: Vec<String> = of_all.chain(of_some).collect();
@@ -206,9 +260,9 @@ impl Words {
         Ok(sql)
     }
 
-    fn comments(&self, entity: EntityId, count: i64) -> [String; 3] {
-        let Words { id, created, project, .. } = self;
-        let entity = (self.literal)(entity.0);
+    /// `entity`: the id of the entity that the comment with the number `n` is on.
+    fn comments(&self, entity: &str) -> [String; 3] {
+        let Words { first, id, created, project, .. } = self;
         let comments = self.insert(
             "comments (project_id, id, entity_id, user_id, thread_id, upvote_count, downvote_count,
                 like_count, love_count, wow_count, sad_count, angry_count, funny_count, balance,
@@ -225,8 +279,11 @@ impl Words {
             "",
         );
         let count = format!(
-            "UPDATE entities SET replies_count = {count}, comments_count = {count},
-                top_comments_count = {count} WHERE project_id = {project} AND id = {entity};"
+            "{first} UPDATE entities SET replies_count = c.total, comments_count = c.total,
+                top_comments_count = c.total
+             FROM (SELECT entity_id, count(*) AS total FROM comments
+                WHERE project_id = {project} AND deleted_at IS NULL GROUP BY entity_id) c
+             WHERE entities.project_id = {project} AND entities.id = c.entity_id;"
         );
         [comments, bodies, count]
     }
@@ -265,5 +322,7 @@ mod tests {
         let id = entities.id(0).to_string();
         assert_eq!(id, "01234567-89ab-4000-8000-000000000000");
         assert_eq!(entities.id(1).to_string(), "01234567-8d93-4001-8000-000000000001");
+        assert!(entities.contain(entities.id(1).0) && !entities.contain(entities.id(2).0));
+        assert!(!entities.contain(Uuid::max()) && !entities.contain(Uuid::nil()));
     }
 }

@@ -60,6 +60,8 @@ pub struct Scale {
     pub users: usize,
     pub entities: usize,
     pub comments: usize,
+    /// Further comments, on all entities in turn.
+    pub spread_comments: usize,
     /// Of the custom table.
     pub rows: usize,
     pub chat: chat::Size,
@@ -100,6 +102,7 @@ impl Fixture {
         let shown = User::public(&links, first).map_err(text)?;
         let entities = Entities::seed(db, project, scale.entities, now)?;
         let comments = entities.seed_comments(db, project, scale.comments, now)?;
+        entities.spread_comments(db, project, scale.spread_comments, now)?;
         let members: Vec<UserId> = rows.iter().map(|row| row.id).take(2).collect();
         let space = spaces::seed(db, project, &members, now, &random).await?;
         spaces::fill(db, project, space, entities.created(scale.entities / 10))?;

@@ -18,6 +18,7 @@ pub mod server;
 mod sockets;
 mod spaces;
 pub mod store;
+mod table;
 mod tables;
 mod tally;
 pub mod usage;
@@ -37,13 +38,17 @@ use load::ReadMode;
 use report::Report;
 use run::Run;
 use store::Engine;
+use table::{Results, Table};
 
 /// Load on a server of its own, on this machine. Every measurement ends by itself.
 #[derive(Debug, Parser)]
 #[command(name = "bench", after_help = scenarios_help())]
 struct Args {
-    /// Which database; may be given twice.
-    #[arg(long = "engine", value_enum, default_values_t = [Engine::Sqlite])]
+    /// Measure the rows of docs/performance.md on both engines and print them beside their goals.
+    #[arg(long, conflicts_with_all = ["scenarios", "rate", "sockets", "page"])]
+    table: bool,
+    /// Which database; may be given twice. SQLite when not given, both for --table.
+    #[arg(long = "engine", value_enum)]
     engines: Vec<Engine>,
     /// Which scenario; may be repeated. All of them when not given.
     #[arg(long = "scenario", value_parser = scenario_names())]
@@ -53,21 +58,22 @@ struct Args {
     /// Open loop: so many requests per second, whether or not the server keeps up.
     #[arg(long, value_parser = rate)]
     rate: Option<f64>,
-    /// Seconds that are measured.
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
-    duration: u64,
-    /// Seconds before that, which do not count.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(0..=60))]
-    warm_up: u64,
-    /// Measure so many times and keep the better result.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=20))]
-    repeat: u32,
+    /// Seconds that are measured: 10 when not given, 3 for --table.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=600))]
+    duration: Option<u64>,
+    /// Seconds before that, which do not count: 2 when not given, 1 for --table.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(0..=60))]
+    warm_up: Option<u64>,
+    /// Measure so many times and keep the better result. For --table: rounds, of which the median is shown, 3 when
+    /// not given.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=20))]
+    repeat: Option<u32>,
     /// Users in the database.
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(16..=10_000_000))]
     users: u32,
-    /// Entities in the database.
-    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    entities: u32,
+    /// Entities in the database: 10,000 when not given, 100,000 for --table.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    entities: Option<u32>,
     /// Comments on the first entity.
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     comments: u32,
@@ -133,49 +139,119 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// Comments of the table, spread over all entities.
+const TABLE_COMMENTS: usize = 300_000;
+
+impl Args {
+    fn scale(&self) -> Scale {
+        let entities = self.entities.unwrap_or(if self.table { 100_000 } else { 10_000 });
+        Scale {
+            users: self.users as usize,
+            entities: entities as usize,
+            comments: self.comments as usize,
+            spread_comments: if self.table { TABLE_COMMENTS } else { 0 },
+            rows: self.rows as usize,
+            chat: chat::Size {
+                messages: self.messages as usize,
+                group_members: self.group_members as usize,
+            },
+            page: self.page,
+        }
+    }
+
+    fn span(&self) -> Span {
+        let (warm_up, duration) = if self.table { (1, 3) } else { (2, 10) };
+        Span {
+            warm_up: Duration::from_secs(self.warm_up.unwrap_or(warm_up)),
+            duration: Duration::from_secs(self.duration.unwrap_or(duration)),
+        }
+    }
+
+    fn program(&self) -> Result<PathBuf, String> {
+        self.server.clone().map_or_else(beside_this_program, Ok)
+    }
+
+    fn threads(&self, cores: usize) -> usize {
+        self.threads.map_or((cores / 2).max(1), |threads| threads as usize)
+    }
+}
+
 /// Prints the report; how many requests failed.
 fn measure(args: Args) -> Result<u64, String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let runtime = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
+    let measured = runtime.block_on(async {
+        tokio::select! {
+            measured = measure_all(&args, cores) => measured,
+            // The server and the database go away with what is dropped here.
+            _ = tokio::signal::ctrl_c() => Err("interrupted".to_owned()),
+        }
+    });
+    runtime.shutdown_background();
+    let Printed { text, errors } = measured?;
+    print!("{text}");
+    Ok(errors)
+}
+
+/// What is printed at the end, and how many requests failed.
+struct Printed {
+    text: String,
+    errors: u64,
+}
+
+impl Printed {
+    fn new<T: serde::Serialize>(
+        args: &Args,
+        report: &T,
+        table: fn(&T) -> String,
+        errors: u64,
+    ) -> Result<Self, String> {
+        let json = || serde_json::to_string_pretty(report).map_err(|error| error.to_string());
+        let text = if args.json { json()? + "\n" } else { table(report) };
+        Ok(Printed { text, errors })
+    }
+}
+
+async fn measure_all(args: &Args, cores: usize) -> Result<Printed, String> {
+    if args.table {
+        let both = || vec![Engine::Sqlite, Engine::Postgres];
+        let engines = Some(args.engines.clone()).filter(|engines| !engines.is_empty());
+        let table = Table {
+            program: args.program()?,
+            engines: engines.unwrap_or_else(both),
+            connections: args.connections as usize,
+            threads: args.threads(cores),
+            span: args.span(),
+            rounds: args.repeat.unwrap_or(3),
+            scale: args.scale(),
+        };
+        let results = table.run(cores).await?;
+        return Printed::new(args, &results, Results::table, results.errors());
+    }
+    let report = report(args, cores).await?;
+    Printed::new(args, &report, Report::table, report.errors())
+}
+
+async fn report(args: &Args, cores: usize) -> Result<Report, String> {
     let chosen = |name: &str| args.scenarios.is_empty() || args.scenarios.iter().any(|s| s == name);
     let run = Run {
-        program: args.server.map_or_else(beside_this_program, Ok)?,
+        program: args.program()?,
         scenarios: scenario::ALL.iter().filter(|scenario| chosen(scenario.name)).collect(),
         with_sockets: sockets::Scenario::ALL.into_iter().filter(|s| chosen(s.name())).collect(),
         sockets: args.sockets.map(|sockets| sockets as usize),
         connections: args.connections as usize,
-        threads: args.threads.map_or((cores / 2).max(1), |threads| threads as usize),
+        threads: args.threads(cores),
         pace: args.rate.map_or(ReadMode::Closed, ReadMode::Open),
-        span: Span {
-            warm_up: Duration::from_secs(args.warm_up),
-            duration: Duration::from_secs(args.duration),
-        },
-        repeat: args.repeat,
-        scale: Scale {
-            users: args.users as usize,
-            entities: args.entities as usize,
-            comments: args.comments as usize,
-            rows: args.rows as usize,
-            chat: chat::Size {
-                messages: args.messages as usize,
-                group_members: args.group_members as usize,
-            },
-            page: args.page,
-        },
+        span: args.span(),
+        repeat: args.repeat.unwrap_or(1),
+        scale: args.scale(),
     };
-    let runtime = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
-    let measured = runtime.block_on(async {
-        let mut measurements = Vec::new();
-        for engine in &args.engines {
-            tokio::select! {
-                measured = run.on(*engine) => measurements.extend(measured?),
-                // The server and the database go away with what is dropped here.
-                _ = tokio::signal::ctrl_c() => return Err("interrupted".to_owned()),
-            }
-        }
-        Ok(measurements)
-    });
-    runtime.shutdown_background();
-    let report = Report {
+    let engines = if args.engines.is_empty() { &[Engine::Sqlite][..] } else { &args.engines };
+    let mut measurements = Vec::new();
+    for engine in engines {
+        measurements.extend(run.on(*engine).await?);
+    }
+    Ok(Report {
         cores,
         connections: run.connections,
         users: run.scale.users,
@@ -186,15 +262,8 @@ fn measure(args: Args) -> Result<u64, String> {
         group_members: run.scale.chat.group_members,
         page: run.scale.page,
         seconds: run.span.duration.as_secs_f64(),
-        measurements: measured?,
-    };
-    if args.json {
-        let json = serde_json::to_string_pretty(&report).map_err(|error| error.to_string())?;
-        println!("{json}");
-    } else {
-        print!("{}", report.table());
-    }
-    Ok(report.errors())
+        measurements,
+    })
 }
 
 /// The server's program, which the build puts beside this one.

@@ -12,6 +12,7 @@ use crate::fixture::Fixture;
 use crate::scenarios::{
     add_reaction, comments, connections, conversations, create_comment, create_entity, feeds,
     fetch_entity, fetch_user, messages, report, sign_in, spaces, tables, token_check, upload_image,
+    upvote,
 };
 
 #[derive(Debug)]
@@ -31,8 +32,14 @@ pub const ALL: &[Scenario] = &[
     fetch_user::SCENARIO,
     fetch_entity::SCENARIO,
     feeds::NEW,
+    feeds::NEW_WITH_USER,
+    feeds::DEEP,
     feeds::HOT,
     feeds::KEYWORD,
+    feeds::HOT_KEYWORD,
+    feeds::TOP_KEYWORD,
+    feeds::V6_HOT_KEYWORD,
+    feeds::V6_TOP_KEYWORD,
     comments::NEW,
     comments::OLD,
     comments::TOP,
@@ -48,6 +55,8 @@ pub const ALL: &[Scenario] = &[
     // Those that write come last, so that the lists are what was seeded.
     create_entity::SCENARIO,
     add_reaction::TO_ENTITIES,
+    add_reaction::TO_ONE,
+    upvote::SCENARIO,
     create_comment::SCENARIO,
     add_reaction::TO_COMMENTS,
     report::SCENARIO,

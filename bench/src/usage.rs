@@ -33,6 +33,15 @@ impl Sub for Cpu {
     }
 }
 
+/// Processor seconds so far of a database server: the first of the processes and its children, those included
+/// that have ended.
+pub fn database_seconds(processes: &[u32]) -> f64 {
+    let stat = |pid: &u32| read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let running: u64 = processes.iter().filter_map(|pid| parse_process(&stat(pid))).sum();
+    let ended = processes.first().and_then(|pid| parse_ended_children(&stat(pid)));
+    seconds(running + ended.unwrap_or(0))
+}
+
 /// Resident memory in bytes; 0 when there is no such process.
 pub fn resident_bytes(pid: u32) -> u64 {
     let status = read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -57,8 +66,17 @@ fn process_seconds(process: &str) -> f64 {
 
 /// Ticks in user and system mode: the 12th and 13th field after the name, which may hold anything.
 fn parse_process(stat: &str) -> Option<u64> {
+    sum_of_two(stat, 11)
+}
+
+/// The same of children that have ended.
+fn parse_ended_children(stat: &str) -> Option<u64> {
+    sum_of_two(stat, 13)
+}
+
+fn sum_of_two(stat: &str, first: usize) -> Option<u64> {
     let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
-    Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?)
+    Some(fields.get(first)?.parse::<u64>().ok()? + fields.get(first + 1)?.parse::<u64>().ok()?)
 }
 
 fn machine_seconds() -> f64 {
@@ -85,7 +103,7 @@ mod tests {
     #[test]
     fn the_fields_are_found_behind_a_name_with_spaces_and_parentheses() {
         let stat = "42 (a ) b) S 1 42 42 0 -1 4194560 100 0 0 0 250 50 7 7 20 0 9 0 1 1 1";
-        assert_eq!(parse_process(stat), Some(300));
+        assert_eq!((parse_process(stat), parse_ended_children(stat)), (Some(300), Some(14)));
     }
 
     #[test]

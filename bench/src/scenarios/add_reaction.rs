@@ -30,9 +30,9 @@ use crate::scenario::{Bare, Scenario};
 use crate::server::send;
 
 /// So many users react.
-const REACTORS: usize = 10_000;
+pub const REACTORS: usize = 10_000;
 /// So many different requests.
-const DRAWN: usize = 100_000;
+pub const DRAWN: usize = 100_000;
 
 pub const TO_ENTITIES: Scenario = Scenario {
     name: "add-reaction",
@@ -40,6 +40,14 @@ pub const TO_ENTITIES: Scenario = Scenario {
     expected_status: &[200],
     requests: |fixture| requests(fixture, "entities", fixture.entities),
     bare: |fixture, db| bare(fixture, db, fixture.entities, of_entity),
+};
+
+pub const TO_ONE: Scenario = Scenario {
+    name: "react-one",
+    about: "POST /entities/:id/reactions, any of 10,000 users to the first entity",
+    requests: |fixture| requests(fixture, "entities", fixture.entities.first_alone()),
+    bare: |fixture, db| bare(fixture, db, fixture.entities.first_alone(), of_entity),
+    ..TO_ENTITIES
 };
 
 pub const TO_COMMENTS: Scenario = Scenario {

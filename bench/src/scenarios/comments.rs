@@ -49,7 +49,9 @@ fn bare(fixture: &Fixture, db: &Db, order: &'static str) -> Vec<Bare> {
     let offset = (fixture.page - 1) * LIMIT;
     let columns = CommentRow::COLUMNS.unwrap_or_default().iter().map(|column| match *column {
         "content" | "gif" | "mentions" | "attachments" | "metadata" => format!("b.{column}"),
-        "entity_is_listed" => "e.is_listed AS entity_is_listed".to_owned(),
+        "entity_is_removed" => {
+            "COALESCE(e.moderation_status, '') = 'removed' AS entity_is_removed".to_owned()
+        }
         "entity_is_draft" => "e.is_draft AS entity_is_draft".to_owned(),
         "entity_user_id" => "e.user_id AS entity_user_id".to_owned(),
         _ => format!("c.{column}"),

@@ -16,3 +16,4 @@ pub mod spaces;
 pub mod tables;
 pub mod token_check;
 pub mod upload_image;
+pub mod upvote;

@@ -21,7 +21,7 @@ pub const FEED: Scenario = Scenario {
         let (project, space, page) = (fixture.project, fixture.space, fixture.page);
         vec![get(&format!("/v8/{project}/entities?spaceId={space}&limit={LIMIT}&page={page}"))]
     },
-    bare: |fixture, db| feeds::bare(fixture, db, feeds::IN_SPACE),
+    bare: |fixture, db| feeds::bare(fixture, db, feeds::IN_SPACE, fixture.page),
 };
 
 pub const LIST: Scenario = Scenario {

@@ -194,7 +194,7 @@ fn unprivileged(dir: &Path) -> Command {
 }
 
 /// The directory of the server's programs.
-fn binaries() -> &'static Path {
+pub fn binaries() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     FOUND.get_or_init(find_binaries)
 }

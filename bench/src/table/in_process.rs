@@ -1,0 +1,130 @@
+//! The server inside this process, to count what one request asks of the database. It is never part of a timed
+//! measurement.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use db::{Db, Options};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use townhall::app::{self, Dependencies};
+use townhall::config::{Config, Flags};
+use townhall::state::App;
+
+use crate::client::Connection;
+use crate::scenario::Scenario;
+use crate::server::SECRET;
+use crate::store::{Engine, Store};
+
+use super::median::median;
+use super::proxy::Proxy;
+use super::wire::Log;
+
+/// Requests before those that count: connections have prepared their statements after them.
+const WARM_UP: usize = 24;
+/// Requests that count, and that pgbench sends again.
+const COUNTED: usize = 32;
+/// Few connections, so that each of them soon knows all statements.
+const POOL: usize = 2;
+
+#[derive(Debug)]
+pub struct InProcess {
+    app: App,
+    address: SocketAddr,
+    serving: JoinHandle<()>,
+    /// SQLite: statements so far.
+    statements: Arc<AtomicU64>,
+    /// PostgreSQL.
+    proxy: Option<Proxy>,
+}
+
+/// What one request asks of the database: medians of some requests.
+#[derive(Debug, Default)]
+pub struct Counted {
+    pub statements: f64,
+    /// Round trips; SQLite has none.
+    pub flights: Option<f64>,
+    /// PostgreSQL: what each of the requests has sent.
+    pub requests: Vec<Log>,
+}
+
+impl InProcess {
+    pub async fn start(engine: Engine, store: &Store) -> Result<Self, String> {
+        let (mut url, mut proxy) = (store.url.clone(), None);
+        if let (Engine::Postgres, Some(cluster)) = (engine, &store.cluster) {
+            let started = Proxy::start(cluster.port()).await?;
+            let (old, new) = (cluster.port().to_string(), started.address.port().to_string());
+            url = format!("{}?sslmode=disable", url.replacen(&old, &new, 1));
+            proxy = Some(started);
+        }
+        let directory = store.directory.display().to_string();
+        let find = |name: &str| match name {
+            "TOWNHALL_DATA_DIR" => Some(directory.clone()),
+            "TOWNHALL_DATABASE_URL" => Some(url.clone()),
+            "TOWNHALL_RATE_LIMITS" => Some("off".to_owned()),
+            _ => None,
+        };
+        let config = Config::from_sources(&Flags::default(), &find)?;
+        let statements = Arc::new(AtomicU64::new(0));
+        let counter = statements.clone();
+        let options = Options {
+            pool: POOL,
+            on_statement: Some(Arc::new(move |_, _| {
+                counter.fetch_add(1, Relaxed);
+            })),
+            ..Options::default()
+        };
+        let opened = tokio::task::spawn_blocking(move || Db::open(&url, options));
+        let opened = opened.await.map_err(|error| error.to_string())?;
+        let db = opened.map_err(|error| error.to_string())?;
+        let app = app::build(config, SECRET.as_bytes(), db, Dependencies::real())?;
+        let listener = TcpListener::bind("127.0.0.1:0").await.map_err(|error| error.to_string())?;
+        let address = listener.local_addr().map_err(|error| error.to_string())?;
+        let router = townhall::features::router()?;
+        let serving = tokio::spawn(townhall::server::serve(app.clone(), router, listener));
+        Ok(InProcess { app, address, serving, statements, proxy })
+    }
+
+    /// Sends requests one after the other.
+    pub async fn count(
+        &self,
+        scenario: &Scenario,
+        requests: &[Vec<u8>],
+    ) -> Result<Counted, String> {
+        let mut connection = Connection::open(self.address).await.map_err(|e| e.to_string())?;
+        let (mut statements, mut flights, mut logs) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, request) in requests.iter().cycle().take(WARM_UP + COUNTED).enumerate() {
+            let before = self.statements.load(Relaxed);
+            self.proxy.as_ref().map(Proxy::take);
+            let status = connection.exchange(request).await.map_err(|error| error.to_string())?;
+            if !scenario.expected_status.contains(&status) {
+                let body = String::from_utf8_lossy(connection.body());
+                return Err(format!("{}: status {status}: {body}", scenario.name));
+            }
+            if number < WARM_UP {
+                continue;
+            }
+            match &self.proxy {
+                None => statements.push((self.statements.load(Relaxed) - before) as f64),
+                Some(proxy) => {
+                    let log = proxy.take();
+                    statements.push(log.statements() as f64);
+                    flights.push(log.flights.len() as f64);
+                    logs.push(log);
+                }
+            }
+        }
+        Ok(Counted {
+            statements: median(&statements).unwrap_or_default(),
+            flights: median(&flights),
+            requests: logs,
+        })
+    }
+
+    pub async fn stop(self) {
+        self.app.drain();
+        let _ = self.serving.await;
+        self.app.db.close().await;
+    }
+}

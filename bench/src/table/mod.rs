@@ -1,0 +1,248 @@
+//! The table: every row of it on each engine, in rounds that alternate between the engines, beside its goals and
+//! the rate of a bare client that sends the same statements.
+
+mod in_process;
+mod literal;
+mod median;
+mod pgbench;
+mod proxy;
+mod results;
+mod rows;
+mod script;
+mod wire;
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use uuid::Uuid;
+
+use crate::ceiling;
+use crate::clock::{Span, Window};
+use crate::fixture::{Fixture, Scale};
+use crate::load::{Load, ReadMode};
+use crate::server::Server;
+use crate::store::{Engine, Store};
+use crate::usage::{Cpu, database_seconds, peak_bytes, resident_bytes};
+
+use in_process::{Counted, InProcess};
+use median::median;
+use pgbench::Scripts;
+pub use results::Results;
+use results::{EngineResults, RowResult, Sample};
+use rows::{ROWS, Row};
+use script::Recording;
+
+#[derive(Debug)]
+pub struct Table {
+    pub program: PathBuf,
+    pub engines: Vec<Engine>,
+    pub connections: usize,
+    pub threads: usize,
+    pub span: Span,
+    pub rounds: u32,
+    pub scale: Scale,
+}
+
+/// One engine with its database, and what was measured on it.
+#[derive(Debug)]
+struct Subject {
+    engine: Engine,
+    store: Store,
+    fixture: Fixture,
+    rows: Vec<Measured>,
+    peaks: Vec<f64>,
+}
+
+/// One row on one engine.
+#[derive(Debug)]
+struct Measured {
+    row: &'static Row,
+    counted: Option<Counted>,
+    /// PostgreSQL: the statements of the row.
+    scripts: Option<Scripts>,
+    samples: Vec<Sample>,
+    bare: Vec<f64>,
+    /// Why the bare client has no rate.
+    bare_error: Option<String>,
+}
+
+impl Table {
+    pub async fn run(&self, cores: usize) -> Result<Results, String> {
+        let mut subjects = Vec::new();
+        for engine in &self.engines {
+            subjects.push(self.prepare(*engine).await?);
+        }
+        for round in 1..=self.rounds {
+            for subject in &mut subjects {
+                eprintln!("round {round} of {}: {}", self.rounds, subject.engine.name());
+                self.bare_clients(subject).await?;
+                self.server(subject).await?;
+            }
+        }
+        Ok(Results {
+            cores,
+            connections: self.connections,
+            users: self.scale.users,
+            entities: self.scale.entities,
+            comments: self.scale.comments + self.scale.spread_comments,
+            seconds: self.span.duration.as_secs_f64(),
+            rounds: self.rounds,
+            engines: subjects.into_iter().map(Subject::results).collect(),
+        })
+    }
+
+    /// Seeds a database and counts what each row asks of it.
+    async fn prepare(&self, engine: Engine) -> Result<Subject, String> {
+        let Scale { users, entities, comments, spread_comments, .. } = self.scale;
+        let (name, comments) = (engine.name(), comments + spread_comments);
+        eprintln!("{name}: writing {users} users, {entities} entities, {comments} comments");
+        let store = tokio::task::spawn_blocking(move || Store::create(engine));
+        let store = store.await.map_err(|error| error.to_string())??;
+        let db = store.open()?;
+        let fixture = Fixture::seed(&db, self.scale).await?;
+        db.close().await;
+        eprintln!("{name}: counting statements");
+        let in_process = InProcess::start(engine, &store).await?;
+        let known: HashSet<Uuid> =
+            fixture.users.iter().map(|user| user.0).chain([fixture.project.0]).collect();
+        let mut rows = Vec::new();
+        for row in ROWS {
+            let counted = match row.scenario() {
+                Some(scenario) => {
+                    let requests = (scenario.requests)(&fixture);
+                    Some(in_process.count(scenario, &requests).await?)
+                }
+                None => None,
+            };
+            let recorded = counted.as_ref().filter(|_| engine == Engine::Postgres);
+            let scripts = recorded.map(|counted| {
+                let requests = counted.requests.as_slice();
+                let drawn = row.draws_entities.then_some(fixture.entities);
+                let scripts = Recording { requests, drawn, known: &known }.scripts()?;
+                Scripts::write(&store, row.scenario.unwrap_or_default(), &scripts)
+            });
+            let (scripts, bare_error) = match scripts.transpose() {
+                Ok(scripts) => (scripts, None),
+                Err(why) => (None, Some(why)),
+            };
+            let (samples, bare) = (Vec::new(), Vec::new());
+            rows.push(Measured { row, counted, scripts, samples, bare, bare_error });
+        }
+        in_process.stop().await;
+        Ok(Subject { engine, store, fixture, rows, peaks: Vec::new() })
+    }
+
+    /// The same statements without a server: pgbench, or on SQLite a loop in this process.
+    async fn bare_clients(&self, subject: &mut Subject) -> Result<(), String> {
+        let Subject { engine, store, fixture, rows, .. } = subject;
+        let db = store.open()?;
+        for measured in rows {
+            let Some(scenario) = measured.row.scenario() else { continue };
+            eprintln!("{}: {}, bare client", engine.name(), measured.row.title);
+            let rate = match (&store.cluster, &measured.scripts) {
+                (Some(cluster), Some(scripts)) => {
+                    let (url, duration) = (&store.url, self.span.duration);
+                    let run = || scripts.run(cluster, url, self.threads, duration);
+                    tokio::task::block_in_place(run)
+                }
+                (Some(_), None) => continue,
+                (None, _) => {
+                    // The last one does the most of what the server must do.
+                    let Some(work) = (scenario.bare)(fixture, &db).pop() else { continue };
+                    let window = Window::opening_now(self.span);
+                    let tally = ceiling::run_loop(&work, self.connections, window).await;
+                    tally.map(|tally| tally.requests() as f64 / window.seconds())
+                }
+            };
+            match rate {
+                Ok(rate) => measured.bare.push(rate),
+                Err(why) => measured.bare_error = Some(why),
+            }
+        }
+        db.close().await;
+        Ok(())
+    }
+
+    async fn server(&self, subject: &mut Subject) -> Result<(), String> {
+        let Subject { engine, store, fixture, rows, peaks } = subject;
+        let server = Server::start(&self.program, store).await?;
+        for measured in rows {
+            eprintln!("{}: {}", engine.name(), measured.row.title);
+            let load = match measured.row.scenario() {
+                None => ceiling::load(server.address, "/livez", self.connections, self.threads),
+                Some(scenario) => Load {
+                    address: server.address,
+                    requests: (scenario.requests)(fixture).into(),
+                    expected_status: scenario.expected_status,
+                    connections: self.connections,
+                    threads: self.threads,
+                    pace: ReadMode::Closed,
+                },
+            };
+            measured.samples.push(self.sample(&server, store, load).await?);
+        }
+        peaks.push(peak_bytes(server.pid()) as f64);
+        server.stop().await
+    }
+
+    async fn sample(&self, server: &Server, store: &Store, load: Load) -> Result<Sample, String> {
+        let window = Window::opening_now(self.span);
+        let used = || {
+            let database = store.cluster.as_ref();
+            let database = database.map(|cluster| database_seconds(&cluster.processes()));
+            (Cpu::so_far(Some(server.pid())).server, database)
+        };
+        let watch = async {
+            tokio::time::sleep_until(window.from.into()).await;
+            let before = used();
+            tokio::time::sleep_until(window.to.into()).await;
+            (before, used(), resident_bytes(server.pid()))
+        };
+        let running = tokio::task::spawn_blocking(move || load.run(window));
+        let (tally, (before, after, rss)) = tokio::join!(running, watch);
+        let tally = tally.map_err(|error| error.to_string())??;
+        let requests = tally.requests() as f64;
+        let per_request = |seconds: f64| seconds.max(0.0) * 1e6 / requests.max(1.0);
+        let millis = |share| tally.quantile(share).as_secs_f64() * 1e3;
+        Ok(Sample {
+            requests_per_second: requests / window.seconds(),
+            p50_ms: millis(0.5),
+            p99_ms: millis(0.99),
+            server_us: per_request(after.0 - before.0),
+            database_us: after.1.zip(before.1).map(|(after, before)| per_request(after - before)),
+            rss_bytes: rss as f64,
+            errors: tally.errors,
+            first_error: tally.first_error,
+        })
+    }
+}
+
+impl Subject {
+    fn results(self) -> EngineResults {
+        let Subject { engine, rows, peaks, .. } = self;
+        EngineResults {
+            engine: engine.name(),
+            bare_client: match engine {
+                Engine::Sqlite => "a loop in one process",
+                Engine::Postgres => "pgbench",
+            },
+            rows: rows.into_iter().map(|measured| measured.result(engine)).collect(),
+            peak_rss_bytes: median(&peaks).unwrap_or_default(),
+            peak_rss_goal_bytes: rows::memory_goal(engine) * f64::from(1 << 20),
+        }
+    }
+}
+
+impl Measured {
+    fn result(self, engine: Engine) -> RowResult {
+        let Measured { row, counted, samples, bare, bare_error, .. } = self;
+        RowResult {
+            goal: row.goal(engine),
+            statements_per_request: counted.as_ref().map(|counted| counted.statements),
+            flights_per_request: counted.and_then(|counted| counted.flights),
+            bare_client_per_second: median(&bare),
+            bare_client_error: bare_error,
+            ..RowResult::new(row.title, row.scenario, &samples)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The rows of the table and the goals of each engine.
+
+use crate::scenario::{self, Scenario};
+use crate::store::Engine;
+
+#[derive(Debug)]
+pub struct Row {
+    pub title: &'static str,
+    /// `None`: the constant answer.
+    pub scenario: Option<&'static str>,
+    /// Requests per second on SQLite and on PostgreSQL.
+    goals: [Option<f64>; 2],
+    /// Each request is about another entity.
+    pub draws_entities: bool,
+}
+
+impl Row {
+    pub fn goal(&self, engine: Engine) -> Option<f64> {
+        of(engine, self.goals)
+    }
+
+    pub fn scenario(&self) -> Option<&'static Scenario> {
+        scenario::ALL.iter().find(|scenario| Some(scenario.name) == self.scenario)
+    }
+}
+
+/// The most resident memory of the server that is meant to be needed, in MiB.
+pub fn memory_goal(engine: Engine) -> f64 {
+    of(engine, [120.0, 80.0])
+}
+
+fn of<T>(engine: Engine, [sqlite, postgres]: [T; 2]) -> T {
+    match engine {
+        Engine::Sqlite => sqlite,
+        Engine::Postgres => postgres,
+    }
+}
+
+const fn row(title: &'static str, scenario: &'static str, goals: [f64; 2]) -> Row {
+    let [sqlite, postgres] = goals;
+    let goals = [Some(sqlite), Some(postgres)];
+    Row { title, scenario: Some(scenario), goals, draws_entities: false }
+}
+
+const fn drawing(row: Row) -> Row {
+    Row { draws_entities: true, ..row }
+}
+
+const CREATE: [f64; 2] = [6_000.0, 2_500.0];
+const LIST_BY_KEYWORD: [f64; 2] = [5_000.0, 3_000.0];
+
+/// Those that write come last, so that the lists are what was seeded.
+pub const ROWS: &[Row] = &[
+    Row { title: "constant answer", scenario: None, goals: [None, None], draws_entities: false },
+    drawing(row("fetch entity", "fetch-entity", [30_000.0, 10_000.0])),
+    row("list newest, with user", "feed-new-user", [8_000.0, 3_500.0]),
+    row("list hot + keyword", "feed-hot-keyword", LIST_BY_KEYWORD),
+    row("list top + keyword", "feed-top-keyword", LIST_BY_KEYWORD),
+    row("/v6 list hot + keyword", "v6-hot-keyword", LIST_BY_KEYWORD),
+    row("/v6 list top + keyword", "v6-top-keyword", LIST_BY_KEYWORD),
+    row("comments of an entity", "comments-new", [8_000.0, 3_500.0]),
+    Row {
+        title: "page 500 of the feed",
+        scenario: Some("feed-page-500"),
+        goals: [Some(1_800.0), None],
+        draws_entities: false,
+    },
+    row("create entity", "create-entity", CREATE),
+    drawing(row("create comment", "create-comment", CREATE)),
+    drawing(row("react", "add-reaction", CREATE)),
+    row("react on one entity", "react-one", [10_000.0, 2_000.0]),
+    Row {
+        title: "/v6 upvote",
+        scenario: Some("v6-upvote"),
+        goals: [None, None],
+        draws_entities: true,
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_names_a_scenario() {
+        let missing = ROWS.iter().filter(|row| row.scenario.is_some() && row.scenario().is_none());
+        assert_eq!(missing.map(|row| row.title).collect::<Vec<_>>(), Vec::<&str>::new());
+    }
+}
