@@ -1,6 +1,6 @@
 //! Reading: isolation, the two paths, errors and panics.
 
-use db::{Command, Error, Options, Query, args};
+use db::{Command, Engine, Error, Options, Query, args};
 use uuid::Uuid;
 
 use crate::support::*;
@@ -15,6 +15,8 @@ on_both![
     scripts_and_plans,
     a_list_is_one_argument,
     rows_are_handed_over_one_by_one,
+    a_query_sent_ahead_answers_after_the_next_one,
+    a_query_sent_ahead_may_be_dropped_or_fail,
 ];
 
 async fn uncommitted_writes_are_unseen_and_block_nobody(test: TestDb) {
@@ -168,4 +170,44 @@ async fn rows_are_handed_over_one_by_one(test: TestDb) {
         Ok::<_, Error>(seen)
     });
     assert_eq!(seen.await.unwrap(), slugs(&db).await);
+}
+
+async fn a_query_sent_ahead_answers_after_the_next_one(test: TestDb) {
+    let db = test.ready(one_connection());
+    for (id, slug) in [(1, "one"), (2, "two")] {
+        insert(&db, id, slug).await.unwrap();
+    }
+    let read = db.read(|conn| {
+        let ahead = conn.prefetch(&LIST_SLUGS, &[])?;
+        let count = conn.one(&COUNT_NOTES, &[])?;
+        Ok::<_, Error>((count, ahead.rows()?))
+    });
+    let (count, ahead) = read.await.unwrap();
+    assert_eq!(count, 2);
+    let expected = match db.engine() {
+        Engine::Sqlite => None,
+        Engine::Postgres => Some(slugs(&db).await),
+    };
+    assert_eq!(ahead, expected);
+    // A transaction sends nothing ahead: it has not begun yet.
+    let inside = db.write(|tx| Ok::<_, Error>(tx.prefetch(&LIST_SLUGS, &[])?.rows()?.is_some()));
+    assert!(!inside.await.unwrap());
+}
+
+async fn a_query_sent_ahead_may_be_dropped_or_fail(test: TestDb) {
+    let db = test.ready(one_connection());
+    insert(&db, 1, "one").await.unwrap();
+    let dropped = db.read(|conn| {
+        drop(conn.prefetch(&LIST_SLUGS, &[])?);
+        conn.one(&COUNT_NOTES, &[])
+    });
+    assert_eq!(dropped.await, Ok::<_, Error>(1));
+    let failing = Query::<i64>::built("failing", "SELECT CAST(1 AS {int}) / CAST($1 AS {int})");
+    let failed = db.read(move |conn| {
+        let ahead = conn.prefetch(&failing, args![0i64])?;
+        let count = conn.one(&COUNT_NOTES, &[])?;
+        Ok::<_, Error>((count, ahead.rows().is_err()))
+    });
+    assert_eq!(failed.await.unwrap(), (1, db.engine() == Engine::Postgres));
+    assert_eq!(slugs(&db).await, ["one"], "the connection stays usable");
 }
