@@ -14,11 +14,11 @@ use hyper::body::Incoming;
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector as Dialer};
 use hyper_util::client::legacy::{Client, Error};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use object_store::ClientOptions;
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpRequestBody,
     HttpResponse, HttpResponseBody, HttpService,
 };
+use object_store::{ClientConfigKey, ClientOptions};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower_service::Service;
 use url::Url;
@@ -39,7 +39,8 @@ pub(super) struct BucketConnector;
 struct BucketClient(Client<Dial, HttpRequestBody>);
 
 impl HttpConnector for BucketConnector {
-    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
+    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+        let allow_http = options.get_config_value(&ClientConfigKey::AllowHttp);
         let mut tcp = Dialer::new();
         tcp.enforce_http(false);
         tcp.set_connect_timeout(Some(CONNECT));
@@ -47,7 +48,11 @@ impl HttpConnector for BucketConnector {
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE)
-            .build(Dial { tcp, tls: Arc::default() });
+            .build(Dial {
+                tcp,
+                tls: Arc::default(),
+                allow_http: allow_http.as_deref() == Some("true"),
+            });
         Ok(HttpClient::new(BucketClient(client)))
     }
 }
@@ -106,6 +111,8 @@ fn failed(error: Error) -> HttpError {
 struct Dial {
     tcp: Dialer,
     tls: Arc<Tls>,
+    /// Off unless the operator names an http:// endpoint: credentials travel in these requests.
+    allow_http: bool,
 }
 
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -128,15 +135,36 @@ impl Service<Uri> for Dial {
     }
 
     fn call(&mut self, address: Uri) -> Self::Future {
+        let is_plain = address.scheme_str() != Some("https");
+        if is_plain && !self.allow_http {
+            return Box::pin(async { Err(io::Error::other("plain HTTP is not allowed here")) });
+        }
         let (tcp, tls) = (self.tcp.call(address.clone()), Arc::clone(&self.tls));
         Box::pin(async move {
             let stream = tcp.await.map_err(io::Error::other)?.into_inner();
-            if address.scheme_str() != Some("https") {
+            if is_plain {
                 return Ok(TokioIo::new(Box::new(stream) as Box<dyn Stream>));
             }
             let url = Url::parse(&address.to_string()).map_err(io::Error::other)?;
             let secured = tokio::time::timeout(CONNECT, tls.connect(&url, stream)).await??;
             Ok(TokioIo::new(Box::new(secured) as Box<dyn Stream>))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn plain_http_has_to_be_allowed() {
+        let refuses = async |options: ClientOptions| {
+            let client = BucketConnector.connect(&options).unwrap();
+            let request = http::Request::get("http://127.0.0.1:1/").body(HttpRequestBody::empty());
+            let error = client.execute(request.unwrap()).await.unwrap_err();
+            format!("{error:?}").contains("plain HTTP is not allowed")
+        };
+        assert!(refuses(ClientOptions::new()).await);
+        assert!(!refuses(ClientOptions::new().with_allow_http(true)).await);
     }
 }
