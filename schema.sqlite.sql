@@ -173,17 +173,17 @@ CREATE TABLE comments (
     FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id)
 ) STRICT;
 CREATE INDEX comments_author ON comments (project_id, user_id, created_at DESC, id DESC) WHERE user_id IS NOT NULL;
-CREATE INDEX comments_best ON comments (project_id, entity_id, upvote_count DESC, created_at, id) WHERE deleted_at IS NULL AND user_deleted_at IS NULL AND parent_deleted_at IS NULL;
+CREATE INDEX comments_best ON comments (project_id, entity_id, upvote_count DESC, created_at, id) WHERE deleted_at IS NULL AND user_deleted_at IS NULL AND parent_deleted_at IS NULL AND upvote_count > 0;
 CREATE INDEX comments_emptied ON comments (project_id, entity_id, thread_id) WHERE user_deleted_at IS NOT NULL;
-CREATE INDEX comments_entity_controversial ON comments (project_id, entity_id, controversy DESC, created_at DESC, id DESC) WHERE deleted_at IS NULL;
+CREATE INDEX comments_entity_controversial ON comments (project_id, entity_id, controversy DESC, created_at DESC, id DESC) WHERE deleted_at IS NULL AND controversy >= 0;
 CREATE INDEX comments_entity_new ON comments (project_id, entity_id, created_at DESC, id DESC) WHERE deleted_at IS NULL;
-CREATE INDEX comments_entity_top ON comments (project_id, entity_id, balance DESC, upvote_count DESC, created_at DESC, id DESC) WHERE deleted_at IS NULL;
+CREATE INDEX comments_entity_top ON comments (project_id, entity_id, balance DESC, upvote_count DESC, created_at DESC, id DESC) WHERE deleted_at IS NULL AND upvote_count + downvote_count > 0;
 CREATE INDEX comments_foreign_id ON comments (project_id, foreign_id, created_at, id) WHERE foreign_id IS NOT NULL AND deleted_at IS NULL;
 CREATE INDEX comments_hidden ON comments (project_id, entity_id) WHERE deleted_at IS NOT NULL;
 CREATE INDEX comments_new ON comments (project_id, created_at DESC, id DESC) WHERE deleted_at IS NULL;
-CREATE INDEX comments_thread_controversial ON comments (project_id, thread_id, controversy DESC, created_at DESC, id DESC) WHERE deleted_at IS NULL;
+CREATE INDEX comments_thread_controversial ON comments (project_id, thread_id, controversy DESC, created_at DESC, id DESC) WHERE deleted_at IS NULL AND controversy >= 0;
 CREATE INDEX comments_thread_new ON comments (project_id, thread_id, created_at DESC, id DESC) WHERE deleted_at IS NULL;
-CREATE INDEX comments_thread_top ON comments (project_id, thread_id, balance DESC, upvote_count DESC, created_at DESC, id DESC) WHERE deleted_at IS NULL;
+CREATE INDEX comments_thread_top ON comments (project_id, thread_id, balance DESC, upvote_count DESC, created_at DESC, id DESC) WHERE deleted_at IS NULL AND upvote_count + downvote_count > 0;
 
 CREATE TABLE connection_counts (
     project_id BLOB NOT NULL,

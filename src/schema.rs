@@ -67,4 +67,13 @@ pub const MIGRATIONS: &[Migration] = &[
             include_str!("../migrations/0017_feeds.sql"),
         ),
     ),
+    Migration::twins(
+        18,
+        "fewer indexes of comments",
+        include_str!("../migrations/0018_fewer_comment_indexes.sql"),
+        concat!(
+            include_str!("../migrations/0018_fewer_comment_indexes.sql"),
+            include_str!("../migrations/0018_room_for_updates.postgres.sql"),
+        ),
+    ),
 ];

@@ -40,6 +40,29 @@ pub struct Entities {
     first: i64,
 }
 
+/// Numbers the users in their order, for [`Entities::seed`] and the seeding of comments.
+pub fn number_users(db: &Db, project: ProjectId) -> Result<(), String> {
+    let project = literal(db.engine(), project.0);
+    let script = format!(
+        "CREATE TABLE bench_authors (nr {{int}} PRIMARY KEY, id {{uuid}} NOT NULL);
+         INSERT INTO bench_authors (nr, id)
+         SELECT row_number() OVER (ORDER BY id) - 1, id FROM users WHERE project_id = {project};"
+    );
+    db.execute_script(&script).map_err(|error| error.to_string())
+}
+
+/// Drops what [`number_users`] made.
+pub fn forget_numbers(db: &Db) -> Result<(), String> {
+    db.execute_script("DROP TABLE bench_authors").map_err(|error| error.to_string())
+}
+
+fn literal(engine: db::Engine, id: Uuid) -> String {
+    match engine {
+        db::Engine::Sqlite => format!("x'{}'", id.simple()),
+        db::Engine::Postgres => format!("'{id}'::uuid"),
+    }
+}
+
 impl Entities {
     pub fn seed(db: &Db, project: ProjectId, count: usize, now: Timestamp) -> Result<Self, String> {
         let length = i64::try_from(count).map_err(|error| error.to_string())?;
@@ -159,7 +182,7 @@ struct Words {
     now: i64,
     /// A user's id as text.
     user_text: &'static str,
-    literal: fn(Uuid) -> String,
+    engine: db::Engine,
 }
 
 impl Words {
@@ -171,25 +194,21 @@ impl Words {
             "WITH RECURSIVE rows (n) AS
                 (SELECT 0 UNION ALL SELECT n + 1 FROM rows WHERE n + 1 < {count})"
         );
-        let sqlite = |id: Uuid| format!("x'{}'", id.simple());
-        let postgres = |id: Uuid| format!("'{id}'::uuid");
-        let (first, user_text, literal): (_, _, fn(Uuid) -> String) = match engine {
+        let (first, user_text) = match engine {
             db::Engine::Sqlite => (
                 "",
                 "lower(substr(hex(u.id), 1, 8) || '-' || substr(hex(u.id), 9, 4) || '-' ||
                     substr(hex(u.id), 13, 4) || '-' || substr(hex(u.id), 17, 4) || '-' ||
                     substr(hex(u.id), 21))",
-                sqlite,
             ),
             db::Engine::Postgres => (
                 // What references what is known to be right; checking it takes longer than writing.
                 "SET LOCAL session_replication_role = replica;",
                 "u.id::text",
-                postgres,
             ),
         };
-        let project = literal(project.0);
-        Words { first, rows, project, id, created, now: now.millis(), user_text, literal }
+        let project = literal(engine, project.0);
+        Words { first, rows, project, id, created, now: now.millis(), user_text, engine }
     }
 
     fn insert(&self, table: &str, values: &str, from: &str) -> String {
@@ -197,14 +216,9 @@ impl Words {
         format!("{first} INSERT INTO {table} {rows} SELECT {project}, {values} FROM rows {from};")
     }
 
-    /// Users in their order, each with a number; entities go round them.
-    fn authors(&self) -> String {
-        let Words { project, .. } = self;
-        format!(
-            "JOIN (SELECT id, row_number() OVER (ORDER BY id) - 1 AS nr
-                FROM users WHERE project_id = {project}) u
-             ON u.nr = n % (SELECT count(*) FROM users WHERE project_id = {project})"
-        )
+    /// Entities go round the users.
+    fn authors(&self) -> &'static str {
+        "JOIN bench_authors u ON u.nr = n % (SELECT count(*) FROM bench_authors)"
     }
 
     fn entities(&self) -> String {
@@ -218,7 +232,7 @@ impl Words {
                 "{id}, u.id, FALSE, TRUE, FALSE, FALSE, n % 1000 * 6131 % 100, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
                  (n % 1000 * 7919 % 1000) / 100.0, {now}, FALSE, {created}, {created}"
             ),
-            &self.authors(),
+            self.authors(),
         )
     }
 
@@ -239,10 +253,10 @@ impl Words {
         let metadata: Metadata = serde_json::from_str(METADATA).map_err(|e| e.to_string())?;
         let keywords = Keywords::try_from(vec![COMMON.to_owned()])?;
         let of_all = Terms::of(false, &keywords, &metadata, &Mentions::default()).terms.into_iter();
-        let of_all = of_all.map(|term| format!("(-1, {})", (self.literal)(term)));
+        let of_all = of_all.map(|term| format!("(-1, {})", literal(self.engine, term)));
         let of_some = rare().enumerate().map(|(number, keyword)| {
             let term = terms::keyword(&keyword);
-            format!("({number}, {})", (self.literal)(term))
+            format!("({number}, {})", literal(self.engine, term))
         });
         let values: Vec<String> = of_all.chain(of_some).collect();
         let mut sql = format!(
@@ -271,7 +285,7 @@ impl Words {
                 "{id}, {entity}, u.id, {entity}, n % 1000 * 7919 % 1000, 0, 0, 0, 0, 0, 0, 0,
                  n % 1000 * 7919 % 1000, 0, 0, 0, {created}, {created}"
             ),
-            &self.authors(),
+            self.authors(),
         );
         let bodies = self.insert(
             "comment_bodies (project_id, id, content, mentions, attachments, metadata)",

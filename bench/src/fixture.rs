@@ -19,7 +19,7 @@ use townhall::values::random::Random;
 use townhall::values::time::Timestamp;
 
 use crate::chat::{self, Chat};
-use crate::entities::Entities;
+use crate::entities::{self, Entities};
 use crate::server::SECRET;
 use crate::{connections, spaces, tables};
 
@@ -100,9 +100,11 @@ impl Fixture {
         connections::seed(db, project, first.id)?;
         let links = Signer::new(SECRET.as_bytes(), "", TOKEN_TTL).links(project, now);
         let shown = User::public(&links, first).map_err(text)?;
+        entities::number_users(db, project)?;
         let entities = Entities::seed(db, project, scale.entities, now)?;
         let comments = entities.seed_comments(db, project, scale.comments, now)?;
         entities.spread_comments(db, project, scale.spread_comments, now)?;
+        entities::forget_numbers(db)?;
         let members: Vec<UserId> = rows.iter().map(|row| row.id).take(2).collect();
         let space = spaces::seed(db, project, &members, now, &random).await?;
         spaces::fill(db, project, space, entities.created(scale.entities / 10))?;

@@ -49,6 +49,29 @@ impl Page {
         i64::from(self.page - 1) * i64::from(self.limit)
     }
 
+    /// The page out of parts of a list that follow each other. `read` takes a limit and how many to skip. Once a
+    /// part has ended its size is known, or is smaller than what was skipped and so quickly counted.
+    pub fn of_parts<P, T, E>(
+        self,
+        parts: &[P],
+        mut read: impl FnMut(&P, i64, i64) -> Result<Vec<T>, E>,
+        count: impl Fn(&P) -> Result<i64, E>,
+    ) -> Result<Vec<T>, E> {
+        let (mut skip, mut left) = (self.offset(), i64::from(self.limit));
+        let mut found = Vec::new();
+        for (n, part) in parts.iter().enumerate() {
+            let rows = read(part, left, skip)?;
+            let length = i64::try_from(rows.len()).unwrap_or(i64::MAX);
+            found.extend(rows);
+            left -= length;
+            if left == 0 || n + 1 == parts.len() {
+                break;
+            }
+            skip = if length > 0 || skip == 0 { 0 } else { skip - count(part)? };
+        }
+        Ok(found)
+    }
+
     /// The other form of a list, with `limit` and `total`.
     pub fn of_limited<T>(self, data: Vec<T>, total: i64) -> LimitPaged<T> {
         let Paged { data, pagination } = self.of(data, total);

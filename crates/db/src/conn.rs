@@ -63,12 +63,14 @@ pub struct Conn<'a> {
     link: Link<'a>,
     transaction: bool,
     failure: RefCell<Option<Failure>>,
+    /// Commands that were run.
+    commands: Cell<u64>,
 }
 
 impl<'a> Conn<'a> {
     pub(crate) fn new(link: Link<'a>) -> Self {
         link.limit(None);
-        Conn { link, transaction: false, failure: RefCell::new(None) }
+        Conn { link, transaction: false, failure: RefCell::new(None), commands: Cell::new(0) }
     }
 
     /// Sets a time limit for the whole closure, instead of the deadline of each statement.
@@ -164,11 +166,16 @@ impl<'a> Conn<'a> {
         if self.transaction && self.failure.borrow().is_some() {
             return Err(Error::Aborted);
         }
+        self.count(text);
         let result = match self.link {
             Link::Sqlite(connection) => connection.run(text, args, sink),
             Link::Postgres(session) => session.run(text, args, sink),
         };
         self.noted(result)
+    }
+
+    fn count(&self, text: &Text) {
+        self.commands.set(self.commands.get() + u64::from(text.writes()));
     }
 
     /// The result; its failure is recorded for the decision about the transaction.
@@ -244,6 +251,16 @@ impl<'a> Tx<'a> {
         self.conn.failure.borrow().clone()
     }
 
+    /// Commands that were run and announcements made so far: whether a closure has had any effect.
+    pub(crate) fn effects(&self) -> u64 {
+        self.conn.commands.get() + self.announcements.get()
+    }
+
+    /// The next closure of the transaction has no time limit of its own yet.
+    pub(crate) fn next_closure(&self) {
+        self.conn.link.limit(None);
+    }
+
     pub(crate) fn is_lost(&self) -> bool {
         self.conn.transaction && self.conn.failure.borrow().is_some()
     }
@@ -280,6 +297,7 @@ impl<'a> Tx<'a> {
         if self.is_lost() {
             return Err(Error::Aborted);
         }
+        self.conn.count(command.inner());
         self.conn.noted(session.pipeline(command.inner(), args))
     }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 use tokio::time::timeout_at;
+use uuid::Uuid;
 
 use crate::postgres::Postgres;
 use crate::slow::SlowReads;
@@ -163,9 +164,29 @@ impl Db {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
+        self.write_with(None, work).await
+    }
+
+    /// The same, for writes that lock a row which many may write at once, under a key of their own. On
+    /// PostgreSQL those that wait share a transaction, and none of them holds a connection while it waits.
+    pub async fn write_contended<T, E, F>(&self, key: Uuid, work: F) -> Result<T, E>
+    where
+        F: Fn(&Tx<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        self.write_with(Some(key), work).await
+    }
+
+    async fn write_with<T, E, F>(&self, key: Option<Uuid>, work: F) -> Result<T, E>
+    where
+        F: Fn(&Tx<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
         let start = now();
         let until = start + self.inner.wait;
-        let (job, answer) = job::write(until, work);
+        let (job, answer) = job::write(key, until, work);
         match &self.inner.backend {
             Backend::Sqlite(sqlite) => sqlite.push(job)?,
             Backend::Postgres(postgres) => postgres.push(job)?,

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use tokio::sync::oneshot;
+use uuid::Uuid;
 
 use crate::queue::Queue;
 use crate::{Conn, Error, Tx, stats};
@@ -12,6 +13,8 @@ use crate::{Conn, Error, Tx, stats};
 /// A unit of work of any type. It may run more than once; only the last run counts.
 pub(crate) trait Job: Send {
     fn writes(&self) -> bool;
+    /// Writes with the same key lock the same row.
+    fn key(&self) -> Option<Uuid>;
     /// How long it may wait to start, or to restart after a lost connection.
     fn until(&self) -> Instant;
     /// Runs the closure and keeps its result. `false`: its writes must be rolled back.
@@ -25,6 +28,7 @@ type Answer<T, E> = oneshot::Sender<Result<T, E>>;
 struct Unit<T, E, F> {
     work: F,
     writes: bool,
+    key: Option<Uuid>,
     until: Instant,
     result: Option<Result<T, E>>,
     answer: Answer<T, E>,
@@ -39,10 +43,11 @@ where
     T: Send + 'static,
     E: From<Error> + Send + 'static,
 {
-    unit(false, until, move |tx: &Tx<'_>| work(tx))
+    unit(false, None, until, move |tx: &Tx<'_>| work(tx))
 }
 
 pub(crate) fn write<T, E, F>(
+    key: Option<Uuid>,
     until: Instant,
     work: F,
 ) -> (Box<dyn Job>, oneshot::Receiver<Result<T, E>>)
@@ -51,11 +56,12 @@ where
     T: Send + 'static,
     E: From<Error> + Send + 'static,
 {
-    unit(true, until, work)
+    unit(true, key, until, work)
 }
 
 fn unit<T, E, F>(
     writes: bool,
+    key: Option<Uuid>,
     until: Instant,
     work: F,
 ) -> (Box<dyn Job>, oneshot::Receiver<Result<T, E>>)
@@ -65,7 +71,7 @@ where
     E: From<Error> + Send + 'static,
 {
     let (answer, receiver) = oneshot::channel();
-    (Box::new(Unit { work, writes, until, result: None, answer }), receiver)
+    (Box::new(Unit { work, writes, key, until, result: None, answer }), receiver)
 }
 
 /// The result of the closure; a panic is an error like another.
@@ -103,6 +109,10 @@ where
 {
     fn writes(&self) -> bool {
         self.writes
+    }
+
+    fn key(&self) -> Option<Uuid> {
+        self.key
     }
 
     fn until(&self) -> Instant {

@@ -1,24 +1,57 @@
 //! A bounded queue with many consumers. A full queue refuses instead of waiting; closing lets consumers
 //! finish what is queued. The most recently idle consumer is woken first (LIFO): its connection has the
 //! freshest caches, and the others stay idle, or unopened, while one is enough.
+//!
+//! Items may have a key. Those with the same key are handed out together, and never to two consumers at once.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 
+use uuid::Uuid;
+
+/// Maximum items of one key that are handed out together.
+const MAX_TOGETHER: usize = 32;
+
 pub(crate) struct Queue<T> {
     state: Mutex<State<T>>,
     capacity: usize,
+    key: fn(&T) -> Option<Uuid>,
 }
 
 struct State<T> {
     items: VecDeque<T>,
+    /// The keys of items that were handed out and are not done.
+    busy: HashSet<Uuid>,
     waiting: Vec<Thread>,
     closed: bool,
 }
 
 impl<T> State<T> {
+    /// The first item that may be handed out.
+    fn ready(&self, key: fn(&T) -> Option<Uuid>) -> Option<usize> {
+        let is_ready = |item| key(item).is_none_or(|key| !self.busy.contains(&key));
+        self.items.iter().position(is_ready)
+    }
+
+    /// Takes the item with further ones of its key; or, if it has none, up to `most` without a key.
+    fn hand_out(&mut self, at: usize, most: usize, key: fn(&T) -> Option<Uuid>, into: &mut Vec<T>) {
+        let shared = self.items.get(at).and_then(key);
+        self.busy.extend(shared);
+        let (mut index, mut left) = (at, if shared.is_some() { MAX_TOGETHER } else { most.max(1) });
+        while left > 0
+            && let Some(item) = self.items.get(index)
+        {
+            if key(item) == shared {
+                into.extend(self.items.remove(index));
+                left -= 1;
+            } else {
+                index += 1;
+            }
+        }
+    }
+
     /// Closes the queue and wakes all waiting consumers.
     fn close(&mut self) -> Vec<Thread> {
         self.closed = true;
@@ -27,10 +60,17 @@ impl<T> State<T> {
 }
 
 impl<T> Queue<T> {
+    /// A queue of items without keys.
     pub(crate) fn new(capacity: usize) -> Self {
+        Queue::keyed(capacity, |_| None)
+    }
+
+    pub(crate) fn keyed(capacity: usize, key: fn(&T) -> Option<Uuid>) -> Self {
+        let (items, busy, waiting) = (VecDeque::new(), HashSet::new(), Vec::new());
         Queue {
-            state: Mutex::new(State { items: VecDeque::new(), waiting: Vec::new(), closed: false }),
+            state: Mutex::new(State { items, busy, waiting, closed: false }),
             capacity: capacity.max(1),
+            key,
         }
     }
 
@@ -45,8 +85,9 @@ impl<T> Queue<T> {
         if state.closed || state.items.len() >= self.capacity {
             return Err(item);
         }
+        let is_ready = (self.key)(&item).is_none_or(|key| !state.busy.contains(&key));
         state.items.push_back(item);
-        let called = state.waiting.pop();
+        let called = if is_ready { state.waiting.pop() } else { None };
         drop(state);
         if let Some(thread) = called {
             thread.unpark();
@@ -54,11 +95,23 @@ impl<T> Queue<T> {
         Ok(())
     }
 
-    /// Waits for at least one item and moves up to `most` into `into`. `false`: closed and empty.
+    /// Waits for at least one item and moves up to `most` into `into`, or all of one key. `false`: closed and
+    /// empty.
     pub(crate) fn pop(&self, most: usize, into: &mut Vec<T>) -> bool {
+        self.pop_after(None, most, into)
+    }
+
+    /// The same, when the items of the key that were handed out before are done.
+    pub(crate) fn pop_after(&self, done: Option<Uuid>, most: usize, into: &mut Vec<T>) -> bool {
         let mut state = self.lock();
-        while state.items.is_empty() {
-            if state.closed {
+        if let Some(key) = done {
+            state.busy.remove(&key);
+        }
+        let ready = loop {
+            if let Some(ready) = state.ready(self.key) {
+                break ready;
+            }
+            if state.closed && state.items.is_empty() {
                 return false;
             }
             let this = thread::current();
@@ -68,9 +121,17 @@ impl<T> Queue<T> {
             state = self.lock();
             // A spurious wake-up.
             state.waiting.retain(|thread| thread.id() != this.id());
+        };
+        state.hand_out(ready, most, self.key, into);
+        // Pushing an item of a busy key wakes nobody: the end of that key does.
+        let called = match done {
+            Some(_) if state.ready(self.key).is_some() => state.waiting.pop(),
+            _ => None,
+        };
+        drop(state);
+        if let Some(thread) = called {
+            thread.unpark();
         }
-        let count = state.items.len().min(most.max(1));
-        into.extend(state.items.drain(..count));
         true
     }
 
@@ -147,6 +208,51 @@ mod tests {
         let mut left = Vec::new();
         assert!(queue.pop(9, &mut left));
         assert_eq!(left, [1, 3, 5]);
+    }
+
+    #[test]
+    fn items_of_one_key_are_handed_out_together_and_to_one_consumer_at_a_time() {
+        let [hot, cold] = [Uuid::from_u128(1), Uuid::from_u128(2)];
+        let queue = Queue::keyed(9, |(key, _): &(Option<Uuid>, i32)| *key);
+        let pop = |done| {
+            let mut taken = Vec::new();
+            queue.pop_after(done, 1, &mut taken);
+            taken.into_iter().map(|(_, number)| number).collect::<Vec<_>>()
+        };
+        for item in [(Some(hot), 1), (None, 2), (Some(hot), 3), (None, 4)] {
+            queue.push(item).unwrap();
+        }
+        assert_eq!(pop(None), [1, 3]);
+        for item in [(Some(hot), 5), (Some(cold), 6), (Some(hot), 7)] {
+            queue.push(item).unwrap();
+        }
+        assert_eq!(pop(None), [2]);
+        assert_eq!(pop(None), [4]);
+        assert_eq!(pop(None), [6], "the hot key is still busy");
+        assert_eq!(pop(Some(hot)), [5, 7]);
+    }
+
+    #[test]
+    fn the_end_of_a_key_wakes_the_consumers_that_found_only_busy_items() {
+        let hot = Uuid::from_u128(1);
+        let queue = Arc::new(Queue::keyed(99, |(key, _): &(Option<Uuid>, i32)| *key));
+        let (tell, told) = channel();
+        let consume = |_| {
+            let (queue, tell) = (queue.clone(), tell.clone());
+            thread::spawn(move || {
+                let (mut taken, mut done) = (Vec::new(), None);
+                while queue.pop_after(done, 1, &mut taken) {
+                    done = taken.first().and_then(|(key, _)| *key);
+                    taken.drain(..).for_each(|(_, number)| tell.send(number).unwrap());
+                }
+            })
+        };
+        let consumers: Vec<_> = (0..3).map(consume).collect();
+        (0..90).for_each(|number| queue.push(((number % 3 > 0).then_some(hot), number)).unwrap());
+        let served: HashSet<i32> = told.iter().take(90).collect();
+        assert_eq!(served, (0..90).collect());
+        queue.close();
+        consumers.into_iter().for_each(|consumer| consumer.join().unwrap());
     }
 
     #[test]

@@ -113,7 +113,7 @@ async fn create_blank(call: &Call<OptionalViewer>, view: View, foreign_id: &str)
         create::add(tx, &app, &project, &row, &Terms::default(), now)?;
         view.entity(tx, row.clone())
     });
-    created.await
+    created.await.map_err(store::insert_refused)
 }
 
 async fn find_foreign(

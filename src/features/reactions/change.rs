@@ -29,7 +29,7 @@ pub struct Change<T> {
     pub project: Arc<Project>,
     pub actor: Initiator,
     perspective: Perspective,
-    target: TargetId,
+    pub(super) target: TargetId,
     id: ReactionId,
     pub now: Timestamp,
     kind: PhantomData<fn() -> T>,

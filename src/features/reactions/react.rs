@@ -68,7 +68,7 @@ async fn put<T: Target>(
     again: Option<Fault>,
 ) -> Answer<T> {
     let (change, view) = (Change::<T>::new(&call, &path), T::view(&call));
-    let shown = call.app.db.write(move |tx| {
+    let shown = call.app.db.write_contended(change.target.uuid(), move |tx| {
         let Changed { target, before, author } = change.put(tx, kind, announce)?;
         match again {
             Some(fault) if before == Some(kind) => Err(fault.into()),
@@ -85,7 +85,7 @@ async fn take<T: Target>(
     only: Option<(ReactionType, Fault)>,
 ) -> Answer<T> {
     let (change, view) = (Change::<T>::new(&call, &path), T::view(&call));
-    let shown = call.app.db.write(move |tx| {
+    let shown = call.app.db.write_contended(change.target.uuid(), move |tx| {
         let Changed { target, before, author } = change.take(tx)?;
         match only {
             Some((kind, fault)) if before != Some(kind) => Err(fault.into()),

@@ -29,7 +29,7 @@ use crate::queue::Queue;
 use crate::{Announcements, Error, Options, stats};
 use address::Address;
 use breaker::Breaker;
-use transaction::Attempt;
+use transaction::{Attempt, Shared};
 
 /// Maximum runs of a job after serialization failures and deadlocks.
 const MAX_RUNS: u32 = 3;
@@ -58,7 +58,7 @@ impl Postgres {
 
     pub(crate) fn open(url: &str, options: Options) -> Result<Postgres, Error> {
         let address = Arc::new(Address::parse(url, &options)?);
-        let queue = Arc::new(Queue::new(options.queue));
+        let queue = Arc::new(Queue::<Box<dyn Job>>::keyed(options.queue, |job| job.key()));
         let breaker = Arc::new(Breaker::new(Arc::clone(&address), Arc::clone(&queue)));
         let (alive, ended) = watch::channel(());
         let alive = Arc::new(alive);
@@ -167,8 +167,12 @@ impl Drop for Postgres {
 
 fn serve(queue: &Queue<Box<dyn Job>>, address: &Address, breaker: &Arc<Breaker>) {
     let mut session = None;
-    let mut jobs = Vec::new();
-    while queue.pop(1, &mut jobs) {
+    let (mut jobs, mut key) = (Vec::new(), None);
+    while queue.pop_after(key, 1, &mut jobs) {
+        key = jobs.first().and_then(|job| job.key());
+        if jobs.len() > 1 {
+            run_shared(&mut session, breaker, &mut jobs);
+        }
         for job in jobs.drain(..) {
             // Closures are guarded deeper down; a panic here is a bug of this crate, and costs only the
             // connection.
@@ -180,6 +184,22 @@ fn serve(queue: &Queue<Box<dyn Job>>, address: &Address, breaker: &Arc<Breaker>)
     }
     if let Some(session) = session {
         session.close();
+    }
+}
+
+/// Runs the jobs in one transaction and answers them; leaves them to be run alone if that fails.
+fn run_shared(slot: &mut Option<Session>, breaker: &Breaker, jobs: &mut Vec<Box<dyn Job>>) {
+    slot.take_if(|session| session.is_stale());
+    let Some(session) = slot.as_ref().filter(|_| !breaker.is_open()) else { return };
+    let shared = catch_unwind(AssertUnwindSafe(|| session.attempt_shared(jobs)));
+    match shared {
+        Ok(Shared::Done) => jobs.drain(..).for_each(|job| job.answer(None)),
+        Ok(Shared::Apart) => {}
+        Ok(Shared::Unknown) => {
+            *slot = None;
+            jobs.drain(..).for_each(|job| job.answer(Some(Error::OutcomeUnknown)));
+        }
+        Err(_) => *slot = None,
     }
 }
 

@@ -19,13 +19,55 @@ pub(super) enum Attempt {
     Unknown,
 }
 
+/// How a run of several jobs in one transaction ended.
+pub(super) enum Shared {
+    /// Answer each with its own result.
+    Done,
+    /// Nothing was written; each is to run alone, and finds out what failed.
+    Apart,
+    /// The connection was lost after COMMIT was sent.
+    Unknown,
+}
+
 impl Session {
+    /// Runs several jobs in one transaction. A job whose closure fails before it has changed anything does not
+    /// concern the others.
+    pub(super) fn attempt_shared(&self, jobs: &mut [Box<dyn Job>]) -> Shared {
+        self.begin.set(true);
+        let tx = Tx::new(Link::Postgres(self));
+        let all_kept = jobs.iter_mut().all(|job| {
+            let effects = tx.effects();
+            tx.next_closure();
+            job.run(&tx) || (tx.failure().is_none() && tx.effects() == effects)
+        });
+        let begun = !self.begin.replace(false);
+        let shared = match begun {
+            false if all_kept => Shared::Done,
+            false => Shared::Apart,
+            true if all_kept => match self.commit() {
+                Attempt::Done(None) => Shared::Done,
+                Attempt::Unknown => Shared::Unknown,
+                _ => Shared::Apart,
+            },
+            true => {
+                self.rollback(Attempt::Retry);
+                Shared::Apart
+            }
+        };
+        self.drop_unawaited();
+        shared
+    }
+
+    /// Pipelined commands that were not awaited are rolled back with everything else.
+    fn drop_unawaited(&self) {
+        self.pending.borrow_mut().clear();
+        self.gathered.clear();
+    }
+
     /// Runs one job, with its transaction if it writes.
     pub(super) fn attempt(&self, job: &mut dyn Job) -> Attempt {
         let attempt = self.run_job(job);
-        // Pipelined commands that were not awaited are rolled back with everything else.
-        self.pending.borrow_mut().clear();
-        self.gathered.clear();
+        self.drop_unawaited();
         if matches!(attempt, Attempt::Retry) {
             // Perhaps a statement was prepared before a table changed.
             self.cache.borrow_mut().clear();

@@ -151,7 +151,7 @@ mod tests {
     type Answer = oneshot::Receiver<Result<(), Error>>;
 
     fn committed() -> (Committed, Answer) {
-        let (job, answer) = job::write(stats::now(), |_: &Tx<'_>| Ok::<_, Error>(()));
+        let (job, answer) = job::write(None, stats::now(), |_: &Tx<'_>| Ok::<_, Error>(()));
         (Committed { jobs: vec![job], announced: Vec::new() }, answer)
     }
 

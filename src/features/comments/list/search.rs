@@ -79,7 +79,7 @@ impl Search {
             }
             _ => self.count(c, &conditions)?,
         };
-        let ids = self.page(c, conditions, page)?;
+        let ids = self.page(c, &conditions, place.is_some(), page)?;
         let rows = store::find_all(c, self.project, &ids)?;
         Ok(page.of(view.comments(c, rows)?, total))
     }

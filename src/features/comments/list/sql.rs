@@ -11,13 +11,49 @@ use crate::features::visibility::store::blocks::Hidden;
 use crate::http::page::Page;
 use crate::values::ids::{CommentId, EntityId, SpaceId, UserId};
 
+/// A part of a list with an order of its own.
+struct Part {
+    condition: Option<&'static str>,
+    order: &'static str,
+}
+
+const NEWEST: &str = "c.created_at DESC, c.id DESC";
+const OLDEST: &str = "c.created_at, c.id";
+const TOP: &str = "c.balance DESC, c.upvote_count DESC, c.created_at DESC, c.id DESC";
+const CONTROVERSIAL: &str = "c.controversy DESC, c.created_at DESC, c.id DESC";
+
+/// SQL: as the indexes of the top comments have it.
+macro_rules! votes {
+    () => {
+        "c.upvote_count + c.downvote_count"
+    };
+}
+
 impl Sort {
     const fn order(self) -> &'static str {
         match self {
-            Sort::Newest => "c.created_at DESC, c.id DESC",
-            Sort::Oldest => "c.created_at, c.id",
-            Sort::Top => "c.balance DESC, c.upvote_count DESC, c.created_at DESC, c.id DESC",
-            Sort::Controversial => "c.controversy DESC, c.created_at DESC, c.id DESC",
+            Sort::Newest => NEWEST,
+            Sort::Oldest => OLDEST,
+            Sort::Top => TOP,
+            Sort::Controversial => CONTROVERSIAL,
+        }
+    }
+
+    /// The same order in parts: the indexes by votes hold no comment without votes, which most are. Those come
+    /// by age, before the ones whose downvotes prevail.
+    const fn parts(self) -> &'static [Part] {
+        match self {
+            Sort::Newest => &[Part { condition: None, order: NEWEST }],
+            Sort::Oldest => &[Part { condition: None, order: OLDEST }],
+            Sort::Top => &[
+                Part { condition: Some(concat!(votes!(), " > 0 AND c.balance >= 0")), order: TOP },
+                Part { condition: Some(concat!(votes!(), " = 0")), order: NEWEST },
+                Part { condition: Some(concat!(votes!(), " > 0 AND c.balance < 0")), order: TOP },
+            ],
+            Sort::Controversial => &[
+                Part { condition: Some("c.controversy >= 0"), order: CONTROVERSIAL },
+                Part { condition: Some("c.controversy < 0"), order: NEWEST },
+            ],
         }
     }
 }
@@ -70,12 +106,21 @@ db::statements! {
 }
 
 /// What is asked for, as SQL.
+#[derive(Clone)]
 pub(super) struct Conditions {
     builder: Builder<'static>,
     with_entity: bool,
 }
 
 impl Conditions {
+    fn part(&self, part: &Part) -> Self {
+        let mut conditions = self.clone();
+        if let Some(condition) = part.condition {
+            conditions.builder.add(condition);
+        }
+        conditions
+    }
+
     fn select(&self, columns: &str) -> String {
         // The order of a CROSS JOIN is kept by the embedded engine.
         let (from, join) = match self.with_entity {
@@ -105,17 +150,26 @@ impl Search {
         Ok(c.one(&count, conditions.builder.args())?)
     }
 
+    /// `has_place`: the list is of one entity or comment.
     pub(super) fn page(
         &self,
         c: &Conn<'_>,
-        mut conditions: Conditions,
+        conditions: &Conditions,
+        has_place: bool,
         page: Page,
     ) -> Result<Vec<CommentId>> {
-        let (select, order) = (conditions.select("c.id"), self.sort.order());
-        let builder = &mut conditions.builder;
-        let (limit, offset) = (builder.bind(page.limit), builder.bind(page.offset()));
-        let text = format!("{select} ORDER BY {order} LIMIT {limit} OFFSET {offset}");
-        Ok(c.all(&Query::<CommentId>::built("comments::list::page", text), builder.args())?)
+        let whole = [Part { condition: None, order: self.sort.order() }];
+        let read = |part: &Part, limit, skip| {
+            let mut conditions = conditions.part(part);
+            let select = conditions.select("c.id");
+            let builder = &mut conditions.builder;
+            let (limit, skip) = (builder.bind(limit), builder.bind(skip));
+            let order = part.order;
+            let text = format!("{select} ORDER BY {order} LIMIT {limit} OFFSET {skip}");
+            Ok(c.all(&Query::<CommentId>::built("comments::list::page", text), builder.args())?)
+        };
+        let count = |part: &Part| self.count(c, &conditions.part(part));
+        page.of_parts(if has_place { self.sort.parts() } else { &whole }, read, count)
     }
 
     pub(super) fn conditions(

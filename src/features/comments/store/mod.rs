@@ -46,18 +46,33 @@ macro_rules! select_comment {
     };
 }
 
-/// The top comment of each entity: most upvotes, then the oldest; further conditions follow.
+/// The best comment of an entity `o` by an order of comments `t`; further conditions follow.
+macro_rules! best_by {
+    ($voted:literal, $order:literal, $further:literal) => {
+        concat!(
+            "(SELECT t.id FROM comments t
+              WHERE t.project_id = $1 AND t.entity_id = o.id AND t.deleted_at IS NULL
+                AND t.user_deleted_at IS NULL AND t.parent_deleted_at IS NULL
+                AND (t.moderation_status IS NULL OR t.moderation_status <> 'removed') AND ",
+            $voted,
+            " ",
+            $further,
+            " ORDER BY ",
+            $order,
+            " LIMIT 1)"
+        )
+    };
+}
+
+/// The top comment of each entity: most upvotes, then the oldest. The index by upvotes holds upvoted ones only.
 macro_rules! best {
     ($further:literal) => {
         concat!(
-            "AND c.id IN
-                (SELECT (SELECT t.id FROM comments t
-                         WHERE t.project_id = $1 AND t.entity_id = o.id AND t.deleted_at IS NULL
-                            AND t.user_deleted_at IS NULL AND t.parent_deleted_at IS NULL
-                            AND (t.moderation_status IS NULL OR t.moderation_status <> 'removed') ",
-            $further,
-            " ORDER BY t.upvote_count DESC, t.created_at, t.id LIMIT 1)
-                 FROM entities o WHERE o.project_id = $1 AND o.id {any}($2))"
+            "AND c.id IN (SELECT COALESCE(",
+            best_by!("t.upvote_count > 0", "t.upvote_count DESC, t.created_at, t.id", $further),
+            ", ",
+            best_by!("t.upvote_count = 0", "t.created_at, t.id", $further),
+            ") FROM entities o WHERE o.project_id = $1 AND o.id {any}($2))"
         )
     };
 }

@@ -1,7 +1,6 @@
-//! The SQL that updates views and scores, many entities in one statement.
+//! The SQL that updates views and scores.
 
-use db::{Builder, Command, Conn, Tx, Value, args};
-use uuid::Uuid;
+use db::{Conn, Tx, args};
 
 use crate::error::Result;
 use crate::features::entities::score::formula::ScoreInputs;
@@ -29,6 +28,10 @@ db::statements! {
             ", replies_count, shares_count, views, created_at
              FROM entities WHERE project_id = $1 AND id {any}($2) AND deleted_at IS NULL"
         );
+    /// One row at a time: joined with a list of many, SQLite scans all entities of the project.
+    command ADD_VIEWS = "UPDATE entities SET views = views + $3 WHERE project_id = $1 AND id = $2";
+    command SET_SCORE =
+        "UPDATE entities SET score = $3, score_updated_at = $4 WHERE project_id = $1 AND id = $2";
 }
 
 pub fn score_inputs(
@@ -47,11 +50,10 @@ pub fn score_inputs(
 
 /// Adds to the views of each.
 pub fn add_views(tx: &Tx<'_>, project: ProjectId, views: &[(EntityId, i64)]) -> Result<()> {
-    let text = "UPDATE entities SET views = views + v.value FROM v
-                WHERE entities.project_id = $1 AND entities.id = v.id";
-    let pairs = views.iter().map(|(id, views)| (*id, Value::Int(*views)));
-    let rows = Builder::list([project.into()]);
-    update_many(tx, text, rows, pairs.collect(), "{int}", Value::Int(0))
+    for (id, views) in views {
+        tx.pipeline(&ADD_VIEWS, args![project, *id, *views])?;
+    }
+    Ok(())
 }
 
 /// Sets the new score of each.
@@ -61,32 +63,8 @@ pub fn set_scores(
     scores: &[(EntityId, f64)],
     now: Timestamp,
 ) -> Result<()> {
-    let text = "UPDATE entities SET score = v.value, score_updated_at = $2 FROM v
-                WHERE entities.project_id = $1 AND entities.id = v.id";
-    let pairs = scores.iter().map(|(id, score)| (*id, Value::Real(*score)));
-    let rows = Builder::list([project.into(), now.into()]);
-    update_many(tx, text, rows, pairs.collect(), "{real}", Value::Real(0.0))
-}
-
-/// Runs an update over a table `v (id, value)`. It is padded to the next power of two with entries that match
-/// nothing, so that few different texts are ever prepared.
-fn update_many<'a>(
-    tx: &Tx<'_>,
-    update: &str,
-    mut rows: Builder<'a>,
-    mut pairs: Vec<(EntityId, Value<'a>)>,
-    value_type: &str,
-    nothing: Value<'a>,
-) -> Result<()> {
-    if pairs.is_empty() {
-        return Ok(());
+    for (id, score) in scores {
+        tx.pipeline(&SET_SCORE, args![project, *id, *score, now])?;
     }
-    pairs.resize(pairs.len().next_power_of_two(), (EntityId(Uuid::nil()), nothing));
-    for (id, value) in pairs {
-        let (id, value) = (rows.bind(id), rows.bind(value));
-        rows.add(format_args!("(CAST({id} AS {{uuid}}), CAST({value} AS {value_type}))"));
-    }
-    let text = format!("WITH v (id, value) AS (VALUES {rows}) {update}");
-    tx.execute(&Command::<()>::built("entities::store::update_many", text), rows.args())?;
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use db::{Builder, Command, Conn, Prefetch, Tx, Value, args};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 pub use crate::features::entities::row::EntityRow;
 use crate::features::entities::terms::Terms;
 use crate::features::entities::{DUPLICATE_FOREIGN_ID, USER_NOT_FOUND};
@@ -158,8 +158,9 @@ pub fn find_all_ever(c: &Conn<'_>, project: ProjectId, ids: &[EntityId]) -> Resu
     Ok(c.all(&FIND_ALL_EVER, args![project, EntityId::list(ids)])?)
 }
 
+/// Only sends it: a refusal is the error of the transaction, and [`insert_refused`] names the reason.
 pub fn insert(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<()> {
-    let inserted = tx.execute(
+    tx.pipeline(
         &INSERT,
         args![
             project,
@@ -181,16 +182,17 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> 
             e.created_at,
             e.updated_at
         ],
-    );
-    inserted.map_err(|error| {
-        let duplicate = DUPLICATE_FOREIGN_ID.with("field", "foreignId");
-        crate::error::Error::from(error)
-            .on_unique("entities_foreign_id", duplicate)
-            // The author was deleted by a concurrent request.
-            .on_foreign_key(USER_NOT_FOUND)
-    })?;
+    )?;
     tx.pipeline(&INSERT_BODY, &body(project, e))?;
     insert_terms(tx, project, e, terms)
+}
+
+/// The error of a transaction that inserted an entity.
+pub fn insert_refused(error: Error) -> Error {
+    error
+        .on_unique("entities_foreign_id", DUPLICATE_FOREIGN_ID.with("field", "foreignId"))
+        // The author was deleted by a concurrent request.
+        .on_foreign_key(USER_NOT_FOUND)
 }
 
 /// Writes all fields that an update may change, and the terms.

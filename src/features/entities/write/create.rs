@@ -26,6 +26,7 @@ use crate::features::files::uploads::{self, Prepared};
 use crate::features::spaces::store as spaces;
 use crate::features::spaces::store::access;
 use crate::features::users::reputation;
+use crate::features::users::store::UserRow;
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::FoundOrCreated;
@@ -100,11 +101,12 @@ pub(super) async fn create_entity(
         if mentions::drop_blocked(tx, &project, &mut row, None)? {
             terms = terms::of_stored(&row).map_err(Error::internal)?;
         }
-        add(tx, &app, &project, &row, &terms, now)?;
+        let author = add(tx, &app, &project, &row, &terms, now)?;
         uploads::insert(tx, project.id, &rows)?;
-        view.entity(tx, row)
+        view.clone().with_own(None).with_author(author).entity(tx, row)
     });
-    let entity = uploads::settle(&call.app, call.project.id, &files, created.await, now).await?;
+    let created = created.await.map_err(store::insert_refused);
+    let entity = uploads::settle(&call.app, call.project.id, &files, created, now).await?;
     Ok(match call.version {
         Version::V6 => FoundOrCreated::Found(entity),
         _ => FoundOrCreated::Created(entity),
@@ -224,7 +226,8 @@ impl NewEntity {
     }
 }
 
-/// Stores a new entity and all its effects.
+/// Stores a new entity and all its effects; returns the author, if they got points for it. The caller maps the
+/// error of its transaction with [`store::insert_refused`].
 pub(in crate::features::entities) fn add(
     tx: &Tx<'_>,
     app: &App,
@@ -232,21 +235,27 @@ pub(in crate::features::entities) fn add(
     row: &EntityRow,
     terms: &Terms,
     now: Timestamp,
-) -> Result<()> {
+) -> Result<Option<UserRow>> {
     if row.is_draft {
-        return store::insert(tx, project.id, row, terms);
+        store::insert(tx, project.id, row, terms)?;
+        return Ok(None);
     }
-    reward(tx, project, row)?;
+    let author = reward(tx, project, row)?;
     store::insert(tx, project.id, row, terms)?;
-    appear(tx, app, project, row, now)
+    appear(tx, app, project, row, now)?;
+    Ok(author)
 }
 
 /// Awards the author's points for publishing. Runs first, or it deadlocks with user deletion.
-pub(super) fn reward(tx: &Tx<'_>, project: &Project, row: &EntityRow) -> Result<()> {
-    match row.user_id {
-        Some(author) => reputation::award(tx, project, author, row.space_id, POINTS),
-        None => Ok(()),
-    }
+pub(super) fn reward(
+    tx: &Tx<'_>,
+    project: &Project,
+    row: &EntityRow,
+) -> Result<Option<UserRow>> {
+    let Some(author) = row.user_id else { return Ok(None) };
+    let author = reputation::awarded(tx, project, author, row.space_id, POINTS)?;
+    // Deleted by a concurrent request.
+    author.map(Some).ok_or(USER_NOT_FOUND.into())
 }
 
 /// The effects of publishing, at creation or later.

@@ -144,8 +144,6 @@ impl Search {
         to
     }
 
-    /// The page out of segments that follow each other. Once one has ended its size is known, or
-    /// is smaller than what was skipped and so quickly counted.
     fn segments(
         &self,
         c: &Conn<'_>,
@@ -154,29 +152,19 @@ impl Search {
         segments: &[Segment],
         mut first: Option<Prefetch<'_, EntityId>>,
     ) -> Result<Vec<EntityId>> {
-        let (mut skip, mut left) = (page.offset(), i64::from(page.limit));
-        let mut found = Vec::new();
-        for (n, segment) in segments.iter().enumerate() {
-            let to = self.segment(start, segment);
-            let ids = match first.take().map_or(Ok(None), Prefetch::rows)? {
-                Some(ids) => ids,
-                None => c.all(&segment.query(&to, left, skip), to.builder.args())?,
-            };
-            let count = i64::try_from(ids.len()).unwrap_or(i64::MAX);
-            found.extend(ids);
-            left -= count;
-            if left == 0 || n + 1 == segments.len() {
-                break;
+        let read = |segment: &Segment, limit, skip| {
+            if let Some(ids) = first.take().map_or(Ok(None), Prefetch::rows)? {
+                return Ok(ids);
             }
-            skip = if count > 0 || skip == 0 {
-                0
-            } else {
-                let text = to.select("count(*)");
-                let counted = Query::<i64>::built("entities::list::segment", text);
-                skip - c.one(&counted, to.builder.args())?
-            };
-        }
-        Ok(found)
+            let to = self.segment(start, segment);
+            Ok(c.all(&segment.query(&to, limit, skip), to.builder.args())?)
+        };
+        let count = |segment: &Segment| {
+            let to = self.segment(start, segment);
+            let counted = Query::<i64>::built("entities::list::segment", to.select("count(*)"));
+            Ok(c.one(&counted, to.builder.args())?)
+        };
+        page.of_parts(segments, read, count)
     }
 }
 
