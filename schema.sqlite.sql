@@ -366,10 +366,10 @@ CREATE INDEX entities_balance ON entities (project_id, (upvote_count - downvote_
 CREATE INDEX entities_controversial ON entities (project_id, controversy DESC, created_at DESC, id DESC) WHERE is_listed AND controversy IS NOT NULL;
 CREATE INDEX entities_drafts ON entities (project_id, user_id, updated_at DESC, id DESC) WHERE is_draft;
 CREATE UNIQUE INDEX entities_foreign_id ON entities (project_id, foreign_id) WHERE foreign_id IS NOT NULL AND deleted_at IS NULL;
-CREATE INDEX entities_hot ON entities (project_id, score DESC, created_at DESC, id DESC) WHERE is_listed;
+CREATE INDEX entities_hot ON entities (project_id, score DESC, created_at DESC, id DESC, space_id, is_listed) WHERE is_listed;
 CREATE INDEX entities_loose_hot ON entities (project_id, score DESC, created_at DESC, id DESC) WHERE is_listed AND source_id IS NULL AND space_id IS NULL;
 CREATE INDEX entities_loose_new ON entities (project_id, created_at DESC, id DESC) WHERE is_listed AND source_id IS NULL AND space_id IS NULL;
-CREATE INDEX entities_new ON entities (project_id, created_at DESC, id DESC) WHERE is_listed;
+CREATE INDEX entities_new ON entities (project_id, created_at DESC, id DESC, space_id, is_listed) WHERE is_listed;
 CREATE INDEX entities_place ON entities (project_id, latitude, longitude, id) WHERE is_listed AND latitude IS NOT NULL;
 CREATE INDEX entities_source_hot ON entities (project_id, source_id, score DESC, created_at DESC, id DESC) WHERE is_listed AND source_id IS NOT NULL;
 CREATE INDEX entities_source_new ON entities (project_id, source_id, created_at DESC, id DESC) WHERE is_listed AND source_id IS NOT NULL;

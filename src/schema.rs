@@ -69,10 +69,10 @@ pub const MIGRATIONS: &[Migration] = &[
     ),
     Migration::twins(
         18,
-        "fewer indexes of comments",
-        include_str!("../migrations/0018_fewer_comment_indexes.sql"),
+        "smaller and covering indexes",
+        include_str!("../migrations/0018_indexes.sql"),
         concat!(
-            include_str!("../migrations/0018_fewer_comment_indexes.sql"),
+            include_str!("../migrations/0018_indexes.sql"),
             include_str!("../migrations/0018_room_for_updates.postgres.sql"),
         ),
     ),

@@ -130,7 +130,9 @@ impl Asking {
         while sent < self.window.to {
             let answer = self.ask(&mut connection).await;
             let answered = now();
-            if self.window.holds(answered) {
+            // A failure counts even if it comes after the end, as a request that took too long.
+            let is_late = answered >= self.window.to && !self.is_expected(&answer);
+            if self.window.holds(answered) || is_late {
                 self.count(&answer, answered - sent);
             }
             if answer.is_err() {
@@ -158,6 +160,10 @@ impl Asking {
     async fn ask(&mut self, connection: &mut Connection) -> io::Result<u16> {
         let request = self.dice.draw(self.load.requests.len());
         connection.exchange(&self.load.requests[request]).await
+    }
+
+    fn is_expected(&self, answer: &io::Result<u16>) -> bool {
+        answer.as_ref().is_ok_and(|status| self.load.expected_status.contains(status))
     }
 
     fn count(&self, answer: &io::Result<u16>, latency: Duration) {

@@ -121,6 +121,17 @@ async fn comments_are_sorted(app: TestApp) {
             ("sortBy=controversial", "d b e c f a"),
         ] {
             assert_eq!(listed(&ada, &format!("{place}&{sort}")).await, expected, "{sort}");
+            for limit in [1, 2, 4, 5] {
+                let mut paged = Vec::new();
+                for page in 1..=6 / limit + 1 {
+                    let query = format!("/comments?{place}&{sort}&limit={limit}&page={page}");
+                    let page = ada.get(&query).await.expect(200);
+                    let data = page["data"].as_array().unwrap();
+                    paged
+                        .extend(data.iter().map(|one| one["content"].as_str().unwrap().to_owned()));
+                }
+                assert_eq!(paged.join(" "), expected, "{sort} by {limit}");
+            }
         }
     }
 }

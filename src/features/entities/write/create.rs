@@ -247,11 +247,7 @@ pub(in crate::features::entities) fn add(
 }
 
 /// Awards the author's points for publishing. Runs first, or it deadlocks with user deletion.
-pub(super) fn reward(
-    tx: &Tx<'_>,
-    project: &Project,
-    row: &EntityRow,
-) -> Result<Option<UserRow>> {
+pub(super) fn reward(tx: &Tx<'_>, project: &Project, row: &EntityRow) -> Result<Option<UserRow>> {
     let Some(author) = row.user_id else { return Ok(None) };
     let author = reputation::awarded(tx, project, author, row.space_id, POINTS)?;
     // Deleted by a concurrent request.

@@ -18,3 +18,9 @@ DROP INDEX comments_thread_controversial;
 CREATE INDEX comments_thread_controversial ON comments
     (project_id, thread_id, controversy DESC, created_at DESC, id DESC)
     WHERE deleted_at IS NULL AND controversy >= 0;
+
+-- Deep pages skip rows without reading the entities: the space says whether a reader may see one.
+DROP INDEX entities_new;
+CREATE INDEX entities_new ON entities (project_id, created_at DESC, id DESC, space_id, is_listed) WHERE is_listed;
+DROP INDEX entities_hot;
+CREATE INDEX entities_hot ON entities (project_id, score DESC, created_at DESC, id DESC, space_id, is_listed) WHERE is_listed;
