@@ -13,6 +13,7 @@ mod form;
 mod generated;
 mod installation;
 mod many_rows;
+pub mod node;
 mod parallel;
 pub mod raw_socket;
 mod reply;
