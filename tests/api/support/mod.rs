@@ -15,6 +15,7 @@ mod installation;
 mod many_rows;
 pub mod node;
 mod parallel;
+pub mod published;
 pub mod raw_socket;
 mod reply;
 mod server;
