@@ -87,6 +87,7 @@ mod identities;
 mod keys_in_browsers;
 mod legacy_addresses;
 mod legacy_calls;
+mod legacy_client_hooks;
 mod legacy_client_js;
 mod legacy_client_react;
 mod legacy_codes;

@@ -42,8 +42,20 @@ window.fetch = async (input, init) => {
 const values = new Map();
 let mount;
 
+// Hooks that an app gives state of its own.
+const composed = {
+  useVotedComment(first) {
+    const [comment, setComment] = useState(first);
+    return { ...replyke.useCommentVotes({ comment, setComment }), comment };
+  },
+  useVotedEntity(first) {
+    const [entity, setEntity] = useState(first);
+    return { ...replyke.useEntityVotes({ entity, setEntity }), entity };
+  },
+};
+
 function Probe({ id, hook, props }) {
-  const value = replyke[hook](...props);
+  const value = (composed[hook] ?? replyke[hook])(...props);
   useEffect(() => {
     values.set(id, value);
   });

@@ -111,6 +111,12 @@ impl Page {
         self.outcome(command).await["result"].take()
     }
 
+    /// Calls one of the functions of a hook that takes an argument itself.
+    pub async fn act(&self, hook: &str, props: &Value, method: &str, args: Value) -> Value {
+        let command = json!({ "hook": hook, "props": [props], "method": method, "args": args });
+        self.outcome(command).await["result"].take()
+    }
+
     /// Waits for the state of a hook.
     pub async fn state(&self, hook: &str, path: &str, kind: &str) -> Value {
         self.state_of(hook, json!([]), path, kind).await
