@@ -111,8 +111,6 @@ pub async fn handle(
         if takes_cookies {
             cors::allow_credentials(&mut response);
         }
-    } else if takes_cookies {
-        reply::add_vary(&mut response, "Origin");
     }
     reply::set(&mut response, "x-content-type-options", "nosniff");
     reply::set(&mut response, "x-request-id", &id);

@@ -1,4 +1,5 @@
-//! Addresses of the legacy dialect: its prefixes, connections without a project, and calls outside of any.
+//! Addresses of the legacy dialect: its prefixes, and calls outside of any project. Connections without a
+//! project are in `connection_addresses.rs`.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -12,14 +13,11 @@ use crate::support::{Actor, Reply, TestApp, on_both_engines};
 
 on_both_engines![
     both_prefixes_speak_the_dialect_and_no_other_address_does,
-    connections_need_no_project,
-    a_user_in_the_path_names_the_project,
     later_operations_are_served_as_they_are,
     a_list_creates_sub_lists_at_its_own_address,
     the_project_is_fetched_outside_of_any_version,
     a_testing_jwt_is_signed_outside_of_any_project,
     a_testing_jwt_needs_a_project_and_a_user,
-    both_spellings_share_one_limit,
 ];
 
 async fn ask(actor: &Actor<'_>, method: Method, address: &str, body: Value) -> Reply {
@@ -66,52 +64,6 @@ async fn both_prefixes_speak_the_dialect_and_no_other_address_does(app: TestApp)
     for address in [format!("/v5/{id}/entities"), format!("/{id}/api/v5/entities")] {
         get(&user, &address).await.refused(404, "route/not-found");
     }
-}
-
-async fn connections_need_no_project(app: TestApp) {
-    for prefix in ["/api/v6", "/api/v5"] {
-        let (ada, bob) = (app.user().await, app.user().await);
-        let to_bob = format!("{prefix}/users/{}/connection", bob.id);
-        for answer in ["decline", "accept"] {
-            let (from, to) = if answer == "accept" { (&bob, &ada) } else { (&ada, &bob) };
-            let address = format!("{prefix}/users/{}/connection", to.id);
-            let asked = ask(from, Method::POST, &address, json!({})).await.expect(201);
-            let sent = get(from, &format!("{prefix}/connections/pending/sent")).await;
-            assert_eq!(sent.expect(200)["requests"][0]["id"], asked["id"]);
-            let received = get(to, &format!("{prefix}/connections/pending/received")).await;
-            assert_eq!(received.expect(200)["requests"][0]["id"], asked["id"]);
-            let id = asked["id"].as_str().unwrap();
-            let answered = format!("{prefix}/connections/{id}/{answer}");
-            ask(to, Method::PATCH, &answered, json!({})).await.expect(200);
-        }
-        assert_eq!(get(&ada, &to_bob).await.expect(200)["status"], "connected");
-        assert_eq!(get(&ada, &format!("{prefix}/connections/count")).await.expect(200)["count"], 1);
-        let all = get(&ada, &format!("{prefix}/connections")).await.expect(200);
-        assert_eq!(all, ada.legacy().get("/connections").await.expect(200));
-        let id = all["connections"][0]["id"].as_str().unwrap();
-        let removed = format!("{prefix}/connections/{id}");
-        ask(&bob, Method::DELETE, &removed, Value::Null).await.expect(200);
-        let none = ask(&ada, Method::DELETE, &to_bob, Value::Null).await;
-        none.refused(404, "connection/not-found");
-    }
-    let user = app.user().await;
-    get(&user, "/v6/connections/count").await.refused(404, "route/not-found");
-}
-
-async fn a_user_in_the_path_names_the_project(app: TestApp) {
-    let (ada, stranger) = (app.user().await, app.stranger().await);
-    for user in [ada.id, stranger.id] {
-        for end in ["connections", "connections-count"] {
-            let address = format!("/api/v6/users/{user}/{end}");
-            for actor in [app.anonymous(), app.bearer("null"), app.bearer("undefined")] {
-                get(&actor, &address).await.expect(200);
-            }
-        }
-    }
-    let unknown = format!("/api/v6/users/{UNKNOWN}/connections");
-    get(&app.anonymous(), &unknown).await.refused(404, "user/not-found");
-    get(&app.anonymous(), "/api/v6/connections").await.says(401, "Unauthorized");
-    get(&app.bearer("null"), "/api/v6/connections").await.says(403, "Forbidden");
 }
 
 async fn later_operations_are_served_as_they_are(app: TestApp) {
@@ -188,16 +140,4 @@ async fn a_testing_jwt_needs_a_project_and_a_user(app: TestApp) {
     let large = "x".repeat(3 * 1024 * 1024);
     let large = app.anonymous().raw(Method::POST, SIGN, "application/json", large).await;
     large.refused(413, "request/body-too-large");
-}
-
-async fn both_spellings_share_one_limit(app: TestApp) {
-    let app = app.restart_with(|config| config.set("TOWNHALL_RATE_LIMITS", "on")).await;
-    let ada = app.user().await;
-    let left =
-        |reply: &Reply| -> i64 { reply.header("x-ratelimit-remaining").unwrap().parse().unwrap() };
-    let first = left(&ada.v6().get("/connections/count").await);
-    for (number, prefix) in ["/api/v6", "/api/v5"].iter().enumerate() {
-        let without = left(&get(&ada, &format!("{prefix}/connections/count")).await);
-        assert_eq!(without, first - 1 - i64::try_from(number).unwrap(), "{prefix}");
-    }
 }

@@ -56,7 +56,11 @@ async fn a_page_of_a_stranger_gets_no_session(app: TestApp) {
     let attack = |url: String| json!({ "do": "attack", "page": page.name, "url": url });
     let stolen = ask(attack(refresh.clone())).await;
     assert_eq!(stolen["result"], json!({ "user": null, "accessToken": null }));
-    ask(attack(address("/auth/sign-out"))).await;
+    let ended = ask(attack(address("/auth/sign-out"))).await;
+    for attacked in [&stolen, &ended] {
+        let cookies = attacked["cookies"].as_str().unwrap();
+        assert!(cookies.contains(&format!("refresh-jwt-{}=", app.project.id)), "{attacked}");
+    }
     page.reload().await;
     assert_eq!(page.state("useUser", "user", "AuthUser").await["username"], "page");
 }

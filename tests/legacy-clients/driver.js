@@ -94,9 +94,13 @@ const commands = {
       const response = await fetch(address, { method: "POST", credentials: "include" });
       return response.status === 204 ? null : response.json();
     };
+    const network = await page.createCDPSession();
+    const sent = [];
+    network.on("Network.requestWillBeSentExtraInfo", ({ headers }) => sent.push(headers.Cookie ?? headers.cookie ?? ""));
+    await network.send("Network.enable");
     const result = await page.evaluate(post, url);
     await page.close();
-    return { result };
+    return { result, cookies: sent.join() };
   },
   async close({ page: name }) {
     const { browser, profile } = pages.get(name);
