@@ -43,6 +43,10 @@ pub struct Config {
     pub secret_key: Option<String>,
     pub access_token_ttl: Duration,
     pub refresh_token_ttl: Duration,
+    /// The name of the cookie that published clients keep their session in, before the project's id.
+    pub refresh_cookie: String,
+    /// Get URL Metadata is open to callers without a user where published clients send none.
+    pub anonymous_link_previews: bool,
     pub rate_limits: Scale,
     pub trusted_proxies: Vec<Cidr>,
     /// Private address blocks that outgoing calls may reach, at any port: `TOWNHALL_OUTBOUND_ALLOW`, for
@@ -143,6 +147,8 @@ impl Config {
             secret_key: from.optional("secret_key")?,
             access_token_ttl: from.parse("access_token_ttl", "30m", duration)?,
             refresh_token_ttl: from.parse("refresh_token_ttl", "30d", duration)?,
+            refresh_cookie: from.parse("refresh_cookie", "refresh-jwt", check::cookie_name)?,
+            anonymous_link_previews: from.parse("anonymous_link_previews", "on", switch)?,
             rate_limits: from.parse("rate_limits", "on", scale::parse)?,
             trusted_proxies: from.parse("trusted_proxies", "", blocks)?,
             outbound_allow: from.parse("outbound_allow", "", blocks)?,
@@ -342,6 +348,8 @@ mod tests {
             ("TOWNHALL_ACCESS_TOKEN_TTL", "soon"),
             ("TOWNHALL_ACCESS_TOKEN_TTL", "0s"),
             ("TOWNHALL_RATE_LIMITS", "-1"),
+            ("TOWNHALL_REFRESH_COOKIE", "my cookie"),
+            ("TOWNHALL_ANONYMOUS_LINK_PREVIEWS", "perhaps"),
             ("TOWNHALL_TRUSTED_PROXIES", "10.0.0.0/99"),
             ("TOWNHALL_OUTBOUND_ALLOW", "localhost"),
             ("TOWNHALL_SECRET_KEY", "short"),

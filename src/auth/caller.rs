@@ -85,6 +85,10 @@ impl UserOrKey {
     }
 }
 
+/// A user or a key; anybody where the address opens the operation. It does not matter who.
+#[derive(Debug)]
+pub struct Admitted;
+
 /// The acting user: the signed-in one, or the one that a key names.
 #[derive(Debug)]
 pub struct Actor {

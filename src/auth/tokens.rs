@@ -22,6 +22,7 @@ pub const SERVER: &str = "townhall";
 pub struct Tokens {
     access: hmac::Key,
     refresh: hmac::Key,
+    cookie: hmac::Key,
     pub access_ttl: Duration,
     pub refresh_ttl: Duration,
 }
@@ -73,6 +74,7 @@ impl Tokens {
         Tokens {
             access: derive("townhall access token"),
             refresh: derive("townhall refresh token"),
+            cookie: derive("townhall refresh cookie"),
             access_ttl,
             refresh_ttl,
         }
@@ -133,6 +135,24 @@ impl Tokens {
         let claims: RefreshClaims = verify(&self.refresh, token)?;
         (claims.exp > now.seconds()).then_some(claims)
     }
+
+    /// A refresh token for a cookie, bound to the origin of the page that signed in: browsers send cookies
+    /// along with requests of any page.
+    pub fn seal(&self, token: &str, origin: &str) -> String {
+        let bound = hmac::sign(&self.cookie, format!("{token}\n{origin}").as_bytes());
+        format!("{token}.{}", BASE64.encode(bound.as_ref()))
+    }
+
+    /// The token of such a cookie, for a page of the same origin. Requests without an origin do not come from
+    /// a page of another site.
+    pub fn unseal<'a>(&self, cookie: &'a str, origin: Option<&str>) -> Option<&'a str> {
+        let (token, bound) = cookie.rsplit_once('.')?;
+        if let Some(origin) = origin {
+            let bound = BASE64.decode(bound).ok()?;
+            hmac::verify(&self.cookie, format!("{token}\n{origin}").as_bytes(), &bound).ok()?;
+        }
+        Some(token)
+    }
 }
 
 fn sign(key: &hmac::Key, claims: &impl Serialize) -> String {
@@ -178,6 +198,21 @@ mod tests {
         let expiry = NOW.plus(Duration::from_secs(1800));
         assert!(tokens.verify_access(&token, PROJECT, expiry).is_none());
         assert!(tokens.verify_access(&token, ProjectId(Uuid::from_u128(9)), NOW).is_none());
+    }
+
+    #[test]
+    fn a_cookie_is_for_the_origin_that_it_was_made_for() {
+        let tokens = tokens("secret");
+        let cookie = tokens.seal("a.b.c", "https://app.example");
+        assert_eq!(tokens.unseal(&cookie, Some("https://app.example")), Some("a.b.c"));
+        assert_eq!(tokens.unseal(&cookie, None), Some("a.b.c"));
+        for origin in ["https://evil.example", "https://app.example.evil", "null", ""] {
+            assert_eq!(tokens.unseal(&cookie, Some(origin)), None, "{origin}");
+        }
+        let (_, bound) = cookie.rsplit_once('.').unwrap();
+        let moved = format!("x.y.z.{bound}");
+        assert_eq!(tokens.unseal(&moved, Some("https://app.example")), None);
+        assert_eq!(tokens.unseal("a.b.c", Some("https://app.example")), None);
     }
 
     #[test]

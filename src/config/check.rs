@@ -11,6 +11,15 @@ use crate::storage::Storage;
 
 const PREFIX: &str = "TOWNHALL_";
 
+/// Letters, digits and a few signs: anything else would need quotes in the header.
+pub(super) fn cookie_name(text: &str) -> Result<String, String> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    match !text.is_empty() && text.bytes().all(fits) {
+        true => Ok(text.to_owned()),
+        false => Err("must be letters, digits, hyphens, underscores and dots".to_owned()),
+    }
+}
+
 /// A base URL: no slash at the end.
 pub(super) fn public_url(text: &str) -> Result<String, String> {
     let parsed = Url::parse(text).ok().filter(|url| {

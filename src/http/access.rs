@@ -6,8 +6,8 @@ use std::future::Future;
 use serde_json::Value;
 
 use crate::auth::caller::{
-    Actor, ActorOrKey, Anyone, AnyoneOrKey, Credential, ELEVATED_AUTH_REQUIRED, Initiator,
-    KeyHolder, OptionalViewer, UserOrKey, Via, Viewer, find_active,
+    Actor, ActorOrKey, Admitted, Anyone, AnyoneOrKey, Credential, ELEVATED_AUTH_REQUIRED,
+    Initiator, KeyHolder, OptionalViewer, UserOrKey, Via, Viewer, find_active,
 };
 use crate::auth::credential::Presented;
 use crate::error::{Error, Fault, Result};
@@ -98,6 +98,19 @@ impl Access for UserOrKey {
             Presented::Key(kind) => Ok(UserOrKey::Key(kind)),
             _ => Viewer::admit(request).await.map(|viewer| UserOrKey::User(viewer.user)),
         }
+    }
+}
+
+impl Access for Admitted {
+    const CREDENTIAL: Credential = Credential::UserOrKey;
+
+    async fn admit(request: &CheckedRequest) -> Result<Self> {
+        let is_user = matches!(request.presented, Presented::User { .. });
+        // A suspended user is refused here, too.
+        if is_user || !request.is_open {
+            UserOrKey::admit(request).await?;
+        }
+        Ok(Admitted)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The address of a request: which project, which version, which endpoint.
 //!
-//! Every spelling of one endpoint (the two aliases, doubled and trailing slashes, needless
+//! Every spelling of one endpoint (the aliases, doubled and trailing slashes, needless
 //! percent-encoding) becomes the same address here, before anything is checked or counted.
 
 use std::borrow::Cow;
@@ -17,11 +17,19 @@ pub struct Address {
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// `/v8/:projectId/…` and its aliases; the project id as it was sent. None where version 7 omits it: the
-    /// credential or the path identifies the project.
-    Project { version: Version, project: Option<String> },
+    /// `/v8/:projectId/…` and its aliases; the project id as it was sent. None where older clients omit it:
+    /// the credential or the path identifies the project.
+    Project { version: Version, dialect: Dialect, project: Option<String> },
     /// Outside the project form: health, metrics, `/internal`.
     Server,
+}
+
+/// How requests and replies are spelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    Reference,
+    /// As published clients of version 6 do, who write `/api/v6` or `/api/v5`: see `http/legacy`.
+    Legacy,
 }
 
 impl Address {
@@ -34,7 +42,13 @@ impl Address {
             return is_file.then(|| Address { scope: Scope::Server, endpoint: path.to_owned() });
         };
         let words: Vec<&str> = segments.iter().map(AsRef::as_ref).collect();
+        if let ["internal", "projects", project, "lean"] = words.as_slice() {
+            return Some(in_project(Version::V6, Dialect::Legacy, project, &["projects", "lean"]));
+        }
         let found = match words.as_slice() {
+            ["api", "v5" | "v6", project, endpoint @ ..] => {
+                return Some(in_project(Version::V6, Dialect::Legacy, project, endpoint));
+            }
             ["api", version, project, endpoint @ ..] | [project, "api", version, endpoint @ ..] => {
                 Version::from_segment(version).map(|version| (version, *project, endpoint))
             }
@@ -47,24 +61,38 @@ impl Address {
             _ => None,
         });
         Some(match found {
-            Some((version, project, endpoint)) => in_project(version, project, endpoint),
+            Some((version, project, endpoint)) => {
+                in_project(version, Dialect::Reference, project, endpoint)
+            }
             None => Address { scope: Scope::Server, endpoint: join(&words) },
         })
     }
 }
 
-/// Clients of version 7 omit the project in every address about connections, and repeat the version after a
-/// socket reconnects.
-fn in_project(version: Version, project: &str, endpoint: &[&str]) -> Address {
-    if version == Version::V7 && is_about_connections(project, endpoint) {
+/// Whether browsers may send cookies to this path and read the reply: the prefixes of the legacy dialect.
+/// Asked of every path, malformed ones too.
+pub fn takes_cookies(path: &str) -> bool {
+    let mut segments = path.split('/').filter(|s| !s.is_empty()).map(|s| percent_decode(s, false));
+    match segments.next().flatten().as_deref() {
+        Some("internal") => true,
+        Some("api") => matches!(segments.next().flatten().as_deref(), Some("v5" | "v6")),
+        _ => false,
+    }
+}
+
+/// Published clients omit the project in every address about connections, and those of version 7 repeat the
+/// version after a socket reconnects.
+fn in_project(version: Version, dialect: Dialect, project: &str, endpoint: &[&str]) -> Address {
+    let is_published = version == Version::V7 || dialect == Dialect::Legacy;
+    if is_published && is_about_connections(project, endpoint) {
         let endpoint = join(&[project]) + &join(endpoint);
-        return Address { scope: Scope::Project { version, project: None }, endpoint };
+        return Address { scope: Scope::Project { version, dialect, project: None }, endpoint };
     }
     let endpoint = match endpoint {
         ["v7", rest @ ..] if version == Version::V7 => rest,
         endpoint => endpoint,
     };
-    let scope = Scope::Project { version, project: Some(project.to_owned()) };
+    let scope = Scope::Project { version, dialect, project: Some(project.to_owned()) };
     Address { scope, endpoint: join(endpoint) }
 }
 
@@ -98,7 +126,7 @@ mod tests {
 
     fn project(path: &str) -> Option<(Version, String, String)> {
         match Address::parse(path)? {
-            Address { scope: Scope::Project { version, project }, endpoint } => {
+            Address { scope: Scope::Project { version, project, .. }, endpoint } => {
                 Some((version, project.unwrap_or_else(|| "none".to_owned()), endpoint))
             }
             Address { scope: Scope::Server, .. } => None,
@@ -141,6 +169,33 @@ mod tests {
             );
         }
         assert_eq!(project("/v8/connections/count").unwrap().1, "connections");
+    }
+
+    #[test]
+    fn the_address_decides_the_dialect() {
+        let dialect = |path: &str| match Address::parse(path).unwrap().scope {
+            Scope::Project { version, dialect, .. } => Some((version, dialect)),
+            Scope::Server => None,
+        };
+        for path in ["/api/v6/P/users", "/api/v5/P/users", "//api/%766/P/users/"] {
+            assert_eq!(dialect(path), Some((Version::V6, Dialect::Legacy)), "{path}");
+            assert_eq!(project(path).unwrap().2, "/users");
+            assert!(takes_cookies(path), "{path}");
+        }
+        let lean = "/internal/projects/P/lean";
+        assert_eq!(dialect(lean), Some((Version::V6, Dialect::Legacy)));
+        assert_eq!(project(lean).unwrap(), (Version::V6, "P".into(), "/projects/lean".into()));
+        assert_eq!(project("/api/v6/connections/count").unwrap().1, "none");
+        assert_eq!(project("/v6/connections/count").unwrap().1, "connections");
+        for path in ["/v6/P/users", "/P/api/v6/users", "/api/v7/P/users"] {
+            assert_eq!(dialect(path).unwrap().1, Dialect::Reference, "{path}");
+            assert!(!takes_cookies(path), "{path}");
+        }
+        for path in ["/v5/P/users", "/P/api/v5/users", "/internal/projects/P", "/api/v5"] {
+            assert_eq!(dialect(path), None, "{path}");
+        }
+        assert!(takes_cookies("/api/v6/P/%zz") && takes_cookies("/internal/files/x"));
+        assert!(!takes_cookies("/v8/internal") && !takes_cookies("/api"));
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Cross-origin requests: a project's list of origins, preflights, and the reply headers.
 
 use http::header::{
-    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, ORIGIN,
+    ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS,
+    ACCESS_CONTROL_REQUEST_HEADERS, ORIGIN,
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
 
 use crate::error::faults;
+use crate::http::address::takes_cookies;
 use crate::http::reply::{self, Body, Response};
 
 faults! {
@@ -66,17 +67,31 @@ pub fn parse_origin(given: &str) -> Result<String, String> {
     Ok(origin)
 }
 
-pub fn preflight(headers: &HeaderMap) -> Response {
+/// In the legacy dialect always with the headers that its clients send, and for the methods they use.
+pub fn preflight(path: &str, headers: &HeaderMap) -> Response {
     let mut response = Response::new(Body::default());
     *response.status_mut() = StatusCode::NO_CONTENT;
-    let out = response.headers_mut();
-    let methods = HeaderValue::from_static("GET,POST,PATCH,PUT,DELETE,OPTIONS");
-    out.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
-    out.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
-    if let Some(requested) = headers.get(ACCESS_CONTROL_REQUEST_HEADERS) {
-        out.insert(ACCESS_CONTROL_ALLOW_HEADERS, requested.clone());
+    let requested = headers.get(ACCESS_CONTROL_REQUEST_HEADERS).and_then(|v| v.to_str().ok());
+    let (methods, allowed) = match takes_cookies(path) {
+        true => {
+            let more = requested.map(|names| format!(", {names}")).unwrap_or_default();
+            let allowed = format!("Authorization, Content-Type{more}");
+            ("GET,POST,PATCH,DELETE,OPTIONS", Some(allowed))
+        }
+        false => ("GET,POST,PATCH,PUT,DELETE,OPTIONS", requested.map(ToOwned::to_owned)),
+    };
+    reply::set(&mut response, "access-control-allow-methods", methods);
+    reply::set(&mut response, "access-control-max-age", "600");
+    if let Some(allowed) = allowed {
+        reply::set(&mut response, "access-control-allow-headers", &allowed);
     }
     response
+}
+
+/// Also lets the page send cookies: without this header, browsers drop the reply to such a request.
+pub fn allow_credentials(response: &mut Response) {
+    let yes = HeaderValue::from_static("true");
+    response.headers_mut().insert(ACCESS_CONTROL_ALLOW_CREDENTIALS, yes);
 }
 
 /// Lets the page at `origin` read the reply.

@@ -18,7 +18,7 @@ use crate::auth::caller::Credential;
 use crate::auth::credential::Presented;
 use crate::error::{Error, Fault, Result, WindowState, faults};
 use crate::http::access::check_credential;
-use crate::http::address::{Address, Scope};
+use crate::http::address::{self, Address, Dialect, Scope};
 use crate::http::admission::{HEAD_TOO_LARGE, URI_TOO_LONG, check_head, check_room};
 use crate::http::body::{
     BODY_BROKEN, BODY_TIMEOUT, BODY_TOO_LARGE, Source, UNSUPPORTED_ENCODING, check_encoding,
@@ -26,17 +26,18 @@ use crate::http::body::{
 };
 use crate::http::multipart::{ReadForm, Uploads, read_form};
 use crate::http::negotiation::Negotiation;
-use crate::http::operation::{CheckedRequest, Operation, Run, ServerCall};
+use crate::http::operation::{CheckedRequest, Operation, Run};
 use crate::http::query::pairs;
 use crate::http::render::{self, Context};
 use crate::http::reply::{self, Response};
 use crate::http::router::Router;
 use crate::http::version::Version;
-use crate::http::{cors, representation, unnamed};
+use crate::http::{cors, legacy, outside, representation, unnamed};
 use crate::network::client::Peer;
 use crate::network::{client, forwarding};
 use crate::state::App;
 use crate::tenancy::{self, Project, ProjectState};
+use crate::values::detail::Detail;
 use crate::values::ids::ProjectId;
 
 faults! {
@@ -78,6 +79,7 @@ pub async fn handle(
     let negotiation = Negotiation::of(&head.headers);
     // Reading the body of such a request would make the client send it.
     let asks_before_sending = head.headers.contains_key(EXPECT);
+    let takes_cookies = address::takes_cookies(head.uri.path());
     let in_flight = app.metrics.enter();
 
     let mut trace = RequestTrace::default();
@@ -106,6 +108,9 @@ pub async fn handle(
     }
     if let Some(origin) = origin.filter(|_| !trace.foreign_origin) {
         cors::allow(&mut response, origin);
+        if takes_cookies {
+            cors::allow_credentials(&mut response);
+        }
     }
     reply::set(&mut response, "x-content-type-options", "nosniff");
     reply::set(&mut response, "x-request-id", &id);
@@ -121,14 +126,14 @@ pub async fn handle(
 
 /// What is known about a request when the reply is sent.
 #[derive(Debug, Default)]
-struct RequestTrace {
-    operation: Option<&'static Operation>,
+pub(super) struct RequestTrace {
+    pub(super) operation: Option<&'static Operation>,
     version: Option<Version>,
     project: Option<ProjectId>,
     /// The project's setting for how version 7 replies to a bad token.
     v7_auth_forbids: Option<bool>,
     caller: Presented,
-    window: Option<WindowState>,
+    pub(super) window: Option<WindowState>,
     /// The page's origin is not on the project's list and may not read the reply.
     foreign_origin: bool,
 }
@@ -172,18 +177,24 @@ async fn answer(
     if is_forwarded {
         app.forwarding_notice.give(peer.address, &app.config);
     }
-    let (version, named_project) = match &address.scope {
-        Scope::Project { version, project } => (*version, project.as_deref()),
+    let (version, dialect, named_project) = match &address.scope {
+        Scope::Project { version, dialect, project } => (*version, *dialect, project.as_deref()),
         Scope::Server => {
-            return server_operation(app, router, peer, head, &address, is_forwarded, trace).await;
+            let request = outside::ServerRequest { head, body, is_forwarded };
+            return outside::answer(app, router, peer, request, &address, trace).await;
         }
     };
     trace.version = Some(version);
     if head.method == Method::OPTIONS {
-        return preflight(app, &head.headers, named_project, trace).await;
+        return preflight(app, &head, named_project, trace).await;
     }
 
-    let route = router.project(&head.method, &address.endpoint).ok_or(ROUTE_NOT_FOUND)?;
+    let route = match (dialect, router.project(&head.method, &address.endpoint)) {
+        (Dialect::Legacy, None) => legacy::alias(&head.method, &address.endpoint)
+            .and_then(|endpoint| router.project(&head.method, &endpoint)),
+        (_, route) => route,
+    };
+    let route = route.ok_or(ROUTE_NOT_FOUND)?;
     let operation = route.operation;
     if !operation.is_in(version) {
         return Err(ROUTE_NOT_FOUND.into());
@@ -230,7 +241,10 @@ async fn answer(
         trace.window = limit(app, operation, Some(project.id), client)?;
     }
     let query = pairs(head.uri.query().unwrap_or_default());
-    check_credential(presented, operation, &query)?;
+    let is_open = dialect == Dialect::Legacy && legacy::is_open(operation, &app.config);
+    if !is_open {
+        check_credential(presented, operation, &query)?;
+    }
     for bundle in operation.bundle.iter().chain(&operation.further_bundles) {
         project.require(*bundle)?;
     }
@@ -246,6 +260,8 @@ async fn answer(
         version,
         now,
         presented,
+        is_open,
+        detail: Detail::Documented,
         params: route.params,
         query,
         query_text: head.uri.query().unwrap_or_default().to_owned(),
@@ -257,56 +273,30 @@ async fn answer(
         headers: head.headers,
         network: (!has_key).then_some(network),
     };
-    run(checked).await
+    match dialect {
+        Dialect::Reference => run(checked).await,
+        Dialect::Legacy => legacy::run(run, checked).await,
+    }
 }
 
 async fn preflight(
     app: &App,
-    headers: &HeaderMap,
+    head: &http::request::Parts,
     named_project: Option<&str>,
     trace: &mut RequestTrace,
 ) -> Result<Response> {
     if let Some(Ok(id)) = named_project.map(str::parse) {
         let project = app.projects.get(&app.db, id, app.clock.uptime()).await?;
-        if let Err(refusal) = check_origin(headers, project.as_deref()) {
+        if let Err(refusal) = check_origin(&head.headers, project.as_deref()) {
             trace.foreign_origin = true;
             return Err(refusal);
         }
     }
-    Ok(cors::preflight(headers))
+    Ok(cors::preflight(head.uri.path(), &head.headers))
 }
 
 fn header_has(headers: &HeaderMap, name: HeaderName, text: &str) -> bool {
     headers.get(name).and_then(|value| value.to_str().ok()).is_some_and(|v| v.contains(text))
-}
-
-async fn server_operation(
-    app: &App,
-    router: &Router,
-    peer: &Peer,
-    head: http::request::Parts,
-    address: &Address,
-    is_forwarded: bool,
-    trace: &mut RequestTrace,
-) -> Result<Response> {
-    if head.method == Method::OPTIONS {
-        return Ok(cors::preflight(&head.headers));
-    }
-    let route = router.server(&head.method, &address.endpoint).ok_or(ROUTE_NOT_FOUND)?;
-    trace.operation = Some(route.operation);
-    let client = client::address(peer.address, &head.headers, &app.config.trusted_proxies);
-    trace.window = limit(app, route.operation, None, client)?;
-    let Run::Server(run) = &route.operation.run else { return Err(ROUTE_NOT_FOUND.into()) };
-    run(ServerCall {
-        app: app.clone(),
-        method: head.method,
-        params: route.params,
-        query: pairs(head.uri.query().unwrap_or_default()),
-        headers: head.headers,
-        client,
-        is_forwarded,
-    })
-    .await
 }
 
 async fn find_project(app: &App, named: &str) -> Result<Arc<Project>> {
@@ -320,7 +310,7 @@ fn check_origin(headers: &HeaderMap, project: Option<&Project>) -> Result<()> {
     if cors::is_allowed(headers, allowed) { Ok(()) } else { Err(cors::ORIGIN_NOT_ALLOWED.into()) }
 }
 
-fn limit(
+pub(super) fn limit(
     app: &App,
     operation: &Operation,
     project: Option<ProjectId>,

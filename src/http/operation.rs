@@ -3,28 +3,22 @@
 
 use std::fmt;
 use std::future::Future;
-use std::net::IpAddr;
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
 
-use bytes::Bytes;
-use http::{HeaderMap, Method};
+use http::Method;
 use schemars::{JsonSchema, SchemaGenerator};
-use serde_json::Value;
 
 use crate::auth::caller::{Credential, NO_USER_FOUND};
-use crate::auth::credential::{BadToken, Presented};
-use crate::error::{Error, Fault, Result};
+use crate::auth::credential::BadToken;
+use crate::error::{Fault, Result};
 use crate::http::access::Access;
+pub use crate::http::call::{Call, CheckedRequest, ServerCall};
 use crate::http::input::{Input, InputDoc, Invalid};
-use crate::http::multipart::{Form, Uploads};
+use crate::http::multipart::Form;
 use crate::http::reply::{Reply, ReplyDoc, Response};
 use crate::http::version::Version;
 use crate::rate_limits::RateLimit;
-use crate::state::App;
-use crate::storage::signed::Links;
-use crate::tenancy::{Bundle, Project};
-use crate::values::time::Timestamp;
+use crate::tenancy::Bundle;
 
 pub struct Operation {
     /// `POST /auth/sign-in`: the limiter's key of the operation.
@@ -61,6 +55,8 @@ pub struct Operation {
     pub errors: &'static [Fault],
     /// Accepts URL-encoded forms besides JSON, for the page that posts to it.
     pub takes_forms: bool,
+    /// False for operations of the server itself that read no body.
+    pub takes_body: bool,
     /// Accepts files in a multipart form; how its fields are read.
     pub form: Option<&'static Form>,
     /// Replies with tokens or personal data are neither cached nor compressed.
@@ -89,89 +85,11 @@ pub struct ActsAs {
 }
 
 type Answer = Pin<Box<dyn Future<Output = Result<Response>> + Send>>;
+pub type RunProject = Box<dyn Fn(CheckedRequest) -> Answer + Send + Sync>;
 
 pub enum Run {
-    Project(Box<dyn Fn(CheckedRequest) -> Answer + Send + Sync>),
+    Project(RunProject),
     Server(Box<dyn Fn(ServerCall) -> Answer + Send + Sync>),
-}
-
-/// A request that has passed every check that needs no user row and no input.
-#[derive(Debug)]
-pub struct CheckedRequest {
-    pub app: App,
-    pub operation: &'static Operation,
-    pub project: Arc<Project>,
-    pub version: Version,
-    pub now: Timestamp,
-    pub presented: Presented,
-    /// Objects of strings.
-    pub params: Value,
-    pub query: Value,
-    /// The raw query, for nested parameters.
-    pub query_text: String,
-    pub body: Bytes,
-    pub parsed_body: OnceLock<Value>,
-    /// The files of a form, in the order of their parts.
-    pub uploads: Uploads,
-    /// The body is a form, not JSON.
-    pub form: bool,
-    /// The caller is a browser that wants a page.
-    pub wants_html: bool,
-    pub headers: HeaderMap,
-    /// The network that limits count against; none for a key.
-    pub network: Option<u128>,
-}
-
-/// What a handler knows about the request besides its input; the type names the caller.
-#[derive(Debug)]
-pub struct Call<A> {
-    pub app: App,
-    pub project: Arc<Project>,
-    pub version: Version,
-    pub now: Timestamp,
-    pub caller: A,
-    pub wants_html: bool,
-    network: Option<u128>,
-}
-
-impl<A> Call<A> {
-    /// Counts this request against another operation's limit as well.
-    pub fn limit(&self, rate: RateLimit, operation: &str) -> Result<()> {
-        let Some(network) = self.network else { return Ok(()) };
-        let (project, now) = (self.project.id, self.app.clock.uptime());
-        let counted = &self.app.limiter;
-        counted
-            .count(rate, operation, Some(project), &network.to_be_bytes(), now)
-            .map(drop)
-            .map_err(Error::RateLimited)
-    }
-}
-
-impl<A> Call<A> {
-    /// The network that limits count against; none for a key.
-    pub fn network(&self) -> Option<u128> {
-        self.network
-    }
-
-    /// Signs addresses of the project's files for this reply.
-    pub fn links(&self) -> Links {
-        self.app.signer.links(self.project.id, self.now)
-    }
-}
-
-/// A request outside of any project.
-#[derive(Debug)]
-pub struct ServerCall {
-    pub app: App,
-    pub method: Method,
-    /// Objects of strings.
-    pub params: Value,
-    pub query: Value,
-    pub headers: HeaderMap,
-    /// The client's own address, also behind a trusted proxy.
-    pub client: IpAddr,
-    /// It came through an untrusted proxy, or claims so; that proxy then counts as the client.
-    pub is_forwarded: bool,
 }
 
 impl Operation {
@@ -195,9 +113,9 @@ impl Operation {
             Box::pin(async move {
                 let caller = A::admit(&request).await?;
                 let input = I::extract(&request)?;
-                let CheckedRequest { app, project, version, now, wants_html, network, .. } =
-                    request;
-                let call = Call { app, project, version, now, caller, wants_html, network };
+                let CheckedRequest { app, project, version, now, .. } = request;
+                let CheckedRequest { wants_html, detail, network, .. } = request;
+                let call = Call { app, project, version, now, caller, wants_html, detail, network };
                 handler(call, input).await?.into_response()
             })
         };
@@ -224,6 +142,7 @@ impl Operation {
             invalid,
             errors: &[],
             takes_forms: false,
+            takes_body: true,
             form: None,
             no_store: false,
             plain_refusals: false,
@@ -270,6 +189,7 @@ impl Operation {
             invalid: Invalid::all(crate::http::dispatch::INVALID_JSON),
             errors: &[],
             takes_forms: false,
+            takes_body: false,
             form: None,
             no_store: false,
             plain_refusals: false,
@@ -360,6 +280,15 @@ impl Operation {
             body: None,
         };
         Operation { input, ..self }
+    }
+
+    /// The JSON body of an operation of the server itself, which the handler parses.
+    pub fn body<B: JsonSchema>(self) -> Self {
+        let input = |generator: &mut SchemaGenerator| InputDoc {
+            body: Some(generator.subschema_for::<B>()),
+            ..InputDoc::default()
+        };
+        Operation { input, takes_body: true, ..self }
     }
 
     pub fn no_store(self) -> Self {

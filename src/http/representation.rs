@@ -26,7 +26,8 @@ use crate::values::fingerprint::Fingerprints;
 /// Replies that must not be stored are left alone: they hold tokens and personal data. Compressed beside
 /// text that somebody else chose, a secret could be guessed from the length of the reply (BREACH). In
 /// other replies a stranger's text stands beside content that is shown to many. Browsers send no credential
-/// by themselves (there are no cookies), so a foreign page cannot make them ask again and again either.
+/// by themselves (the one cookie is for two operations of the first kind), so a foreign page cannot make them
+/// ask again and again either.
 pub async fn negotiate(
     response: &mut Response,
     client: &Negotiation,

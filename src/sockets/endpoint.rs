@@ -70,7 +70,7 @@ async fn answer(
     let project = session.as_ref().map_or(project, |session| session.project);
     check_origin(app, request.headers(), project).await?;
     if *request.method() == Method::OPTIONS {
-        return Ok(cors::preflight(request.headers()));
+        return Ok(cors::preflight(request.uri().path(), request.headers()));
     }
     if text(&query, "EIO") != Some("4") {
         return Err(Refusal::UnsupportedVersion);

@@ -7,9 +7,15 @@ use std::time::Duration;
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::hmac;
 
+use crate::values::detail::Detail;
 use crate::values::ids::ProjectId;
 use crate::values::random::hex;
 use crate::values::time::Timestamp;
+
+/// What is signed in place of an expiry.
+const LASTING: &str = "";
+/// How long caches may keep a file with a lasting address, in seconds.
+const ONE_YEAR: i64 = 365 * 24 * 3600;
 
 #[derive(Debug)]
 pub struct Signer {
@@ -34,7 +40,13 @@ impl Signer {
         let window = i64::try_from(self.lifetime.as_secs() / 2).unwrap_or(i64::MAX).max(1);
         let expires = now.plus(self.lifetime).seconds();
         let expires = expires - expires.rem_euclid(window);
-        Links { signer: self.clone(), project, expires }
+        Links { signer: self.clone(), project, expires, detail: Detail::Documented }
+    }
+
+    /// An address that never expires.
+    pub fn lasting_url(&self, project: ProjectId, path: &str) -> String {
+        let (base, signature) = (&self.base, self.signature(project, path, LASTING));
+        format!("{base}/internal/files/{project}/{path}?signature={signature}")
     }
 
     fn signature(&self, project: ProjectId, path: &str, expires: &str) -> String {
@@ -42,7 +54,8 @@ impl Signer {
         hex(signed.as_ref())
     }
 
-    /// Remaining seconds of validity; `None` if expired or not valid.
+    /// Remaining seconds of validity; `None` if expired or not valid. Without an expiry the signature must be
+    /// that of a lasting address.
     pub fn verify(
         &self,
         project: ProjectId,
@@ -53,23 +66,31 @@ impl Signer {
     ) -> Option<i64> {
         let expected = self.signature(project, path, expires);
         verify_slices_are_equal(expected.as_bytes(), signature.as_bytes()).ok()?;
+        if expires == LASTING {
+            return Some(ONE_YEAR);
+        }
         let left = expires.parse::<i64>().ok()?.checked_sub(now.seconds())?;
         (left > 0).then_some(left)
     }
 }
 
-/// Makes addresses of one project's files.
+/// Makes addresses of one project's files for a reply, and says how much the reply shows.
 #[derive(Debug, Clone)]
 pub struct Links {
     signer: Arc<Signer>,
     pub project: ProjectId,
+    pub detail: Detail,
     expires: i64,
 }
 
 impl Links {
+    pub fn with_detail(self, detail: Detail) -> Self {
+        Links { detail, ..self }
+    }
+
     /// Paths are slugs and need no encoding.
     pub fn url(&self, path: &str) -> String {
-        let Links { signer, project, expires } = self;
+        let Links { signer, project, expires, .. } = self;
         let expires = expires.to_string();
         let signature = signer.signature(*project, path, &expires);
         let base = &signer.base;
@@ -116,6 +137,19 @@ mod tests {
             ("padded", verify(project, "a/b.txt", "01785628800", signature, NOW)),
             ("upper case", verify(project, "a/b.txt", expires, &upper, NOW)),
             ("empty", verify(project, "a/b.txt", expires, "", NOW)),
+        ] {
+            assert_eq!(left, None, "{what}");
+        }
+        let lasting = signer.lasting_url(project, "a/b.txt");
+        let start = format!("https://x.example/internal/files/{project}/a/b.txt?signature=");
+        let lasting = lasting.strip_prefix(&start).unwrap();
+        let never = NOW.plus(day * 36_500);
+        assert!(verify(project, "a/b.txt", "", lasting, never).is_some());
+        for (what, left) in [
+            ("expiry removed", verify(project, "a/b.txt", "", signature, NOW)),
+            ("expiry added", verify(project, "a/b.txt", expires, lasting, NOW)),
+            ("lasting, other path", verify(project, "a/c.txt", "", lasting, NOW)),
+            ("lasting, other project", verify(other, "a/b.txt", "", lasting, NOW)),
         ] {
             assert_eq!(left, None, "{what}");
         }

@@ -3,6 +3,7 @@
 
 pub mod cidr;
 pub mod clock;
+pub mod detail;
 pub mod fingerprint;
 pub mod ids;
 pub mod json;

@@ -1,5 +1,5 @@
-//! Addresses as clients of version 7 spell them: without the project for connections, and with the version
-//! twice after a socket reconnects. Each is the same endpoint as the full address.
+//! Addresses as published clients spell them: without the project for connections, and in version 7 with the
+//! version twice after a socket reconnects. Each is the same endpoint as the full address.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -16,7 +16,18 @@ on_both_engines![
     both_spellings_count_for_one_limit,
 ];
 
-const PREFIXES: [&str; 2] = ["/v7", "/api/v7"];
+/// Each with the names of a list of requests and of connections.
+const PREFIXES: [(&str, &str, &str); 4] = [
+    ("/v7", "data", "data"),
+    ("/api/v7", "data", "data"),
+    ("/api/v6", "requests", "connections"),
+    ("/api/v5", "requests", "connections"),
+];
+
+/// The same caller at the full address.
+fn named<'a>(prefix: &str, actor: &Actor<'a>) -> Actor<'a> {
+    if prefix.ends_with('7') { actor.v7() } else { actor.legacy() }
+}
 
 async fn ask(actor: &Actor<'_>, method: Method, address: &str, body: Value) -> Reply {
     let body = if body.is_null() { String::new() } else { body.to_string() };
@@ -28,7 +39,7 @@ async fn get(actor: &Actor<'_>, address: &str) -> Reply {
 }
 
 async fn connections_are_found_without_the_project(app: TestApp) {
-    for prefix in PREFIXES {
+    for (prefix, requests, connections) in PREFIXES {
         let (ada, bob) = (app.user().await, app.user().await);
         let to_bob = format!("{prefix}/users/{}/connection", bob.id);
         for answer in ["decline", "accept"] {
@@ -36,18 +47,18 @@ async fn connections_are_found_without_the_project(app: TestApp) {
             let address = format!("{prefix}/users/{}/connection", from.1.id);
             let asked = ask(from.0, Method::POST, &address, json!({})).await.expect(201);
             let sent = get(from.0, &format!("{prefix}/connections/pending/sent")).await;
-            assert_eq!(sent.expect(200)["data"][0]["id"], asked["id"]);
+            assert_eq!(sent.expect(200)[requests][0]["id"], asked["id"]);
             let received = get(from.1, &format!("{prefix}/connections/pending/received")).await;
-            assert_eq!(received.expect(200)["data"][0]["id"], asked["id"]);
+            assert_eq!(received.expect(200)[requests][0]["id"], asked["id"]);
             let id = asked["id"].as_str().unwrap();
             let answered = format!("{prefix}/connections/{id}/{answer}");
             ask(from.1, Method::PATCH, &answered, json!({})).await.expect(200);
         }
         assert_eq!(get(&ada, &to_bob).await.expect(200)["status"], "connected");
         let all = get(&ada, &format!("{prefix}/connections?limit=5")).await.expect(200);
-        assert_eq!(all, ada.v7().get("/connections?limit=5").await.expect(200));
+        assert_eq!(all, named(prefix, &ada).get("/connections?limit=5").await.expect(200));
         assert_eq!(get(&ada, &format!("{prefix}/connections/count")).await.expect(200)["count"], 1);
-        let id = all["data"][0]["id"].as_str().unwrap();
+        let id = all[connections][0]["id"].as_str().unwrap();
         let removed = format!("{prefix}/connections/{id}");
         ask(&bob, Method::DELETE, &removed, Value::Null).await.expect(200);
         let none = ask(&ada, Method::DELETE, &to_bob, Value::Null).await;
@@ -57,7 +68,7 @@ async fn connections_are_found_without_the_project(app: TestApp) {
 
 async fn without_a_token_the_project_is_that_of_the_user(app: TestApp) {
     let (ada, stranger) = (app.user().await, app.stranger().await);
-    for prefix in PREFIXES {
+    for (prefix, ..) in PREFIXES {
         for user in [ada.id, stranger.id] {
             for end in ["connections", "connections-count"] {
                 let address = format!("{prefix}/users/{user}/{end}");
@@ -72,7 +83,7 @@ async fn without_a_token_the_project_is_that_of_the_user(app: TestApp) {
             .refused(404, "user/not-found");
         // A token is of its project: users of another are not there.
         let foreign = format!("{prefix}/users/{}/connections", stranger.id);
-        let own = ada.v7().get(&format!("/users/{}/connections", stranger.id)).await;
+        let own = named(prefix, &ada).get(&format!("/users/{}/connections", stranger.id)).await;
         assert_eq!(get(&ada, &foreign).await.outcome(), own.outcome());
     }
 }
@@ -81,24 +92,25 @@ async fn anonymous_callers_are_refused_as_at_the_full_address(app: TestApp) {
     let ada = app.user().await;
     let with_user = format!("/users/{}/connection", ada.id);
     let unknown = format!("/users/{UNKNOWN}/connection");
-    for bearer in [None, Some("null"), Some("x.y.z"), Some(app.project.service_key.as_str())] {
-        let actor = bearer.map_or_else(|| app.anonymous(), |bearer| app.bearer(bearer));
-        let refused = app.bearer(bearer.filter(|b| *b != app.project.service_key).unwrap_or("x"));
-        let full = match bearer {
-            None => app.anonymous().v7().get("/connections").await,
-            Some(_) => refused.v7().get("/connections").await,
-        };
-        for path in ["/connections", "/connections/count", &unknown] {
-            let reply = get(&actor, &format!("/v7{path}")).await;
-            assert_eq!(
-                (reply.status, reply.text()),
-                (full.status, full.text()),
-                "{bearer:?} {path}"
-            );
-        }
-        if bearer != Some(app.project.service_key.as_str()) {
-            let reply = get(&actor, &format!("/v7{with_user}")).await;
-            assert_eq!(reply.status, full.status, "{bearer:?}");
+    let key = app.project.service_key.as_str();
+    for (prefix, ..) in PREFIXES {
+        for bearer in [None, Some("null"), Some("x.y.z"), Some(key)] {
+            let actor = bearer.map_or_else(|| app.anonymous(), |bearer| app.bearer(bearer));
+            let refused = match bearer {
+                None => app.anonymous(),
+                // Without a project nobody knows whose key it is.
+                Some(bearer) => app.bearer(if bearer == key { "x" } else { bearer }),
+            };
+            let full = named(prefix, &refused).get("/connections").await;
+            for path in ["/connections", "/connections/count", &unknown] {
+                let reply = get(&actor, &format!("{prefix}{path}")).await;
+                let found = (reply.status, reply.text());
+                assert_eq!(found, (full.status, full.text()), "{prefix} {bearer:?} {path}");
+            }
+            if bearer != Some(key) {
+                let reply = get(&actor, &format!("{prefix}{with_user}")).await;
+                assert_eq!(reply.status, full.status, "{prefix} {bearer:?}");
+            }
         }
     }
 }
@@ -106,7 +118,7 @@ async fn anonymous_callers_are_refused_as_at_the_full_address(app: TestApp) {
 async fn other_versions_and_paths_name_their_project(app: TestApp) {
     let ada = app.user().await;
     for address in
-        ["/v8/connections/count", "/v7/users/x", "/v7/entities/x", "/api/v8/connections/count"]
+        ["/v8/connections/count", "/v6/connections/count", "/v7/users/x", "/v7/entities/x"]
     {
         get(&ada, address).await.refused(404, "route/not-found");
     }
@@ -136,6 +148,8 @@ async fn both_spellings_count_for_one_limit(app: TestApp) {
     for (number, address) in [
         "/v7/connections/count".to_owned(),
         "/api/v7/connections/count".to_owned(),
+        "/api/v6/connections/count".to_owned(),
+        "/api/v5/connections/count".to_owned(),
         format!("/v7/{}/v7/connections/count", app.project.id),
     ]
     .iter()

@@ -162,8 +162,9 @@ impl View {
         if self.version == Version::V6 {
             let mut votes = reactions::store::hidden::votes(c, &self.project, self.viewer, ids)?;
             for comment in &mut comments {
-                (comment.upvotes, comment.downvotes) =
-                    votes.remove(&comment.id.0).unwrap_or_default();
+                let votes = votes.remove(&comment.id.0).unwrap_or_default();
+                let own = comment.user_reaction.flatten();
+                (comment.upvotes, comment.downvotes) = votes.with_own(self.viewer, own);
             }
         }
         Ok(comments)

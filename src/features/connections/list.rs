@@ -24,6 +24,7 @@ use crate::http::operation::Call;
 use crate::http::page::{Page, Paged};
 use crate::http::reply::Json;
 use crate::storage::signed::Links;
+use crate::values::detail::Detail;
 use crate::values::ids::{ConnectionId, UserId};
 use crate::values::time::Timestamp;
 
@@ -33,6 +34,18 @@ pub(super) struct Connection {
     id: ConnectionId,
     connected_user: User,
     connected_at: Timestamp,
+    /// Only in whole detail, which no documented reply has.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    request: Option<Request>,
+}
+
+/// The request that was accepted.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Request {
+    requested_at: Timestamp,
+    message: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -148,10 +161,14 @@ async fn connected<A>(
     sought: Option<Sought>,
     bucket: Option<Sum>,
 ) -> Result<Json<Paged<Connection>>> {
-    let listed = list(call, user, viewer, Kind::Connected, page, sought, bucket, |row, user| {
+    let is_whole = call.detail == Detail::Whole;
+    let show = move |row: ConnectionRow, user| {
         let connected_at = row.responded_at.unwrap_or(row.created_at);
-        Connection { id: row.id, connected_user: user, connected_at }
-    });
+        let (requested_at, message) = (row.created_at, row.message);
+        let request = is_whole.then_some(Request { requested_at, message });
+        Connection { id: row.id, connected_user: user, connected_at, request }
+    };
+    let listed = list(call, user, viewer, Kind::Connected, page, sought, bucket, show);
     listed.await.map(Json)
 }
 

@@ -6,15 +6,18 @@ use std::time::Duration;
 use http::{Method, StatusCode};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::auth::caller::Anyone;
 use crate::auth::rs256;
 use crate::auth::tokens::SERVER;
 use crate::error::{Error, Result, faults};
 use crate::http::input::{Body, Invalid};
-use crate::http::operation::{Call, Operation};
+use crate::http::operation::{Call, Operation, ServerCall};
 use crate::http::reply::{Reply, ReplyDoc, Response, TEXT, Text, with_body};
+use crate::rate_limits::RateLimit;
+use crate::values::json;
+use crate::values::time::Timestamp;
 
 faults! {
     MISSING_PARAMS = 400 "crypto/missing-params": "The payload needs an id";
@@ -35,7 +38,18 @@ pub fn operations() -> Vec<Operation> {
             .no_store()
             .errors(&[INVALID_KEY])
     })
-    .into()
+    .into_iter()
+    .chain([Operation::server(
+        "/internal/crypto/sign-testing-jwt",
+        "Sign Testing JWT outside a Project",
+        sign_outside_project,
+    )
+    .method(Method::POST)
+    .body::<SignTestingJwt>()
+    .rate(RateLimit::per_5_minutes(50))
+    .no_store()
+    .errors(&[MISSING_PARAMS, INVALID_KEY])])
+    .collect()
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -74,6 +88,20 @@ impl Reply for Signed {
 }
 
 async fn sign_testing_jwt(call: Call<Anyone>, Body(body): Body<SignTestingJwt>) -> Result<Signed> {
+    let project = body.project_id.clone().unwrap_or_else(|| call.project.id.to_string());
+    sign(body, project, call.now).await
+}
+
+/// For clients that call it without a project in the address: the body names it.
+async fn sign_outside_project(call: ServerCall) -> Result<Signed> {
+    json::check(&call.body).map_err(|why| MISSING_PARAMS.because(why))?;
+    let body: SignTestingJwt = serde_json::from_slice(&call.body).map_err(|_| MISSING_PARAMS)?;
+    let project = body.project_id.clone();
+    let project = project.ok_or_else(|| MISSING_PARAMS.because("projectId is required"))?;
+    sign(body, project, call.app.clock.now()).await
+}
+
+async fn sign(body: SignTestingJwt, project: String, now: Timestamp) -> Result<Signed> {
     let user = body.payload.or(body.user_data).filter(Value::is_object);
     let (Some(private_key), Some(user)) = (body.private_key, user) else {
         return Ok(Signed::MissingParams);
@@ -83,12 +111,12 @@ async fn sign_testing_jwt(call: Call<Anyone>, Body(body): Body<SignTestingJwt>) 
         Value::Number(id) => id.to_string(),
         _ => return Err(MISSING_PARAMS.into()),
     };
-    let claims = json!({
+    let claims = serde_json::json!({
         "sub": sub,
-        "iss": body.project_id.unwrap_or_else(|| call.project.id.to_string()),
+        "iss": project,
         "aud": SERVER,
-        "iat": call.now.seconds(),
-        "exp": call.now.plus(TTL).seconds(),
+        "iat": now.seconds(),
+        "exp": now.plus(TTL).seconds(),
         "userData": user,
     });
     // An RSA signature takes about a millisecond: not on an async worker.

@@ -167,7 +167,9 @@ impl View {
             let mut votes =
                 reactions::store::hidden::votes(c, &self.project, self.viewer, uuids(&ids))?;
             for entity in &mut entities {
-                (entity.upvotes, entity.downvotes) = votes.remove(&entity.id.0).unwrap_or_default();
+                let votes = votes.remove(&entity.id.0).unwrap_or_default();
+                let own = entity.user_reaction.flatten();
+                (entity.upvotes, entity.downvotes) = votes.with_own(self.viewer, own);
             }
         }
         Ok(entities)

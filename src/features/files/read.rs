@@ -40,8 +40,8 @@ struct StoredPath {
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "for the document alone")]
 struct Signature {
-    /// Unix seconds.
-    expires: i64,
+    /// Unix seconds; absent in an address that does not expire.
+    expires: Option<i64>,
     signature: String,
 }
 

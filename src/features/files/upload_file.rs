@@ -76,8 +76,8 @@ pub(super) async fn upload_file(
     (Body(new), mut sent): (Body<NewFile>, Uploads),
 ) -> Result<Created<StoredFile>> {
     let (app, project, now) = (&call.app, call.project.id, call.now);
-    let upload = sent.take_one(FILE_FIELD.name).ok_or(NO_FILE)?;
     let under = new.path_parts.as_ref().and_then(PathParts::parse).ok_or(INVALID_PATH_PARTS)?;
+    let upload = sent.take_one(FILE_FIELD.name).ok_or(NO_FILE)?;
     if serde_json::to_string(&new.metadata).map_or(true, |json| json.len() > MAX_METADATA) {
         return Err(INVALID_BODY.because("metadata must be at most 1 MiB of JSON"));
     }

@@ -15,7 +15,7 @@ use super::extract::extract;
 use super::model::UrlMetadata;
 use super::page::{Page, charset_parameter};
 use super::{INVALID_QUERY, METADATA_EXTRACTION_FAILED};
-use crate::auth::caller::UserOrKey;
+use crate::auth::caller::Admitted;
 use crate::error::{Error, Result};
 use crate::http::input::Query;
 use crate::http::operation::Call;
@@ -49,7 +49,7 @@ pub(super) struct UrlQuery {
 }
 
 pub(super) async fn get_metadata(
-    call: Call<UserOrKey>,
+    call: Call<Admitted>,
     Query(query): Query<UrlQuery>,
 ) -> Result<Json<UrlMetadata>> {
     let (project, app) = (call.project.id, &call.app);

@@ -8,6 +8,7 @@ mod notify;
 mod react;
 pub mod store;
 pub mod target;
+mod votes;
 
 pub use kinds::{ReactionCounts, ReactionType};
 pub(crate) use kinds::{each_reaction, reaction_columns};

@@ -13,6 +13,7 @@ use crate::features::files::model::File;
 use crate::features::users::reputation::{self, Sum};
 use crate::features::users::store::{self, UserRow};
 use crate::storage::signed::Links;
+use crate::values::detail::Detail;
 use crate::values::ids::{FileId, ProjectId, UserId};
 use crate::values::time::Timestamp;
 
@@ -44,6 +45,10 @@ pub struct User {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub space_reputation: Option<i64>,
     pub created_at: Timestamp,
+    /// Only in whole detail, which no documented reply has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub updated_at: Option<Timestamp>,
 }
 
 /// Users as everybody sees them, for those of the ids that exist.
@@ -97,7 +102,13 @@ impl User {
             reputation: row.reputation,
             space_reputation: None,
             created_at: row.created_at,
+            updated_at: (links.detail == Detail::Whole).then_some(row.updated_at),
         })
+    }
+
+    /// Beside the private fields, which hold the same time.
+    fn without_updated_at(self) -> Self {
+        User { updated_at: None, ..self }
     }
 
     /// With the file objects of avatar and banner.
@@ -168,7 +179,7 @@ impl AuthUser {
             }
         }
         Ok(AuthUser {
-            user: User::public(links, row)?.with_files(files),
+            user: User::public(links, row)?.with_files(files).without_updated_at(),
             private: PrivateFields::of(row),
             suspensions,
             auth_methods,
@@ -207,7 +218,7 @@ impl FetchedUser {
             return Ok(FetchedUser::Public(Box::new(user)));
         }
         Ok(FetchedUser::Full(Box::new(FullUser {
-            user,
+            user: user.without_updated_at(),
             private: PrivateFields::of(row),
             secure_metadata: raw(row.secure_metadata.0.as_str())?,
         })))

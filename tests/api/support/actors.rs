@@ -55,6 +55,11 @@ impl<'a> Actor<'a> {
         Actor { version: "v7", ..self.clone() }
     }
 
+    /// In the dialect of published clients of version 6.
+    pub fn legacy(&self) -> Self {
+        Actor { version: "api/v6", ..self.clone() }
+    }
+
     /// The same credential, presented to another project.
     pub fn in_project(&self, project: impl ToString) -> Self {
         Actor { project: project.to_string(), ..self.clone() }

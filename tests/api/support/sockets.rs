@@ -1,15 +1,12 @@
 //! The official client of the protocol, run by node; and the members of conversations, as tests say.
 
-use std::collections::{HashMap, HashSet};
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
-use std::process::{ChildStdin, Command, Stdio};
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::UnboundedReceiver;
 use townhall::features::chat::check_membership;
 use townhall::realtime::{Act, RoomAccess};
 use townhall::state::App;
@@ -17,56 +14,16 @@ use townhall::state::Checking;
 use townhall::values::ids::{ConversationId, ProjectId, UserId};
 use uuid::Uuid;
 
+use super::node::Node;
 use super::{TestApp, User};
 
 /// Whatever is waited for comes long before this.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-type Wires = Arc<Mutex<HashMap<String, UnboundedSender<Value>>>>;
-
-/// The process that all tests share; it ends when nobody is left who could write to it.
-struct Node {
-    stdin: Mutex<ChildStdin>,
-    wires: Wires,
-    opened: AtomicU64,
-}
-
-impl Node {
-    fn shared() -> &'static Node {
-        static SHARED: OnceLock<Node> = OnceLock::new();
-        SHARED.get_or_init(Node::start)
-    }
-
-    fn start() -> Node {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/realtime-client");
-        let installed = folder.join("node_modules/socket.io-client").exists();
-        assert!(installed, "the client is missing: scripts/test installs it");
-        let mut node = Command::new("node")
-            .arg(folder.join("driver.js"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let stdin = Mutex::new(node.stdin.take().unwrap());
-        let stdout = BufReader::new(node.stdout.take().unwrap());
-        let wires = Wires::default();
-        let told = wires.clone();
-        std::thread::spawn(move || {
-            for line in stdout.lines().map_while(Result::ok) {
-                let happened: Value = serde_json::from_str(&line).unwrap();
-                let id = happened["id"].as_str().unwrap();
-                if let Some(wire) = told.lock().unwrap().get(id) {
-                    let _ = wire.send(happened.clone());
-                }
-            }
-            let _ = node.wait();
-        });
-        Node { stdin, wires, opened: AtomicU64::new(0) }
-    }
-
-    fn tell(&self, command: &Value) {
-        writeln!(self.stdin.lock().unwrap(), "{command}").unwrap();
-    }
+/// The process that all tests share.
+fn node() -> &'static Node {
+    static SHARED: OnceLock<Node> = OnceLock::new();
+    SHARED.get_or_init(|| Node::start("realtime-client", "socket.io-client"))
 }
 
 /// The sockets of one test, which end with it.
@@ -78,11 +35,9 @@ pub struct Sockets {
 impl Sockets {
     /// A socket that is about to connect.
     pub fn open(&mut self, app: &TestApp, transports: &[&str], with: Value) -> Socket {
-        let node = Node::shared();
-        let id = node.opened.fetch_add(1, Ordering::Relaxed).to_string();
+        let node = node();
+        let (id, happenings) = node.listen();
         self.opened.push(id.clone());
-        let (wire, happenings) = unbounded_channel();
-        node.wires.lock().unwrap().insert(id.clone(), wire);
         let mut command = json!({
             "do": "open",
             "id": id,
@@ -113,9 +68,9 @@ impl Sockets {
 
 impl Drop for Sockets {
     fn drop(&mut self) {
-        let node = Node::shared();
+        let node = node();
         for id in &self.opened {
-            node.wires.lock().unwrap().remove(id);
+            node.forget(id);
             node.tell(&json!({ "do": "forget", "id": id }));
         }
     }
@@ -179,17 +134,16 @@ impl Socket {
     }
 
     pub fn emit(&self, name: &str, payload: Value) {
-        Node::shared()
-            .tell(&json!({ "do": "emit", "id": self.id, "name": name, "args": [payload] }));
+        node().tell(&json!({ "do": "emit", "id": self.id, "name": name, "args": [payload] }));
     }
 
     pub fn disconnect(&self) {
-        Node::shared().tell(&json!({ "do": "disconnect", "id": self.id }));
+        node().tell(&json!({ "do": "disconnect", "id": self.id }));
     }
 
     /// Connects again, with another token perhaps.
     pub fn connect(&self, token: Option<&str>) {
-        Node::shared().tell(&json!({ "do": "connect", "id": self.id, "token": token }));
+        node().tell(&json!({ "do": "connect", "id": self.id, "token": token }));
     }
 }
 

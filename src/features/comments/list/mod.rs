@@ -47,6 +47,13 @@ pub(super) struct ListQuery {
     /// The older name of `include=entity`.
     #[serde(default)]
     include_entity: Flag,
+    /// `false` leaves out deleted and removed comments, of which only a placeholder would be shown.
+    #[serde(default = "with_placeholders")]
+    placeholders: Flag,
+}
+
+fn with_placeholders() -> Flag {
+    Flag(true)
 }
 
 /// A comment id, or `none` for top-level comments.
@@ -144,7 +151,7 @@ pub(super) async fn fetch_many(
         parent: query.parent_id,
         source: query.source_id.clone().filter(|_| with_entity),
         author: query.user_id,
-        only_live: query.user_id.is_some() && !is_own,
+        only_live: !query.placeholders.0 || (query.user_id.is_some() && !is_own),
         without_deleted: call.version == Version::V6,
     };
     let is_quick = search.is_quick(page);

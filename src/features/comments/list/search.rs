@@ -49,7 +49,7 @@ impl Search {
 
     fn knows_total(&self) -> bool {
         let has_place = self.entity.is_some() || matches!(self.parent, Some(Parent::Comment(_)));
-        has_place && self.author.is_none() && self.source.is_none()
+        has_place && self.author.is_none() && self.source.is_none() && !self.only_live
     }
 
     pub fn show(

@@ -187,9 +187,6 @@ fn sort(query: &Texts<'_>, version: Version) -> Result<(Sort, bool)> {
         "top" if version == Version::V6 && reaction.is_none() => Sort::Balance,
         "top" => Sort::Top(reaction.unwrap_or(ReactionType::Upvote)),
         "controversial" => Sort::Controversial,
-        other if version == Version::V6 && !other.starts_with("metadata.") => {
-            Sort::New(Direction::Desc)
-        }
         other => {
             let property = other.strip_prefix("metadata.").unwrap_or_default();
             let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';

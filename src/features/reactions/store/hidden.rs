@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::features::reactions::ReactionType;
 use crate::features::reactions::store::{self, ReactionRow, SELECT};
 use crate::features::reactions::target::TargetId;
+use crate::features::reactions::votes::Votes;
 use crate::features::visibility::store::blocks::{self, Hidden};
 use crate::http::page::Page;
 use crate::tenancy::Project;
@@ -56,9 +57,6 @@ pub fn list(
     Ok(c.all(&Query::built("reactions::hidden::list", text), conditions.args())?)
 }
 
-/// The users who upvoted, and those who downvoted.
-pub type Votes = (Vec<UserId>, Vec<UserId>);
-
 /// The votes on each of the targets, the oldest first.
 pub fn votes(
     c: &Conn<'_>,
@@ -73,8 +71,7 @@ pub fn votes(
     let hidden = blocks::blocked_among(c, project, viewer, &voters)?;
     let mut votes: HashMap<Uuid, Votes> = HashMap::new();
     for (target, user, kind) in cast.into_iter().filter(|(_, user, _)| !hidden.contains(user)) {
-        let (up, down) = votes.entry(target).or_default();
-        if kind == ReactionType::Upvote { up.push(user) } else { down.push(user) }
+        votes.entry(target).or_default().add(user, kind);
     }
     Ok(votes)
 }

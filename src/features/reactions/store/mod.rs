@@ -112,7 +112,7 @@ db::statements! {
     query VOTES -> (Uuid, UserId, ReactionType) =
         "SELECT target_id, user_id, reaction_type FROM reactions
          WHERE project_id = $1 AND target_id {any}($2) AND reaction_type IN ('upvote', 'downvote')
-         ORDER BY created_at, id LIMIT 10000";
+         ORDER BY updated_at, id LIMIT 10000";
     query NEWEST -> ReactionRow = list!("", "DESC");
     query OLDEST -> ReactionRow = list!("", "ASC");
     query NEWEST_OF_TYPE -> ReactionRow = list!("AND r.reaction_type = $5", "DESC");

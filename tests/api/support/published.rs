@@ -1,0 +1,143 @@
+//! Published clients of version 6, run by `tests/legacy-clients`: one in node, one in pages of a browser.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::TestApp;
+use super::node::Node;
+
+/// A browser on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn node() -> &'static Node {
+    static SHARED: OnceLock<Node> = OnceLock::new();
+    SHARED.get_or_init(|| Node::start("legacy-clients", "@replyke/react-js"))
+}
+
+/// What the driver answers to a command; the command must not fail.
+pub async fn ask(mut command: Value) -> Value {
+    let (id, mut happenings) = node().listen();
+    command["id"] = json!(id);
+    node().tell(&command);
+    let outcome = tokio::time::timeout(PATIENCE, happenings.recv()).await;
+    node().forget(&id);
+    let outcome = outcome.unwrap().unwrap();
+    assert_eq!(outcome["error"], Value::Null, "{command}");
+    outcome
+}
+
+/// What the client for node is told: where the server is, and a key if it has one.
+pub fn for_node(
+    app: &TestApp,
+    key: Option<&str>,
+    path: &str,
+    argument: Value,
+    kind: &str,
+) -> Value {
+    json!({
+        "do": "node",
+        "server": format!("http://{}", app.address),
+        "project": app.project.id,
+        "key": key,
+        "path": path,
+        "args": [argument],
+        "type": kind,
+    })
+}
+
+/// A call of the client for node, and its result, which has this type of the client.
+pub async fn in_node(app: &TestApp, path: &str, argument: Value, kind: &str) -> Value {
+    let mut outcome = ask(for_node(app, None, path, argument, kind)).await;
+    assert_eq!(outcome["wrong"], json!([]), "{path}: {outcome:#}");
+    outcome["result"].take()
+}
+
+/// A page in a browser of its own, which ends with the test.
+#[derive(Debug)]
+pub struct Page {
+    pub name: String,
+}
+
+impl Page {
+    pub async fn open(app: &TestApp, signed_token: Option<String>) -> Page {
+        let (name, _) = node().listen();
+        let command = json!({
+            "do": "open", "page": name, "server": format!("http://{}", app.address),
+            "project": app.project.id, "signedToken": signed_token,
+        });
+        let page = Page { name };
+        ask(command).await;
+        page
+    }
+
+    /// With a user who signed up on it.
+    pub async fn signed_up(app: &TestApp) -> (Page, Value) {
+        let page = Page::open(app, None).await;
+        let new =
+            json!({ "email": "page@example.com", "password": "correct horse", "username": "page" });
+        page.function("useAuth", "signUpWithEmailAndPassword", json!([new]), "Nothing").await;
+        let user = page.state("useUser", "user", "AuthUser").await;
+        (page, user)
+    }
+
+    /// The outcome of a call whose requests all succeeded and whose result has this type of the client.
+    pub async fn outcome(&self, command: Value) -> Value {
+        let mut command = command;
+        command["do"] = json!("call");
+        command["page"] = json!(self.name);
+        let outcome = ask(command.clone()).await;
+        assert_eq!(outcome["failed"], Value::Null, "{command}: {outcome:#}");
+        assert_eq!(outcome["wrong"], json!([]), "{command}: {outcome:#}");
+        let requests = outcome["requests"].as_array().unwrap();
+        let has_failed =
+            |request: &&Value| !(200..300).contains(&request["status"].as_u64().unwrap());
+        let failed: Vec<&Value> = requests.iter().filter(has_failed).collect();
+        assert!(failed.is_empty(), "{command}: {failed:?}");
+        outcome
+    }
+
+    /// Calls the function that a hook returns.
+    pub async fn call(&self, hook: &str, argument: Value, kind: &str) -> Value {
+        let args = if argument.is_null() { json!([]) } else { json!([argument]) };
+        let mut outcome = self.outcome(json!({ "hook": hook, "args": args, "type": kind })).await;
+        outcome["result"].take()
+    }
+
+    /// Calls one of the functions that a hook returns.
+    pub async fn function(&self, hook: &str, method: &str, args: Value, kind: &str) -> Value {
+        let command = json!({ "hook": hook, "method": method, "args": args, "type": kind });
+        self.outcome(command).await["result"].take()
+    }
+
+    /// Calls one of the functions of a hook that takes an argument itself.
+    pub async fn act(&self, hook: &str, props: &Value, method: &str, args: Value) -> Value {
+        let command = json!({ "hook": hook, "props": [props], "method": method, "args": args });
+        self.outcome(command).await["result"].take()
+    }
+
+    /// Waits for the state of a hook.
+    pub async fn state(&self, hook: &str, path: &str, kind: &str) -> Value {
+        self.state_of(hook, json!([]), path, kind).await
+    }
+
+    pub async fn state_of(&self, hook: &str, props: Value, path: &str, kind: &str) -> Value {
+        let command = json!({
+            "do": "state", "page": self.name, "hook": hook, "props": props, "path": path, "type": kind,
+        });
+        let mut outcome = ask(command).await;
+        assert_eq!(outcome["wrong"], json!([]), "{hook}.{path}: {outcome:#}");
+        outcome["result"].take()
+    }
+
+    pub async fn reload(&self) {
+        ask(json!({ "do": "reload", "page": self.name })).await;
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        node().tell(&json!({ "do": "close", "id": "", "page": self.name }));
+    }
+}
