@@ -76,6 +76,19 @@ impl<'a> Conn<'a> {
         self.link.limit(stats::now().checked_add(limit));
     }
 
+    /// Whether tables are distributed over the workers of a cluster.
+    pub fn is_distributed(&self) -> Result<bool, Error> {
+        static DISTRIBUTED: Query<bool> = Query::declared(
+            "db::DISTRIBUTED",
+            "SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE partmethod = 'h')",
+            None,
+        );
+        match self.link {
+            Link::Postgres(session) if session.is_cluster => self.one(&DISTRIBUTED, &[]),
+            Link::Postgres(_) | Link::Sqlite(_) => Ok(false),
+        }
+    }
+
     /// Every row.
     pub fn all<R: Row>(&self, query: &Query<R>, args: &[Value<'_>]) -> Result<Vec<R>, Error> {
         self.rows(query, args)

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use db::Engine;
 use serde_json::{Value, json};
 use townhall::auth::store::suspensions::{self, NewSuspension};
+use townhall::features::entities::views::view_buffer;
 use townhall::features::projects::admin::{self, NewProject, ProjectSecrets};
 use townhall::jobs;
 use townhall::state::App;
@@ -39,6 +40,7 @@ pub struct TestApp {
     pub statements: Watched,
     pub(super) client: Client,
     pub(super) users: AtomicU32,
+    requests: AtomicUsize,
     server: Option<Server>,
     /// Whether another test may have the server afterwards.
     is_pooled: bool,
@@ -110,6 +112,7 @@ impl TestApp {
             statements: server.statements.clone(),
             client: Client::new(),
             users: AtomicU32::new(0),
+            requests: AtomicUsize::new(0),
             server: Some(server),
             is_pooled,
         }
@@ -117,6 +120,21 @@ impl TestApp {
 
     fn server(&self) -> &Server {
         self.server.as_ref().unwrap()
+    }
+
+    /// Where the next request goes: to each node in turn.
+    pub(super) fn next_address(&self) -> std::net::SocketAddr {
+        match &self.server().twin {
+            Some(twin) if self.requests.fetch_add(1, Relaxed) % 2 == 1 => twin.address,
+            _ => self.address,
+        }
+    }
+
+    /// Writes the views that the nodes have counted.
+    pub async fn flush_views(&self) {
+        for node in self.server().nodes() {
+            view_buffer::flush(node).await.unwrap();
+        }
     }
 
     pub fn engine(&self) -> Engine {

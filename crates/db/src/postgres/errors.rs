@@ -34,7 +34,8 @@ fn refused(statement: &'static str, refusal: &DbError) -> Failed {
         "26000" => retry(),
         "0A000" if refusal.message().contains("cached plan") => retry(),
         "23505" => {
-            Error::Unique { index: refusal.constraint().unwrap_or_default().to_owned() }.into()
+            let constraint = refusal.constraint().unwrap_or_default();
+            Error::Unique { index: without_shard(constraint).to_owned() }.into()
         }
         "23503" => Error::ForeignKey.into(),
         // No such table, column, schema.
@@ -58,6 +59,17 @@ fn refused(statement: &'static str, refusal: &DbError) -> Failed {
     }
 }
 
+/// The name as the schema has it: on a worker of a cluster (Citus) the tables and indexes of a shard carry its
+/// number, `users_email_102087`.
+fn without_shard(constraint: &str) -> &str {
+    match constraint.rsplit_once('_') {
+        Some((name, shard)) if !shard.is_empty() && shard.bytes().all(|b| b.is_ascii_digit()) => {
+            name
+        }
+        _ => constraint,
+    }
+}
+
 impl Failed {
     /// A mismatch with the tables is worth a second run, unless the statement was prepared just now: the
     /// tables may have changed since.
@@ -76,5 +88,26 @@ pub(super) fn text(error: &tokio_postgres::Error) -> String {
     match error.source() {
         Some(source) => format!("{error}: {source}"),
         None => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_shard;
+
+    #[test]
+    fn a_constraint_is_known_with_the_number_of_a_shard_and_without() {
+        for (named, found) in [
+            ("users_email", "users_email"),
+            ("users_email_102087", "users_email"),
+            ("users_pkey_7", "users_pkey"),
+            ("users_email_", "users_email_"),
+            ("users_v2", "users_v2"),
+            ("users", "users"),
+            ("102087", "102087"),
+            ("", ""),
+        ] {
+            assert_eq!(without_shard(named), found, "{named}");
+        }
     }
 }

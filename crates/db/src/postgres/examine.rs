@@ -42,7 +42,10 @@ impl Session {
         let is_usable =
             self.say("SAVEPOINT amcheck; CREATE EXTENSION IF NOT EXISTS amcheck").is_ok();
         let mut skipped = None;
-        if is_usable {
+        if self.distribution_column()?.is_some() {
+            let why = "indexes were not checked: they are on the workers";
+            skipped = Some(why.to_owned());
+        } else if is_usable {
             findings.extend(self.indexes()?);
         } else {
             let why = "indexes were not checked: the extension amcheck may not be used";

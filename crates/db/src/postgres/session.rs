@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt, TryStreamExt};
 use tokio::runtime::Runtime;
-use tokio_postgres::{Client, Statement};
+use tokio_postgres::{Client, SimpleQueryMessage, Statement};
 
 use crate::conn::{Failed, Sink};
 use crate::sqlite::expect_arguments;
@@ -47,6 +47,8 @@ pub(crate) struct Session {
     pub(super) breaker: Option<Arc<Breaker>>,
     /// How often the breaker had opened when this connection was made.
     openings: u64,
+    /// Whether the server can distribute tables: it has the extension Citus.
+    pub(crate) is_cluster: bool,
 }
 
 impl Session {
@@ -82,7 +84,7 @@ impl Session {
             .map_err(|error| Error::Unreachable(errors::text(&error)))?;
         // The next statement reports why the connection ended.
         let wire = async move { drop(connection.await) };
-        let session = Session {
+        let mut session = Session {
             runtime,
             client: Arc::new(client),
             wire: RefCell::new(Box::pin(wire.fuse())),
@@ -96,10 +98,14 @@ impl Session {
             on_statement: address.on_statement.clone(),
             breaker,
             openings,
+            is_cluster: false,
         };
-        session
-            .within(session.client.batch_execute(&address.settings()))
+        let replies = session
+            .within(session.client.simple_query(&address.settings()))
             .map_err(|failed| Error::unreachable(failed.error))?;
+        session.is_cluster = replies.iter().any(
+            |reply| matches!(reply, SimpleQueryMessage::Row(row) if row.get("extension") == Some("t")),
+        );
         Ok(session)
     }
 
