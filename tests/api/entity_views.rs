@@ -31,6 +31,7 @@ async fn views(actor: &Actor<'_>, entity: &Value) -> Value {
 }
 
 async fn each_fetch_is_a_view_except_in_v6(app: TestApp) {
+    app.stay_on_one_node();
     let ada = app.user().await;
     let entity = create(&ada, json!({ "foreignId": "f" })).await;
     let short = format!("/entities/by-short-id?shortId={}", entity["shortId"].as_str().unwrap());

@@ -160,7 +160,12 @@ async fn who_marks_while_being_deleted_is_deleted(app: TestApp) {
 
 /// How many transactions wait for this one.
 fn somebody_waits_for(tx: &Tx<'_>) -> Result<i64, db::Error> {
-    let waiting = "SELECT count(*) FROM pg_locks
-        WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))";
+    let waiting = match tx.is_distributed()? {
+        true => "SELECT count(*) FROM citus_lock_waits",
+        false => {
+            "SELECT count(*) FROM pg_locks
+             WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
+        }
+    };
     tx.one(&Query::<i64>::built("waiting", waiting), args![])
 }

@@ -95,6 +95,11 @@ impl Installation {
         if self.is_sqlite() { format!("x'{}'", id.simple()) } else { format!("'{id}'") }
     }
 
+    /// Whether the database has the extension Citus.
+    pub fn is_on_a_cluster(&self) -> bool {
+        self.cluster.is_some_and(Cluster::is_distributed)
+    }
+
     pub fn is_sqlite(&self) -> bool {
         self.engine == Engine::Sqlite
     }

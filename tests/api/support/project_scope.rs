@@ -1,5 +1,5 @@
 //! Reads SQL as a cluster does that is distributed by project: which tables does a statement touch, and is the
-//! project of each bound to `$1`, by itself or through a table that is? Otherwise its rows may be on several
+//! project of each bound to `$1`, by itself or through a table of the same query that is? Otherwise its rows may be on several
 //! workers, and a join of them is refused or asks all of them.
 
 use std::collections::BTreeSet;
@@ -132,6 +132,10 @@ fn examine(tokens: &[String], across: bool, outer: &[Source], found: &mut Vec<St
     }
     let unbound = sources.iter().filter(|s| !s.bound && s.table.is_some());
     found.extend(unbound.map(|s| format!("{} {}", s.table.as_deref().unwrap_or(""), s.alias)));
+    // Citus sees that the project of a subquery is that of the outer query in simple cases only; in others it asks
+    // all shards, or refuses.
+    let outer = if across { outer } else { &[] };
+    let sources = if across { sources } else { Vec::new() };
     let visible: Vec<Source> = sources.into_iter().chain(outer.iter().cloned()).collect();
     for group in groups(tokens) {
         inner_queries(group, across, &visible, found);
@@ -296,7 +300,7 @@ mod tests {
         for sql in [
             "SELECT 1 FROM users WHERE project_id = $1 AND id = $2",
             "SELECT 1 FROM users u JOIN follows f ON f.project_id = u.project_id WHERE u.project_id = $1",
-            "SELECT (SELECT 1 FROM follows f WHERE f.project_id = u.project_id) FROM users u WHERE u.project_id = $1",
+            "SELECT (SELECT 1 FROM follows f WHERE f.project_id = $1) FROM users u WHERE u.project_id = $1",
             "UPDATE users SET id = f.id FROM follows f WHERE users.project_id = $1 AND f.project_id = users.project_id",
             "INSERT INTO users (project_id, id) SELECT f.project_id, f.id FROM follows AS f WHERE f.project_id = $1",
             "INSERT INTO users (project_id, id) SELECT project_id, id FROM follows WHERE project_id = $1",
@@ -319,6 +323,10 @@ mod tests {
             ("SELECT 1 FROM users u, follows AS f WHERE u.project_id = $1", "follows f"),
             (
                 "SELECT 1 FROM users u WHERE u.project_id = $1 AND EXISTS (SELECT 1 FROM follows f WHERE f.id = u.id)",
+                "follows f",
+            ),
+            (
+                "SELECT (SELECT 1 FROM follows f WHERE f.project_id = u.project_id) FROM users u WHERE u.project_id = $1",
                 "follows f",
             ),
             ("SELECT 1 FROM users u WHERE (u.project_id = $1 OR u.id = $2)", "users u"),

@@ -33,10 +33,9 @@ fn refused(statement: &'static str, refusal: &DbError) -> Failed {
         // The table changed under a prepared statement, or the statement is gone: preparing it again helps.
         "26000" => retry(),
         "0A000" if refusal.message().contains("cached plan") => retry(),
-        "23505" => {
-            let constraint = refusal.constraint().unwrap_or_default();
-            Error::Unique { index: without_shard(constraint).to_owned() }.into()
-        }
+        "23505" => unique(refusal).into(),
+        // What a worker of a cluster refused while rows were copied to it comes without its code.
+        "XX000" if refusal.message().starts_with(DUPLICATE) => unique(refusal).into(),
         "23503" => Error::ForeignKey.into(),
         // No such table, column, schema.
         "42P01" | "42703" | "3F000" => {
@@ -59,8 +58,17 @@ fn refused(statement: &'static str, refusal: &DbError) -> Failed {
     }
 }
 
-/// The name as the schema has it: on a worker of a cluster (Citus) the tables and indexes of a shard carry its
-/// number, `users_email_102087`.
+const DUPLICATE: &str = "duplicate key value violates unique constraint";
+
+/// The coordinator of a cluster (Citus) passes on the message of its worker, but not the field with the name.
+fn unique(refusal: &DbError) -> Error {
+    let quoted = || refusal.message().split('"').nth(1);
+    let constraint = refusal.constraint().or_else(quoted).unwrap_or_default();
+    Error::Unique { index: without_shard(constraint).to_owned() }
+}
+
+/// The name as the schema has it: on a worker the tables and indexes of a shard carry its number,
+/// `users_email_102087`.
 fn without_shard(constraint: &str) -> &str {
     match constraint.rsplit_once('_') {
         Some((name, shard)) if !shard.is_empty() && shard.bytes().all(|b| b.is_ascii_digit()) => {

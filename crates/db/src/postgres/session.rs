@@ -35,6 +35,8 @@ pub(crate) struct Session {
     pub(super) begin: Cell<bool>,
     /// Commands of the transaction whose outcome is not known yet.
     pub(super) pending: RefCell<Vec<Pending>>,
+    /// On a cluster: announcements that wait for COMMIT.
+    pub(super) announced: RefCell<Vec<String>>,
     /// Commands that wait to be sent as one.
     pub(super) gathered: Batch,
     /// The timeout of a statement, that of the running closure if it set one, and the milliseconds last sent
@@ -91,6 +93,7 @@ impl Session {
             cache: RefCell::default(),
             begin: Cell::new(false),
             pending: RefCell::default(),
+            announced: RefCell::default(),
             gathered: Batch::default(),
             deadline: address.deadline,
             until: Cell::new(None),

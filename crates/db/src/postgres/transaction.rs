@@ -1,6 +1,6 @@
 //! One run of a job on a connection: its transaction if it writes, and the outcome.
 
-use crate::conn::{Failure, Link};
+use crate::conn::{Failed, Failure, Link};
 use crate::job::Job;
 use crate::{Error, Tx};
 
@@ -25,6 +25,7 @@ impl Session {
         let attempt = self.run_job(job);
         // Pipelined commands that were not awaited are rolled back with everything else.
         self.pending.borrow_mut().clear();
+        self.announced.borrow_mut().clear();
         self.gathered.clear();
         if matches!(attempt, Attempt::Retry) {
             // Perhaps a statement was prepared before a table changed.
@@ -63,6 +64,13 @@ impl Session {
 
     /// COMMIT is sent with the pending commands; the server turns it into a ROLLBACK if any of them failed.
     fn commit(&self) -> Attempt {
+        if let Err(Failed { error, failure }) = self.send_announced() {
+            return match failure {
+                Failure::Broken => lost(),
+                Failure::Retry => self.rollback(Attempt::Retry),
+                _ => self.rollback(Attempt::Done(Some(error))),
+            };
+        }
         let pending = self.pending.take();
         let committed = self.within(async {
             let commit = self.client.batch_execute("COMMIT");

@@ -9,20 +9,21 @@ use crate::features::notifications::store::{BATCH_SIZE, Changes, NO_SPACE, count
 use crate::values::ids::{ProjectId, SpaceId, UserId};
 use crate::values::time::Timestamp;
 
-/// SQL: the user $3 has no other unread notification of this type, about this target, by this actor.
+/// SQL: the user $3 has no other unread notification of this type, about this target, by this actor. Nothing is
+/// compared with null, of which a cluster would conclude that the table is not read.
 macro_rules! is_news {
     ($type:literal, $subject:literal, $target:literal, $actor:literal) => {
         concat!(
             "NOT EXISTS (SELECT 1 FROM notifications o
-                WHERE o.project_id = $1 AND o.subject_id = ",
+                WHERE o.project_id = $1 AND o.subject_id = COALESCE(",
             $subject,
-            " AND o.target_id = ",
+            ", {nil}) AND o.target_id = COALESCE(",
             $target,
-            " AND o.user_id = $3 AND o.type = ",
+            ", {nil}) AND o.user_id = $3 AND o.type = ",
             $type,
-            " AND o.actor_id = ",
+            " AND o.actor_id = COALESCE(",
             $actor,
-            " AND NOT o.is_read AND o.id <> $2)"
+            ", {nil}) AND NOT o.is_read AND o.id <> $2)"
         )
     };
 }
@@ -201,8 +202,9 @@ fn insert_some(
                 v.column6, v.column7, v.column8, v.column9
              FROM (VALUES {}) AS v JOIN users u ON u.project_id = $1 AND u.id = v.column2
              WHERE NOT EXISTS (SELECT 1 FROM notifications o
-                WHERE o.project_id = $1 AND o.subject_id = v.column6 AND o.target_id = v.column7
-                    AND o.user_id = v.column2 AND o.type = v.column3 AND o.actor_id = v.column8
+                WHERE o.project_id = $1 AND o.subject_id = COALESCE(v.column6, {{nil}})
+                    AND o.target_id = COALESCE(v.column7, {{nil}}) AND o.user_id = v.column2
+                    AND o.type = v.column3 AND o.actor_id = COALESCE(v.column8, {{nil}})
                     AND NOT o.is_read)
              {{for_key_share}} RETURNING user_id, space_id"
         ),
