@@ -76,6 +76,11 @@ impl<'a> Conn<'a> {
         self.link.limit(stats::now().checked_add(limit));
     }
 
+    /// Whether the server could distribute tables: it has the extension Citus.
+    pub fn is_on_cluster(&self) -> bool {
+        matches!(self.link, Link::Postgres(session) if session.is_cluster)
+    }
+
     /// Whether tables are distributed over the workers of a cluster.
     pub fn is_distributed(&self) -> Result<bool, Error> {
         static DISTRIBUTED: Query<bool> = Query::declared(
@@ -83,10 +88,7 @@ impl<'a> Conn<'a> {
             "SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE partmethod = 'h')",
             None,
         );
-        match self.link {
-            Link::Postgres(session) if session.is_cluster => self.one(&DISTRIBUTED, &[]),
-            Link::Postgres(_) | Link::Sqlite(_) => Ok(false),
-        }
+        if self.is_on_cluster() { self.one(&DISTRIBUTED, &[]) } else { Ok(false) }
     }
 
     /// Every row.

@@ -34,9 +34,12 @@ impl Session {
         }
     }
 
-    /// Opens a batch: commands are collected, to be sent as one.
+    /// Opens a batch: commands are collected, to be sent as one. Not on a cluster, which would run the parts of a
+    /// WITH clause one after the other and keep their results in between: there each is sent by itself.
     pub(crate) fn gather(&self) {
-        self.gathered.open();
+        if !self.is_cluster {
+            self.gathered.open();
+        }
     }
 
     /// Sends the batch, unless an outer one is open.

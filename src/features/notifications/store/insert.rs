@@ -41,10 +41,14 @@ macro_rules! insert {
 
 /// Their values.
 macro_rules! selected {
-    () => {
-        "SELECT CAST($1 AS {uuid}), CAST($3 AS {uuid}), CAST($2 AS {uuid}), CAST($4 AS TEXT),
-            CAST($5 AS TEXT), FALSE, CAST($6 AS {document}), CAST($7 AS {time}), CAST($7 AS {time}),
-            CAST($8 AS {uuid}), CAST($9 AS {uuid}), CAST($10 AS {uuid}), CAST($11 AS {uuid})"
+    ($project:literal) => {
+        concat!(
+            "SELECT ",
+            $project,
+            ", CAST($3 AS {uuid}), CAST($2 AS {uuid}), CAST($4 AS TEXT), CAST($5 AS TEXT), FALSE,
+            CAST($6 AS {document}), CAST($7 AS {time}), CAST($7 AS {time}), CAST($8 AS {uuid}),
+            CAST($9 AS {uuid}), CAST($10 AS {uuid}), CAST($11 AS {uuid})"
+        )
     };
 }
 
@@ -52,7 +56,7 @@ db::statements! {
     /// Locks the user's row, so that it cannot be deleted before the notification refers to it.
     command INSERT =
         insert!(concat!(
-            selected!(),
+            selected!("u.project_id"),
             " FROM users u WHERE u.project_id = $1 AND u.id = $3 AND ",
             is_news!("$4", "$8", "$9", "$10"),
             " {for_key_share}"
@@ -69,7 +73,7 @@ db::statements! {
     /// one snapshot.
     command INSERT_KEPT =
         insert!(concat!(
-            selected!(),
+            selected!("CAST($1 AS {uuid})"),
             " WHERE ",
             is_news!("$4", "$8", "$9", "$10")
         ));
@@ -110,6 +114,10 @@ pub fn insert_kept(
     now: Timestamp,
     n: &Notification<'_>,
 ) -> Result<()> {
+    if tx.is_on_cluster() {
+        // Rows that come from no table of the project would go through the coordinator.
+        return insert_one(tx, project, now, n);
+    }
     let (subject, target) = n.about.subject.ids(n.user);
     let space = n.about.space.unwrap_or(NO_SPACE);
     tx.batch(|| {
