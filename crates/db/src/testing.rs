@@ -10,8 +10,8 @@ use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::{Db, Options};
 
@@ -165,6 +165,9 @@ impl Cluster {
         let name = self.create("template1");
         if self.is_distributed() {
             self.on_every_server(|server| server.run_in(&name, "CREATE EXTENSION citus"));
+            // Two at once would change the same rows of the workers' catalogue.
+            static ADDING: Mutex<()> = Mutex::new(());
+            let _one = ADDING.lock().unwrap_or_else(PoisonError::into_inner);
             let add = |function: &str, port| {
                 self.run_in(&name, &format!("SELECT {function}('127.0.0.1', {port})"));
             };
