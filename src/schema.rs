@@ -1,7 +1,11 @@
 //! The schema: one numbered list for both engines. A migration that has been released is never
 //! edited; the next change is the next number.
 
-use db::Migration;
+use db::{Distribution, Migration};
+
+/// On a cluster: everything of a project is on one worker, its custom tables too.
+pub const DISTRIBUTION: Distribution =
+    Distribution { reference: "projects", column: "project_id", schema_prefix: "project_" };
 
 pub const MIGRATIONS: &[Migration] = &[
     Migration::shared(

@@ -1,6 +1,7 @@
 //! The command line. Each command is a function that returns what to print; `run` turns that
 //! into text or one JSON document, and into an exit code.
 
+mod distribute;
 mod doctor;
 mod keys;
 mod project_settings;
@@ -121,6 +122,12 @@ enum MigrateCommand {
     Status,
     /// Apply those that have not
     Up,
+    /// On PostgreSQL with Citus: distribute all tables over the workers, each project on one of them
+    Distribute {
+        /// Give this project shards of its own, which can be moved to a worker of their own
+        #[arg(long, value_name = "PROJECT", value_parser = project_id)]
+        isolate: Option<ProjectId>,
+    },
 }
 
 /// What a command prints: lines for people, one document for programs.
@@ -177,6 +184,9 @@ fn execute(cli: Cli) -> CommandResult {
         Command::Secret(command) => secret::run(&command, &Admin::open(&flags)?),
         Command::Migrate(MigrateCommand::Status) => show::migrations(&Config::load(&flags)?),
         Command::Migrate(MigrateCommand::Up) => show::migrate(&Config::load(&flags)?),
+        Command::Migrate(MigrateCommand::Distribute { isolate }) => {
+            distribute::run(isolate, &Admin::open(&flags)?)
+        }
         Command::Doctor { deep, fix } => {
             let asked = doctor::Asked { deep, fix };
             Ok(doctor::diagnose(&Config::load(&flags)?, asked))

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::app::Dependencies;
-use crate::cli::{CommandResult, Output};
+use crate::cli::{CommandResult, Output, distribute};
 use crate::config::{Config, Flags};
 use crate::features;
 use crate::http::openapi;
@@ -28,6 +28,9 @@ pub(super) fn migrations(config: &Config) -> CommandResult {
         let when = applied.map_or("pending".to_owned(), |time| time.to_string());
         let _ = writeln!(text, "{:04}  {when:<24}  {}", state.version, state.name);
         json.push(json!({ "version": state.version, "name": state.name, "appliedAt": applied }));
+    }
+    if let Some(layout) = distribute::layout(&db)? {
+        let _ = writeln!(text, "tables: {}", distribute::described(&layout));
     }
     Ok(Output::new(text, json.into()))
 }

@@ -1,6 +1,6 @@
 //! All SQL about the job queue.
 
-use db::{JsonText, Tx, args};
+use db::{Conn, JsonText, Tx, args};
 
 use crate::error::Result;
 use crate::values::ids::{JobId, ProjectId};
@@ -20,14 +20,15 @@ db::statements! {
     command INSERT =
         "INSERT INTO jobs (project_id, id, payload, attempts, run_at, created_at)
          VALUES ($1, $2, $3, 0, $4, $5)";
-    /// Claims a due job until $2: if this worker dies, another one claims it then. `=` and not `IN`:
-    /// PostgreSQL may run a subquery of `IN` once for each row of the table, and would claim several jobs.
-    /// The limit is a literal because for a parameter PostgreSQL would assume a tenth of the table and scan
-    /// all of it.
-    command CLAIM -> JobRow, unscoped "the worker serves every project" =
-        "UPDATE jobs SET attempts = attempts + 1, run_at = $2
-         WHERE (project_id, id) =
-            (SELECT project_id, id FROM jobs WHERE run_at <= $1 ORDER BY run_at, id LIMIT 1 {skip_locked})
+    /// Jobs that are due, whosever they are. Locks nothing: on a cluster they are on several workers. The limit
+    /// is a literal because for a parameter PostgreSQL would assume a tenth of the table and scan all of it.
+    query DUE -> (ProjectId, JobId), unscoped "the worker serves every project" =
+        "SELECT project_id, id FROM jobs WHERE run_at <= $1 ORDER BY run_at, id LIMIT 16";
+    /// Claims a due job until $4: if this worker dies, another one claims it then. Of several workers one gets
+    /// the row; for the others, who wait for its lock, it is not due any more.
+    command CLAIM -> JobRow =
+        "UPDATE jobs SET attempts = attempts + 1, run_at = $4
+         WHERE project_id = $1 AND id = $2 AND run_at <= $3
          RETURNING project_id, id, payload, attempts";
     command DELETE = "DELETE FROM jobs WHERE project_id = $1 AND id = $2";
     /// Only if no worker has claimed it.
@@ -49,8 +50,20 @@ pub fn insert(
     Ok(())
 }
 
-pub fn claim(tx: &Tx<'_>, now: Timestamp, until: Timestamp) -> Result<Option<JobRow>> {
-    Ok(tx.opt(&CLAIM, args![now, until])?)
+/// Some of the jobs that are due, the oldest first.
+pub fn due(c: &Conn<'_>, now: Timestamp) -> Result<Vec<(ProjectId, JobId)>> {
+    Ok(c.all(&DUE, args![now])?)
+}
+
+/// The job, if it is still due: no other worker has claimed it, and nobody has cancelled it.
+pub fn claim(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: JobId,
+    now: Timestamp,
+    until: Timestamp,
+) -> Result<Option<JobRow>> {
+    Ok(tx.opt(&CLAIM, args![project, id, now, until])?)
 }
 
 pub fn delete(tx: &Tx<'_>, project: ProjectId, id: JobId) -> Result<()> {

@@ -43,10 +43,19 @@ pub async fn run_due(app: &App) -> Result<usize> {
     let mut done = 0;
     loop {
         let now = app.clock.now();
-        let claimed = app.db.write(move |tx| store::claim(tx, now, now.plus(CLAIM))).await?;
-        let Some(row) = claimed else { return Ok(done) };
-        run(app, row).await?;
-        done += 1;
+        let due = app.db.read(move |c| store::due(c, now)).await?;
+        if due.is_empty() {
+            return Ok(done);
+        }
+        for (project, id) in due {
+            let now = app.clock.now();
+            let until = now.plus(CLAIM);
+            let claim = app.db.write(move |tx| store::claim(tx, project, id, now, until));
+            if let Some(row) = claim.await? {
+                run(app, row).await?;
+                done += 1;
+            }
+        }
     }
 }
 

@@ -38,7 +38,7 @@ async fn a_deleted_conversation_leaves_nothing(app: TestApp) {
         "INSERT INTO chat_messages (project_id, id, conversation_id, user_id, content, mentions,
             metadata, has_files, thread_reply_count, reaction_counts, is_removed, created_at, updated_at)
          SELECT x.project_id, {}, x.conversation_id, x.user_id, 'x', '[]', '{{}}', FALSE, 0, '{{}}', FALSE,
-            1, 1 FROM chat_messages x CROSS JOIN chat_messages y",
+            1, 1 FROM chat_messages x JOIN chat_messages y ON y.project_id = x.project_id",
         match app.engine() {
             db::Engine::Sqlite => "randomblob(16)",
             db::Engine::Postgres => "gen_random_uuid()",

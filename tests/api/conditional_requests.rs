@@ -179,6 +179,7 @@ async fn viewers_with_different_replies_have_different_tags(app: TestApp) {
 }
 
 async fn a_view_is_counted_whatever_the_client_has(app: TestApp) {
+    app.stay_on_one_node();
     let entity = create(&app.service(), json!({})).await;
     let first = app.anonymous().get(&path(&entity)).await;
     assert_eq!(first.expect(200)["views"], 2);

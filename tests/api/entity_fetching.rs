@@ -19,6 +19,7 @@ on_both_engines![
 ];
 
 async fn three_names_lead_to_one_entity(app: TestApp) {
+    app.stay_on_one_node();
     let ada = app.user().await;
     let made = create(&ada, json!({ "foreignId": "ä&b=c d", "title": "One" })).await;
     create(&app.anonymous(), json!({ "title": "Other" })).await;

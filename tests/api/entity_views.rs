@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use townhall::features::entities::views::view_buffer;
 
 use crate::entities::{UNKNOWN, create, path};
 use crate::support::{Actor, TestApp, all_at_once, count, on_both_engines};
@@ -19,7 +18,7 @@ on_both_engines![
 ];
 
 pub(crate) async fn flush(app: &TestApp) {
-    view_buffer::flush(&app.app).await.unwrap();
+    app.flush_views().await;
 }
 
 /// As it is stored: lists count no views.
@@ -32,6 +31,7 @@ async fn views(actor: &Actor<'_>, entity: &Value) -> Value {
 }
 
 async fn each_fetch_is_a_view_except_in_v6(app: TestApp) {
+    app.stay_on_one_node();
     let ada = app.user().await;
     let entity = create(&ada, json!({ "foreignId": "f" })).await;
     let short = format!("/entities/by-short-id?shortId={}", entity["shortId"].as_str().unwrap());

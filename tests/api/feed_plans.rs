@@ -160,6 +160,9 @@ async fn everything_a_list_asks_for_is_found_by_an_index(app: TestApp) {
 }
 
 async fn feeds_are_read_in_the_order_of_an_index(app: TestApp) {
+    if app.is_distributed() {
+        return;
+    }
     let app = app.own_server().await;
     let (ada, space) = fill(&app).await;
     run(&app, "ANALYZE".to_owned()).await;
@@ -206,6 +209,9 @@ fn expect_ordered(app: &TestApp, plans: &BTreeMap<(&'static str, String), Vec<St
 
 /// Version 6 lists entities without a source, and its `top` is the balance of votes.
 async fn feeds_of_version_6_are_neither_sorted_nor_counted(app: TestApp) {
+    if app.is_distributed() {
+        return;
+    }
     let app = app.own_server().await;
     fill(&app).await;
     run(&app, "ANALYZE".to_owned()).await;

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use serde_json::json;
-use townhall::features::entities::views::view_buffer;
 use townhall::features::reactions::{ReactionCounts, ReactionType};
 use townhall::values::ids::EntityId;
 
@@ -123,7 +122,7 @@ async fn a_stale_score_is_recomputed_after_the_list(app: TestApp) {
     react(&app, ids[1], votes(20, 0)).await;
     app.advance(Duration::from_secs(60 * 6));
     lists(&app.anonymous(), &[("sortBy=hot", "e d c b a")]).await;
-    view_buffer::flush(&app.app).await.unwrap();
+    app.flush_views().await;
     lists(&app.anonymous(), &[("sortBy=hot", "b e d c a")]).await;
     let first = page(&app.anonymous(), "sortBy=hot").await["data"][0].clone();
     assert_eq!(first["scoreUpdatedAt"], json!(app.now().to_string()));

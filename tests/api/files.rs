@@ -249,7 +249,7 @@ async fn a_job_that_was_begun_is_not_taken_back(app: TestApp) {
         jobs::insert(tx, project, job, "{}", now, now)?;
         let before = jobs::cancel(tx, project, job)?;
         jobs::insert(tx, project, job, "{}", now, now)?;
-        jobs::claim(tx, now, now.plus(Duration::from_secs(60)))?;
+        jobs::claim(tx, project, job, now, now.plus(Duration::from_secs(60)))?;
         Ok::<_, townhall::error::Error>((before, jobs::cancel(tx, project, job)?))
     });
     assert_eq!(taken.await.unwrap(), (true, false));

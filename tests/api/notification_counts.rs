@@ -136,6 +136,7 @@ async fn adding_for_a_user_who_is_being_deleted_leaves_them_out(app: TestApp) {
 }
 
 async fn who_marks_while_being_deleted_is_deleted(app: TestApp) {
+    let before = deadlocks(&app).await;
     for _ in 0..4 {
         let user = app.user().await;
         tell(&app, &user, 0..8).await;
@@ -156,11 +157,33 @@ async fn who_marks_while_being_deleted_is_deleted(app: TestApp) {
         user.get("/app-notifications").await.refused(403, "auth/no-user-found");
     }
     counts_are_exact(&app).await;
+    assert_eq!(deadlocks(&app).await, before, "deadlocks");
+}
+
+/// What PostgreSQL counted in this database, as far as its processes have reported.
+async fn deadlocks(app: &TestApp) -> i64 {
+    let count = match app.engine() {
+        Engine::Sqlite => "SELECT 0",
+        Engine::Postgres => {
+            "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
+        }
+    };
+    let count = Query::<i64>::built("deadlocks", count);
+    app.app
+        .db
+        .read(move |c| c.one(&count, args![]))
+        .await
+        .unwrap_or_else(|error: db::Error| panic!("{error}"))
 }
 
 /// How many transactions wait for this one.
 fn somebody_waits_for(tx: &Tx<'_>) -> Result<i64, db::Error> {
-    let waiting = "SELECT count(*) FROM pg_locks
-        WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))";
+    let waiting = match tx.is_distributed()? {
+        true => "SELECT count(*) FROM citus_lock_waits",
+        false => {
+            "SELECT count(*) FROM pg_locks
+             WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
+        }
+    };
     tx.one(&Query::<i64>::built("waiting", waiting), args![])
 }

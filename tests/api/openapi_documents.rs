@@ -37,6 +37,7 @@ fn times_listed(seen: &[(&'static str, String)]) -> usize {
 }
 
 async fn many_requests_at_once_build_a_document_once(app: TestApp) {
+    app.stay_on_one_node();
     create(&app.service(), "games", &[("title", "text")], json!({})).await;
     let user = app.user().await;
     for actor in [app.anonymous(), (*user).clone(), app.master()] {

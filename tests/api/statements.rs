@@ -7,6 +7,7 @@ use std::path::Path;
 use db::{AnyStatement, Db, Engine, Query, args};
 use townhall::features;
 
+use crate::support::project_scope::{apart, unbound};
 use crate::support::{TestApp, on_both_engines};
 
 on_both_engines![
@@ -89,6 +90,22 @@ fn every_statement_keeps_to_its_project() {
             }
         }
     }
+}
+
+#[test]
+fn every_table_of_a_statement_is_in_its_project() {
+    let mut wrong = Vec::new();
+    for statement in features::statements() {
+        let (name, text) = (statement.name(), statement.text());
+        let elsewhere = match statement.unscoped() {
+            None => unbound(text),
+            Some(_) => apart(text),
+        };
+        if !elsewhere.is_empty() {
+            wrong.push(format!("{name}: {elsewhere:?}: {}", flat(text)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// In lower case and on one line.

@@ -359,7 +359,7 @@ async fn a_dear_filter_is_stopped(app: TestApp) {
     let key = app.service();
     create(&key, "t", &[("a", "text")], json!({})).await;
     let long = "a".repeat(18_000);
-    for _ in 0..4 {
+    for _ in 0..10 {
         let rows = vec![json!({ "a": long }); 100];
         key.post("/db/t/bulk", json!({ "rows": rows })).await.expect(201);
     }
@@ -368,10 +368,13 @@ async fn a_dear_filter_is_stopped(app: TestApp) {
     {
         let query = filters(json!([clause("a", operator, json!(value))]));
         app.anonymous().get(&format!("/db/t?{query}")).await.refused(503, "server/busy");
-        let some = values(&key, "t", "limit=100", "id").await;
-        let named = json!({ "rowIds": some, "filters": [clause("a", operator, json!(value))] });
-        let refused = key.send(http::Method::DELETE, "/db/t", Some(named)).await;
-        refused.refused(503, "server/busy");
+        // Looking for a text in so few rows may take less than the deadline.
+        if operator == "like" {
+            let some = values(&key, "t", "limit=100", "id").await;
+            let named = json!({ "rowIds": some, "filters": [clause("a", operator, json!(value))] });
+            let refused = key.send(http::Method::DELETE, "/db/t", Some(named)).await;
+            refused.refused(503, "server/busy");
+        }
         let body = json!({ "filters": [clause("a", operator, json!(value))] });
         let refused = key.send(http::Method::DELETE, "/db/t", Some(body)).await;
         refused.refused(503, "server/busy");
@@ -379,7 +382,7 @@ async fn a_dear_filter_is_stopped(app: TestApp) {
     // The next one on the same connection has its own time.
     for _ in 0..20 {
         let page = key.get("/db/t?limit=1").await.expect(200);
-        assert_eq!(page["pagination"]["totalItems"], 400);
+        assert_eq!(page["pagination"]["totalItems"], 1000);
         insert(&key, "t", json!({ "a": "x" })).await;
         key.delete(&format!(
             "/db/t/{}",

@@ -19,6 +19,10 @@ fn explain(db: &Db, name: &'static str, text: String) -> Vec<String> {
 }
 
 async fn lists_by_times_indexed_columns_and_references_are_found_by_an_index(app: TestApp) {
+    if app.is_distributed() {
+        // The plan of the coordinator says which worker is asked, and not how that finds the rows.
+        return;
+    }
     let app = app.own_server().await;
     let key = app.service();
     key.post("/db/tables", json!({ "tableName": "owners" })).await.expect(201);

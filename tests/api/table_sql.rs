@@ -236,8 +236,10 @@ fn every_statement_is_one_of_known_names_and_bound_values() {
             texts.extend(dialect.create(&table).into_iter().map(|(text, _)| text));
             texts.extend(dialect.drop(&table).into_iter().map(|(text, _)| text));
             for column in table.own_columns() {
-                let steps =
-                    [dialect.add_column(&table, column), dialect.drop_column(&table, column)];
+                let steps = [
+                    dialect.add_column(&table, column, false),
+                    dialect.drop_column(&table, column),
+                ];
                 texts.extend(steps.into_iter().flatten().map(|(text, _)| text));
                 if column.references.is_some() {
                     texts.extend(dialect.unlink(&table, column).into_iter().map(|(text, _)| text));

@@ -195,13 +195,16 @@ async fn grams_are_those_that_the_migration_finds_and_go_with_the_user(app: Test
     };
     let kept = grams().await;
     assert_eq!(kept.len(), 18, "{kept:?}");
-    let script = include_str!("../../migrations/0008_relationships.sql");
-    let script = script.split_once("INSERT INTO user_grams").unwrap().1;
-    let script = format!("DELETE FROM user_grams; INSERT INTO user_grams {script}");
-    let db = app.app.db.clone();
-    let filled = tokio::task::spawn_blocking(move || db.execute_script(&script)).await;
-    filled.unwrap().unwrap();
-    assert_eq!(grams().await, kept);
+    // This migration is older than clusters, so it has run before a database is distributed.
+    if !app.is_distributed() {
+        let script = include_str!("../../migrations/0008_relationships.sql");
+        let script = script.split_once("INSERT INTO user_grams").unwrap().1;
+        let script = format!("DELETE FROM user_grams; INSERT INTO user_grams {script}");
+        let db = app.app.db.clone();
+        let filled = tokio::task::spawn_blocking(move || db.execute_script(&script)).await;
+        filled.unwrap().unwrap();
+        assert_eq!(grams().await, kept);
+    }
     for id in ids {
         app.service().delete(&format!("/users/{id}")).await.expect(204);
     }

@@ -78,6 +78,21 @@ impl<'a> Conn<'a> {
         self.link.limit(stats::now().checked_add(limit));
     }
 
+    /// Whether the server could distribute tables: it has the extension Citus.
+    pub fn is_on_cluster(&self) -> bool {
+        matches!(self.link, Link::Postgres(session) if session.is_cluster)
+    }
+
+    /// Whether tables are distributed over the workers of a cluster.
+    pub fn is_distributed(&self) -> Result<bool, Error> {
+        static DISTRIBUTED: Query<bool> = Query::declared(
+            "db::DISTRIBUTED",
+            "SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE partmethod = 'h')",
+            None,
+        );
+        if self.is_on_cluster() { self.one(&DISTRIBUTED, &[]) } else { Ok(false) }
+    }
+
     /// Every row.
     pub fn all<R: Row>(&self, query: &Query<R>, args: &[Value<'_>]) -> Result<Vec<R>, Error> {
         self.rows(query, args)

@@ -14,8 +14,8 @@ use crate::slow::SlowReads;
 use crate::sqlite::Sqlite;
 use crate::stats::{Histogram, now};
 use crate::{
-    Announcement, Announcements, AnyStatement, Command, Conn, Engine, Error, Migration,
-    MigrationState, Options, Query, Stats, Tx, job,
+    Announcement, Announcements, AnyStatement, Command, Conn, Distribution, Engine, Error, Layout,
+    Migration, MigrationState, Options, Query, Stats, Tx, job,
 };
 
 const UNKNOWN_URL: &str = "a database URL is sqlite:///path/file.db or postgres://…";
@@ -313,6 +313,34 @@ impl Db {
             Backend::Postgres(postgres) => {
                 postgres.alone(|session| session.migration_status(migrations))
             }
+        }
+    }
+
+    /// Distributes the tables over the workers of a cluster, as far as they are not; returns what was moved.
+    /// `None` if the database cannot: it is not PostgreSQL with the extension Citus.
+    pub fn distribute(&self, how: &Distribution) -> Result<Option<Vec<String>>, Error> {
+        match &self.inner.backend {
+            Backend::Sqlite(_) => Ok(None),
+            Backend::Postgres(postgres) => postgres.alone(|session| match session.is_cluster {
+                true => session.distribute(how).map(Some),
+                false => Ok(None),
+            }),
+        }
+    }
+
+    /// Gives the rows with this value of the distribution column shards of their own; false if they have them.
+    pub fn isolate(&self, value: &str) -> Result<bool, Error> {
+        match &self.inner.backend {
+            Backend::Sqlite(_) => Ok(false),
+            Backend::Postgres(postgres) => postgres.alone(|session| session.isolate(value)),
+        }
+    }
+
+    /// How the tables lie on a cluster; `None` if the database is none.
+    pub fn layout(&self, how: &Distribution) -> Result<Option<Layout>, Error> {
+        match &self.inner.backend {
+            Backend::Sqlite(_) => Ok(None),
+            Backend::Postgres(postgres) => postgres.alone(|session| session.layout(how)),
         }
     }
 

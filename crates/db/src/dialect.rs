@@ -41,7 +41,6 @@ const TOKENS: &[(&str, &str, &str)] = &[
     ("for_share", "", "FOR SHARE"),
     // Locks a row against deletion; shared.
     ("for_key_share", "", "FOR KEY SHARE"),
-    ("skip_locked", "", "FOR UPDATE SKIP LOCKED"),
     ("greatest", "max", "GREATEST"),
     ("least", "min", "LEAST"),
 ];
@@ -82,6 +81,28 @@ pub(crate) fn renumbered(text: &str, before: usize) -> String {
         rest = &rest[taken..];
     }
     out
+}
+
+/// The statements of a script, without the semicolons between them.
+pub(crate) fn split(script: &str) -> Vec<&str> {
+    let (mut statements, mut start, mut at) = (Vec::new(), 0, 0);
+    while let Some(first) = script.as_bytes().get(at) {
+        let rest = &script[at..];
+        at += match first {
+            b'\'' | b'"' => quoted(rest, *first),
+            b'-' if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
+            b'/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
+            b';' => {
+                statements.push(&script[start..at]);
+                start = at + 1;
+                1
+            }
+            _ => rest.chars().next().map_or(1, char::len_utf8),
+        };
+    }
+    statements.push(&script[start..]);
+    statements.retain(|statement| !statement.trim().is_empty());
+    statements
 }
 
 fn rewrite(text: &str, engine: Engine, question_marks: bool) -> Result<String, String> {
@@ -199,6 +220,15 @@ mod tests {
         for text in ["{}", "{1}", "{A}", "{a b}", "{"] {
             assert_eq!(statement(text, Engine::Sqlite).unwrap(), text);
         }
+    }
+
+    #[test]
+    fn a_script_is_split_at_its_own_semicolons() {
+        let text = "CREATE a (b ';'); -- c; d\n /* ; */ DELETE \";\";\n INSERT 'é;';\n";
+        let parts: Vec<&str> = split(text).iter().map(|part| part.trim()).collect();
+        let second = "-- c; d\n /* ; */ DELETE \";\"";
+        assert_eq!(parts, ["CREATE a (b ';')", second, "INSERT 'é;'"]);
+        assert!(split(" \n").is_empty());
     }
 
     #[test]

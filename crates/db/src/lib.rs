@@ -30,7 +30,7 @@ pub use builder::{Builder, Placeholder, Placeholders};
 pub use conn::{Conn, Prefetch, Tx};
 pub use db::{Db, Examination};
 pub use error::Error;
-pub use migrate::{Migration, MigrationState};
+pub use migrate::{Distribution, Layout, Migration, MigrationState};
 pub use options::{Options, Watch};
 pub use row::{Column, ColumnRef, Columns, JsonText, Row, WrongType};
 #[doc(hidden)]

@@ -75,6 +75,33 @@ pub struct MigrationState {
     pub applied_at: Option<i64>,
 }
 
+/// How tables are distributed over the workers of a cluster.
+#[derive(Debug, Clone, Copy)]
+pub struct Distribution {
+    /// The table of which every node has a copy.
+    pub reference: &'static str,
+    /// Each table that has this column is distributed by it.
+    pub column: &'static str,
+    /// A schema whose name begins so, and ends with a value of the column, is on one worker as a whole.
+    pub schema_prefix: &'static str,
+}
+
+/// How tables lie on a cluster.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// Nodes that hold shards.
+    pub workers: i64,
+    /// Distributed tables; none if all are on the coordinator.
+    pub tables: i64,
+    /// Shards of each of them, and how many of these hold one value of the column alone.
+    pub shards: i64,
+    pub isolated: i64,
+    /// Schemas that are on a worker.
+    pub schemas: i64,
+    /// Tables and schemas that are not where they belong.
+    pub astray: Vec<String>,
+}
+
 /// A row of the table of migrations.
 #[derive(Debug)]
 pub(crate) struct Applied {

@@ -1,5 +1,7 @@
 //! A throw-away PostgreSQL cluster for tests, one per test process. A small shell holds the server as its child
 //! and stops it when the pipe from the test process closes, however that process ends.
+//!
+//! With [`WORKERS`] set it is a coordinator with that many workers, which need the extension Citus.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that has no cluster can only fail")]
 
@@ -8,8 +10,8 @@ use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::{Db, Options};
 
@@ -47,11 +49,24 @@ wal_level = minimal
 max_wal_senders = 0
 checkpoint_timeout = 1h";
 
+/// The variable that says how many workers the cluster of the tests has.
+pub const WORKERS: &str = "TEST_CLUSTER_WORKERS";
+/// Few shards, because every test has tables of its own. Nothing is left prepared by a lost server.
+const DISTRIBUTED: &str = "shared_preload_libraries = 'citus'
+max_connections = 1000
+max_prepared_transactions = 500
+max_worker_processes = 300
+citus.node_conninfo = 'sslmode=disable'
+citus.shard_count = 4
+citus.recover_2pc_interval = -1";
+
 /// A running cluster.
 #[derive(Debug)]
 pub struct Cluster {
     port: u16,
     data: PathBuf,
+    /// Servers that hold the shards of this one's tables.
+    workers: Vec<Cluster>,
     databases: AtomicU32,
     /// Makes and drops databases.
     keeper: OnceLock<Db>,
@@ -63,7 +78,30 @@ impl Cluster {
     /// The cluster of this process, started when first asked for.
     pub fn shared() -> &'static Cluster {
         static SHARED: OnceLock<Cluster> = OnceLock::new();
-        SHARED.get_or_init(|| Self::started("tests", FORGETFUL))
+        SHARED.get_or_init(|| match workers() {
+            0 => Self::started("tests", FORGETFUL),
+            workers => Self::distributed(workers),
+        })
+    }
+
+    /// A coordinator and its workers.
+    pub fn distributed(workers: usize) -> Cluster {
+        let settings = format!("{FORGETFUL}\n{DISTRIBUTED}");
+        let mut coordinator = Self::started("coordinator", &settings);
+        let start = |number| Self::started(&format!("worker-{number}"), &settings);
+        coordinator.workers = (0..workers).map(start).collect();
+        coordinator
+    }
+
+    /// Whether the extension for [`distributed`](Cluster::distributed) clusters is installed.
+    pub fn can_be_distributed() -> bool {
+        let shared = output("pg_config", &["--sharedir"]);
+        Path::new(&shared).join("extension/citus.control").exists()
+    }
+
+    /// Whether its tables are on workers.
+    pub fn is_distributed(&self) -> bool {
+        !self.workers.is_empty()
     }
 
     /// A cluster with durable commits, as in production; for measurements. Removed on drop.
@@ -79,7 +117,8 @@ impl Cluster {
 
     fn start(name: &str, settings: &str) -> Option<Cluster> {
         let name = format!("db-cluster-{}-{name}", std::process::id());
-        let dir = if settings == FORGETFUL { in_memory_if_there_is_room() } else { None };
+        let is_forgetful = settings.starts_with(FORGETFUL);
+        let dir = if is_forgetful { in_memory_if_there_is_room() } else { None };
         let dir = dir.unwrap_or_else(std::env::temp_dir).join(name);
         // Left over from a machine that was switched off.
         let _ = std::fs::remove_dir_all(&dir);
@@ -98,6 +137,7 @@ impl Cluster {
         (read.is_ok() && line == "ready\n").then_some(Cluster {
             port,
             data: dir.join("data"),
+            workers: Vec::new(),
             databases: AtomicU32::new(0),
             keeper: OnceLock::new(),
             _supervisor: supervisor,
@@ -120,27 +160,63 @@ impl Cluster {
         std::iter::once(server).chain(children).collect()
     }
 
-    /// A new empty database; its URL.
+    /// A new empty database; its URL. The workers have one of the same name.
     pub fn create_database(&self) -> String {
-        self.create("template1")
+        let name = self.create("template1");
+        if self.is_distributed() {
+            self.on_every_server(|server| server.run_in(&name, "CREATE EXTENSION citus"));
+            // Two at once would change the same rows of the workers' catalogue.
+            static ADDING: Mutex<()> = Mutex::new(());
+            let _one = ADDING.lock().unwrap_or_else(PoisonError::into_inner);
+            let add = |function: &str, port| {
+                self.run_in(&name, &format!("SELECT {function}('127.0.0.1', {port})"));
+            };
+            add("citus_set_coordinator_host", self.port);
+            self.workers.iter().for_each(|worker| add("citus_add_node", worker.port));
+        }
+        self.url(&name)
     }
 
     /// A copy of the database at that URL, to which nobody may be connected.
     pub fn create_database_from(&self, template: &str) -> String {
-        self.create(database(template))
+        let template = database(template);
+        if self.is_distributed() {
+            // The extension has a process of its own in each database.
+            self.on_every_server(|server| {
+                server.run(&format!("ALTER DATABASE {template} ALLOW_CONNECTIONS false"));
+                server.run(&format!(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{template}'"
+                ));
+            });
+        }
+        self.url(&self.create(template))
     }
 
     pub fn drop_database(&self, url: &str) {
-        self.run(&format!("DROP DATABASE {} WITH (FORCE)", database(url)));
+        let drop = format!("DROP DATABASE {} WITH (FORCE)", database(url));
+        self.on_every_server(|server| server.run(&drop));
     }
 
+    /// The name of a new database on every server.
     fn create(&self, template: &str) -> String {
         let name = format!("test_{}", self.databases.fetch_add(1, Relaxed));
+        self.on_every_server(|server| server.copy(template, &name));
+        name
+    }
+
+    /// On the coordinator and on all workers at the same time.
+    fn on_every_server(&self, work: impl Fn(&Cluster) + Sync) {
+        std::thread::scope(|scope| {
+            self.workers.iter().for_each(|worker| drop(scope.spawn(|| work(worker))));
+            work(self);
+        });
+    }
+
+    fn copy(&self, template: &str, name: &str) {
         // Copying files is quicker than writing them to the log; the choice came with version 15.
         let is_old = binaries().ends_with("14/bin") || binaries().ends_with("13/bin");
         let strategy = if is_old { "" } else { "STRATEGY file_copy" };
         self.run(&format!("CREATE DATABASE {name} TEMPLATE {template} {strategy}"));
-        self.url(&name)
     }
 
     fn url(&self, database: &str) -> String {
@@ -156,6 +232,19 @@ impl Cluster {
             panic!("{sql}: {error}");
         }
     }
+
+    fn run_in(&self, database: &str, sql: &str) {
+        let options = Options { pool: 1, ..Options::default() };
+        let db = Db::open(&self.url(database), options).expect("the database answers");
+        if let Err(error) = db.execute_script(sql) {
+            panic!("{sql}: {error}");
+        }
+    }
+}
+
+/// How many workers the tests ask for.
+fn workers() -> usize {
+    std::env::var(WORKERS).ok().and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
 /// A directory in memory (tmpfs), unless it is small as in most containers. A database is hundreds of files,

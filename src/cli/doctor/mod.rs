@@ -44,6 +44,9 @@ pub(super) fn diagnose(config: &Config, asked: Asked) -> Output {
     let schema = reach::schema(&db);
     let is_known = schema.is_ok();
     checks.push(check("database", schema));
+    if let Some(result) = reach::cluster(&db) {
+        checks.push(check("cluster", result));
+    }
     if is_known {
         checks.push(check("storage", reach::storage(config, &db)));
         checks.push(check("clock", reach::clock(&db, Dependencies::real().clock.now())));

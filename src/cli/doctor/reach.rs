@@ -6,6 +6,7 @@ use std::time::Duration;
 use db::Db;
 use tokio::time::timeout;
 
+use crate::cli::distribute;
 use crate::cli::doctor::{Finding, block_on, runtime};
 use crate::config::{Config, free_space, is_writable};
 use crate::features::files::store as files;
@@ -70,6 +71,16 @@ pub(super) fn schema(db: &Db) -> Finding {
         0 => Ok(format!("reachable, schema {}", MIGRATIONS.len())),
         pending => Err(format!("{pending} migrations are pending: townhall migrate up")),
     }
+}
+
+/// How the tables lie on a cluster; none if the database is none.
+pub(super) fn cluster(db: &Db) -> Option<Finding> {
+    let layout = match distribute::layout(db) {
+        Ok(layout) => layout?,
+        Err(error) => return Some(Err(error)),
+    };
+    let described = distribute::described(&layout);
+    Some(if layout.astray.is_empty() { Ok(described) } else { Err(described) })
 }
 
 pub(super) fn storage(config: &Config, db: &Db) -> Finding {

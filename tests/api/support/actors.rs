@@ -129,7 +129,7 @@ impl<'a> Actor<'a> {
         let body: Bytes = body.into();
         let mut request = Request::builder()
             .method(method.clone())
-            .uri(format!("http://{}{address}", self.app.address));
+            .uri(format!("http://{}{address}", self.app.address_for(address)));
         if !body.is_empty() && !content_type.is_empty() {
             request = request.header("content-type", content_type);
         }

@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use db::Engine;
+use db::testing::Cluster;
 use serde_json::{Value, json};
 use townhall::auth::store::suspensions::{self, NewSuspension};
+use townhall::features::entities::views::view_buffer;
 use townhall::features::projects::admin::{self, NewProject, ProjectSecrets};
 use townhall::jobs;
 use townhall::state::App;
@@ -39,6 +41,8 @@ pub struct TestApp {
     pub statements: Watched,
     pub(super) client: Client,
     pub(super) users: AtomicU32,
+    requests: AtomicUsize,
+    is_on_one_node: AtomicBool,
     server: Option<Server>,
     /// Whether another test may have the server afterwards.
     is_pooled: bool,
@@ -110,6 +114,8 @@ impl TestApp {
             statements: server.statements.clone(),
             client: Client::new(),
             users: AtomicU32::new(0),
+            requests: AtomicUsize::new(0),
+            is_on_one_node: AtomicBool::new(false),
             server: Some(server),
             is_pooled,
         }
@@ -117,6 +123,34 @@ impl TestApp {
 
     fn server(&self) -> &Server {
         self.server.as_ref().unwrap()
+    }
+
+    /// Where a request goes: to each node in turn, except that one node has the session of a polling client.
+    pub(super) fn address_for(&self, path: &str) -> std::net::SocketAddr {
+        match &self.server().twin {
+            Some(twin) if !self.is_on_one_node.load(Relaxed) && !path.contains("/socket.io") => {
+                let is_odd = self.requests.fetch_add(1, Relaxed) % 2 == 1;
+                if is_odd { twin.address } else { self.address }
+            }
+            _ => self.address,
+        }
+    }
+
+    /// For tests of what one node remembers: from now on it gets all requests.
+    pub fn stay_on_one_node(&self) {
+        self.is_on_one_node.store(true, Relaxed);
+    }
+
+    /// Whether the tables are on the workers of a cluster; see `scripts/test-cluster`.
+    pub fn is_distributed(&self) -> bool {
+        self.engine() == Engine::Postgres && Cluster::shared().is_distributed()
+    }
+
+    /// Writes the views that the nodes have counted.
+    pub async fn flush_views(&self) {
+        for node in self.server().nodes() {
+            view_buffer::flush(node).await.unwrap();
+        }
     }
 
     pub fn engine(&self) -> Engine {

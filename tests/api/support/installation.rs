@@ -19,6 +19,7 @@ pub struct Installation {
     pub data_dir: PathBuf,
     pub database_url: String,
     engine: Engine,
+    cluster: Option<&'static Cluster>,
 }
 
 /// What a command left behind.
@@ -38,17 +39,24 @@ impl Installation {
         };
         // On a thread of its own: the test may be asynchronous itself.
         let database_url = std::thread::scope(|scope| scope.spawn(copy).join().unwrap());
-        Installation { data_dir, database_url, engine }
+        let cluster = (engine == Engine::Postgres).then(Cluster::shared);
+        Installation { data_dir, database_url, engine, cluster }
+    }
+
+    /// One on a cluster of its own, as it is before the program first runs.
+    pub fn on(cluster: &'static Cluster) -> Self {
+        let (data_dir, database_url) = (fresh_directory(), cluster.create_database());
+        Installation { data_dir, database_url, engine: Engine::Postgres, cluster: Some(cluster) }
     }
 
     /// Another one, as it is before the program first runs: nothing in its directory, no schema.
     pub fn untouched(&self) -> Self {
-        let (engine, data_dir) = (self.engine, fresh_directory());
-        let database_url = match engine {
-            Engine::Sqlite => format!("sqlite://{}/townhall.db", data_dir.display()),
-            Engine::Postgres => Cluster::shared().create_database(),
-        };
-        Installation { data_dir, database_url, engine }
+        if let Some(cluster) = self.cluster {
+            return Self::on(cluster);
+        }
+        let data_dir = fresh_directory();
+        let database_url = format!("sqlite://{}/townhall.db", data_dir.display());
+        Installation { data_dir, database_url, engine: self.engine, cluster: None }
     }
 
     /// The binary with this installation's settings and nothing else of the environment.
@@ -85,6 +93,11 @@ impl Installation {
     /// An id as a script writes it on this engine.
     pub fn literal(&self, id: Uuid) -> String {
         if self.is_sqlite() { format!("x'{}'", id.simple()) } else { format!("'{id}'") }
+    }
+
+    /// Whether the database has the extension Citus.
+    pub fn is_on_a_cluster(&self) -> bool {
+        self.cluster.is_some_and(Cluster::is_distributed)
     }
 
     pub fn is_sqlite(&self) -> bool {
@@ -137,8 +150,8 @@ impl Installation {
 
 impl Drop for Installation {
     fn drop(&mut self) {
-        if self.engine == Engine::Postgres {
-            Cluster::shared().drop_database(&self.database_url);
+        if let Some(cluster) = self.cluster {
+            cluster.drop_database(&self.database_url);
         }
         let _ = std::fs::remove_dir_all(&self.data_dir);
     }

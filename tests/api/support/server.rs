@@ -17,7 +17,7 @@ use townhall::auth::passwords::Cost;
 use townhall::config::{Config, Flags};
 use townhall::features::entities::views::view_buffer;
 use townhall::outbound::Resolver;
-use townhall::schema::MIGRATIONS;
+use townhall::schema::{DISTRIBUTION, MIGRATIONS};
 use townhall::state::App;
 use townhall::values::clock::Clock;
 use townhall::values::random::Random;
@@ -68,6 +68,8 @@ pub(super) struct Server {
     pub(super) settings: TestConfig,
     pub(super) data_dir: PathBuf,
     pub(super) statements: Watched,
+    /// On a cluster: a second node, to which every other request goes.
+    pub(super) twin: Option<Box<Server>>,
     database: Database,
     /// Not the test's: the server may outlive it.
     runtime: Option<Runtime>,
@@ -99,10 +101,14 @@ pub(super) async fn take(engine: Engine, test: &str) -> Server {
             config.set("TOWNHALL_RATE_LIMITS", "off");
             config.set("TOWNHALL_TABLE_QUERY_DEADLINE", "60s");
             config.set("TOWNHALL_DATABASE_WAIT", "60s");
-            Server::launch(engine, config).await
+            let mut server = Server::launch(engine, config).await;
+            if engine == Engine::Postgres && Cluster::shared().is_distributed() {
+                server.twin = Some(Box::new(server.start_twin().await));
+            }
+            server
         }
     };
-    server.app.random.jump(first_block(test));
+    server.nodes().for_each(|app| app.random.jump(first_block(test)));
     server
 }
 
@@ -123,14 +129,31 @@ impl Server {
         let data_dir = fresh_directory();
         let url = settings.template.copy(engine, &data_dir).await;
         let database = Database { url, is_owned: true };
-        Self::serve(engine, settings, data_dir, database, Clock::manual(START), 1).await
+        let statements = Watched::default();
+        Self::serve(engine, settings, data_dir, database, Clock::manual(START), (1, statements))
+            .await
+    }
+
+    /// The application of each node.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = &App> {
+        std::iter::once(&self.app).chain(self.twin.iter().map(|twin| &twin.app))
+    }
+
+    /// A node that shares everything with this one but its memory.
+    async fn start_twin(&self) -> Server {
+        let database = Database { is_owned: false, ..self.database.clone() };
+        let (mut settings, clock) = (self.settings.clone(), self.app.clock.clone());
+        settings.set("TOWNHALL_STORAGE", &self.app.config.storage);
+        let own = (2, self.statements.clone());
+        Self::serve(self.engine, settings, fresh_directory(), database, clock, own).await
     }
 
     pub(super) async fn second_node(&self) -> Server {
         assert_eq!(self.engine, Engine::Postgres, "one server has a SQLite database for itself");
         let database = Database { is_owned: false, ..self.database.clone() };
         let (settings, clock) = (self.settings.clone(), self.app.clock.clone());
-        Self::serve(self.engine, settings, fresh_directory(), database, clock, 2).await
+        let own = (2, Watched::default());
+        Self::serve(self.engine, settings, fresh_directory(), database, clock, own).await
     }
 
     async fn serve(
@@ -139,7 +162,7 @@ impl Server {
         data_dir: PathBuf,
         database: Database,
         clock: Clock,
-        seed: u64,
+        (seed, statements): (u64, Watched),
     ) -> Server {
         let config = configure(&settings, &data_dir, &database.url);
         let dependencies = Dependencies {
@@ -149,14 +172,13 @@ impl Server {
             resolver: Resolver::scripted(),
             membership: super::sockets::is_member,
         };
-        let statements = Watched::default();
         let options = Options {
             pool: 8.min(config.database_pool),
             durable: false,
             // On a busy machine 64 writers of one row take their time.
             statement_deadline: Duration::from_secs(60),
             wait: config.database_wait,
-            on_statement: Some(statements.hook()),
+            on_statement: Some(statements.hook(engine)),
             ..Options::default()
         };
         let runtime = runtime();
@@ -177,7 +199,8 @@ impl Server {
         });
         let (app, address) = started.await.unwrap();
         let runtime = Some(runtime);
-        Server { app, address, engine, settings, data_dir, statements, database, runtime }
+        let twin = None;
+        Server { app, address, engine, settings, data_dir, statements, twin, database, runtime }
     }
 
     /// Takes away what an earlier test left behind that is not in its own projects, and sets the clock back.
@@ -186,7 +209,9 @@ impl Server {
             panic!("the clock of a test is manual")
         };
         millis.store(START.millis(), std::sync::atomic::Ordering::SeqCst);
-        view_buffer::flush(&self.app).await.unwrap();
+        for node in self.nodes() {
+            view_buffer::flush(node).await.unwrap();
+        }
         let remove_jobs = Command::<()>::built("test::jobs", "DELETE FROM jobs".to_owned());
         let removed = self.app.db.write(move |tx| tx.execute(&remove_jobs, args![]));
         removed.await.unwrap();
@@ -198,6 +223,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        self.twin = None;
         self.app.drain();
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
@@ -299,6 +325,13 @@ impl Template {
             let (writer, script) = (db.clone(), many_rows::script(db.engine()));
             let written = tokio::task::spawn_blocking(move || writer.execute_script(&script));
             written.await.unwrap().unwrap();
+        }
+        // Tests of plans, which are about one server, have the other one.
+        let is_distributed = self == Template::Empty && db.engine() == Engine::Postgres;
+        if is_distributed && Cluster::shared().is_distributed() {
+            let db = db.clone();
+            let distributed = tokio::task::spawn_blocking(move || db.distribute(&DISTRIBUTION));
+            assert!(distributed.await.unwrap().unwrap().is_some());
         }
         db.close().await;
     }

@@ -1,6 +1,12 @@
 //! The statements that a piece of work runs, for tests that count or explain them.
 
-use std::sync::{Arc, Mutex};
+use std::collections::HashSet;
+use std::sync::{Arc, LazyLock, Mutex};
+
+use db::Engine;
+use townhall::features;
+
+use super::project_scope::unbound;
 
 /// Name and text, as the engine sees it.
 pub type Seen = (&'static str, String);
@@ -9,9 +15,12 @@ pub type Seen = (&'static str, String);
 pub struct Watched(Arc<Mutex<Option<Vec<Seen>>>>);
 
 impl Watched {
-    pub(super) fn hook(&self) -> db::Watch {
+    pub(super) fn hook(&self, engine: Engine) -> db::Watch {
         let seen = self.0.clone();
         Arc::new(move |name, text| {
+            if engine == Engine::Postgres {
+                keeps_to_its_project(name, text);
+            }
             if let Some(seen) = seen.lock().unwrap().as_mut() {
                 seen.push((name, text.to_owned()));
             }
@@ -23,5 +32,21 @@ impl Watched {
         *self.0.lock().unwrap() = Some(Vec::new());
         work.await;
         self.0.lock().unwrap().take().unwrap()
+    }
+}
+
+/// Whatever a test does, every statement that is built at run time keeps to its project. For the others there is
+/// the registry.
+fn keeps_to_its_project(name: &'static str, text: &str) {
+    static KNOWN: LazyLock<HashSet<&str>> =
+        LazyLock::new(|| features::statements().map(|statement| statement.name()).collect());
+    static SEEN: Mutex<Option<HashSet<String>>> = Mutex::new(None);
+    let is_of_a_test = !name.contains("::") || name.starts_with("test");
+    if is_of_a_test || name.starts_with("db::") || KNOWN.contains(name) {
+        return;
+    }
+    if SEEN.lock().unwrap().get_or_insert_default().insert(text.to_owned()) {
+        let elsewhere = unbound(text);
+        assert!(elsewhere.is_empty(), "{name} leaves its project with {elsewhere:?}: {text}");
     }
 }

@@ -48,12 +48,17 @@ impl Address {
     /// runs long enough to be worth compiling, and a wrong estimate would trigger it. Plans are generic: each
     /// statement is planned once per connection and not, at 90 to 210 µs, for each request. Statements are
     /// written so that their plan does not depend on the arguments, and [`explain`](crate::Db::explain) shows
-    /// the generic one.
+    /// the generic one. On a cluster the server chooses: without the arguments Citus finds the shard of simple
+    /// statements only, and refuses a generic plan of the others.
+    ///
+    /// Returns whether the extension is there.
     pub(super) fn settings(&self) -> String {
         format!(
             "SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {};
              SET default_transaction_isolation = 'read committed'; SET jit = off;
-             SET plan_cache_mode = force_generic_plan",
+             SELECT set_config('plan_cache_mode',
+                CASE WHEN extension THEN 'auto' ELSE 'force_generic_plan' END, false), extension
+             FROM (SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')) AS x (extension)",
             self.deadline.as_millis().max(1),
             IDLE_IN_TRANSACTION.as_millis()
         )

@@ -15,15 +15,13 @@ impl Session {
     /// An error leaves lock and transaction open; the caller drops the session with them.
     pub(crate) fn migrate(&self, migrations: &[Migration], now_ms: i64) -> Result<Vec<u32>, Error> {
         let client = self.client();
-        self.batch("SET statement_timeout = 0")?;
-        let lock = format!("SELECT pg_advisory_lock({MIGRATION_LOCK})");
-        self.batch(&lock)?;
+        self.lock_migrations()?;
         let applied = self.applied()?;
         let pending = migrate::pending(migrations, &applied)?;
         for migration in pending {
             self.batch("BEGIN")?;
             self.batch(&script(migrate::TABLE)?)?;
-            self.batch(&migration.script(Engine::Postgres)?)
+            self.apply(&migration.script(Engine::Postgres)?)
                 .map_err(|error| migration.refused(error))?;
             let (version, checksum) = (i64::from(migration.version), migration.checksum());
             let row: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
@@ -31,8 +29,28 @@ impl Session {
             self.patiently(NAME, client.execute(migrate::RECORD, &row))?;
             self.batch("COMMIT")?;
         }
-        self.batch(&format!("SELECT pg_advisory_unlock({MIGRATION_LOCK})"))?;
+        self.unlock_migrations()?;
         Ok(pending.iter().map(|migration| migration.version).collect())
+    }
+
+    /// On a cluster each new table is distributed before the next statement of the script fills it.
+    fn apply(&self, script: &str) -> Result<(), Error> {
+        let Some(column) = self.distribution_column()? else { return self.batch(script) };
+        self.begin_on_cluster()?;
+        for statement in dialect::split(script) {
+            self.batch(statement)?;
+            self.distribute_new(&column)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn lock_migrations(&self) -> Result<(), Error> {
+        self.batch("SET statement_timeout = 0")?;
+        self.batch(&format!("SELECT pg_advisory_lock({MIGRATION_LOCK})"))
+    }
+
+    pub(super) fn unlock_migrations(&self) -> Result<(), Error> {
+        self.batch(&format!("SELECT pg_advisory_unlock({MIGRATION_LOCK})"))
     }
 
     pub(crate) fn pending_migrations(&self, migrations: &[Migration]) -> Result<usize, Error> {
@@ -93,7 +111,7 @@ impl Session {
         Ok(lines.collect())
     }
 
-    fn batch(&self, sql: &str) -> Result<(), Error> {
+    pub(super) fn batch(&self, sql: &str) -> Result<(), Error> {
         self.patiently(NAME, self.client().batch_execute(sql))
     }
 }

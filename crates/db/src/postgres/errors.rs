@@ -33,9 +33,9 @@ fn refused(statement: &'static str, refusal: &DbError) -> Failed {
         // The table changed under a prepared statement, or the statement is gone: preparing it again helps.
         "26000" => retry(),
         "0A000" if refusal.message().contains("cached plan") => retry(),
-        "23505" => {
-            Error::Unique { index: refusal.constraint().unwrap_or_default().to_owned() }.into()
-        }
+        "23505" => unique(refusal).into(),
+        // What a worker of a cluster refused while rows were copied to it comes without its code.
+        "XX000" if refusal.message().starts_with(DUPLICATE) => unique(refusal).into(),
         "23503" => Error::ForeignKey.into(),
         // No such table, column, schema.
         "42P01" | "42703" | "3F000" => {
@@ -58,6 +58,26 @@ fn refused(statement: &'static str, refusal: &DbError) -> Failed {
     }
 }
 
+const DUPLICATE: &str = "duplicate key value violates unique constraint";
+
+/// The coordinator of a cluster (Citus) passes on the message of its worker, but not the field with the name.
+fn unique(refusal: &DbError) -> Error {
+    let quoted = || refusal.message().split('"').nth(1);
+    let constraint = refusal.constraint().or_else(quoted).unwrap_or_default();
+    Error::Unique { index: without_shard(constraint).to_owned() }
+}
+
+/// The name as the schema has it: on a worker the tables and indexes of a shard carry its number,
+/// `users_email_102087`.
+fn without_shard(constraint: &str) -> &str {
+    match constraint.rsplit_once('_') {
+        Some((name, shard)) if !shard.is_empty() && shard.bytes().all(|b| b.is_ascii_digit()) => {
+            name
+        }
+        _ => constraint,
+    }
+}
+
 impl Failed {
     /// A mismatch with the tables is worth a second run, unless the statement was prepared just now: the
     /// tables may have changed since.
@@ -76,5 +96,26 @@ pub(super) fn text(error: &tokio_postgres::Error) -> String {
     match error.source() {
         Some(source) => format!("{error}: {source}"),
         None => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_shard;
+
+    #[test]
+    fn a_constraint_is_known_with_the_number_of_a_shard_and_without() {
+        for (named, found) in [
+            ("users_email", "users_email"),
+            ("users_email_102087", "users_email"),
+            ("users_pkey_7", "users_pkey"),
+            ("users_email_", "users_email_"),
+            ("users_v2", "users_v2"),
+            ("users", "users"),
+            ("102087", "102087"),
+            ("", ""),
+        ] {
+            assert_eq!(without_shard(named), found, "{named}");
+        }
     }
 }

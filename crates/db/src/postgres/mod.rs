@@ -5,6 +5,7 @@ mod admin;
 mod batch;
 mod breaker;
 mod cache;
+mod distribution;
 mod errors;
 mod examine;
 mod listener;

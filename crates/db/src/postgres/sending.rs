@@ -17,6 +17,9 @@ use super::errors;
 use super::listener;
 use super::session::{Prepared, Session};
 
+/// The advisory lock's key: any number that all nodes share.
+const ANNOUNCING: i64 = 0x616e_6e6f_756e_6365;
+
 impl Session {
     /// Sends a command without waiting for its outcome.
     pub(crate) fn pipeline(&self, text: &Text, args: &[Value<'_>]) -> Result<(), Failed> {
@@ -31,9 +34,12 @@ impl Session {
         }
     }
 
-    /// Opens a batch: commands are collected, to be sent as one.
+    /// Opens a batch: commands are collected, to be sent as one. Not on a cluster, which would run the parts of a
+    /// WITH clause one after the other and keep their results in between: there each is sent by itself.
     pub(crate) fn gather(&self) {
-        self.gathered.open();
+        if !self.is_cluster {
+            self.gathered.open();
+        }
     }
 
     /// Sends the batch, unless an outer one is open.
@@ -51,9 +57,27 @@ impl Session {
     /// Not part of the batch: a query among commands in a WITH clause would not run.
     pub(crate) fn announce(&self, number: u64, whole: &Announcement) -> Result<(), Failed> {
         for part in listener::split(number, &whole.topic, &whole.text) {
-            self.send("announce", listener::NOTIFY, vec![part.into()])?;
+            // If nothing was sent before, nothing is locked, and there is no order to keep.
+            if self.is_cluster && !self.begin.get() {
+                self.announced.borrow_mut().push(part);
+            } else {
+                self.send("announce", listener::NOTIFY, vec![part.into()])?;
+            }
         }
         Ok(())
+    }
+
+    /// On a cluster the worker commits first and releases its locks; a transaction that waited for them could
+    /// announce before this one. So announcing transactions commit one after the other: the last lock that they
+    /// take, right before COMMIT, is on the coordinator.
+    pub(super) fn send_announced(&self) -> Result<(), Failed> {
+        let parts = self.announced.take();
+        if parts.is_empty() {
+            return Ok(());
+        }
+        self.send("announce", "SELECT pg_advisory_xact_lock($1)", vec![ANNOUNCING.into()])?;
+        let notify = |part: String| self.send("announce", listener::NOTIFY, vec![part.into()]);
+        parts.into_iter().try_for_each(notify)
     }
 
     fn send(&self, name: &'static str, sql: &str, args: Vec<Value<'static>>) -> Result<(), Failed> {

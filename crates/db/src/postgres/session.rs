@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt, TryStreamExt};
 use tokio::runtime::Runtime;
-use tokio_postgres::{Client, Statement};
+use tokio_postgres::{Client, SimpleQueryMessage, Statement};
 
 use crate::conn::{Failed, Sink};
 use crate::sqlite::expect_arguments;
@@ -35,6 +35,8 @@ pub(crate) struct Session {
     pub(super) begin: Cell<bool>,
     /// Commands of the transaction whose outcome is not known yet.
     pub(super) pending: RefCell<Vec<Pending>>,
+    /// On a cluster: announcements that wait for COMMIT.
+    pub(super) announced: RefCell<Vec<String>>,
     /// Commands that wait to be sent as one.
     pub(super) gathered: Batch,
     /// The timeout of a statement, that of the running closure if it set one, and the milliseconds last sent
@@ -47,6 +49,8 @@ pub(crate) struct Session {
     pub(super) breaker: Option<Arc<Breaker>>,
     /// How often the breaker had opened when this connection was made.
     openings: u64,
+    /// Whether the server can distribute tables: it has the extension Citus.
+    pub(crate) is_cluster: bool,
 }
 
 impl Session {
@@ -82,13 +86,14 @@ impl Session {
             .map_err(|error| Error::Unreachable(errors::text(&error)))?;
         // The next statement reports why the connection ended.
         let wire = async move { drop(connection.await) };
-        let session = Session {
+        let mut session = Session {
             runtime,
             client: Arc::new(client),
             wire: RefCell::new(Box::pin(wire.fuse())),
             cache: RefCell::default(),
             begin: Cell::new(false),
             pending: RefCell::default(),
+            announced: RefCell::default(),
             gathered: Batch::default(),
             deadline: address.deadline,
             until: Cell::new(None),
@@ -96,10 +101,14 @@ impl Session {
             on_statement: address.on_statement.clone(),
             breaker,
             openings,
+            is_cluster: false,
         };
-        session
-            .within(session.client.batch_execute(&address.settings()))
+        let replies = session
+            .within(session.client.simple_query(&address.settings()))
             .map_err(|failed| Error::unreachable(failed.error))?;
+        session.is_cluster = replies.iter().any(
+            |reply| matches!(reply, SimpleQueryMessage::Row(row) if row.get("extension") == Some("t")),
+        );
         Ok(session)
     }
 

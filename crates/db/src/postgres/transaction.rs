@@ -1,6 +1,6 @@
 //! One run of a job on a connection: its transaction if it writes, and the outcome.
 
-use crate::conn::{Failure, Link};
+use crate::conn::{Failed, Failure, Link};
 use crate::job::Job;
 use crate::{Error, Tx};
 
@@ -61,6 +61,7 @@ impl Session {
     /// Pipelined commands that were not awaited are rolled back with everything else.
     fn drop_unawaited(&self) {
         self.pending.borrow_mut().clear();
+        self.announced.borrow_mut().clear();
         self.gathered.clear();
     }
 
@@ -105,6 +106,13 @@ impl Session {
 
     /// COMMIT is sent with the pending commands; the server turns it into a ROLLBACK if any of them failed.
     fn commit(&self) -> Attempt {
+        if let Err(Failed { error, failure }) = self.send_announced() {
+            return match failure {
+                Failure::Broken => lost(),
+                Failure::Retry => self.rollback(Attempt::Retry),
+                _ => self.rollback(Attempt::Done(Some(error))),
+            };
+        }
         let pending = self.pending.take();
         let committed = self.within(async {
             let commit = self.client.batch_execute("COMMIT");

@@ -204,11 +204,6 @@ async fn tokens_work_in_statements(test: TestDb) {
         tx.one(&Query::<(i64, i64, i64)>::built("tokens", text), args!["in"])
     });
     assert_eq!(found.await, Ok::<_, Error>((8, 5, 1)));
-    let waiting = db.write(|tx| {
-        let text = "SELECT id FROM counters WHERE id = 1 {skip_locked}";
-        tx.all(&Query::<i64>::built("waiting", text), &[])
-    });
-    assert_eq!(waiting.await, Ok::<_, Error>(vec![1]));
 }
 
 async fn unknown_tokens_are_named(test: TestDb) {

@@ -9,20 +9,21 @@ use crate::features::notifications::store::{BATCH_SIZE, Changes, NO_SPACE, count
 use crate::values::ids::{ProjectId, SpaceId, UserId};
 use crate::values::time::Timestamp;
 
-/// SQL: the user $3 has no other unread notification of this type, about this target, by this actor.
+/// SQL: the user $3 has no other unread notification of this type, about this target, by this actor. Nothing is
+/// compared with null, of which a cluster would conclude that the table is not read.
 macro_rules! is_news {
     ($type:literal, $subject:literal, $target:literal, $actor:literal) => {
         concat!(
             "NOT EXISTS (SELECT 1 FROM notifications o
-                WHERE o.project_id = $1 AND o.subject_id = ",
+                WHERE o.project_id = $1 AND o.subject_id = COALESCE(",
             $subject,
-            " AND o.target_id = ",
+            ", {nil}) AND o.target_id = COALESCE(",
             $target,
-            " AND o.user_id = $3 AND o.type = ",
+            ", {nil}) AND o.user_id = $3 AND o.type = ",
             $type,
-            " AND o.actor_id = ",
+            " AND o.actor_id = COALESCE(",
             $actor,
-            " AND NOT o.is_read AND o.id <> $2)"
+            ", {nil}) AND NOT o.is_read AND o.id <> $2)"
         )
     };
 }
@@ -40,10 +41,14 @@ macro_rules! insert {
 
 /// Their values.
 macro_rules! selected {
-    () => {
-        "SELECT CAST($1 AS {uuid}), CAST($3 AS {uuid}), CAST($2 AS {uuid}), CAST($4 AS TEXT),
-            CAST($5 AS TEXT), FALSE, CAST($6 AS {document}), CAST($7 AS {time}), CAST($7 AS {time}),
-            CAST($8 AS {uuid}), CAST($9 AS {uuid}), CAST($10 AS {uuid}), CAST($11 AS {uuid})"
+    ($project:literal) => {
+        concat!(
+            "SELECT ",
+            $project,
+            ", CAST($3 AS {uuid}), CAST($2 AS {uuid}), CAST($4 AS TEXT), CAST($5 AS TEXT), FALSE,
+            CAST($6 AS {document}), CAST($7 AS {time}), CAST($7 AS {time}), CAST($8 AS {uuid}),
+            CAST($9 AS {uuid}), CAST($10 AS {uuid}), CAST($11 AS {uuid})"
+        )
     };
 }
 
@@ -51,7 +56,7 @@ db::statements! {
     /// Locks the user's row, so that it cannot be deleted before the notification refers to it.
     command INSERT =
         insert!(concat!(
-            selected!(),
+            selected!("u.project_id"),
             " FROM users u WHERE u.project_id = $1 AND u.id = $3 AND ",
             is_news!("$4", "$8", "$9", "$10"),
             " {for_key_share}"
@@ -68,7 +73,7 @@ db::statements! {
     /// one snapshot.
     command INSERT_KEPT =
         insert!(concat!(
-            selected!(),
+            selected!("CAST($1 AS {uuid})"),
             " WHERE ",
             is_news!("$4", "$8", "$9", "$10")
         ));
@@ -109,6 +114,10 @@ pub fn insert_kept(
     now: Timestamp,
     n: &Notification<'_>,
 ) -> Result<()> {
+    if tx.is_on_cluster() {
+        // Rows that come from no table of the project would go through the coordinator.
+        return insert_one(tx, project, now, n);
+    }
     let (subject, target) = n.about.subject.ids(n.user);
     let space = n.about.space.unwrap_or(NO_SPACE);
     tx.batch(|| {
@@ -201,8 +210,9 @@ fn insert_some(
                 v.column6, v.column7, v.column8, v.column9
              FROM (VALUES {}) AS v JOIN users u ON u.project_id = $1 AND u.id = v.column2
              WHERE NOT EXISTS (SELECT 1 FROM notifications o
-                WHERE o.project_id = $1 AND o.subject_id = v.column6 AND o.target_id = v.column7
-                    AND o.user_id = v.column2 AND o.type = v.column3 AND o.actor_id = v.column8
+                WHERE o.project_id = $1 AND o.subject_id = COALESCE(v.column6, {{nil}})
+                    AND o.target_id = COALESCE(v.column7, {{nil}}) AND o.user_id = v.column2
+                    AND o.type = v.column3 AND o.actor_id = COALESCE(v.column8, {{nil}})
                     AND NOT o.is_read)
              {{for_key_share}} RETURNING user_id, space_id"
         ),

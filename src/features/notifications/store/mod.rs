@@ -136,9 +136,11 @@ db::statements! {
     command COUNT_READ =
         "UPDATE notification_counts SET unread = unread - $4
          WHERE project_id = $1 AND user_id = $2 AND space_id = $3";
-    command SET_SINCE =
-        "UPDATE notification_counts SET unread_since = $4
-         WHERE project_id = $1 AND user_id = $2 AND space_id {any}($3)";
+    /// Once for each row of a transaction: PostgreSQL checks the foreign key of a row that is changed a second
+    /// time, and would wait for whoever deletes the user and waits for this row.
+    command COUNT_READ_SINCE =
+        "UPDATE notification_counts SET unread = unread - $4, unread_since = $5
+         WHERE project_id = $1 AND user_id = $2 AND space_id = $3";
 }
 
 /// The space under which notifications about no space are counted.
@@ -189,8 +191,8 @@ pub fn mark_some(
     parts.retain(|part| part.unread > 0);
     let Some(since) = parts.iter().map(|part| part.unread_since).min() else { return Ok(0) };
     let spaces: Vec<SpaceId> = parts.iter().map(|part| part.space_id).collect();
-    let spaces = SpaceId::list(&spaces);
-    let unread = tx.all(&UNREAD, args![project, user, first_id(since), spaces.clone(), limit])?;
+    let listed = SpaceId::list(&spaces);
+    let unread = tx.all(&UNREAD, args![project, user, first_id(since), listed, limit])?;
     let Some(newest) = unread.last().map(|one| one.created_at) else { return Ok(0) };
     let ids: Vec<NotificationId> = unread.iter().map(|one| one.id).collect();
     tx.pipeline(&MARK_SOME, args![project, user, NotificationId::list(&ids), now])?;
@@ -198,10 +200,10 @@ pub fn mark_some(
     for one in &unread {
         *marked.entry(one.space_id).or_default() += 1;
     }
-    for (space, count) in marked {
-        tx.pipeline(&COUNT_READ, args![project, user, space, count])?;
+    for space in spaces {
+        let count = marked.get(&space).copied().unwrap_or(0);
+        tx.pipeline(&COUNT_READ_SINCE, args![project, user, space, count, newest])?;
     }
-    tx.pipeline(&SET_SINCE, args![project, user, spaces, newest])?;
     Ok(i64::try_from(unread.len()).unwrap_or(i64::MAX))
 }
 

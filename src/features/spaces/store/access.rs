@@ -30,10 +30,12 @@ db::row! {
 }
 
 db::statements! {
+    /// $3 is null for somebody without a membership. Compared with null, the join would be always false, and a
+    /// cluster would not see by which column the tables are joined.
     query ACCESS -> AccessRow =
         "SELECT s.reading_permission, s.posting_permission, m.role, m.status
          FROM spaces s LEFT JOIN space_members m
-            ON m.project_id = s.project_id AND m.space_id = s.id AND m.user_id = $3
+            ON m.project_id = s.project_id AND m.space_id = s.id AND m.user_id = COALESCE($3, {nil})
          WHERE s.project_id = $1 AND s.id = $2 AND s.deleted_at IS NULL";
     query SHUT_OUT -> UserId =
         "SELECT u.id FROM users u

@@ -11,7 +11,7 @@ db::statements! {
         "SELECT s.id FROM spaces s WHERE s.project_id = $1 AND s.id IN
             (SELECT m.space_id FROM space_members m WHERE m.project_id = $1 AND m.user_id = $2
              UNION SELECT o.id FROM spaces o WHERE o.project_id = $1 AND o.user_id = $2)
-         ORDER BY s.id {for_no_key_update}";
+         ORDER BY s.depth, s.id {for_no_key_update}";
     command UNCOUNT =
         "UPDATE spaces SET members_count = members_count - 1 WHERE project_id = $1 AND id IN
             (SELECT m.space_id FROM space_members m

@@ -77,10 +77,10 @@ db::statements! {
     query LINE -> SpaceRow =
         select_space!("AND s.id IN (SELECT l.ancestor_id FROM space_lines l
             WHERE l.project_id = $1 AND l.space_id = $2) ORDER BY s.depth");
-    /// The ancestors, locked against changes; in the order of ids, which is that of their ages.
+    /// The ancestors, locked against changes, parents first.
     query KEEP_ABOVE -> SpaceRow =
         select_space!("AND s.id IN (SELECT l.ancestor_id FROM space_lines l
-            WHERE l.project_id = $1 AND l.space_id = $2) AND s.id <> $2 ORDER BY s.id {for_share}");
+            WHERE l.project_id = $1 AND l.space_id = $2) AND s.id <> $2 ORDER BY s.depth, s.id {for_share}");
     query STANDING -> StandingRow =
         "SELECT role, status FROM space_members
          WHERE project_id = $1 AND space_id = $2 AND user_id = $3";
@@ -108,11 +108,11 @@ db::statements! {
             banner_file_id = $8, reading_permission = $9, posting_permission = $10, visibility = $11,
             is_open = $12, nsfw = $13, requires_approval = $14, metadata = $15, updated_at = $16
          WHERE project_id = $1 AND id = $2";
-    /// The space and all its descendants.
+    /// The space and all its descendants, parents first: on a node whose clock is behind, a child gets a lower id.
     query LOCK_SUBTREE -> SpaceId =
         "SELECT s.id FROM spaces s WHERE s.project_id = $1 AND s.deleted_at IS NULL AND s.id IN
             (SELECT l.space_id FROM space_lines l WHERE l.project_id = $1 AND l.ancestor_id = $2)
-         ORDER BY s.id {for_no_key_update}";
+         ORDER BY s.depth, s.id {for_no_key_update}";
     /// An nsfw space makes all its descendants nsfw.
     command SPREAD_NSFW =
         "UPDATE spaces SET nsfw_effective = EXISTS

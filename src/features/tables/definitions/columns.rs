@@ -69,7 +69,7 @@ fn add(
         return Err(COLUMN_LIMIT_REACHED.into());
     }
     catalogue::insert_column(tx, &table, &column)?;
-    ddl::run(tx, dialect.add_column(&table, &column))
+    ddl::run(tx, dialect.add_column(&table, &column, tx.is_distributed()?))
 }
 
 pub(super) async fn drop_column(

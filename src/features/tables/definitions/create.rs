@@ -70,5 +70,6 @@ fn create(
     locks::lock_exclusive(tx, dialect, project, &name)?;
     let table = Table::new(project, id, name, (timestamps, paranoid, access), columns);
     catalogue::insert(tx, &table, now)?;
+    ddl::distribute(tx)?;
     ddl::run(tx, dialect.create(&table))
 }

@@ -27,6 +27,15 @@ pub fn run(tx: &Tx<'_>, steps: Vec<Step>) -> Result<()> {
     Ok(())
 }
 
+/// On a cluster all tables of a project are on one worker, as a distributed schema. To be called before the
+/// schema is created.
+pub fn distribute(tx: &Tx<'_>) -> Result<()> {
+    if tx.is_distributed()? {
+        run(tx, plain(["SET LOCAL citus.enable_schema_based_sharding = on".to_owned()]))?;
+    }
+    Ok(())
+}
+
 impl Dialect {
     pub fn create(self, table: &Table) -> Vec<Step> {
         let columns: Vec<String> = table
@@ -55,11 +64,23 @@ impl Dialect {
         plain([format!("DROP TABLE {}", self.table(table.project, &table.name))])
     }
 
-    /// The new definition of the table includes the column already.
-    pub fn add_column(self, table: &Table, column: &Column) -> Vec<Step> {
+    /// The new definition of the table includes the column already. `distributed`: the table is on a worker,
+    /// which does not know the settings of this connection.
+    pub fn add_column(self, table: &Table, column: &Column, distributed: bool) -> Vec<Step> {
         let name = self.table(table.project, &table.name);
         let definition = self.definition(table.project, column);
         let mut steps = match (self.0, column.default()) {
+            (Engine::Postgres, Some(default)) if distributed => {
+                let (value, column_name) = (self.argument(column, 1), self.column(&column.name));
+                let mut steps = plain([format!("ALTER TABLE {name} ADD COLUMN {definition}")]);
+                steps.push((format!("UPDATE {name} SET {column_name} = {value}"), vec![default]));
+                if !column.nullable {
+                    let alter =
+                        format!("ALTER TABLE {name} ALTER COLUMN {column_name} SET NOT NULL");
+                    steps.extend(plain([alter]));
+                }
+                steps
+            }
             (Engine::Postgres, default) => {
                 let null = if column.nullable { "" } else { " NOT NULL" };
                 add_with_default(&name, &definition, null, column, default, self)

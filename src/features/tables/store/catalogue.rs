@@ -69,6 +69,8 @@ db::statements! {
     command INSERT_COLUMN = "INSERT INTO custom_columns (project_id, table_id, position, name, data_type,
             nullable, default_value, indexed, references_id, on_delete)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+    /// Before the table: columns may refer to their own table, and not every cluster checks that last.
+    command DELETE_COLUMNS = "DELETE FROM custom_columns WHERE project_id = $1 AND table_id = $2";
     command DELETE_TABLE = "DELETE FROM custom_tables WHERE project_id = $1 AND id = $2";
     command DELETE_COLUMN =
         "DELETE FROM custom_columns WHERE project_id = $1 AND table_id = $2 AND position = $3";
@@ -184,6 +186,7 @@ pub fn insert_column(tx: &Tx<'_>, table: &Table, column: &Column) -> Result<()> 
 }
 
 pub fn delete(tx: &Tx<'_>, table: &Table) -> Result<()> {
+    tx.execute(&DELETE_COLUMNS, args![table.project, table.id])?;
     tx.execute(&DELETE_TABLE, args![table.project, table.id])?;
     Ok(())
 }

@@ -151,7 +151,7 @@ impl List {
             }
             // Asked row by row, in the order of the list: a page ends where it is full.
             conditions.add(format_args!(
-                "(SELECT 1 FROM users u WHERE u.project_id = r.project_id
+                "(SELECT 1 FROM users u WHERE u.project_id = $1
                     AND u.id = {other} AND ({fields})) = 1"
             ));
         }
