@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use db::{Error, Options, Query, args};
+use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use crate::support::*;
@@ -24,15 +25,17 @@ async fn counter(db: &db::Db) -> i64 {
 
 async fn all_of_them_are_counted_once(test: TestDb) {
     let db = test.ready(Options { pool: 4, ..Options::default() });
-    let mut writing = Vec::new();
+    let mut writing = JoinSet::new();
     for _ in 0..100 {
-        let increment = db.write_contended(KEY, |tx| tx.one(&INCREMENT, args![1i64]));
-        writing.push(queued(increment).await);
+        let db = db.clone();
+        writing.spawn(async move {
+            db.write_contended(KEY, |tx| tx.one(&INCREMENT, args![1i64])).await
+                as Result<i64, Error>
+        });
     }
     let mut seen: HashSet<i64> = HashSet::new();
-    for written in writing {
-        let count: Result<_, Error> = written.await;
-        seen.insert(count.unwrap());
+    while let Some(written) = writing.join_next().await {
+        seen.insert(written.unwrap().unwrap());
     }
     assert_eq!(seen, (1..=100).collect());
     assert_eq!(counter(&db).await, 100);
