@@ -112,6 +112,10 @@ impl<T> Queue<T> {
                 break ready;
             }
             if state.closed && state.items.is_empty() {
+                // Those that found only busy items have nothing to wait for any more.
+                let waiting = std::mem::take(&mut state.waiting);
+                drop(state);
+                waiting.iter().for_each(Thread::unpark);
                 return false;
             }
             let this = thread::current();
@@ -253,6 +257,31 @@ mod tests {
         assert_eq!(served, (0..90).collect());
         queue.close();
         consumers.into_iter().for_each(|consumer| consumer.join().unwrap());
+    }
+
+    #[test]
+    fn a_closed_queue_ends_the_consumers_that_found_only_busy_items() {
+        let hot = Uuid::from_u128(1);
+        let queue = Arc::new(Queue::keyed(9, |_: &i32| Some(Uuid::from_u128(1))));
+        let mut taken = Vec::new();
+        queue.push(1).unwrap();
+        assert!(queue.pop(1, &mut taken));
+        queue.push(2).unwrap();
+        let (tell, told) = channel();
+        let other = Arc::clone(&queue);
+        thread::spawn(move || tell.send(other.pop(1, &mut Vec::new())).unwrap());
+        let waits = || {
+            while queue.lock().waiting.is_empty() {
+                thread::yield_now();
+            }
+        };
+        waits();
+        queue.close();
+        waits();
+        assert!(queue.pop_after(Some(hot), 1, &mut taken));
+        assert!(!queue.pop_after(Some(hot), 1, &mut taken));
+        assert_eq!(taken, [1, 2]);
+        assert_eq!(told.recv_timeout(std::time::Duration::from_secs(30)), Ok(false));
     }
 
     #[test]
