@@ -90,7 +90,7 @@ impl Connection {
         let synchronous = if options.durable { "FULL" } else { "NORMAL" };
         // The many readers share the system's page cache; a page missing from the writer's cache delays
         // everybody. In kilobytes.
-        let cache = if access == Access::Write { 65_536 } else { 4096 };
+        let cache = if access == Access::Write { 40_960 } else { 4096 };
         // Checkpoints have a thread of their own.
         raw.execute_batch(&format!(
             "PRAGMA synchronous = {synchronous};
