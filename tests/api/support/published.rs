@@ -28,7 +28,7 @@ pub async fn ask(mut command: Value) -> Value {
     outcome
 }
 
-/// What the client for node is told: where the server is, and a key if it has one.
+/// One call of the Node client, with the server's address and a key if it has one.
 pub fn for_node(
     app: &TestApp,
     key: Option<&str>,

@@ -136,8 +136,8 @@ db::statements! {
     command COUNT_READ =
         "UPDATE notification_counts SET unread = unread - $4
          WHERE project_id = $1 AND user_id = $2 AND space_id = $3";
-    /// Once for each row of a transaction: PostgreSQL checks the foreign key of a row that is changed a second
-    /// time, and would wait for whoever deletes the user and waits for this row.
+    /// At most once per row and transaction: PostgreSQL checks the foreign key again when a transaction updates a
+    /// row a second time, and that deadlocks with user deletion.
     command COUNT_READ_SINCE =
         "UPDATE notification_counts SET unread = unread - $4, unread_since = $5
          WHERE project_id = $1 AND user_id = $2 AND space_id = $3";
