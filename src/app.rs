@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use db::Db;
+use images::Processor;
 use tokio::sync::{Notify, Semaphore};
 
 use crate::auth::passwords::{Cost, Passwords};
@@ -11,7 +12,6 @@ use crate::auth::tokens::Tokens;
 use crate::config::Config;
 use crate::features;
 use crate::http::body::BODY_MEMORY;
-use crate::images::Processor;
 use crate::mail::Mailer;
 use crate::metrics::Metrics;
 use crate::network::body_waits::BodyWaits;

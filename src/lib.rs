@@ -15,7 +15,6 @@ pub mod tenancy;
 pub mod auth;
 
 // Machinery.
-pub mod images;
 pub mod mail;
 pub mod outbound;
 pub mod storage;

@@ -11,13 +11,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use db::{Conn, Db};
+use images::Processor;
 use tokio::sync::{Notify, Semaphore, watch};
 
 use crate::auth::passwords::Passwords;
 use crate::auth::tokens::Tokens;
 use crate::config::Config;
 use crate::error::Result;
-use crate::images::Processor;
 use crate::mail::Mailer;
 use crate::metrics::Metrics;
 use crate::network::body_waits::BodyWaits;

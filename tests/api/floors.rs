@@ -17,7 +17,7 @@ const ROOMS: &[&[&str]] = &[
     &["auth"],
     // Machinery.
     &["outbound"],
-    &["images", "mail", "storage"],
+    &["mail", "storage"],
     &["config", "installation"],
     &["network", "rate_limits"],
     &["realtime"],

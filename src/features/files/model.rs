@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use db::JsonText;
+use images::{Encoding, Options, Output, Processed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -10,11 +11,11 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Result};
 use crate::features::files::rules::FileType;
 use crate::features::files::store::FileRow;
-use crate::images::{Encoding, Options, Output, Processed};
 use crate::storage::signed::Links;
 use crate::values::ids::{
     ChatMessageId, CommentId, EntityId, EventId, FileId, ProjectId, SpaceId, UserId,
 };
+use crate::values::random::hex;
 use crate::values::time::Timestamp;
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -122,7 +123,7 @@ impl ImageFacts {
             height: output.height,
             size: output.size,
             format: output.encoding.name().to_owned(),
-            sha256: Some(output.sha256.clone()),
+            sha256: Some(hex(&output.sha256)),
         };
         let variants = processed.variants.iter();
         ImageFacts {

@@ -2,12 +2,12 @@
 //! one after the other.
 
 use db::JsonText;
+use images::{Encoding, Failure, Job, Processed, Processor};
 
 use crate::error::{Error, Result};
 use crate::features::files::model::ImageFacts;
 use crate::features::files::rules::shown_name;
 use crate::features::files::uploads::{Images, Made, Upload, Wanted};
-use crate::images::{Encoding, Failure, Job, Processed, Processor};
 use crate::state::App;
 use crate::values::ids::{FileId, ProjectId, new_id};
 use crate::values::time::Timestamp;
@@ -64,7 +64,7 @@ impl Planned<'_> {
         if !row.mime.to_ascii_lowercase().starts_with("image/") {
             row.mime = format!("image/{}", processed.source_format);
         }
-        row.sha256 = Some(processed.original.sha256.clone());
+        row.sha256 = facts.original.sha256.clone();
         row.image = Some(JsonText(serde_json::to_string(&facts).map_err(Error::internal)?));
         Ok(Made { row, objects: objects(processed, path_of) })
     }

@@ -7,6 +7,7 @@ use http::header::{ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LE
 use http::header::{CONTENT_RANGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use http::header::{ETAG, IF_RANGE, RANGE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use images::Encoding;
 use schemars::{JsonSchema, SchemaGenerator, json_schema};
 
 use crate::error::{Error, Result, faults};
@@ -17,7 +18,6 @@ use crate::features::files::{FILE_NOT_FOUND, store};
 use crate::http::negotiation::Negotiation;
 use crate::http::operation::{Operation, ServerCall};
 use crate::http::reply::{self, Body, Reply, ReplyDoc, Response};
-use crate::images::Encoding;
 use crate::values::ids::{FileId, ProjectId};
 
 faults! {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use images::{MissingKey, Options};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -19,7 +20,6 @@ use crate::http::input::Body;
 use crate::http::multipart::{Form, Uploads};
 use crate::http::operation::Call;
 use crate::http::reply::Created;
-use crate::images::{MissingKey, Options};
 use crate::storage::signed::Links;
 use crate::values::ids::FileId;
 use crate::values::time::Timestamp;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use db::{JsonText, Tx};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use images::Options;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -19,7 +20,6 @@ use crate::features::files::processing::plan_images;
 use crate::features::files::rules::{PathParts, shown_name, stored_name};
 use crate::features::files::store::{self, FileRow};
 pub use crate::http::multipart::Upload;
-use crate::images::Options;
 use crate::jobs::{self, Job};
 use crate::state::App;
 use crate::values::ids::{FileId, JobId, ProjectId, UserId, new_id};

@@ -2,6 +2,7 @@
 //! work the same way but have error codes of their own.
 
 use db::{Conn, Tx};
+use images::{MissingKey, Options};
 use serde_json::{Map, Value};
 
 use crate::error::{Fault, Result};
@@ -15,7 +16,6 @@ use crate::features::users::store::UserRow;
 use crate::http::input::{Input, InputDoc, body_value};
 use crate::http::multipart::{FileField, Form, Upload, Uploads};
 use crate::http::operation::CheckedRequest;
-use crate::images::{MissingKey, Options};
 use crate::state::App;
 use crate::storage::signed::Links;
 use crate::values::ids::{FileId, ProjectId, SpaceId, UserId};

@@ -1,6 +1,7 @@
 //! The files attached to a new entity: images, which are processed, and other files, which are stored as they
 //! are.
 
+use images::{MissingKey, Options};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -16,7 +17,6 @@ use crate::features::files::uploads::{
 use crate::http::input::{Body, Input, InputDoc};
 use crate::http::multipart::{FileField, Form, Uploads};
 use crate::http::operation::CheckedRequest;
-use crate::images::{MissingKey, Options};
 use crate::state::App;
 use crate::values::ids::ProjectId;
 use crate::values::time::Timestamp;

@@ -69,8 +69,8 @@ pub struct Output {
     pub height: u32,
     /// In bytes.
     pub size: u64,
-    /// SHA-256 of the bytes, in lower-case hex.
-    pub sha256: String,
+    /// SHA-256 of the bytes.
+    pub sha256: Vec<u8>,
     pub encoding: Encoding,
 }
 

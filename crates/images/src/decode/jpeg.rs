@@ -9,8 +9,8 @@ use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 
 use super::{Found, METADATA_BYTES};
-use crate::images::picture::Picture;
-use crate::images::plan::Extent;
+use crate::picture::Picture;
+use crate::plan::Extent;
 
 /// A few bytes are enough for a scan over every pixel: files with hundreds of scans exist only to keep
 /// decoders busy. Cameras and editors write about ten.

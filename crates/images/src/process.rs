@@ -18,7 +18,6 @@ use super::plan::{self, Recipe};
 use super::pool::Pool;
 use super::pyramid::Pyramid;
 use super::{Encoding, Failure, Options, Output, Processed};
-use crate::values::random::hex;
 
 #[derive(Debug)]
 pub struct Processor {
@@ -217,7 +216,7 @@ impl Writer<'_> {
             width: extent.width,
             height: extent.height,
             size: encoded.len() as u64,
-            sha256: hex(digest(&SHA256, &encoded).as_ref()),
+            sha256: digest(&SHA256, &encoded).as_ref().to_vec(),
             encoding: self.encoding,
         })
     }

@@ -9,8 +9,8 @@ use tiff::decoder::{ChunkType, Decoder};
 use tiff::tags::{CompressionMethod, Tag};
 
 use super::{Found, generic};
-use crate::images::picture::Picture;
-use crate::images::plan::MAX_PIXELS;
+use crate::picture::Picture;
+use crate::plan::MAX_PIXELS;
 
 /// One for each row of the tallest image that other formats allow.
 const MAX_PIECES: u64 = 65_535;

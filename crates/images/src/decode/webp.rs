@@ -5,8 +5,8 @@ use std::io::{BufRead, Cursor, Seek};
 use image_webp::WebPDecoder;
 
 use super::{Found, METADATA_BYTES};
-use crate::images::picture::Picture;
-use crate::images::plan::{Extent, MAX_PIXELS};
+use crate::picture::Picture;
+use crate::plan::{Extent, MAX_PIXELS};
 
 fn decoder<R: BufRead + Seek>(file: R) -> Option<WebPDecoder<R>> {
     let mut decoder = WebPDecoder::new(file).ok()?;

@@ -6,8 +6,8 @@ use std::io::{BufRead, Cursor, Seek};
 use png::{ColorType, Decoder, Limits, Transformations};
 
 use super::{Found, METADATA_BYTES};
-use crate::images::picture::Picture;
-use crate::images::plan::{Extent, MAX_PIXELS};
+use crate::picture::Picture;
+use crate::plan::{Extent, MAX_PIXELS};
 
 /// For a row, a colour profile and the like.
 const BYTES: usize = 64 << 20;
