@@ -14,6 +14,7 @@ mod users;
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
@@ -226,14 +227,22 @@ impl Admin {
         &self,
         work: impl Fn(&db::Conn<'_>) -> crate::error::Result<T> + Send + 'static,
     ) -> CommandResult<T> {
-        self.runtime.block_on(self.db.read(work)).map_err(plain)
+        self.block_on(Box::pin(self.db.read(work)))
     }
 
     fn write<T: Send + 'static>(
         &self,
         work: impl Fn(&db::Tx<'_>) -> crate::error::Result<T> + Send + 'static,
     ) -> CommandResult<T> {
-        self.runtime.block_on(self.db.write(work)).map_err(plain)
+        self.block_on(Box::pin(self.db.write(work)))
+    }
+
+    /// Of a boxed future, so that the runtime is not compiled once for each command.
+    fn block_on<T>(
+        &self,
+        work: Pin<Box<dyn Future<Output = crate::error::Result<T>> + '_>>,
+    ) -> CommandResult<T> {
+        self.runtime.block_on(work).map_err(plain)
     }
 }
 

@@ -50,6 +50,12 @@ pub struct CheckedRequest {
 }
 
 impl CheckedRequest {
+    /// What the handler gets, once the caller is known.
+    pub(super) fn into_call<A>(self, caller: A) -> Call<A> {
+        let CheckedRequest { app, project, version, now, wants_html, detail, network, .. } = self;
+        Call { app, project, version, now, caller, wants_html, detail, network }
+    }
+
     /// The same request with another JSON body, and without files.
     pub fn with_body(&self, body: Value) -> Self {
         CheckedRequest {

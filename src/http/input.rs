@@ -233,16 +233,11 @@ fn parse_body(request: &CheckedRequest) -> Result<Value> {
 
 /// Reads the body, or a part of it, into its type.
 pub fn read_body<T: DeserializeOwned>(request: &CheckedRequest, value: &Value) -> Result<T> {
-    let invalid = body_fault(request);
     // Serde would read an array into a struct by the order of its fields.
     if !value.is_object() {
-        return Err(invalid.because("The body must be an object"));
+        return Err(body_fault(request).because("The body must be an object"));
     }
-    read(value).map_err(|wrong| {
-        let v6_missing = in_v6(request, request.operation.invalid.v6_missing);
-        let missing = v6_missing.filter(|_| wrong.missing);
-        missing.unwrap_or(invalid).because(wrong.text)
-    })
+    read(value).map_err(|wrong| wrong.in_body(request))
 }
 
 fn body_fault(request: &CheckedRequest) -> Fault {
@@ -284,14 +279,26 @@ struct Wrong {
 fn read<'de, T: Deserialize<'de>>(
     value: impl Deserializer<'de, Error = serde_json::Error>,
 ) -> Result<T, Wrong> {
-    serde_path_to_error::deserialize(value).map_err(|error| {
+    serde_path_to_error::deserialize(value).map_err(Wrong::from)
+}
+
+impl Wrong {
+    fn in_body(self, request: &CheckedRequest) -> Error {
+        let v6_missing = in_v6(request, request.operation.invalid.v6_missing);
+        let missing = v6_missing.filter(|_| self.missing);
+        missing.unwrap_or_else(|| body_fault(request)).because(self.text)
+    }
+}
+
+impl From<serde_path_to_error::Error<serde_json::Error>> for Wrong {
+    fn from(error: serde_path_to_error::Error<serde_json::Error>) -> Self {
         let path = error.path().to_string();
         let reason = error.into_inner().to_string();
         let is_null = reason.starts_with("invalid type: null") && !path.contains(['.', '[']);
         let missing = is_null || (path == "." && reason.starts_with("missing field"));
         let text = if path == "." { reason } else { format!("{path}: {reason}") };
         Wrong { text, missing }
-    })
+    }
 }
 
 /// The order of a list, case-insensitive; descending by default.

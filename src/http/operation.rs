@@ -92,6 +92,15 @@ pub enum Run {
     Server(Box<dyn Fn(ServerCall) -> Answer + Send + Sync>),
 }
 
+/// What a handler's signature says.
+struct Signature {
+    credential: Credential,
+    input: fn(&mut SchemaGenerator) -> InputDoc,
+    replies: fn(&mut SchemaGenerator) -> Vec<ReplyDoc>,
+    handler: &'static str,
+    run: Run,
+}
+
 impl Operation {
     /// An operation of a project, served under every version prefix and alias.
     pub fn new<A, I, O, H, F>(
@@ -113,48 +122,22 @@ impl Operation {
             Box::pin(async move {
                 let caller = A::admit(&request).await?;
                 let input = I::extract(&request)?;
-                let CheckedRequest { app, project, version, now, .. } = request;
-                let CheckedRequest { wants_html, detail, network, .. } = request;
-                let call = Call { app, project, version, now, caller, wants_html, detail, network };
-                handler(call, input).await?.into_response()
+                handler(request.into_call(caller), input).await?.into_response()
             })
         };
-        let reads = method == Method::GET;
-        Operation {
-            id: format!("{method} {path}"),
-            name,
-            method,
-            path,
-            feature,
-            since: Version::V6,
-            until: Version::V8,
+        let input = |generator: &mut SchemaGenerator| {
+            let mut doc = InputDoc::default();
+            I::describe(&mut doc, generator);
+            doc
+        };
+        let signature = Signature {
             credential: A::CREDENTIAL,
-            bad_token: BadToken::Anonymous,
-            may_be_closed: false,
-            bundle: None,
-            further_bundles: Vec::new(),
-            rate: Some(RateLimit::per_5_minutes(if reads { 100 } else { 50 })),
-            open_to_suspended: reads,
-            acts_as: None,
-            user_gone: NO_USER_FOUND,
-            unauthenticated: None,
-            key_refusal: None,
-            invalid,
-            errors: &[],
-            takes_forms: false,
-            takes_body: true,
-            form: None,
-            no_store: false,
-            plain_refusals: false,
-            input: |generator| {
-                let mut doc = InputDoc::default();
-                I::describe(&mut doc, generator);
-                doc
-            },
+            input,
             replies: O::describe,
             handler: std::any::type_name::<H>(),
             run: Run::Project(Box::new(run)),
-        }
+        };
+        Operation::declared(method, path, name, feature, invalid, signature)
     }
 
     /// An operation of the server itself, at `path` below the root.
@@ -167,36 +150,59 @@ impl Operation {
         let run = move |call: ServerCall| -> Answer {
             Box::pin(async move { handler(call).await?.into_response() })
         };
-        Operation {
-            id: format!("GET {path}"),
-            name,
-            method: Method::GET,
-            path,
-            feature: "server",
-            since: Version::V6,
-            until: Version::V8,
+        let signature = Signature {
             credential: Credential::Ignored,
-            bad_token: BadToken::Anonymous,
-            may_be_closed: false,
-            bundle: None,
-            further_bundles: Vec::new(),
-            rate: None,
-            open_to_suspended: true,
-            acts_as: None,
-            user_gone: NO_USER_FOUND,
-            unauthenticated: None,
-            key_refusal: None,
-            invalid: Invalid::all(crate::http::dispatch::INVALID_JSON),
-            errors: &[],
-            takes_forms: false,
-            takes_body: false,
-            form: None,
-            no_store: false,
-            plain_refusals: false,
             input: |_| InputDoc::default(),
             replies: O::describe,
             handler: std::any::type_name::<H>(),
             run: Run::Server(Box::new(run)),
+        };
+        let invalid = Invalid::all(crate::http::dispatch::INVALID_JSON);
+        Operation::declared(Method::GET, path, name, "server", invalid, signature)
+    }
+
+    /// Not generic, so that it is compiled once.
+    fn declared(
+        method: Method,
+        path: &'static str,
+        name: &'static str,
+        feature: &'static str,
+        invalid: Invalid,
+        signature: Signature,
+    ) -> Self {
+        let reads = method == Method::GET;
+        let is_project_scoped = matches!(signature.run, Run::Project(_));
+        let rate = RateLimit::per_5_minutes(if reads { 100 } else { 50 });
+        Operation {
+            id: format!("{method} {path}"),
+            name,
+            method,
+            path,
+            feature,
+            since: Version::V6,
+            until: Version::V8,
+            credential: signature.credential,
+            bad_token: BadToken::Anonymous,
+            may_be_closed: false,
+            bundle: None,
+            further_bundles: Vec::new(),
+            rate: is_project_scoped.then_some(rate),
+            open_to_suspended: reads,
+            acts_as: None,
+            user_gone: NO_USER_FOUND,
+            unauthenticated: None,
+            key_refusal: None,
+            invalid,
+            errors: &[],
+            takes_forms: false,
+            takes_body: is_project_scoped,
+            form: None,
+            no_store: false,
+            plain_refusals: false,
+            input: signature.input,
+            replies: signature.replies,
+            handler: signature.handler,
+            run: signature.run,
         }
     }
 

@@ -9,13 +9,13 @@ use tokio::sync::oneshot;
 use tokio::time::timeout_at;
 use uuid::Uuid;
 
+use crate::job::{Answer, Job, Work};
 use crate::postgres::Postgres;
 use crate::slow::SlowReads;
 use crate::sqlite::Sqlite;
 use crate::stats::{Histogram, now};
 use crate::{
-    Announcement, Announcements, AnyStatement, Command, Conn, Distribution, Engine, Error, Layout,
-    Migration, MigrationState, Options, Query, Stats, Tx, job,
+    Announcement, Announcements, Command, Conn, Engine, Error, Options, Query, Stats, Tx, job,
 };
 
 const UNKNOWN_URL: &str = "a database URL is sqlite:///path/file.db or postgres://…";
@@ -24,15 +24,6 @@ const UNKNOWN_URL: &str = "a database URL is sqlite:///path/file.db or postgres:
 #[derive(Debug, Clone)]
 pub struct Db {
     inner: Arc<Inner>,
-}
-
-/// The result of an examination.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Examination {
-    /// Problems; empty if there are none.
-    pub findings: Vec<String>,
-    /// What could not be checked, and why.
-    pub skipped: Option<String>,
 }
 
 #[derive(Debug)]
@@ -46,7 +37,7 @@ struct Inner {
 }
 
 #[derive(Debug)]
-enum Backend {
+pub(crate) enum Backend {
     Sqlite(Sqlite),
     Postgres(Postgres),
 }
@@ -86,6 +77,10 @@ impl Db {
         })
     }
 
+    pub(crate) fn backend(&self) -> &Backend {
+        &self.inner.backend
+    }
+
     pub fn engine(&self) -> Engine {
         match self.inner.backend {
             Backend::Sqlite(_) => Engine::Sqlite,
@@ -101,28 +96,12 @@ impl Db {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        self.read_until(now() + self.inner.wait, work).await
-    }
-
-    /// `until`: how long the work may wait to start.
-    async fn read_until<T, E, F>(&self, until: Instant, work: F) -> Result<T, E>
-    where
-        F: Fn(&Conn<'_>) -> Result<T, E> + Send + 'static,
-        T: Send + 'static,
-        E: From<Error> + Send + 'static,
-    {
-        self.inner.admit()?;
-        let start = now();
-        let result = match &self.inner.backend {
-            Backend::Sqlite(sqlite) => sqlite.read(work),
-            Backend::Postgres(postgres) => {
-                let (job, answer) = job::read(until, work);
-                postgres.push(job)?;
-                self.inner.received(answer, until, Error::Busy).await
-            }
-        };
-        self.inner.reads.record(now() - start);
-        result
+        let mut work = job::read(work);
+        if self.inner.read_here(&mut work)? {
+            return job::result(&mut work);
+        }
+        let until = now() + self.inner.wait;
+        job::result(&mut *self.inner.read_pooled(until, Box::new(work)).await?)
     }
 
     /// Reads that may be slow (lists with filters, counts): they never block an async worker.
@@ -132,28 +111,7 @@ impl Db {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        self.inner.admit()?;
-        let start = now();
-        let until = start + self.inner.wait;
-        let slot = self.inner.slow.slot(until).await?;
-        if let Backend::Postgres(_) = self.inner.backend {
-            // At most half of the pool: the other half stays for quick reads.
-            let result = self.read_until(until, work).await;
-            drop(slot);
-            return result;
-        }
-        let inner = Arc::clone(&self.inner);
-        let reading = tokio::task::spawn_blocking(move || {
-            // Held by the work, not by the caller: a caller who disconnects must not free the slot early.
-            let _slot = slot;
-            match &inner.backend {
-                Backend::Sqlite(sqlite) => sqlite.read(work),
-                Backend::Postgres(_) => Err(Error::Busy.into()),
-            }
-        });
-        let result = reading.await.unwrap_or_else(|_| Err(Error::Busy.into()));
-        self.inner.reads.record(now() - start);
-        result
+        job::result(&mut *Inner::read_slow(&self.inner, Box::new(job::read(work))).await?)
     }
 
     /// One transaction. The closure may run more than once, and only its last run counts: it must have no
@@ -164,7 +122,7 @@ impl Db {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        self.write_with(None, work).await
+        job::result(&mut *self.inner.write(None, Box::new(job::write(work))).await?)
     }
 
     /// The same, for writes that lock a row which many may write at once, under a key of their own. On
@@ -175,26 +133,7 @@ impl Db {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        self.write_with(Some(key), work).await
-    }
-
-    async fn write_with<T, E, F>(&self, key: Option<Uuid>, work: F) -> Result<T, E>
-    where
-        F: Fn(&Tx<'_>) -> Result<T, E> + Send + 'static,
-        T: Send + 'static,
-        E: From<Error> + Send + 'static,
-    {
-        let start = now();
-        let until = start + self.inner.wait;
-        let (job, answer) = job::write(key, until, work);
-        match &self.inner.backend {
-            Backend::Sqlite(sqlite) => sqlite.push(job)?,
-            Backend::Postgres(postgres) => postgres.push(job)?,
-        }
-        // No reply at all: the thread died with the job, perhaps during COMMIT.
-        let result = self.inner.received(answer, until, Error::OutcomeUnknown).await;
-        self.inner.writes.record(now() - start);
-        result
+        job::result(&mut *self.inner.write(Some(key), Box::new(job::write(work))).await?)
     }
 
     /// Announcements from now on, in commit order: those of this process, and on PostgreSQL those of every
@@ -296,101 +235,6 @@ impl Db {
         // Nothing is ever sent: the channel closes with the last thread.
         while ended.changed().await.is_ok() {}
     }
-
-    /// Applies pending migrations on this thread, and returns their versions.
-    pub fn migrate(&self, migrations: &[Migration], now_ms: i64) -> Result<Vec<u32>, Error> {
-        match &self.inner.backend {
-            Backend::Sqlite(sqlite) => sqlite.connect()?.migrate(migrations, now_ms),
-            Backend::Postgres(postgres) => {
-                postgres.alone(|session| session.migrate(migrations, now_ms))
-            }
-        }
-    }
-
-    pub fn migration_status(&self, migrations: &[Migration]) -> Result<Vec<MigrationState>, Error> {
-        match &self.inner.backend {
-            Backend::Sqlite(sqlite) => sqlite.connect()?.migration_status(migrations),
-            Backend::Postgres(postgres) => {
-                postgres.alone(|session| session.migration_status(migrations))
-            }
-        }
-    }
-
-    /// Distributes the tables over the workers of a cluster, as far as they are not; returns what was moved.
-    /// `None` if the database cannot: it is not PostgreSQL with the extension Citus.
-    pub fn distribute(&self, how: &Distribution) -> Result<Option<Vec<String>>, Error> {
-        match &self.inner.backend {
-            Backend::Sqlite(_) => Ok(None),
-            Backend::Postgres(postgres) => postgres.alone(|session| match session.is_cluster {
-                true => session.distribute(how).map(Some),
-                false => Ok(None),
-            }),
-        }
-    }
-
-    /// Gives the rows with this value of the distribution column shards of their own; false if they have them.
-    pub fn isolate(&self, value: &str) -> Result<bool, Error> {
-        match &self.inner.backend {
-            Backend::Sqlite(_) => Ok(false),
-            Backend::Postgres(postgres) => postgres.alone(|session| session.isolate(value)),
-        }
-    }
-
-    /// How the tables lie on a cluster; `None` if the database is none.
-    pub fn layout(&self, how: &Distribution) -> Result<Option<Layout>, Error> {
-        match &self.inner.backend {
-            Backend::Sqlite(_) => Ok(None),
-            Backend::Postgres(postgres) => postgres.alone(|session| session.layout(how)),
-        }
-    }
-
-    /// How many migrations are still to be applied; an error if the schema is newer, or not the one that is known.
-    pub fn pending_migrations(&self, migrations: &[Migration]) -> Result<usize, Error> {
-        match &self.inner.backend {
-            Backend::Sqlite(sqlite) => sqlite.connect()?.pending_migrations(migrations),
-            Backend::Postgres(postgres) => {
-                postgres.alone(|session| session.pending_migrations(migrations))
-            }
-        }
-    }
-
-    /// Checks the integrity of the whole database, which takes a while.
-    pub fn examine(&self) -> Result<Examination, Error> {
-        match &self.inner.backend {
-            Backend::Sqlite(sqlite) => {
-                Ok(Examination { findings: sqlite.connect()?.examine(), skipped: None })
-            }
-            Backend::Postgres(postgres) => postgres.alone(|session| session.examine()),
-        }
-    }
-
-    /// Prepares a statement and compares its columns with its row type, for the test of all statements.
-    pub fn prepare(&self, statement: &dyn AnyStatement) -> Result<(), Error> {
-        match &self.inner.backend {
-            Backend::Sqlite(sqlite) => sqlite.connect()?.check(statement.inner()),
-            Backend::Postgres(postgres) => {
-                postgres.alone(|session| session.check(statement.inner()))
-            }
-        }
-    }
-
-    /// The lines of the plan the engine would use whatever the arguments.
-    pub fn explain(&self, statement: &dyn AnyStatement) -> Result<Vec<String>, Error> {
-        match &self.inner.backend {
-            Backend::Sqlite(sqlite) => sqlite.connect()?.explain(statement.inner()),
-            Backend::Postgres(postgres) => {
-                postgres.alone(|session| session.explain(statement.inner()))
-            }
-        }
-    }
-
-    /// Several statements in one transaction, dialect tokens expanded; for seeding and ANALYZE.
-    pub fn execute_script(&self, sql: &str) -> Result<(), Error> {
-        match &self.inner.backend {
-            Backend::Sqlite(sqlite) => sqlite.connect()?.script(sql),
-            Backend::Postgres(postgres) => postgres.alone(|session| session.script(sql)),
-        }
-    }
 }
 
 impl Inner {
@@ -409,14 +253,77 @@ impl Inner {
         matches!(&self.backend, Backend::Postgres(postgres) if postgres.is_silent())
     }
 
+    /// Runs a short read on the calling thread where that is quickest, on SQLite; `false` elsewhere.
+    fn read_here(&self, work: &mut dyn Work) -> Result<bool, Error> {
+        self.admit()?;
+        let Backend::Sqlite(sqlite) = &self.backend else { return Ok(false) };
+        let start = now();
+        let read = sqlite.read(work);
+        self.reads.record(now() - start);
+        read.map(|()| true)
+    }
+
+    /// A read on a connection of the pool. `until`: how long it may wait to start.
+    async fn read_pooled(&self, until: Instant, work: Box<dyn Work>) -> Answer {
+        let start = now();
+        let (job, answer) = Job::read(until, work);
+        self.push(job)?;
+        let answer = self.received(answer, until, Error::Busy).await;
+        self.reads.record(now() - start);
+        answer
+    }
+
+    async fn read_slow(this: &Arc<Inner>, mut work: Box<dyn Work>) -> Answer {
+        this.admit()?;
+        let start = now();
+        let until = start + this.wait;
+        let slot = this.slow.slot(until).await?;
+        if let Backend::Postgres(_) = this.backend {
+            // At most half of the pool: the other half stays for quick reads.
+            let answer = this.read_pooled(until, work).await;
+            drop(slot);
+            return answer;
+        }
+        let inner = Arc::clone(this);
+        let reading = tokio::task::spawn_blocking(move || {
+            // Held by the work, not by the caller: a caller who disconnects must not free the slot early.
+            let _slot = slot;
+            match &inner.backend {
+                Backend::Sqlite(sqlite) => sqlite.read(&mut *work).map(|()| work),
+                Backend::Postgres(_) => Err(Error::Busy),
+            }
+        });
+        let answer = reading.await.unwrap_or(Err(Error::Busy));
+        this.reads.record(now() - start);
+        answer
+    }
+
+    async fn write(&self, key: Option<Uuid>, work: Box<dyn Work>) -> Answer {
+        let start = now();
+        let until = start + self.wait;
+        let (job, answer) = Job::write(key, until, work);
+        self.push(job)?;
+        // No reply at all: the thread died with the job, perhaps during COMMIT.
+        let answer = self.received(answer, until, Error::OutcomeUnknown).await;
+        self.writes.record(now() - start);
+        answer
+    }
+
+    fn push(&self, job: Job) -> Result<(), Error> {
+        match &self.backend {
+            Backend::Sqlite(sqlite) => sqlite.push(job),
+            Backend::Postgres(postgres) => postgres.push(job),
+        }
+    }
+
     /// The reply of a job. A job that is still queued by then is refused; a running one is bounded by the
     /// deadlines of its statements. `none`: the error for no reply at all.
-    async fn received<T, E: From<Error>>(
+    async fn received(
         &self,
-        mut answer: oneshot::Receiver<Result<T, E>>,
+        mut answer: oneshot::Receiver<Answer>,
         until: Instant,
         none: Error,
-    ) -> Result<T, E> {
+    ) -> Answer {
         let answered = match timeout_at(until.into(), &mut answer).await {
             Ok(answered) => answered,
             Err(_) => {
@@ -427,6 +334,6 @@ impl Inner {
                 answer.await
             }
         };
-        answered.unwrap_or_else(|_| Err(none.into()))
+        answered.unwrap_or(Err(none))
     }
 }

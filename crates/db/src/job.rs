@@ -1,6 +1,10 @@
 //! A closure on its way to a connection, with the channel for its result. A job whose caller has gone still
 //! runs. One that waited too long in a queue is removed from it and refused.
+//!
+//! Engines handle jobs whose types they do not know, so that little is compiled once for each closure: only
+//! the caller knows the type of the result, and takes it out of the work that comes back.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
@@ -10,126 +14,120 @@ use uuid::Uuid;
 use crate::queue::Queue;
 use crate::{Conn, Error, Tx, stats};
 
-/// A unit of work of any type. It may run more than once; only the last run counts.
-pub(crate) trait Job: Send {
-    fn writes(&self) -> bool;
-    /// Writes with the same key lock the same row.
-    fn key(&self) -> Option<Uuid>;
-    /// How long it may wait to start, or to restart after a lost connection.
-    fn until(&self) -> Instant;
+/// A closure and the result of its last run. It may run more than once.
+pub(crate) trait Work: Send {
     /// Runs the closure and keeps its result. `false`: its writes must be rolled back.
     fn run(&mut self, tx: &Tx<'_>) -> bool;
-    /// Sends the result of the last run, or the error that took its place.
-    fn answer(self: Box<Self>, instead: Option<Error>);
+    /// The kept result, an `Option<Result<T, E>>`.
+    fn result(&mut self) -> &mut dyn Any;
 }
-
-type Answer<T, E> = oneshot::Sender<Result<T, E>>;
 
 struct Unit<T, E, F> {
     work: F,
-    writes: bool,
-    key: Option<Uuid>,
-    until: Instant,
     result: Option<Result<T, E>>,
-    answer: Answer<T, E>,
 }
 
-pub(crate) fn read<T, E, F>(
-    until: Instant,
-    work: F,
-) -> (Box<dyn Job>, oneshot::Receiver<Result<T, E>>)
+impl<T, E, F> Work for Unit<T, E, F>
+where
+    F: Fn(&Tx<'_>) -> Result<T, E> + Send,
+    T: Send + 'static,
+    E: Send + 'static,
+{
+    fn run(&mut self, tx: &Tx<'_>) -> bool {
+        self.result.insert((self.work)(tx)).is_ok()
+    }
+
+    fn result(&mut self) -> &mut dyn Any {
+        &mut self.result
+    }
+}
+
+pub(crate) fn read<T, E, F>(work: F) -> impl Work + 'static
 where
     F: Fn(&Conn<'_>) -> Result<T, E> + Send + 'static,
     T: Send + 'static,
-    E: From<Error> + Send + 'static,
+    E: Send + 'static,
 {
-    unit(false, None, until, move |tx: &Tx<'_>| work(tx))
+    write(move |tx: &Tx<'_>| work(tx))
 }
 
-pub(crate) fn write<T, E, F>(
-    key: Option<Uuid>,
-    until: Instant,
-    work: F,
-) -> (Box<dyn Job>, oneshot::Receiver<Result<T, E>>)
+pub(crate) fn write<T, E, F>(work: F) -> impl Work + 'static
 where
     F: Fn(&Tx<'_>) -> Result<T, E> + Send + 'static,
     T: Send + 'static,
-    E: From<Error> + Send + 'static,
+    E: Send + 'static,
 {
-    unit(true, key, until, work)
+    Unit { work, result: None }
 }
 
-fn unit<T, E, F>(
-    writes: bool,
-    key: Option<Uuid>,
-    until: Instant,
-    work: F,
-) -> (Box<dyn Job>, oneshot::Receiver<Result<T, E>>)
-where
-    F: Fn(&Tx<'_>) -> Result<T, E> + Send + 'static,
-    T: Send + 'static,
-    E: From<Error> + Send + 'static,
-{
-    let (answer, receiver) = oneshot::channel();
-    (Box::new(Unit { work, writes, key, until, result: None, answer }), receiver)
+/// The result of the last run of the work, if it did run.
+pub(crate) fn result<T: 'static, E: From<Error> + 'static>(work: &mut dyn Work) -> Result<T, E> {
+    let kept = work.result().downcast_mut::<Option<Result<T, E>>>();
+    kept.and_then(Option::take).unwrap_or_else(|| Err(Error::Busy.into()))
 }
 
-/// The result of the closure; a panic is an error like another.
-pub(crate) fn guarded<T, E: From<Error>>(work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(Error::Panic.into()))
+/// The work, done, or the error that took the place of its result.
+pub(crate) type Answer = Result<Box<dyn Work>, Error>;
+
+pub(crate) struct Job {
+    /// Whether it writes; otherwise it needs no transaction.
+    pub writes: bool,
+    /// Writes with the same key lock the same row.
+    pub key: Option<Uuid>,
+    /// How long it may wait to start, or to restart after a lost connection.
+    pub until: Instant,
+    work: Box<dyn Work>,
+    /// What went wrong in the last run apart from the result.
+    failure: Option<Error>,
+    channel: oneshot::Sender<Answer>,
 }
 
-/// Refuses the jobs that waited too long. Once out of the queue, none can start them.
-pub(crate) fn expire(queue: &Queue<Box<dyn Job>>) {
-    let now = stats::now();
-    for job in queue.take(|job| job.until() <= now) {
-        job.answer(Some(Error::Busy));
-    }
-}
-
-fn send<T, E: From<Error>>(
-    channel: Answer<T, E>,
-    result: Option<Result<T, E>>,
-    instead: Option<Error>,
-) {
-    let result = match (instead, result) {
-        (Some(error), _) => Err(error.into()),
-        (None, Some(result)) => result,
-        (None, None) => Err(Error::Busy.into()),
-    };
-    // The caller may have gone; the work is done nevertheless.
-    drop(channel.send(result));
-}
-
-impl<T, E, F> Job for Unit<T, E, F>
-where
-    F: Fn(&Tx<'_>) -> Result<T, E> + Send,
-    T: Send,
-    E: From<Error> + Send,
-{
-    fn writes(&self) -> bool {
-        self.writes
+impl Job {
+    pub fn read(until: Instant, work: Box<dyn Work>) -> (Job, oneshot::Receiver<Answer>) {
+        let (channel, receiver) = oneshot::channel();
+        (Job { writes: false, key: None, until, work, failure: None, channel }, receiver)
     }
 
-    fn key(&self) -> Option<Uuid> {
-        self.key
+    pub fn write(
+        key: Option<Uuid>,
+        until: Instant,
+        work: Box<dyn Work>,
+    ) -> (Job, oneshot::Receiver<Answer>) {
+        let (job, receiver) = Job::read(until, work);
+        (Job { writes: true, key, ..job }, receiver)
     }
 
-    fn until(&self) -> Instant {
-        self.until
-    }
-
-    fn run(&mut self, tx: &Tx<'_>) -> bool {
-        let mut result = guarded(|| (self.work)(tx));
-        if result.is_ok() && tx.is_lost() {
-            result = Err(Error::Aborted.into());
-        }
-        let keep = result.is_ok();
-        self.result = Some(result);
+    /// Runs the closure; a panic is an error like another. `false`: its writes must be rolled back.
+    pub fn run(&mut self, tx: &Tx<'_>) -> bool {
+        let (keep, failure) = match guarded(&mut *self.work, tx) {
+            Ok(true) if tx.is_lost() => (false, Some(Error::Aborted)),
+            Ok(keep) => (keep, None),
+            Err(panic) => (false, Some(panic)),
+        };
+        self.failure = failure;
         keep
     }
 
-    fn answer(self: Box<Self>, instead: Option<Error>) {
-        send(self.answer, self.result, instead);
+    /// Sends the result of the last run, or the error that took its place.
+    pub fn answer(self, instead: Option<Error>) {
+        let answer = match instead.or(self.failure) {
+            Some(error) => Err(error),
+            None => Ok(self.work),
+        };
+        // The caller may have gone; the work is done nevertheless.
+        drop(self.channel.send(answer));
+    }
+}
+
+/// Runs the work, which may panic.
+pub(crate) fn guarded(work: &mut dyn Work, tx: &Tx<'_>) -> Result<bool, Error> {
+    catch_unwind(AssertUnwindSafe(|| work.run(tx))).map_err(|_| Error::Panic)
+}
+
+/// Refuses the jobs that waited too long. Once out of the queue, none can start them.
+pub(crate) fn expire(queue: &Queue<Job>) {
+    let now = stats::now();
+    for job in queue.take(|job| job.until <= now) {
+        job.answer(Some(Error::Busy));
     }
 }

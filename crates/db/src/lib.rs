@@ -5,6 +5,7 @@
 //! text depends on the request, a [`Builder`] joins the pieces and numbers the arguments.
 //! Parameters are `$1…$n` on both engines; where the engines differ, a statement uses a `{token}`.
 
+mod administration;
 mod announce;
 mod builder;
 mod conn;
@@ -25,10 +26,11 @@ mod stats;
 pub mod testing;
 mod value;
 
+pub use administration::Examination;
 pub use announce::{Announced, Announcement, Announcements};
 pub use builder::{Builder, Placeholder, Placeholders};
 pub use conn::{Conn, Prefetch, Tx};
-pub use db::{Db, Examination};
+pub use db::Db;
 pub use error::Error;
 pub use migrate::{Distribution, Layout, Migration, MigrationState};
 pub use options::{Options, Watch};

@@ -29,7 +29,7 @@ const SUSPICIOUS: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Breaker {
     address: Arc<Address>,
-    queue: Arc<Queue<Box<dyn Job>>>,
+    queue: Arc<Queue<Job>>,
     /// Open: the server does not respond.
     open: watch::Sender<bool>,
     /// How often it has opened. Older connections are not used again: the network may have lost them.
@@ -40,7 +40,7 @@ pub(super) struct Breaker {
 }
 
 impl Breaker {
-    pub(super) fn new(address: Arc<Address>, queue: Arc<Queue<Box<dyn Job>>>) -> Self {
+    pub(super) fn new(address: Arc<Address>, queue: Arc<Queue<Job>>) -> Self {
         Breaker {
             address,
             queue,

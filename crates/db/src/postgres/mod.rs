@@ -43,7 +43,7 @@ const MAX_LOST: usize = 2;
 #[derive(Debug)]
 pub(crate) struct Postgres {
     address: Arc<Address>,
-    queue: Arc<Queue<Box<dyn Job>>>,
+    queue: Arc<Queue<Job>>,
     breaker: Arc<Breaker>,
     board: Arc<Broadcast>,
     /// Closes when the last thread has ended.
@@ -59,7 +59,7 @@ impl Postgres {
 
     pub(crate) fn open(url: &str, options: Options) -> Result<Postgres, Error> {
         let address = Arc::new(Address::parse(url, &options)?);
-        let queue = Arc::new(Queue::<Box<dyn Job>>::keyed(options.queue, |job| job.key()));
+        let queue = Arc::new(Queue::<Job>::keyed(options.queue, |job| job.key));
         let breaker = Arc::new(Breaker::new(Arc::clone(&address), Arc::clone(&queue)));
         let (alive, ended) = watch::channel(());
         let alive = Arc::new(alive);
@@ -113,7 +113,7 @@ impl Postgres {
         if self.is_silent() { Err(Breaker::refusal()) } else { Ok(()) }
     }
 
-    pub(crate) fn push(&self, job: Box<dyn Job>) -> Result<(), Error> {
+    pub(crate) fn push(&self, job: Job) -> Result<(), Error> {
         self.admit()?;
         self.queue.push(job).map_err(|_| Error::Busy)
     }
@@ -166,11 +166,11 @@ impl Drop for Postgres {
     }
 }
 
-fn serve(queue: &Queue<Box<dyn Job>>, address: &Address, breaker: &Arc<Breaker>) {
+fn serve(queue: &Queue<Job>, address: &Address, breaker: &Arc<Breaker>) {
     let mut session = None;
     let (mut jobs, mut key) = (Vec::new(), None);
     while queue.pop_after(key, 1, &mut jobs) {
-        key = jobs.first().and_then(|job| job.key());
+        key = jobs.first().and_then(|job| job.key);
         if jobs.len() > 1 {
             run_shared(&mut session, breaker, &mut jobs);
         }
@@ -189,7 +189,7 @@ fn serve(queue: &Queue<Box<dyn Job>>, address: &Address, breaker: &Arc<Breaker>)
 }
 
 /// Runs the jobs in one transaction and answers them; leaves them to be run alone if that fails.
-fn run_shared(slot: &mut Option<Session>, breaker: &Breaker, jobs: &mut Vec<Box<dyn Job>>) {
+fn run_shared(slot: &mut Option<Session>, breaker: &Breaker, jobs: &mut Vec<Job>) {
     slot.take_if(|session| session.is_stale());
     let Some(session) = slot.as_ref().filter(|_| !breaker.is_open()) else { return };
     let shared = catch_unwind(AssertUnwindSafe(|| session.attempt_shared(jobs)));
@@ -205,12 +205,7 @@ fn run_shared(slot: &mut Option<Session>, breaker: &Breaker, jobs: &mut Vec<Box<
 }
 
 /// Runs a job until it is done, on a new connection when there is none or it was lost.
-fn run(
-    slot: &mut Option<Session>,
-    address: &Address,
-    breaker: &Arc<Breaker>,
-    mut job: Box<dyn Job>,
-) {
+fn run(slot: &mut Option<Session>, address: &Address, breaker: &Arc<Breaker>, mut job: Job) {
     let (mut runs, mut lost) = (0, 0);
     loop {
         if breaker.is_open() {
@@ -219,12 +214,12 @@ fn run(
         slot.take_if(|session| session.is_stale());
         let session = match slot {
             Some(session) => session,
-            None => match Session::pooled(address, breaker, job.until()) {
+            None => match Session::pooled(address, breaker, job.until) {
                 Ok(session) => slot.insert(session),
                 Err(error) => return job.answer(Some(error)),
             },
         };
-        match session.attempt(&mut *job) {
+        match session.attempt(&mut job) {
             Attempt::Done(instead) => return job.answer(instead),
             Attempt::Retry => {
                 runs += 1;
@@ -237,7 +232,7 @@ fn run(
             Attempt::Lost(error) => {
                 *slot = None;
                 lost += 1;
-                if lost > MAX_LOST || stats::now() >= job.until() {
+                if lost > MAX_LOST || stats::now() >= job.until {
                     return job.answer(Some(error));
                 }
             }

@@ -32,7 +32,7 @@ pub(super) enum Shared {
 impl Session {
     /// Runs several jobs in one transaction. A job whose closure fails before it has changed anything does not
     /// concern the others.
-    pub(super) fn attempt_shared(&self, jobs: &mut [Box<dyn Job>]) -> Shared {
+    pub(super) fn attempt_shared(&self, jobs: &mut [Job]) -> Shared {
         self.begin.set(true);
         let tx = Tx::new(Link::Postgres(self));
         let all_kept = jobs.iter_mut().all(|job| {
@@ -66,7 +66,7 @@ impl Session {
     }
 
     /// Runs one job, with its transaction if it writes.
-    pub(super) fn attempt(&self, job: &mut dyn Job) -> Attempt {
+    pub(super) fn attempt(&self, job: &mut Job) -> Attempt {
         let attempt = self.run_job(job);
         self.drop_unawaited();
         if matches!(attempt, Attempt::Retry) {
@@ -76,8 +76,8 @@ impl Session {
         attempt
     }
 
-    fn run_job(&self, job: &mut dyn Job) -> Attempt {
-        if !job.writes() {
+    fn run_job(&self, job: &mut Job) -> Attempt {
+        if !job.writes {
             let tx = Tx::reading(Link::Postgres(self));
             job.run(&tx);
             return match tx.failure() {

@@ -25,9 +25,9 @@ use tokio::sync::watch;
 
 use crate::announce::Broadcast;
 use crate::conn::Link;
-use crate::job::{self, Job, guarded};
+use crate::job::{self, Job, Work};
 use crate::queue::Queue;
-use crate::{Announcement, Announcements, Conn, Error, Options};
+use crate::{Announcement, Announcements, Error, Options, Tx};
 use readers::Readers;
 
 /// How long truncating the WAL waits for readers and writers.
@@ -39,7 +39,7 @@ pub(crate) struct Sqlite {
     path: PathBuf,
     options: Options,
     readers: Readers,
-    queue: Arc<Queue<Box<dyn Job>>>,
+    queue: Arc<Queue<Job>>,
     board: Arc<Broadcast>,
     full: Arc<AtomicBool>,
     /// Closes when the writer has ended.
@@ -71,26 +71,15 @@ impl Sqlite {
         Connection::open(&self.path, Access::Write, &self.options)
     }
 
-    /// Runs the closure on the calling thread.
-    pub(crate) fn read<T, E, F>(&self, work: F) -> Result<T, E>
-    where
-        F: FnOnce(&Conn<'_>) -> Result<T, E>,
-        E: From<Error>,
-    {
+    /// Runs the work on the calling thread.
+    pub(crate) fn read(&self, work: &mut dyn Work) -> Result<(), Error> {
         let connection = self.readers.take()?;
-        let mut whole = false;
-        let result = guarded(|| {
-            let result = work(&Conn::new(Link::Sqlite(&connection)));
-            whole = true;
-            result
-        });
-        if whole {
-            self.readers.give_back(connection);
-        }
-        result
+        job::guarded(work, &Tx::reading(Link::Sqlite(&connection)))?;
+        self.readers.give_back(connection);
+        Ok(())
     }
 
-    pub(crate) fn push(&self, job: Box<dyn Job>) -> Result<(), Error> {
+    pub(crate) fn push(&self, job: Job) -> Result<(), Error> {
         self.queue.push(job).map_err(|_| Error::Busy)
     }
 

@@ -46,7 +46,7 @@ struct Writer {
 pub(super) fn start(
     path: &Path,
     mut connection: Connection,
-    queue: Arc<Queue<Box<dyn Job>>>,
+    queue: Arc<Queue<Job>>,
     board: Arc<Broadcast>,
     full: Arc<AtomicBool>,
     options: &Options,
@@ -107,7 +107,7 @@ pub(super) fn start(
 
 /// Closes the queue with the thread, however it ends, and reports an unexpected end.
 struct Guard {
-    queue: Arc<Queue<Box<dyn Job>>>,
+    queue: Arc<Queue<Job>>,
     board: Arc<Broadcast>,
     on_fatal: Arc<dyn Fn(&str) + Send + Sync>,
     fatal: Option<String>,
@@ -134,7 +134,7 @@ impl Drop for Guard {
 }
 
 impl Writer {
-    fn serve(self, queue: &Queue<Box<dyn Job>>, batch: usize, jobs: &mut Jobs) -> Result<(), Dead> {
+    fn serve(self, queue: &Queue<Job>, batch: usize, jobs: &mut Jobs) -> Result<(), Dead> {
         while queue.pop(batch, jobs) {
             self.batch(jobs)?;
             self.shorten()?;
