@@ -46,3 +46,4 @@ pub mod logs;
 pub mod schema;
 pub mod server;
 pub mod start;
+pub mod transfer;

@@ -77,13 +77,31 @@ pub async fn claim_storage(app: &App) -> Result<(), String> {
 pub struct Lock(#[expect(dead_code, reason = "held for its lock, not for its content")] File);
 
 pub fn lock_data_dir(config: &Config) -> Result<Lock, String> {
-    let path = config.data_dir.join("lock");
+    lock_directory(&config.data_dir)
+}
+
+pub fn lock_directory(directory: &Path) -> Result<Lock, String> {
+    let path = directory.join("lock");
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
     let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
     file.try_lock().map_err(|_| {
-        format!("the data directory {} is in use by another server", config.data_dir.display())
+        format!("the data directory {} is in use by another server", directory.display())
     })?;
     Ok(Lock(file))
+}
+
+/// Writes the secret of a restored installation; one that is configured has to be the same.
+pub fn install_secret(config: &Config, secret: &[u8]) -> Result<(), String> {
+    if let Some(configured) = &config.secret_key {
+        return if configured.as_bytes() == secret {
+            Ok(())
+        } else {
+            Err("TOWNHALL_SECRET_KEY is not the secret of the archive".to_owned())
+        };
+    }
+    let path = config.data_dir.join(SECRET);
+    let text = std::str::from_utf8(secret).map_err(|error| error.to_string())?;
+    create_secret(&path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// The configured secret, or the one generated into the data directory at the first start.

@@ -10,6 +10,7 @@ mod routes;
 mod secret;
 mod serve;
 mod show;
+mod transfer;
 mod users;
 
 use std::io::{IsTerminal as _, Write as _};
@@ -92,6 +93,17 @@ enum Command {
         #[arg(long)]
         fix: bool,
     },
+    /// Write everything into one archive, while the server runs
+    Backup(transfer::BackupArgs),
+    /// Fill an empty installation from an archive
+    Restore(transfer::RestoreArgs),
+    /// Check an archive: every entry and every row
+    Verify {
+        /// The archive
+        path: PathBuf,
+    },
+    /// Copy everything from one database to another, of either engine
+    Copy(transfer::CopyArgs),
     /// Print the OpenAPI 3.1 document
     Openapi {
         /// One version only: v6, v7 or v8
@@ -192,6 +204,10 @@ fn execute(cli: Cli) -> CommandResult {
             let asked = doctor::Asked { deep, fix };
             Ok(doctor::diagnose(&Config::load(&flags)?, asked))
         }
+        Command::Backup(args) => transfer::backup(&args, &Admin::open(&flags)?, cli.global.json),
+        Command::Restore(args) => transfer::restore(&args, &flags, cli.global.json),
+        Command::Verify { path } => transfer::verify(&path),
+        Command::Copy(args) => transfer::copy(&args, cli.global.json),
         Command::Openapi { version } => Ok(show::openapi(version)),
         Command::Routes => Ok(routes::list()),
         Command::Config => Ok(show::config(&Config::load(&flags)?)),

@@ -18,6 +18,7 @@ use crate::features::projects::admin::{self, NewProject, ProjectSecrets};
 use crate::features::users::store::{self as users, UserRow};
 use crate::state::App;
 use crate::tenancy::{Bundle, store as projects};
+use crate::transfer::load;
 use crate::values::ids::{ProjectId, UserId, new_id};
 use crate::{jobs, logs, server, start};
 
@@ -29,6 +30,9 @@ const LAST_JOB: Duration = Duration::from_secs(5);
 const LAST_WRITE: Duration = Duration::from_secs(10);
 /// Known to everybody: a demo is for looking around on one's own machine.
 const DEMO_PASSWORD: &str = "townhall";
+
+const UNFINISHED: &str =
+    "the database is the target of an unfinished copy or restore: run that command again";
 
 pub(super) fn serve(config: Config, json: bool) -> CommandResult {
     run(config, false, json)
@@ -52,6 +56,9 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
         .enable_all()
         .build()
         .map_err(|error| error.to_string())?;
+    if load::is_unfinished(&db).map_err(|error| error.to_string())? {
+        return Err(UNFINISHED.to_owned());
+    }
     runtime.block_on(start::check_secret(&db, &secret))?;
     let applied = start::migrate(&db, world.clock.now())?;
     if !applied.is_empty() {

@@ -4,6 +4,7 @@ use db::{Conn, Tx, args};
 
 use crate::error::Result;
 use crate::installation::Fingerprint;
+use crate::values::time::Timestamp;
 
 db::statements! {
     query FIND -> String, unscoped "the installation is no project" =
@@ -13,6 +14,12 @@ db::statements! {
     command REPLACE, unscoped "the installation is no project" =
         "INSERT INTO installation (name, value) VALUES ($1, $2)
          ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+    query HOLDS -> String, unscoped "the installation is no project" =
+        "SELECT value FROM installation WHERE name >= 'hold-files:' AND name < 'hold-files;'";
+    command RELEASE, unscoped "the installation is no project" =
+        "DELETE FROM installation WHERE name = $1";
+    command RELEASE_ALL, unscoped "the installation is no project" =
+        "DELETE FROM installation WHERE name >= 'hold-files:' AND name < 'hold-files;'";
 }
 
 const SECRET: &str = "secret";
@@ -36,4 +43,31 @@ pub fn kept_secret(c: &Conn<'_>) -> Result<Option<Fingerprint>, db::Error> {
 pub fn replace_secret(tx: &Tx<'_>, fingerprint: &Fingerprint) -> Result<()> {
     tx.execute(&REPLACE, args![SECRET, &fingerprint.0])?;
     Ok(())
+}
+
+/// Until then the bytes of deleted files stay where they are, because a backup reads them.
+pub fn hold_files(tx: &Tx<'_>, who: &str, until: Timestamp) -> Result<()> {
+    tx.execute(&REPLACE, args![hold(who), until.millis().to_string()])?;
+    Ok(())
+}
+
+pub fn release_files(tx: &Tx<'_>, who: &str) -> Result<()> {
+    tx.execute(&RELEASE, args![hold(who)])?;
+    Ok(())
+}
+
+/// A restored database holds no files: the backup that did has ended.
+pub fn release_all_files(tx: &Tx<'_>) -> Result<()> {
+    tx.execute(&RELEASE_ALL, args![])?;
+    Ok(())
+}
+
+/// How long the bytes of deleted files have to stay.
+pub fn files_held_until(c: &Conn<'_>) -> Result<Option<Timestamp>> {
+    let until = c.all(&HOLDS, args![])?.into_iter().filter_map(|value| value.parse().ok());
+    Ok(until.max().map(Timestamp::from_millis))
+}
+
+fn hold(who: &str) -> String {
+    format!("hold-files:{who}")
 }

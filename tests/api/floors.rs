@@ -50,6 +50,7 @@ const ROOMS: &[&[&str]] = &[
     &["features"],
     // The program.
     &["logs", "schema"],
+    &["transfer"],
     &["app"],
     &["server", "start"],
     &["cli"],

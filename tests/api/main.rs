@@ -159,6 +159,7 @@ mod table_rows;
 mod table_sql;
 mod tables;
 mod testing_jwt;
+mod transfer;
 mod upgrades;
 mod upload_files;
 mod upload_images;

@@ -112,6 +112,20 @@ impl<'a> Conn<'a> {
         .map(drop)
     }
 
+    /// The same as long as `take` succeeds; its error ends the reading.
+    pub(crate) fn each_while<R: Row>(
+        &self,
+        query: &Query<R>,
+        args: &[Value<'_>],
+        take: &mut dyn FnMut(R) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.run(query.inner(), args, &mut |columns| take(R::read(columns)?)).map(drop)
+    }
+
+    pub(crate) fn link(&self) -> &Link<'a> {
+        &self.link
+    }
+
     /// The row, if there is one. More than one is an error.
     pub fn opt<R: Row>(&self, query: &Query<R>, args: &[Value<'_>]) -> Result<Option<R>, Error> {
         self.at_most_one(query, args)

@@ -20,6 +20,7 @@ use crate::features::files::processing::plan_images;
 use crate::features::files::rules::{PathParts, shown_name, stored_name};
 use crate::features::files::store::{self, FileRow};
 pub use crate::http::multipart::Upload;
+use crate::installation;
 use crate::jobs::{self, Job};
 use crate::state::App;
 use crate::values::ids::{FileId, JobId, ProjectId, UserId, new_id};
@@ -232,6 +233,9 @@ pub(super) fn purge_payload<'a>(paths: impl Iterator<Item = &'a str>) -> Result<
     jobs::payload(&RemoveFiles { directories: paths.filter_map(directory).collect() })
 }
 
+/// How soon files that a backup holds are tried again.
+const HELD_AGAIN: Duration = Duration::from_secs(60);
+
 /// Everything in these directories of the project. Each holds one file and nothing else.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RemoveFiles {
@@ -242,6 +246,16 @@ impl Job for RemoveFiles {
     const KIND: &'static str = "remove-files";
 
     async fn run(self, app: &App, project: ProjectId) -> Result<()> {
+        let now = app.clock.now();
+        let held = app.db.read(installation::store::files_held_until).await?;
+        if let Some(until) = held.filter(|until| *until > now) {
+            // A backup reads them: later.
+            let (id, again) = (JobId(new_id(now, &app.random)), jobs::payload(&self)?);
+            let due = until.min(now.plus(HELD_AGAIN));
+            let postponed =
+                move |tx: &Tx<'_>| jobs::store::insert(tx, project, id, &again, due, now);
+            return app.db.write(postponed).await;
+        }
         for directory in self.directories {
             app.storage.remove_under(&format!("{project}/{directory}")).await?;
         }

@@ -37,7 +37,7 @@ impl Root {
     }
 }
 
-pub(super) fn fresh_directory() -> PathBuf {
+pub fn fresh_directory() -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let path = Root::shared().path.join(number.to_string());

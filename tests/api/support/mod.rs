@@ -29,6 +29,7 @@ pub use actors::{Actor, User, local_part};
 pub use app::{TestApp, TestProject};
 pub use bucket::Bucket;
 pub use dice::Dice;
+pub use directories::fresh_directory;
 pub use form::{Form, Part, png, png_claiming};
 pub use generated::assert_generated;
 pub use installation::{Installation, Running, failure, mode, outcome};

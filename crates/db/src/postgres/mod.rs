@@ -4,6 +4,7 @@ mod address;
 mod admin;
 mod batch;
 mod breaker;
+mod bulk;
 mod cache;
 mod distribution;
 mod errors;
@@ -102,6 +103,22 @@ impl Postgres {
             result
         };
         std::thread::scope(|scope| scope.spawn(run).join()).unwrap_or(Err(Error::Panic))
+    }
+
+    /// The same, on a new connection that is closed afterwards: for what takes long or changes its settings.
+    pub(crate) fn separately<T: Send, E: From<Error> + Send>(
+        &self,
+        work: impl FnOnce(&Session) -> Result<T, E> + Send,
+    ) -> Result<T, E> {
+        let run = || {
+            let session = Session::connect(&self.address)?;
+            session.execute_plain("SET statement_timeout = 0")?;
+            let result = work(&session);
+            session.close();
+            result
+        };
+        std::thread::scope(|scope| scope.spawn(run).join())
+            .unwrap_or_else(|_| Err(Error::Panic.into()))
     }
 
     fn spare(&self) -> MutexGuard<'_, Option<Session>> {

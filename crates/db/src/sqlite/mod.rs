@@ -1,6 +1,7 @@
 //! Embedded SQLite: one thread writes, pooled `query_only` connections read.
 
 mod admin;
+mod bulk;
 mod checkpointer;
 mod connection;
 mod decimal;

@@ -132,21 +132,37 @@ impl Dialect {
     fn definition(self, project: ProjectId, column: &Column) -> String {
         let name = self.column(&column.name);
         let mut text = format!("{name} {}", self.type_of(column.data_type));
-        if let Some(Reference { name: target, on_delete, .. }) = &column.references {
-            let target = self.table(project, target);
+        if let Some(reference) = &column.references {
             let constraint = quoted(&constraint(column));
-            let id = self.column(ID);
-            let action = match on_delete {
-                // Checked at the end of the statement, so that rows that refer to each other can be deleted
-                // together.
-                OnDelete::Restrict => "NO ACTION",
-                OnDelete::Cascade => "CASCADE",
-                OnDelete::SetNull => "SET NULL",
-            };
-            text +=
-                &format!(" CONSTRAINT {constraint} REFERENCES {target} ({id}) ON DELETE {action}");
+            text += &format!(" CONSTRAINT {constraint} {}", self.references(project, reference));
         }
         text
+    }
+
+    fn references(self, project: ProjectId, reference: &Reference) -> String {
+        let Reference { name, on_delete, .. } = reference;
+        let action = match on_delete {
+            // Checked at the end of the statement, so that rows that refer to each other can be deleted
+            // together.
+            OnDelete::Restrict => "NO ACTION",
+            OnDelete::Cascade => "CASCADE",
+            OnDelete::SetNull => "SET NULL",
+        };
+        let (target, id) = (self.table(project, name), self.column(ID));
+        format!("REFERENCES {target} ({id}) ON DELETE {action}")
+    }
+
+    /// PostgreSQL: the foreign keys of a table that was created without them.
+    pub fn links(self, table: &Table) -> Vec<String> {
+        let name = self.table(table.project, &table.name);
+        let link = |column: &Column| {
+            let references = self.references(table.project, column.references.as_ref()?);
+            let (constraint, column) = (quoted(&constraint(column)), self.column(&column.name));
+            Some(format!(
+                "ALTER TABLE {name} ADD CONSTRAINT {constraint} FOREIGN KEY ({column}) {references}"
+            ))
+        };
+        table.columns.iter().filter_map(link).collect()
     }
 
     fn type_of(self, data_type: DataType) -> &'static str {

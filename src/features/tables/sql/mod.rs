@@ -5,7 +5,7 @@ pub mod conditions;
 pub mod ddl;
 pub mod rows;
 
-use db::Engine;
+use db::{Engine, TableName};
 
 use crate::features::tables::model::{Column, DataType, Table};
 use crate::values::ids::ProjectId;
@@ -20,14 +20,16 @@ pub struct Dialect(pub Engine);
 impl Dialect {
     /// `custom_` and the project's name for it, in the schema of the project. SQLite has no schemas, so there
     /// the two form one name; its names may be of any length.
-    pub fn table(self, project: ProjectId, name: &str) -> String {
+    pub fn table_name(self, project: ProjectId, name: &str) -> TableName {
         let schema = schema(project);
         match self.0 {
-            Engine::Postgres => {
-                format!("{}.{}", quoted(&schema), quoted(&format!("custom_{name}")))
-            }
-            Engine::Sqlite => quoted(&format!("{schema}.custom_{}", self.spelt(name))),
+            Engine::Postgres => TableName { schema: Some(schema), name: format!("custom_{name}") },
+            Engine::Sqlite => TableName::plain(format!("{schema}.custom_{}", self.spelt(name))),
         }
+    }
+
+    pub fn table(self, project: ProjectId, name: &str) -> String {
+        self.table_name(project, name).quoted()
     }
 
     pub fn column(self, name: &str) -> String {
@@ -35,7 +37,7 @@ impl Dialect {
     }
 
     /// SQLite ignores case in names, so upper case is escaped: `createdAt` is `created^at`.
-    fn spelt(self, name: &str) -> String {
+    pub fn spelt(self, name: &str) -> String {
         match self.0 {
             Engine::Postgres if SYSTEM_COLUMNS.contains(&name) => format!("^{name}"),
             Engine::Postgres => name.to_owned(),

@@ -1,0 +1,286 @@
+//! Whole tables, for backups and for moving from one database to another: all rows of a consistent snapshot,
+//! and rows written in bulk. What was read on one engine can be written on the other.
+
+use std::time::Duration;
+
+use crate::conn::Link;
+use crate::db::{Backend, Db};
+use crate::{Conn, Engine, Error, Query, Value};
+
+const NAME: &str = "transfer";
+/// Statements over a whole table have no deadline that anybody would wait for.
+const NO_DEADLINE: Duration = Duration::from_secs(20 * 24 * 3600);
+
+/// A table; on PostgreSQL it may be in a schema of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TableName {
+    pub schema: Option<String>,
+    pub name: String,
+}
+
+impl TableName {
+    pub fn plain(name: impl Into<String>) -> Self {
+        TableName { schema: None, name: name.into() }
+    }
+
+    /// As SQL names it.
+    pub fn quoted(&self) -> String {
+        let name = quoted(&self.name);
+        self.schema.as_ref().map_or(name.clone(), |schema| format!("{}.{name}", quoted(schema)))
+    }
+}
+
+pub(crate) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// What has to be known of a column to read and write it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// PostgreSQL keeps the value, not the spelling.
+    Json,
+    /// A decimal, read as text.
+    Decimal,
+    /// SQLite: anything, JSON too.
+    Other,
+}
+
+/// The columns of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shape {
+    /// In the order of the definition.
+    pub columns: Vec<(String, ColumnKind)>,
+    /// The primary key.
+    pub key: Vec<String>,
+}
+
+crate::row! {
+    /// An index or a foreign key that is dropped while rows are written in bulk.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Definition {
+        pub is_foreign_key: bool,
+        pub drop: String,
+        pub create: String,
+    }
+}
+
+impl Db {
+    /// Reads a consistent snapshot of everything on a connection of its own, however long it takes. Blocks.
+    pub fn snapshot<T, E>(
+        &self,
+        work: impl FnOnce(&Conn<'_>) -> Result<T, E> + Send,
+    ) -> Result<T, E>
+    where
+        T: Send,
+        E: From<Error> + Send,
+    {
+        match self.backend() {
+            Backend::Sqlite(sqlite) => {
+                let connection = sqlite.connect()?;
+                connection.begin_snapshot()?;
+                work(&patient(Link::Sqlite(&connection)))
+            }
+            Backend::Postgres(postgres) => postgres.separately(|session| {
+                session.begin_snapshot()?;
+                work(&patient(Link::Postgres(session)))
+            }),
+        }
+    }
+
+    /// Writes in bulk on a connection of its own, which checks no foreign keys on SQLite. Blocks.
+    pub fn bulk<T, E>(&self, work: impl FnOnce(&Bulk<'_>) -> Result<T, E> + Send) -> Result<T, E>
+    where
+        T: Send,
+        E: From<Error> + Send,
+    {
+        match self.backend() {
+            Backend::Sqlite(sqlite) => {
+                let connection = sqlite.connect()?;
+                connection.begin_bulk()?;
+                let done = work(&Bulk { conn: patient(Link::Sqlite(&connection)) })?;
+                connection.end_bulk()?;
+                Ok(done)
+            }
+            Backend::Postgres(postgres) => postgres.separately(|session| {
+                session.begin_bulk()?;
+                let done = work(&Bulk { conn: patient(Link::Postgres(session)) })?;
+                session.end_bulk()?;
+                Ok(done)
+            }),
+        }
+    }
+}
+
+fn patient(link: Link<'_>) -> Conn<'_> {
+    let conn = Conn::new(link);
+    conn.within(NO_DEADLINE);
+    conn
+}
+
+impl Conn<'_> {
+    fn engine(&self) -> Engine {
+        match self.link() {
+            Link::Sqlite(_) => Engine::Sqlite,
+            Link::Postgres(_) => Engine::Postgres,
+        }
+    }
+
+    /// The tables of the program itself, by name: on PostgreSQL those of the schema in use.
+    pub fn tables(&self) -> Result<Vec<TableName>, Error> {
+        let text = match self.engine() {
+            Engine::Sqlite => {
+                "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name"
+            }
+            Engine::Postgres => {
+                "SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema()
+                 ORDER BY tablename::text COLLATE \"C\""
+            }
+        };
+        let names: Vec<String> = self.all(&Query::built(NAME, text.to_owned()), &[])?;
+        Ok(names.into_iter().map(TableName::plain).collect())
+    }
+
+    pub fn shape(&self, table: &TableName) -> Result<Shape, Error> {
+        let text = match self.engine() {
+            Engine::Sqlite => {
+                "SELECT name, type, pk FROM pragma_table_info($1) WHERE $2 IS NULL ORDER BY cid"
+            }
+            Engine::Postgres => {
+                "SELECT a.attname::text, a.atttypid::regtype::text,
+                    coalesce(array_position(i.indkey::int2[], a.attnum), -1)::bigint + 1
+                 FROM pg_attribute a
+                 JOIN pg_class c ON c.oid = a.attrelid
+                 JOIN pg_namespace n ON n.oid = c.relnamespace
+                 LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+                 WHERE c.relname = $1::text AND n.nspname = coalesce($2::text, current_schema())
+                    AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
+                 ORDER BY a.attnum"
+            }
+        };
+        let query = Query::<Vec<Value<'static>>>::built(NAME, text.to_owned());
+        let rows = self.all(&query, crate::args![&table.name, &table.schema])?;
+        let (mut columns, mut key) = (Vec::new(), Vec::new());
+        for row in rows {
+            let [Value::Text(name), Value::Text(kind), Value::Int(place)] = &row[..] else {
+                return Err(Error::statement(NAME, "an unexpected catalogue"));
+            };
+            let column_kind = match &**kind {
+                "json" | "jsonb" => ColumnKind::Json,
+                "numeric" => ColumnKind::Decimal,
+                _ => ColumnKind::Other,
+            };
+            if *place > 0 {
+                key.push((*place, name.to_string()));
+            }
+            columns.push((name.to_string(), column_kind));
+        }
+        key.sort();
+        Ok(Shape { columns, key: key.into_iter().map(|(_, name)| name).collect() })
+    }
+
+    /// Passes on every row after the one with this key (from the first on if it is empty), in the order of
+    /// the key, as long as `take` succeeds.
+    pub fn table_rows(
+        &self,
+        table: &TableName,
+        shape: &Shape,
+        after: &[Value<'_>],
+        take: &mut dyn FnMut(Vec<Value<'static>>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let columns: Vec<String> = shape
+            .columns
+            .iter()
+            .map(|(name, kind)| match kind {
+                ColumnKind::Decimal => format!("{}::text", quoted(name)),
+                ColumnKind::Json | ColumnKind::Other => quoted(name),
+            })
+            .collect();
+        let key: Vec<String> = shape.key.iter().map(|name| quoted(name)).collect();
+        let key = key.join(", ");
+        let mut text = format!("SELECT {} FROM {}", columns.join(", "), table.quoted());
+        if !after.is_empty() {
+            let places: Vec<String> = (1..=after.len()).map(|place| format!("${place}")).collect();
+            text += &format!(" WHERE ({key}) > ({})", places.join(", "));
+        }
+        text += &format!(" ORDER BY {key}");
+        let query = Query::<Vec<Value<'static>>>::built(NAME, text);
+        self.each_while(&query, after, take)
+    }
+}
+
+/// A connection that writes whole tables. Nothing it writes is sure to be on disk before
+/// [`Db::bulk`] has returned.
+#[derive(Debug)]
+pub struct Bulk<'a> {
+    conn: Conn<'a>,
+}
+
+impl<'a> Bulk<'a> {
+    /// For reading.
+    pub fn conn(&self) -> &Conn<'a> {
+        &self.conn
+    }
+
+    /// Inserts the rows, all or none.
+    pub fn insert(
+        &self,
+        table: &TableName,
+        columns: &[String],
+        rows: &[Vec<Value<'static>>],
+    ) -> Result<(), Error> {
+        match self.conn.link() {
+            Link::Sqlite(connection) => connection.insert_all(table, columns, rows),
+            Link::Postgres(session) => session.insert_all(table, columns, rows),
+        }
+    }
+
+    /// The indexes that no constraint needs, and the foreign keys of a table, those first. On SQLite foreign
+    /// keys are no definitions of their own: none is checked here.
+    pub fn definitions(&self, table: &TableName) -> Result<Vec<Definition>, Error> {
+        let text = match self.conn.engine() {
+            Engine::Sqlite => {
+                "SELECT FALSE AS is_foreign_key, 'DROP INDEX IF EXISTS \"' || name || '\"' AS \"drop\",
+                    sql AS \"create\" FROM sqlite_schema
+                 WHERE type = 'index' AND tbl_name = $1 AND sql IS NOT NULL AND $2 IS NULL ORDER BY name"
+            }
+            Engine::Postgres => {
+                "WITH this AS (
+                    SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                    WHERE c.relname = $1::text AND n.nspname = coalesce($2::text, current_schema()))
+                 SELECT part = 1 AS is_foreign_key, drop_text AS \"drop\", create_text AS \"create\" FROM (
+                    SELECT 1 AS part, conname::text AS name,
+                        format('ALTER TABLE %s DROP CONSTRAINT IF EXISTS %I', conrelid::regclass, conname)
+                            AS drop_text,
+                        format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname,
+                            pg_get_constraintdef(oid)) AS create_text
+                    FROM pg_constraint WHERE conrelid = (SELECT oid FROM this) AND contype = 'f'
+                    UNION ALL
+                    SELECT 2, x.relname::text, format('DROP INDEX IF EXISTS %s', i.indexrelid::regclass),
+                        pg_get_indexdef(i.indexrelid)
+                    FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid
+                    WHERE i.indrelid = (SELECT oid FROM this)
+                        AND NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid
+                            AND k.contype IN ('p', 'u', 'x'))) AS found
+                 ORDER BY part, name"
+            }
+        };
+        let query = Query::<Definition>::built(NAME, text.to_owned());
+        self.conn.all(&query, crate::args![&table.name, &table.schema])
+    }
+
+    /// Runs a statement that holds no value of a caller.
+    pub fn execute(&self, sql: &str) -> Result<(), Error> {
+        match self.conn.link() {
+            Link::Sqlite(connection) => connection.execute_plain(sql),
+            Link::Postgres(session) => session.execute_plain(sql),
+        }
+    }
+
+    /// Rows that refer to none, by table; only on SQLite, where nothing else has checked them.
+    pub fn dangling(&self) -> Result<Vec<String>, Error> {
+        match self.conn.link() {
+            Link::Sqlite(connection) => connection.dangling(),
+            Link::Postgres(_) => Ok(Vec::new()),
+        }
+    }
+}

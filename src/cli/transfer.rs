@@ -1,0 +1,303 @@
+//! `townhall backup`, `restore`, `verify` and `copy`.
+
+use std::fs::{self, File};
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use aws_lc_rs::digest::{Context, SHA256};
+use clap::Args;
+use db::{Db, Options};
+use serde_json::{Map, Value, json};
+
+use crate::app::Dependencies;
+use crate::cli::{Admin, CommandResult, Output};
+use crate::config::{Config, Flags};
+use crate::start;
+use crate::storage::Storage;
+use crate::storage::staging::Staging;
+use crate::transfer::archive::{self, Manifest};
+use crate::transfer::backup::Backup;
+use crate::transfer::load::{self, Filled};
+use crate::transfer::restore::{self, Restore};
+use crate::transfer::{Failure, copy};
+use crate::values::clock::Clock;
+use crate::values::random::hex;
+
+/// Enough for the largest file, which is stored one at a time.
+const STAGING_MEBIBYTES: usize = 1024;
+const BETWEEN_LINES: Duration = Duration::from_millis(100);
+const CONFIG_FILE: &str = "townhall.toml";
+
+#[derive(Debug, Args)]
+pub(super) struct BackupArgs {
+    /// The archive to write; it must not exist
+    path: PathBuf,
+    /// Write a folder instead of one file
+    #[arg(long)]
+    directory: bool,
+    /// Also store the installation's secret, encrypted with the passphrase in this file
+    #[arg(long, value_name = "FILE")]
+    secret_passphrase_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct RestoreArgs {
+    /// The archive
+    path: PathBuf,
+    /// The file with the passphrase of the secret in the archive
+    #[arg(long, value_name = "FILE")]
+    secret_passphrase_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CopyArgs {
+    /// The database to read: sqlite:///path/to/file.db or postgres://…
+    #[arg(long, value_name = "URL")]
+    from: String,
+    /// The database to fill, which must be empty
+    #[arg(long, value_name = "URL")]
+    to: String,
+}
+
+pub(super) fn backup(args: &BackupArgs, admin: &Admin, quiet: bool) -> CommandResult {
+    let config = &admin.config;
+    let storage = Storage::open(&config.storage_settings())?;
+    let secret = match &args.secret_passphrase_file {
+        None => None,
+        Some(file) => Some((start::secret(config, &admin.world.random)?, passphrase(file)?)),
+    };
+    let backup = Backup {
+        db: &admin.db,
+        storage: &storage,
+        runtime: &admin.runtime,
+        random: &admin.world.random,
+        now: admin.world.clock.now(),
+        secret,
+        directory: args.directory,
+    };
+    let progress = Progress::new(quiet, &admin.world.clock);
+    let manifest =
+        backup.run(&args.path, &|what, count| progress.show(what, count)).map_err(one_line)?;
+    progress.clear();
+    let (bytes, sha256) = measure(&args.path)?;
+    let mut text = format!(
+        "{}: {} rows of {} tables, {} files, {bytes} bytes, verified\n",
+        args.path.display(),
+        manifest.tables.iter().map(|table| table.rows).sum::<u64>(),
+        manifest.tables.len(),
+        manifest.files,
+    );
+    if args.secret_passphrase_file.is_none() {
+        text +=
+            "The secret key is not in it: keep it elsewhere, or use --secret-passphrase-file.\n";
+    }
+    for key in &manifest.missing_files {
+        text += &format!("lost before the backup: {key}\n");
+    }
+    let json = json!({
+        "path": args.path,
+        "bytes": bytes,
+        "tables": rows(&manifest),
+        "files": manifest.files,
+        "missingFiles": manifest.missing_files,
+        "sha256": sha256,
+    });
+    Ok(Output::new(text, json))
+}
+
+pub(super) fn verify(path: &Path) -> CommandResult {
+    let manifest = archive::verify(path).map_err(one_line)?;
+    let text = format!(
+        "{}: sound, made at {} by townhall {} on {}, {} rows, {} files\n",
+        path.display(),
+        manifest.created_at,
+        manifest.townhall,
+        manifest.engine,
+        manifest.tables.iter().map(|table| table.rows).sum::<u64>(),
+        manifest.files,
+    );
+    let json = json!({
+        "path": path,
+        "valid": true,
+        "createdAt": manifest.created_at,
+        "townhall": manifest.townhall,
+        "engine": manifest.engine,
+        "schema": manifest.schema,
+        "tables": rows(&manifest),
+        "files": manifest.files,
+    });
+    Ok(Output::new(text, json))
+}
+
+pub(super) fn restore(args: &RestoreArgs, flags: &Flags, quiet: bool) -> CommandResult {
+    let config = Config::load(flags)?;
+    check_empty(&config)?;
+    start::prepare_data_dir(&config)?;
+    let _lock = start::lock_data_dir(&config)?;
+    let secret = match &args.secret_passphrase_file {
+        None => None,
+        Some(file) => restore::secret(&args.path, &passphrase(file)?).map_err(one_line)?,
+    };
+    let world = Dependencies::real();
+    let storage = Storage::open(&config.storage_settings())?;
+    let staging = Staging::open(&config.data_dir, STAGING_MEBIBYTES)?;
+    let runtime = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
+    let db = start::open_database(&config)?;
+    let progress = Progress::new(quiet, &world.clock);
+    let restored = Restore {
+        db: &db,
+        storage: &storage,
+        staging: &staging,
+        runtime: &runtime,
+        random: &world.random,
+        now: world.clock.now(),
+    }
+    .run(&args.path, &|what, count| progress.show(what, count))
+    .map_err(one_line)?;
+    progress.clear();
+    let applied = start::migrate(&db, world.clock.now())?;
+    runtime.block_on(db.close());
+    let has_secret = secret.is_some();
+    if let Some(secret) = secret {
+        start::install_secret(&config, &secret)?;
+    }
+    let count: u64 = restored.tables.iter().map(|table| table.found.rows).sum();
+    let mut text = format!(
+        "restored: {count} rows of {} tables, {} files, all compared\n",
+        restored.tables.len(),
+        restored.files
+    );
+    if !has_secret {
+        text += "The secret key was not restored: set TOWNHALL_SECRET_KEY to the old one, or start with a new one \
+                 by `townhall secret accept`, which ends all sessions.\n";
+    }
+    let json = json!({
+        "tables": rows(&restored.manifest),
+        "files": restored.files,
+        "secret": has_secret,
+        "migrations": applied,
+    });
+    Ok(Output::new(text, json))
+}
+
+pub(super) fn copy(args: &CopyArgs, quiet: bool) -> CommandResult {
+    let (_from_lock, _to_lock) = (lock(&args.from)?, lock(&args.to)?);
+    let open = |url: &str| Db::open(url, Options::default()).map_err(|error| error.to_string());
+    let (from, to) = (open(&args.from)?, open(&args.to)?);
+    let clock = Dependencies::real().clock;
+    let progress = Progress::new(quiet, &clock);
+    let now = clock.now();
+    let copied = copy::run(&from, &to, now, &|what, count| progress.show(what, count));
+    progress.clear();
+    let copied = copied.map_err(one_line)?;
+    let mut text = String::new();
+    for Filled { name, sent, .. } in &copied {
+        text += &format!("{:>12}  {sent}  {name}\n", sent.rows);
+    }
+    text += "equal on both sides\n";
+    let tables: Vec<Value> = copied
+        .iter()
+        .map(|Filled { name, sent, found }| {
+            json!({ "name": name, "rows": sent.rows, "from": sent.to_string(), "to": found.to_string() })
+        })
+        .collect();
+    Ok(Output::new(text, json!({ "tables": tables, "equal": true })))
+}
+
+/// Neither a running server nor another command may use the SQLite database meanwhile.
+fn lock(url: &str) -> CommandResult<Option<start::Lock>> {
+    let Some(path) = url.strip_prefix("sqlite://") else { return Ok(None) };
+    let parent = Path::new(path).parent().filter(|parent| !parent.as_os_str().is_empty());
+    let directory = parent.unwrap_or(Path::new("."));
+    fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    start::lock_directory(directory).map(Some)
+}
+
+/// A restore that was interrupted may go on.
+fn check_empty(config: &Config) -> CommandResult<()> {
+    let entries = match fs::read_dir(&config.data_dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(|error| error.to_string())?,
+    };
+    let mut names = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
+    if names.all(|name| name == CONFIG_FILE) {
+        return Ok(());
+    }
+    let db = start::open_database(config)?;
+    if load::is_unfinished(&db).map_err(|error| error.to_string())? {
+        return Ok(());
+    }
+    Err(format!("the data directory {} is not empty", config.data_dir.display()))
+}
+
+fn rows(manifest: &Manifest) -> Map<String, Value> {
+    manifest.tables.iter().map(|table| (table.name.clone(), table.rows.into())).collect()
+}
+
+fn passphrase(file: &Path) -> CommandResult<String> {
+    let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    match text.trim_end_matches(['\r', '\n']) {
+        "" => Err(format!("{} holds no passphrase", file.display())),
+        passphrase => Ok(passphrase.to_owned()),
+    }
+}
+
+/// The size and digest of an archive; of a folder those of its manifest, which has the digests of the rest.
+fn measure(path: &Path) -> CommandResult<(u64, String)> {
+    let file = if path.is_dir() { path.join(archive::MANIFEST) } else { path.to_owned() };
+    let mut digest = Digest(Context::new(&SHA256));
+    let copied = File::open(&file).and_then(|mut file| io::copy(&mut file, &mut digest));
+    let bytes = copied.map_err(|error| format!("{}: {error}", file.display()))?;
+    Ok((bytes, hex(digest.0.finish().as_ref())))
+}
+
+struct Digest(Context);
+
+impl io::Write for Digest {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn one_line(Failure(text): Failure) -> String {
+    text
+}
+
+/// One line on a terminal that is written over.
+struct Progress {
+    is_shown: bool,
+    clock: Clock,
+    last: Mutex<Option<Duration>>,
+}
+
+impl Progress {
+    fn new(quiet: bool, clock: &Clock) -> Self {
+        let is_shown = !quiet && io::stderr().is_terminal();
+        Progress { is_shown, clock: clock.clone(), last: Mutex::default() }
+    }
+
+    fn show(&self, what: &str, count: u64) {
+        if !self.is_shown {
+            return;
+        }
+        let mut last = self.last.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let now = self.clock.uptime();
+        if last.is_none_or(|last| now - last >= BETWEEN_LINES) {
+            *last = Some(now);
+            let _ = write!(io::stderr(), "\r\x1b[K{what}: {count}");
+        }
+    }
+
+    fn clear(&self) {
+        if self.is_shown {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+}

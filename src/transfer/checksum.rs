@@ -1,0 +1,101 @@
+//! The checksum of a table: the sum of the digests of its rows, so that their order does not matter.
+
+use std::fmt;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use db::Value;
+
+use super::rows;
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Checksum {
+    pub rows: u64,
+    sum: u128,
+}
+
+impl Checksum {
+    /// `json`: which columns hold JSON, of which the value counts and not the spelling.
+    pub fn add(&mut self, row: &[Value<'_>], json: &[bool]) {
+        let mut bytes = Vec::with_capacity(256);
+        for (value, is_json) in row.iter().zip(json) {
+            match value {
+                Value::Text(text) | Value::Json(text) if *is_json => {
+                    let spelt = normal(text).unwrap_or_else(|| text.to_string());
+                    rows::encode(&[Value::from(spelt)], &mut bytes);
+                }
+                value => rows::encode(std::slice::from_ref(value), &mut bytes),
+            }
+        }
+        let digest = digest(&SHA256, &bytes);
+        let (first, _) = digest.as_ref().split_first_chunk().unwrap_or((&[0; 16], &[]));
+        self.sum = self.sum.wrapping_add(u128::from_le_bytes(*first));
+        self.rows += 1;
+    }
+
+    pub fn parse(rows: u64, text: &str) -> Option<Checksum> {
+        Some(Checksum { rows, sum: u128::from_str_radix(text, 16).ok()? })
+    }
+}
+
+impl fmt::Display for Checksum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.sum)
+    }
+}
+
+/// Keys sorted, no spaces, numbers of one spelling.
+fn normal(text: &str) -> Option<String> {
+    let mut value: serde_json::Value = serde_json::from_str(text).ok()?;
+    value.sort_all_objects();
+    whole_numbers(&mut value);
+    serde_json::to_string(&value).ok()
+}
+
+/// PostgreSQL writes 1e2 as 100.
+fn whole_numbers(value: &mut serde_json::Value) {
+    use serde_json::Value::{Array, Number, Object};
+    match value {
+        Number(number) => {
+            // Beyond that not every whole number is a float.
+            let whole = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 9e15);
+            if let Some(whole) = whole.filter(|_| number.is_f64()) {
+                *number = (whole as i64).into();
+            }
+        }
+        Array(list) => list.iter_mut().for_each(whole_numbers),
+        Object(map) => map.values_mut().for_each(whole_numbers),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(rows: &[&str], json: bool) -> Checksum {
+        let mut sum = Checksum::default();
+        rows.iter().for_each(|text| sum.add(&[Value::Text((*text).into())], &[json]));
+        sum
+    }
+
+    #[test]
+    fn the_order_of_rows_does_not_matter_but_each_row_does() {
+        assert_eq!(of(&["a", "b"], false), of(&["b", "a"], false));
+        assert_ne!(of(&["a", "a"], false), of(&["b", "b"], false));
+        assert_ne!(of(&["a", "b"], false), of(&["a"], false));
+    }
+
+    #[test]
+    fn json_counts_by_its_value() {
+        let spellings = [r#"{"b":[1e2,1.0],"a":"\u0041"}"#, r#"{"a": "A", "b": [100, 1.0]}"#];
+        assert_eq!(of(&spellings[..1], true), of(&spellings[1..], true));
+        assert_ne!(of(&spellings[..1], false), of(&spellings[1..], false));
+        assert_ne!(of(&["[1]"], true), of(&["[1.5]"], true));
+    }
+
+    #[test]
+    fn its_text_can_be_read_again() {
+        let sum = of(&["a"], false);
+        assert_eq!(Checksum::parse(1, &sum.to_string()), Some(sum));
+    }
+}

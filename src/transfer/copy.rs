@@ -1,0 +1,111 @@
+//! From one database to another, of either engine.
+
+use std::sync::mpsc::{SyncSender, sync_channel};
+
+use db::{Conn, Db};
+
+use super::load::{self, Filled, Message};
+use super::rows::Row;
+use super::tables::{self, Part};
+use super::{Checksum, Failure, Progress, Result};
+use crate::schema::MIGRATIONS;
+use crate::values::time::Timestamp;
+
+/// Rows that travel together, and about how many bytes they may have.
+const BATCH_ROWS: usize = 2_000;
+const BATCH_BYTES: usize = 4 << 20;
+/// Batches that wait for the target.
+const AHEAD: usize = 4;
+
+/// Copies everything. Goes on where an interrupted copy of the same source has ended.
+pub fn run(
+    source: &Db,
+    target: &Db,
+    now: Timestamp,
+    progress: Progress<'_>,
+) -> Result<Vec<Filled>> {
+    if source.pending_migrations(MIGRATIONS)? > 0 {
+        return Err("the source has an older schema: townhall migrate up".into());
+    }
+    if load::is_unfinished(source)? {
+        return Err("the source is itself the target of an unfinished transfer".into());
+    }
+    let done = load::prepare(target, MIGRATIONS.len(), now)?;
+    let known = target.snapshot(|c| tables::all(c, target.engine()))?;
+    let (sender, receiver) = sync_channel(AHEAD);
+    let (read, filled) = std::thread::scope(|scope| {
+        let (done, known) = (&done, &known);
+        let reading = scope.spawn(move || {
+            source.snapshot(|c| {
+                let mut earlier = Vec::new();
+                for part in tables::all(c, source.engine())? {
+                    match done.get(&part.name) {
+                        Some(sent) if summed(c, &part, known)? == *sent => {
+                            earlier.push(Filled { name: part.name, sent: *sent, found: *sent });
+                        }
+                        _ => send(c, &part, &sender)?,
+                    }
+                }
+                Ok::<_, Failure>(earlier)
+            })
+        });
+        let filled = load::run(target, receiver, progress);
+        (reading.join().unwrap_or_else(|_| Err(Failure("the source failed".into()))), filled)
+    });
+    // The target's error comes first: the source then only says that nobody takes its rows.
+    let mut filled = filled?;
+    filled.extend(read?);
+    filled.sort_by(|a, b| a.name.cmp(&b.name));
+    let wrong: Vec<&str> =
+        filled.iter().filter(|one| one.sent != one.found).map(|one| &*one.name).collect();
+    if !wrong.is_empty() {
+        return Err(format!("these tables differ: {}", wrong.join(", ")).into());
+    }
+    load::finish(target, progress)?;
+    Ok(filled)
+}
+
+/// As it was noted when it was sent: JSON by its value where either side knows of it.
+fn summed(c: &Conn<'_>, part: &Part, known: &[Part]) -> Result<Checksum> {
+    let mut sum = Checksum::default();
+    let mut json = part.json();
+    if let Some(there) = known.iter().find(|there| there.name == part.name) {
+        json = there.json_in_order_of(&part.columns, json);
+    }
+    c.table_rows(&part.table, &part.shape, &[], &mut |row| {
+        sum.add(&row, &json);
+        Ok(())
+    })?;
+    Ok(sum)
+}
+
+fn send(c: &Conn<'_>, part: &Part, to: &SyncSender<Message>) -> Result<()> {
+    let gone = |_| db::Error::Busy;
+    let (columns, json) = (part.columns.clone(), part.json());
+    to.send(Message::Table { name: part.name.clone(), columns, json }).map_err(gone)?;
+    let (mut batch, mut bytes) = (Vec::new(), 0);
+    c.table_rows(&part.table, &part.shape, &[], &mut |row| {
+        bytes += size(&row);
+        batch.push(row);
+        if batch.len() >= BATCH_ROWS || bytes >= BATCH_BYTES {
+            bytes = 0;
+            to.send(Message::Rows(std::mem::take(&mut batch))).map_err(gone)?;
+        }
+        Ok(())
+    })?;
+    if !batch.is_empty() {
+        to.send(Message::Rows(batch)).map_err(gone)?;
+    }
+    to.send(Message::End).map_err(gone)?;
+    Ok(())
+}
+
+fn size(row: &Row) -> usize {
+    row.iter()
+        .map(|value| match value {
+            db::Value::Text(text) | db::Value::Json(text) => text.len(),
+            db::Value::Blob(blob) => blob.len(),
+            _ => 16,
+        })
+        .sum()
+}

@@ -1,0 +1,239 @@
+//! Into an empty database: its schema, then table after table. Indexes and foreign keys are dropped before a
+//! table is filled and created again at the end, which is many times faster and checks every row.
+//!
+//! What is done is noted in the target, in a table that goes away with the last step: an interrupted transfer
+//! goes on after the last table that was finished, and a server refuses to start on half of one.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::Receiver;
+
+use db::{Bulk, Db, Definition, Engine};
+
+use super::rows::Row;
+use super::store::{self, Note};
+use super::tables::{self, Part};
+use super::{Checksum, Failure, Progress, Result};
+use crate::features::tables::model::{Column, Table};
+use crate::features::tables::sql::Dialect;
+use crate::features::tables::store::catalogue;
+use crate::schema::MIGRATIONS;
+use crate::values::time::Timestamp;
+
+/// What a source sends, in this order for each table.
+#[derive(Debug)]
+pub enum Message {
+    Table {
+        name: String,
+        columns: Vec<String>,
+        json: Vec<bool>,
+    },
+    Rows(Vec<Row>),
+    /// All rows of the table were sent.
+    End,
+}
+
+/// A table that was filled: the checksums of what was sent and of what is there now.
+#[derive(Debug, Clone)]
+pub struct Filled {
+    pub name: String,
+    pub sent: Checksum,
+    pub found: Checksum,
+}
+
+/// Whether a transfer into the database was interrupted.
+pub fn is_unfinished(db: &Db) -> Result<bool, db::Error> {
+    db.snapshot(store::has_marker)
+}
+
+/// The tables that an interrupted transfer has finished, with what was sent. Refuses a target that holds data.
+pub fn prepare(target: &Db, schema: usize, now: Timestamp) -> Result<BTreeMap<String, Checksum>> {
+    if is_unfinished(target)? {
+        return target.bulk(finished);
+    }
+    let is_new =
+        target.migration_status(MIGRATIONS)?.iter().all(|state| state.applied_at.is_none());
+    if is_new {
+        let known = MIGRATIONS.get(..schema).ok_or("the source is newer than this program")?;
+        target.migrate(known, now.millis())?;
+    }
+    let held = target.snapshot(|c| {
+        let mut held = Vec::new();
+        for part in tables::all(c, target.engine())? {
+            if !store::is_empty(c, &part.table)? {
+                held.push(part.name);
+            }
+        }
+        Ok::<_, Failure>(held)
+    })?;
+    if !held.is_empty() {
+        return Err(format!("the target is not empty: it has {}", held.join(", ")).into());
+    }
+    if target.pending_migrations(&MIGRATIONS[..schema])? > 0 {
+        return Err("the target has an older schema: use an empty database".into());
+    }
+    Ok(BTreeMap::new())
+}
+
+fn finished(bulk: &Bulk<'_>) -> Result<BTreeMap<String, Checksum>> {
+    let mut done = BTreeMap::new();
+    for (name, text) in store::notes(bulk, Note::Done)? {
+        let sum =
+            text.split_once(' ').and_then(|(rows, sum)| Checksum::parse(rows.parse().ok()?, sum));
+        done.insert(name, sum.ok_or("the notes of the interrupted transfer are damaged")?);
+    }
+    Ok(done)
+}
+
+/// Fills the target with what arrives, creates the indexes and foreign keys, and compares.
+pub fn run(
+    target: &Db,
+    arriving: Receiver<Message>,
+    progress: Progress<'_>,
+) -> Result<Vec<Filled>> {
+    target.bulk(move |bulk| {
+        let loader = Loader { bulk, engine: target.engine(), progress };
+        loader.start()?;
+        let mut filled = Vec::new();
+        while let Ok(message) = arriving.recv() {
+            let Message::Table { name, columns, json } = message else {
+                return Err("rows of no table".into());
+            };
+            filled.push(loader.table(name, columns, json, &arriving)?);
+        }
+        Ok(filled)
+    })
+}
+
+/// Creates what was dropped, checks foreign keys where nothing else does, and removes the notes.
+pub fn finish(target: &Db, progress: Progress<'_>) -> Result<()> {
+    target.bulk(|bulk| {
+        // Foreign keys need the unique indexes.
+        let mut dropped = store::notes(bulk, Note::Index)?;
+        dropped.extend(store::notes(bulk, Note::ForeignKey)?);
+        for (at, (_, create)) in (1..).zip(&dropped) {
+            progress("indexes", at);
+            bulk.execute(create)?;
+        }
+        let dangling = bulk.dangling()?;
+        if !dangling.is_empty() {
+            return Err(
+                format!("rows refer to rows that do not exist: {}", dangling.join("; ")).into()
+            );
+        }
+        store::remove_marker(bulk)
+    })
+}
+
+struct Loader<'a> {
+    bulk: &'a Bulk<'a>,
+    engine: Engine,
+    progress: Progress<'a>,
+}
+
+impl Loader<'_> {
+    /// Notes every definition before the first is dropped.
+    fn start(&self) -> Result<()> {
+        let c = self.bulk.conn();
+        let parts = tables::all(c, self.engine)?;
+        if !store::has_marker(c)? {
+            store::create_marker(self.bulk)?;
+        }
+        self.drop_definitions(&parts)
+    }
+
+    /// Foreign keys first: they need the unique indexes of other tables.
+    fn drop_definitions(&self, parts: &[Part]) -> Result<()> {
+        let mut found = Vec::new();
+        for part in parts {
+            found.extend(self.bulk.definitions(&part.table)?);
+        }
+        let (keys, indexes): (Vec<Definition>, Vec<Definition>) =
+            found.into_iter().partition(|one| one.is_foreign_key);
+        for (kind, definitions) in [(Note::ForeignKey, &keys), (Note::Index, &indexes)] {
+            let values = definitions.iter().map(|one| (one.drop.clone(), one.create.clone()));
+            store::note(self.bulk, kind, values.collect())?;
+        }
+        for Definition { drop, .. } in keys.into_iter().chain(indexes) {
+            self.bulk.execute(&drop)?;
+        }
+        Ok(())
+    }
+
+    fn table(
+        &self,
+        name: String,
+        columns: Vec<String>,
+        json: Vec<bool>,
+        arriving: &Receiver<Message>,
+    ) -> Result<Filled> {
+        let part = self.part(&name)?;
+        let shape = part.shape_in_order_of(&columns)?;
+        let places: Vec<String> = shape.columns.iter().map(|(place, _)| place.clone()).collect();
+        let json = part.json_in_order_of(&columns, json);
+        // Left by an interrupted transfer, or by a change of the source since.
+        store::empty(self.bulk, &part.table, &name)?;
+        let mut sent = Checksum::default();
+        loop {
+            match arriving.recv() {
+                Ok(Message::Rows(rows)) => {
+                    rows.iter().for_each(|row| sent.add(row, &json));
+                    self.bulk.insert(&part.table, &places, &rows)?;
+                    (self.progress)(&name, sent.rows);
+                }
+                Ok(Message::End) => break,
+                Ok(Message::Table { .. }) | Err(_) => {
+                    return Err(format!("{name}: the source ended too early").into());
+                }
+            }
+        }
+        let mut found = Checksum::default();
+        self.bulk.conn().table_rows(&part.table, &shape, &[], &mut |row| {
+            found.add(&row, &json);
+            Ok(())
+        })?;
+        let done = format!("{} {sent}", sent.rows);
+        store::note(self.bulk, Note::Done, vec![(name.clone(), done)])?;
+        Ok(Filled { name, sent, found })
+    }
+
+    /// The table of this name; a custom table is created as the catalogue, which was filled before, says.
+    fn part(&self, name: &str) -> Result<Part> {
+        let c = self.bulk.conn();
+        let Some((project, custom)) = Part::custom(name) else {
+            let known = c.tables()?.into_iter().find(|table| table.name == name);
+            return tables::of_program(
+                c,
+                known.ok_or_else(|| format!("there is no table {name} here"))?,
+            );
+        };
+        let dialect = Dialect(self.engine);
+        let table = catalogue::find(c, project, custom)?;
+        let table = table.ok_or_else(|| format!("{name} is not in the catalogue"))?;
+        if c.shape(&dialect.table_name(project, custom))?.columns.is_empty() {
+            for (statement, _) in dialect.create(&unlinked(&table, self.engine)) {
+                self.bulk.execute(&statement)?;
+            }
+            if self.engine == Engine::Postgres {
+                let links =
+                    dialect.links(&table).into_iter().map(|create| (create.clone(), create));
+                store::note(self.bulk, Note::ForeignKey, links.collect())?;
+            }
+        }
+        let part = tables::of_project(c, dialect, &table)?;
+        self.drop_definitions(std::slice::from_ref(&part))?;
+        Ok(part)
+    }
+}
+
+/// PostgreSQL creates no reference to a table that does not exist yet: references come last.
+fn unlinked(table: &Table, engine: Engine) -> Table {
+    if engine == Engine::Sqlite {
+        return table.clone();
+    }
+    let plain = |column: &Column| Column {
+        indexed: column.has_index(),
+        references: None,
+        ..column.clone()
+    };
+    Table { columns: table.columns.iter().map(plain).collect(), ..table.clone() }
+}
