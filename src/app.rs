@@ -67,13 +67,15 @@ pub fn build(
     // Otherwise two operations at one path would be noticed only by the first request.
     features::router()?;
     let rooms = Rooms { check: membership, members: features::chat::members::store::active };
+    let previous = config.secret_key_previous.as_deref().map(str::as_bytes);
     Ok(App::new(AppState {
-        tokens: Tokens::new(secret, config.access_token_ttl, config.refresh_token_ttl),
+        tokens: Tokens::new(secret, config.access_token_ttl, config.refresh_token_ttl)
+            .accepting(previous),
         passwords: Passwords::new(password_cost, random.clone()).map_err(|e| e.to_string())?,
         projects: Registry::default(),
         limiter: Limiter::new(config.rate_limits),
         storage: Storage::open(&config.storage_settings())?,
-        signer: Signer::new(secret, &config.public_url, config.file_url_ttl),
+        signer: Signer::accepting(previous, secret, &config.public_url, config.file_url_ttl),
         fingerprints: Fingerprints::new(secret).map_err(|e| e.to_string())?,
         images: Processor::new(config.max_upload_concurrency),
         staging: Staging::open(&config.data_dir, config.staging_mebibytes)?,

@@ -41,6 +41,8 @@ pub struct Config {
     /// Deadline of a filtered or sorted list of a custom table.
     pub table_query_deadline: Duration,
     pub secret_key: Option<String>,
+    /// Still verifies tokens and addresses after the secret was changed.
+    pub secret_key_previous: Option<String>,
     pub access_token_ttl: Duration,
     pub refresh_token_ttl: Duration,
     /// The name of the cookie that published clients keep their session in, before the project's id.
@@ -145,6 +147,7 @@ impl Config {
             file_url_ttl: from.parse("file_url_ttl", "24h", duration)?,
             table_query_deadline: from.parse("table_query_deadline", "250ms", duration)?,
             secret_key: from.optional("secret_key")?,
+            secret_key_previous: from.optional("secret_key_previous")?,
             access_token_ttl: from.parse("access_token_ttl", "30m", duration)?,
             refresh_token_ttl: from.parse("refresh_token_ttl", "30d", duration)?,
             refresh_cookie: from.parse("refresh_cookie", "refresh-jwt", check::cookie_name)?,

@@ -171,23 +171,35 @@ pub fn open_database(config: &Config) -> Result<Db, String> {
 }
 
 const OTHER_SECRET: &str = "TOWNHALL_SECRET_KEY is not the secret that this database was used with: set that one, \
-     or accept the new one with `townhall secret accept`";
+     set it as TOWNHALL_SECRET_KEY_PREVIOUS, or accept the new one with `townhall secret accept`";
 
-/// Refuses a secret other than the installation's, before the schema is touched.
-pub async fn check_secret(db: &Db, secret: &[u8]) -> Result<(), String> {
+/// Refuses a secret other than the installation's, before the schema is touched. It may be changed while the
+/// previous one is still configured.
+pub async fn check_secret(db: &Db, secret: &[u8], previous: Option<&str>) -> Result<(), String> {
+    let known = [Some(secret), previous.map(str::as_bytes)].map(|one| one.map(Fingerprint::of));
     match db.read(installation::store::kept_secret).await {
-        Ok(Some(kept)) if kept != Fingerprint::of(secret) => Err(OTHER_SECRET.to_owned()),
+        Ok(Some(kept)) if !known.contains(&Some(kept.clone())) => Err(OTHER_SECRET.to_owned()),
         // A schema from before there were fingerprints.
         Ok(_) | Err(db::Error::Missing { .. }) => Ok(()),
         Err(error) => Err(error.to_string()),
     }
 }
 
-/// The same, and the first secret becomes that of the installation.
-pub async fn claim_secret(db: &Db, secret: &[u8]) -> Result<(), String> {
+/// The same, and the first secret becomes that of the installation, as does the one that replaces the previous.
+pub async fn claim_secret(db: &Db, secret: &[u8], previous: Option<&str>) -> Result<(), String> {
     let fingerprint = Fingerprint::of(secret);
-    let claimed = db.write(move |tx| installation::store::claim_secret(tx, &fingerprint)).await;
-    if claimed.map_err(|error| error.to_string())? {
+    let previous = previous.map(|previous| Fingerprint::of(previous.as_bytes()));
+    let claimed = db.write(move |tx| {
+        if installation::store::claim_secret(tx, &fingerprint)? {
+            return Ok(true);
+        }
+        let is_replaced = installation::store::kept_secret(tx)? == previous && previous.is_some();
+        if is_replaced {
+            installation::store::replace_secret(tx, &fingerprint)?;
+        }
+        crate::error::Result::Ok(is_replaced)
+    });
+    if claimed.await.map_err(|error: crate::error::Error| error.to_string())? {
         return Ok(());
     }
     Err(OTHER_SECRET.to_owned())

@@ -20,11 +20,33 @@ pub const SERVER: &str = "townhall";
 
 #[derive(Debug)]
 pub struct Tokens {
+    keys: Keys,
+    /// Of the secret before this one: they verify, but no longer sign.
+    previous: Option<Keys>,
+    pub access_ttl: Duration,
+    pub refresh_ttl: Duration,
+}
+
+#[derive(Debug)]
+struct Keys {
     access: hmac::Key,
     refresh: hmac::Key,
     cookie: hmac::Key,
-    pub access_ttl: Duration,
-    pub refresh_ttl: Duration,
+}
+
+impl Keys {
+    fn of(secret: &[u8]) -> Self {
+        let root = hmac::Key::new(hmac::HMAC_SHA256, secret);
+        let derive = |purpose: &str| {
+            let derived = hmac::sign(&root, purpose.as_bytes());
+            hmac::Key::new(hmac::HMAC_SHA256, derived.as_ref())
+        };
+        Keys {
+            access: derive("townhall access token"),
+            refresh: derive("townhall refresh token"),
+            cookie: derive("townhall refresh cookie"),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -66,18 +88,16 @@ pub struct RefreshToken {
 
 impl Tokens {
     pub fn new(secret: &[u8], access_ttl: Duration, refresh_ttl: Duration) -> Self {
-        let root = hmac::Key::new(hmac::HMAC_SHA256, secret);
-        let derive = |purpose: &str| {
-            let derived = hmac::sign(&root, purpose.as_bytes());
-            hmac::Key::new(hmac::HMAC_SHA256, derived.as_ref())
-        };
-        Tokens {
-            access: derive("townhall access token"),
-            refresh: derive("townhall refresh token"),
-            cookie: derive("townhall refresh cookie"),
-            access_ttl,
-            refresh_ttl,
-        }
+        Tokens { keys: Keys::of(secret), previous: None, access_ttl, refresh_ttl }
+    }
+
+    /// Also accepts what was signed with the secret before this one.
+    pub fn accepting(self, previous: Option<&[u8]>) -> Self {
+        Tokens { previous: previous.map(Keys::of), ..self }
+    }
+
+    fn verifying(&self) -> impl Iterator<Item = &Keys> {
+        std::iter::once(&self.keys).chain(&self.previous)
     }
 
     pub fn access(
@@ -97,7 +117,7 @@ impl Tokens {
             exp: now.plus(self.access_ttl).seconds(),
             sid: session,
         };
-        sign(&self.access, &claims)
+        sign(&self.keys.access, &claims)
     }
 
     /// The claims of a valid, unexpired token of this project.
@@ -107,13 +127,13 @@ impl Tokens {
         project: ProjectId,
         now: Timestamp,
     ) -> Option<AccessClaims> {
-        let claims: AccessClaims = verify(&self.access, token)?;
+        let claims: AccessClaims = self.verifying().find_map(|keys| verify(&keys.access, token))?;
         (claims.exp > now.seconds() && claims.project_id == project).then_some(claims)
     }
 
     /// The project of a valid, unexpired token.
     pub fn project_of(&self, token: &str, now: Timestamp) -> Option<ProjectId> {
-        let claims: AccessClaims = verify(&self.access, token)?;
+        let claims: AccessClaims = self.verifying().find_map(|keys| verify(&keys.access, token))?;
         (claims.exp > now.seconds()).then_some(claims.project_id)
     }
 
@@ -127,19 +147,20 @@ impl Tokens {
             iat: token.issued.seconds(),
             exp: token.expires.seconds(),
         };
-        sign(&self.refresh, &claims)
+        sign(&self.keys.refresh, &claims)
     }
 
     /// The claims of a valid, unexpired refresh token of any project.
     pub fn verify_refresh(&self, token: &str, now: Timestamp) -> Option<RefreshClaims> {
-        let claims: RefreshClaims = verify(&self.refresh, token)?;
+        let claims: RefreshClaims =
+            self.verifying().find_map(|keys| verify(&keys.refresh, token))?;
         (claims.exp > now.seconds()).then_some(claims)
     }
 
     /// A refresh token for a cookie, bound to the origin of the page that signed in: browsers send cookies
     /// along with requests of any page.
     pub fn seal(&self, token: &str, origin: &str) -> String {
-        let bound = hmac::sign(&self.cookie, format!("{token}\n{origin}").as_bytes());
+        let bound = hmac::sign(&self.keys.cookie, format!("{token}\n{origin}").as_bytes());
         format!("{token}.{}", BASE64.encode(bound.as_ref()))
     }
 
@@ -149,7 +170,9 @@ impl Tokens {
         let (token, bound) = cookie.rsplit_once('.')?;
         if let Some(origin) = origin {
             let bound = BASE64.decode(bound).ok()?;
-            hmac::verify(&self.cookie, format!("{token}\n{origin}").as_bytes(), &bound).ok()?;
+            let signed = format!("{token}\n{origin}");
+            self.verifying()
+                .find_map(|keys| hmac::verify(&keys.cookie, signed.as_bytes(), &bound).ok())?;
         }
         Some(token)
     }
@@ -186,6 +209,18 @@ mod tests {
 
     fn access(tokens: &Tokens) -> String {
         tokens.access(PROJECT, USER, SessionId(Uuid::from_u128(3)), NOW)
+    }
+
+    #[test]
+    fn the_previous_secret_verifies_and_no_longer_signs() {
+        let (old, new) = (tokens("old"), tokens("new").accepting(Some(b"old")));
+        assert!(new.verify_access(&access(&old), PROJECT, NOW).is_some());
+        assert!(new.verify_access(&access(&new), PROJECT, NOW).is_some());
+        assert!(old.verify_access(&access(&new), PROJECT, NOW).is_none());
+        assert!(tokens("new").verify_access(&access(&old), PROJECT, NOW).is_none());
+        let cookie = old.seal("token", "https://a.example");
+        assert_eq!(new.unseal(&cookie, Some("https://a.example")), Some("token"));
+        assert_eq!(new.unseal(&cookie, Some("https://b.example")), None);
     }
 
     #[test]

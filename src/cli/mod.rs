@@ -11,6 +11,7 @@ mod secret;
 mod serve;
 mod show;
 mod transfer;
+mod user_records;
 mod users;
 
 use std::io::{IsTerminal as _, Write as _};
@@ -75,7 +76,7 @@ enum Command {
     /// Make, list and revoke service and master keys
     #[command(subcommand)]
     Key(keys::KeyCommand),
-    /// Sign tokens for users; suspend them
+    /// Find, show, suspend and delete users; sign tokens for them
     #[command(subcommand)]
     User(users::UserCommand),
     /// Change the secret key on purpose

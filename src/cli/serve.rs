@@ -59,13 +59,13 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
     if load::is_unfinished(&db).map_err(|error| error.to_string())? {
         return Err(UNFINISHED.to_owned());
     }
-    runtime.block_on(start::check_secret(&db, &secret))?;
+    runtime.block_on(start::check_secret(&db, &secret, config.secret_key_previous.as_deref()))?;
     let applied = start::migrate(&db, world.clock.now())?;
     if !applied.is_empty() {
         tracing::info!(?applied, "the schema was brought up to date");
     }
     runtime.block_on(async {
-        start::claim_secret(&db, &secret).await?;
+        start::claim_secret(&db, &secret, config.secret_key_previous.as_deref()).await?;
         let (listener, address) = start::listen(socket, config.listen)?;
         let app = app::build(config, &secret, db, world)?;
         start::claim_storage(&app).await?;

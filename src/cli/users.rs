@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::auth::store::suspensions::{self, NewSuspension};
 use crate::auth::tokens::Tokens;
-use crate::cli::{Admin, CommandResult, Output, project_id, user_id};
+use crate::cli::{Admin, CommandResult, Output, project_id, user_id, user_records};
 use crate::features::auth::session::{self, TokenSeed, refresh_token};
 use crate::features::users::{NOT_FOUND, store};
 use crate::realtime;
@@ -15,6 +15,21 @@ use crate::values::time::Timestamp;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum UserCommand {
+    /// List users by age, page by page
+    List(user_records::ListArgs),
+    /// Find users by e-mail address, username, id or foreign id
+    Find(user_records::FindArgs),
+    /// Show a user: profile, suspensions, number of sessions
+    Show {
+        #[command(flatten)]
+        who: Who,
+    },
+    /// List or end the sessions of a user
+    Sessions(user_records::SessionsArgs),
+    /// Delete a user and everything that is theirs alone
+    Delete(user_records::DeleteArgs),
+    /// The same, with a receipt for the user
+    Erase(user_records::DeleteArgs),
     /// Start a session for a user and print its tokens, for tests and support
     Token {
         #[command(flatten)]
@@ -40,13 +55,19 @@ pub(super) enum UserCommand {
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(super) struct Who {
     #[arg(long, value_parser = project_id, value_name = "ID")]
-    project: ProjectId,
+    pub(super) project: ProjectId,
     #[arg(long, value_parser = user_id, value_name = "USER_ID")]
-    user: UserId,
+    pub(super) user: UserId,
 }
 
 pub(super) fn run(command: UserCommand, admin: Admin) -> CommandResult {
     match command {
+        UserCommand::List(args) => user_records::list(&args, &admin),
+        UserCommand::Find(args) => user_records::find(&args, &admin),
+        UserCommand::Show { who } => user_records::show(who, &admin),
+        UserCommand::Sessions(args) => user_records::sessions(&args, &admin),
+        UserCommand::Delete(args) => user_records::delete(&args, &admin),
+        UserCommand::Erase(args) => user_records::erase_with_receipt(&args, &admin),
         UserCommand::Token { who } => token(&admin, who),
         UserCommand::Suspend { who, reason, until } => suspend(&admin, who, reason, until),
         UserCommand::Unsuspend { who } => {
@@ -63,7 +84,8 @@ pub(super) fn run(command: UserCommand, admin: Admin) -> CommandResult {
 fn token(admin: &Admin, who: Who) -> CommandResult {
     let now = admin.world.clock.now();
     let secret = start::secret(&admin.config, &admin.world.random)?;
-    admin.runtime.block_on(start::claim_secret(&admin.db, &secret))?;
+    let previous = admin.config.secret_key_previous.as_deref();
+    admin.runtime.block_on(start::claim_secret(&admin.db, &secret, previous))?;
     let (access_ttl, refresh_ttl) = (admin.config.access_token_ttl, admin.config.refresh_token_ttl);
     let tokens = Tokens::new(&secret, access_ttl, refresh_ttl);
     let seed = TokenSeed::draw(&tokens, &admin.world.random, now);

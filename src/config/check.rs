@@ -99,6 +99,11 @@ pub(super) fn whole(config: &Config) -> Result<(), String> {
     if config.secret_key.as_ref().is_some_and(|secret| secret.len() < SHORTEST_SECRET) {
         return Err("TOWNHALL_SECRET_KEY must have at least 32 characters".to_owned());
     }
+    if config.secret_key_previous.is_some() && config.secret_key.is_none() {
+        return Err(
+            "TOWNHALL_SECRET_KEY_PREVIOUS needs a TOWNHALL_SECRET_KEY that replaces it".to_owned()
+        );
+    }
     db::Db::check_url(&config.database_url)
         .map_err(|error| one_line(&format!("TOWNHALL_DATABASE_URL: {error}")))?;
     Storage::check_settings(&config.storage_settings())?;

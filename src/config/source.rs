@@ -146,7 +146,9 @@ impl<'a> Sources<'a> {
 
     fn remember(&mut self, name: &'static str, value: &str, source: Source) {
         let value = match name {
-            "secret_key" | "metrics_token" if !value.is_empty() => "****".to_owned(),
+            "secret_key" | "secret_key_previous" | "metrics_token" if !value.is_empty() => {
+                "****".to_owned()
+            }
             "database_url" | "smtp_url" => mask_password(value),
             _ => value.to_owned(),
         };

@@ -20,6 +20,8 @@ const ONE_YEAR: i64 = 365 * 24 * 3600;
 #[derive(Debug)]
 pub struct Signer {
     key: hmac::Key,
+    /// Of the secret before this one: it verifies, but no longer signs.
+    previous: Option<hmac::Key>,
     /// Without a trailing slash.
     base: String,
     lifetime: Duration,
@@ -27,10 +29,18 @@ pub struct Signer {
 
 impl Signer {
     pub fn new(secret: &[u8], base: &str, lifetime: Duration) -> Arc<Self> {
-        let root = hmac::Key::new(hmac::HMAC_SHA256, secret);
-        let derived = hmac::sign(&root, b"townhall file address");
-        let key = hmac::Key::new(hmac::HMAC_SHA256, derived.as_ref());
-        Arc::new(Signer { key, base: base.to_owned(), lifetime })
+        Signer::accepting(None, secret, base, lifetime)
+    }
+
+    /// Also accepts addresses that were signed with the secret before this one.
+    pub fn accepting(
+        previous: Option<&[u8]>,
+        secret: &[u8],
+        base: &str,
+        lifetime: Duration,
+    ) -> Arc<Self> {
+        let (key, previous) = (key_of(secret), previous.map(key_of));
+        Arc::new(Signer { key, previous, base: base.to_owned(), lifetime })
     }
 
     /// The expiry for replies of this moment.
@@ -50,8 +60,7 @@ impl Signer {
     }
 
     fn signature(&self, project: ProjectId, path: &str, expires: &str) -> String {
-        let signed = hmac::sign(&self.key, format!("{project}/{path}\n{expires}").as_bytes());
-        hex(signed.as_ref())
+        signature(&self.key, project, path, expires)
     }
 
     /// Remaining seconds of validity; `None` if expired or not valid. Without an expiry the signature must be
@@ -64,14 +73,27 @@ impl Signer {
         signature: &str,
         now: Timestamp,
     ) -> Option<i64> {
-        let expected = self.signature(project, path, expires);
-        verify_slices_are_equal(expected.as_bytes(), signature.as_bytes()).ok()?;
+        std::iter::once(&self.key).chain(&self.previous).find_map(|key| {
+            let expected = self::signature(key, project, path, expires);
+            verify_slices_are_equal(expected.as_bytes(), signature.as_bytes()).ok()
+        })?;
         if expires == LASTING {
             return Some(ONE_YEAR);
         }
         let left = expires.parse::<i64>().ok()?.checked_sub(now.seconds())?;
         (left > 0).then_some(left)
     }
+}
+
+fn key_of(secret: &[u8]) -> hmac::Key {
+    let root = hmac::Key::new(hmac::HMAC_SHA256, secret);
+    let derived = hmac::sign(&root, b"townhall file address");
+    hmac::Key::new(hmac::HMAC_SHA256, derived.as_ref())
+}
+
+fn signature(key: &hmac::Key, project: ProjectId, path: &str, expires: &str) -> String {
+    let signed = hmac::sign(key, format!("{project}/{path}\n{expires}").as_bytes());
+    hex(signed.as_ref())
 }
 
 /// Makes addresses of one project's files for a reply, and says how much the reply shows.

@@ -16,6 +16,7 @@ installed_on_both_engines![
     a_start_that_was_killed_leaves_no_copy_of_the_secret,
     a_wrong_setting_is_named_before_anything_is_written,
     another_secret_is_refused_until_it_is_accepted,
+    a_secret_is_changed_without_ending_sessions,
     a_server_prints_its_document_when_it_is_ready,
     a_server_on_all_addresses_says_what_links_look_like,
 ];
@@ -248,6 +249,42 @@ fn a_wrong_setting_is_named_before_anything_is_written(town: Installation) {
     std::fs::remove_file(town.data_dir.join("townhall.toml")).unwrap();
     let states = town.json(&["migrate", "status"]);
     assert!(states.as_array().unwrap().iter().all(|one| one["appliedAt"].is_null()), "{states}");
+}
+
+fn a_secret_is_changed_without_ending_sessions(town: Installation) {
+    const OLD: &str = "the first secret of 32 characters";
+    const NEW: &str = "the second secret of 32 characters";
+    let made = project(&town);
+    let (id, key) = (text(&made, "projectId"), text(&made, "serviceKey"));
+    let server = town.launch(&["serve"], &[("TOWNHALL_SECRET_KEY", OLD)]);
+    let path = format!("/v8/{id}/users/by-foreign-id?foreignId=1&createIfNotFound=true");
+    let user: Value = serde_json::from_str(&server.request("GET", &path, key, "").1).unwrap();
+    let mut command = town.command();
+    command.args(["user", "token", "--project", id, "--user", text(&user, "id"), "--json"]);
+    let tokens = outcome(command.env("TOWNHALL_SECRET_KEY", OLD)).stdout;
+    let tokens: Value = serde_json::from_str(&tokens).unwrap();
+    drop(server);
+    let both = [("TOWNHALL_SECRET_KEY", NEW), ("TOWNHALL_SECRET_KEY_PREVIOUS", OLD)];
+    let renew = |server: &crate::support::Running, token: &str| {
+        let body = json!({ "refreshToken": token }).to_string();
+        let path = format!("/v8/{id}/auth/request-new-access-token");
+        let (status, body) = server.request("POST", &path, "", &body);
+        (status, serde_json::from_str::<Value>(&body).unwrap_or_default())
+    };
+    let server = town.launch(&["serve"], &both);
+    let own = format!("/v8/{id}/app-notifications/count");
+    assert_eq!(server.request("GET", &own, text(&tokens, "accessToken"), "").0, 200);
+    let (status, renewed) = renew(&server, text(&tokens, "refreshToken"));
+    assert_eq!(status, 200, "{renewed}");
+    drop(server);
+    // The old one goes: what the new one has signed stays valid, and it is the installation's secret now.
+    let server = town.launch(&["serve"], &both[..1]);
+    assert_eq!(server.request("GET", &own, text(&renewed, "accessToken"), "").0, 200);
+    assert_ne!(server.request("GET", &own, text(&tokens, "accessToken"), "").0, 200);
+    drop(server);
+    let mut old = town.command();
+    old.args(["serve", "--listen", "127.0.0.1:0"]).env("RUST_LOG", "off");
+    assert!(failure(old.env("TOWNHALL_SECRET_KEY", OLD)).contains("TOWNHALL_SECRET_KEY"));
 }
 
 fn another_secret_is_refused_until_it_is_accepted(town: Installation) {

@@ -28,7 +28,21 @@ db::row! {
     }
 }
 
+db::row! {
+    /// A session, as an operator sees it.
+    #[derive(Debug)]
+    pub struct LiveSession {
+        pub family_id: SessionId,
+        pub renewed_at: Timestamp,
+        pub expires_at: Timestamp,
+    }
+}
+
 db::statements! {
+    query SESSIONS -> LiveSession =
+        "SELECT family_id, created_at AS renewed_at, expires_at FROM refresh_tokens
+         WHERE project_id = $1 AND user_id = $2 AND revoked_at IS NULL AND expires_at > $3
+         ORDER BY created_at, id";
     query FIND_TOKEN -> TokenRow =
         "SELECT id, user_id, family_id, successor_id, revoked_at, expires_at, created_at
          FROM refresh_tokens WHERE project_id = $1 AND id = $2 {for_update}";
@@ -139,6 +153,16 @@ pub fn rotate_token(
 ) -> Result<()> {
     tx.execute(&REVOKE_TOKEN, args![project, old, new.created_at, new.id])?;
     insert_token(tx, project, new)
+}
+
+/// The live sessions of a user, the one renewed last at the end.
+pub fn sessions(
+    c: &Conn<'_>,
+    project: ProjectId,
+    user: UserId,
+    now: Timestamp,
+) -> Result<Vec<LiveSession>> {
+    Ok(c.all(&SESSIONS, args![project, user, now])?)
 }
 
 pub fn delete_family(tx: &Tx<'_>, project: ProjectId, family: SessionId) -> Result<()> {

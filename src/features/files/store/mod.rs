@@ -80,6 +80,7 @@ db::statements! {
         "DELETE FROM files WHERE project_id = $1 AND chat_message_id {any}($2) RETURNING id, path";
     command DELETE_OF_SPACE -> (FileId, String) =
         "DELETE FROM files WHERE project_id = $1 AND space_id = $2 RETURNING id, path";
+    query COUNT_OF_USER -> i64 = "SELECT count(*) FROM files WHERE project_id = $1 AND user_id = $2";
     command DELETE_OF_USER -> (FileId, String) =
         "DELETE FROM files WHERE project_id = $1 AND user_id = $2 RETURNING id, path";
 }
@@ -179,6 +180,10 @@ pub fn delete_of_messages(
     ids: &[ChatMessageId],
 ) -> Result<Deleted> {
     Ok(tx.all(&DELETE_OF_MESSAGES, args![project, ChatMessageId::list(ids)])?)
+}
+
+pub fn count_of_user(c: &Conn<'_>, project: ProjectId, id: UserId) -> Result<i64> {
+    Ok(c.one(&COUNT_OF_USER, args![project, id])?)
 }
 
 pub fn delete_of_user(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<Deleted> {
