@@ -32,6 +32,7 @@ mod cli_collections;
 mod cli_doctor;
 mod cli_entities;
 mod cli_server;
+mod client_js;
 mod cluster;
 mod collection_callers;
 mod collection_contents;
