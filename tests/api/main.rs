@@ -33,6 +33,7 @@ mod cli_doctor;
 mod cli_entities;
 mod cli_server;
 mod client_js;
+mod client_redirect;
 mod cluster;
 mod collection_callers;
 mod collection_contents;

@@ -1,0 +1,190 @@
+// Points published clients of this API at another server: what they send to their own address by fetch, XMLHttpRequest or
+// WebSocket goes to yours. Load it before the client; docs/existing-clients.md says how.
+//
+// With the id of the project it also repairs what these clients get wrong: connection calls without the project, a
+// version that is there twice, account calls without a token, and tokens that nobody renews.
+
+const PUBLISHED = "https://api.replyke.com";
+const UUID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}";
+const DOUBLED = new RegExp(`^((?:/api)?/(v\\d)/${UUID})/\\2(?=/)`);
+const PROJECTLESS = new RegExp(`^((?:/api)?/v\\d)/(connections(?:/.*)?|users/${UUID}/connection(?:s|s-count)?)$`);
+/** Operations about one's own account, which version 6 calls without its token. */
+const ACCOUNT = /\/auth\/(change-password|set-password|send-verification-email|(request|confirm)-account-deletion)$/;
+const SIGN_IN = /\/auth\/(sign-in|sign-up|verify-external-user)$/;
+const RENEWAL = /\/auth\/request-new-access-token$/;
+const LEGACY = /^\/api\/v[56]\//;
+const V7 = /^(\/api)?\/v7\//;
+
+/** Where a request goes instead, or null if it is none of ours. */
+export function addressOf(url, { server, projectId, from = PUBLISHED }) {
+  const asked = parse(url);
+  const published = new URL(from);
+  const isOurs = asked?.host === published.host && (asked.protocol.startsWith("ws") || asked.protocol === published.protocol);
+  if (!isOurs) return null;
+  const to = new URL(server);
+  const isSocket = asked.protocol.startsWith("ws");
+  to.protocol = isSocket ? to.protocol.replace("http", "ws") : to.protocol;
+  const path = projectId ? asked.pathname.replace(DOUBLED, "$1").replace(PROJECTLESS, `$1/${projectId}/$2`) : asked.pathname;
+  to.pathname = to.pathname.replace(/\/$/, "") + path;
+  to.search = asked.search;
+  return to;
+}
+
+function parse(url) {
+  try {
+    return new URL(url, globalThis.location?.href);
+  } catch {
+    return null;
+  }
+}
+
+/** What is known about the tokens of whoever is signed in. */
+class Tokens {
+  /** Tokens of this session that were replaced. */
+  #stale = new Set();
+  #access = null;
+  #refresh = null;
+  #renewing = null;
+
+  constructor(renew, key) {
+    this.renew = renew;
+    this.key = key;
+  }
+
+  /** The header to send: for account calls that have none, and for clients that do not know the newest token. */
+  header(path, given) {
+    const token = given?.replace(/^Bearer /, "");
+    if (token && this.#stale.has(token)) return `Bearer ${this.#access}`;
+    if (token) return given;
+    if (this.#access && ACCOUNT.test(path)) return `Bearer ${this.#access}`;
+    return this.key ? `Bearer ${this.key}` : null;
+  }
+
+  /** Remembers what an auth operation replied. */
+  learn(path, { accessToken, refreshToken }) {
+    if (SIGN_IN.test(path)) this.#stale.clear();
+    else if (!RENEWAL.test(path)) return;
+    else if (this.#access && accessToken !== this.#access) this.#stale.add(this.#access);
+    this.#access = accessToken ?? null;
+    this.#refresh = refreshToken ?? this.#refresh;
+  }
+
+  /** A newer token than the one that was refused, or null. */
+  async replace(path, refused) {
+    if (refused === this.#access) {
+      this.#renewing ??= this.renew(path, this.#refresh).finally(() => (this.#renewing = null));
+      await this.#renewing;
+    }
+    return this.#stale.has(refused) && this.#access ? `Bearer ${this.#access}` : null;
+  }
+}
+
+function json(text) {
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/** Clients of version 7 renew their token on 403 only; the server says 401. */
+function statusOf(status, path, sentToken, body) {
+  const { code = "auth/unauthorized" } = json(body);
+  const isExpired = status === 401 && sentToken && V7.test(path) && code === "auth/unauthorized";
+  return isExpired ? 403 : status;
+}
+
+/** `settings`: `server`, `projectId` (for repairs), `from` (the published address), `key` (for requests without a token). */
+export function redirect(settings) {
+  const plainFetch = globalThis.fetch;
+  const renew = async (path, refreshToken) => {
+    const url = addressOf(new URL(path.replace(/^(\/api\/v\d\/[^/]+)\/.*/, "$1/auth/request-new-access-token"), settings.from ?? PUBLISHED), settings);
+    const body = JSON.stringify(refreshToken ? { refreshToken } : {});
+    const init = { method: "POST", credentials: "include", headers: { "content-type": "application/json" }, body };
+    const response = await plainFetch(url, init).catch(() => null);
+    if (response?.ok) tokens.learn(url.pathname, await response.json());
+  };
+  const tokens = new Tokens(renew, settings.key);
+  redirectFetch(plainFetch, settings, tokens);
+  if (globalThis.XMLHttpRequest) redirectXhr(globalThis.XMLHttpRequest.prototype, settings, tokens);
+  if (globalThis.WebSocket) {
+    globalThis.WebSocket = class extends globalThis.WebSocket {
+      constructor(url, ...rest) {
+        super(addressOf(url, settings) ?? url, ...rest);
+      }
+    };
+  }
+  return tokens;
+}
+
+function redirectFetch(plainFetch, settings, tokens) {
+  globalThis.fetch = async (input, init) => {
+    const to = addressOf(input instanceof Request ? input.url : input, settings);
+    if (!to) return plainFetch(input, init);
+    const request = new Request(input, init);
+    const { method, credentials, signal, cache, redirect, referrerPolicy } = request;
+    const body = /^(GET|HEAD)$/.test(method) ? undefined : await request.arrayBuffer();
+    const send = (authorization) => {
+      const headers = new Headers(request.headers);
+      if (authorization) headers.set("authorization", authorization);
+      return plainFetch(to, { method, credentials, signal, cache, redirect, referrerPolicy, body, headers });
+    };
+    if (!settings.projectId) return send(settings.key && !request.headers.has("authorization") ? `Bearer ${settings.key}` : null);
+    const header = tokens.header(to.pathname, request.headers.get("authorization"));
+    let response = await send(header);
+    const isText = !response.headers.get("content-type")?.includes("json");
+    if (response.status === 403 && isText && header && LEGACY.test(to.pathname)) {
+      const renewed = await tokens.replace(to.pathname, header.slice("Bearer ".length));
+      if (renewed) response = await send(renewed);
+    }
+    return repaired(response, to.pathname, header, tokens);
+  };
+}
+
+async function repaired(response, path, header, tokens) {
+  if (SIGN_IN.test(path) || RENEWAL.test(path)) {
+    if (response.ok) tokens.learn(path, json(await response.clone().text()));
+    return response;
+  }
+  if (response.status !== 401) return response;
+  const body = await response.text();
+  const { statusText, headers } = response;
+  return new Response(body, { status: statusOf(401, path, header, body), statusText, headers });
+}
+
+function redirectXhr(prototype, settings, tokens) {
+  const { open, setRequestHeader, send } = prototype;
+  const status = Object.getOwnPropertyDescriptor(prototype, "status").get;
+  const redirected = new WeakMap();
+  prototype.open = function (method, url, ...rest) {
+    const to = addressOf(url, settings);
+    redirected.delete(this);
+    if (to && settings.projectId) redirected.set(this, { path: to.pathname, header: null });
+    return open.call(this, method, to ?? url, ...rest);
+  };
+  prototype.setRequestHeader = function (name, value) {
+    const request = redirected.get(this);
+    if (request && name.toLowerCase() === "authorization") request.header = value;
+    else setRequestHeader.call(this, name, value);
+  };
+  prototype.send = function (body) {
+    const request = redirected.get(this);
+    if (request) {
+      request.header = tokens.header(request.path, request.header);
+      if (request.header) setRequestHeader.call(this, "authorization", request.header);
+      this.addEventListener("load", () => {
+        if (status.call(this) < 300) tokens.learn(request.path, json(this.responseText));
+      });
+    }
+    return send.call(this, body);
+  };
+  Object.defineProperty(prototype, "status", {
+    configurable: true,
+    enumerable: true,
+    get() {
+      const request = redirected.get(this);
+      const now = status.call(this);
+      return request ? statusOf(now, request.path, request.header, this.responseText) : now;
+    },
+  });
+}
