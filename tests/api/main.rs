@@ -89,6 +89,7 @@ mod generated_schema;
 mod identities;
 mod keys_in_browsers;
 mod legacy_addresses;
+mod legacy_blocks;
 mod legacy_calls;
 mod legacy_client_hooks;
 mod legacy_client_js;
