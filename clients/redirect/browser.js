@@ -10,7 +10,7 @@ const DOUBLED = new RegExp(`^((?:/api)?/(v\\d)/${UUID})/\\2(?=/)`);
 const PROJECTLESS = new RegExp(`^((?:/api)?/v\\d)/(connections(?:/.*)?|users/${UUID}/connection(?:s|s-count)?)$`);
 /** Operations about one's own account, which version 6 calls without its token. */
 const ACCOUNT = /\/auth\/(change-password|set-password|send-verification-email|(request|confirm)-account-deletion)$/;
-const SIGN_IN = /\/auth\/(sign-in|sign-up|verify-external-user)$/;
+const SESSION = /\/auth\/(sign-in|sign-up|sign-out|verify-external-user|request-new-access-token)$/;
 const RENEWAL = /\/auth\/request-new-access-token$/;
 const LEGACY = /^\/api\/v[56]\//;
 const V7 = /^(\/api)?\/v7\//;
@@ -54,19 +54,20 @@ class Tokens {
   /** The header to send: for account calls that have none, and for clients that do not know the newest token. */
   header(path, given) {
     const token = given?.replace(/^Bearer /, "");
-    if (token && this.#stale.has(token)) return `Bearer ${this.#access}`;
-    if (token) return given;
-    if (this.#access && ACCOUNT.test(path)) return `Bearer ${this.#access}`;
-    return this.key ? `Bearer ${this.key}` : null;
+    if (this.#stale.has(token)) return `Bearer ${this.#access}`;
+    // Clients write these when nobody is signed in.
+    const hasToken = token && token !== "null" && token !== "undefined";
+    if (!hasToken && this.#access && ACCOUNT.test(path)) return `Bearer ${this.#access}`;
+    return given ?? (this.key ? `Bearer ${this.key}` : null);
   }
 
-  /** Remembers what an auth operation replied. */
-  learn(path, { accessToken, refreshToken }) {
-    if (SIGN_IN.test(path)) this.#stale.clear();
-    else if (!RENEWAL.test(path)) return;
+  /** Remembers what an operation about the session replied. */
+  learn(path, { accessToken = null, refreshToken = null }) {
+    if (!SESSION.test(path)) return;
+    if (!RENEWAL.test(path)) this.#stale.clear();
     else if (this.#access && accessToken !== this.#access) this.#stale.add(this.#access);
-    this.#access = accessToken ?? null;
-    this.#refresh = refreshToken ?? this.#refresh;
+    this.#access = accessToken;
+    this.#refresh = RENEWAL.test(path) ? (refreshToken ?? this.#refresh) : refreshToken;
   }
 
   /** A newer token than the one that was refused, or null. */
@@ -142,14 +143,16 @@ function redirectFetch(plainFetch, settings, tokens) {
 }
 
 async function repaired(response, path, header, tokens) {
-  if (SIGN_IN.test(path) || RENEWAL.test(path)) {
-    if (response.ok) tokens.learn(path, json(await response.clone().text()));
-    return response;
-  }
+  if (response.ok && SESSION.test(path)) tokens.learn(path, json(await response.clone().text()));
   if (response.status !== 401) return response;
   const body = await response.text();
   const { statusText, headers } = response;
   return new Response(body, { status: statusOf(401, path, header, body), statusText, headers });
+}
+
+/** Reading the text of a reply that was asked for as something else throws. */
+function textOf(xhr) {
+  return xhr.responseType === "" || xhr.responseType === "text" ? xhr.responseText : "";
 }
 
 function redirectXhr(prototype, settings, tokens) {
@@ -173,7 +176,7 @@ function redirectXhr(prototype, settings, tokens) {
       request.header = tokens.header(request.path, request.header);
       if (request.header) setRequestHeader.call(this, "authorization", request.header);
       this.addEventListener("load", () => {
-        if (status.call(this) < 300) tokens.learn(request.path, json(this.responseText));
+        if (status.call(this) < 300) tokens.learn(request.path, json(textOf(this)));
       });
     }
     return send.call(this, body);
@@ -184,7 +187,7 @@ function redirectXhr(prototype, settings, tokens) {
     get() {
       const request = redirected.get(this);
       const now = status.call(this);
-      return request ? statusOf(now, request.path, request.header, this.responseText) : now;
+      return request ? statusOf(now, request.path, request.header, textOf(this)) : now;
     },
   });
 }

@@ -32,6 +32,8 @@ async fn run(app: &TestApp, file: &str) {
     let control = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut command = Command::new("node");
     command
+        // What a failed test leaves open must not keep the others waiting.
+        .arg("--test-force-exit")
         .arg(folder().join("test").join(file))
         .env("TOWNHALL_URL", format!("http://{}", app.address))
         .env("TOWNHALL_PROJECT_ID", app.project.id.to_string())

@@ -146,8 +146,11 @@ window.harness = {
       outcome = { failed: error.response ? `${error.response.status} ${JSON.stringify(error.response.data)}` : String(error) };
     }
     // Some calls make the client fetch again what they have changed.
-    await until(() => requests.every(({ status }) => status !== null) || null);
-    await pause(20);
+    const isIdle = () => requests.every(({ status }) => status !== null) || null;
+    do {
+      await until(isIdle);
+      await pause(20);
+    } while (!isIdle());
     return { ...outcome, requests: requests.slice(from) };
   },
   async send(by, url, { method = "GET", headers = {}, body }) {

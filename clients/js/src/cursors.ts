@@ -6,16 +6,24 @@ import type { ChatMessage } from "./events.js";
 /** How far the clocks of two servers may be apart. */
 const CLOCK_SKEW = 60_000;
 const CONVERSATIONS = { query: { limit: 50 } };
+const EPOCH = new Date(0).toISOString();
+
+const before = (moment: string, by: number) => new Date(Math.max(0, Date.parse(moment) - by)).toISOString();
 
 export class Cursors {
   readonly #of = new Map<string, string>();
-  /** For conversations without a cursor: the newest message of all. */
-  #newest = new Date(0).toISOString();
+  /** The cursor of conversations that have none: those that began after the start, or were quiet before it. */
+  #start = EPOCH;
+  #newest = EPOCH;
 
   /** From here on. */
   async start(client: Client): Promise<void> {
-    const { conversations } = await client.get("/chat/conversations", CONVERSATIONS);
+    const { conversations, hasMore } = await client.get("/chat/conversations", CONVERSATIONS);
     for (const { id, lastMessageAt, createdAt } of conversations) this.#pass(id, lastMessageAt ?? createdAt);
+    // They come with the newest message first: those that were not listed have no newer one than the last that was.
+    const listed = (hasMore && conversations.at(-1)?.lastMessageAt) || EPOCH;
+    const recent = before(this.#newest, CLOCK_SKEW);
+    this.#start = listed > recent ? listed : recent;
   }
 
   passed({ conversationId, createdAt }: ChatMessage): void {
@@ -25,12 +33,11 @@ export class Cursors {
   /** Messages since the cursors: of every conversation, and of these threads. Moves no cursor. */
   async missed(client: Client, threads: { conversationId: string; parentId: string }[]): Promise<ChatMessage[]> {
     const missed: ChatMessage[] = [];
-    const oldest = new Date(Date.parse(this.#newest) - CLOCK_SKEW).toISOString();
+    const oldest = before(this.#newest, CLOCK_SKEW);
     for await (const page of client.pages("/chat/conversations", CONVERSATIONS)) {
       for (const { id, lastMessageAt } of page) {
         if (lastMessageAt && lastMessageAt > this.#cursor(id)) missed.push(...(await this.#since(client, id)));
       }
-      // They come with the newest message first.
       const { lastMessageAt } = page.at(-1) ?? {};
       if (!lastMessageAt || lastMessageAt < oldest) break;
     }
@@ -50,7 +57,7 @@ export class Cursors {
   }
 
   #cursor(conversationId: string): string {
-    return this.#of.get(conversationId) ?? this.#newest;
+    return this.#of.get(conversationId) ?? this.#start;
   }
 
   #pass(conversationId: string, at: string): void {

@@ -97,11 +97,13 @@ export class Session {
   }
 
   async #renew(refused: string): Promise<void> {
+    const before = this.#stored?.user.id;
     const locks = this.storage ? globalThis.navigator?.locks : undefined;
     // Other tabs wait here, and then find the new token in the storage.
     if (locks) await locks.request(this.name, () => this.#renewAlone(refused));
     else await this.#renewAlone(refused);
-    if (!this.#stored) this.#announce();
+    // It may be over; or somebody else has signed in on another tab.
+    if (this.#stored?.user.id !== before) this.#announce();
   }
 
   async #renewAlone(refused: string): Promise<void> {
@@ -131,7 +133,12 @@ export class Session {
 
   async #read(): Promise<Stored | null> {
     const text = await this.storage?.getItem(this.name);
-    return text ? (JSON.parse(text) as Stored) : null;
+    try {
+      return text ? (JSON.parse(text) as Stored) : null;
+    } catch {
+      // Somebody else's text is no session.
+      return null;
+    }
   }
 
   async #keep(stored: Stored | null): Promise<void> {

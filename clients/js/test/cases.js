@@ -135,6 +135,13 @@ export const cases = {
     await t.advance(2 * 60 * 60);
     const both = await counted(RENEWAL, () => Promise.all([one, other].map((client) => client.get("/app-notifications/count"))));
     equal(both, [[0, 0], t.hasLocks ? 1 : both[1]]);
+    // Somebody else signs in on one of them.
+    const seen = [];
+    other.session.onChange((now) => seen.push(now?.id));
+    await t.advance(2 * 60 * 60);
+    const { user } = await signedUp(t, { storage });
+    await other.get("/app-notifications/count");
+    equal(seen, [user.id]);
   },
 
   async "a session that was ended elsewhere is over"(t) {
@@ -179,7 +186,10 @@ export const cases = {
   async "goes through messages and conversations"(t) {
     const [ada, ben] = [await signedUp(t), await signedUp(t)];
     const groups = [];
-    for (let index = 0; index < 3; index++) groups.push(await conversationOf(ada, ben));
+    for (let index = 0; index < 3; index++) {
+      groups.push(await conversationOf(ada, ben));
+      await t.advance?.(1);
+    }
     const said = [];
     for (let index = 0; index < 7; index++) said.push((await say(ada.client, groups[0].id, `${index}`)).content);
     const path = "/chat/conversations/{conversationId}/messages";
@@ -206,7 +216,8 @@ export const cases = {
     const { loaded, total } = seen.at(-1);
     equal([loaded, total > bytes.length, total < bytes.length + 2000], [total, true, true]);
     equal(seen.every((one, index) => index === 0 || seen[index - 1].loaded <= one.loaded), true);
-    equal((await (await fetch(stored.publicPath)).text()).length, bytes.length);
+    const { pathname, search } = new URL(stored.publicPath);
+    equal((await (await fetch(`${t.server.url}${pathname}${search}`)).text()).length, bytes.length);
     // Without anybody who looks, and with further fields.
     const withFile = await client.post("/entities", { body: { title: "t", metadata: { a: 1 }, "files.files": [file, file] } });
     equal([withFile.metadata, withFile.files.length], [{ a: 1 }, 2]);
