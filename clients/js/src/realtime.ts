@@ -3,11 +3,12 @@
 import { io, type Socket } from "socket.io-client";
 import type { Client } from "./client.js";
 import { Cursors } from "./cursors.js";
-import { SERVER_EVENTS, type Events, type ServerEvents } from "./events.js";
+import { SERVER_EVENTS, type ChatMessage, type Events, type ServerEvents } from "./events.js";
 
 export type { ChatMessage, Events } from "./events.js";
 
 type Listener = (payload: never) => void;
+type Held = [name: keyof ServerEvents, payload: unknown];
 
 /** The longest pause between two attempts. */
 const MAX_PAUSE = 30_000;
@@ -21,9 +22,10 @@ export class Realtime {
   readonly #joined = new Map<string, Set<string>>();
   #hasStarted = false;
   /** Events that wait until missed messages are delivered. */
-  #held: [keyof ServerEvents, unknown][] | null = null;
+  #held: Held[] | null = null;
   #token: string | null = null;
   #failures = 0;
+  #isClosed = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(client: Client) {
@@ -77,6 +79,7 @@ export class Realtime {
   }
 
   close(): void {
+    this.#isClosed = true;
     clearTimeout(this.#timer);
     this.#socket.disconnect();
   }
@@ -87,30 +90,35 @@ export class Realtime {
   }
 
   async #arrive(): Promise<void> {
-    const held: [keyof ServerEvents, unknown][] = [];
+    const held: Held[] = [];
     this.#held = held;
     for (const conversationId of this.#joined.keys()) this.#socket.emit("join:conversation", { conversationId });
+    let missed: ChatMessage[] = [];
     try {
-      const missed = this.#hasStarted ? await this.#cursors.missed(this.#client, this.#threads()) : [];
-      if (!this.#hasStarted) await this.#cursors.start(this.#client);
-      // A later connection has taken over.
-      if (this.#held !== held) return;
-      this.#held = null;
-      this.#failures = 0;
-      for (const message of missed) this.#deliver("message:created", message);
-      if (this.#hasStarted) this.#emit("resumed", { messages: missed.length });
-      else this.#emit("connected", undefined);
-      this.#hasStarted = true;
-      const ids = new Set(missed.map(({ id }) => id));
-      const isNew = ([name, payload]: [string, unknown]) => name !== "message:created" || !ids.has((payload as { id: string }).id);
-      for (const [name, payload] of held.filter(isNew)) this.#deliver(name, payload);
+      if (this.#hasStarted) missed = await this.#cursors.missed(this.#client, this.#threads());
+      else await this.#cursors.start(this.#client);
     } catch (error) {
       if (this.#held !== held) return;
       // Nothing is delivered past the gap: what is held now is missed and fetched next time.
-      this.#emit("error", error);
       this.#socket.disconnect();
+      this.#emit("error", error);
       this.#reconnect();
+      return;
     }
+    // Otherwise a later connection has taken over.
+    if (this.#held === held) this.#resume(missed, held);
+  }
+
+  #resume(missed: ChatMessage[], held: Held[]): void {
+    this.#held = null;
+    this.#failures = 0;
+    for (const message of missed) this.#deliver("message:created", message);
+    if (this.#hasStarted) this.#emit("resumed", { messages: missed.length });
+    else this.#emit("connected", undefined);
+    this.#hasStarted = true;
+    const ids = new Set(missed.map(({ id }) => id));
+    const isNew = ([name, payload]: Held) => name !== "message:created" || !ids.has((payload as ChatMessage).id);
+    for (const [name, payload] of held.filter(isNew)) this.#deliver(name, payload);
   }
 
   #threads(): { conversationId: string; parentId: string }[] {
@@ -136,6 +144,7 @@ export class Realtime {
 
   /** At once, and then with exponential backoff. */
   #reconnect(): void {
+    if (this.#isClosed) return;
     const pause = this.#failures === 0 ? 0 : Math.min(1000 * 2 ** (this.#failures - 1), MAX_PAUSE);
     this.#failures += 1;
     clearTimeout(this.#timer);
@@ -148,12 +157,21 @@ export class Realtime {
   }
 
   #deliver(name: keyof ServerEvents, payload: unknown): void {
-    if (name === "message:created") this.#cursors.passed(payload as ServerEvents["message:created"]);
+    if (name === "message:created") this.#cursors.passed(payload as ChatMessage);
     this.#emit(name, payload as ServerEvents[typeof name]);
   }
 
   #emit<Name extends keyof Events>(name: Name, payload: Events[Name]): void {
-    for (const listener of this.#listeners.get(name) ?? []) listener(payload as never);
+    for (const listener of this.#listeners.get(name) ?? []) {
+      try {
+        listener(payload as never);
+      } catch (error) {
+        // A mistake of one listener is shown, and takes nothing from the others.
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
+    }
   }
 }
 

@@ -271,6 +271,8 @@ export const cases = {
     const chat = t.realtime.connect(ben.client);
     chat.on("message:created", ({ content }) => heard.push(content));
     chat.on("resumed", ({ messages }) => heard.push(messages));
+    const errors = [];
+    chat.on("error", ({ message }) => errors.push(message));
     await new Promise((resolve) => chat.on("connected", resolve));
     chat.join(conversationId, first.id);
     await say(ada.client, conversationId, "live");
@@ -281,8 +283,16 @@ export const cases = {
     await say(ada.client, conversationId, "in a thread", { parentMessageId: first.id });
     const { id: another } = await conversationOf(ada, ben);
     await say(ada.client, another, "elsewhere");
+    // The first attempt to fetch them fails.
+    const { fetch } = globalThis;
+    globalThis.fetch = (url, init) => {
+      if (!String(url).startsWith(`${t.line.url}/v8/${t.server.projectId}/chat/conversations?`)) return fetch(url, init);
+      globalThis.fetch = fetch;
+      return Promise.reject(new TypeError("no network"));
+    };
     await t.line.heal();
     await until(() => heard.includes(4), "the end of the gap");
+    equal(errors, ["no network"]);
     await say(ada.client, conversationId, "live again");
     await until(() => heard.includes("live again"), "live again");
     // Those of one conversation are in their order.
