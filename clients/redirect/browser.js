@@ -43,6 +43,7 @@ class Tokens {
   /** Tokens of this session that were replaced. */
   #stale = new Set();
   #access = null;
+  #expires = Infinity;
   #refresh = null;
   #renewing = null;
 
@@ -67,7 +68,13 @@ class Tokens {
     if (!RENEWAL.test(path)) this.#stale.clear();
     else if (this.#access && accessToken !== this.#access) this.#stale.add(this.#access);
     this.#access = accessToken;
+    this.#expires = expiryOf(accessToken);
     this.#refresh = RENEWAL.test(path) ? (refreshToken ?? this.#refresh) : refreshToken;
+  }
+
+  /** Operations that are open to everybody accept an expired token, but reply as to nobody. */
+  hasExpired(token) {
+    return token === this.#access && Date.now() >= this.#expires;
   }
 
   /** A newer token than the one that was refused, or null. */
@@ -78,6 +85,13 @@ class Tokens {
     }
     return this.#stale.has(refused) && this.#access ? `Bearer ${this.#access}` : null;
   }
+}
+
+/** When a token that came just now expires, by the clock of this machine. */
+function expiryOf(token) {
+  const [, payload = ""] = token?.split(".") ?? [];
+  const { exp, iat } = payload ? json(atob(payload.replaceAll("-", "+").replaceAll("_", "/"))) : {};
+  return exp > iat ? Date.now() + (exp - iat) * 1000 : Infinity;
 }
 
 function json(text) {
@@ -131,13 +145,16 @@ function redirectFetch(plainFetch, settings, tokens) {
       return plainFetch(to, { method, credentials, signal, cache, redirect, referrerPolicy, body, headers });
     };
     if (!settings.projectId) return send(settings.key && !request.headers.has("authorization") ? `Bearer ${settings.key}` : null);
-    const header = tokens.header(to.pathname, request.headers.get("authorization"));
+    let header = tokens.header(to.pathname, request.headers.get("authorization"));
+    const renewed = async () => {
+      const isOurs = header && LEGACY.test(to.pathname) && !SESSION.test(to.pathname);
+      return isOurs ? tokens.replace(to.pathname, header.slice("Bearer ".length)) : null;
+    };
+    if (header && tokens.hasExpired(header.slice("Bearer ".length))) header = (await renewed()) ?? header;
     let response = await send(header);
     const isText = !response.headers.get("content-type")?.includes("json");
-    if (response.status === 403 && isText && header && LEGACY.test(to.pathname)) {
-      const renewed = await tokens.replace(to.pathname, header.slice("Bearer ".length));
-      if (renewed) response = await send(renewed);
-    }
+    const newer = response.status === 403 && isText ? await renewed() : null;
+    if (newer) response = await send(newer);
     return repaired(response, to.pathname, header, tokens);
   };
 }

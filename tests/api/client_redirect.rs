@@ -61,6 +61,17 @@ async fn a_page_renews_what_its_client_does_not(app: TestApp) {
         assert!(fetch(&plain).await["failed"].is_string(), "without repairs it fails");
         assert_eq!(fetch(&repaired).await["result"]["id"], user["id"]);
     }
+    // A feed is open to everybody: with an expired token it would be that of nobody.
+    let other = app.user().await;
+    crate::entities::create(&other, json!({ "title": "not followed" })).await;
+    app.advance(Duration::from_mins(31));
+    for (page, found) in [(&plain, 1), (&repaired, 0)] {
+        ask(json!({ "do": "wait", "page": page.name, "minutes": 31 })).await;
+        let list =
+            json!(["mine", { "page": 1, "limit": 10, "sortBy": "new", "followedOnly": true }]);
+        let feed = page.function("useEntityListActions", "fetchEntities", list, "Entities").await;
+        assert_eq!(feed.as_array().unwrap().len(), found, "{feed}");
+    }
     // The other half renews by itself, as before.
     repaired.call("useFetchConnectionsCount", Value::Null, "Count").await;
 }

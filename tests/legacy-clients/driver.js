@@ -98,6 +98,15 @@ const commands = {
     const result = await pages.get(page).page.evaluate(state, hook, props, path);
     return { result, wrong: await check(type, result) };
   },
+  /** Moves the clock of a page. */
+  async wait({ page, minutes }) {
+    const wait = (milliseconds) => {
+      const { now } = Date;
+      Date.now = () => now() + milliseconds;
+    };
+    await pages.get(page).page.evaluate(wait, minutes * 60_000);
+    return {};
+  },
   /** A request to the published address, as other versions of the client send it. */
   async send({ page, by, url, method, headers, body }) {
     const send = (...given) => window.harness.send(...given);
