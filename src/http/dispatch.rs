@@ -91,7 +91,7 @@ pub async fn handle(
     let is_limited = matches!(&result, Err(Error::RateLimited(_)));
     let context = Context {
         version: trace.version,
-        feature: trace.operation.map_or("server", |operation| operation.feature),
+        feature: trace.feature(),
         v7_forbids: trace.v7_auth_forbids.unwrap_or(app.config.v7_auth_forbids)
             || trace.operation.is_some_and(|operation| operation.plain_refusals),
     };
@@ -128,6 +128,7 @@ pub async fn handle(
 #[derive(Debug, Default)]
 pub(super) struct RequestTrace {
     pub(super) operation: Option<&'static Operation>,
+    is_legacy: bool,
     version: Option<Version>,
     project: Option<ProjectId>,
     /// The project's setting for how version 7 replies to a bad token.
@@ -136,6 +137,17 @@ pub(super) struct RequestTrace {
     pub(super) window: Option<WindowState>,
     /// The page's origin is not on the project's list and may not read the reply.
     foreign_origin: bool,
+}
+
+impl RequestTrace {
+    /// The feature that the code of a failure names.
+    fn feature(&self) -> &'static str {
+        match self.operation {
+            Some(operation) if self.is_legacy => legacy::feature(operation),
+            Some(operation) => operation.feature,
+            None => "server",
+        }
+    }
 }
 
 /// One log line for each request: the route's pattern, never the address, a body or a credential.
@@ -185,6 +197,7 @@ async fn answer(
         }
     };
     trace.version = Some(version);
+    trace.is_legacy = dialect == Dialect::Legacy;
     if head.method == Method::OPTIONS {
         return preflight(app, &head, named_project, trace).await;
     }

@@ -11,6 +11,8 @@ on_both_engines![
     an_entity_is_shown_and_changed,
     a_feed_is_fetched_and_posted_to,
     a_comment_section_is_shown_and_written_in,
+    replies_are_shown_in_their_section,
+    users_are_suggested_while_somebody_writes,
     follows_and_connections_are_managed,
     metadata_of_a_page_is_shown,
 ];
@@ -126,6 +128,51 @@ async fn a_comment_section_is_shown_and_written_in(app: TestApp) {
     page.act("useCommentSectionData", &section, "deleteComment", gone).await;
     let left = app.anonymous().legacy().get("/comments").await.expect(200);
     assert_eq!(crate::legacy_entities::ids(&left), [said["id"].as_str().unwrap()]);
+}
+
+async fn replies_are_shown_in_their_section(app: TestApp) {
+    let (page, user) = Page::signed_up(&app).await;
+    let entity = page.call("useCreateEntity", json!({ "title": "t" }), "Entity").await;
+    let other = app.user().await;
+    let said = crate::comments::comment(&other, &crate::entities::path(&entity), "said").await;
+    for reply in 0..7 {
+        crate::comments::reply(&other, &said, &format!("reply {reply}")).await;
+        app.advance(std::time::Duration::from_secs(1));
+    }
+    let of = json!({ "entityId": entity["id"], "commentId": said["id"], "sortBy": "old" });
+    for (number, last) in [(1, 4), (2, 6)] {
+        page.act("useReplies", &of, "setPage", json!([number])).await;
+        let path = format!("replies.{last}");
+        let shown = page.state_of("useReplies", json!([of]), &path, "Comment").await;
+        assert_eq!(shown["parentId"], said["id"]);
+    }
+    let shown = page.state_of("useReplies", json!([of]), "replies", "Comments").await;
+    let mut contents: Vec<&str> =
+        shown.as_array().unwrap().iter().map(|one| one["content"].as_str().unwrap()).collect();
+    contents.sort_unstable();
+    assert_eq!(contents, (0..7).map(|reply| format!("reply {reply}")).collect::<Vec<_>>());
+    assert_eq!(shown[0]["user"]["id"], other.id.to_string());
+    assert_ne!(shown[0]["user"]["id"], user["id"]);
+}
+
+async fn users_are_suggested_while_somebody_writes(app: TestApp) {
+    let (page, user) = Page::signed_up(&app).await;
+    let text = json!("hello @pag");
+    let suggested =
+        page.state_of("useWrittenMentions", json!([text]), "mentionSuggestions.0", "User").await;
+    assert_eq!(suggested["id"], user["id"]);
+    page.act("useWrittenMentions", &text, "handleMentionClick", json!([suggested])).await;
+    let mention =
+        page.state_of("useWrittenMentions", json!([text]), "mentions.0", "Anything").await;
+    assert_eq!(mention, json!({ "id": user["id"], "username": "page" }));
+    let content = page.state_of("useWrittenMentions", json!([text]), "content", "Text").await;
+    assert_eq!(content, "hello @page ");
+    let entity = page.call(
+        "useCreateEntity",
+        json!({ "content": content, "mentions": [mention] }),
+        "Entity",
+    );
+    assert_eq!(entity.await["mentions"][0]["id"], user["id"]);
 }
 
 async fn follows_and_connections_are_managed(app: TestApp) {

@@ -14,6 +14,7 @@ on_both_engines![
     votes_conflict,
     reports_say_what_is_wrong_with_them,
     uploads_are_refused_in_the_older_order,
+    failures_have_the_older_codes,
 ];
 
 /// A request, then the outcome in the common form, and in the dialect. `COMMENT` is one of the caller's, `USER`
@@ -221,5 +222,31 @@ async fn uploads_are_refused_in_the_older_order(app: TestApp) {
         (parts("[]"), "storage/no-file"),
     ] {
         user.legacy().post_form("/storage", &form).await.refused(400, code);
+    }
+}
+
+/// A broken database is the one failure a test can bring about from outside.
+async fn failures_have_the_older_codes(app: TestApp) {
+    let app = app.own_server().await;
+    let user = app.user().await;
+    let db = app.app.db.clone();
+    let broken = tokio::task::spawn_blocking(move || {
+        db.execute_script("ALTER TABLE follows RENAME TO follows_gone").unwrap();
+        db.execute_script("ALTER TABLE users RENAME TO users_gone").unwrap();
+    });
+    broken.await.unwrap();
+    let of_user = format!("/users/{}", user.id);
+    for (path, common, older) in [
+        (format!("{of_user}/followers-count"), "follow", "user"),
+        (format!("{of_user}/following-count"), "follow", "user"),
+        ("/follows/followers-count".to_owned(), "follow", "user"),
+        ("/follows/following-count".to_owned(), "follow", "user"),
+        ("/follows/followers".to_owned(), "follow", "follow"),
+        ("/users/check-username?username=a".to_owned(), "username", "username"),
+    ] {
+        user.v6().get(&path).await.refused(500, &format!("{common}/server-error"));
+        let failed = user.legacy().get(&path).await.expect(500);
+        assert_eq!(failed["code"], format!("{older}/server-error"), "{path}");
+        assert_eq!(failed["details"], "Unexpected failure", "{path}");
     }
 }

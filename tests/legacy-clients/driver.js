@@ -1,12 +1,15 @@
 // Published clients on a leash: one command per line in, one outcome per line out.
 //
-// `@replyke/js` runs here, `@replyke/react-js` in a page of a real browser. Neither is changed but for its address:
-// the page sends what is meant for the published address to the server of the test.
+// `@replyke/js` runs here, `@replyke/react-js` in a page of a real browser, where `clients/redirect` sends what is meant for
+// the published address to the server of the test.
+import { execFile } from "node:child_process";
 import { createServer } from "node:http";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { ReplykeClient } from "@replyke/js";
 import puppeteer from "puppeteer-core";
 import { bundle } from "./bundle.js";
@@ -33,7 +36,7 @@ function started() {
 }
 
 /** A browser with a profile of its own. It accepts cookies of other sites: the page and the server are two. */
-async function open({ page: name, server, project, signedToken }) {
+async function open({ page: name, server, project, signedToken, repairs }) {
   const origin = await started();
   const profile = mkdtempSync(join(tmpdir(), "legacy-client-"));
   const preferences = { profile: { cookie_controls_mode: 0, block_third_party_cookies: false } };
@@ -46,7 +49,7 @@ async function open({ page: name, server, project, signedToken }) {
   });
   const page = await browser.newPage();
   pages.set(name, { browser, page, profile });
-  const query = new URLSearchParams({ server, project, ...(signedToken && { signedToken }) });
+  const query = new URLSearchParams({ server, project, ...(signedToken && { signedToken }), ...(repairs && { repairs }) });
   await page.goto(`${origin}/?${query}`);
   await ready(page);
   return { origin };
@@ -66,6 +69,16 @@ const commands = {
     const result = (await client[module][method](...args)) ?? null;
     return { result, wrong: await check(type, result) };
   },
+  /** The same client in a program of its own, unchanged: a module loaded before it does everything. */
+  async preloaded({ server, project, key, calls }) {
+    const [preload, program] = ["../../clients/redirect/node.js", "./unchanged.js"].map((path) => new URL(path, import.meta.url));
+    const env = { ...process.env, TOWNHALL_URL: server, TOWNHALL_PROJECT_ID: project, ...(key && { TOWNHALL_SERVICE_KEY: key }) };
+    const args = ["--import", preload.href, fileURLToPath(program), JSON.stringify({ project, calls })];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { env });
+    const results = JSON.parse(stdout);
+    const wrong = await Promise.all(calls.map(({ type }, index) => check(type, results[index])));
+    return { results, wrong: wrong.flat() };
+  },
   open,
   async reload({ page: name }) {
     const { page } = pages.get(name);
@@ -84,6 +97,20 @@ const commands = {
     const state = (...given) => window.harness.state(...given);
     const result = await pages.get(page).page.evaluate(state, hook, props, path);
     return { result, wrong: await check(type, result) };
+  },
+  /** Moves the clock of a page. */
+  async wait({ page, minutes }) {
+    const wait = (milliseconds) => {
+      const { now } = Date;
+      Date.now = () => now() + milliseconds;
+    };
+    await pages.get(page).page.evaluate(wait, minutes * 60_000);
+    return {};
+  },
+  /** A request to the published address, as other versions of the client send it. */
+  async send({ page, by, url, method, headers, body }) {
+    const send = (...given) => window.harness.send(...given);
+    return { result: await pages.get(page).page.evaluate(send, by, url, { method, headers, body }) };
   },
   /** Another page in the same browser, of another origin, posts with all cookies. */
   async attack({ page: name, url }) {

@@ -1,36 +1,35 @@
 // An app with the published client: every hook that a test names is mounted below its provider, and called.
-import { Component, useEffect, useState } from "react";
+import { Component, Fragment, useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
 import * as replyke from "@replyke/react-js";
+import { redirect } from "../../clients/redirect/browser.js";
 
-const PUBLISHED = "https://api.replyke.com";
 const query = new URLSearchParams(location.search);
 const server = query.get("server");
+const project = query.get("project");
 
-// The only change: the address. The published one never hears of it.
-const redirected = (url) => String(url).replace(PUBLISHED, server);
-const { open } = XMLHttpRequest.prototype;
+// The client keeps its published address. Without the project, nothing but the address changes on the way.
+redirect({ server, projectId: query.get("repairs") ? project : undefined });
+
+const PUBLISHED = "https://api.replyke.com";
 const requests = [];
-// The status is null until there is a reply, and 0 if there will be none.
+// As the client sees them. The status is null until there is a reply, and 0 if there will be none.
 function noted(method, url) {
-  const request = { method, url: url.replace(server, ""), status: null };
+  const request = { method, url: String(url).replace(PUBLISHED, ""), status: null };
   requests.push(request);
   return request;
 }
+const { open } = XMLHttpRequest.prototype;
 XMLHttpRequest.prototype.open = function (method, url, ...rest) {
-  const request = noted(method, redirected(url));
+  const request = noted(method, url);
   this.addEventListener("loadend", () => (request.status = this.status));
-  return open.call(this, method, redirected(url), ...rest);
+  return open.call(this, method, url, ...rest);
 };
-const plainFetch = window.fetch;
+const { fetch } = window;
 window.fetch = async (input, init) => {
-  const isRequest = input instanceof Request;
-  const url = redirected(isRequest ? input.url : input);
-  const request = noted(isRequest ? input.method : (init?.method ?? "GET"), url);
-  const body = isRequest && input.method !== "GET" ? await input.text() : undefined;
-  const { method, headers, credentials, signal } = input;
+  const request = noted(input.method ?? init?.method ?? "GET", input.url ?? input);
   try {
-    const response = await plainFetch(url, isRequest ? { method, headers, credentials, signal, body } : init);
+    const response = await fetch(input, init);
     request.status = response.status;
     return response;
   } catch (error) {
@@ -52,7 +51,26 @@ const composed = {
     const [entity, setEntity] = useState(first);
     return { ...replyke.useEntityVotes({ entity, setEntity }), entity };
   },
+  useWrittenMentions(first) {
+    const [content, setContent] = useState(first);
+    const box = { content, setContent, focus() {}, cursorPosition: content.length, isSelectionActive: false };
+    return { ...replyke.useMentions(box), content };
+  },
 };
+
+/** Replies of a comment are shown in the section of its entity, once the comment is there. */
+function InSection({ entityId, commentId, children }) {
+  return (
+    <replyke.CommentSectionProvider entityId={entityId}>
+      <OnceLoaded commentId={commentId}>{children}</OnceLoaded>
+    </replyke.CommentSectionProvider>
+  );
+}
+
+function OnceLoaded({ commentId, children }) {
+  const { entityCommentsTree } = replyke.useCommentSection();
+  return entityCommentsTree?.[commentId] ? children : null;
+}
 
 function Probe({ id, hook, props }) {
   const value = (composed[hook] ?? replyke[hook])(...props);
@@ -65,7 +83,15 @@ function Probe({ id, hook, props }) {
 function App() {
   const [probes, setProbes] = useState([{ id: "useAuth[]", hook: "useAuth", props: [] }]);
   mount = (probe) => setProbes((before) => (before.some(({ id }) => id === probe.id) ? before : [...before, probe]));
-  return probes.map((probe) => <Probe key={probe.id} {...probe} />);
+  const inPlace = (probe) =>
+    probe.hook === "useReplies" ? (
+      <InSection {...probe.props[0]}>
+        <Probe {...probe} />
+      </InSection>
+    ) : (
+      <Probe {...probe} />
+    );
+  return probes.map((probe) => <Fragment key={probe.id}>{inPlace(probe)}</Fragment>);
 }
 
 class Failing extends Component {
@@ -120,9 +146,33 @@ window.harness = {
       outcome = { failed: error.response ? `${error.response.status} ${JSON.stringify(error.response.data)}` : String(error) };
     }
     // Some calls make the client fetch again what they have changed.
-    await until(() => requests.every(({ status }) => status !== null) || null);
-    await pause(20);
+    const isIdle = () => requests.every(({ status }) => status !== null) || null;
+    do {
+      await until(isIdle);
+      await pause(20);
+    } while (!isIdle());
     return { ...outcome, requests: requests.slice(from) };
+  },
+  async send(by, url, { method = "GET", headers = {}, body }) {
+    if (by === "socket") {
+      const socket = new WebSocket(url);
+      return new Promise((resolve, reject) => {
+        socket.onerror = () => reject(new Error("no socket"));
+        socket.onmessage = ({ data }) => resolve(data.slice(0, 1));
+      }).finally(() => socket.close());
+    }
+    if (by === "fetch") {
+      const response = await window.fetch(url, { method, headers, body });
+      return { status: response.status, body: await response.text() };
+    }
+    const request = new XMLHttpRequest();
+    request.open(method, url);
+    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
+    await new Promise((resolve) => {
+      request.addEventListener("loadend", resolve);
+      request.send(body);
+    });
+    return { status: request.status, body: request.responseText };
   },
   async state(hook, props, path) {
     const id = await mounted(hook, props);
@@ -134,7 +184,7 @@ window.harness = {
 
 createRoot(document.getElementById("root")).render(
   <Failing>
-    <replyke.ReplykeProvider projectId={query.get("project")} signedToken={query.get("signedToken")}>
+    <replyke.ReplykeProvider projectId={project} signedToken={query.get("signedToken")}>
       <App />
     </replyke.ReplykeProvider>
   </Failing>,

@@ -30,6 +30,12 @@ pub fn alias(method: &Method, endpoint: &str) -> Option<String> {
     (method == Method::POST && list.is_some()).then(|| format!("{endpoint}/sub-lists"))
 }
 
+/// The feature that an operation belonged to: the counts of follows were those of users.
+pub fn feature(operation: &Operation) -> &'static str {
+    let is_follow_count = operation.feature == "follow" && operation.path.ends_with("-count");
+    if is_follow_count { "user" } else { operation.feature }
+}
+
 /// Whether anybody may call an operation that needs a credential elsewhere.
 pub fn is_open(operation: &Operation, config: &Config) -> bool {
     operation.id == "GET /utils/get-metadata" && config.anonymous_link_previews

@@ -62,11 +62,20 @@ pub struct Page {
 
 impl Page {
     pub async fn open(app: &TestApp, signed_token: Option<String>) -> Page {
+        Self::launch(app, json!({ "signedToken": signed_token })).await
+    }
+
+    /// With `clients/redirect` repairing what the client gets wrong.
+    pub async fn repaired(app: &TestApp) -> Page {
+        Self::launch(app, json!({ "repairs": true })).await
+    }
+
+    async fn launch(app: &TestApp, mut command: Value) -> Page {
         let (name, _) = node().listen();
-        let command = json!({
-            "do": "open", "page": name, "server": format!("http://{}", app.address),
-            "project": app.project.id, "signedToken": signed_token,
-        });
+        command["do"] = json!("open");
+        command["page"] = json!(name);
+        command["server"] = json!(format!("http://{}", app.address));
+        command["project"] = json!(app.project.id);
         let page = Page { name };
         ask(command).await;
         page
@@ -75,11 +84,25 @@ impl Page {
     /// With a user who signed up on it.
     pub async fn signed_up(app: &TestApp) -> (Page, Value) {
         let page = Page::open(app, None).await;
+        let user = page.sign_up().await;
+        (page, user)
+    }
+
+    pub async fn sign_up(&self) -> Value {
         let new =
             json!({ "email": "page@example.com", "password": "correct horse", "username": "page" });
-        page.function("useAuth", "signUpWithEmailAndPassword", json!([new]), "Nothing").await;
-        let user = page.state("useUser", "user", "AuthUser").await;
-        (page, user)
+        self.function("useAuth", "signUpWithEmailAndPassword", json!([new]), "Nothing").await;
+        self.state("useUser", "user", "AuthUser").await
+    }
+
+    /// A request to a path of the published address, by `fetch`, `xhr` or `socket`.
+    pub async fn send(&self, by: &str, path: &str, mut request: Value) -> Value {
+        request["do"] = json!("send");
+        request["page"] = json!(self.name);
+        request["by"] = json!(by);
+        let scheme = if by == "socket" { "wss" } else { "https" };
+        request["url"] = json!(format!("{scheme}://api.replyke.com{path}"));
+        ask(request).await["result"].take()
     }
 
     /// The outcome of a call whose requests all succeeded and whose result has this type of the client.
