@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use db::Db;
-use townhall::images::{Failure, MissingKey, Options, Processor};
+use images::{Failure, MissingKey, Options, Processor};
 
 use crate::dice::Dice;
 use crate::fixture::Fixture;
