@@ -123,6 +123,34 @@ fn sql_is_only_in_stores() {
     assert!(misplaced.is_empty(), "{} misplaced:\n{}", misplaced.len(), misplaced.join("\n"));
 }
 
+/// What implements one of these is called through a list alone: left out of it, it compiles and never runs.
+const LISTED: [&str; 3] = ["Job", "FileHolder", "SpaceObserver"];
+
+#[test]
+fn every_implementor_is_in_its_list() {
+    let lists = fs::read_to_string("src/features/mod.rs").unwrap();
+    let (mut found, mut missing) = (0, Vec::new());
+    for (file, text) in sources(Path::new("src")) {
+        let (code, _) = code_and_literals(&text);
+        for line in code.lines() {
+            let Some((listed, rest)) =
+                line.strip_prefix("impl ").and_then(|rest| rest.split_once(" for "))
+            else {
+                continue;
+            };
+            if LISTED.contains(&listed) {
+                found += 1;
+                let name = rest.split([' ', '<', '{']).next().unwrap();
+                if ![">", ",", "]"].iter().any(|end| lists.contains(&format!("::{name}{end}"))) {
+                    missing.push(format!("{file}: {name} is no {listed} of src/features/mod.rs"));
+                }
+            }
+        }
+    }
+    assert!(found > 10, "{found}");
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
 #[test]
 fn sql_is_distinguished_from_other_text() {
     let text = r##"
