@@ -7,6 +7,7 @@ use db::Db;
 use tokio::sync::{Notify, Semaphore};
 
 use crate::auth::passwords::{Cost, Passwords};
+use crate::auth::sealed::Sealer;
 use crate::auth::tokens::Tokens;
 use crate::config::Config;
 use crate::features;
@@ -70,6 +71,7 @@ pub fn build(
     Ok(App::new(AppState {
         tokens: Tokens::new(secret, config.access_token_ttl, config.refresh_token_ttl),
         passwords: Passwords::new(password_cost, random.clone()).map_err(|e| e.to_string())?,
+        sealer: Sealer::new(secret).map_err(|e| e.to_string())?,
         projects: Registry::default(),
         limiter: Limiter::new(config.rate_limits),
         storage: Storage::open(&config.storage_settings())?,

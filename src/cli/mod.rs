@@ -4,6 +4,7 @@
 mod distribute;
 mod doctor;
 mod keys;
+mod oauth;
 mod project_settings;
 mod projects;
 mod routes;

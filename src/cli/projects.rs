@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use clap::Subcommand;
 use serde_json::{Value, json};
 
+use crate::cli::oauth::{self, OauthCommand};
 use crate::cli::project_settings::{self, SettingsChange};
 use crate::cli::{Admin, CommandResult, Output, confirm, project_id};
 use crate::features::projects::admin::{self, NewProject, ProjectSecrets};
@@ -65,6 +66,9 @@ pub(super) enum ProjectCommand {
         #[command(flatten)]
         change: SettingsChange,
     },
+    /// Sign-in with Google, GitHub, Facebook, Apple or an OpenID Connect issuer
+    #[command(subcommand)]
+    Oauth(OauthCommand),
     /// Make a new key pair for external sign-in; the previous public key stays valid
     RotateJwtKey {
         #[arg(value_parser = project_id)]
@@ -105,6 +109,7 @@ pub(super) fn run(command: ProjectCommand, admin: Admin) -> CommandResult {
             })?;
             show(&admin, id)
         }
+        ProjectCommand::Oauth(command) => oauth::run(command, &admin),
         ProjectCommand::RotateJwtKey { id } => rotate_jwt_key(&admin, id),
     }
 }

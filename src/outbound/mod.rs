@@ -1,5 +1,5 @@
-//! Requests to URLs from users, guarded against SSRF: one client for all of them, so that one place decides
-//! which hosts this server may call. A name is resolved once, all its addresses are checked, and the
+//! Requests to URLs from users and operators, guarded against SSRF: one client for all of them, so that one
+//! place decides which hosts this server may call. A name is resolved once, all its addresses are checked, and the
 //! connection goes to a checked address; each redirect is checked again.
 
 mod address;
@@ -19,10 +19,11 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::header::{
-    ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, HOST, LOCATION, USER_AGENT,
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HOST,
+    LOCATION, USER_AGENT,
 };
-use http::{HeaderMap, Request, Response, StatusCode};
-use http_body_util::{BodyExt as _, Empty};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -53,6 +54,32 @@ pub struct Limits {
     /// The body is cut off here.
     pub body: usize,
     pub redirects: usize,
+}
+
+/// What is sent to a URL.
+#[derive(Debug, Clone)]
+pub struct Message {
+    method: Method,
+    accept: &'static str,
+    authorization: Option<String>,
+    content_type: Option<&'static str>,
+    body: Bytes,
+}
+
+impl Message {
+    pub fn get(accept: &'static str) -> Self {
+        let body = Bytes::new();
+        Message { method: Method::GET, accept, authorization: None, content_type: None, body }
+    }
+
+    pub fn post(accept: &'static str, content_type: &'static str, body: impl Into<Bytes>) -> Self {
+        let content_type = Some(content_type);
+        Message { method: Method::POST, content_type, body: body.into(), ..Message::get(accept) }
+    }
+
+    pub fn authorized(self, authorization: String) -> Self {
+        Message { authorization: Some(authorization), ..self }
+    }
 }
 
 /// The final response: its URL, and as much of the body as the limits allow.
@@ -98,6 +125,21 @@ impl Outbound {
         in_time.unwrap_or(Err(Failure::Late))
     }
 
+    /// Sends one request. Redirects are not followed: what it sends is for this URL alone.
+    pub async fn call(
+        &self,
+        target: Target,
+        message: Message,
+        limits: Limits,
+    ) -> Result<Answer, Failure> {
+        let called = async {
+            let mut driver = JoinSet::new();
+            let response = self.send(&target, request(&target, message)?, &mut driver).await?;
+            answer(target, response, limits.body).await
+        };
+        tokio::time::timeout(limits.time, called).await.unwrap_or(Err(Failure::Late))
+    }
+
     async fn follow(
         &self,
         mut target: Target,
@@ -107,7 +149,7 @@ impl Outbound {
         let mut redirects = 0;
         loop {
             let mut driver = JoinSet::new();
-            let request = request(&target, accept)?;
+            let request = request(&target, Message::get(accept))?;
             let response = self.send(&target, request, &mut driver).await.map_err(|failure| {
                 // Only the first URL is the caller's own fault.
                 if redirects > 0 { failure.of_redirect() } else { failure }
@@ -128,7 +170,7 @@ impl Outbound {
     async fn send(
         &self,
         target: &Target,
-        request: Request<Empty<Bytes>>,
+        request: Request<Full<Bytes>>,
         driver: &mut JoinSet<()>,
     ) -> Result<Response<Incoming>, Failure> {
         let addresses = self.judge(target).await?;
@@ -180,7 +222,7 @@ async fn connect(addresses: &[SocketAddr]) -> std::io::Result<TcpStream> {
 
 async fn speak<S>(
     stream: S,
-    request: Request<Empty<Bytes>>,
+    request: Request<Full<Bytes>>,
     driver: &mut JoinSet<()>,
 ) -> Result<Response<Incoming>, Failure>
 where
@@ -199,16 +241,24 @@ where
     sender.send_request(request).await.map_err(Failure::broken)
 }
 
-fn request(target: &Target, accept: &'static str) -> Result<Request<Empty<Bytes>>, Failure> {
-    Request::get(target.path_and_query()?)
+fn request(target: &Target, message: Message) -> Result<Request<Full<Bytes>>, Failure> {
+    let Message { method, accept, authorization, content_type, body } = message;
+    let mut request = Request::builder()
+        .method(method)
+        .uri(target.path_and_query()?)
         .header(HOST, target.authority())
         .header(USER_AGENT, AGENT)
         .header(ACCEPT, accept)
         // A compressed body could expand a thousandfold.
         .header(ACCEPT_ENCODING, "identity")
-        .header(CONNECTION, "close")
-        .body(Empty::new())
-        .map_err(Failure::broken)
+        .header(CONNECTION, "close");
+    if let Some(authorization) = authorization {
+        request = request.header(AUTHORIZATION, authorization);
+    }
+    if let Some(content_type) = content_type {
+        request = request.header(CONTENT_TYPE, content_type);
+    }
+    request.body(Full::new(body)).map_err(Failure::broken)
 }
 
 fn location(response: &Response<Incoming>) -> Option<&http::HeaderValue> {

@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use crate::auth::caller::Anyone;
 use crate::auth::credential::PROJECT_MISMATCH;
-use crate::auth::rs256;
+use crate::auth::{jwk, rs256};
 use crate::error::Result;
 use crate::features::auth::session::{self, SignedIn, TokenSeed};
 use crate::features::auth::store::TokenRow;
 use crate::features::auth::{INVALID_BODY, INVALID_TOKEN, MISSING_KEYS};
-use crate::features::oauth::store as identities;
+use crate::features::identities::store::{self as identities, Account};
 use crate::features::users::model::AuthUser;
 use crate::features::users::rules::{
     Avatar, Bio, Email, ForeignId, Location, Metadata, Name, Username,
@@ -29,9 +29,6 @@ use crate::values::ids::{IdentityId, UserId, new_id};
 use crate::values::time::Timestamp;
 
 const PROVIDER: &str = "external";
-/// In seconds: the maximum age of a token without an expiry, and how far the signer's clock may be ahead.
-const MAX_AGE: f64 = 24.0 * 3600.0;
-const MAX_SKEW: f64 = 300.0;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -96,7 +93,7 @@ impl Vouched {
             return Err(MISSING_KEYS.into());
         }
         let mut claims = rs256::verify(jwt, keys().map(String::as_str)).ok_or(INVALID_TOKEN)?;
-        if !is_in_time(&claims, now) {
+        if !jwk::is_in_time(&claims, now, 0.0) {
             return Err(INVALID_TOKEN.into());
         }
         if claims["iss"].as_str().and_then(|iss| iss.parse().ok()) != Some(project.id) {
@@ -123,23 +120,6 @@ impl Vouched {
     }
 }
 
-/// A token must expire or be fresh: one that is valid for ever is a password. A time that is not a number is
-/// never valid.
-fn is_in_time(claims: &Value, now: Timestamp) -> bool {
-    #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are far below 2^52")]
-    let now = now.seconds() as f64;
-    let holds = |claim: &str, rule: fn(f64, f64) -> bool| match &claims[claim] {
-        Value::Null => true,
-        time => time.as_f64().is_some_and(|time| rule(time, now)),
-    };
-    let is_fresh = |iat: f64, now: f64| (now - MAX_AGE..=now + MAX_SKEW).contains(&iat);
-    let ends = match &claims["exp"] {
-        Value::Null => claims["iat"].as_f64().is_some_and(|iat| is_fresh(iat, now)),
-        _ => holds("exp", |exp, now| exp > now),
-    };
-    ends && holds("nbf", |nbf, now| nbf <= now)
-}
-
 #[derive(Debug, Clone)]
 struct SignIn {
     vouched: Vouched,
@@ -162,7 +142,11 @@ impl SignIn {
         };
         let now = self.seed.issued;
         let sub = &self.vouched.sub;
-        identities::ensure(tx, project.id, self.ids.1, user.id, PROVIDER, sub, now)?;
+        if identities::find_user(tx, project.id, PROVIDER, sub)?.is_none() {
+            let account =
+                Account { provider: PROVIDER.to_owned(), id: sub.clone(), ..Account::default() };
+            identities::insert(tx, project.id, self.ids.1, user.id, &account, now)?;
+        }
         session::start(tx, project, links, &mut user, self.seed)
     }
 

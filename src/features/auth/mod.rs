@@ -5,7 +5,7 @@ mod external;
 mod guesses;
 pub(crate) mod mail_quota;
 pub(crate) mod mails;
-mod pages;
+pub mod pages;
 mod passwords;
 mod push_device;
 mod refresh;
