@@ -2,6 +2,7 @@
 //! signatures.
 
 pub mod caller;
+pub mod claims;
 pub mod credential;
 pub mod es256;
 pub mod jwk;

@@ -3,6 +3,7 @@
 
 mod distribute;
 mod doctor;
+mod jwt_issuers;
 mod keys;
 mod oauth;
 mod project_settings;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use clap::Subcommand;
 use serde_json::{Value, json};
 
+use crate::cli::jwt_issuers::{self, JwtIssuerCommand};
 use crate::cli::oauth::{self, OauthCommand};
 use crate::cli::project_settings::{self, SettingsChange};
 use crate::cli::{Admin, CommandResult, Output, confirm, project_id};
@@ -69,6 +70,9 @@ pub(super) enum ProjectCommand {
     /// Sign-in with Google, GitHub, Facebook, Apple or an OpenID Connect issuer
     #[command(subcommand)]
     Oauth(OauthCommand),
+    /// Sign-in with the JWTs of an outside issuer, such as Auth0, Firebase, Supabase or Keycloak
+    #[command(subcommand)]
+    JwtIssuer(JwtIssuerCommand),
     /// Make a new key pair for external sign-in; the previous public key stays valid
     RotateJwtKey {
         #[arg(value_parser = project_id)]
@@ -110,6 +114,7 @@ pub(super) fn run(command: ProjectCommand, admin: Admin) -> CommandResult {
             show(&admin, id)
         }
         ProjectCommand::Oauth(command) => oauth::run(command, &admin),
+        ProjectCommand::JwtIssuer(command) => jwt_issuers::run(command, &admin),
         ProjectCommand::RotateJwtKey { id } => rotate_jwt_key(&admin, id),
     }
 }

@@ -153,6 +153,7 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         entities::score::store::ALL,
         entities::store::ALL,
         identities::store::ALL,
+        identities::store::issuers::ALL,
         oauth::store::ALL,
         crate::tenancy::store::ALL,
         files::store::audit::ALL,

@@ -3,12 +3,14 @@
 //! connection goes to a checked address; each redirect is checked again.
 
 mod address;
+mod message;
 mod resolver;
 mod target;
 #[cfg(test)]
 mod tests;
 mod tls;
 
+pub use message::Message;
 pub use resolver::Resolver;
 pub use target::Target;
 pub(crate) use tls::Tls;
@@ -18,11 +20,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::header::{
-    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HOST,
-    LOCATION, USER_AGENT,
-};
-use http::{HeaderMap, Method, Request, Response, StatusCode};
+use http::header::{CONTENT_ENCODING, LOCATION};
+use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
@@ -32,9 +31,10 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use url::Url;
 
+use message::request;
+
 use crate::values::cidr::Cidr;
 
-const AGENT: &str = concat!("Mozilla/5.0 (compatible; Townhall/", env!("CARGO_PKG_VERSION"), ")");
 /// Connect timeout for one address before the next is tried.
 const CONNECT: Duration = Duration::from_secs(3);
 const MAX_HEADERS: usize = 100;
@@ -54,32 +54,6 @@ pub struct Limits {
     /// The body is cut off here.
     pub body: usize,
     pub redirects: usize,
-}
-
-/// What is sent to a URL.
-#[derive(Debug, Clone)]
-pub struct Message {
-    method: Method,
-    accept: &'static str,
-    authorization: Option<String>,
-    content_type: Option<&'static str>,
-    body: Bytes,
-}
-
-impl Message {
-    pub fn get(accept: &'static str) -> Self {
-        let body = Bytes::new();
-        Message { method: Method::GET, accept, authorization: None, content_type: None, body }
-    }
-
-    pub fn post(accept: &'static str, content_type: &'static str, body: impl Into<Bytes>) -> Self {
-        let content_type = Some(content_type);
-        Message { method: Method::POST, content_type, body: body.into(), ..Message::get(accept) }
-    }
-
-    pub fn authorized(self, authorization: String) -> Self {
-        Message { authorization: Some(authorization), ..self }
-    }
 }
 
 /// The final response: its URL, and as much of the body as the limits allow.
@@ -239,26 +213,6 @@ where
         let _ = connection.await;
     });
     sender.send_request(request).await.map_err(Failure::broken)
-}
-
-fn request(target: &Target, message: Message) -> Result<Request<Full<Bytes>>, Failure> {
-    let Message { method, accept, authorization, content_type, body } = message;
-    let mut request = Request::builder()
-        .method(method)
-        .uri(target.path_and_query()?)
-        .header(HOST, target.authority())
-        .header(USER_AGENT, AGENT)
-        .header(ACCEPT, accept)
-        // A compressed body could expand a thousandfold.
-        .header(ACCEPT_ENCODING, "identity")
-        .header(CONNECTION, "close");
-    if let Some(authorization) = authorization {
-        request = request.header(AUTHORIZATION, authorization);
-    }
-    if let Some(content_type) = content_type {
-        request = request.header(CONTENT_TYPE, content_type);
-    }
-    request.body(Full::new(body)).map_err(Failure::broken)
 }
 
 fn location(response: &Response<Incoming>) -> Option<&http::HeaderValue> {

@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
+use http::Method;
+use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HOST};
+
 use super::*;
 
 const LIMITS: Limits = Limits { time: Duration::from_secs(5), body: 64 * 1024, redirects: 5 };

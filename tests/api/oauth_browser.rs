@@ -108,5 +108,7 @@ async fn an_app_elsewhere_gets_no_cookie(app: TestApp) {
         assert_eq!(cookie, None, "{elsewhere}");
     }
     let (state, _) = begin(&app, "github", APP).await;
-    signed_in(&app, &come_back(&app, &state, "").await).await;
+    let reply = come_back(&app, &state, "").await;
+    assert_eq!(reply.header("set-cookie"), None);
+    signed_in(&app, &reply).await;
 }

@@ -2,7 +2,7 @@
 // Their clock stands at the time that every test begins with.
 import { createServer } from "node:http";
 import { createInterface } from "node:readline";
-import { generateKeyPairSync } from "node:crypto";
+import { createHash, generateKeyPairSync } from "node:crypto";
 
 const NOON = Date.UTC(2026, 7, 1, 12);
 globalThis.Date = class extends Date {
@@ -105,6 +105,32 @@ const commands = {
   },
   async visit({ url, until }) {
     return { url: await visit(url, until) };
+  },
+  // As an app does that signs its users in there itself.
+  async idToken({ of, client, account, callback }) {
+    const { issuer } = providers.get(of);
+    const verifier = "v".repeat(43);
+    const query = new URLSearchParams({
+      response_type: "code",
+      client_id: client,
+      redirect_uri: callback,
+      scope: "openid email profile",
+      code_challenge: createHash("sha256").update(verifier).digest("base64url"),
+      code_challenge_method: "S256",
+      login_hint: account,
+    });
+    const back = new URL(await visit(`${issuer}/auth?${query}`, callback));
+    const response = await fetch(`${issuer}/token`, {
+      method: "POST",
+      headers: { authorization: `Basic ${btoa(`${client}:hush`)}` },
+      body: new URLSearchParams({
+        grant_type: "authorization_code",
+        code: back.searchParams.get("code"),
+        redirect_uri: callback,
+        code_verifier: verifier,
+      }),
+    });
+    return { token: (await response.json()).id_token };
   },
   async close({ of }) {
     const { server } = providers.get(of);

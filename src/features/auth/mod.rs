@@ -15,6 +15,7 @@ mod sign_in;
 mod sign_out;
 mod sign_up;
 pub mod store;
+pub mod take_over;
 pub(crate) mod verify_email;
 
 use http::Method;

@@ -1,6 +1,7 @@
 //! The identities of a user: accounts elsewhere that they sign in with. Also the documents and keys that
 //! issuers elsewhere publish.
 
+pub mod issuers;
 mod list;
 pub mod published;
 pub mod store;

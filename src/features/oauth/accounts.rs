@@ -7,7 +7,8 @@ use db::Tx;
 
 use crate::error::{Error, Result};
 use crate::features::auth::session::{self, TokenSeed};
-use crate::features::auth::store::{self as sessions, TokenRow};
+use crate::features::auth::store::TokenRow;
+use crate::features::auth::take_over::take_over;
 use crate::features::identities::store::{self as identities, Account};
 use crate::features::oauth::callback::Failed;
 use crate::features::users::store::{self as users, UserRow};
@@ -106,11 +107,7 @@ impl SignIn {
             identities::insert(tx, project, self.ids.1, user.id, account, now)?;
             return self.start(tx, project, user.id);
         }
-        users::clear_password(tx, project, user.id, now)?;
-        users::set_verified(tx, project, user.id, now)?;
-        identities::delete_all(tx, project, user.id)?;
-        sessions::delete_families(tx, project, user.id, None)?;
-        sessions::delete_verifications(tx, project, user.id)?;
+        take_over(tx, project, user.id, now)?;
         identities::insert(tx, project, self.ids.1, user.id, account, now)?;
         let started = self.start(tx, project, user.id)?;
         if let Outcome::SignedIn(token) = &started {

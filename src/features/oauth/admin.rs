@@ -7,6 +7,7 @@ use url::Url;
 use crate::auth::es256;
 use crate::auth::sealed::Sealer;
 use crate::error::{Error, Result};
+use crate::features::identities::issuers;
 use crate::features::oauth::provider::{Famous, Provider, Settings, place};
 use crate::features::oauth::store::{self, ProviderRow};
 use crate::outbound::Target;
@@ -86,7 +87,7 @@ pub fn check(name: &str, settings: &Settings, secret: Option<&str>) -> Result<()
         return Err(format!("`{name}` needs --issuer"));
     }
     if let Some(issuer) = &settings.issuer {
-        check_issuer(issuer)?;
+        issuers::check_address(issuer)?;
     }
     let addresses =
         [&settings.authorize_url, &settings.token_url, &settings.user_url, &settings.emails_url];
@@ -120,16 +121,6 @@ pub fn check_name(name: &str) -> Result<(), String> {
     Err(format!(
         "`{name}`: a provider's name has 1 to 32 of a-z, 0-9 and -; {RESERVED:?} are taken"
     ))
-}
-
-/// Its spelling is compared with that of tokens, so it is stored as it is.
-pub fn check_issuer(issuer: &str) -> Result<(), String> {
-    let target = Target::parse(issuer).map_err(|error| format!("`{issuer}`: {error}"))?;
-    match target.url().query() {
-        Some(_) => Err(format!("`{issuer}`: an issuer has no query")),
-        None if issuer.contains('#') => Err(format!("`{issuer}`: an issuer has no fragment")),
-        None => Ok(()),
-    }
 }
 
 /// Tokens are put behind it, so it has no fragment of its own.

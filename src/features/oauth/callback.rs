@@ -70,7 +70,11 @@ impl From<Error> for Failed {
 /// Where the browser goes next.
 #[derive(Debug)]
 pub(super) enum Next {
-    Redirect { to: String, clear_cookie: String },
+    /// The cookie of the sign-in has served its purpose, if there was one.
+    Redirect {
+        to: String,
+        clear_cookie: Option<String>,
+    },
     Page(Page),
 }
 
@@ -83,8 +87,9 @@ impl Reply for Next {
         let mut response = redirect(&to)?;
         let headers = response.headers_mut();
         headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-        let cookie = HeaderValue::from_str(&clear_cookie).map_err(Error::internal)?;
-        headers.append(SET_COOKIE, cookie);
+        if let Some(cookie) = clear_cookie {
+            headers.append(SET_COOKIE, HeaderValue::from_str(&cookie).map_err(Error::internal)?);
+        }
         Ok(response)
     }
 
@@ -129,7 +134,8 @@ async fn answer(call: ServerCall, returned: Value) -> Result<Next> {
             format!("{app_url}{joint}error={error}&error_description={description}")
         }
     };
-    let clear_cookie = state.cookie(&app.config.public_url, "", 0, false);
+    let has_cookie = cookies::find(&call.headers, &state.cookie_name()).is_some();
+    let clear_cookie = has_cookie.then(|| state.cookie(&app.config.public_url, "", 0, false));
     Ok(Next::Redirect { to, clear_cookie })
 }
 

@@ -5,7 +5,7 @@ use aws_lc_rs::hmac;
 use serde_json::Value;
 use url::Url;
 
-use crate::auth::jwk;
+use crate::auth::claims;
 use crate::error::Result;
 use crate::features::identities::published::{self, Issuer};
 use crate::features::identities::store::Account;
@@ -81,10 +81,10 @@ async fn id_token(
     if Some(&claims["iss"]) != issuer.document.get("issuer") {
         return Err(refused("issuer"));
     }
-    if !jwk::is_for(&claims, client) || !(party == client || (party.is_null() && is_alone)) {
+    if !claims::is_for(&claims, client) || !(party == client || (party.is_null() && is_alone)) {
         return Err(refused("audience"));
     }
-    if claims["exp"].is_null() || !jwk::is_in_time(&claims, now, SKEW) {
+    if claims["exp"].is_null() || !claims::is_in_time(&claims, now, SKEW) {
         return Err(refused("time"));
     }
     if claims["nonce"] != nonce {

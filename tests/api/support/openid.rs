@@ -76,6 +76,14 @@ impl OpenId {
         outcome["url"].as_str().unwrap().to_owned()
     }
 
+    /// An ID token for one of its clients.
+    pub async fn id_token(&self, client: &str, account: &str) -> String {
+        let command = json!({
+            "do": "idToken", "of": self.id, "client": client, "account": account, "callback": CALLBACK,
+        });
+        ask(command).await["token"].as_str().unwrap().to_owned()
+    }
+
     pub fn settings(&self) -> Settings {
         of_issuer(&self.issuer)
     }

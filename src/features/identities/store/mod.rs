@@ -1,5 +1,7 @@
 //! All SQL about identities.
 
+pub mod issuers;
+
 use db::{Conn, Tx, args};
 
 use crate::error::{Error, Result};
