@@ -84,6 +84,9 @@ pub(super) struct ProviderChange {
     /// Apple: the id of the private key
     #[arg(long, value_name = "ID")]
     key_id: Option<String>,
+    /// Whether browsers of apps elsewhere come to this server first, which binds the sign-in to them
+    #[arg(long, value_name = "BOOL")]
+    bind_browser: Option<bool>,
     /// Whether users may sign in with it
     #[arg(long, value_name = "BOOL")]
     enabled: Option<bool>,
@@ -152,6 +155,7 @@ impl ProviderChange {
             settings.redirect_uris = self.redirect;
         }
         settings.enabled = self.enabled.unwrap_or(settings.enabled);
+        settings.bind_browser = self.bind_browser.unwrap_or(settings.bind_browser);
         settings.token_auth = self.token_auth.or(settings.token_auth);
         put(&mut settings.issuer, self.issuer);
         put(&mut settings.authorize_url, self.authorize_url);

@@ -10,6 +10,8 @@ use crate::http::version::Version;
 
 /// Where OAuth providers send browsers back to, whichever project and version has sent them there.
 pub const OAUTH_CALLBACK: &str = "/v7/oauth/callback";
+/// Where a browser begins that a sign-in is bound to.
+pub const OAUTH_START: &str = "/v7/oauth/start";
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Address {
@@ -48,11 +50,12 @@ impl Address {
         if let ["internal", "projects", project, "lean"] = words.as_slice() {
             return Some(in_project(Version::V6, Dialect::Legacy, project, &["projects", "lean"]));
         }
-        if let ["api", version, "oauth", "callback"] | [version, "oauth", "callback"] =
-            words.as_slice()
+        if let ["api", version, "oauth", step @ ("callback" | "start")]
+        | [version, "oauth", step @ ("callback" | "start")] = words.as_slice()
             && Version::from_segment(version).is_some()
         {
-            return Some(Address { scope: Scope::Server, endpoint: OAUTH_CALLBACK.to_owned() });
+            let endpoint = if *step == "start" { OAUTH_START } else { OAUTH_CALLBACK };
+            return Some(Address { scope: Scope::Server, endpoint: endpoint.to_owned() });
         }
         let found = match words.as_slice() {
             ["api", "v5" | "v6", project, endpoint @ ..] => {

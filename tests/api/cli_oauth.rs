@@ -29,6 +29,7 @@ fn a_provider_is_set_listed_changed_and_removed(town: Installation) {
     let made = town.json(&set(&id, "github", &more));
     let expected = [
         "authorizeUrl",
+        "bindBrowser",
         "clientId",
         "createdAt",
         "emailsUrl",

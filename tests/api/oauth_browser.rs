@@ -15,6 +15,7 @@ on_both_engines![
     several_sign_ins_of_a_browser_do_not_disturb_each_other,
     the_cookie_comes_along_with_the_form_of_apple,
     an_app_elsewhere_gets_no_cookie,
+    an_app_elsewhere_is_bound_by_a_first_step,
 ];
 
 /// In the app on the server's own origin.
@@ -111,4 +112,45 @@ async fn an_app_elsewhere_gets_no_cookie(app: TestApp) {
     let reply = come_back(&app, &state, "").await;
     assert_eq!(reply.header("set-cookie"), None);
     signed_in(&app, &reply).await;
+}
+
+async fn an_app_elsewhere_is_bound_by_a_first_step(app: TestApp) {
+    let (app, fake) = start(app).await;
+    let redirect_uris = vec![HERE.to_owned(), APP.to_owned()];
+    let bound = Settings { bind_browser: true, redirect_uris, ..at(&fake) };
+    configure(&app, "github", bound, None).await;
+    let body = json!({ "provider": "github", "redirectAfterAuth": APP });
+    let reply = app.anonymous().post("/oauth/authorize", body).await;
+    assert_eq!(reply.header("set-cookie"), None);
+    let url = reply.expect(200)["authorizationUrl"].as_str().unwrap().to_owned();
+    assert!(url.starts_with("https://community.example/v7/oauth/start?state="), "{url}");
+    let state = parameter(&url, "state").unwrap();
+    let other = url.replace(&parameter(&url, "browser").unwrap(), &"0".repeat(64));
+    for wrong in [other.as_str(), "/v7/oauth/start", &format!("/v7/oauth/start?state={state}")] {
+        app.anonymous().open(wrong).await.refused(400, "oauth/invalid-state");
+    }
+    let begun = app.anonymous().open(&url).await;
+    begun.expect(302);
+    let page = begun.header("location").unwrap();
+    assert!(page.starts_with(&fake.url("/authorize?")), "{page}");
+    assert_eq!(parameter(page, "state").as_ref(), Some(&state));
+    assert_eq!(parameter(page, "code_challenge").unwrap().len(), 43);
+    let cookie = begun.header("set-cookie").unwrap().to_owned();
+    assert!(
+        cookie.contains("; HttpOnly; SameSite=Lax; Secure; Path=/v7/oauth/callback;"),
+        "{cookie}"
+    );
+    // Whoever is sent the same address comes too late, and whoever is sent the callback lacks the cookie.
+    app.anonymous().open(&url).await.refused(400, "oauth/invalid-state");
+    come_back(&app, &state, "").await.refused(400, "oauth/invalid-state");
+    let first = format!(
+        "{}={}",
+        pair(&cookie).split('=').next().unwrap(),
+        parameter(&url, "browser").unwrap()
+    );
+    come_back(&app, &state, &first).await.refused(400, "oauth/invalid-state");
+    signed_in(&app, &come_back(&app, &state, pair(&cookie)).await).await;
+    // The app on the server's own origin needs no first step.
+    let (_, cookie) = begin(&app, "github", HERE).await;
+    assert!(cookie.is_some());
 }

@@ -3,7 +3,8 @@
 //! Each sign-in has a `state` of 256 random bits that works once, a code verifier (PKCE) and a nonce. Where
 //! the app is served from the origin of this server, the reply also sets a cookie that the browser must
 //! bring back. Browsers drop the cookies of replies to other sites, and apps on phones call from outside the
-//! browser: there the app itself must remember that it has begun a sign-in (`docs/sign-in-with-oauth.md`).
+//! browser: there the operator may have the browser come to this server first (`start.rs`), and otherwise the
+//! app itself must remember that it has begun a sign-in (`docs/sign-in-with-oauth.md`).
 
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::features::oauth::provider::{Endpoints, Famous, Provider};
 use crate::features::oauth::store::{self, StateRow};
 use crate::features::oauth::{INVALID_BODY, INVALID_REDIRECT_URI, PROVIDER_NOT_CONFIGURED};
-use crate::http::address::OAUTH_CALLBACK;
+use crate::http::address::{OAUTH_CALLBACK, OAUTH_START};
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::{Json, Reply, ReplyDoc, Response};
@@ -31,7 +32,7 @@ use crate::values::ids::{ProjectId, UserId};
 use crate::values::random::hex;
 use crate::values::time::Timestamp;
 
-const TTL: Duration = Duration::from_secs(10 * 60);
+pub(super) const TTL: Duration = Duration::from_secs(10 * 60);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -102,7 +103,9 @@ async fn begin(
 
     let random = &app.random;
     let state = StateId::new(project, random.bytes());
-    let browser = is_own_origin(&url, app).then(|| hex(&random.bytes::<32>()));
+    let is_here = is_own_origin(&url, app);
+    let is_bound = is_here || provider.settings.bind_browser;
+    let browser = is_bound.then(|| hex(&random.bytes::<32>()));
     let row = StateRow {
         provider: provider.name.clone(),
         redirect_after_auth,
@@ -110,8 +113,14 @@ async fn begin(
         nonce: BASE64.encode(random.bytes::<32>()),
         link_to_user_id: link_to,
     };
-    let url = authorization_url(app, &provider, &endpoints, &state, &row)?;
-    let cookie = browser.as_ref().map(|browser| {
+    let url = match browser.as_ref().filter(|_| !is_here) {
+        Some(browser) => {
+            let base = &app.config.public_url;
+            format!("{base}{OAUTH_START}?state={}&browser={browser}", state.0)
+        }
+        None => authorization_url(app, &provider, &endpoints, &state, &row)?,
+    };
+    let cookie = browser.as_ref().filter(|_| is_here).map(|browser| {
         // The cookie must come along with a form that the provider's page posts.
         let is_posted = provider.returns_by_form();
         state.cookie(&app.config.public_url, browser, TTL.as_secs(), is_posted)
@@ -147,7 +156,7 @@ pub(super) fn callback_url(app: &App) -> String {
     format!("{}{OAUTH_CALLBACK}", app.config.public_url)
 }
 
-fn authorization_url(
+pub(super) fn authorization_url(
     app: &App,
     provider: &Provider,
     endpoints: &Endpoints,

@@ -4,6 +4,8 @@
 //! that, every outcome is a redirect to the address that the sign-in began with, which the project's operator
 //! has listed.
 
+use std::sync::Arc;
+
 use http::header::{ACCEPT, HeaderValue, REFERRER_POLICY, SET_COOKIE};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserialize;
@@ -70,24 +72,24 @@ impl From<Error> for Failed {
 /// Where the browser goes next.
 #[derive(Debug)]
 pub(super) enum Next {
-    /// The cookie of the sign-in has served its purpose, if there was one.
+    /// With the cookie of the sign-in to set or to clear, if it has one.
     Redirect {
         to: String,
-        clear_cookie: Option<String>,
+        cookie: Option<String>,
     },
     Page(Page),
 }
 
 impl Reply for Next {
     fn into_response(self) -> Result<Response> {
-        let (to, clear_cookie) = match self {
-            Next::Redirect { to, clear_cookie } => (to, clear_cookie),
+        let (to, cookie) = match self {
+            Next::Redirect { to, cookie } => (to, cookie),
             Next::Page(page) => return Ok(page.into_response()),
         };
         let mut response = redirect(&to)?;
         let headers = response.headers_mut();
         headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-        if let Some(cookie) = clear_cookie {
+        if let Some(cookie) = cookie {
             headers.append(SET_COOKIE, HeaderValue::from_str(&cookie).map_err(Error::internal)?);
         }
         Ok(response)
@@ -115,11 +117,7 @@ async fn answer(call: ServerCall, returned: Value) -> Result<Next> {
     let returned: Returned = serde_json::from_value(returned).unwrap_or_default();
     let (app, now) = (&call.app, call.app.clock.now());
     let Some((project, state, row)) = take(&call, &returned.state, now).await? else {
-        let wants_page = call.headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
-        if wants_page.is_some_and(|accept| accept.contains("text/html")) {
-            return Ok(Next::Page(pages::sign_in_refused()));
-        }
-        return Err(INVALID_STATE.into());
+        return refuse(&call);
     };
     let app_url = row.redirect_after_auth.clone();
     let to = match finish(app, &project, row, returned, now).await {
@@ -135,8 +133,31 @@ async fn answer(call: ServerCall, returned: Value) -> Result<Next> {
         }
     };
     let has_cookie = cookies::find(&call.headers, &state.cookie_name()).is_some();
-    let clear_cookie = has_cookie.then(|| state.cookie(&app.config.public_url, "", 0, false));
-    Ok(Next::Redirect { to, clear_cookie })
+    let cookie = has_cookie.then(|| state.cookie(&app.config.public_url, "", 0, false));
+    Ok(Next::Redirect { to, cookie })
+}
+
+/// The reply to a `state` that leads nowhere.
+pub(super) fn refuse(call: &ServerCall) -> Result<Next> {
+    let accept = call.headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
+    if accept.is_some_and(|accept| accept.contains("text/html")) {
+        return Ok(Next::Page(pages::sign_in_refused()));
+    }
+    Err(INVALID_STATE.into())
+}
+
+/// The project of a `state`.
+pub(super) async fn find_sign_in(
+    app: &App,
+    state: &str,
+) -> Result<Option<(Arc<Project>, StateId)>> {
+    let Some((id, state)) = StateId::parse(state) else { return Ok(None) };
+    let project = app.projects.get(&app.db, id, app.clock.uptime()).await?;
+    match project.as_ref().map(|project| project.state) {
+        None | Some(ProjectState::Active) => Ok(project.map(|project| (project, state))),
+        Some(ProjectState::PendingDeletion) => Err(tenancy::PENDING_DELETION.into()),
+        Some(ProjectState::Migrating) => Err(tenancy::MIGRATING.into()),
+    }
 }
 
 /// Uses up the state of a sign-in; `None` if there is none for this browser.
@@ -144,19 +165,11 @@ async fn take(
     call: &ServerCall,
     state: &str,
     now: Timestamp,
-) -> Result<Option<(std::sync::Arc<Project>, StateId, StateRow)>> {
+) -> Result<Option<(Arc<Project>, StateId, StateRow)>> {
     let app = &call.app;
-    let Some((id, state)) = StateId::parse(state) else { return Ok(None) };
-    let Some(project) = app.projects.get(&app.db, id, app.clock.uptime()).await? else {
-        return Ok(None);
-    };
-    match project.state {
-        ProjectState::Active => {}
-        ProjectState::PendingDeletion => return Err(tenancy::PENDING_DELETION.into()),
-        ProjectState::Migrating => return Err(tenancy::MIGRATING.into()),
-    }
+    let Some((project, state)) = find_sign_in(app, state).await? else { return Ok(None) };
     let browser = cookies::find(&call.headers, &state.cookie_name()).map(|value| hash(&value));
-    let state_hash = state.hash();
+    let (id, state_hash) = (project.id, state.hash());
     let taken =
         app.db.write(move |tx| store::take_state(tx, id, &state_hash, browser.as_deref(), now));
     Ok(taken.await?.map(|row| (project, state, row)))

@@ -11,12 +11,13 @@ mod callback;
 mod exchange;
 mod profile;
 pub mod provider;
+mod start;
 pub mod store;
 
 use http::Method;
 
 use crate::error::faults;
-use crate::http::address::OAUTH_CALLBACK;
+use crate::http::address::{OAUTH_CALLBACK, OAUTH_START};
 use crate::http::input::Invalid;
 use crate::http::operation::Operation;
 use crate::rate_limits::RateLimit;
@@ -55,6 +56,11 @@ pub fn operations() -> Vec<Operation> {
         .open_to_suspended()
         .no_store()
         .errors(&[PROVIDER_NOT_CONFIGURED, INVALID_REDIRECT_URI]),
+        Operation::server(OAUTH_START, "Start OAuth", start::start_oauth)
+            .parameters::<(), start::First>()
+            .rate(RateLimit::per_5_minutes(100))
+            .no_store()
+            .errors(&[INVALID_STATE]),
         Operation::server(OAUTH_CALLBACK, "OAuth Callback", callback::oauth_callback)
             .parameters::<(), callback::Returned>()
             .rate(RateLimit::per_5_minutes(100))

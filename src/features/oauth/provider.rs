@@ -29,6 +29,8 @@ pub struct Settings {
     /// Of Apple: with them, the client's secret is the private key that signs its real secrets.
     pub team_id: Option<String>,
     pub key_id: Option<String>,
+    /// Whether browsers of apps elsewhere come to this server before they go to the provider.
+    pub bind_browser: bool,
 }
 
 /// How the client authenticates at the token endpoint.

@@ -46,6 +46,11 @@ db::statements! {
         "INSERT INTO oauth_states (project_id, state_hash, provider, redirect_after_auth, code_verifier, nonce,
             browser_hash, link_to_user_id, expires_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    /// $4: what the browser has; $5: what it must have from then on.
+    command BIND_STATE -> StateRow =
+        "UPDATE oauth_states SET browser_hash = $5
+         WHERE project_id = $1 AND state_hash = $2 AND expires_at > $3 AND browser_hash = $4
+         RETURNING provider, redirect_after_auth, code_verifier, nonce, link_to_user_id";
     /// $4: the hash of the browser's cookie, if it has one.
     command TAKE_STATE -> StateRow =
         "DELETE FROM oauth_states
@@ -107,6 +112,17 @@ pub fn insert_state(
     ];
     tx.execute(&INSERT_STATE, args)?;
     Ok(())
+}
+
+/// Binds a sign-in to a browser; of several callers exactly one gets it.
+pub fn bind_state(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    state_hash: &[u8],
+    (old, new): (&[u8], &[u8]),
+    now: Timestamp,
+) -> Result<Option<StateRow>> {
+    Ok(tx.opt(&BIND_STATE, args![project, state_hash, now, old, new])?)
 }
 
 /// Uses up a sign-in; of several callers exactly one gets it. One that is bound to another browser stays.
