@@ -544,6 +544,16 @@ CREATE TABLE jobs (
 );
 CREATE INDEX jobs_due ON jobs USING btree (run_at, id);
 
+CREATE TABLE jwt_issuers (
+    project_id uuid NOT NULL,
+    issuer text COLLATE "C" NOT NULL,
+    settings jsonb NOT NULL,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    CONSTRAINT jwt_issuers_pkey PRIMARY KEY (project_id, issuer),
+    CONSTRAINT jwt_issuers_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+
 CREATE TABLE mail_quotas (
     project_id uuid NOT NULL,
     address_hash bytea NOT NULL,
@@ -584,6 +594,34 @@ CREATE TABLE notifications (
     CONSTRAINT notifications_of_users_project_id_user_id_fkey FOREIGN KEY (project_id, user_id) REFERENCES users(project_id, id) ON DELETE CASCADE
 );
 CREATE UNIQUE INDEX notifications_subject ON notifications USING btree (project_id, subject_id, target_id, user_id, type, actor_id, ( CASE WHEN is_read THEN NULL::integer ELSE 1 END)) WHERE subject_id IS NOT NULL;
+
+CREATE TABLE oauth_providers (
+    project_id uuid NOT NULL,
+    provider text COLLATE "C" NOT NULL,
+    client_secret bytea,
+    settings jsonb NOT NULL,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    CONSTRAINT oauth_providers_pkey PRIMARY KEY (project_id, provider),
+    CONSTRAINT oauth_providers_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+
+CREATE TABLE oauth_states (
+    project_id uuid NOT NULL,
+    state_hash bytea NOT NULL,
+    provider text COLLATE "C" NOT NULL,
+    redirect_after_auth text COLLATE "C" NOT NULL,
+    code_verifier text COLLATE "C" NOT NULL,
+    nonce text COLLATE "C" NOT NULL,
+    browser_hash bytea,
+    link_to_user_id uuid,
+    expires_at bigint NOT NULL,
+    CONSTRAINT oauth_states_pkey PRIMARY KEY (project_id, state_hash),
+    CONSTRAINT oauth_states_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+    CONSTRAINT oauth_states_project_id_link_to_user_id_fkey FOREIGN KEY (project_id, link_to_user_id) REFERENCES users(project_id, id) ON DELETE CASCADE
+);
+CREATE INDEX oauth_states_expiry ON oauth_states USING btree (expires_at);
+CREATE INDEX oauth_states_user ON oauth_states USING btree (project_id, link_to_user_id) WHERE link_to_user_id IS NOT NULL;
 
 CREATE TABLE password_resets (
     project_id uuid NOT NULL,

@@ -506,6 +506,15 @@ CREATE TABLE jobs (
 ) STRICT;
 CREATE INDEX jobs_due ON jobs (run_at, id);
 
+CREATE TABLE jwt_issuers (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    issuer TEXT NOT NULL,
+    settings TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, issuer)
+) STRICT;
+
 CREATE TABLE mail_quotas (
     project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
     address_hash BLOB NOT NULL,
@@ -545,6 +554,32 @@ CREATE TABLE notifications (
     FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX notifications_subject ON notifications (project_id, subject_id, target_id, user_id, type, actor_id, (CASE WHEN is_read THEN NULL ELSE 1 END)) WHERE subject_id IS NOT NULL;
+
+CREATE TABLE oauth_providers (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    provider TEXT NOT NULL,
+    client_secret BLOB,
+    settings TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, provider)
+) STRICT;
+
+CREATE TABLE oauth_states (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    state_hash BLOB NOT NULL,
+    provider TEXT NOT NULL,
+    redirect_after_auth TEXT NOT NULL,
+    code_verifier TEXT NOT NULL,
+    nonce TEXT NOT NULL,
+    browser_hash BLOB,
+    link_to_user_id BLOB,
+    expires_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, state_hash),
+    FOREIGN KEY (project_id, link_to_user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX oauth_states_expiry ON oauth_states (expires_at);
+CREATE INDEX oauth_states_user ON oauth_states (project_id, link_to_user_id) WHERE link_to_user_id IS NOT NULL;
 
 CREATE TABLE password_resets (
     project_id BLOB NOT NULL,

@@ -8,6 +8,7 @@ use images::Processor;
 use tokio::sync::{Notify, Semaphore};
 
 use crate::auth::passwords::{Cost, Passwords};
+use crate::auth::sealed::Sealer;
 use crate::auth::tokens::Tokens;
 use crate::config::Config;
 use crate::features;
@@ -72,6 +73,9 @@ pub fn build(
         tokens: Tokens::new(secret, config.access_token_ttl, config.refresh_token_ttl)
             .accepting(previous),
         passwords: Passwords::new(password_cost, random.clone()).map_err(|e| e.to_string())?,
+        sealer: Sealer::new(secret)
+            .and_then(|sealer| sealer.accepting(previous))
+            .map_err(|e| e.to_string())?,
         projects: Registry::default(),
         limiter: Limiter::new(config.rate_limits),
         storage: Storage::open(&config.storage_settings())?,

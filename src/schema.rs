@@ -80,4 +80,9 @@ pub const MIGRATIONS: &[Migration] = &[
             include_str!("../migrations/0018_room_for_updates.postgres.sql"),
         ),
     ),
+    Migration::shared(
+        19,
+        "sign-in with accounts elsewhere",
+        include_str!("../migrations/0019_oauth.sql"),
+    ),
 ];

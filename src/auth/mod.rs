@@ -2,10 +2,14 @@
 //! signatures.
 
 pub mod caller;
+pub mod claims;
 pub mod credential;
+pub mod es256;
+pub mod jwk;
 pub mod keys;
 pub mod passwords;
 pub mod perspective;
 pub mod rs256;
+pub mod sealed;
 pub mod store;
 pub mod tokens;

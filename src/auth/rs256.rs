@@ -89,7 +89,7 @@ fn pem(label: &str, der: &[u8]) -> String {
     text + &format!("-----END {label}-----\n")
 }
 
-fn from_pem(text: &str) -> Option<Vec<u8>> {
+pub(super) fn from_pem(text: &str) -> Option<Vec<u8>> {
     let mut lines = text.lines().map(str::trim).skip_while(|line| !line.starts_with("-----BEGIN "));
     lines.next()?;
     let encoded: String = lines.take_while(|line| !line.starts_with("-----END ")).collect();

@@ -3,7 +3,9 @@
 
 mod distribute;
 mod doctor;
+mod jwt_issuers;
 mod keys;
+mod oauth;
 mod project_settings;
 mod projects;
 mod routes;

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use clap::Subcommand;
 use serde_json::{Value, json};
 
+use crate::cli::jwt_issuers::{self, JwtIssuerCommand};
+use crate::cli::oauth::{self, OauthCommand};
 use crate::cli::project_settings::{self, SettingsChange};
 use crate::cli::{Admin, CommandResult, Output, confirm, project_id};
 use crate::features::projects::admin::{self, NewProject, ProjectSecrets};
@@ -65,6 +67,12 @@ pub(super) enum ProjectCommand {
         #[command(flatten)]
         change: SettingsChange,
     },
+    /// Sign-in with Google, GitHub, Facebook, Apple or an OpenID Connect issuer
+    #[command(subcommand)]
+    Oauth(OauthCommand),
+    /// Sign-in with the JWTs of an outside issuer, such as Auth0, Firebase, Supabase or Keycloak
+    #[command(subcommand)]
+    JwtIssuer(JwtIssuerCommand),
     /// Make a new key pair for external sign-in; the previous public key stays valid
     RotateJwtKey {
         #[arg(value_parser = project_id)]
@@ -105,6 +113,8 @@ pub(super) fn run(command: ProjectCommand, admin: Admin) -> CommandResult {
             })?;
             show(&admin, id)
         }
+        ProjectCommand::Oauth(command) => oauth::run(command, &admin),
+        ProjectCommand::JwtIssuer(command) => jwt_issuers::run(command, &admin),
         ProjectCommand::RotateJwtKey { id } => rotate_jwt_key(&admin, id),
     }
 }

@@ -14,6 +14,7 @@ use crate::config::Config;
 use crate::features;
 use crate::features::auth::session::{self, TokenSeed};
 use crate::features::entities::views::view_buffer;
+use crate::features::oauth;
 use crate::features::projects::admin::{self, NewProject, ProjectSecrets};
 use crate::features::users::store::{self as users, UserRow};
 use crate::state::App;
@@ -69,6 +70,9 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
         let (listener, address) = start::listen(socket, config.listen)?;
         let app = app::build(config, &secret, db, world)?;
         start::claim_storage(&app).await?;
+        if app.config.secret_key_previous.is_some() {
+            oauth::admin::renew_secrets(&app).await.map_err(plain)?;
+        }
         let demo = if with_demo { Some(prepare_demo(&app).await?) } else { None };
         report(&app, address, demo.as_ref(), json);
         if app.config.lacks_public_url() {

@@ -12,6 +12,7 @@ pub mod deletion;
 pub mod entities;
 pub mod files;
 pub mod follows;
+pub mod identities;
 pub mod link_previews;
 pub mod moderation;
 pub mod notifications;
@@ -46,6 +47,7 @@ pub fn operations() -> &'static [Operation] {
             deletion::operations(),
             collections::operations(),
             spaces::operations(),
+            identities::operations(),
             oauth::operations(),
             users::operations(),
             follows::operations(),
@@ -109,7 +111,7 @@ fn job_kinds() -> Vec<JobKind> {
 }
 
 fn sweeps() -> Vec<Sweep> {
-    vec![Sweep(auth::store::sweep)]
+    vec![Sweep(auth::store::sweep), Sweep(oauth::store::sweep)]
 }
 
 /// Every static SQL statement, for the tests that prepare and explain them on both engines.
@@ -150,6 +152,8 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         deletion::store::purge_entities::ALL,
         entities::score::store::ALL,
         entities::store::ALL,
+        identities::store::ALL,
+        identities::store::issuers::ALL,
         oauth::store::ALL,
         crate::tenancy::store::ALL,
         files::store::audit::ALL,

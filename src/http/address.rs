@@ -8,6 +8,11 @@ use std::borrow::Cow;
 use crate::http::query::percent_decode;
 use crate::http::version::Version;
 
+/// Where OAuth providers send browsers back to, whichever project and version has sent them there.
+pub const OAUTH_CALLBACK: &str = "/v7/oauth/callback";
+/// Where a browser begins that a sign-in is bound to.
+pub const OAUTH_START: &str = "/v7/oauth/start";
+
 #[derive(Debug, PartialEq, Eq)]
 pub struct Address {
     pub scope: Scope,
@@ -44,6 +49,13 @@ impl Address {
         let words: Vec<&str> = segments.iter().map(AsRef::as_ref).collect();
         if let ["internal", "projects", project, "lean"] = words.as_slice() {
             return Some(in_project(Version::V6, Dialect::Legacy, project, &["projects", "lean"]));
+        }
+        if let ["api", version, "oauth", step @ ("callback" | "start")]
+        | [version, "oauth", step @ ("callback" | "start")] = words.as_slice()
+            && Version::from_segment(version).is_some()
+        {
+            let endpoint = if *step == "start" { OAUTH_START } else { OAUTH_CALLBACK };
+            return Some(Address { scope: Scope::Server, endpoint: endpoint.to_owned() });
         }
         let found = match words.as_slice() {
             ["api", "v5" | "v6", project, endpoint @ ..] => {
@@ -203,6 +215,25 @@ mod tests {
         for path in ["/", "/livez", "/v9/P/users", "/v5/P/users", "/api/v9/P/users", "/v8"] {
             assert_eq!(Address::parse(path).unwrap().scope, Scope::Server, "{path}");
         }
+    }
+
+    #[test]
+    fn the_callback_of_oauth_belongs_to_no_project() {
+        for path in [
+            "/v7/oauth/callback",
+            "/v6/oauth/callback/",
+            "/v8/oauth/callback",
+            "/api/v7/oauth/callback",
+        ] {
+            let address = Address::parse(path).unwrap();
+            assert_eq!(
+                (address.scope, address.endpoint.as_str()),
+                (Scope::Server, OAUTH_CALLBACK),
+                "{path}"
+            );
+        }
+        assert_eq!(project("/v8/P/oauth/callback").unwrap().2, "/oauth/callback");
+        assert_eq!(project("/v7/oauth/callback/x").unwrap().1, "oauth");
     }
 
     #[test]

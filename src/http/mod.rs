@@ -9,6 +9,7 @@ pub mod admission;
 pub mod body;
 mod call;
 pub mod compression;
+pub mod cookies;
 pub mod cors;
 pub mod dispatch;
 pub mod include;

@@ -1,14 +1,16 @@
-//! Requests to URLs from users, guarded against SSRF: one client for all of them, so that one place decides
-//! which hosts this server may call. A name is resolved once, all its addresses are checked, and the
+//! Requests to URLs from users and operators, guarded against SSRF: one client for all of them, so that one
+//! place decides which hosts this server may call. A name is resolved once, all its addresses are checked, and the
 //! connection goes to a checked address; each redirect is checked again.
 
 mod address;
+mod message;
 mod resolver;
 mod target;
 #[cfg(test)]
 mod tests;
 mod tls;
 
+pub use message::Message;
 pub use resolver::Resolver;
 pub use target::Target;
 pub(crate) use tls::Tls;
@@ -18,11 +20,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::header::{
-    ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, HOST, LOCATION, USER_AGENT,
-};
+use http::header::{CONTENT_ENCODING, LOCATION};
 use http::{HeaderMap, Request, Response, StatusCode};
-use http_body_util::{BodyExt as _, Empty};
+use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -31,9 +31,10 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use url::Url;
 
+use message::request;
+
 use crate::values::cidr::Cidr;
 
-const AGENT: &str = concat!("Mozilla/5.0 (compatible; Townhall/", env!("CARGO_PKG_VERSION"), ")");
 /// Connect timeout for one address before the next is tried.
 const CONNECT: Duration = Duration::from_secs(3);
 const MAX_HEADERS: usize = 100;
@@ -98,6 +99,21 @@ impl Outbound {
         in_time.unwrap_or(Err(Failure::Late))
     }
 
+    /// Sends one request. Redirects are not followed: what it sends is for this URL alone.
+    pub async fn call(
+        &self,
+        target: Target,
+        message: Message,
+        limits: Limits,
+    ) -> Result<Answer, Failure> {
+        let called = async {
+            let mut driver = JoinSet::new();
+            let response = self.send(&target, request(&target, message)?, &mut driver).await?;
+            answer(target, response, limits.body).await
+        };
+        tokio::time::timeout(limits.time, called).await.unwrap_or(Err(Failure::Late))
+    }
+
     async fn follow(
         &self,
         mut target: Target,
@@ -107,7 +123,7 @@ impl Outbound {
         let mut redirects = 0;
         loop {
             let mut driver = JoinSet::new();
-            let request = request(&target, accept)?;
+            let request = request(&target, Message::get(accept))?;
             let response = self.send(&target, request, &mut driver).await.map_err(|failure| {
                 // Only the first URL is the caller's own fault.
                 if redirects > 0 { failure.of_redirect() } else { failure }
@@ -128,7 +144,7 @@ impl Outbound {
     async fn send(
         &self,
         target: &Target,
-        request: Request<Empty<Bytes>>,
+        request: Request<Full<Bytes>>,
         driver: &mut JoinSet<()>,
     ) -> Result<Response<Incoming>, Failure> {
         let addresses = self.judge(target).await?;
@@ -180,7 +196,7 @@ async fn connect(addresses: &[SocketAddr]) -> std::io::Result<TcpStream> {
 
 async fn speak<S>(
     stream: S,
-    request: Request<Empty<Bytes>>,
+    request: Request<Full<Bytes>>,
     driver: &mut JoinSet<()>,
 ) -> Result<Response<Incoming>, Failure>
 where
@@ -197,18 +213,6 @@ where
         let _ = connection.await;
     });
     sender.send_request(request).await.map_err(Failure::broken)
-}
-
-fn request(target: &Target, accept: &'static str) -> Result<Request<Empty<Bytes>>, Failure> {
-    Request::get(target.path_and_query()?)
-        .header(HOST, target.authority())
-        .header(USER_AGENT, AGENT)
-        .header(ACCEPT, accept)
-        // A compressed body could expand a thousandfold.
-        .header(ACCEPT_ENCODING, "identity")
-        .header(CONNECTION, "close")
-        .body(Empty::new())
-        .map_err(Failure::broken)
 }
 
 fn location(response: &Response<Incoming>) -> Option<&http::HeaderValue> {

@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
+use http::Method;
+use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HOST};
+
 use super::*;
 
 const LIMITS: Limits = Limits { time: Duration::from_secs(5), body: 64 * 1024, redirects: 5 };
@@ -62,7 +65,8 @@ async fn a_page_is_fetched_with_its_host_and_without_compression() {
     let answer = get(&client(), &format!("http://{address}/"), LIMITS).await.unwrap();
     assert_eq!((answer.status.as_u16(), &answer.body[..]), (200, &b"hello"[..]));
 
-    let request = request(&Target::parse("http://example.com:8080/a?b#c").unwrap(), "*/*").unwrap();
+    let target = Target::parse("http://example.com:8080/a?b#c").unwrap();
+    let request = request(&target, Message::get("*/*")).unwrap();
     assert_eq!(request.uri(), "/a?b");
     assert_eq!(request.headers()[HOST], "example.com:8080");
     assert_eq!(request.headers()[ACCEPT_ENCODING], "identity");
@@ -177,4 +181,27 @@ async fn a_name_is_asked_once_and_the_judged_address_is_called() {
     get(&outbound, &url, LIMITS).await.unwrap();
     assert!(matches!(get(&outbound, &url, LIMITS).await, Err(Failure::Blocked)));
     assert_eq!(connections.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_call_sends_its_message_and_follows_no_redirect() {
+    let target = Target::parse("http://example.com/token").unwrap();
+    let message = Message::post("application/json", "text/plain", "hello");
+    let request = request(&target, message.clone().authorized("Bearer x".to_owned())).unwrap();
+    assert_eq!((request.method(), request.uri().path()), (&Method::POST, "/token"));
+    assert_eq!(request.headers()[AUTHORIZATION], "Bearer x");
+    assert_eq!(request.headers()[CONTENT_TYPE], "text/plain");
+
+    let (canary, visits) = server(|_| async {}).await;
+    let elsewhere =
+        format!("HTTP/1.1 307 X\r\nLocation: http://{canary}/\r\nContent-Length: 0\r\n\r\n");
+    let target = Target::parse(&format!("http://{}/", answering(elsewhere).await)).unwrap();
+    let answer = client().call(target, message.clone(), LIMITS).await.unwrap();
+    assert_eq!((answer.status.as_u16(), visits.load(Ordering::SeqCst)), (307, 0));
+
+    let private = Target::parse(&format!("http://{canary}/")).unwrap();
+    let blocked =
+        Outbound::new(Vec::new(), Resolver::scripted()).call(private, message, LIMITS).await;
+    assert!(matches!(blocked, Err(Failure::Blocked)), "{blocked:?}");
+    assert_eq!(visits.load(Ordering::SeqCst), 0);
 }

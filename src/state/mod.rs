@@ -15,6 +15,7 @@ use images::Processor;
 use tokio::sync::{Notify, Semaphore, watch};
 
 use crate::auth::passwords::Passwords;
+use crate::auth::sealed::Sealer;
 use crate::auth::tokens::Tokens;
 use crate::config::Config;
 use crate::error::Result;
@@ -48,6 +49,8 @@ pub struct AppState {
     pub random: Random,
     pub tokens: Tokens,
     pub passwords: Passwords,
+    /// Encrypts secrets of others in the database.
+    pub sealer: Sealer,
     pub projects: Registry,
     pub limiter: Limiter,
     pub storage: Storage,

@@ -293,7 +293,8 @@ fn the_document_of_one_version_holds_that_version_alone() {
     assert_eq!(document["openapi"], "3.1.0");
     let paths = keys(&document["paths"]);
     assert!(paths.contains(&"/v8/{projectId}/users/{userId}".to_owned()), "{paths:?}");
-    let others = |path: &&String| path.starts_with("/v6") || path.starts_with("/v7");
+    // The addresses that OAuth providers know are the same for all versions.
+    let others = |path: &&String| path.starts_with("/v6/{") || path.starts_with("/v7/{");
     assert_eq!(paths.iter().find(others), None);
     let plain: Value = serde_json::from_str(&town.run(&["openapi"]).stdout).unwrap();
     assert!(keys(&plain["paths"]).len() > paths.len());

@@ -263,6 +263,16 @@ fn a_secret_is_changed_without_ending_sessions(town: Installation) {
     command.args(["user", "token", "--project", id, "--user", text(&user, "id"), "--json"]);
     let tokens = outcome(command.env("TOWNHALL_SECRET_KEY", OLD)).stdout;
     let tokens: Value = serde_json::from_str(&tokens).unwrap();
+    let mut command = town.command();
+    command.args(["project", "oauth", "set", id, "--provider", "google", "--client-id", "c"]);
+    command.args(["--client-secret", "hush", "--redirect", "https://app.example/done", "--json"]);
+    assert_eq!(outcome(command.env("TOWNHALL_SECRET_KEY", OLD)).code, 0);
+    let sealed = || {
+        let secrets =
+            db::Query::<Vec<u8>>::built("test", "SELECT client_secret FROM oauth_providers");
+        town.db().snapshot(|c| c.one(&secrets, &[])).unwrap()
+    };
+    let first = sealed();
     drop(server);
     let both = [("TOWNHALL_SECRET_KEY", NEW), ("TOWNHALL_SECRET_KEY_PREVIOUS", OLD)];
     let renew = |server: &crate::support::Running, token: &str| {
@@ -277,11 +287,14 @@ fn a_secret_is_changed_without_ending_sessions(town: Installation) {
     let (status, renewed) = renew(&server, text(&tokens, "refreshToken"));
     assert_eq!(status, 200, "{renewed}");
     drop(server);
+    let second = sealed();
+    assert_ne!(second, first, "sealed with the new one");
     // The old one goes: what the new one has signed stays valid, and it is the installation's secret now.
     let server = town.launch(&["serve"], &both[..1]);
     assert_eq!(server.request("GET", &own, text(&renewed, "accessToken"), "").0, 200);
     assert_ne!(server.request("GET", &own, text(&tokens, "accessToken"), "").0, 200);
     drop(server);
+    assert_eq!(sealed(), second);
     let mut old = town.command();
     old.args(["serve", "--listen", "127.0.0.1:0"]).env("RUST_LOG", "off");
     assert!(failure(old.env("TOWNHALL_SECRET_KEY", OLD)).contains("TOWNHALL_SECRET_KEY"));

@@ -42,8 +42,9 @@ const ROOMS: &[&[&str]] = &[
     &["features::chat"],
     &["features::moderation"],
     &["features::deletion"],
-    &["features::oauth"],
+    &["features::identities"],
     &["features::auth"],
+    &["features::oauth"],
     &["features::tables"],
     &["features::server"],
     // The lists of all features.

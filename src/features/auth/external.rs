@@ -1,5 +1,6 @@
-//! Verify External User: the project's own backend vouches for a user with a token signed by the project's
-//! private key. The user is created here on first use.
+//! Verify External User: somebody whom the project trusts vouches for a user with a signed token: its own
+//! backend, with the project's private key, or an outside issuer, with a key that it publishes. The user is
+//! created here on first use.
 
 use db::{JsonText, Tx};
 use schemars::JsonSchema;
@@ -8,12 +9,14 @@ use serde_json::Value;
 
 use crate::auth::caller::Anyone;
 use crate::auth::credential::PROJECT_MISMATCH;
-use crate::auth::rs256;
+use crate::auth::{claims, rs256};
 use crate::error::Result;
 use crate::features::auth::session::{self, SignedIn, TokenSeed};
 use crate::features::auth::store::TokenRow;
+use crate::features::auth::take_over::take_over;
 use crate::features::auth::{INVALID_BODY, INVALID_TOKEN, MISSING_KEYS};
-use crate::features::oauth::store as identities;
+use crate::features::identities::issuers;
+use crate::features::identities::store::{self as identities, Account};
 use crate::features::users::model::AuthUser;
 use crate::features::users::rules::{
     Avatar, Bio, Email, ForeignId, Location, Metadata, Name, Username,
@@ -23,15 +26,14 @@ use crate::features::users::{DUPLICATE_EMAIL, DUPLICATE_USER_FIELD, DUPLICATE_US
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::Json;
+use crate::realtime;
+use crate::state::App;
 use crate::storage::signed::Links;
 use crate::tenancy::Project;
 use crate::values::ids::{IdentityId, UserId, new_id};
 use crate::values::time::Timestamp;
 
 const PROVIDER: &str = "external";
-/// In seconds: the maximum age of a token without an expiry, and how far the signer's clock may be ahead.
-const MAX_AGE: f64 = 24.0 * 3600.0;
-const MAX_SKEW: f64 = 300.0;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -66,7 +68,7 @@ pub(super) async fn verify_external_user(
     Body(body): Body<External>,
 ) -> Result<Json<SignedIn>> {
     let (app, now) = (&call.app, call.now);
-    let vouched = Vouched::read(&body.user_jwt, &call.project, now)?;
+    let vouched = Vouched::read(app, &body.user_jwt, &call.project, now).await?;
     let ids = (UserId(new_id(now, &app.random)), IdentityId(new_id(now, &app.random)));
     let sign_in = SignIn { vouched, ids, seed: TokenSeed::draw(&app.tokens, &app.random, now) };
 
@@ -86,58 +88,70 @@ pub(super) async fn verify_external_user(
 #[derive(Debug, Clone)]
 struct Vouched {
     sub: String,
+    /// The outside issuer, if it is one. Its users are other people than those of the project's own backend,
+    /// and each may know only its own.
+    issuer: Option<String>,
     data: UserData,
 }
 
 impl Vouched {
-    fn read(jwt: &str, project: &Project, now: Timestamp) -> Result<Self> {
+    async fn read(app: &App, jwt: &str, project: &Project, now: Timestamp) -> Result<Self> {
+        let Some(issuer) = issuers::named_by(app, project.id, jwt).await? else {
+            return Self::by_project(jwt, project, now);
+        };
+        let vouched = issuer.verify(app, jwt, now).await?.ok_or(INVALID_TOKEN)?;
+        let issuers::Vouched { issuer, sub, mut user, has_verified_email } = vouched;
+        if !has_verified_email {
+            user.remove("email");
+        }
+        let data = read_data(Value::Object(user), "claims")?;
+        Ok(Vouched { sub: read_sub(&sub)?, issuer: Some(issuer), data })
+    }
+
+    fn by_project(jwt: &str, project: &Project, now: Timestamp) -> Result<Self> {
         let keys = || project.public_key.iter().chain(&project.previous_public_key);
         if keys().next().is_none() {
             return Err(MISSING_KEYS.into());
         }
         let mut claims = rs256::verify(jwt, keys().map(String::as_str)).ok_or(INVALID_TOKEN)?;
-        if !is_in_time(&claims, now) {
+        if !claims::is_in_time(&claims, now, 0.0) {
             return Err(INVALID_TOKEN.into());
         }
         if claims["iss"].as_str().and_then(|iss| iss.parse().ok()) != Some(project.id) {
             return Err(PROJECT_MISMATCH.into());
         }
-        let sub = match &claims["sub"] {
-            Value::String(text) => text.clone(),
-            Value::Number(number) => number.to_string(),
-            _ => String::new(),
-        };
-        let sub = ForeignId::try_from(sub).map(ForeignId::into_text);
-        let sub = sub.ok().filter(|sub| !sub.contains('\0'));
-        let sub = sub.ok_or_else(|| INVALID_BODY.because("sub must be the id of the user"))?;
+        let sub = read_sub(&claims["sub"])?;
         let data = match claims["userData"].take() {
             Value::Null => UserData::default(),
             data if data.to_string().contains("\\u0000") => {
                 return Err(INVALID_BODY.because("userData must not contain the NUL character"));
             }
-            data @ Value::Object(_) => serde_json::from_value(data)
-                .map_err(|error| INVALID_BODY.because(format!("userData: {error}")))?,
+            data @ Value::Object(_) => read_data(data, "userData")?,
             _ => return Err(INVALID_BODY.because("userData must be an object")),
         };
-        Ok(Vouched { sub, data })
+        Ok(Vouched { sub, issuer: None, data })
+    }
+
+    /// The account's id among all external ones.
+    fn account(&self) -> String {
+        let sub = &self.sub;
+        self.issuer.as_ref().map_or_else(|| sub.clone(), |issuer| format!("{issuer} {sub}"))
     }
 }
 
-/// A token must expire or be fresh: one that is valid for ever is a password. A time that is not a number is
-/// never valid.
-fn is_in_time(claims: &Value, now: Timestamp) -> bool {
-    #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are far below 2^52")]
-    let now = now.seconds() as f64;
-    let holds = |claim: &str, rule: fn(f64, f64) -> bool| match &claims[claim] {
-        Value::Null => true,
-        time => time.as_f64().is_some_and(|time| rule(time, now)),
+fn read_sub(claim: &Value) -> Result<String> {
+    let sub = match claim {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => String::new(),
     };
-    let is_fresh = |iat: f64, now: f64| (now - MAX_AGE..=now + MAX_SKEW).contains(&iat);
-    let ends = match &claims["exp"] {
-        Value::Null => claims["iat"].as_f64().is_some_and(|iat| is_fresh(iat, now)),
-        _ => holds("exp", |exp, now| exp > now),
-    };
-    ends && holds("nbf", |nbf, now| nbf <= now)
+    let sub = ForeignId::try_from(sub).map(ForeignId::into_text);
+    let sub = sub.ok().filter(|sub| !sub.contains('\0'));
+    sub.ok_or_else(|| INVALID_BODY.because("sub must be the id of the user"))
+}
+
+fn read_data(data: Value, name: &str) -> Result<UserData> {
+    serde_json::from_value(data).map_err(|error| INVALID_BODY.because(format!("{name}: {error}")))
 }
 
 #[derive(Debug, Clone)]
@@ -150,44 +164,85 @@ struct SignIn {
 
 impl SignIn {
     fn run(&self, tx: &Tx<'_>, project: &Project, links: &Links) -> Result<(TokenRow, AuthUser)> {
-        let mut user = match self.find(tx, project)? {
-            Some(found) => self.update(tx, project, found)?,
-            None => {
-                let mut user = UserRow::new(self.ids.0, self.seed.issued);
-                user.foreign_id = Some(self.vouched.sub.clone());
-                self.vouched.data.clone().write_to(&mut user);
-                users::insert(tx, project.id, &user)?;
-                user
-            }
+        let (now, account) = (self.seed.issued, self.vouched.account());
+        let is_known = identities::find_user(tx, project.id, PROVIDER, &account)?;
+        let mut found = match is_known {
+            Some(id) => users::find_for_update(tx, project.id, id)?,
+            None => self.find(tx, project)?,
         };
-        let now = self.seed.issued;
-        let sub = &self.vouched.sub;
-        identities::ensure(tx, project.id, self.ids.1, user.id, PROVIDER, sub, now)?;
-        session::start(tx, project, links, &mut user, self.seed)
+        let is_taken_over = is_known.is_none() && self.takes_over(found.as_ref());
+        if let Some(user) = found.as_ref().map(|user| user.id).filter(|_| is_taken_over) {
+            take_over(tx, project.id, user, now)?;
+            found = users::find_for_update(tx, project.id, user)?;
+        }
+        let mut user = match found {
+            Some(found) => self.update(tx, project, found)?,
+            None => self.create(tx, project)?,
+        };
+        if is_known.is_none() {
+            let account =
+                Account { provider: PROVIDER.to_owned(), id: account, ..Account::default() };
+            identities::insert(tx, project.id, self.ids.1, user.id, &account, now)?;
+        }
+        let (token, shown) = session::start(tx, project, links, &mut user, self.seed)?;
+        if is_taken_over {
+            realtime::end_other_sessions(tx, project.id, user.id, Some(token.family_id))?;
+        }
+        Ok((token, shown))
     }
 
-    /// By identity, then by foreign id, then by email address.
+    /// By foreign id, then by email address. An outside issuer does not get at users whom somebody else
+    /// vouches for by choosing their ids.
     fn find(&self, tx: &Tx<'_>, project: &Project) -> Result<Option<UserRow>> {
-        let sub = &self.vouched.sub;
-        if let Some(id) = identities::find_user(tx, project.id, PROVIDER, sub)? {
-            return users::find_for_update(tx, project.id, id);
+        let mut found = users::find_by_foreign_id(tx, project.id, &self.vouched.sub)?;
+        if let Some(user) = found.as_ref().filter(|_| self.vouched.issuer.is_some()) {
+            let providers = users::providers(tx, project.id, user.id)?;
+            if providers.iter().any(|provider| provider == PROVIDER) {
+                found = None;
+            }
         }
-        let mut found = users::find_by_foreign_id(tx, project.id, sub)?;
         if let (None, Some(email)) = (&found, &self.vouched.data.email) {
             found = users::find_by_email(tx, project.id, email.as_str())?;
         }
         found.map_or(Ok(None), |user| users::find_for_update(tx, project.id, user.id))
     }
 
+    /// Whether the user was found by an address that only the issuer has verified. The project's own backend
+    /// is trusted to know what it does.
+    fn takes_over(&self, found: Option<&UserRow>) -> bool {
+        let is_same = |user: &&UserRow| user.foreign_id.as_ref() == Some(&self.vouched.sub);
+        self.vouched.issuer.is_some()
+            && found.is_some_and(|user| !user.is_verified && !is_same(&user))
+    }
+
+    fn create(&self, tx: &Tx<'_>, project: &Project) -> Result<UserRow> {
+        let mut user = UserRow::new(self.ids.0, self.seed.issued);
+        user.foreign_id = self.free_foreign_id(tx, project)?;
+        user.is_verified = self.vouched.issuer.is_some() && self.vouched.data.email.is_some();
+        self.vouched.data.clone().write_to(&mut user);
+        users::insert(tx, project.id, &user)?;
+        Ok(user)
+    }
+
     fn update(&self, tx: &Tx<'_>, project: &Project, found: UserRow) -> Result<UserRow> {
         let mut user = found.clone();
-        user.foreign_id.get_or_insert_with(|| self.vouched.sub.clone());
+        if user.foreign_id.is_none() {
+            user.foreign_id = self.free_foreign_id(tx, project)?;
+        }
         self.vouched.data.clone().write_to(&mut user);
         if user != found {
             user.updated_at = self.seed.issued;
             users::update_profile(tx, project.id, &user)?;
         }
         Ok(user)
+    }
+
+    /// The id that the user gets: none if an outside issuer calls somebody by the id of another user.
+    fn free_foreign_id(&self, tx: &Tx<'_>, project: &Project) -> Result<Option<String>> {
+        let sub = self.vouched.sub.clone();
+        let is_outside = self.vouched.issuer.is_some();
+        let is_taken = is_outside && users::find_by_foreign_id(tx, project.id, &sub)?.is_some();
+        Ok((!is_taken).then_some(sub))
     }
 }
 

@@ -5,7 +5,7 @@ mod external;
 mod guesses;
 pub(crate) mod mail_quota;
 pub(crate) mod mails;
-mod pages;
+pub mod pages;
 mod passwords;
 mod push_device;
 mod refresh;
@@ -15,6 +15,7 @@ mod sign_in;
 mod sign_out;
 mod sign_up;
 pub mod store;
+pub mod take_over;
 pub(crate) mod verify_email;
 
 use http::Method;

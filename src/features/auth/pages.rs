@@ -41,6 +41,12 @@ pub(super) fn reset_refused() -> Page {
     page(StatusCode::BAD_REQUEST, "Password not changed", text)
 }
 
+pub fn sign_in_refused() -> Page {
+    let text =
+        "<p>This sign-in is too old or was used already. Go back to the app and try again.</p>";
+    page(StatusCode::BAD_REQUEST, "Not signed in", text)
+}
+
 /// The result of a verification, and where to continue: a URL and the host name to show.
 pub(super) fn verification(status: StatusCode, go_on: Option<(&str, &str)>) -> Page {
     let (title, text) = match status {

@@ -1,74 +1,156 @@
-//! All SQL about identities.
+//! All SQL about OAuth providers and sign-ins that have begun.
 
-use db::{Conn, Tx, args};
+use db::{Conn, JsonText, Tx, args};
 
 use crate::error::Result;
-use crate::features::users::DUPLICATE_USER_FIELD;
-use crate::values::ids::{IdentityId, ProjectId, UserId};
+use crate::values::ids::{ProjectId, UserId};
 use crate::values::time::Timestamp;
 
 db::row! {
     #[derive(Debug)]
-    pub struct IdentityRow {
-        pub id: IdentityId,
+    pub struct ProviderRow {
         pub provider: String,
-        pub provider_account_id: String,
-        pub email: Option<String>,
-        pub name: Option<String>,
-        pub avatar: Option<String>,
-        pub is_verified: bool,
+        pub client_secret: Option<Vec<u8>>,
+        pub settings: JsonText,
         pub created_at: Timestamp,
+        pub updated_at: Timestamp,
+    }
+}
+
+db::row! {
+    /// A sign-in that has begun.
+    #[derive(Debug, Clone)]
+    pub struct StateRow {
+        pub provider: String,
+        pub redirect_after_auth: String,
+        pub code_verifier: String,
+        pub nonce: String,
+        pub link_to_user_id: Option<UserId>,
     }
 }
 
 db::statements! {
-    query LIST -> IdentityRow =
-        "SELECT id, provider, provider_account_id, email, name, avatar, is_verified, created_at
-         FROM identities WHERE project_id = $1 AND user_id = $2 ORDER BY created_at, id";
-    query FIND_USER -> UserId =
-        "SELECT user_id FROM identities
-         WHERE project_id = $1 AND provider = $2 AND provider_account_id = $3";
-    command INSERT =
-        "INSERT INTO identities (project_id, id, user_id, provider, provider_account_id, is_verified,
-            created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, FALSE, $6, $6)";
-    command DELETE =
-        "DELETE FROM identities WHERE project_id = $1 AND user_id = $2 AND id = $3";
+    query FIND_PROVIDER -> ProviderRow =
+        "SELECT provider, client_secret, settings, created_at, updated_at FROM oauth_providers
+         WHERE project_id = $1 AND provider = $2";
+    query LIST_PROVIDERS -> ProviderRow =
+        "SELECT provider, client_secret, settings, created_at, updated_at FROM oauth_providers
+         WHERE project_id = $1 ORDER BY provider";
+    command REPLACE_PROVIDER =
+        "INSERT INTO oauth_providers (project_id, provider, client_secret, settings, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $5)
+         ON CONFLICT (project_id, provider) DO UPDATE SET client_secret = excluded.client_secret,
+            settings = excluded.settings, updated_at = excluded.updated_at";
+    command RENEW_SECRET =
+        "UPDATE oauth_providers SET client_secret = $4
+         WHERE project_id = $1 AND provider = $2 AND client_secret = $3";
+    command DELETE_PROVIDER = "DELETE FROM oauth_providers WHERE project_id = $1 AND provider = $2";
+    command INSERT_STATE =
+        "INSERT INTO oauth_states (project_id, state_hash, provider, redirect_after_auth, code_verifier, nonce,
+            browser_hash, link_to_user_id, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    /// $4: what the browser has; $5: what it must have from then on.
+    command BIND_STATE -> StateRow =
+        "UPDATE oauth_states SET browser_hash = $5
+         WHERE project_id = $1 AND state_hash = $2 AND expires_at > $3 AND browser_hash = $4
+         RETURNING provider, redirect_after_auth, code_verifier, nonce, link_to_user_id";
+    /// $4: the hash of the browser's cookie, if it has one.
+    command TAKE_STATE -> StateRow =
+        "DELETE FROM oauth_states
+         WHERE project_id = $1 AND state_hash = $2 AND expires_at > $3
+            AND (browser_hash IS NULL OR browser_hash = $4)
+         RETURNING provider, redirect_after_auth, code_verifier, nonce, link_to_user_id";
+    // The expiry is tested twice: otherwise PostgreSQL scans the whole table for the keys of the subquery.
+    command SWEEP_STATES, unscoped "expiry is the same for every project" =
+        "DELETE FROM oauth_states WHERE expires_at < $1 AND (project_id, state_hash) IN
+            (SELECT project_id, state_hash FROM oauth_states WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)";
 }
 
-/// Oldest first.
-pub fn list(c: &Conn<'_>, project: ProjectId, user: UserId) -> Result<Vec<IdentityRow>> {
-    Ok(c.all(&LIST, args![project, user])?)
-}
-
-/// The user of this external account.
-pub fn find_user(
+pub fn find_provider(
     c: &Conn<'_>,
     project: ProjectId,
     provider: &str,
-    account: &str,
-) -> Result<Option<UserId>> {
-    Ok(c.opt(&FIND_USER, args![project, provider, account])?)
+) -> Result<Option<ProviderRow>> {
+    Ok(c.opt(&FIND_PROVIDER, args![project, provider])?)
 }
 
-/// Links the account to the user, unless it is linked already.
-pub fn ensure(
+pub fn list_providers(c: &Conn<'_>, project: ProjectId) -> Result<Vec<ProviderRow>> {
+    Ok(c.all(&LIST_PROVIDERS, args![project])?)
+}
+
+pub fn replace_provider(
     tx: &Tx<'_>,
     project: ProjectId,
-    id: IdentityId,
-    user: UserId,
     provider: &str,
-    account: &str,
+    client_secret: Option<&[u8]>,
+    settings: &str,
     now: Timestamp,
 ) -> Result<()> {
-    if find_user(tx, project, provider, account)?.is_none() {
-        tx.execute(&INSERT, args![project, id, user, provider, account, now]).map_err(|error| {
-            crate::error::Error::from(error).on_unique("identities_account", DUPLICATE_USER_FIELD)
-        })?;
-    }
+    tx.execute(&REPLACE_PROVIDER, args![project, provider, client_secret, settings, now])?;
     Ok(())
 }
 
-pub fn delete(tx: &Tx<'_>, project: ProjectId, user: UserId, id: IdentityId) -> Result<bool> {
-    Ok(tx.execute(&DELETE, args![project, user, id])? > 0)
+/// Unless it was set anew meanwhile.
+pub fn renew_secret(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    provider: &str,
+    (old, new): (&[u8], &[u8]),
+) -> Result<()> {
+    tx.execute(&RENEW_SECRET, args![project, provider, old, new])?;
+    Ok(())
+}
+
+pub fn delete_provider(tx: &Tx<'_>, project: ProjectId, provider: &str) -> Result<bool> {
+    Ok(tx.execute(&DELETE_PROVIDER, args![project, provider])? > 0)
+}
+
+pub fn insert_state(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    (state_hash, browser_hash): (&[u8], Option<&[u8]>),
+    state: &StateRow,
+    expires: Timestamp,
+) -> Result<()> {
+    let StateRow { provider, redirect_after_auth, code_verifier, nonce, link_to_user_id } = state;
+    let args = args![
+        project,
+        state_hash,
+        provider,
+        redirect_after_auth,
+        code_verifier,
+        nonce,
+        browser_hash,
+        *link_to_user_id,
+        expires
+    ];
+    tx.execute(&INSERT_STATE, args)?;
+    Ok(())
+}
+
+/// Binds a sign-in to a browser; of several callers exactly one gets it.
+pub fn bind_state(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    state_hash: &[u8],
+    (old, new): (&[u8], &[u8]),
+    now: Timestamp,
+) -> Result<Option<StateRow>> {
+    Ok(tx.opt(&BIND_STATE, args![project, state_hash, now, old, new])?)
+}
+
+/// Uses up a sign-in; of several callers exactly one gets it. One that is bound to another browser stays.
+pub fn take_state(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    state_hash: &[u8],
+    browser_hash: Option<&[u8]>,
+    now: Timestamp,
+) -> Result<Option<StateRow>> {
+    Ok(tx.opt(&TAKE_STATE, args![project, state_hash, now, browser_hash])?)
+}
+
+/// Deletes sign-ins that nobody has come back from.
+pub fn sweep(tx: &Tx<'_>, now: Timestamp, most: i64) -> Result<u64> {
+    Ok(tx.execute(&SWEEP_STATES, args![now, most])?)
 }

@@ -7,11 +7,12 @@
 //! requests of that origin alone (`Tokens::seal`).
 
 use http::HeaderMap;
-use http::header::{COOKIE, HeaderValue, ORIGIN, SET_COOKIE};
+use http::header::{HeaderValue, ORIGIN, SET_COOKIE};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
+use crate::http::cookies::find;
 use crate::http::input::body_value;
 use crate::http::operation::{CheckedRequest, RunProject};
 use crate::http::reply::{Body, Response};
@@ -104,13 +105,6 @@ fn page(headers: &HeaderMap) -> Page {
     }
 }
 
-fn find(headers: &HeaderMap, name: &str) -> Option<String> {
-    let lines = headers.get_all(COOKIE).into_iter().filter_map(|line| line.to_str().ok());
-    let mut cookies = lines.flat_map(|line| line.split(';')).filter_map(|one| one.split_once('='));
-    let found = cookies.find(|(cookie, _)| cookie.trim() == name);
-    found.map(|(_, value)| value.trim().to_owned()).filter(|value| !value.is_empty())
-}
-
 /// The cookie first; if it is of no use, the token of the body.
 pub(super) async fn refresh(
     run: &RunProject,
@@ -143,21 +137,4 @@ pub(super) async fn sign_out(
     }
     jar.clear(&mut response);
     Ok(response)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_cookie_is_found_among_others() {
-        let mut headers = HeaderMap::new();
-        headers.append(COOKIE, HeaderValue::from_static("a=1; refresh-P=x.y.z; refresh-Q=2"));
-        headers.append(COOKIE, HeaderValue::from_static("late=3;empty="));
-        assert_eq!(find(&headers, "refresh-P").as_deref(), Some("x.y.z"));
-        assert_eq!(find(&headers, "late").as_deref(), Some("3"));
-        for name in ["refresh", "empty", "x.y.z", ""] {
-            assert_eq!(find(&headers, name), None, "{name}");
-        }
-    }
 }

@@ -72,7 +72,9 @@ pub(super) fn request_body(operation: &Operation, body: Value, parts: &mut Parts
     if let Some(form) = operation.form {
         put("multipart/form-data", form.schema(&body));
     }
-    if operation.form.is_none_or(|form| !form.only) {
+    // Operations of the server itself parse their body themselves, as one of the two.
+    let is_form = operation.takes_forms && !operation.is_project_scoped();
+    if operation.form.is_none_or(|form| !form.only) && !is_form {
         put("application/json", body);
     }
     let json = content.get_mut("application/json");

@@ -62,6 +62,18 @@ pub(super) fn script(engine: Engine) -> String {
         ("mail_quotas (project_id, address_hash, sent_at, expires_at)", 5_999, {
             format!("{project}, {hash}, '[]', n")
         }),
+        ("oauth_providers (project_id, provider, settings, created_at, updated_at)", 5_999, {
+            format!("{project}, 'p' || n, '{{}}', n, n")
+        }),
+        (
+            "oauth_states (project_id, state_hash, provider, redirect_after_auth, code_verifier, nonce,
+                link_to_user_id, expires_at)",
+            5_999,
+            format!("{project}, {hash}, 'google', 'https://a.example', 'v', 'n', {id}, n"),
+        ),
+        ("jwt_issuers (project_id, issuer, settings, created_at, updated_at)", 5_999, {
+            format!("{project}, 'https://i.example/' || n, '{{}}', n, n")
+        }),
         (
             "suspensions (project_id, id, user_id, start_date, created_by, created_at, updated_at)",
             5_999,

@@ -142,6 +142,8 @@ db::statements! {
     command TOUCH = "UPDATE users SET last_active = $3 WHERE project_id = $1 AND id = $2";
     command SET_PASSWORD =
         "UPDATE users SET password_hash = $3, updated_at = $4 WHERE project_id = $1 AND id = $2";
+    command CLEAR_PASSWORD =
+        "UPDATE users SET password_hash = NULL, updated_at = $3 WHERE project_id = $1 AND id = $2";
     command SET_VERIFIED =
         "UPDATE users SET is_verified = TRUE, updated_at = $3 WHERE project_id = $1 AND id = $2";
     command DELETE = "DELETE FROM users WHERE project_id = $1 AND id = $2";
@@ -329,6 +331,11 @@ pub fn set_password(
     now: Timestamp,
 ) -> Result<()> {
     tx.execute(&SET_PASSWORD, args![project, id, hash, now])?;
+    Ok(())
+}
+
+pub fn clear_password(tx: &Tx<'_>, project: ProjectId, id: UserId, now: Timestamp) -> Result<()> {
+    tx.execute(&CLEAR_PASSWORD, args![project, id, now])?;
     Ok(())
 }
 

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::{NO_USER_FOUND, Viewer};
 use crate::error::{Error, Result};
-use crate::features::oauth::store::{self, IdentityRow};
-use crate::features::oauth::{IDENTITY_NOT_FOUND, LAST_IDENTITY, USER_NOT_FOUND};
+use crate::features::identities::store::{self, IdentityRow};
+use crate::features::identities::{IDENTITY_NOT_FOUND, LAST_IDENTITY, USER_NOT_FOUND};
 use crate::features::users::store as users;
 use crate::http::input::Path;
 use crate::http::operation::Call;
