@@ -13,8 +13,8 @@ use townhall::transfer::load::{self, Message};
 use townhall::values::time::Timestamp;
 
 use crate::support::{
-    Form, Installation, Part, TestApp, chat, failure, fresh_directory, on_both_engines, outcome,
-    png,
+    Form, Installation, Part, TestApp, chat, failure, fresh_directory, mode, on_both_engines,
+    outcome, png,
 };
 use crate::table_rows::TYPES;
 use crate::tables::{create, insert};
@@ -167,6 +167,7 @@ async fn a_backup_is_restored_on_either_engine(app: TestApp) {
     let filled = fill(&app).await;
     let (path, report) = backup(&app, "all.tar.zst", &[]);
     assert_eq!(report["path"], path.to_str().unwrap());
+    assert_eq!(mode(&path), 0o600);
     assert_eq!(report["bytes"], std::fs::metadata(&path).unwrap().len());
     assert_eq!(
         (&report["tables"]["entities"], &report["tables"]["comments"]),

@@ -1,7 +1,8 @@
 //! Writing an archive under a temporary name.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use aws_lc_rs::digest::{Context, SHA256};
@@ -32,7 +33,7 @@ impl Writer {
             make_directories(path)?;
             return Ok(Writer::Directory(path.to_owned()));
         }
-        let file = zstd::Encoder::new(File::create_new(path)?, LEVEL)?;
+        let file = zstd::Encoder::new(create_private(path)?, LEVEL)?;
         Ok(Writer::Tar(Box::new(tar::Builder::new(file))))
     }
 
@@ -49,7 +50,7 @@ impl Writer {
             Writer::Directory(directory) => {
                 let path = directory.join(name);
                 path.parent().map_or(Ok(()), make_directories)?;
-                let mut file = File::create_new(&path)?;
+                let mut file = create_private(&path)?;
                 io::copy(&mut content, &mut file)?;
                 file.sync_all()?;
             }
@@ -73,6 +74,11 @@ impl Writer {
             Writer::Directory(directory) => sync_all(&directory),
         }
     }
+}
+
+/// For its owner alone: it holds addresses and password hashes.
+fn create_private(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
 fn sync_all(directory: &Path) -> io::Result<()> {
