@@ -69,7 +69,7 @@ async fn after_a_gap_clients_come_back_and_hear_again() {
         sockets.push(socket);
     }
     let kill = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-        WHERE datname = current_database() AND query = 'LISTEN announcements'";
+        WHERE datname = current_database() AND query LIKE 'SELECT last_value %'";
     let killed = app.app.db.write(move |tx| tx.one(&db::Query::<i64>::built("kill", kill), &[]));
     assert_eq!(killed.await, Ok::<_, db::Error>(1));
     for socket in &mut sockets {

@@ -198,7 +198,8 @@ impl Db {
     }
 
     /// Announcements from now on, in commit order: those of this process, and on PostgreSQL those of every
-    /// process on the database. There is one reader at a time.
+    /// process on the database. Transactions on PostgreSQL that do not wait for each other's rows have any order.
+    /// There is one reader at a time.
     pub fn announcements(&self) -> Result<Announcements, Error> {
         let reader = match &self.inner.backend {
             Backend::Sqlite(sqlite) => sqlite.announcements(),
@@ -208,23 +209,14 @@ impl Db {
     }
 
     /// Announces without a transaction, in no particular order relative to commits.
-    pub async fn announce(&self, topic: &str, text: &str) -> Result<(), Error> {
-        // Announcing transactions commit one after the other: this one does not wait for the disk.
-        static LOOSELY: Query<String> = Query::declared(
-            "db::LOOSELY",
-            "SELECT set_config('synchronous_commit', 'off', true)",
-            None,
-        );
+    pub fn announce(&self, topic: &str, text: &str) -> Result<(), Error> {
+        self.inner.admit()?;
         let announcement = Announcement::new(topic, text)?;
-        if let Backend::Sqlite(sqlite) = &self.inner.backend {
-            sqlite.announce(announcement);
-            return Ok(());
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.announce(announcement),
+            Backend::Postgres(postgres) => postgres.announce(announcement),
         }
-        let told = self.write(move |tx| {
-            tx.one(&LOOSELY, crate::args![])?;
-            tx.announce(&announcement.topic, &announcement.text)
-        });
-        told.await
+        Ok(())
     }
 
     /// Checks that the database responds.

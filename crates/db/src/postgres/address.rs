@@ -24,6 +24,8 @@ pub(super) struct Address {
     pub(super) deadline: Duration,
     /// How long a job may wait for a connection, and the server may take for a probe.
     pub(super) wait: Duration,
+    /// How long an announcement is waited for that others came after.
+    pub(super) announcement_wait: Duration,
     pub(super) on_statement: Option<Watch>,
 }
 
@@ -40,6 +42,7 @@ impl Address {
             tls: tls.map_err(Error::Unreachable)?,
             deadline: options.statement_deadline,
             wait: options.wait,
+            announcement_wait: options.announcement_wait,
             on_statement: options.on_statement.clone(),
         })
     }

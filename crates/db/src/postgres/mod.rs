@@ -2,6 +2,7 @@
 
 mod address;
 mod admin;
+mod announcer;
 mod batch;
 mod breaker;
 mod cache;
@@ -9,6 +10,7 @@ mod distribution;
 mod errors;
 mod examine;
 mod listener;
+mod order;
 mod sending;
 mod session;
 mod tls;
@@ -27,8 +29,9 @@ use tokio::sync::watch;
 use crate::announce::Broadcast;
 use crate::job::{self, Job};
 use crate::queue::Queue;
-use crate::{Announcements, Error, Options, stats};
+use crate::{Announcement, Announcements, Error, Options, stats};
 use address::Address;
+use announcer::{Announcer, Loose};
 use breaker::Breaker;
 use transaction::{Attempt, Shared};
 
@@ -46,6 +49,7 @@ pub(crate) struct Postgres {
     queue: Arc<Queue<Box<dyn Job>>>,
     breaker: Arc<Breaker>,
     board: Arc<Broadcast>,
+    announcer: Loose,
     /// Closes when the last thread has ended.
     ended: watch::Receiver<()>,
     /// A reused connection for blocking calls.
@@ -63,11 +67,12 @@ impl Postgres {
         let breaker = Arc::new(Breaker::new(Arc::clone(&address), Arc::clone(&queue)));
         let (alive, ended) = watch::channel(());
         let alive = Arc::new(alive);
+        let announcer = Announcer::start(Arc::clone(&address), Arc::clone(&alive))?;
         for number in 0..options.pool.max(1) {
             let (queue, address, alive) = (queue.clone(), address.clone(), alive.clone());
-            let breaker = Arc::clone(&breaker);
+            let (breaker, announcer) = (Arc::clone(&breaker), announcer.clone());
             let serve = move || {
-                serve(&queue, &address, &breaker);
+                serve(&queue, &address, &breaker, &announcer);
                 drop(alive);
             };
             std::thread::Builder::new()
@@ -76,7 +81,8 @@ impl Postgres {
                 .map_err(Error::unreachable)?;
         }
         let (board, spare) = (Arc::default(), Mutex::new(None));
-        let postgres = Postgres { address, queue, breaker, board, ended, spare };
+        let announcer = Loose::new(announcer);
+        let postgres = Postgres { address, queue, breaker, board, announcer, ended, spare };
         // Connects now, so that errors are reported at the start and not by the first request.
         postgres.alone(|_| Ok(()))?;
         Ok(postgres)
@@ -141,6 +147,11 @@ impl Postgres {
         Ok(reader)
     }
 
+    /// Announces without a transaction.
+    pub(crate) fn announce(&self, announcement: Announcement) {
+        self.announcer.send(announcement);
+    }
+
     pub(crate) fn queue_depth(&self) -> usize {
         self.queue.len()
     }
@@ -148,6 +159,7 @@ impl Postgres {
     /// Closes the queue. The threads finish queued jobs and end.
     pub(crate) fn shut(&self) {
         self.queue.close();
+        self.announcer.close();
         self.board.close();
         if let Some(session) = self.spare().take() {
             // Not here: this may be inside an async runtime.
@@ -166,19 +178,24 @@ impl Drop for Postgres {
     }
 }
 
-fn serve(queue: &Queue<Box<dyn Job>>, address: &Address, breaker: &Arc<Breaker>) {
+fn serve(
+    queue: &Queue<Box<dyn Job>>,
+    address: &Address,
+    breaker: &Arc<Breaker>,
+    announcer: &Announcer,
+) {
     let mut session = None;
     let (mut jobs, mut key) = (Vec::new(), None);
     while queue.pop_after(key, 1, &mut jobs) {
         key = jobs.first().and_then(|job| job.key());
         if jobs.len() > 1 {
-            run_shared(&mut session, breaker, &mut jobs);
+            run_shared(&mut session, breaker, announcer, &mut jobs);
         }
         for job in jobs.drain(..) {
             // Closures are guarded deeper down; a panic here is a bug of this crate, and costs only the
             // connection.
-            if catch_unwind(AssertUnwindSafe(|| run(&mut session, address, breaker, job))).is_err()
-            {
+            let run = || run(&mut session, address, (breaker, announcer), job);
+            if catch_unwind(AssertUnwindSafe(run)).is_err() {
                 session = None;
             }
         }
@@ -189,10 +206,16 @@ fn serve(queue: &Queue<Box<dyn Job>>, address: &Address, breaker: &Arc<Breaker>)
 }
 
 /// Runs the jobs in one transaction and answers them; leaves them to be run alone if that fails.
-fn run_shared(slot: &mut Option<Session>, breaker: &Breaker, jobs: &mut Vec<Box<dyn Job>>) {
+fn run_shared(
+    slot: &mut Option<Session>,
+    breaker: &Breaker,
+    announcer: &Announcer,
+    jobs: &mut Vec<Box<dyn Job>>,
+) {
     slot.take_if(|session| session.is_stale());
     let Some(session) = slot.as_ref().filter(|_| !breaker.is_open()) else { return };
     let shared = catch_unwind(AssertUnwindSafe(|| session.attempt_shared(jobs)));
+    session.outgoing.take().into_iter().for_each(|outgoing| announcer.send(outgoing));
     match shared {
         Ok(Shared::Done) => jobs.drain(..).for_each(|job| job.answer(None)),
         Ok(Shared::Apart) => {}
@@ -208,7 +231,7 @@ fn run_shared(slot: &mut Option<Session>, breaker: &Breaker, jobs: &mut Vec<Box<
 fn run(
     slot: &mut Option<Session>,
     address: &Address,
-    breaker: &Arc<Breaker>,
+    (breaker, announcer): (&Arc<Breaker>, &Announcer),
     mut job: Box<dyn Job>,
 ) {
     let (mut runs, mut lost) = (0, 0);
@@ -224,7 +247,9 @@ fn run(
                 Err(error) => return job.answer(Some(error)),
             },
         };
-        match session.attempt(&mut *job) {
+        let attempt = session.attempt(&mut *job);
+        session.outgoing.take().into_iter().for_each(|outgoing| announcer.send(outgoing));
+        match attempt {
             Attempt::Done(instead) => return job.answer(instead),
             Attempt::Retry => {
                 runs += 1;
