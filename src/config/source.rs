@@ -147,7 +147,7 @@ impl<'a> Sources<'a> {
     fn remember(&mut self, name: &'static str, value: &str, source: Source) {
         let value = match name {
             "secret_key" | "metrics_token" if !value.is_empty() => "****".to_owned(),
-            "database_url" | "smtp_url" => mask_password(value),
+            "database_url" | "database_read_url" | "smtp_url" => mask_password(value),
             _ => value.to_owned(),
         };
         self.settings.push(Setting { variable: variable(name), value, source });

@@ -32,7 +32,7 @@ use crate::http::render::{self, Context};
 use crate::http::reply::{self, Response};
 use crate::http::router::Router;
 use crate::http::version::Version;
-use crate::http::{cors, legacy, outside, representation, unnamed};
+use crate::http::{cors, legacy, outside, representation, unnamed, writers};
 use crate::network::client::Peer;
 use crate::network::{client, forwarding};
 use crate::state::App;
@@ -273,10 +273,11 @@ async fn answer(
         headers: head.headers,
         network: (!has_key).then_some(network),
     };
-    match dialect {
+    let work = async |checked| match dialect {
         Dialect::Reference => run(checked).await,
         Dialect::Legacy => legacy::run(run, checked).await,
-    }
+    };
+    writers::run(checked, network, work).await
 }
 
 async fn preflight(

@@ -30,3 +30,4 @@ pub mod representation;
 pub mod router;
 pub mod unnamed;
 pub mod version;
+mod writers;

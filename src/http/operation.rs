@@ -61,6 +61,8 @@ pub struct Operation {
     pub form: Option<&'static Form>,
     /// Replies with tokens or personal data are neither cached nor compressed.
     pub no_store: bool,
+    /// Its reads may be answered by a replica of the database.
+    pub tolerates_lag: bool,
     /// A missing or unusable credential is refused in plain text in every version.
     pub plain_refusals: bool,
     pub input: fn(&mut SchemaGenerator) -> InputDoc,
@@ -145,6 +147,7 @@ impl Operation {
             takes_body: true,
             form: None,
             no_store: false,
+            tolerates_lag: false,
             plain_refusals: false,
             input: |generator| {
                 let mut doc = InputDoc::default();
@@ -192,6 +195,7 @@ impl Operation {
             takes_body: false,
             form: None,
             no_store: false,
+            tolerates_lag: false,
             plain_refusals: false,
             input: |_| InputDoc::default(),
             replies: O::describe,
@@ -204,6 +208,12 @@ impl Operation {
         Operation { rate: Some(rate), ..self }
     }
 
+    /// What it shows may be some seconds old, except to those who changed it. Not for what clients fetch after an
+    /// event, or to catch up.
+    pub fn tolerates_lag(self) -> Self {
+        Operation { tolerates_lag: true, ..self }
+    }
+
     /// Earlier versions do not have it.
     pub fn since(self, since: Version) -> Self {
         Operation { since, ..self }
@@ -212,6 +222,11 @@ impl Operation {
     /// Later versions replaced it.
     pub fn until(self, until: Version) -> Self {
         Operation { until, ..self }
+    }
+
+    /// Whether it only reads.
+    pub fn is_read(&self) -> bool {
+        self.method == Method::GET
     }
 
     pub fn is_in(&self, version: Version) -> bool {

@@ -1,21 +1,21 @@
 //! The handle: where each kind of work runs on each engine.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 use tokio::time::timeout_at;
 use uuid::Uuid;
 
-use crate::postgres::Postgres;
+use crate::postgres::{Postgres, Replica};
 use crate::slow::SlowReads;
 use crate::sqlite::Sqlite;
 use crate::stats::{Histogram, now};
 use crate::{
     Announcement, Announcements, AnyStatement, Command, Conn, Distribution, Engine, Error, Layout,
-    Migration, MigrationState, Options, Query, Stats, Tx, job,
+    Migration, MigrationState, Options, Query, Stats, Tx, job, lag,
 };
 
 const UNKNOWN_URL: &str = "a database URL is sqlite:///path/file.db or postgres://…";
@@ -38,6 +38,7 @@ pub struct Examination {
 #[derive(Debug)]
 struct Inner {
     backend: Backend,
+    replica: Option<Replica>,
     slow: SlowReads,
     wait: Duration,
     closed: AtomicBool,
@@ -64,19 +65,24 @@ impl Db {
     /// Opens `sqlite:///path/file.db` or `postgres://…`. Blocks. Does not migrate.
     pub fn open(url: &str, options: Options) -> Result<Db, Error> {
         let slow = SlowReads::new(&options, url.starts_with("sqlite:"));
-        let wait = options.wait;
+        let (wait, mut replica) = (options.wait, None);
         let backend = match url.split_once("://") {
             Some(("sqlite", path)) if !path.is_empty() => {
                 Backend::Sqlite(Sqlite::open(Path::new(path), options)?)
             }
             Some(("postgres" | "postgresql", _)) => {
-                Backend::Postgres(Postgres::open(url, options)?)
+                let postgres = Postgres::open(url, &options)?;
+                if let Some(url) = &options.read_url {
+                    replica = Some(Replica::open(url, &postgres, options.clone())?);
+                }
+                Backend::Postgres(postgres)
             }
             _ => return Err(Error::unreachable(UNKNOWN_URL)),
         };
         Ok(Db {
             inner: Arc::new(Inner {
                 backend,
+                replica,
                 slow,
                 wait,
                 closed: AtomicBool::new(false),
@@ -116,13 +122,32 @@ impl Db {
         let result = match &self.inner.backend {
             Backend::Sqlite(sqlite) => sqlite.read(work),
             Backend::Postgres(postgres) => {
-                let (job, answer) = job::read(until, work);
-                postgres.push(job)?;
-                self.inner.received(answer, until, Error::Busy).await
+                match self.inner.replica.as_ref().filter(|replica| replica.is_fit()) {
+                    None => self.inner.read_primary(postgres, until, work).await,
+                    Some(replica) => {
+                        let work = Arc::new(Mutex::new(work));
+                        // Enough time remains for the primary.
+                        let soon = start + until.saturating_duration_since(start) / 2;
+                        match replica.read(soon, Arc::clone(&work)).await {
+                            Some(result) => result,
+                            None => {
+                                let work = move |c: &Conn<'_>| {
+                                    work.lock().unwrap_or_else(PoisonError::into_inner)(c)
+                                };
+                                self.inner.read_primary(postgres, until, work).await
+                            }
+                        }
+                    }
+                }
             }
         };
         self.inner.reads.record(now() - start);
         result
+    }
+
+    /// Whether there is a replica for reads that [tolerate lag](crate::tolerate_lag).
+    pub fn has_replica(&self) -> bool {
+        self.inner.replica.is_some()
     }
 
     /// Reads that may be slow (lists with filters, counts): they never block an async worker.
@@ -184,6 +209,7 @@ impl Db {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
+        lag::note_write();
         let start = now();
         let until = start + self.inner.wait;
         let (job, answer) = job::write(key, until, work);
@@ -269,12 +295,14 @@ impl Db {
             silent: self.inner.is_silent(),
             reads: self.inner.reads.snapshot(),
             writes: self.inner.writes.snapshot(),
+            replica: self.inner.replica.as_ref().map(Replica::stats),
         }
     }
 
     /// Finishes what is queued, checkpoints (SQLite) and closes. Afterwards every call is [`Error::Busy`].
     pub async fn close(&self) {
         self.inner.closed.store(true, Relaxed);
+        self.inner.replica.iter().for_each(Replica::shut);
         let mut ended = match &self.inner.backend {
             Backend::Sqlite(sqlite) => {
                 sqlite.shut();
@@ -395,6 +423,22 @@ impl Inner {
             Backend::Sqlite(_) => Ok(()),
             Backend::Postgres(postgres) => postgres.admit(),
         }
+    }
+
+    async fn read_primary<T, E, F>(
+        &self,
+        postgres: &Postgres,
+        until: Instant,
+        work: F,
+    ) -> Result<T, E>
+    where
+        F: Fn(&Conn<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        let (job, answer) = job::read(until, work);
+        postgres.push(job)?;
+        self.received(answer, until, Error::Busy).await
     }
 
     fn is_silent(&self) -> bool {

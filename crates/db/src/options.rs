@@ -24,6 +24,9 @@ pub struct Options {
     /// PostgreSQL: how long an announcement that was missed is waited for, while later ones are held back. Then it
     /// counts as lost with its process, and the reader gets a gap.
     pub announcement_wait: Duration,
+    /// PostgreSQL: the address of a replica, for reads that [tolerate lag](crate::tolerate_lag), and how much at most.
+    pub read_url: Option<String>,
+    pub max_lag: Duration,
     /// SQLite: whether an acknowledged write survives a power loss, or only a crash of the process.
     pub durable: bool,
     /// Called when the writer died or its disk failed. No write is possible after that: the process should
@@ -42,6 +45,8 @@ impl Default for Options {
             statement_deadline: Duration::from_secs(5),
             wait: Duration::from_secs(5),
             announcement_wait: Duration::from_secs(3),
+            read_url: None,
+            max_lag: Duration::from_secs(5),
             durable: true,
             on_fatal: Arc::new(|cause| {
                 eprintln!("fatal: {cause}");

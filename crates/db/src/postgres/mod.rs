@@ -11,12 +11,14 @@ mod errors;
 mod examine;
 mod listener;
 mod order;
+mod replica;
 mod sending;
 mod session;
 mod tls;
 mod transaction;
 mod types;
 
+pub(crate) use replica::Replica;
 pub(crate) use sending::Prefetched;
 pub(crate) use session::Session;
 
@@ -61,8 +63,16 @@ impl Postgres {
         Address::parse(url, &Options::default()).map(drop)
     }
 
-    pub(crate) fn open(url: &str, options: Options) -> Result<Postgres, Error> {
-        let address = Arc::new(Address::parse(url, &options)?);
+    pub(crate) fn open(url: &str, options: &Options) -> Result<Postgres, Error> {
+        let postgres = Self::unconnected(url, options)?;
+        // Connects now, so that errors are reported at the start and not by the first request.
+        postgres.alone(|_| Ok(()))?;
+        Ok(postgres)
+    }
+
+    /// Connects with its first job.
+    fn unconnected(url: &str, options: &Options) -> Result<Postgres, Error> {
+        let address = Arc::new(Address::parse(url, options)?);
         let queue = Arc::new(Queue::<Box<dyn Job>>::keyed(options.queue, |job| job.key()));
         let breaker = Arc::new(Breaker::new(Arc::clone(&address), Arc::clone(&queue)));
         let (alive, ended) = watch::channel(());
@@ -82,10 +92,7 @@ impl Postgres {
         }
         let (board, spare) = (Arc::default(), Mutex::new(None));
         let announcer = Loose::new(announcer);
-        let postgres = Postgres { address, queue, breaker, board, announcer, ended, spare };
-        // Connects now, so that errors are reported at the start and not by the first request.
-        postgres.alone(|_| Ok(()))?;
-        Ok(postgres)
+        Ok(Postgres { address, queue, breaker, board, announcer, ended, spare })
     }
 
     /// Runs blocking work on a connection outside the pool. On a thread of its own, because the caller may be
