@@ -1,8 +1,9 @@
 //! Rate limits: fixed windows that begin with the first request in them, one for each endpoint,
 //! project and client network. Memory is bounded: a window is small and their number is capped.
 //!
-//! Nodes share their counts by announcements, a few requests after the fact: no request waits for them. A node
-//! announces a window each time it has counted another fiftieth of the limit.
+//! Nodes share their counts by announcements (`exchange`). Together they admit at most a tenth more than the limit: a
+//! node that has counted its part of that tenth waits until the others know of it. Only clients that are faster
+//! than the exchange, a few milliseconds, ever wait.
 
 mod exchange;
 
@@ -10,6 +11,7 @@ pub(crate) use exchange::{TOPIC, share};
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -55,6 +57,10 @@ pub struct Limiter {
     /// Windows to announce.
     due: Mutex<Vec<u128>>,
     has_due: Notify,
+    /// How many nodes there are.
+    nodes: AtomicU32,
+    /// Notified when the others know of counts of this node.
+    confirmed: Notify,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +70,15 @@ struct Window {
     count: u32,
     /// Those of this node that the others do not know of, less those refunded.
     unsent: i32,
+    /// Those that were announced, but may not have been heard.
+    unconfirmed: i32,
     is_due: bool,
+}
+
+impl Window {
+    const fn ending(ends: Duration) -> Self {
+        Window { ends, count: 0, unsent: 0, unconfirmed: 0, is_due: false }
+    }
 }
 
 impl Limiter {
@@ -80,6 +94,8 @@ impl Limiter {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             due: Mutex::default(),
             has_due: Notify::new(),
+            nodes: AtomicU32::new(1),
+            confirmed: Notify::new(),
         }
     }
 
@@ -101,14 +117,15 @@ impl Limiter {
         if windows.len() >= WINDOWS_PER_SHARD && !windows.contains_key(&key) {
             make_room(&mut windows, now);
         }
-        let fresh = Window { ends: now + limit.window, count: 0, unsent: 0, is_due: false };
+        let fresh = Window::ending(now + limit.window);
         let window = windows.entry(key).or_insert(fresh);
         if window.ends <= now {
             *window = fresh;
         }
         window.count = window.count.saturating_add(1);
         window.unsent = window.unsent.saturating_add(1);
-        if !window.is_due && window.unsent.unsigned_abs() >= step(max) {
+        let is_alone = self.nodes.load(Relaxed) <= 1;
+        if !is_alone && !window.is_due && window.unsent >= self.share_of(max) / 2 {
             window.is_due = true;
             self.announce_soon(key);
         }
@@ -133,6 +150,12 @@ impl Limiter {
                 self.announce_soon(key);
             }
         }
+    }
+
+    /// How many requests this node may count that others do not know of: its part of a tenth.
+    fn share_of(&self, max: u32) -> i32 {
+        let share = max / self.nodes.load(Relaxed).saturating_mul(10).max(1);
+        i32::try_from(share).unwrap_or(i32::MAX).max(1)
     }
 
     fn announce_soon(&self, key: u128) {
@@ -170,11 +193,6 @@ impl Limiter {
         let shard = &self.shards[usize::try_from(key % SHARDS as u128).unwrap_or(0)];
         shard.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// How many requests a node counts before it announces them.
-const fn step(max: u32) -> u32 {
-    if max < 100 { 1 } else { max / 50 }
 }
 
 /// Drops expired windows; under a flood of live ones, those that end soonest.

@@ -206,7 +206,7 @@ async fn answer(
         None => {
             let of_token = unnamed::token_project(app, &head.headers);
             if of_token.is_none() {
-                trace.window = limit(app, operation, None, client)?;
+                trace.window = limit(app, operation, None, client).await?;
             }
             unnamed::project(app, operation, of_token, &head.headers, &route.params).await?
         }
@@ -238,7 +238,7 @@ async fn answer(
     let network = client::bucket(client);
     let has_key = matches!(presented, Presented::Key(_));
     if !has_key {
-        trace.window = limit(app, operation, Some(project.id), client)?;
+        trace.window = limit(app, operation, Some(project.id), client).await?;
     }
     let query = pairs(head.uri.query().unwrap_or_default());
     let is_open = dialect == Dialect::Legacy && legacy::is_open(operation, &app.config);
@@ -311,7 +311,7 @@ fn check_origin(headers: &HeaderMap, project: Option<&Project>) -> Result<()> {
     if cors::is_allowed(headers, allowed) { Ok(()) } else { Err(cors::ORIGIN_NOT_ALLOWED.into()) }
 }
 
-pub(super) fn limit(
+pub(super) async fn limit(
     app: &App,
     operation: &Operation,
     project: Option<ProjectId>,
@@ -319,6 +319,7 @@ pub(super) fn limit(
 ) -> Result<Option<WindowState>> {
     let Some(rate) = operation.rate else { return Ok(None) };
     let bucket = client::bucket(client).to_be_bytes();
+    app.limiter.settled(rate, &operation.id, project, &bucket).await;
     let now = app.clock.uptime();
     app.limiter.count(rate, &operation.id, project, &bucket, now).map_err(|exceeded| {
         app.metrics.limited(operation.path);

@@ -4,16 +4,20 @@
 use std::fmt::Write as _;
 use std::future::pending;
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use db::{Db, Engine};
 
-use super::{Limiter, WINDOWS_PER_SHARD, Window, make_room};
+use super::{Limiter, RateLimit, WINDOWS_PER_SHARD, Window, make_room};
 use crate::values::clock::Clock;
+use crate::values::ids::ProjectId;
 
 pub(crate) const TOPIC: &str = "rate-limits";
 /// Pause between two announcements, in which counts gather.
 const PAUSE: Duration = Duration::from_millis(2);
+/// How long a request waits at most until the others know of earlier ones.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// Maximum windows in one announcement.
 const BATCH_SIZE: usize = 1000;
 
@@ -50,6 +54,7 @@ impl Limiter {
             let (unsent, left) = (window.unsent, window.ends.saturating_sub(now).as_millis());
             (window.unsent, window.is_due) = (0, false);
             if unsent != 0 && left > 0 {
+                window.unconfirmed = window.unconfirmed.saturating_add(unsent);
                 // Writing to a string cannot fail.
                 let _ = write!(text, " {key:x}:{unsent}:{left}");
             }
@@ -57,13 +62,69 @@ impl Limiter {
         Some(text)
     }
 
-    /// Adds what another node has counted. What cannot be read, perhaps from a newer version, is left out.
+    /// Adds what another node has counted. What cannot be read, perhaps from a newer version, is left out. This node's
+    /// own counts have been heard by the others too, or will be before anything they announce later is heard here.
     pub(crate) fn heard(&self, text: &str, own: &str, now: Duration) {
         let mut words = text.split(' ');
         if words.next() == Some(own) {
-            return;
+            for Counted { key, count, .. } in words.filter_map(read) {
+                if let Some(window) = self.shard(key).get_mut(&key) {
+                    window.unconfirmed = window.unconfirmed.saturating_sub(count);
+                }
+            }
+            return self.confirmed.notify_waiters();
         }
         words.filter_map(read).for_each(|counted| self.add(counted, now));
+    }
+
+    pub fn nodes(&self) -> u32 {
+        self.nodes.load(Relaxed)
+    }
+
+    /// How many nodes there are, by what is known.
+    pub(crate) fn set_nodes(&self, nodes: usize) {
+        self.nodes.store(u32::try_from(nodes).unwrap_or(u32::MAX), Relaxed);
+    }
+
+    /// Announcements may have been lost: nobody waits for them.
+    pub(crate) fn start_over(&self) {
+        for shard in &self.shards {
+            let mut windows = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            windows.values_mut().for_each(|window| window.unconfirmed = 0);
+        }
+        self.confirmed.notify_waiters();
+    }
+
+    /// Waits until the other nodes know of enough of the requests that this one has counted, before another is.
+    pub(crate) async fn settled(
+        &self,
+        limit: RateLimit,
+        endpoint: &str,
+        project: Option<ProjectId>,
+        client: &[u8],
+    ) {
+        let Some(max) = self.scaled(limit.max).filter(|_| self.nodes.load(Relaxed) > 1) else {
+            return;
+        };
+        let key = self.key(endpoint, project, client);
+        let waiting = async {
+            loop {
+                let mut confirmed = std::pin::pin!(self.confirmed.notified());
+                // Registered before the look, or a confirmation in between would be missed.
+                confirmed.as_mut().enable();
+                let unknown = |window: &Window| window.unsent.saturating_add(window.unconfirmed);
+                let is_over = |window: &Window| {
+                    // A window that is used up admits nothing more anyway.
+                    window.count < max && unknown(window) >= self.share_of(max)
+                };
+                if !self.shard(key).get(&key).is_some_and(is_over) {
+                    return;
+                }
+                confirmed.await;
+            }
+        };
+        // Better a limit that is too wide than a request that waits for an outage.
+        let _ = tokio::time::timeout(PATIENCE, waiting).await;
     }
 
     fn add(&self, Counted { key, count, left }: Counted, now: Duration) {
@@ -71,7 +132,7 @@ impl Limiter {
         if windows.len() >= WINDOWS_PER_SHARD && !windows.contains_key(&key) {
             make_room(&mut windows, now);
         }
-        let fresh = Window { ends: now + left, count: 0, unsent: 0, is_due: false };
+        let fresh = Window::ending(now + left);
         let window = windows.entry(key).or_insert(fresh);
         if window.ends <= now {
             *window = fresh;
@@ -98,15 +159,18 @@ fn read(word: &str) -> Option<Counted> {
 
 #[cfg(test)]
 mod tests {
+    use std::task::{Context, Waker};
+
     use super::*;
     use crate::config::Scale;
-    use crate::rate_limits::RateLimit;
 
     const LIMIT: RateLimit = RateLimit::per_5_minutes(100);
     const NOW: Duration = Duration::from_secs(1000);
 
     fn node() -> Limiter {
-        Limiter::new(Scale::Times(1.0), b"a secret of all nodes")
+        let limiter = Limiter::new(Scale::Times(1.0), b"a secret of all nodes");
+        limiter.set_nodes(3);
+        limiter
     }
 
     #[test]
@@ -124,7 +188,28 @@ mod tests {
                 }
             }
         }
-        assert!((100..=104).contains(&admitted), "{admitted}");
+        assert!((100..=110).contains(&admitted), "{admitted}");
+    }
+
+    #[tokio::test]
+    async fn a_node_waits_until_the_others_know_of_its_part_of_a_tenth() {
+        let limiter = node();
+        let settled = || limiter.settled(LIMIT, "a", None, b"");
+        for _ in 0..3 {
+            settled().await;
+            limiter.count(LIMIT, "a", None, b"", NOW).unwrap();
+        }
+        let text = limiter.take_due("own", NOW).unwrap();
+        let mut waiting = std::pin::pin!(settled());
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(waiting.as_mut().poll(&mut context).is_pending());
+        limiter.heard(&text, "own", NOW);
+        waiting.await;
+        limiter.set_nodes(1);
+        for _ in 0..97 {
+            settled().await;
+            limiter.count(LIMIT, "a", None, b"", NOW).unwrap();
+        }
     }
 
     #[test]

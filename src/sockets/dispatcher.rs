@@ -75,6 +75,7 @@ async fn receive(app: &App, audiences: &mut Audiences, heard: &db::Announcement)
         nodes::TOPIC => {
             if let Some(sent) = app.nodes.heard(text, now) {
                 app.projects.confirm(sent, now);
+                app.limiter.set_nodes(1 + app.nodes.others(now));
             }
         }
         _ => {}
@@ -84,6 +85,7 @@ async fn receive(app: &App, audiences: &mut Audiences, heard: &db::Announcement)
 
 fn start_over(app: &App, audiences: &mut Audiences) {
     app.projects.forget_all();
+    app.limiter.start_over();
     audiences.clear();
     app.realtime.start_over(app.clock.uptime());
 }

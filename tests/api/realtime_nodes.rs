@@ -159,7 +159,7 @@ async fn nodes_share_their_rate_limits() {
     let nodes = [&one, &one.second_node().await];
     // Until both hear: the first announcements may come before.
     for node in nodes {
-        node.until(|node| node.app.nodes.others(node.app.clock.uptime()) == 1).await;
+        node.until(|node| node.app.limiter.nodes() == 2).await;
     }
     let mut admitted = 0;
     for request in 0..200 {

@@ -178,6 +178,8 @@ impl Server {
             // On a busy machine 64 writers of one row take their time.
             statement_deadline: Duration::from_secs(60),
             wait: config.database_wait,
+            // A busy machine is no dead node.
+            announcement_wait: Duration::from_secs(30),
             on_statement: Some(statements.hook(engine)),
             ..Options::default()
         };
