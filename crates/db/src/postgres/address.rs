@@ -7,6 +7,7 @@ use tokio_postgres::Config;
 
 use crate::{Error, Options, Watch};
 
+use super::errors;
 use super::tls::Tls;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -70,6 +71,17 @@ impl Address {
     /// How long to wait for a reply before the connection counts as lost.
     pub(super) fn patience(&self) -> Duration {
         self.deadline + GRACE
+    }
+
+    /// Waits that long for connections outside the pool.
+    pub(super) async fn within<T>(
+        &self,
+        work: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, Error> {
+        tokio::time::timeout(self.patience(), work)
+            .await
+            .map_err(|_| Error::unreachable("the server does not answer"))?
+            .map_err(|error| Error::Unreachable(errors::text(&error)))
     }
 }
 

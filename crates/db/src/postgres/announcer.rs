@@ -15,7 +15,6 @@ use crate::announce::Announcement;
 use crate::{Error, stats};
 
 use super::address::Address;
-use super::errors;
 use super::listener::{self, BACK_OFF};
 
 /// Positions of announcements: drawn by a transaction while it holds its locks, so those of two transactions that
@@ -185,26 +184,16 @@ impl Sender {
             self.connected = Some(self.connect().await?);
         }
         let Some((client, statement)) = &self.connected else { return Err(Error::Busy) };
-        self.within(client.execute(statement, &[parts])).await.map(drop)
+        self.address.within(client.execute(statement, &[parts])).await.map(drop)
     }
 
     async fn connect(&self) -> Result<(Client, Statement), Error> {
         let connecting = self.address.config.connect(self.address.tls.clone());
-        let (client, connection) = self.within(connecting).await?;
+        let (client, connection) = self.address.within(connecting).await?;
         // The next statement reports why the connection ended.
         tokio::spawn(async move { drop(connection.await) });
-        self.within(client.batch_execute(SETTINGS)).await?;
-        let statement = self.within(client.prepare(NOTIFY)).await?;
+        self.address.within(client.batch_execute(SETTINGS)).await?;
+        let statement = self.address.within(client.prepare(NOTIFY)).await?;
         Ok((client, statement))
-    }
-
-    async fn within<T>(
-        &self,
-        work: impl Future<Output = Result<T, tokio_postgres::Error>>,
-    ) -> Result<T, Error> {
-        tokio::time::timeout(self.address.patience(), work)
-            .await
-            .map_err(|_| Error::unreachable("the server does not answer"))?
-            .map_err(|error| Error::Unreachable(errors::text(&error)))
     }
 }

@@ -15,7 +15,6 @@ use crate::stats;
 
 use super::address::Address;
 use super::announcer::FIRST_POSITION;
-use super::errors;
 use super::order::Order;
 
 const LISTEN: &str = "LISTEN announcements";
@@ -62,24 +61,20 @@ async fn serve(address: &Address, board: &Arc<Broadcast>) {
 
 /// `Ok` if a listening connection was lost.
 async fn listen(address: &Address, board: &Arc<Broadcast>) -> Result<(), Error> {
-    let silent = |_| Error::unreachable("the server does not answer");
     let connecting = address.config.connect(address.tls.clone());
-    let (client, connection) = tokio::time::timeout(address.patience(), connecting)
-        .await
-        .map_err(silent)?
-        .map_err(|error| Error::Unreachable(errors::text(&error)))?;
+    let (client, connection) = address.within(connecting).await?;
     let order = RefCell::new(None);
     let hearing = hear(connection, board, &order);
     let staying = async {
-        within(address, client.batch_execute(LISTEN)).await?;
-        let last: i64 = within(address, client.query_one(LAST_POSITION, &[])).await?.get(0);
+        address.within(client.batch_execute(LISTEN)).await?;
+        let last: i64 = address.within(client.query_one(LAST_POSITION, &[])).await?.get(0);
         let last = u64::try_from(last).unwrap_or(FIRST_POSITION);
         // What came before belongs to the gap.
         order.replace(Some(Order::after(last, address.announcement_wait)));
         board.gap();
         loop {
             tokio::time::sleep(PROBE).await;
-            if within(address, client.batch_execute("SELECT 1")).await.is_err() {
+            if address.within(client.batch_execute("SELECT 1")).await.is_err() {
                 return Ok(());
             }
         }
@@ -88,16 +83,6 @@ async fn listen(address: &Address, board: &Arc<Broadcast>) -> Result<(), Error> 
         () = hearing => Ok(()),
         ended = staying => ended,
     }
-}
-
-async fn within<T>(
-    address: &Address,
-    work: impl Future<Output = Result<T, tokio_postgres::Error>>,
-) -> Result<T, Error> {
-    tokio::time::timeout(address.patience(), work)
-        .await
-        .map_err(|_| Error::unreachable("the server does not answer"))?
-        .map_err(|error| Error::Unreachable(errors::text(&error)))
 }
 
 /// Hands over what arrives, in its order, until the connection ends.
