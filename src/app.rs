@@ -20,7 +20,7 @@ use crate::network::client::RequestIds;
 use crate::network::forwarding::Notice;
 use crate::outbound::{Outbound, Resolver};
 use crate::rate_limits::Limiter;
-use crate::realtime::Realtime;
+use crate::realtime::{Nodes, Realtime};
 use crate::state::{App, AppState, Draining, FeatureState, MembershipCheck, Rooms};
 use crate::storage::Storage;
 use crate::storage::signed::Signer;
@@ -77,7 +77,7 @@ pub fn build(
             .and_then(|sealer| sealer.accepting(previous))
             .map_err(|e| e.to_string())?,
         projects: Registry::default(),
-        limiter: Limiter::new(config.rate_limits),
+        limiter: Limiter::new(config.rate_limits, secret),
         storage: Storage::open(&config.storage_settings())?,
         signer: Signer::accepting(previous, secret, &config.public_url, config.file_url_ttl),
         fingerprints: Fingerprints::new(secret).map_err(|e| e.to_string())?,
@@ -86,6 +86,7 @@ pub fn build(
         mailer,
         outbound: Outbound::new(config.outbound_allow.clone(), resolver),
         realtime: Realtime::default(),
+        nodes: Nodes::new(&random),
         rooms,
         metrics: Metrics::default(),
         request_ids: RequestIds::new(&random),

@@ -28,6 +28,9 @@ pub struct Config {
     pub data_dir: PathBuf,
     pub database_url: String,
     pub database_pool: usize,
+    /// A replica of the database, for reads that tolerate lag, and how much of it.
+    pub database_read_url: Option<String>,
+    pub database_read_lag: Duration,
     /// How long a request waits for the database before it gets 503.
     pub database_wait: Duration,
     pub sqlite_durable: bool,
@@ -132,6 +135,8 @@ impl Config {
             public_url,
             database_url: from.text("database_url", &default_database)?,
             database_pool: from.parse("database_pool", "16", positive)?,
+            database_read_url: from.optional("database_read_url")?,
+            database_read_lag: from.parse("database_read_lag", "5s", duration)?,
             database_wait: from.parse("database_wait", "5s", duration)?,
             sqlite_durable: from.parse("sqlite_synchronous", "full", |text| match text {
                 "full" => Ok(true),

@@ -102,6 +102,17 @@ impl Metrics {
         let help = "1 while the database server does not answer and work is refused.";
         head(&mut out, "townhall_db_silent", "gauge", help);
         let _ = writeln!(out, "townhall_db_silent {}", u8::from(db.silent));
+        if let Some(replica) = &db.replica {
+            let help = "How old the replica's data may be; absent while it cannot be asked.";
+            head(&mut out, "townhall_db_replica_lag_seconds", "gauge", help);
+            if let Some(lag) = replica.lag {
+                let _ = writeln!(out, "townhall_db_replica_lag_seconds {}", lag.as_secs_f64());
+            }
+            let name = "townhall_db_replica_reads_total";
+            head(&mut out, name, "counter", "Reads for the replica, by who answered them.");
+            let _ = writeln!(out, "{name}{{by=\"replica\"}} {}", replica.reads);
+            let _ = writeln!(out, "{name}{{by=\"primary\"}} {}", replica.fallbacks);
+        }
         sockets(&mut out, realtime);
         process(&mut out);
         out

@@ -1,10 +1,21 @@
 //! Rate limits: fixed windows that begin with the first request in them, one for each endpoint,
 //! project and client network. Memory is bounded: a window is small and their number is capped.
+//!
+//! Nodes share their counts by announcements (`exchange`). Together they admit at most a tenth more than the limit: a
+//! node that has counted its part of that tenth waits until the others know of it. Only clients that are faster
+//! than the exchange, a few milliseconds, ever wait.
+
+mod exchange;
+
+pub(crate) use exchange::{TOPIC, share};
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use tokio::sync::Notify;
 
 use crate::config::Scale;
 use crate::error::{Exceeded, WindowState};
@@ -40,22 +51,51 @@ const WINDOWS_PER_SHARD: usize = 50_000;
 #[derive(Debug)]
 pub struct Limiter {
     scale: Scale,
-    hash: [RandomState; 2],
+    /// They begin with a secret that all nodes have.
+    hash: [DefaultHasher; 2],
     shards: Vec<Mutex<HashMap<u128, Window>>>,
+    /// Windows to announce.
+    due: Mutex<Vec<u128>>,
+    has_due: Notify,
+    /// How many nodes there are.
+    nodes: AtomicU32,
+    /// Notified when the others know of counts of this node.
+    confirmed: Notify,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Window {
     ends: Duration,
+    /// Requests on all nodes, as far as they are known.
     count: u32,
+    /// Those of this node that the others do not know of, less those refunded.
+    unsent: i32,
+    /// Those that were announced, but may not have been heard.
+    unconfirmed: i32,
+    is_due: bool,
+}
+
+impl Window {
+    const fn ending(ends: Duration) -> Self {
+        Window { ends, count: 0, unsent: 0, unconfirmed: 0, is_due: false }
+    }
 }
 
 impl Limiter {
-    pub fn new(scale: Scale) -> Self {
+    pub fn new(scale: Scale, secret: &[u8]) -> Self {
+        let seeded = |part: u8| {
+            let mut hasher = DefaultHasher::new();
+            (part, secret).hash(&mut hasher);
+            hasher
+        };
         Limiter {
             scale,
-            hash: [RandomState::new(), RandomState::new()],
+            hash: [seeded(0), seeded(1)],
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            due: Mutex::default(),
+            has_due: Notify::new(),
+            nodes: AtomicU32::new(1),
+            confirmed: Notify::new(),
         }
     }
 
@@ -77,12 +117,18 @@ impl Limiter {
         if windows.len() >= WINDOWS_PER_SHARD && !windows.contains_key(&key) {
             make_room(&mut windows, now);
         }
-        let fresh = Window { ends: now + limit.window, count: 0 };
+        let fresh = Window::ending(now + limit.window);
         let window = windows.entry(key).or_insert(fresh);
         if window.ends <= now {
             *window = fresh;
         }
         window.count = window.count.saturating_add(1);
+        window.unsent = window.unsent.saturating_add(1);
+        let is_alone = self.nodes.load(Relaxed) <= 1;
+        if !is_alone && !window.is_due && window.unsent >= self.share_of(max) / 2 {
+            window.is_due = true;
+            self.announce_soon(key);
+        }
         let left = window.ends.saturating_sub(now);
         let reset = left.as_secs() + u64::from(left.subsec_nanos() > 0);
         let state = WindowState { limit: max, remaining: max.saturating_sub(window.count), reset };
@@ -97,6 +143,27 @@ impl Limiter {
         let key = self.key(endpoint, project, client);
         if let Some(window) = self.shard(key).get_mut(&key) {
             window.count = window.count.saturating_sub(1);
+            window.unsent = window.unsent.saturating_sub(1);
+            // The others may know of it already.
+            if !window.is_due && window.unsent < 0 {
+                window.is_due = true;
+                self.announce_soon(key);
+            }
+        }
+    }
+
+    /// How many requests this node may count that others do not know of: its part of a tenth.
+    fn share_of(&self, max: u32) -> i32 {
+        let share = max / self.nodes.load(Relaxed).saturating_mul(10).max(1);
+        i32::try_from(share).unwrap_or(i32::MAX).max(1)
+    }
+
+    fn announce_soon(&self, key: u128) {
+        let mut due = self.due.lock().unwrap_or_else(PoisonError::into_inner);
+        // Without anybody who takes them they are only marked.
+        if due.len() < WINDOWS_PER_SHARD {
+            due.push(key);
+            self.has_due.notify_one();
         }
     }
 
@@ -114,8 +181,12 @@ impl Limiter {
 
     /// Two keyed 64-bit hashes: nobody can aim at another's window, and collisions are negligible.
     fn key(&self, endpoint: &str, project: Option<ProjectId>, client: &[u8]) -> u128 {
-        let hashed = self.hash.each_ref().map(|hash| hash.hash_one((endpoint, project, client)));
-        u128::from(hashed[0]) << 64 | u128::from(hashed[1])
+        let [high, low] = self.hash.each_ref().map(|seeded| {
+            let mut hasher = seeded.clone();
+            (endpoint, project, client).hash(&mut hasher);
+            hasher.finish()
+        });
+        u128::from(high) << 64 | u128::from(low)
     }
 
     fn shard(&self, key: u128) -> MutexGuard<'_, HashMap<u128, Window>> {
@@ -147,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_window_begins_with_its_first_request_and_ends_after_its_length() {
-        let limiter = Limiter::new(Scale::Times(1.0));
+        let limiter = Limiter::new(Scale::Times(1.0), b"secret");
         let count = |second| limiter.count(LIMIT, "POST /a", None, b"ip", at(second));
         assert_eq!(count(0).unwrap(), Some(WindowState { limit: 3, remaining: 2, reset: 300 }));
         assert!(count(10).is_ok());
@@ -162,7 +233,7 @@ mod tests {
 
     #[test]
     fn endpoints_projects_and_clients_do_not_share_a_window() {
-        let limiter = Limiter::new(Scale::Times(1.0));
+        let limiter = Limiter::new(Scale::Times(1.0), b"secret");
         let project = Some(ProjectId(uuid::Uuid::from_u128(1)));
         for (endpoint, project, client) in
             [("a", None, b"1"), ("b", None, b"1"), ("a", project, b"1"), ("a", None, b"2")]
@@ -174,7 +245,7 @@ mod tests {
 
     #[test]
     fn what_is_taken_back_was_not_counted() {
-        let limiter = Limiter::new(Scale::Times(1.0));
+        let limiter = Limiter::new(Scale::Times(1.0), b"secret");
         for _ in 0..10 {
             limiter.count(LIMIT, "a", None, b"", at(0)).unwrap();
             limiter.uncount("a", None, b"");
@@ -186,9 +257,9 @@ mod tests {
 
     #[test]
     fn the_switch_multiplies_or_disables() {
-        let double = Limiter::new(Scale::Times(2.0));
+        let double = Limiter::new(Scale::Times(2.0), b"secret");
         assert_eq!(double.count(LIMIT, "a", None, b"", at(0)).unwrap().unwrap().limit, 6);
-        let off = Limiter::new(Scale::Off);
+        let off = Limiter::new(Scale::Off, b"secret");
         for _ in 0..10 {
             assert_eq!(off.count(LIMIT, "a", None, b"", at(0)), Ok(None));
         }
@@ -196,7 +267,7 @@ mod tests {
 
     #[test]
     fn memory_stays_bounded_under_a_flood_of_addresses() {
-        let limiter = Limiter::new(Scale::Times(1.0));
+        let limiter = Limiter::new(Scale::Times(1.0), b"secret");
         for address in 0..1_000_000_u32 {
             let now = at(u64::from(address / 10_000));
             limiter.count(LIMIT, "a", None, &address.to_be_bytes(), now).unwrap();

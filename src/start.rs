@@ -164,6 +164,8 @@ pub fn open_database(config: &Config) -> Result<Db, String> {
     let options = Options {
         pool: config.database_pool,
         wait: config.database_wait,
+        read_url: config.database_read_url.clone(),
+        max_lag: config.database_read_lag,
         durable: config.sqlite_durable,
         ..Options::default()
     };

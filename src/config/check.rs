@@ -106,6 +106,14 @@ pub(super) fn whole(config: &Config) -> Result<(), String> {
     }
     db::Db::check_url(&config.database_url)
         .map_err(|error| one_line(&format!("TOWNHALL_DATABASE_URL: {error}")))?;
+    if let Some(url) = &config.database_read_url {
+        let is_postgres = |url: &str| url.starts_with("postgres");
+        if !is_postgres(url) || !is_postgres(&config.database_url) {
+            return Err("TOWNHALL_DATABASE_READ_URL: only PostgreSQL has replicas".to_owned());
+        }
+        db::Db::check_url(url)
+            .map_err(|error| one_line(&format!("TOWNHALL_DATABASE_READ_URL: {error}")))?;
+    }
     Storage::check_settings(&config.storage_settings())?;
     if let Some(from) = &config.mail_from {
         Mailer::check_sender(from).map_err(|error| format!("TOWNHALL_MAIL_FROM: {error}"))?;

@@ -149,7 +149,7 @@ impl<'a> Sources<'a> {
             "secret_key" | "secret_key_previous" | "metrics_token" if !value.is_empty() => {
                 "****".to_owned()
             }
-            "database_url" | "smtp_url" => mask_password(value),
+            "database_url" | "database_read_url" | "smtp_url" => mask_password(value),
             _ => value.to_owned(),
         };
         self.settings.push(Setting { variable: variable(name), value, source });

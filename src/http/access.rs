@@ -192,5 +192,7 @@ async fn may_act(request: &CheckedRequest, user: UserId, exempt: bool) -> Result
 async fn found(request: &CheckedRequest, user: UserId, exempt: bool) -> Result<Option<Initiator>> {
     let (project, now) = (request.project.clone(), request.now);
     let exempt = exempt || request.operation.open_to_suspended;
-    request.app.db.read(move |c| find_active(c, &project, user, exempt, now)).await
+    let reading = request.app.db.read(move |c| find_active(c, &project, user, exempt, now));
+    // A suspension counts at once.
+    db::exactly(reading).await
 }

@@ -32,7 +32,7 @@ use crate::http::render::{self, Context};
 use crate::http::reply::{self, Response};
 use crate::http::router::Router;
 use crate::http::version::Version;
-use crate::http::{cors, legacy, outside, representation, unnamed};
+use crate::http::{cors, legacy, outside, representation, unnamed, writers};
 use crate::network::client::Peer;
 use crate::network::{client, forwarding};
 use crate::state::App;
@@ -219,7 +219,7 @@ async fn answer(
         None => {
             let of_token = unnamed::token_project(app, &head.headers);
             if of_token.is_none() {
-                trace.window = limit(app, operation, None, client)?;
+                trace.window = limit(app, operation, None, client).await?;
             }
             unnamed::project(app, operation, of_token, &head.headers, &route.params).await?
         }
@@ -251,7 +251,7 @@ async fn answer(
     let network = client::bucket(client);
     let has_key = matches!(presented, Presented::Key(_));
     if !has_key {
-        trace.window = limit(app, operation, Some(project.id), client)?;
+        trace.window = limit(app, operation, Some(project.id), client).await?;
     }
     let query = pairs(head.uri.query().unwrap_or_default());
     let is_open = dialect == Dialect::Legacy && legacy::is_open(operation, &app.config);
@@ -286,10 +286,11 @@ async fn answer(
         headers: head.headers,
         network: (!has_key).then_some(network),
     };
-    match dialect {
+    let work = async |checked| match dialect {
         Dialect::Reference => run(checked).await,
         Dialect::Legacy => legacy::run(run, checked).await,
-    }
+    };
+    writers::run(checked, network, work).await
 }
 
 async fn preflight(
@@ -323,7 +324,7 @@ fn check_origin(headers: &HeaderMap, project: Option<&Project>) -> Result<()> {
     if cors::is_allowed(headers, allowed) { Ok(()) } else { Err(cors::ORIGIN_NOT_ALLOWED.into()) }
 }
 
-pub(super) fn limit(
+pub(super) async fn limit(
     app: &App,
     operation: &Operation,
     project: Option<ProjectId>,
@@ -331,6 +332,7 @@ pub(super) fn limit(
 ) -> Result<Option<WindowState>> {
     let Some(rate) = operation.rate else { return Ok(None) };
     let bucket = client::bucket(client).to_be_bytes();
+    app.limiter.settled(rate, &operation.id, project, &bucket).await;
     let now = app.clock.uptime();
     app.limiter.count(rate, &operation.id, project, &bucket, now).map_err(|exceeded| {
         app.metrics.limited(operation.path);

@@ -31,3 +31,4 @@ pub mod representation;
 pub mod router;
 pub mod unnamed;
 pub mod version;
+mod writers;

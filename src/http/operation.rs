@@ -61,6 +61,8 @@ pub struct Operation {
     pub form: Option<&'static Form>,
     /// Replies with tokens or personal data are neither cached nor compressed.
     pub no_store: bool,
+    /// Its reads may be answered by a replica of the database.
+    pub tolerates_lag: bool,
     /// A missing or unusable credential is refused in plain text in every version.
     pub plain_refusals: bool,
     pub input: fn(&mut SchemaGenerator) -> InputDoc,
@@ -198,6 +200,7 @@ impl Operation {
             takes_body: is_project_scoped,
             form: None,
             no_store: false,
+            tolerates_lag: false,
             plain_refusals: false,
             input: signature.input,
             replies: signature.replies,
@@ -299,6 +302,17 @@ impl Operation {
 
     pub fn no_store(self) -> Self {
         Operation { no_store: true, ..self }
+    }
+
+    /// What it shows may be some seconds old, except to those who changed it. Not for what clients fetch after an
+    /// event, or to catch up.
+    pub fn tolerates_lag(self) -> Self {
+        Operation { tolerates_lag: true, ..self }
+    }
+
+    /// Whether it only reads.
+    pub fn is_read(&self) -> bool {
+        self.method == Method::GET
     }
 
     pub fn plain_refusals(self) -> Self {

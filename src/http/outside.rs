@@ -38,7 +38,7 @@ pub(super) async fn answer(
     let route = router.server(&head.method, &address.endpoint).ok_or(ROUTE_NOT_FOUND)?;
     trace.operation = Some(route.operation);
     let client = client::address(peer.address, &head.headers, &app.config.trusted_proxies);
-    trace.window = limit(app, route.operation, None, client)?;
+    trace.window = limit(app, route.operation, None, client).await?;
     let wanted = if route.operation.takes_body { body.take() } else { None };
     let (body, _memory) = match wanted {
         Some(body) => {

@@ -77,9 +77,9 @@ pub fn announce(tx: &Tx<'_>, announcement: &Announcement) -> Result<()> {
 }
 
 /// Announces to every node without a transaction, for events that are stored nowhere.
-pub(crate) async fn announce_now(db: &Db, announcement: &Announcement) -> Result<()> {
+pub(crate) fn announce_now(db: &Db, announcement: &Announcement) -> Result<()> {
     let text = serde_json::to_string(announcement).map_err(Error::internal)?;
-    Ok(db.announce(TOPIC, &text).await?)
+    Ok(db.announce(TOPIC, &text)?)
 }
 
 /// An event for every socket of the members after the commit.

@@ -6,6 +6,7 @@
 
 mod announcement;
 mod directory;
+pub(crate) mod nodes;
 pub(crate) mod packet;
 pub(crate) mod registry;
 mod room_access;
@@ -17,5 +18,6 @@ pub use announcement::{
     in_conversation, suspend,
 };
 pub(crate) use announcement::{TOPIC, announce_now};
+pub use nodes::Nodes;
 pub use registry::{Figures, Realtime};
 pub use room_access::{Act, RoomAccess};

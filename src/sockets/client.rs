@@ -131,7 +131,7 @@ async fn relay(
     }
     let (socket, name) = (identity.socket, name.to_owned());
     let typing = Announcement::Typing { project, conversation, user, socket, name };
-    announce_now(&app.db, &typing).await
+    announce_now(&app.db, &typing)
 }
 
 async fn is_suspended(app: &App, project: ProjectId, user: UserId) -> Result<bool> {

@@ -3,6 +3,8 @@
 use tokio::time::MissedTickBehavior;
 
 use crate::error::{Error, Result};
+use crate::rate_limits;
+use crate::realtime::nodes;
 use crate::realtime::packet;
 use crate::realtime::registry::Ending;
 use crate::realtime::session::Identity;
@@ -10,9 +12,18 @@ use crate::realtime::{Announcement, Change, TOPIC};
 use crate::sockets::audience::Audiences;
 use crate::sockets::sweep;
 use crate::state::App;
+use crate::tenancy::store as projects;
 
 /// Runs until the server stops, then closes every connection.
 pub(crate) async fn dispatch(app: App) {
+    tokio::select! {
+        () = hear(&app) => {}
+        () = app.nodes.beat(&app.db, &app.clock) => {}
+        () = rate_limits::share(&app.limiter, &app.db, &app.clock, app.nodes.own()) => {}
+    }
+}
+
+async fn hear(app: &App) {
     let mut announcements = match app.db.announcements() {
         Ok(announcements) => announcements,
         Err(error) => {
@@ -28,33 +39,53 @@ pub(crate) async fn dispatch(app: App) {
         let announced = tokio::select! {
             announced = announcements.next() => announced,
             _ = ticks.tick() => {
-                sweep::sweep(&app);
+                sweep::sweep(app);
                 continue;
             }
             () = draining.as_mut() => break,
         };
         match announced {
-            Some(db::Announced::Gap) => start_over(&app, &mut audiences),
-            Some(db::Announced::Heard(heard)) if heard.topic == TOPIC => {
-                let applied = match serde_json::from_str(&heard.text) {
-                    Ok(announcement) => apply(&app, &mut audiences, announcement).await,
-                    // Perhaps from a newer version.
-                    Err(error) => Err(Error::internal(error)),
-                };
+            Some(db::Announced::Gap) => start_over(app, &mut audiences),
+            Some(db::Announced::Heard(heard)) => {
                 // Clients that reconnect fetch whatever they missed.
-                if let Err(error) = applied {
+                if let Err(error) = receive(app, &mut audiences, &heard).await {
                     tracing::error!(%error, "an announcement could not be passed on");
-                    start_over(&app, &mut audiences);
+                    start_over(app, &mut audiences);
                 }
             }
-            Some(db::Announced::Heard(_)) => {}
             None => break,
         }
     }
     app.realtime.shut(app.clock.uptime());
 }
 
+async fn receive(app: &App, audiences: &mut Audiences, heard: &db::Announcement) -> Result<()> {
+    let (text, now) = (heard.text.as_str(), app.clock.uptime());
+    match heard.topic.as_str() {
+        TOPIC => {
+            // What cannot be read is perhaps from a newer version.
+            let announcement = serde_json::from_str(text).map_err(Error::internal)?;
+            apply(app, audiences, announcement).await?;
+        }
+        projects::TOPIC => match text.parse() {
+            Ok(id) => app.projects.forget(id),
+            Err(_) => app.projects.forget_all(),
+        },
+        rate_limits::TOPIC => app.limiter.heard(text, app.nodes.own(), now),
+        nodes::TOPIC => {
+            if let Some(sent) = app.nodes.heard(text, now) {
+                app.projects.confirm(sent, now);
+                app.limiter.set_nodes(1 + app.nodes.others(now));
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
 fn start_over(app: &App, audiences: &mut Audiences) {
+    app.projects.forget_all();
+    app.limiter.start_over();
     audiences.clear();
     app.realtime.start_over(app.clock.uptime());
 }

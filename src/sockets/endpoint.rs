@@ -107,7 +107,16 @@ async fn answer(
 }
 
 fn find(app: &App, sid: &str) -> Result<Arc<Session>, Refusal> {
-    app.realtime.directory().sessions.get(sid).cloned().ok_or(Refusal::SessionUnknown)
+    if let Some(session) = app.realtime.directory().sessions.get(sid) {
+        return Ok(session.clone());
+    }
+    if !app.nodes.is_elsewhere(sid, app.clock.uptime()) {
+        return Err(Refusal::SessionUnknown);
+    }
+    if app.nodes.warns() {
+        tracing::warn!("a polling client was sent to another node: {}", engine::OTHER_NODE);
+    }
+    Err(Refusal::OtherNode)
 }
 
 /// A new connection. Its first packet holds the secret that identifies it from then on.
@@ -127,7 +136,8 @@ fn open(
     let address = client::address(peer, request.headers(), &app.config.trusted_proxies);
     let (network, limits) = (client::bucket(address), &app.config.realtime);
     let now = app.clock.uptime();
-    let session = Session::new(secret(app), project, network, transport, limits, now);
+    let sid = format!("{}{}", app.nodes.own(), secret(app));
+    let session = Session::new(sid, project, network, transport, limits, now);
     let session = app.realtime.directory().open(session, limits).ok_or(Refusal::Full)?;
     let hello = engine::open(&session.sid, limits, handshake.is_none());
     match handshake {

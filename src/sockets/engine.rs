@@ -51,11 +51,16 @@ pub(crate) fn open(sid: &str, limits: &RealtimeLimits, upgrades: bool) -> String
     format!("0{hello}")
 }
 
+pub(crate) const OTHER_NODE: &str = "Session ID unknown: it is on another node. The proxy must send all requests of a \
+     client to the same node (sticky sessions), or clients must connect by WebSocket alone";
+
 /// The protocol's error messages for refused requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
     TransportUnknown,
     SessionUnknown,
+    /// The connection is on another node.
+    OtherNode,
     BadHandshakeMethod,
     BadRequest,
     Forbidden,
@@ -69,6 +74,7 @@ impl Refusal {
         let (status, code, message) = match self {
             Refusal::TransportUnknown => (400, 0, "Transport unknown"),
             Refusal::SessionUnknown => (400, 1, "Session ID unknown"),
+            Refusal::OtherNode => (400, 1, OTHER_NODE),
             Refusal::BadHandshakeMethod => (400, 2, "Bad handshake method"),
             Refusal::BadRequest => (400, 3, "Bad request"),
             Refusal::Forbidden => (403, 4, "Forbidden"),

@@ -27,7 +27,7 @@ use crate::network::forwarding::Notice;
 use crate::network::places::Places;
 use crate::outbound::Outbound;
 use crate::rate_limits::Limiter;
-use crate::realtime::{Realtime, RoomAccess};
+use crate::realtime::{Nodes, Realtime, RoomAccess};
 use crate::storage::Storage;
 use crate::storage::signed::Signer;
 use crate::storage::staging::Staging;
@@ -62,6 +62,7 @@ pub struct AppState {
     pub mailer: Mailer,
     pub outbound: Outbound,
     pub realtime: Realtime,
+    pub nodes: Nodes,
     pub rooms: Rooms,
     pub metrics: Metrics,
     pub request_ids: RequestIds,

@@ -1,9 +1,11 @@
-//! A cache of project facts: state, bundles, origins, keys. Every request needs them and they change rarely,
-//! so a copy is used for half a second before it is read again; so a key revoked on one node stops working on
-//! all of them.
+//! A cache of project facts: state, bundles, origins, keys. Every request needs them and they change rarely.
+//! Changes are announced, and whoever hears of one drops its copy. A copy is used as long as this node has heard its
+//! own heartbeat of the last half second, which is announced in order behind all earlier changes; without one, as
+//! on SQLite, for half a second. So a key revoked on one node stops working on all of them, whatever is lost.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::Duration;
 
 use db::{Conn, Db};
@@ -17,6 +19,8 @@ use crate::values::ids::ProjectId;
 use crate::values::time::Timestamp;
 
 const FRESH_FOR: Duration = Duration::from_millis(500);
+/// A copy is read again after this time, should somebody have changed rows by hand.
+const MAX_AGE: Duration = Duration::from_secs(30);
 /// Beyond this many projects the cache is cleared.
 const MAX_COPIES: usize = 10_000;
 
@@ -154,6 +158,10 @@ pub fn load(c: &Conn<'_>, id: ProjectId) -> Result<Option<Project>> {
 #[derive(Debug, Default)]
 pub struct Registry {
     copies: RwLock<HashMap<ProjectId, (Duration, Arc<Project>)>>,
+    /// Changes heard of so far: what was read meanwhile may be outdated.
+    changes: AtomicU64,
+    /// When the last heartbeat that was heard had been sent, in milliseconds of uptime.
+    confirmed: AtomicU64,
 }
 
 impl Registry {
@@ -162,11 +170,15 @@ impl Registry {
             let copies = self.copies.read().unwrap_or_else(PoisonError::into_inner);
             copies.get(&id).cloned()
         };
-        if let Some((_, project)) = copy.filter(|(read_at, _)| now < *read_at + FRESH_FOR) {
+        if let Some((_, project)) = copy.filter(|(read_at, _)| self.is_fresh(*read_at, now)) {
             return Ok(Some(project));
         }
+        let changes = self.changes.load(SeqCst);
         let project = db.read(move |c| load(c, id)).await?.map(Arc::new);
-        let mut copies = self.copies.write().unwrap_or_else(PoisonError::into_inner);
+        let mut copies = self.copies();
+        if self.changes.load(SeqCst) != changes {
+            return Ok(project);
+        }
         match &project {
             Some(project) => {
                 if copies.len() >= MAX_COPIES {
@@ -179,5 +191,38 @@ impl Registry {
             }
         }
         Ok(project)
+    }
+
+    fn is_fresh(&self, read_at: Duration, now: Duration) -> bool {
+        let confirmed = Duration::from_millis(self.confirmed.load(SeqCst));
+        now < read_at + FRESH_FOR
+            || (now < read_at + MAX_AGE && confirmed <= now && now < confirmed + FRESH_FOR)
+    }
+
+    /// A heartbeat that was sent then was heard: every change announced before it was heard too.
+    pub(crate) fn confirm(&self, sent: Duration, now: Duration) {
+        // A test may have set the clock back meanwhile.
+        if sent <= now {
+            self.confirmed.store(u64::try_from(sent.as_millis()).unwrap_or(0), SeqCst);
+        }
+    }
+
+    /// A project has changed.
+    pub(crate) fn forget(&self, id: ProjectId) {
+        let mut copies = self.copies();
+        self.changes.fetch_add(1, SeqCst);
+        copies.remove(&id);
+    }
+
+    /// Changes may have been missed.
+    pub fn forget_all(&self) {
+        let mut copies = self.copies();
+        self.changes.fetch_add(1, SeqCst);
+        self.confirmed.store(0, SeqCst);
+        copies.clear();
+    }
+
+    fn copies(&self) -> RwLockWriteGuard<'_, HashMap<ProjectId, (Duration, Arc<Project>)>> {
+        self.copies.write().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! All SQL about projects, their bundles and keys.
+//! All SQL about projects, their bundles and keys. Every change is announced, because nodes keep copies.
 
 use db::{Conn, JsonText, Tx, args};
 
@@ -77,8 +77,8 @@ db::statements! {
     command INSERT_KEY =
         "INSERT INTO project_keys (project_id, id, kind, label, hash, created_at)
          VALUES ($1, $2, $3, $4, $5, $6)";
-    command REVOKE_KEY, unscoped "the operator names a key by its id alone" =
-        "UPDATE project_keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
+    command REVOKE_KEY -> ProjectId, unscoped "the operator names a key by its id alone" =
+        "UPDATE project_keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING project_id";
     command SET_STATE, unscoped "the project itself is changed" =
         "UPDATE projects SET state = $2, updated_at = $3 WHERE id = $1";
     command SET_ORIGINS, unscoped "the project itself is changed" =
@@ -91,6 +91,14 @@ db::statements! {
     command ROTATE_PUBLIC_KEY, unscoped "the project itself is changed" =
         "UPDATE projects SET previous_public_key = public_key, public_key = $2,
             key_updated_at = $3, updated_at = $3 WHERE id = $1";
+}
+
+/// The topic of announcements whose text is the id of a project that has changed.
+pub const TOPIC: &str = "projects";
+
+/// Lets every node read the project again.
+pub fn changed(tx: &Tx<'_>, id: ProjectId) -> Result<()> {
+    Ok(tx.announce(TOPIC, &id.to_string())?)
 }
 
 pub fn find(c: &Conn<'_>, id: ProjectId) -> Result<Option<ProjectRow>> {
@@ -132,12 +140,12 @@ pub fn insert(
 
 pub fn add_bundle(tx: &Tx<'_>, id: ProjectId, bundle: &str) -> Result<()> {
     tx.execute(&INSERT_BUNDLE, args![id, bundle])?;
-    Ok(())
+    changed(tx, id)
 }
 
 pub fn remove_bundle(tx: &Tx<'_>, id: ProjectId, bundle: &str) -> Result<()> {
     tx.execute(&DELETE_BUNDLE, args![id, bundle])?;
-    Ok(())
+    changed(tx, id)
 }
 
 pub fn insert_key(
@@ -150,19 +158,22 @@ pub fn insert_key(
     now: Timestamp,
 ) -> Result<()> {
     tx.execute(&INSERT_KEY, args![id, key, kind, label, hash, now])?;
-    Ok(())
+    changed(tx, id)
 }
 
 /// Whether a live key was revoked.
 pub fn revoke_key(tx: &Tx<'_>, key: KeyId, now: Timestamp) -> Result<bool> {
-    Ok(tx.execute(&REVOKE_KEY, args![key, now])? > 0)
+    let Some(project) = tx.opt(&REVOKE_KEY, args![key, now])? else { return Ok(false) };
+    changed(tx, project).map(|()| true)
 }
 
 pub fn set_state(tx: &Tx<'_>, id: ProjectId, state: &str, now: Timestamp) -> Result<bool> {
+    changed(tx, id)?;
     Ok(tx.execute(&SET_STATE, args![id, state, now])? > 0)
 }
 
 pub fn set_origins(tx: &Tx<'_>, id: ProjectId, origins: &str, now: Timestamp) -> Result<bool> {
+    changed(tx, id)?;
     Ok(tx.execute(&SET_ORIGINS, args![id, origins, now])? > 0)
 }
 
@@ -190,9 +201,11 @@ pub fn set_settings(tx: &Tx<'_>, id: ProjectId, new: Settings, now: Timestamp) -
         new.v7_auth_forbids,
         now
     ];
+    changed(tx, id)?;
     Ok(tx.execute(&SET_SETTINGS, args)? > 0)
 }
 
 pub fn rotate_public_key(tx: &Tx<'_>, id: ProjectId, key: &str, now: Timestamp) -> Result<bool> {
+    changed(tx, id)?;
     Ok(tx.execute(&ROTATE_PUBLIC_KEY, args![id, key, now])? > 0)
 }

@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD as BASE64};
 use serde_json::{Value, json};
 use townhall::auth::rs256;
+use townhall::error::Error;
 use townhall::tenancy::store as projects;
 
 use crate::support::{Reply, TestApp, User, all_at_once, on_both_engines};
@@ -281,7 +282,10 @@ async fn a_project_without_a_key_says_so(app: TestApp) {
         "forget_key",
         "UPDATE projects SET public_key = NULL WHERE id = $1",
     );
-    let forgotten = app.app.db.write(move |tx| tx.execute(&forget, db::args![project]));
+    let forgotten = app.app.db.write(move |tx| {
+        projects::changed(tx, project)?;
+        Ok::<_, Error>(tx.execute(&forget, db::args![project])?)
+    });
     assert_eq!(forgotten.await.unwrap(), 1);
     app.advance(Duration::from_secs(1));
     verify(&app, json!({ "sub": "7" })).await.refused(403, "auth/missing-keys");

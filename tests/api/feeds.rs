@@ -76,13 +76,7 @@ async fn deleted_ones_are_in_no_list(app: TestApp) {
 
 async fn soft_deleted_entities_are_not_listed(app: TestApp) {
     let project = app.project.id;
-    let soft = Command::<()>::built(
-        "test::soft",
-        "UPDATE projects SET entity_deletion = 'soft' WHERE id = $1",
-    );
-    let set = app.app.db.write(move |tx| tx.execute(&soft, args![project]));
-    assert_eq!(set.await.unwrap(), 1);
-    app.advance(Duration::from_secs(1));
+    app.change_settings(project, |settings| settings.entity_deletion = "soft").await;
 
     let ada = app.user().await;
     seed(&app, &ada, "a", json!({})).await;

@@ -142,6 +142,7 @@ mod realtime_typing;
 mod refresh;
 mod relation_plans;
 mod relation_races;
+mod replica;
 mod report_handling;
 mod reports;
 mod request_bodies;

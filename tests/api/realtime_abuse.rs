@@ -156,7 +156,7 @@ async fn two_requests_of_a_kind_at_once_close_the_connection(app: TestApp) {
 async fn sids_cannot_be_guessed(app: TestApp) {
     let one = Poller::open(&app).await;
     let other = Poller::open(&app).await;
-    assert_eq!((one.sid.len(), other.sid.len()), (24, 24));
+    assert_eq!((one.sid.len(), other.sid.len()), (32, 32));
     assert_ne!(one.sid, other.sid);
     for guess in ["", "0", &one.sid[1..], &one.sid.to_lowercase(), "../", "%00"] {
         let reply = request(&app, Method::POST, &format!("&sid={guess}"), "40").await;

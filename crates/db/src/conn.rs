@@ -258,7 +258,7 @@ impl fmt::Debug for Conn<'_> {
 #[derive(Debug)]
 pub struct Tx<'a> {
     conn: Conn<'a>,
-    /// Announcements to publish after the commit. On PostgreSQL the server keeps them.
+    /// Announcements to publish after the commit. On PostgreSQL the connection keeps them.
     announced: RefCell<Vec<Announcement>>,
     announcements: Cell<u64>,
 }
@@ -351,14 +351,12 @@ impl<'a> Tx<'a> {
             return Err(Error::Aborted);
         }
         let announcement = Announcement::new(topic, text)?;
-        let number = self.announcements.replace(self.announcements.get() + 1);
+        self.announcements.set(self.announcements.get() + 1);
         match self.conn.link {
-            Link::Sqlite(_) => {
-                self.announced.borrow_mut().push(announcement);
-                Ok(())
-            }
-            Link::Postgres(session) => self.conn.noted(session.announce(number, &announcement)),
+            Link::Sqlite(_) => self.announced.borrow_mut().push(announcement),
+            Link::Postgres(session) => session.announce(announcement),
         }
+        Ok(())
     }
 
     /// The announcements to publish after the commit.

@@ -10,12 +10,12 @@ use tokio::time::timeout_at;
 use uuid::Uuid;
 
 use crate::job::{Answer, Job, Work};
-use crate::postgres::Postgres;
+use crate::postgres::{Postgres, Replica};
 use crate::slow::SlowReads;
 use crate::sqlite::Sqlite;
 use crate::stats::{Histogram, now};
 use crate::{
-    Announcement, Announcements, Command, Conn, Engine, Error, Options, Query, Stats, Tx, job,
+    Announcement, Announcements, Command, Conn, Engine, Error, Options, Query, Stats, Tx, job, lag,
 };
 
 const UNKNOWN_URL: &str = "a database URL is sqlite:///path/file.db or postgres://…";
@@ -29,6 +29,7 @@ pub struct Db {
 #[derive(Debug)]
 struct Inner {
     backend: Backend,
+    replica: Option<Replica>,
     slow: SlowReads,
     wait: Duration,
     closed: AtomicBool,
@@ -55,19 +56,24 @@ impl Db {
     /// Opens `sqlite:///path/file.db` or `postgres://…`. Blocks. Does not migrate.
     pub fn open(url: &str, options: Options) -> Result<Db, Error> {
         let slow = SlowReads::new(&options, url.starts_with("sqlite:"));
-        let wait = options.wait;
+        let (wait, mut replica) = (options.wait, None);
         let backend = match url.split_once("://") {
             Some(("sqlite", path)) if !path.is_empty() => {
                 Backend::Sqlite(Sqlite::open(Path::new(path), options)?)
             }
             Some(("postgres" | "postgresql", _)) => {
-                Backend::Postgres(Postgres::open(url, options)?)
+                let postgres = Postgres::open(url, &options)?;
+                if let Some(url) = &options.read_url {
+                    replica = Some(Replica::open(url, &postgres, options.clone())?);
+                }
+                Backend::Postgres(postgres)
             }
             _ => return Err(Error::unreachable(UNKNOWN_URL)),
         };
         Ok(Db {
             inner: Arc::new(Inner {
                 backend,
+                replica,
                 slow,
                 wait,
                 closed: AtomicBool::new(false),
@@ -104,6 +110,11 @@ impl Db {
         job::result(&mut *self.inner.read_pooled(until, Box::new(work)).await?)
     }
 
+    /// Whether there is a replica for reads that [tolerate lag](crate::tolerate_lag).
+    pub fn has_replica(&self) -> bool {
+        self.inner.replica.is_some()
+    }
+
     /// Reads that may be slow (lists with filters, counts): they never block an async worker.
     pub async fn read_slow<T, E, F>(&self, work: F) -> Result<T, E>
     where
@@ -137,7 +148,8 @@ impl Db {
     }
 
     /// Announcements from now on, in commit order: those of this process, and on PostgreSQL those of every
-    /// process on the database. There is one reader at a time.
+    /// process on the database. Transactions on PostgreSQL that do not wait for each other's rows have any order.
+    /// There is one reader at a time.
     pub fn announcements(&self) -> Result<Announcements, Error> {
         let reader = match &self.inner.backend {
             Backend::Sqlite(sqlite) => sqlite.announcements(),
@@ -147,23 +159,14 @@ impl Db {
     }
 
     /// Announces without a transaction, in no particular order relative to commits.
-    pub async fn announce(&self, topic: &str, text: &str) -> Result<(), Error> {
-        // Announcing transactions commit one after the other: this one does not wait for the disk.
-        static LOOSELY: Query<String> = Query::declared(
-            "db::LOOSELY",
-            "SELECT set_config('synchronous_commit', 'off', true)",
-            None,
-        );
+    pub fn announce(&self, topic: &str, text: &str) -> Result<(), Error> {
+        self.inner.admit()?;
         let announcement = Announcement::new(topic, text)?;
-        if let Backend::Sqlite(sqlite) = &self.inner.backend {
-            sqlite.announce(announcement);
-            return Ok(());
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.announce(announcement),
+            Backend::Postgres(postgres) => postgres.announce(announcement),
         }
-        let told = self.write(move |tx| {
-            tx.one(&LOOSELY, crate::args![])?;
-            tx.announce(&announcement.topic, &announcement.text)
-        });
-        told.await
+        Ok(())
     }
 
     /// Checks that the database responds.
@@ -216,12 +219,14 @@ impl Db {
             silent: self.inner.is_silent(),
             reads: self.inner.reads.snapshot(),
             writes: self.inner.writes.snapshot(),
+            replica: self.inner.replica.as_ref().map(Replica::stats),
         }
     }
 
     /// Finishes what is queued, checkpoints (SQLite) and closes. Afterwards every call is [`Error::Busy`].
     pub async fn close(&self) {
         self.inner.closed.store(true, Relaxed);
+        self.inner.replica.iter().for_each(Replica::shut);
         let mut ended = match &self.inner.backend {
             Backend::Sqlite(sqlite) => {
                 sqlite.shut();
@@ -236,6 +241,9 @@ impl Db {
         while ended.changed().await.is_ok() {}
     }
 }
+
+/// The work, done.
+type Done = Result<Box<dyn Work>, Error>;
 
 impl Inner {
     /// Refuses work that would only wait.
@@ -263,17 +271,29 @@ impl Inner {
         read.map(|()| true)
     }
 
-    /// A read on a connection of the pool. `until`: how long it may wait to start.
-    async fn read_pooled(&self, until: Instant, work: Box<dyn Work>) -> Answer {
+    /// A read on a connection of the replica, if it may be read there, or else of the pool. `until`: how long it
+    /// may wait to start.
+    async fn read_pooled(&self, until: Instant, mut work: Box<dyn Work>) -> Done {
         let start = now();
+        if let Some(replica) = self.replica.as_ref().filter(|replica| replica.is_fit()) {
+            // Enough time remains for the primary.
+            let soon = start + until.saturating_duration_since(start) / 2;
+            match replica.read(soon, work).await.ok_or(Error::Busy)? {
+                Answer { work, instead: None } => {
+                    self.reads.record(now() - start);
+                    return Ok(work);
+                }
+                failed => work = failed.work,
+            }
+        }
         let (job, answer) = Job::read(until, work);
         self.push(job)?;
-        let answer = self.received(answer, until, Error::Busy).await;
+        let done = self.received(answer, until, Error::Busy).await;
         self.reads.record(now() - start);
-        answer
+        done
     }
 
-    async fn read_slow(this: &Arc<Inner>, mut work: Box<dyn Work>) -> Answer {
+    async fn read_slow(this: &Arc<Inner>, mut work: Box<dyn Work>) -> Done {
         this.admit()?;
         let start = now();
         let until = start + this.wait;
@@ -298,7 +318,8 @@ impl Inner {
         answer
     }
 
-    async fn write(&self, key: Option<Uuid>, work: Box<dyn Work>) -> Answer {
+    async fn write(&self, key: Option<Uuid>, work: Box<dyn Work>) -> Done {
+        lag::note_write();
         let start = now();
         let until = start + self.wait;
         let (job, answer) = Job::write(key, until, work);
@@ -323,7 +344,7 @@ impl Inner {
         mut answer: oneshot::Receiver<Answer>,
         until: Instant,
         none: Error,
-    ) -> Answer {
+    ) -> Done {
         let answered = match timeout_at(until.into(), &mut answer).await {
             Ok(answered) => answered,
             Err(_) => {
@@ -334,6 +355,10 @@ impl Inner {
                 answer.await
             }
         };
-        answered.unwrap_or(Err(none))
+        match answered {
+            Ok(Answer { work, instead: None }) => Ok(work),
+            Ok(Answer { instead: Some(error), .. }) => Err(error),
+            Err(_) => Err(none),
+        }
     }
 }

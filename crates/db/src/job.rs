@@ -66,8 +66,11 @@ pub(crate) fn result<T: 'static, E: From<Error> + 'static>(work: &mut dyn Work) 
     kept.and_then(Option::take).unwrap_or_else(|| Err(Error::Busy.into()))
 }
 
-/// The work, done, or the error that took the place of its result.
-pub(crate) type Answer = Result<Box<dyn Work>, Error>;
+/// The work, and the error that takes the place of its result.
+pub(crate) struct Answer {
+    pub work: Box<dyn Work>,
+    pub instead: Option<Error>,
+}
 
 pub(crate) struct Job {
     /// Whether it writes; otherwise it needs no transaction.
@@ -110,12 +113,8 @@ impl Job {
 
     /// Sends the result of the last run, or the error that took its place.
     pub fn answer(self, instead: Option<Error>) {
-        let answer = match instead.or(self.failure) {
-            Some(error) => Err(error),
-            None => Ok(self.work),
-        };
         // The caller may have gone; the work is done nevertheless.
-        drop(self.channel.send(answer));
+        drop(self.channel.send(Answer { work: self.work, instead: instead.or(self.failure) }));
     }
 }
 

@@ -13,6 +13,7 @@ mod db;
 mod dialect;
 mod error;
 mod job;
+mod lag;
 mod migrate;
 mod options;
 mod postgres;
@@ -33,13 +34,14 @@ pub use builder::{Builder, Placeholder, Placeholders};
 pub use conn::{Conn, Prefetch, Tx};
 pub use db::Db;
 pub use error::Error;
+pub use lag::{Moment, exactly, tolerate_lag};
 pub use migrate::{Distribution, Layout, Migration, MigrationState};
 pub use options::{Options, Watch};
 pub use row::{Column, ColumnRef, Columns, JsonText, Row, WrongType};
 #[doc(hidden)]
 pub use row::{Field, column_name, column_names, width};
 pub use statement::{AnyStatement, Command, Query, Statement};
-pub use stats::{Histogram, Latency, Stats};
+pub use stats::{Histogram, Latency, ReplicaStats, Stats};
 pub use transfer::{Bulk, ColumnKind, Definition, Shape, TableName};
 pub use value::Value;
 

@@ -21,6 +21,12 @@ pub struct Options {
     /// Maximum wait of a job: in the queue, for a slow-read slot, for a connection, for the replacement of a
     /// lost connection. Also the time in which a PostgreSQL server must answer a probe, or it counts as down.
     pub wait: Duration,
+    /// PostgreSQL: how long an announcement that was missed is waited for, while later ones are held back. Then it
+    /// counts as lost with its process, and the reader gets a gap.
+    pub announcement_wait: Duration,
+    /// PostgreSQL: the address of a replica, for reads that [tolerate lag](crate::tolerate_lag), and how much at most.
+    pub read_url: Option<String>,
+    pub max_lag: Duration,
     /// SQLite: whether an acknowledged write survives a power loss, or only a crash of the process.
     pub durable: bool,
     /// Called when the writer died or its disk failed. No write is possible after that: the process should
@@ -38,6 +44,9 @@ impl Default for Options {
             pool: 8,
             statement_deadline: Duration::from_secs(5),
             wait: Duration::from_secs(5),
+            announcement_wait: Duration::from_secs(3),
+            read_url: None,
+            max_lag: Duration::from_secs(5),
             durable: true,
             on_fatal: Arc::new(|cause| {
                 eprintln!("fatal: {cause}");
@@ -56,6 +65,7 @@ impl fmt::Debug for Options {
             .field("pool", &self.pool)
             .field("statement_deadline", &self.statement_deadline)
             .field("wait", &self.wait)
+            .field("announcement_wait", &self.announcement_wait)
             .field("durable", &self.durable)
             .finish_non_exhaustive()
     }

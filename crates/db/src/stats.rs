@@ -17,6 +17,17 @@ pub struct Stats {
     /// From call to reply, including the wait.
     pub reads: Latency,
     pub writes: Latency,
+    pub replica: Option<ReplicaStats>,
+}
+
+/// Figures of a read replica.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReplicaStats {
+    /// How old what it has may be; unknown while it cannot be asked.
+    pub lag: Option<Duration>,
+    /// Reads that it has answered, and those that the primary had to.
+    pub reads: u64,
+    pub fallbacks: u64,
 }
 
 /// A histogram. `counts` has one more element than `buckets`, for everything above the last bound.

@@ -16,11 +16,15 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use crate::{Db, Options};
 
 const SUPERVISOR: &str = r#"
-bin=$1 dir=$2 port=$3 settings=$4
+bin=$1 dir=$2 port=$3 settings=$4 primary=$5
 trap '' PIPE # nobody may be left to read "ready", and the server must be stopped all the same
 cd "$dir" || exit 1
 finish() { rm -rf "$dir"; exit "$1"; }
-"$bin/initdb" -D data -U postgres -A trust -E UTF8 --locale=C --no-sync >log 2>&1 || { cat log >&2; finish 1; }
+if [ -n "$primary" ]; then
+    "$bin/pg_basebackup" -D data -R -X stream -c fast --no-sync -h 127.0.0.1 -p "$primary" -U postgres >log 2>&1
+else
+    "$bin/initdb" -D data -U postgres -A trust -E UTF8 --locale=C --no-sync >log 2>&1
+fi || { cat log >&2; finish 1; }
 cat >>data/postgresql.conf <<END
 listen_addresses = '127.0.0.1'
 port = $port
@@ -71,7 +75,7 @@ pub struct Cluster {
     /// Makes and drops databases.
     keeper: OnceLock<Db>,
     /// Its standard input is the pipe whose end stops the server.
-    _supervisor: Child,
+    supervisor: Child,
 }
 
 impl Cluster {
@@ -104,6 +108,28 @@ impl Cluster {
         !self.workers.is_empty()
     }
 
+    /// A cluster that others can replicate, and a replica of it. Neither is durable.
+    pub fn replicated() -> (Cluster, Cluster) {
+        let settings = "fsync = off\nwal_level = replica";
+        let primary = Self::started("primary", settings);
+        let start = |attempt| {
+            Self::start(&format!("replica-{attempt}"), settings, &primary.port.to_string())
+        };
+        let replica = (0..3).find_map(start).expect("a replica starts");
+        (primary, replica)
+    }
+
+    /// The address here of the database at that URL of another cluster.
+    pub fn address_of(&self, url: &str) -> String {
+        self.url(database(url))
+    }
+
+    /// Stops the server at once.
+    pub fn stop(mut self) {
+        drop(self.supervisor.stdin.take());
+        let _ = self.supervisor.wait();
+    }
+
     /// A cluster with durable commits, as in production; for measurements. Removed on drop.
     pub fn durable() -> Cluster {
         Self::started("durable", "")
@@ -111,12 +137,16 @@ impl Cluster {
 
     fn started(purpose: &str, settings: &str) -> Cluster {
         // Another process may take the free port first.
-        let start = |attempt| Self::start(&format!("{purpose}-{attempt}"), settings);
+        let start = |attempt| Self::start(&format!("{purpose}-{attempt}"), settings, "");
         (0..3).find_map(start).expect("a PostgreSQL cluster starts")
     }
 
-    fn start(name: &str, settings: &str) -> Option<Cluster> {
-        let name = format!("db-cluster-{}-{name}", std::process::id());
+    /// `primary`: the port of the server that this one replicates.
+    fn start(name: &str, settings: &str, primary: &str) -> Option<Cluster> {
+        // A test may start clusters of its own, at the same time as others.
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Relaxed);
+        let name = format!("db-cluster-{}-{number}-{name}", std::process::id());
         let is_forgetful = settings.starts_with(FORGETFUL);
         let dir = if is_forgetful { in_memory_if_there_is_room() } else { None };
         let dir = dir.unwrap_or_else(std::env::temp_dir).join(name);
@@ -126,7 +156,7 @@ impl Cluster {
         let port = free_port();
         let mut command = unprivileged(&dir);
         command.args(["sh", "-c", SUPERVISOR, "cluster"]);
-        command.arg(binaries()).arg(&dir).arg(port.to_string()).arg(settings);
+        command.arg(binaries()).arg(&dir).arg(port.to_string()).arg(settings).arg(primary);
         // Shielded from the terminal's signals: only the pipe stops it.
         command.process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -140,7 +170,7 @@ impl Cluster {
             workers: Vec::new(),
             databases: AtomicU32::new(0),
             keeper: OnceLock::new(),
-            _supervisor: supervisor,
+            supervisor,
         })
     }
 

@@ -79,7 +79,8 @@ fn check_include(include: &Include) -> Result<()> {
 }
 
 pub fn operations() -> Vec<Operation> {
-    let mut operations = reads();
+    let mut operations: Vec<Operation> =
+        reads().into_iter().map(Operation::tolerates_lag).collect();
     operations.extend(write::operations());
     operations.extend(delete::operations());
     let mut operations: Vec<Operation> =

@@ -7,6 +7,7 @@ use tokio_postgres::Config;
 
 use crate::{Error, Options, Watch};
 
+use super::errors;
 use super::tls::Tls;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -24,6 +25,8 @@ pub(super) struct Address {
     pub(super) deadline: Duration,
     /// How long a job may wait for a connection, and the server may take for a probe.
     pub(super) wait: Duration,
+    /// How long an announcement is waited for that others came after.
+    pub(super) announcement_wait: Duration,
     pub(super) on_statement: Option<Watch>,
 }
 
@@ -40,6 +43,7 @@ impl Address {
             tls: tls.map_err(Error::Unreachable)?,
             deadline: options.statement_deadline,
             wait: options.wait,
+            announcement_wait: options.announcement_wait,
             on_statement: options.on_statement.clone(),
         })
     }
@@ -67,6 +71,17 @@ impl Address {
     /// How long to wait for a reply before the connection counts as lost.
     pub(super) fn patience(&self) -> Duration {
         self.deadline + GRACE
+    }
+
+    /// Waits that long for connections outside the pool.
+    pub(super) async fn within<T>(
+        &self,
+        work: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, Error> {
+        tokio::time::timeout(self.patience(), work)
+            .await
+            .map_err(|_| Error::unreachable("the server does not answer"))?
+            .map_err(|error| Error::Unreachable(errors::text(&error)))
     }
 }
 

@@ -6,6 +6,7 @@ use crate::migrate::{self, Applied, Migration, MigrationState, NAME};
 use crate::statement::Text;
 use crate::{Engine, Error, dialect};
 
+use super::announcer;
 use super::session::Session;
 
 /// The advisory lock's key: any number that all nodes share.
@@ -18,6 +19,9 @@ impl Session {
         self.lock_migrations()?;
         let applied = self.applied()?;
         let pending = migrate::pending(migrations, &applied)?;
+        if !self.has(announcer::SEQUENCE)? {
+            self.batch(announcer::CREATE_SEQUENCE)?;
+        }
         for migration in pending {
             self.batch("BEGIN")?;
             self.batch(&script(migrate::TABLE)?)?;
@@ -65,13 +69,10 @@ impl Session {
     }
 
     fn applied(&self) -> Result<Vec<Applied>, Error> {
-        let client = self.client();
-        let table = "SELECT to_regclass('schema_migrations') IS NOT NULL";
-        let exists = self.patiently(NAME, client.query_one(table, &[]))?;
-        if !exists.get::<_, bool>(0) {
+        if !self.has("schema_migrations")? {
             return Ok(Vec::new());
         }
-        let rows = self.patiently(NAME, client.query(migrate::APPLIED, &[]))?;
+        let rows = self.patiently(NAME, self.client().query(migrate::APPLIED, &[]))?;
         let read = |row: &tokio_postgres::Row| {
             Ok(Applied { version: row.try_get(0)?, checksum: row.try_get(1)?, at: row.try_get(2)? })
         };
@@ -79,6 +80,13 @@ impl Session {
             .map(read)
             .collect::<Result<_, tokio_postgres::Error>>()
             .map_err(|error| Error::statement(NAME, error))
+    }
+
+    /// Whether there is a table or a sequence with this name.
+    fn has(&self, name: &str) -> Result<bool, Error> {
+        let found = "SELECT to_regclass($1::text) IS NOT NULL";
+        let found = self.patiently(NAME, self.client().query_one(found, &[&name]))?;
+        Ok(found.get(0))
     }
 
     pub(crate) fn script(&self, sql: &str) -> Result<(), Error> {

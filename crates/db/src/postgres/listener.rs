@@ -1,25 +1,30 @@
 //! The connection that receives announcements (LISTEN), on a thread of its own and outside the pool. A text
 //! longer than the server's limit is sent in parts; the server keeps those of a transaction together.
 
+use std::cell::RefCell;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio_postgres::{AsyncMessage, Client, Connection};
+use tokio_postgres::{AsyncMessage, Connection};
 
 use crate::Error;
-use crate::announce::{Announcement, Broadcast};
+use crate::announce::{Announced, Announcement, Broadcast};
+use crate::stats;
 
 use super::address::Address;
-use super::errors;
+use super::announcer::FIRST_POSITION;
+use super::order::Order;
 
-pub(super) const NOTIFY: &str = "SELECT pg_notify('announcements', $1)";
 const LISTEN: &str = "LISTEN announcements";
+/// The last position that was drawn.
+const LAST_POSITION: &str = "SELECT last_value - (NOT is_called)::int FROM announcement_positions";
 /// The server accepts less than 8000 bytes; the remainder is for the numbers of a part.
 const PART_BYTES: usize = 7900;
 /// First and longest backoff before reconnecting.
-const BACK_OFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+pub(super) const BACK_OFF: (Duration, Duration) =
+    (Duration::from_millis(50), Duration::from_secs(5));
 /// Keepalive interval of a silent connection.
 const PROBE: Duration = Duration::from_secs(20);
 
@@ -56,19 +61,20 @@ async fn serve(address: &Address, board: &Arc<Broadcast>) {
 
 /// `Ok` if a listening connection was lost.
 async fn listen(address: &Address, board: &Arc<Broadcast>) -> Result<(), Error> {
-    let silent = |_| Error::unreachable("the server does not answer");
     let connecting = address.config.connect(address.tls.clone());
-    let (client, connection) = tokio::time::timeout(address.patience(), connecting)
-        .await
-        .map_err(silent)?
-        .map_err(|error| Error::Unreachable(errors::text(&error)))?;
-    let hearing = hear(connection, board);
+    let (client, connection) = address.within(connecting).await?;
+    let order = RefCell::new(None);
+    let hearing = hear(connection, board, &order);
     let staying = async {
-        ask(&client, address, LISTEN).await?;
+        address.within(client.batch_execute(LISTEN)).await?;
+        let last: i64 = address.within(client.query_one(LAST_POSITION, &[])).await?.get(0);
+        let last = u64::try_from(last).unwrap_or(FIRST_POSITION);
+        // What came before belongs to the gap.
+        order.replace(Some(Order::after(last, address.announcement_wait)));
         board.gap();
         loop {
             tokio::time::sleep(PROBE).await;
-            if ask(&client, address, "SELECT 1").await.is_err() {
+            if address.within(client.batch_execute("SELECT 1")).await.is_err() {
                 return Ok(());
             }
         }
@@ -79,32 +85,63 @@ async fn listen(address: &Address, board: &Arc<Broadcast>) -> Result<(), Error> 
     }
 }
 
-async fn ask(client: &Client, address: &Address, sql: &str) -> Result<(), Error> {
-    tokio::time::timeout(address.patience(), client.batch_execute(sql))
-        .await
-        .map_err(|_| Error::unreachable("the server does not answer"))?
-        .map_err(|error| Error::Unreachable(errors::text(&error)))
-}
-
-/// Hands over what arrives, until the connection ends.
-async fn hear<S, T>(mut connection: Connection<S, T>, board: &Broadcast)
-where
+/// Hands over what arrives, in its order, until the connection ends.
+async fn hear<S, T>(
+    mut connection: Connection<S, T>,
+    board: &Broadcast,
+    order: &RefCell<Option<Order>>,
+) where
     S: AsyncRead + AsyncWrite + Unpin,
     T: AsyncRead + AsyncWrite + Unpin,
 {
     let mut parts = Parts::default();
-    while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+    loop {
+        let arrived = poll_fn(|context| connection.poll_message(context));
+        let deadline = order.borrow().as_ref().and_then(Order::deadline);
+        let arrived = match deadline {
+            None => arrived.await,
+            Some(deadline) => match tokio::time::timeout_at(deadline.into(), arrived).await {
+                Ok(arrived) => arrived,
+                Err(_) => {
+                    let rest = order.borrow_mut().as_mut().map(|order| order.give_up(stats::now()));
+                    post(board, rest.unwrap_or_default());
+                    continue;
+                }
+            },
+        };
+        let Some(Ok(message)) = arrived else { return };
         let AsyncMessage::Notification(heard) = message else { continue };
-        match parts.take(heard.process_id(), heard.payload()) {
-            Some(Taken::Whole(announcement)) => board.post([announcement]),
-            Some(Taken::Part) => {}
-            None => board.gap(),
+        let (number, announcement) = match parts.take(heard.process_id(), heard.payload()) {
+            Some(Taken::Whole(number, announcement)) => (number, announcement),
+            Some(Taken::Part) => continue,
+            None => {
+                board.gap();
+                continue;
+            }
+        };
+        match order.borrow_mut().as_mut() {
+            _ if number < FIRST_POSITION => board.post([announcement]),
+            Some(order) => {
+                // Without a topic: there is nothing at this position.
+                let announcement = Some(announcement).filter(|whole| !whole.topic.is_empty());
+                post(board, order.take(number, announcement, stats::now()));
+            }
+            None => {}
+        }
+    }
+}
+
+fn post(board: &Broadcast, ready: Vec<Announced>) {
+    for announced in ready {
+        match announced {
+            Announced::Gap => board.gap(),
+            Announced::Heard(announcement) => board.post([announcement]),
         }
     }
 }
 
 /// The texts to notify for one announcement. The server merges equal texts of a transaction, so each carries
-/// a number.
+/// a number: its position.
 pub(super) fn split(number: u64, topic: &str, text: &str) -> Vec<String> {
     let whole = format!("{topic}\n{text}");
     let mut chunks = Vec::new();
@@ -128,7 +165,7 @@ struct Parts {
 }
 
 enum Taken {
-    Whole(Announcement),
+    Whole(u64, Announcement),
     Part,
 }
 
@@ -150,7 +187,8 @@ impl Parts {
             return Some(Taken::Part);
         }
         let (topic, text) = self.joined.split_once('\n')?;
-        Some(Taken::Whole(Announcement { topic: topic.to_owned(), text: text.to_owned() }))
+        let (topic, text) = (topic.to_owned(), text.to_owned());
+        Some(Taken::Whole(number, Announcement { topic, text }))
     }
 }
 
@@ -162,7 +200,7 @@ mod tests {
         let mut whole = None;
         for payload in payloads {
             assert!(payload.len() < 8000 && whole.is_none());
-            if let Taken::Whole(announcement) = parts.take(7, payload)? {
+            if let Taken::Whole(_, announcement) = parts.take(7, payload)? {
                 whole = Some(announcement);
             }
         }

@@ -2,6 +2,7 @@
 
 mod address;
 mod admin;
+mod announcer;
 mod batch;
 mod breaker;
 mod bulk;
@@ -10,12 +11,15 @@ mod distribution;
 mod errors;
 mod examine;
 mod listener;
+mod order;
+mod replica;
 mod sending;
 mod session;
 mod tls;
 mod transaction;
 mod types;
 
+pub(crate) use replica::Replica;
 pub(crate) use sending::Prefetched;
 pub(crate) use session::Session;
 
@@ -28,8 +32,9 @@ use tokio::sync::watch;
 use crate::announce::Broadcast;
 use crate::job::{self, Job};
 use crate::queue::Queue;
-use crate::{Announcements, Error, Options, stats};
+use crate::{Announcement, Announcements, Error, Options, stats};
 use address::Address;
+use announcer::{Announcer, Loose};
 use breaker::Breaker;
 use transaction::{Attempt, Shared};
 
@@ -47,6 +52,7 @@ pub(crate) struct Postgres {
     queue: Arc<Queue<Job>>,
     breaker: Arc<Breaker>,
     board: Arc<Broadcast>,
+    announcer: Loose,
     /// Closes when the last thread has ended.
     ended: watch::Receiver<()>,
     /// A reused connection for blocking calls.
@@ -58,17 +64,26 @@ impl Postgres {
         Address::parse(url, &Options::default()).map(drop)
     }
 
-    pub(crate) fn open(url: &str, options: Options) -> Result<Postgres, Error> {
-        let address = Arc::new(Address::parse(url, &options)?);
+    pub(crate) fn open(url: &str, options: &Options) -> Result<Postgres, Error> {
+        let postgres = Self::unconnected(url, options)?;
+        // Connects now, so that errors are reported at the start and not by the first request.
+        postgres.alone(|_| Ok(()))?;
+        Ok(postgres)
+    }
+
+    /// Connects with its first job.
+    fn unconnected(url: &str, options: &Options) -> Result<Postgres, Error> {
+        let address = Arc::new(Address::parse(url, options)?);
         let queue = Arc::new(Queue::<Job>::keyed(options.queue, |job| job.key));
         let breaker = Arc::new(Breaker::new(Arc::clone(&address), Arc::clone(&queue)));
         let (alive, ended) = watch::channel(());
         let alive = Arc::new(alive);
+        let announcer = Announcer::start(Arc::clone(&address), Arc::clone(&alive))?;
         for number in 0..options.pool.max(1) {
             let (queue, address, alive) = (queue.clone(), address.clone(), alive.clone());
-            let breaker = Arc::clone(&breaker);
+            let (breaker, announcer) = (Arc::clone(&breaker), announcer.clone());
             let serve = move || {
-                serve(&queue, &address, &breaker);
+                serve(&queue, &address, &breaker, &announcer);
                 drop(alive);
             };
             std::thread::Builder::new()
@@ -77,10 +92,8 @@ impl Postgres {
                 .map_err(Error::unreachable)?;
         }
         let (board, spare) = (Arc::default(), Mutex::new(None));
-        let postgres = Postgres { address, queue, breaker, board, ended, spare };
-        // Connects now, so that errors are reported at the start and not by the first request.
-        postgres.alone(|_| Ok(()))?;
-        Ok(postgres)
+        let announcer = Loose::new(announcer);
+        Ok(Postgres { address, queue, breaker, board, announcer, ended, spare })
     }
 
     /// Runs blocking work on a connection outside the pool. On a thread of its own, because the caller may be
@@ -135,6 +148,13 @@ impl Postgres {
         self.queue.push(job).map_err(|_| Error::Busy)
     }
 
+    /// The same, but a job that is refused is answered.
+    pub(crate) fn offer(&self, job: Job) {
+        if let Err(job) = self.queue.push(job) {
+            job.answer(Some(Error::Busy));
+        }
+    }
+
     /// Refuses jobs that have waited too long. They never ran and never will.
     pub(crate) fn expire(&self) {
         job::expire(&self.queue);
@@ -158,6 +178,11 @@ impl Postgres {
         Ok(reader)
     }
 
+    /// Announces without a transaction.
+    pub(crate) fn announce(&self, announcement: Announcement) {
+        self.announcer.send(announcement);
+    }
+
     pub(crate) fn queue_depth(&self) -> usize {
         self.queue.len()
     }
@@ -165,6 +190,7 @@ impl Postgres {
     /// Closes the queue. The threads finish queued jobs and end.
     pub(crate) fn shut(&self) {
         self.queue.close();
+        self.announcer.close();
         self.board.close();
         if let Some(session) = self.spare().take() {
             // Not here: this may be inside an async runtime.
@@ -183,19 +209,19 @@ impl Drop for Postgres {
     }
 }
 
-fn serve(queue: &Queue<Job>, address: &Address, breaker: &Arc<Breaker>) {
+fn serve(queue: &Queue<Job>, address: &Address, breaker: &Arc<Breaker>, announcer: &Announcer) {
     let mut session = None;
     let (mut jobs, mut key) = (Vec::new(), None);
     while queue.pop_after(key, 1, &mut jobs) {
         key = jobs.first().and_then(|job| job.key);
         if jobs.len() > 1 {
-            run_shared(&mut session, breaker, &mut jobs);
+            run_shared(&mut session, breaker, announcer, &mut jobs);
         }
         for job in jobs.drain(..) {
             // Closures are guarded deeper down; a panic here is a bug of this crate, and costs only the
             // connection.
-            if catch_unwind(AssertUnwindSafe(|| run(&mut session, address, breaker, job))).is_err()
-            {
+            let run = || run(&mut session, address, (breaker, announcer), job);
+            if catch_unwind(AssertUnwindSafe(run)).is_err() {
                 session = None;
             }
         }
@@ -206,10 +232,16 @@ fn serve(queue: &Queue<Job>, address: &Address, breaker: &Arc<Breaker>) {
 }
 
 /// Runs the jobs in one transaction and answers them; leaves them to be run alone if that fails.
-fn run_shared(slot: &mut Option<Session>, breaker: &Breaker, jobs: &mut Vec<Job>) {
+fn run_shared(
+    slot: &mut Option<Session>,
+    breaker: &Breaker,
+    announcer: &Announcer,
+    jobs: &mut Vec<Job>,
+) {
     slot.take_if(|session| session.is_stale());
     let Some(session) = slot.as_ref().filter(|_| !breaker.is_open()) else { return };
     let shared = catch_unwind(AssertUnwindSafe(|| session.attempt_shared(jobs)));
+    session.outgoing.take().into_iter().for_each(|outgoing| announcer.send(outgoing));
     match shared {
         Ok(Shared::Done) => jobs.drain(..).for_each(|job| job.answer(None)),
         Ok(Shared::Apart) => {}
@@ -222,7 +254,12 @@ fn run_shared(slot: &mut Option<Session>, breaker: &Breaker, jobs: &mut Vec<Job>
 }
 
 /// Runs a job until it is done, on a new connection when there is none or it was lost.
-fn run(slot: &mut Option<Session>, address: &Address, breaker: &Arc<Breaker>, mut job: Job) {
+fn run(
+    slot: &mut Option<Session>,
+    address: &Address,
+    (breaker, announcer): (&Arc<Breaker>, &Announcer),
+    mut job: Job,
+) {
     let (mut runs, mut lost) = (0, 0);
     loop {
         if breaker.is_open() {
@@ -236,7 +273,9 @@ fn run(slot: &mut Option<Session>, address: &Address, breaker: &Arc<Breaker>, mu
                 Err(error) => return job.answer(Some(error)),
             },
         };
-        match session.attempt(&mut job) {
+        let attempt = session.attempt(&mut job);
+        session.outgoing.take().into_iter().for_each(|outgoing| announcer.send(outgoing));
+        match attempt {
             Attempt::Done(instead) => return job.answer(instead),
             Attempt::Retry => {
                 runs += 1;

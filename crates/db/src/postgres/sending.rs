@@ -14,11 +14,7 @@ use crate::statement::Text;
 use crate::{Announcement, Columns, Engine, Value};
 
 use super::errors;
-use super::listener;
 use super::session::{Prepared, Session};
-
-/// The advisory lock's key: any number that all nodes share.
-const ANNOUNCING: i64 = 0x616e_6e6f_756e_6365;
 
 impl Session {
     /// Sends a command without waiting for its outcome.
@@ -54,30 +50,9 @@ impl Session {
         }
     }
 
-    /// Not part of the batch: a query among commands in a WITH clause would not run.
-    pub(crate) fn announce(&self, number: u64, whole: &Announcement) -> Result<(), Failed> {
-        for part in listener::split(number, &whole.topic, &whole.text) {
-            // If nothing was sent before, nothing is locked, and there is no order to keep.
-            if self.is_cluster && !self.begin.get() {
-                self.announced.borrow_mut().push(part);
-            } else {
-                self.send("announce", listener::NOTIFY, vec![part.into()])?;
-            }
-        }
-        Ok(())
-    }
-
-    /// On a cluster the worker commits first and releases its locks; a transaction that waited for them could
-    /// announce before this one. So announcing transactions commit one after the other: the last lock that they
-    /// take, right before COMMIT, is on the coordinator.
-    pub(super) fn send_announced(&self) -> Result<(), Failed> {
-        let parts = self.announced.take();
-        if parts.is_empty() {
-            return Ok(());
-        }
-        self.send("announce", "SELECT pg_advisory_xact_lock($1)", vec![ANNOUNCING.into()])?;
-        let notify = |part: String| self.send("announce", listener::NOTIFY, vec![part.into()]);
-        parts.into_iter().try_for_each(notify)
+    /// Kept until COMMIT, with which its position is drawn.
+    pub(crate) fn announce(&self, announcement: Announcement) {
+        self.announced.borrow_mut().push(announcement);
     }
 
     fn send(&self, name: &'static str, sql: &str, args: Vec<Value<'static>>) -> Result<(), Failed> {

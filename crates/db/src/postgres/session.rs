@@ -16,9 +16,10 @@ use tokio_postgres::{Client, SimpleQueryMessage, Statement};
 use crate::conn::{Failed, Sink};
 use crate::sqlite::expect_arguments;
 use crate::statement::{MAX_CACHED_ARGUMENTS, Text};
-use crate::{Columns, Engine, Error, Value, Watch, stats};
+use crate::{Announcement, Columns, Engine, Error, Value, Watch, stats};
 
 use super::address::{Address, GRACE};
+use super::announcer::Outgoing;
 use super::batch::{self, Batch};
 use super::breaker::Breaker;
 use super::cache::Cache;
@@ -35,8 +36,9 @@ pub(crate) struct Session {
     pub(super) begin: Cell<bool>,
     /// Commands of the transaction whose outcome is not known yet.
     pub(super) pending: RefCell<Vec<Pending>>,
-    /// On a cluster: announcements that wait for COMMIT.
-    pub(super) announced: RefCell<Vec<String>>,
+    /// Announcements of the transaction, and what is to be sent of those that have ended.
+    pub(super) announced: RefCell<Vec<Announcement>>,
+    pub(super) outgoing: RefCell<Vec<Outgoing>>,
     /// Commands that wait to be sent as one.
     pub(super) gathered: Batch,
     /// The timeout of a statement, that of the running closure if it set one, and the milliseconds last sent
@@ -94,6 +96,7 @@ impl Session {
             begin: Cell::new(false),
             pending: RefCell::default(),
             announced: RefCell::default(),
+            outgoing: RefCell::default(),
             gathered: Batch::default(),
             deadline: address.deadline,
             until: Cell::new(None),

@@ -2,8 +2,12 @@
 
 use crate::conn::{Failed, Failure, Link};
 use crate::job::Job;
-use crate::{Error, Tx};
+use crate::{Announcement, Error, Tx};
 
+use tokio_postgres::Statement;
+
+use super::announcer::{self, Outgoing};
+use super::errors;
 use super::sending::settle;
 use super::session::Session;
 
@@ -42,13 +46,12 @@ impl Session {
         });
         let begun = !self.begin.replace(false);
         let shared = match begun {
-            false if all_kept => Shared::Done,
-            false => Shared::Apart,
-            true if all_kept => match self.commit() {
+            _ if all_kept => match self.commit(begun) {
                 Attempt::Done(None) => Shared::Done,
                 Attempt::Unknown => Shared::Unknown,
                 _ => Shared::Apart,
             },
+            false => Shared::Apart,
             true => {
                 self.rollback(Attempt::Retry);
                 Shared::Apart
@@ -98,33 +101,46 @@ impl Session {
             }
             Some(Failure::Retry) if begun => self.rollback(Attempt::Retry),
             Some(Failure::Retry) => Attempt::Retry,
+            None if keep => self.commit(begun),
             _ if !begun => Attempt::Done(None),
-            None if keep => self.commit(),
             _ => self.rollback(Attempt::Done(None)),
         }
     }
 
-    /// COMMIT is sent with the pending commands; the server turns it into a ROLLBACK if any of them failed.
-    fn commit(&self) -> Attempt {
-        if let Err(Failed { error, failure }) = self.send_announced() {
-            return match failure {
-                Failure::Broken => lost(),
-                Failure::Retry => self.rollback(Attempt::Retry),
-                _ => self.rollback(Attempt::Done(Some(error))),
-            };
+    /// COMMIT is sent with the pending commands; the server turns it into a ROLLBACK if any of them failed. The
+    /// positions of announcements are drawn last, under all locks of the transaction.
+    fn commit(&self, begun: bool) -> Attempt {
+        let announced = self.announced.take();
+        if !begun && announced.is_empty() {
+            return Attempt::Done(None);
         }
-        let pending = self.pending.take();
-        let committed = self.within(async {
-            let commit = self.client.batch_execute("COMMIT");
-            let (committed, settled) = tokio::join!(biased; commit, settle(pending));
-            committed.map(|()| settled)
-        });
-        match committed.and_then(|settled| settled) {
+        let draw = match self.prepare_positions(&announced) {
+            Ok(draw) => draw,
+            Err(Failed { error, failure }) => {
+                return match failure {
+                    Failure::Broken => lost(),
+                    Failure::Retry => self.rollback(Attempt::Retry),
+                    _ => self.rollback(Attempt::Done(Some(error))),
+                };
+            }
+        };
+        let (drawn, ended) = self.ended(draw.as_ref(), announced.len(), begun);
+        let is_unknown = matches!(&ended, Err(failed) if failed.failure == Failure::Broken);
+        if !is_unknown {
+            let kept = |whole| if ended.is_ok() { Some(whole) } else { None };
+            let announced = announced.into_iter().map(kept);
+            let outgoing = drawn.into_iter().zip(announced).map(|(position, announcement)| {
+                Outgoing { position: u64::try_from(position).ok(), announcement }
+            });
+            self.outgoing.borrow_mut().extend(outgoing);
+        }
+        match ended {
             Ok(()) => {
                 self.note_full(false);
                 Attempt::Done(None)
             }
             Err(failed) => match failed.failure {
+                Failure::Broken if !begun => lost(),
                 Failure::Broken => Attempt::Unknown,
                 Failure::Retry => Attempt::Retry,
                 Failure::Full => {
@@ -133,6 +149,49 @@ impl Session {
                 }
                 _ => Attempt::Done(Some(failed.error)),
             },
+        }
+    }
+
+    fn prepare_positions(&self, announced: &[Announcement]) -> Result<Option<Statement>, Failed> {
+        if announced.is_empty() {
+            return Ok(None);
+        }
+        self.prepared_as("announce", announcer::DRAW, None).map(|drawing| Some(drawing.statement))
+    }
+
+    /// Ends the transaction: the positions that were drawn, and whether it was committed.
+    fn ended(
+        &self,
+        draw: Option<&Statement>,
+        count: usize,
+        begun: bool,
+    ) -> (Vec<i64>, Result<(), Failed>) {
+        let pending = self.pending.take();
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        let ended = self.within(async {
+            let drawing = async {
+                match draw {
+                    Some(draw) => self.client.query(draw, &[&count]).await,
+                    None => Ok(Vec::new()),
+                }
+            };
+            let commit =
+                async { if begun { self.client.batch_execute("COMMIT").await } else { Ok(()) } };
+            let (drawn, committed, settled) =
+                tokio::join!(biased; drawing, commit, settle(pending));
+            Ok((drawn, committed, settled))
+        });
+        let failed = |error| errors::failed("transaction", &error);
+        match ended {
+            Err(silent) => (Vec::new(), Err(silent)),
+            Ok((drawn, committed, settled)) => {
+                let (drawn, was_drawn) = match drawn {
+                    Ok(rows) => (rows.iter().map(|row| row.get(0)).collect(), Ok(())),
+                    Err(error) => (Vec::new(), Err(failed(error))),
+                };
+                // The first failure explains the others.
+                (drawn, settled.and(was_drawn).and(committed.map_err(failed)))
+            }
         }
     }
 

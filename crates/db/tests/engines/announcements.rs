@@ -155,10 +155,10 @@ async fn what_is_written_nowhere_is_told_all_the_same(test: TestDb) {
     let mut reader = listening(&db).await;
     let long = "ü".repeat(20_000);
     for text in ["short", &long] {
-        db.announce("topic", text).await.unwrap();
+        db.announce("topic", text).unwrap();
         assert_eq!(heard(&mut reader).await, text);
     }
-    assert!(db.announce("topic", "a\0b").await.is_err());
+    assert!(db.announce("topic", "a\0b").is_err());
 }
 
 async fn there_is_one_reader_and_it_ends_with_the_database(test: TestDb) {
@@ -192,6 +192,12 @@ async fn processes_on_one_postgres_hear_each_other() {
     }
 }
 
+/// By their last statement.
+const KILL_LISTENER: &str = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+    WHERE datname = current_database() AND query LIKE 'SELECT last_value %'";
+const KILL_ANNOUNCERS: &str = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+    WHERE datname = current_database() AND query LIKE 'SELECT pg_notify(%'";
+
 #[tokio::test]
 async fn a_listener_that_was_cut_off_reports_a_gap_and_hears_again() {
     let test = TestDb::postgres();
@@ -199,11 +205,7 @@ async fn a_listener_that_was_cut_off_reports_a_gap_and_hears_again() {
     let mut reader = listening(&db).await;
     announce(&db, "before").await.unwrap();
     assert_eq!(heard(&mut reader).await, "before");
-    let killed = db.write(|tx| {
-        let kill = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-            WHERE datname = current_database() AND query = 'LISTEN announcements'";
-        tx.one(&Query::<i64>::built("kill", kill), &[])
-    });
+    let killed = db.write(|tx| tx.one(&Query::<i64>::built("kill", KILL_LISTENER), &[]));
     assert_eq!(killed.await, Ok::<_, Error>(1));
     assert_eq!(next(&mut reader).await, Some(Announced::Gap));
     announce(&db, "after").await.unwrap();
@@ -228,4 +230,91 @@ async fn a_transaction_that_runs_again_on_postgres_announces_once() {
     announce(&db, "end").await.unwrap();
     assert_eq!(heard(&mut reader).await, "once");
     assert_eq!(heard(&mut reader).await, "end");
+}
+
+/// Two processes with eight connections each, sixteen writers of a few rows: what the row's lock orders is heard in
+/// that order by both, and everything is heard once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_processes_hear_the_writers_of_one_row_in_their_order() {
+    let test = TestDb::postgres();
+    let (one, other) = (test.ready(Options::default()), test.open(Options::default()));
+    let rows: String =
+        (10..14).map(|id| format!("INSERT INTO counters VALUES ({id}, 0);")).collect();
+    one.execute_script(&rows).unwrap();
+    let mut readers = [listening(&one).await, listening(&other).await];
+    let write = |db: Db, id: i64| async move {
+        for turn in 0..25 {
+            let counted = db.write(move |tx| {
+                let n = tx.one(&INCREMENT, args![id])?;
+                tx.announce("topic", &format!("{id} {n}"))?;
+                // One in five announces twice, one is rolled back.
+                match turn % 5 {
+                    0 => tx.announce("topic", &format!("{id} {n}")),
+                    1 => Err(Error::Aborted),
+                    _ => Ok(()),
+                }
+            });
+            assert!(counted.await.is_ok() || turn % 5 == 1);
+        }
+    };
+    let writers: Vec<_> = (0..16)
+        .map(|n| {
+            tokio::spawn(write(if n % 2 == 0 { one.clone() } else { other.clone() }, 10 + n % 4))
+        })
+        .collect();
+    // An announcer that is cut off sends again what was not confirmed.
+    for _ in 0..5 {
+        let killed = one.write(|tx| tx.one(&Query::<i64>::built("kill", KILL_ANNOUNCERS), &[]));
+        killed.await.unwrap_or_else(|error: Error| panic!("{error}"));
+    }
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    for reader in &mut readers {
+        let (mut last, mut twice) = ([0; 4], 0);
+        for _ in 0..16 * 25 {
+            let text = heard(reader).await;
+            let (id, n) = text.split_once(' ').unwrap();
+            let (id, n): (usize, i64) = (id.parse().unwrap(), n.parse().unwrap());
+            let before = std::mem::replace(&mut last[id - 10], n);
+            assert!(n == before + 1 || n == before, "{n} after {before}");
+            twice += usize::from(n == before);
+        }
+        assert_eq!((last, twice), ([80; 4], 16 * 5));
+    }
+}
+
+#[tokio::test]
+async fn what_a_process_took_along_when_it_died_is_a_gap_for_the_others() {
+    let test = TestDb::postgres();
+    let patience = Options { announcement_wait: Duration::from_millis(50), ..Options::default() };
+    let db = test.ready(patience);
+    let mut reader = listening(&db).await;
+    announce(&db, "before").await.unwrap();
+    assert_eq!(heard(&mut reader).await, "before");
+    // As a process does that ends between COMMIT and sending.
+    db.execute_script("SELECT nextval('announcement_positions')").unwrap();
+    announce(&db, "after").await.unwrap();
+    assert_eq!(next(&mut reader).await, Some(Announced::Gap));
+    assert_eq!(heard(&mut reader).await, "after");
+    announce(&db, "later").await.unwrap();
+    assert_eq!(heard(&mut reader).await, "later");
+}
+
+#[tokio::test]
+async fn a_database_that_is_closed_has_sent_everything() {
+    let test = TestDb::postgres();
+    let (one, other) = (test.ready(Options::default()), test.open(Options::default()));
+    let mut reader = listening(&other).await;
+    for n in 0..50 {
+        announce(&one, &n.to_string()).await.unwrap();
+    }
+    one.announce("topic", "last").unwrap();
+    one.close().await;
+    let mut all = Vec::new();
+    for _ in 0..=50 {
+        all.push(heard(&mut reader).await);
+    }
+    all.retain(|text| text != "last");
+    assert_eq!(all, (0..50).map(|n| n.to_string()).collect::<Vec<_>>());
 }

@@ -10,6 +10,7 @@ mod migrations;
 mod outages;
 mod proxy;
 mod reads;
+mod replica;
 mod storage;
 mod support;
 mod together;

@@ -44,6 +44,7 @@ pub(super) fn operations() -> Vec<Operation> {
             INVALID,
             fetch_many,
         )
+        .tolerates_lag()
         .errors(&[USER_REQUIRED]),
         Operation::new(
             get,
