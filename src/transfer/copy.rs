@@ -56,11 +56,7 @@ pub fn run(
     let mut filled = filled?;
     filled.extend(read?);
     filled.sort_by(|a, b| a.name.cmp(&b.name));
-    let wrong: Vec<&str> =
-        filled.iter().filter(|one| one.sent != one.found).map(|one| &*one.name).collect();
-    if !wrong.is_empty() {
-        return Err(format!("these tables differ: {}", wrong.join(", ")).into());
-    }
+    load::compare(&filled)?;
     load::finish(target, progress)?;
     Ok(filled)
 }

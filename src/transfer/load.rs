@@ -104,6 +104,16 @@ pub fn run(
     })
 }
 
+/// Refuses tables that do not hold what was sent.
+pub fn compare(filled: &[Filled]) -> Result<()> {
+    let wrong = filled.iter().filter(|one| one.sent != one.found);
+    let wrong: Vec<&str> = wrong.map(|one| &*one.name).collect();
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    Err(format!("these tables differ: {}", wrong.join(", ")).into())
+}
+
 /// Creates what was dropped, checks foreign keys where nothing else does, and removes the notes.
 pub fn finish(target: &Db, progress: Progress<'_>) -> Result<()> {
     target.bulk(|bulk| {

@@ -66,11 +66,7 @@ impl Restore<'_> {
         });
         // The database's error comes first: the reader then only says that nobody takes its rows.
         let (tables, files) = (tables?, files?);
-        let wrong: Vec<&str> =
-            tables.iter().filter(|one| one.sent != one.found).map(|one| &*one.name).collect();
-        if !wrong.is_empty() {
-            return Err(format!("these tables differ: {}", wrong.join(", ")).into());
-        }
+        load::compare(&tables)?;
         load::finish(self.db, progress)?;
         self.runtime.block_on(self.db.write(installation::release_all_files))?;
         Ok(Restored { manifest, tables, files })
