@@ -4,6 +4,7 @@ use db::{Conn, Tx, args};
 
 use crate::error::Result;
 use crate::installation::Fingerprint;
+use crate::values::ids::ProjectId;
 use crate::values::time::Timestamp;
 
 db::statements! {
@@ -66,6 +67,27 @@ pub fn release_all_files(tx: &Tx<'_>) -> Result<()> {
 pub fn files_held_until(c: &Conn<'_>) -> Result<Option<Timestamp>> {
     let until = c.all(&HOLDS, args![])?.into_iter().filter_map(|value| value.parse().ok());
     Ok(until.max().map(Timestamp::from_millis))
+}
+
+/// From now on the project is being deleted, for good. An earlier call's time is kept.
+pub fn begin_deletion(tx: &Tx<'_>, project: ProjectId, now: Timestamp) -> Result<()> {
+    tx.execute(&INSERT, args![deletion(project), now.millis().to_string()])?;
+    Ok(())
+}
+
+/// Since when the project is being deleted.
+pub fn deletion_began(c: &Conn<'_>, project: ProjectId) -> Result<Option<Timestamp>> {
+    let began = c.opt(&FIND, args![deletion(project)])?;
+    Ok(began.and_then(|value| value.parse().ok()).map(Timestamp::from_millis))
+}
+
+pub fn end_deletion(tx: &Tx<'_>, project: ProjectId) -> Result<()> {
+    tx.execute(&RELEASE, args![deletion(project)])?;
+    Ok(())
+}
+
+fn deletion(project: ProjectId) -> String {
+    format!("delete-project:{project}")
 }
 
 fn hold(who: &str) -> String {

@@ -103,6 +103,15 @@ impl Storage {
         removed.map_err(unavailable)
     }
 
+    /// Removes at most this many objects below a prefix of whole segments. Whether there may be more.
+    pub async fn remove_some(&self, prefix: &str, most: usize) -> Result<bool, Error> {
+        let left = match self {
+            Storage::Local(local) => local.remove_some(prefix, most).await,
+            Storage::S3(bucket) => bucket.remove_some(prefix, most).await,
+        };
+        left.map_err(unavailable)
+    }
+
     /// Whether files can be stored and read right now.
     pub async fn check(&self) -> io::Result<()> {
         match self {

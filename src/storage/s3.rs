@@ -130,6 +130,14 @@ impl S3 {
         removed.map_err(as_io).try_for_each(|_| async { Ok(()) }).await
     }
 
+    pub(super) async fn remove_some(&self, prefix: &str, most: usize) -> io::Result<bool> {
+        let listed = self.bucket.list(Some(&self.key(prefix)?));
+        let keys = listed.map_ok(|object| object.location).take(most).boxed();
+        let removed = self.bucket.delete_stream(keys).map_err(as_io);
+        let count = removed.try_fold(0, |count, _| async move { Ok(count + 1) }).await?;
+        Ok(count == most)
+    }
+
     /// Lists what sorts after every project: a cheap request.
     pub(super) async fn check(&self) -> io::Result<()> {
         let mut listed = self.bucket.list_with_offset(Some(&self.prefix), &self.key("zzzz")?);

@@ -45,6 +45,7 @@ const ROOMS: &[&[&str]] = &[
     &["features::oauth"],
     &["features::auth"],
     &["features::tables"],
+    &["features::project_deletion"],
     &["features::server"],
     // The lists of all features.
     &["features"],
