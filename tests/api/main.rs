@@ -116,6 +116,7 @@ mod operator;
 mod optional_credentials;
 mod password_reset;
 mod passwords;
+mod project_deletion;
 mod rate_limits;
 mod reaction_callers;
 mod reaction_lists;

@@ -7,7 +7,7 @@ use db::{Command, Engine, Query, Tx, args};
 use crate::error::Result;
 use crate::features::tables::model::{Column, ID, Table};
 use crate::features::tables::sql::{Dialect, schema};
-use crate::features::tables::store::catalogue;
+use crate::features::tables::store::{catalogue, rows};
 use crate::values::ids::ProjectId;
 
 /// One step; false once there is no table left. PostgreSQL drops a table at once, however large it is. On SQLite
@@ -42,11 +42,18 @@ pub fn drop_schema(tx: &Tx<'_>, project: ProjectId, dialect: Dialect) -> Result<
     Ok(())
 }
 
+/// Tables without rows are left alone: SQLite refuses statements about a table that refers to a dropped one.
 /// References that can be cleared are, so that no deletion cascades. Those that cannot are from tables to tables
 /// that were there before them: the newer table goes first.
 fn remove_rows(tx: &Tx<'_>, tables: &[Table], dialect: Dialect, batch: i64) -> Result<bool> {
-    let mut required: HashSet<(String, String)> = HashSet::new();
+    let mut filled = Vec::new();
     for table in tables {
+        if rows::has_rows(tx, table, dialect)? {
+            filled.push(table);
+        }
+    }
+    let mut required: HashSet<(String, String)> = HashSet::new();
+    for &table in &filled {
         let clearable = clearable(tx, table, dialect)?;
         for (column, reference) in references(table) {
             if !clearable.contains(&dialect.spelt(&column.name)) {
@@ -56,9 +63,8 @@ fn remove_rows(tx: &Tx<'_>, tables: &[Table], dialect: Dialect, batch: i64) -> R
             }
         }
     }
-    let refers =
-        |a: &&Table, b: &&Table| required.contains(&(a.name.clone(), b.name.clone()));
-    for table in referrers_first(tables.iter().collect(), refers) {
+    let refers = |a: &&Table, b: &&Table| required.contains(&(a.name.clone(), b.name.clone()));
+    for table in referrers_first(filled, refers) {
         if delete_some(tx, table, dialect, batch)? {
             return Ok(true);
         }
