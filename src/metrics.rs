@@ -61,7 +61,14 @@ impl Metrics {
         *limited.entry(route).or_default() += 1;
     }
 
-    pub fn render(&self, db: &Stats, realtime: Figures, connections: places::Figures) -> String {
+    /// `backup`: if there is a schedule, when the last one succeeded, in seconds; 0 for never.
+    pub fn render(
+        &self,
+        db: &Stats,
+        realtime: Figures,
+        connections: places::Figures,
+        backup: Option<i64>,
+    ) -> String {
         let mut out = String::new();
         head(&mut out, "townhall_build_info", "gauge", "The running version.");
         let version = env!("CARGO_PKG_VERSION");
@@ -102,6 +109,11 @@ impl Metrics {
         let help = "1 while the database server does not answer and work is refused.";
         head(&mut out, "townhall_db_silent", "gauge", help);
         let _ = writeln!(out, "townhall_db_silent {}", u8::from(db.silent));
+        if let Some(last) = backup {
+            let name = "townhall_backup_last_success_timestamp_seconds";
+            head(&mut out, name, "gauge", "When the last backup that succeeded began; 0: never.");
+            let _ = writeln!(out, "{name} {last}");
+        }
         sockets(&mut out, realtime);
         process(&mut out);
         out

@@ -18,7 +18,7 @@ use crate::features::projects::admin::{self, NewProject, ProjectSecrets};
 use crate::features::users::store::{self as users, UserRow};
 use crate::state::App;
 use crate::tenancy::{Bundle, store as projects};
-use crate::transfer::load;
+use crate::transfer::{load, schedule};
 use crate::values::ids::{ProjectId, UserId, new_id};
 use crate::{jobs, logs, server, start};
 
@@ -81,6 +81,9 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
         tracing::info!(listen = %address, url = app.config.public_url, "townhall is ready");
         let mut worker = tokio::spawn(jobs::work(app.clone()));
         let flushing = tokio::spawn(view_buffer::flush_loop(app.clone()));
+        if app.config.backup.is_some() {
+            tokio::spawn(schedule::work(app.clone()));
+        }
         tokio::spawn(signals.stop(app.clone()));
         server::serve(app.clone(), features::router()?, listener).await;
         // A job that is cut off was claimed for a while only: it is taken up again later.

@@ -87,6 +87,15 @@ impl Local {
         Ok(stream::try_unfold(opened.await?, next_chunk).boxed())
     }
 
+    pub(super) async fn remove(&self, key: &str) -> io::Result<()> {
+        let path = self.place(key)?;
+        self.blocking(move |root| {
+            fs::remove_file(&path)?;
+            root.sync(path.parent().unwrap_or(&root.path))
+        })
+        .await
+    }
+
     pub(super) async fn remove_under(&self, prefix: &str) -> io::Result<()> {
         let directory = self.place(prefix)?;
         self.blocking(move |root| root.remove_under(&directory)).await

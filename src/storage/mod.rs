@@ -94,6 +94,15 @@ impl Storage {
         }
     }
 
+    /// Removes one object, which exists.
+    pub async fn remove(&self, key: &str) -> Result<(), Error> {
+        let removed = match self {
+            Storage::Local(local) => local.remove(key).await,
+            Storage::S3(bucket) => bucket.remove(key).await,
+        };
+        removed.map_err(unavailable)
+    }
+
     /// Removes everything below a prefix of whole segments. No error if nothing exists.
     pub async fn remove_under(&self, prefix: &str) -> Result<(), Error> {
         let removed = match self {

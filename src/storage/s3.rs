@@ -123,6 +123,10 @@ impl S3 {
         Ok(found.into_stream().map_err(as_io).boxed())
     }
 
+    pub(super) async fn remove(&self, key: &str) -> io::Result<()> {
+        self.bucket.delete(&self.key(key)?).await.map_err(as_io)
+    }
+
     pub(super) async fn remove_under(&self, prefix: &str) -> io::Result<()> {
         let listed = self.bucket.list(Some(&self.key(prefix)?));
         let keys = listed.map_ok(|object| object.location).boxed();

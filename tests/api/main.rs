@@ -138,6 +138,7 @@ mod report_handling;
 mod reports;
 mod request_bodies;
 mod s3;
+mod scheduled_backups;
 mod service_key;
 mod sign_in;
 mod sign_out;
