@@ -60,6 +60,13 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
         return Err(UNFINISHED.to_owned());
     }
     runtime.block_on(start::check_secret(&db, &secret, config.secret_key_previous.as_deref()))?;
+    if let Some(copy) = start::copy_before_migration(&config, &db, &runtime)? {
+        tracing::info!(
+            copy = %copy.display(),
+            "the schema is about to change, and the database was copied: to go back, stop the server, put the copy in \
+             place of the database, remove the files with -wal and -shm after its name, and start the older release"
+        );
+    }
     let applied = start::migrate(&db, world.clock.now())?;
     if !applied.is_empty() {
         tracing::info!(?applied, "the schema was brought up to date");

@@ -1,6 +1,7 @@
 //! Whole tables, for backups and for moving from one database to another: all rows of a consistent snapshot,
 //! and rows written in bulk. What was read on one engine can be written on the other.
 
+use std::path::Path;
 use std::time::Duration;
 
 use crate::conn::Link;
@@ -120,6 +121,14 @@ impl Db {
                 Ok(done)
             }),
         }
+    }
+}
+
+impl Db {
+    /// SQLite: a copy of the whole database in a new file. Blocks.
+    pub fn copy_file(&self, target: &Path) -> Result<(), Error> {
+        let target = target.display().to_string().replace('\'', "''");
+        self.bulk(|bulk| bulk.execute(&format!("VACUUM INTO '{target}'")))
     }
 }
 
