@@ -13,6 +13,7 @@ use crate::cli::doctor::{self, Asked};
 use crate::cli::{CommandResult, Output};
 use crate::config::Config;
 use crate::start;
+use crate::storage::durable::remove_directory;
 use crate::transfer::{Failure, copy};
 
 /// The directory for the copy of a SQLite database, in the data directory.
@@ -42,10 +43,10 @@ pub(super) fn run(command: UpgradeCommand, config: &Config) -> CommandResult {
     }
     let directory = config.data_dir.join(REHEARSAL);
     let at_directory = |error: io::Error| format!("{}: {error}", directory.display());
-    remove(&directory).map_err(at_directory)?;
+    remove_directory(&directory).map_err(at_directory)?;
     fs::create_dir(&directory).map_err(at_directory)?;
     let output = rehearse_file(config, &source, &directory.join("townhall.db"));
-    remove(&directory).map_err(at_directory)?;
+    remove_directory(&directory).map_err(at_directory)?;
     output
 }
 
@@ -72,11 +73,4 @@ fn rehearse(config: &Config, url: &str, db: &Db) -> CommandResult {
 
 fn open(url: &str) -> CommandResult<Db> {
     Db::open(url, Options::default()).map_err(|error| error.to_string())
-}
-
-fn remove(directory: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    }
 }

@@ -16,7 +16,7 @@ use futures_util::{StreamExt as _, stream};
 use uuid::Uuid;
 
 use crate::storage::Chunks;
-use crate::storage::durable::{make_directories, make_directory, sync_directory};
+use crate::storage::durable::{make_directories, make_directory, remove_directory, sync_directory};
 
 /// Bytes read at once, and the most of a file in memory.
 const CHUNK: u64 = 128 * 1024;
@@ -239,10 +239,7 @@ impl Root {
         let _alone = self.removal.write().unwrap_or_else(PoisonError::into_inner);
         self.check_marker()?;
         self.forget(directory);
-        match fs::remove_dir_all(directory) {
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            removed => removed?,
-        }
+        remove_directory(directory)?;
         let above = directory.ancestors().skip(1).take_while(|above| *above != self.path);
         let kept = above.into_iter().find(|above| fs::remove_dir(above).is_err());
         // If it does not exist, another call removed it and syncs.

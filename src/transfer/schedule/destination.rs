@@ -1,7 +1,7 @@
 //! Where scheduled backups are kept: a directory, or a bucket.
 
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use aws_lc_rs::digest::{Context, SHA256};
@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 use crate::config::{BackupSchedule, Config};
 use crate::state::App;
 use crate::storage::Storage;
-use crate::storage::durable::make_directories;
+use crate::storage::durable::{make_directories, remove_directory};
 use crate::transfer::backup::Backup;
 use crate::transfer::{Result, archive};
 use crate::values::random::hex;
@@ -134,13 +134,6 @@ fn remove_unfinished(directory: &Path) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-fn remove_directory(directory: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(directory) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    }
 }
 
 async fn digest_in(bucket: &Storage, name: &str) -> Result<Option<String>> {
