@@ -1,11 +1,13 @@
 //! Configuration: each setting from a flag, the environment, the file `townhall.toml` or its default, in that
 //! order. An invalid value or an unknown name stops the start before anything is written.
 
+mod backup;
 mod check;
 mod realtime;
 mod scale;
 mod source;
 
+pub use backup::BackupSchedule;
 pub use realtime::RealtimeLimits;
 pub use scale::Scale;
 pub use source::{Flags, Setting, Source};
@@ -81,6 +83,8 @@ pub struct Config {
     pub realtime: RealtimeLimits,
     /// Maximum disk space of all files in running requests.
     pub staging_mebibytes: usize,
+    /// Scheduled backups, if there are to be any.
+    pub backup: Option<BackupSchedule>,
     /// Every setting as it is, for `townhall config`.
     pub settings: Vec<Setting>,
 }
@@ -189,6 +193,7 @@ impl Config {
             drain: from.parse("drain", "10s", duration)?,
             realtime: RealtimeLimits::default(),
             staging_mebibytes: 4096,
+            backup: BackupSchedule::read(&mut from)?,
             settings: from.finish(),
             data_dir,
         };

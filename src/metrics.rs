@@ -61,7 +61,14 @@ impl Metrics {
         *limited.entry(route).or_default() += 1;
     }
 
-    pub fn render(&self, db: &Stats, realtime: Figures, connections: places::Figures) -> String {
+    /// `backup`: if there is a schedule, when the last one succeeded, in seconds; 0 for never.
+    pub fn render(
+        &self,
+        db: &Stats,
+        realtime: Figures,
+        connections: places::Figures,
+        backup: Option<i64>,
+    ) -> String {
         let mut out = String::new();
         head(&mut out, "townhall_build_info", "gauge", "The running version.");
         let version = env!("CARGO_PKG_VERSION");
@@ -112,6 +119,11 @@ impl Metrics {
             head(&mut out, name, "counter", "Reads for the replica, by who answered them.");
             let _ = writeln!(out, "{name}{{by=\"replica\"}} {}", replica.reads);
             let _ = writeln!(out, "{name}{{by=\"primary\"}} {}", replica.fallbacks);
+        }
+        if let Some(last) = backup {
+            let name = "townhall_backup_last_success_timestamp_seconds";
+            head(&mut out, name, "gauge", "When the last backup that succeeded began; 0: never.");
+            let _ = writeln!(out, "{name} {last}");
         }
         sockets(&mut out, realtime);
         process(&mut out);

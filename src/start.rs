@@ -1,6 +1,10 @@
 //! Starting a server: the data directory and its lock, the secret, the database and its schema. Each error is
 //! one line that says what is wrong.
 
+mod before_upgrade;
+
+pub use before_upgrade::copy_before_migration;
+
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::net::SocketAddr;

@@ -13,6 +13,7 @@ mod secret;
 mod serve;
 mod show;
 mod transfer;
+mod upgrade;
 mod user_records;
 mod users;
 
@@ -107,6 +108,9 @@ enum Command {
     },
     /// Copy everything from one database to another, of either engine
     Copy(transfer::CopyArgs),
+    /// Try an upgrade without touching the database
+    #[command(subcommand)]
+    Upgrade(upgrade::UpgradeCommand),
     /// Print the OpenAPI 3.1 document
     Openapi {
         /// One version only: v6, v7 or v8
@@ -211,6 +215,7 @@ fn execute(cli: Cli) -> CommandResult {
         Command::Restore(args) => transfer::restore(&args, &flags, cli.global.json),
         Command::Verify { path } => transfer::verify(&path),
         Command::Copy(args) => transfer::copy(&args, cli.global.json),
+        Command::Upgrade(command) => upgrade::run(command, &Config::load(&flags)?),
         Command::Openapi { version } => Ok(show::openapi(version)),
         Command::Routes => Ok(routes::list()),
         Command::Config => Ok(show::config(&Config::load(&flags)?)),

@@ -9,10 +9,14 @@ use crate::cli::jwt_issuers::{self, JwtIssuerCommand};
 use crate::cli::oauth::{self, OauthCommand};
 use crate::cli::project_settings::{self, SettingsChange};
 use crate::cli::{Admin, CommandResult, Output, confirm, project_id};
+use crate::features::project_deletion;
 use crate::features::projects::admin::{self, NewProject, ProjectSecrets};
 use crate::http::cors;
-use crate::tenancy::{Bundle, NOT_FOUND, Project, ProjectState, registry, store};
+use crate::installation::store as installation;
+use crate::tenancy::{Bundle, NOT_FOUND, PENDING_DELETION, Project, ProjectState, registry, store};
 use crate::values::ids::{ProjectId, new_id};
+
+const BEING_DELETED: &str = "the project is being deleted, which cannot be taken back";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ProjectCommand {
@@ -60,6 +64,14 @@ pub(super) enum ProjectCommand {
         #[arg(long)]
         set: ProjectState,
     },
+    /// Delete a project with everything in it, for good; a running server does it in the background
+    Delete {
+        #[arg(value_parser = project_id)]
+        id: ProjectId,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
     /// Change settings; what is not named stays as it is
     Settings {
         #[arg(value_parser = project_id)]
@@ -101,9 +113,16 @@ pub(super) fn run(command: ProjectCommand, admin: Admin) -> CommandResult {
         }
         ProjectCommand::State { id, set } => {
             let now = admin.world.clock.now();
-            found(admin.write(move |tx| store::set_state(tx, id, set.name(), now))?)?;
+            let set = admin.write(move |tx| {
+                if installation::deletion_began(tx, id)?.is_some() {
+                    return Err(PENDING_DELETION.because(BEING_DELETED));
+                }
+                store::set_state(tx, id, set.name(), now)
+            });
+            found(set?)?;
             show(&admin, id)
         }
+        ProjectCommand::Delete { id, yes } => delete(&admin, id, yes),
         ProjectCommand::Settings { id, change } => {
             let now = admin.world.clock.now();
             admin.write(move |tx| {
@@ -203,6 +222,25 @@ fn show(admin: &Admin, id: ProjectId) -> CommandResult {
         json[key] = value;
     }
     let _ = writeln!(text, "created                {}", project.created_at);
+    Ok(Output::new(text, json))
+}
+
+fn delete(admin: &Admin, id: ProjectId, yes: bool) -> CommandResult {
+    let project = admin.read(move |c| store::find(c, id))?.ok_or(NOT_FOUND.message)?;
+    let name = &project.name;
+    confirm(&format!("Project {name} is deleted with everything in it, for good."), yes)?;
+    let now = admin.world.clock.now();
+    let earlier = admin.write(move |tx| project_deletion::begin(tx, id, now))?;
+    let text = match earlier {
+        None => format!("{id} is being deleted: a running server removes everything of it.\n"),
+        Some(since) => format!("{id} is being deleted already, since {since}.\n"),
+    };
+    let json = json!({
+        "projectId": id,
+        "state": ProjectState::PendingDeletion.name(),
+        "since": earlier.unwrap_or(now),
+        "isNew": earlier.is_none(),
+    });
     Ok(Output::new(text, json))
 }
 

@@ -19,7 +19,7 @@ use crate::features::projects::admin::{self, NewProject, ProjectSecrets};
 use crate::features::users::store::{self as users, UserRow};
 use crate::state::App;
 use crate::tenancy::{Bundle, store as projects};
-use crate::transfer::load;
+use crate::transfer::{load, schedule};
 use crate::values::ids::{ProjectId, UserId, new_id};
 use crate::{jobs, logs, server, start};
 
@@ -61,6 +61,13 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
         return Err(UNFINISHED.to_owned());
     }
     runtime.block_on(start::check_secret(&db, &secret, config.secret_key_previous.as_deref()))?;
+    if let Some(copy) = start::copy_before_migration(&config, &db, &runtime)? {
+        tracing::info!(
+            copy = %copy.display(),
+            "the schema is about to change, and the database was copied: to go back, stop the server, put the copy in \
+             place of the database, remove the files with -wal and -shm after its name, and start the older release"
+        );
+    }
     let applied = start::migrate(&db, world.clock.now())?;
     if !applied.is_empty() {
         tracing::info!(?applied, "the schema was brought up to date");
@@ -85,6 +92,9 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
         tracing::info!(listen = %address, url = app.config.public_url, "townhall is ready");
         let mut worker = tokio::spawn(jobs::work(app.clone()));
         let flushing = tokio::spawn(view_buffer::flush_loop(app.clone()));
+        if app.config.backup.is_some() {
+            tokio::spawn(schedule::work(app.clone()));
+        }
         tokio::spawn(signals.stop(app.clone()));
         server::serve(app.clone(), features::router()?, listener).await;
         // A job that is cut off was claimed for a while only: it is taken up again later.

@@ -1,12 +1,11 @@
 //! `townhall backup`, `restore`, `verify` and `copy`.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use aws_lc_rs::digest::{Context, SHA256};
 use clap::Args;
 use db::{Db, Options};
 use serde_json::{Map, Value, json};
@@ -23,7 +22,6 @@ use crate::transfer::load::{self, Filled};
 use crate::transfer::restore::{self, Restore};
 use crate::transfer::{Failure, copy};
 use crate::values::clock::Clock;
-use crate::values::random::hex;
 
 /// Enough for the largest file, which is stored one at a time.
 const STAGING_MEBIBYTES: usize = 1024;
@@ -71,7 +69,7 @@ pub(super) fn backup(args: &BackupArgs, admin: &Admin, quiet: bool) -> CommandRe
     let backup = Backup {
         db: &admin.db,
         storage: &storage,
-        runtime: &admin.runtime,
+        runtime: admin.runtime.handle(),
         random: &admin.world.random,
         now: admin.world.clock.now(),
         secret,
@@ -247,23 +245,7 @@ fn passphrase(file: &Path) -> CommandResult<String> {
 /// The size and digest of an archive; of a folder those of its manifest, which has the digests of the rest.
 fn measure(path: &Path) -> CommandResult<(u64, String)> {
     let file = if path.is_dir() { path.join(archive::MANIFEST) } else { path.to_owned() };
-    let mut digest = Digest(Context::new(&SHA256));
-    let copied = File::open(&file).and_then(|mut file| io::copy(&mut file, &mut digest));
-    let bytes = copied.map_err(|error| format!("{}: {error}", file.display()))?;
-    Ok((bytes, hex(digest.0.finish().as_ref())))
-}
-
-struct Digest(Context);
-
-impl io::Write for Digest {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+    archive::measure(&file).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 fn one_line(Failure(text): Failure) -> String {

@@ -115,6 +115,10 @@ pub(super) fn whole(config: &Config) -> Result<(), String> {
             .map_err(|error| one_line(&format!("TOWNHALL_DATABASE_READ_URL: {error}")))?;
     }
     Storage::check_settings(&config.storage_settings())?;
+    if let Some(settings) = config.backup.as_ref().and_then(|one| one.bucket_settings(config)) {
+        let renamed = |error: String| error.replace("TOWNHALL_STORAGE", "TOWNHALL_BACKUP_TO");
+        Storage::check_settings(&settings).map_err(renamed)?;
+    }
     if let Some(from) = &config.mail_from {
         Mailer::check_sender(from).map_err(|error| format!("TOWNHALL_MAIL_FROM: {error}"))?;
     }

@@ -17,6 +17,7 @@ pub mod link_previews;
 pub mod moderation;
 pub mod notifications;
 pub mod oauth;
+pub mod project_deletion;
 pub mod projects;
 pub mod reactions;
 pub mod server;
@@ -107,6 +108,7 @@ fn job_kinds() -> Vec<JobKind> {
         jobs::kind::<deletion::space::RemoveSpaces>(),
         jobs::kind::<chat::conversations::purge::RemoveConversation>(),
         jobs::kind::<deletion::user::EmptyDatabaseLog>(),
+        jobs::kind::<project_deletion::DeleteProject>(),
     ]
 }
 
@@ -172,6 +174,7 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         spaces::store::rulebook::ALL,
         spaces::store::ALL,
         tables::store::catalogue::ALL,
+        project_deletion::store::ALL,
         users::store::lock_pair::ALL,
         users::store::points::ALL,
         users::store::ALL,

@@ -4,6 +4,7 @@ use db::{Conn, Tx, args};
 
 use crate::error::Result;
 use crate::installation::Fingerprint;
+use crate::values::ids::ProjectId;
 use crate::values::time::Timestamp;
 
 db::statements! {
@@ -14,6 +15,11 @@ db::statements! {
     command REPLACE, unscoped "the installation is no project" =
         "INSERT INTO installation (name, value) VALUES ($1, $2)
          ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+    /// Held until $2, unless somebody holds it at $3.
+    command LEASE, unscoped "the installation is no project" =
+        "INSERT INTO installation (name, value) VALUES ($1, $2)
+         ON CONFLICT (name) DO UPDATE SET value = excluded.value
+         WHERE CAST(installation.value AS {int}) <= $3";
     query HOLDS -> String, unscoped "the installation is no project" =
         "SELECT value FROM installation WHERE name >= 'hold-files:' AND name < 'hold-files;'";
     command RELEASE, unscoped "the installation is no project" =
@@ -23,6 +29,8 @@ db::statements! {
 }
 
 const SECRET: &str = "secret";
+const BACKUP_LEASE: &str = "backup-lease";
+const LAST_BACKUP: &str = "last-backup";
 
 /// Whether this is the secret of the installation; the first one is stored.
 pub fn claim_secret(tx: &Tx<'_>, fingerprint: &Fingerprint) -> Result<bool> {
@@ -66,6 +74,55 @@ pub fn release_all_files(tx: &Tx<'_>) -> Result<()> {
 pub fn files_held_until(c: &Conn<'_>) -> Result<Option<Timestamp>> {
     let until = c.all(&HOLDS, args![])?.into_iter().filter_map(|value| value.parse().ok());
     Ok(until.max().map(Timestamp::from_millis))
+}
+
+/// Whether the caller is the one node that makes a backup now.
+pub fn lease_backup(tx: &Tx<'_>, now: Timestamp, until: Timestamp) -> Result<bool> {
+    Ok(tx.execute(&LEASE, args![BACKUP_LEASE, until.millis().to_string(), now])? > 0)
+}
+
+/// Extends the lease while the backup runs, or keeps all nodes from trying again at once.
+pub fn renew_backup(tx: &Tx<'_>, until: Timestamp) -> Result<()> {
+    tx.execute(&REPLACE, args![BACKUP_LEASE, until.millis().to_string()])?;
+    Ok(())
+}
+
+pub fn release_backup(tx: &Tx<'_>) -> Result<()> {
+    tx.execute(&RELEASE, args![BACKUP_LEASE])?;
+    Ok(())
+}
+
+/// A backup that began at that time is verified.
+pub fn finish_backup(tx: &Tx<'_>, began: Timestamp) -> Result<()> {
+    tx.execute(&REPLACE, args![LAST_BACKUP, began.millis().to_string()])?;
+    release_backup(tx)
+}
+
+/// When the last scheduled backup that succeeded began.
+pub fn last_backup(c: &Conn<'_>) -> Result<Option<Timestamp>> {
+    let last = c.opt(&FIND, args![LAST_BACKUP])?;
+    Ok(last.and_then(|value| value.parse().ok()).map(Timestamp::from_millis))
+}
+
+/// From now on the project is being deleted, for good. An earlier call's time is kept.
+pub fn begin_deletion(tx: &Tx<'_>, project: ProjectId, now: Timestamp) -> Result<()> {
+    tx.execute(&INSERT, args![deletion(project), now.millis().to_string()])?;
+    Ok(())
+}
+
+/// Since when the project is being deleted.
+pub fn deletion_began(c: &Conn<'_>, project: ProjectId) -> Result<Option<Timestamp>> {
+    let began = c.opt(&FIND, args![deletion(project)])?;
+    Ok(began.and_then(|value| value.parse().ok()).map(Timestamp::from_millis))
+}
+
+pub fn end_deletion(tx: &Tx<'_>, project: ProjectId) -> Result<()> {
+    tx.execute(&RELEASE, args![deletion(project)])?;
+    Ok(())
+}
+
+fn deletion(project: ProjectId) -> String {
+    format!("delete-project:{project}")
 }
 
 fn hold(who: &str) -> String {

@@ -1,6 +1,6 @@
 //! Directories that survive a power loss: a name is durable only after its parent directory was synced.
 
-use std::fs::{DirBuilder, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
@@ -24,6 +24,14 @@ pub fn make_directory(directory: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(directory) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         made => made,
+    }
+}
+
+/// With everything in it, if it is there.
+pub fn remove_directory(directory: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed,
     }
 }
 

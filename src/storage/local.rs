@@ -16,7 +16,7 @@ use futures_util::{StreamExt as _, stream};
 use uuid::Uuid;
 
 use crate::storage::Chunks;
-use crate::storage::durable::{make_directories, make_directory, sync_directory};
+use crate::storage::durable::{make_directories, make_directory, remove_directory, sync_directory};
 
 /// Bytes read at once, and the most of a file in memory.
 const CHUNK: u64 = 128 * 1024;
@@ -87,9 +87,33 @@ impl Local {
         Ok(stream::try_unfold(opened.await?, next_chunk).boxed())
     }
 
+    pub(super) async fn remove(&self, key: &str) -> io::Result<()> {
+        let path = self.place(key)?;
+        self.blocking(move |root| {
+            fs::remove_file(&path)?;
+            root.sync(path.parent().unwrap_or(&root.path))
+        })
+        .await
+    }
+
     pub(super) async fn remove_under(&self, prefix: &str) -> io::Result<()> {
         let directory = self.place(prefix)?;
         self.blocking(move |root| root.remove_under(&directory)).await
+    }
+
+    pub(super) async fn remove_some(&self, prefix: &str, most: usize) -> io::Result<bool> {
+        let directory = self.place(prefix)?;
+        self.blocking(move |root| {
+            let _alone = root.removal.write().unwrap_or_else(PoisonError::into_inner);
+            root.check_marker()?;
+            root.forget_below(&directory);
+            let mut most = most;
+            match remove_some(&directory, &mut most) {
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+                emptied => Ok(!emptied?),
+            }
+        })
+        .await
     }
 
     /// Only asks the system and writes nothing, so it may run often.
@@ -204,15 +228,18 @@ impl Root {
         }
     }
 
+    /// The same for the directories below it.
+    fn forget_below(&self, directory: &Path) {
+        let mut synced = self.synced.lock().unwrap_or_else(PoisonError::into_inner);
+        synced.retain(|known| !known.starts_with(directory));
+    }
+
     /// Also removes parents that are empty now, up to the root.
     fn remove_under(&self, directory: &Path) -> io::Result<()> {
         let _alone = self.removal.write().unwrap_or_else(PoisonError::into_inner);
         self.check_marker()?;
         self.forget(directory);
-        match fs::remove_dir_all(directory) {
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            removed => removed?,
-        }
+        remove_directory(directory)?;
         let above = directory.ancestors().skip(1).take_while(|above| *above != self.path);
         let kept = above.into_iter().find(|above| fs::remove_dir(above).is_err());
         // If it does not exist, another call removed it and syncs.
@@ -227,6 +254,25 @@ impl Root {
         self.syncs.lock().unwrap().push(directory.to_owned());
         sync_directory(directory)
     }
+}
+
+/// Removes files, and directories that are empty then; whether the directory itself is gone. Not synced: whoever
+/// removes what is left does that.
+fn remove_some(directory: &Path, most: &mut usize) -> io::Result<bool> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if *most == 0 {
+            return Ok(false);
+        }
+        if !entry.file_type()?.is_dir() {
+            fs::remove_file(entry.path())?;
+            *most -= 1;
+        } else if !remove_some(&entry.path(), most)? {
+            return Ok(false);
+        }
+    }
+    fs::remove_dir(directory)?;
+    Ok(true)
 }
 
 /// Atomic: a reader sees the whole file or none.
@@ -300,6 +346,24 @@ mod tests {
         local.remove_under("p/a/1").await.unwrap();
         local.remove_under("p/b/2").await.unwrap();
         assert!(local.0.path.exists() && !local.0.path.join("p").exists());
+    }
+
+    #[tokio::test]
+    async fn files_are_removed_a_few_at_a_time() {
+        let (local, staged) = fresh("some");
+        for n in 0..5 {
+            let copy = staged.with_extension(n.to_string());
+            fs::copy(&staged, &copy).unwrap();
+            local.put(&format!("p/{n}/x"), &copy).await.unwrap();
+        }
+        local.put("q/1/x", &staged).await.unwrap();
+        let files = |name| fs::read_dir(local.0.path.join(name)).map_or(0, Iterator::count);
+        assert!(local.remove_some("p", 2).await.unwrap());
+        assert_eq!(files("p"), 3);
+        while local.remove_some("p", 2).await.unwrap() {}
+        assert!(!local.0.path.join("p").exists());
+        assert_eq!(files("q"), 1);
+        assert!(!local.remove_some("p", 2).await.unwrap(), "nothing is there any more");
     }
 
     #[tokio::test]

@@ -94,6 +94,15 @@ impl Storage {
         }
     }
 
+    /// Removes one object, which exists.
+    pub async fn remove(&self, key: &str) -> Result<(), Error> {
+        let removed = match self {
+            Storage::Local(local) => local.remove(key).await,
+            Storage::S3(bucket) => bucket.remove(key).await,
+        };
+        removed.map_err(unavailable)
+    }
+
     /// Removes everything below a prefix of whole segments. No error if nothing exists.
     pub async fn remove_under(&self, prefix: &str) -> Result<(), Error> {
         let removed = match self {
@@ -101,6 +110,15 @@ impl Storage {
             Storage::S3(bucket) => bucket.remove_under(prefix).await,
         };
         removed.map_err(unavailable)
+    }
+
+    /// Removes at most this many objects below a prefix of whole segments. Whether there may be more.
+    pub async fn remove_some(&self, prefix: &str, most: usize) -> Result<bool, Error> {
+        let left = match self {
+            Storage::Local(local) => local.remove_some(prefix, most).await,
+            Storage::S3(bucket) => bucket.remove_some(prefix, most).await,
+        };
+        left.map_err(unavailable)
     }
 
     /// Whether files can be stored and read right now.

@@ -123,11 +123,23 @@ impl S3 {
         Ok(found.into_stream().map_err(as_io).boxed())
     }
 
+    pub(super) async fn remove(&self, key: &str) -> io::Result<()> {
+        self.bucket.delete(&self.key(key)?).await.map_err(as_io)
+    }
+
     pub(super) async fn remove_under(&self, prefix: &str) -> io::Result<()> {
         let listed = self.bucket.list(Some(&self.key(prefix)?));
         let keys = listed.map_ok(|object| object.location).boxed();
         let removed = self.bucket.delete_stream(keys);
         removed.map_err(as_io).try_for_each(|_| async { Ok(()) }).await
+    }
+
+    pub(super) async fn remove_some(&self, prefix: &str, most: usize) -> io::Result<bool> {
+        let listed = self.bucket.list(Some(&self.key(prefix)?));
+        let keys = listed.map_ok(|object| object.location).take(most).boxed();
+        let removed = self.bucket.delete_stream(keys).map_err(as_io);
+        let count = removed.try_fold(0, |count, _| async move { Ok(count + 1) }).await?;
+        Ok(count == most)
     }
 
     /// Lists what sorts after every project: a cheap request.

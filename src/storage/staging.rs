@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::{Error, Result};
+use crate::storage::durable::remove_directory;
 use crate::storage::unavailable;
 use crate::values::random::{Random, hex};
 
@@ -30,11 +31,7 @@ impl Staging {
     /// Empties the directory: its content belongs to requests of an earlier process.
     pub fn open(data_dir: &Path, mebibytes: usize) -> Result<Self, String> {
         let root = data_dir.join("staging");
-        let emptied = match fs::remove_dir_all(&root) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            other => other,
-        };
-        emptied
+        remove_directory(&root)
             .and_then(|()| DirBuilder::new().recursive(true).mode(0o700).create(&root))
             .map_err(|error| format!("the directory {} cannot be made: {error}", root.display()))?;
         Ok(Staging { root, budget: Arc::new(Semaphore::new(mebibytes)) })

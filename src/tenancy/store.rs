@@ -88,6 +88,8 @@ db::statements! {
             deletes_spaces = $5, keys_in_browsers = $6, anonymous_posts = $7, v7_auth_forbids = $8,
             updated_at = $9
          WHERE id = $1";
+    command DELETE, unscoped "the project itself is deleted" =
+        "DELETE FROM projects WHERE id = $1";
     command ROTATE_PUBLIC_KEY, unscoped "the project itself is changed" =
         "UPDATE projects SET previous_public_key = public_key, public_key = $2,
             key_updated_at = $3, updated_at = $3 WHERE id = $1";
@@ -170,6 +172,12 @@ pub fn revoke_key(tx: &Tx<'_>, key: KeyId, now: Timestamp) -> Result<bool> {
 pub fn set_state(tx: &Tx<'_>, id: ProjectId, state: &str, now: Timestamp) -> Result<bool> {
     changed(tx, id)?;
     Ok(tx.execute(&SET_STATE, args![id, state, now])? > 0)
+}
+
+/// Its rows in other tables are gone by then.
+pub fn delete(tx: &Tx<'_>, id: ProjectId) -> Result<()> {
+    tx.execute(&DELETE, args![id])?;
+    Ok(())
 }
 
 pub fn set_origins(tx: &Tx<'_>, id: ProjectId, origins: &str, now: Timestamp) -> Result<bool> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use db::{Conn, Db, Engine};
 use futures_util::StreamExt as _;
-use tokio::runtime::Runtime;
+use tokio::runtime::Handle;
 
 use super::archive::{
     self, FILES, FORMAT, MANIFEST, Manifest, SECRET, SealedSecret, TABLES, TableFacts, TableHead,
@@ -35,7 +35,7 @@ const CHUNK: usize = 8 << 20;
 pub struct Backup<'a> {
     pub db: &'a Db,
     pub storage: &'a Storage,
-    pub runtime: &'a Runtime,
+    pub runtime: &'a Handle,
     pub random: &'a Random,
     pub now: Timestamp,
     /// The secret, and the passphrase to encrypt it with.
@@ -211,7 +211,7 @@ impl Tables<'_> {
 
 /// A stored file as a blocking reader.
 struct Blocking<'a> {
-    runtime: &'a Runtime,
+    runtime: &'a Handle,
     chunks: Chunks,
     rest: Bytes,
 }

@@ -11,6 +11,7 @@ pub mod copy;
 pub mod load;
 pub mod restore;
 mod rows;
+pub mod schedule;
 mod store;
 mod tables;
 

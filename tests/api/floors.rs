@@ -46,6 +46,7 @@ const ROOMS: &[&[&str]] = &[
     &["features::auth"],
     &["features::oauth"],
     &["features::tables"],
+    &["features::project_deletion"],
     &["features::server"],
     // The lists of all features.
     &["features"],

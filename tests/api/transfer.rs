@@ -31,7 +31,7 @@ on_both_engines![
 ];
 
 /// The binary on the data of a running server.
-fn command(app: &TestApp) -> Command {
+pub fn command(app: &TestApp) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_townhall"));
     command.env_clear().env("TOWNHALL_DATA_DIR", app.data_dir());
     command.env("TOWNHALL_DATABASE_URL", &app.app.config.database_url);
@@ -39,7 +39,7 @@ fn command(app: &TestApp) -> Command {
 }
 
 #[track_caller]
-fn json_of(command: &mut Command) -> Value {
+pub fn json_of(command: &mut Command) -> Value {
     let done = outcome(command.arg("--json"));
     assert_eq!(done.code, 0, "{}", done.stderr);
     serde_json::from_str(&done.stdout).unwrap()
@@ -52,13 +52,13 @@ fn backup(app: &TestApp, name: &str, arguments: &[&str]) -> (PathBuf, Value) {
 }
 
 /// Addresses below the project whose replies must be the same afterwards, and the bytes of a file.
-struct Filled {
+pub struct Filled {
     paths: Vec<String>,
     file: String,
 }
 
 /// Something in every corner, spelt so that a careless copy would change it.
-async fn fill(app: &TestApp) -> Filled {
+pub async fn fill(app: &TestApp) -> Filled {
     let (key, ann, bob) = (app.service(), app.user().await, app.user().await);
     let space = json!({ "name": "Spåce", "slug": "space" });
     let space = ann.post("/spaces", space).await.expect(201);

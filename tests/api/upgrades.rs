@@ -12,12 +12,14 @@ use townhall::values::ids::{ProjectId, SpaceId, UserId};
 use townhall::values::time::Timestamp;
 use uuid::Uuid;
 
-use crate::support::{Installation, installed_on_both_engines};
+use crate::support::{Installation, installed_on_both_engines, outcome};
 
 installed_on_both_engines![
     notifications_and_points_stay_as_they_were,
     older_notifications_learn_what_they_are_about,
     keywords_of_entities_with_a_source_are_counted,
+    a_database_with_data_is_copied_before_it_is_migrated,
+    an_upgrade_is_rehearsed_on_a_copy,
 ];
 
 fn block_on<T>(work: impl Future<Output = Result<T, Error>>) -> T {
@@ -192,4 +194,82 @@ fn keywords_of_entities_with_a_source_are_counted(town: Installation) {
     let repaired = block_on(db.write(move |tx| feeds::repair_feeds(tx, project)));
     assert!(repaired > 0);
     assert_eq!(block_on(db.read(counts)), upgraded);
+}
+
+fn a_database_with_data_is_copied_before_it_is_migrated(town: Installation) {
+    let town = town.untouched();
+    let copies = || -> Vec<String> {
+        let entries = std::fs::read_dir(&town.data_dir).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.contains(".before-")).collect()
+    };
+    std::fs::write(town.data_dir.join("townhall.db.before-3"), "of an earlier upgrade").unwrap();
+    fill_older(&town, 1);
+    let running = town.serve();
+    let log = running.log.clone();
+    drop(running);
+    if !town.is_sqlite() {
+        assert_eq!(copies(), ["townhall.db.before-3"], "PostgreSQL has tools of its own");
+        return;
+    }
+    assert_eq!(copies(), ["townhall.db.before-16"]);
+    assert!(log.contains("townhall.db.before-16") && log.contains("to go back"), "{log}");
+    // Going back, as the line says.
+    let name = |end: &str| town.data_dir.join(format!("townhall.db{end}"));
+    for end in ["-wal", "-shm"] {
+        let _ = std::fs::remove_file(name(end));
+    }
+    std::fs::copy(name(".before-16"), name("")).unwrap();
+    let db = town.db();
+    assert_eq!(db.pending_migrations(MIGRATIONS).unwrap(), MIGRATIONS.len() - 16);
+    let found = block_on(db.read(townhall::tenancy::store::list));
+    assert_eq!(found.len(), 1);
+    // Again, and then there is nothing to do.
+    drop(db);
+    drop(town.serve());
+    std::fs::remove_file(name(".before-16")).unwrap();
+    drop(town.serve());
+    assert!(copies().is_empty());
+}
+
+/// A database of an older release, with a project of that time in it.
+fn fill_older(town: &Installation, created_at: i64) {
+    let (db, project) = (town.db(), town.literal(Uuid::from_u128(1)));
+    db.migrate(&MIGRATIONS[..16], 1).unwrap();
+    db.execute_script(&format!(
+        "INSERT INTO projects (id, name, state, allowed_origins, created_at, updated_at)
+         VALUES ({project}, 'p', 'active', '[]', {created_at}, 1)"
+    ))
+    .unwrap();
+    block_on(async {
+        db.close().await;
+        Ok(())
+    });
+}
+
+fn an_upgrade_is_rehearsed_on_a_copy(town: Installation) {
+    const LONG_AFTER: i64 = 9_999_999_999_999;
+    for (created_at, code) in [(1, 0), (LONG_AFTER, 1)] {
+        let town = town.untouched();
+        let empty = town.untouched();
+        fill_older(&town, created_at);
+        let mut command = town.command();
+        command.args(["upgrade", "rehearse", "--json"]);
+        if !town.is_sqlite() {
+            let line = town.fails(&["upgrade", "rehearse"]);
+            assert!(line.contains("--to"), "{line}");
+            command.args(["--to", &empty.database_url]);
+        }
+        let done = outcome(&mut command);
+        assert_eq!(done.code, code, "{}{}", done.stdout, done.stderr);
+        let report: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+        assert_eq!(report["applied"].as_array().unwrap().len(), MIGRATIONS.len() - 16);
+        let checks = report["checks"].as_array().unwrap();
+        let wrong = checks.iter().filter(|check| check["status"] == "fail");
+        let wrong: Vec<&str> = wrong.map(|check| check["check"].as_str().unwrap()).collect();
+        assert_eq!(wrong, if code == 0 { vec![] } else { vec!["clock"] });
+        assert!(checks.iter().any(|check| check["check"] == "integrity"), "deep");
+        assert!(!town.data_dir.join("rehearsal").exists());
+        assert_eq!(town.db().pending_migrations(MIGRATIONS).unwrap(), MIGRATIONS.len() - 16);
+    }
 }

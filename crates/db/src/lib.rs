@@ -42,7 +42,7 @@ pub use row::{Column, ColumnRef, Columns, JsonText, Row, WrongType};
 pub use row::{Field, column_name, column_names, width};
 pub use statement::{AnyStatement, Command, Query, Statement};
 pub use stats::{Histogram, Latency, ReplicaStats, Stats};
-pub use transfer::{Bulk, ColumnKind, Definition, Shape, TableName};
+pub use transfer::{Bulk, ColumnKind, Definition, ForeignColumn, Shape, TableName};
 pub use value::Value;
 
 /// Which engine a database is.

@@ -1,6 +1,7 @@
 //! Whole tables, for backups and for moving from one database to another: all rows of a consistent snapshot,
 //! and rows written in bulk. What was read on one engine can be written on the other.
 
+use std::path::Path;
 use std::time::Duration;
 
 use crate::conn::Link;
@@ -64,6 +65,18 @@ crate::row! {
     }
 }
 
+crate::row! {
+    /// A column of a foreign key, and the column that it refers to.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct ForeignColumn {
+        /// The same for all columns of one foreign key.
+        pub foreign_key: String,
+        pub column_name: String,
+        pub target: String,
+        pub target_column: String,
+    }
+}
+
 impl Db {
     /// Reads a consistent snapshot of everything on a connection of its own, however long it takes. Blocks.
     pub fn snapshot<T, E>(
@@ -108,6 +121,14 @@ impl Db {
                 Ok(done)
             }),
         }
+    }
+}
+
+impl Db {
+    /// SQLite: a copy of the whole database in a new file. Blocks.
+    pub fn copy_file(&self, target: &Path) -> Result<(), Error> {
+        let target = target.display().to_string().replace('\'', "''");
+        self.bulk(|bulk| bulk.execute(&format!("VACUUM INTO '{target}'")))
     }
 }
 
@@ -176,6 +197,33 @@ impl Conn<'_> {
         }
         key.sort();
         Ok(Shape { columns, key: key.into_iter().map(|(_, name)| name).collect() })
+    }
+
+    /// The foreign keys of a table, column by column.
+    pub fn foreign_columns(&self, table: &TableName) -> Result<Vec<ForeignColumn>, Error> {
+        let text = match self.engine() {
+            Engine::Sqlite => {
+                "SELECT CAST(id AS TEXT) AS foreign_key, \"from\" AS column_name, \"table\" AS target,
+                    coalesce(\"to\", \"from\") AS target_column
+                 FROM pragma_foreign_key_list($1) WHERE $2 IS NULL ORDER BY id, seq"
+            }
+            Engine::Postgres => {
+                "SELECT k.conname::text AS foreign_key, a.attname::text AS column_name,
+                    t.relname::text AS target, b.attname::text AS target_column
+                 FROM pg_constraint k
+                 JOIN pg_class c ON c.oid = k.conrelid
+                 JOIN pg_namespace n ON n.oid = c.relnamespace
+                 JOIN pg_class t ON t.oid = k.confrelid
+                 CROSS JOIN LATERAL unnest(k.conkey, k.confkey) AS pair (own, other)
+                 JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = pair.own
+                 JOIN pg_attribute b ON b.attrelid = k.confrelid AND b.attnum = pair.other
+                 WHERE k.contype = 'f' AND c.relname = $1::text
+                    AND n.nspname = coalesce($2::text, current_schema())
+                 ORDER BY k.conname, pair.own"
+            }
+        };
+        let query = Query::<ForeignColumn>::built(NAME, text.to_owned());
+        self.all(&query, crate::args![&table.name, &table.schema])
     }
 
     /// Passes on every row after the one with this key (from the first on if it is empty), in the order of

@@ -51,6 +51,10 @@ pub(super) fn diagnose(config: &Config, asked: Asked) -> Output {
         checks.push(check("storage", reach::storage(config, &db)));
         checks.push(check("clock", reach::clock(&db, Dependencies::real().clock.now())));
         checks.push(check("custom tables", content::tables(&db)));
+        if let Some(schedule) = &config.backup {
+            let now = Dependencies::real().clock.now();
+            checks.push(check("backups", reach::backups(schedule, &db, now)));
+        }
     }
     // Damage may be why a schema cannot be read.
     if asked.deep {

@@ -8,8 +8,9 @@ use tokio::time::timeout;
 
 use crate::cli::distribute;
 use crate::cli::doctor::{Finding, block_on, runtime};
-use crate::config::{Config, free_space, is_writable};
+use crate::config::{BackupSchedule, Config, free_space, is_writable};
 use crate::features::files::store as files;
+use crate::installation::store as installation;
 use crate::mail::Mailer;
 use crate::network::forwarding;
 use crate::schema::MIGRATIONS;
@@ -114,5 +115,16 @@ pub(super) fn clock(db: &Db, now: Timestamp) -> Finding {
             Err(format!("it is {now}, but the database holds something from {newest}"))
         }
         _ => Ok(now.to_string()),
+    }
+}
+
+/// Twice the interval: one may just be under way.
+pub(super) fn backups(schedule: &BackupSchedule, db: &Db, now: Timestamp) -> Finding {
+    match block_on(db.read(installation::last_backup))? {
+        None => Err("none has succeeded yet".to_owned()),
+        Some(last) if last.plus(2 * schedule.every) < now => {
+            Err(format!("the last one that succeeded is of {last}"))
+        }
+        Some(last) => Ok(format!("the last one is of {last}, in {}", schedule.to)),
     }
 }

@@ -12,7 +12,10 @@ use crate::error::{Result, faults};
 use crate::http::input::Invalid;
 use crate::http::operation::{Operation, ServerCall};
 use crate::http::reply::Text;
+use crate::installation;
 use crate::rate_limits::RateLimit;
+use crate::state::App;
+use crate::values::time::Timestamp;
 
 faults! {
     METRICS_CLOSED = 403 "server/metrics-closed": "Metrics need the token of the operator";
@@ -59,5 +62,13 @@ async fn metrics(call: ServerCall) -> Result<Text> {
     }
     let app = &call.app;
     let (db, realtime) = (app.db.stats(), app.realtime.figures());
-    Ok(Text(app.metrics.render(&db, realtime, app.connections.figures())))
+    let backup = last_backup(app).await;
+    Ok(Text(app.metrics.render(&db, realtime, app.connections.figures(), backup)))
+}
+
+/// None if there is no schedule, or while the database does not answer: the other figures matter then.
+async fn last_backup(app: &App) -> Option<i64> {
+    app.config.backup.as_ref()?;
+    let last = app.db.read(installation::store::last_backup).await.ok()?;
+    Some(last.map_or(0, Timestamp::seconds))
 }

@@ -14,7 +14,7 @@ mod write;
 
 pub use read::{each, verify};
 pub use secret::SealedSecret;
-pub use write::{Added, Writer};
+pub use write::{Added, Writer, measure};
 
 use serde::{Deserialize, Serialize};
 

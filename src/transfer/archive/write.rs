@@ -100,6 +100,14 @@ impl std::fmt::Debug for Writer {
     }
 }
 
+/// The size and digest of a file.
+pub fn measure(path: &Path) -> io::Result<(u64, String)> {
+    let mut file = File::open(path)?;
+    let mut content = Hashed { content: &mut file, context: Context::new(&SHA256), bytes: 0 };
+    io::copy(&mut content, &mut io::sink())?;
+    Ok((content.bytes, hex(content.context.finish().as_ref())))
+}
+
 struct Hashed<'a> {
     content: &'a mut dyn Read,
     context: Context,

@@ -3,4 +3,5 @@
 pub mod catalogue;
 pub mod examine;
 pub mod locks;
+pub mod remove;
 pub mod rows;
