@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use db::Db;
 use townhall::auth::store::suspensions;
-use townhall::features::oauth::store as identities;
+use townhall::features::identities::store as identities;
 use townhall::features::users::store as users;
 use townhall::values::ids::UserId;
 
