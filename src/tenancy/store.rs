@@ -176,6 +176,7 @@ pub fn set_state(tx: &Tx<'_>, id: ProjectId, state: &str, now: Timestamp) -> Res
 
 /// Its rows in other tables are gone by then.
 pub fn delete(tx: &Tx<'_>, id: ProjectId) -> Result<()> {
+    changed(tx, id)?;
     tx.execute(&DELETE, args![id])?;
     Ok(())
 }
