@@ -25,6 +25,8 @@ const PART_BYTES: usize = 7900;
 /// First and longest backoff before reconnecting.
 pub(super) const BACK_OFF: (Duration, Duration) =
     (Duration::from_millis(50), Duration::from_secs(5));
+/// How long announcements that were on their way when a listener connected may take to arrive.
+const SETTLING: Duration = Duration::from_millis(100);
 /// Keepalive interval of a silent connection.
 const PROBE: Duration = Duration::from_secs(20);
 
@@ -69,8 +71,12 @@ async fn listen(address: &Address, board: &Arc<Broadcast>) -> Result<(), Error> 
         address.within(client.batch_execute(LISTEN)).await?;
         let last: i64 = address.within(client.query_one(LAST_POSITION, &[])).await?.get(0);
         let last = u64::try_from(last).unwrap_or(FIRST_POSITION);
-        // What came before belongs to the gap.
+        // What came before belongs to the gap, also what was committed and is still on its way.
         order.replace(Some(Order::after(last, address.announcement_wait)));
+        tokio::time::sleep(SETTLING).await;
+        if let Some(order) = order.borrow_mut().as_mut() {
+            order.begun();
+        }
         board.gap();
         loop {
             tokio::time::sleep(PROBE).await;

@@ -23,6 +23,8 @@ pub(super) struct Order {
     /// When `next` is given up.
     deadline: Option<Instant>,
     patience: Duration,
+    /// The gap that every listener begins with is still to come: what arrives late belongs to it.
+    is_beginning: bool,
 }
 
 impl Order {
@@ -35,7 +37,13 @@ impl Order {
             waiting: BTreeMap::new(),
             deadline: None,
             patience,
+            is_beginning: true,
         }
+    }
+
+    /// The first gap is told: from now on what arrives late is another one.
+    pub(super) fn begun(&mut self) {
+        self.is_beginning = false;
     }
 
     /// When the missing position is given up, if there is one.
@@ -53,7 +61,7 @@ impl Order {
         if position < self.next {
             let is_late = position <= self.floor || self.skipped.remove(&position);
             // Otherwise it was sent twice.
-            let is_gap = is_late && announcement.is_some();
+            let is_gap = is_late && announcement.is_some() && !self.is_beginning;
             return if is_gap { vec![Announced::Gap] } else { Vec::new() };
         }
         self.waiting.insert(position, announcement);
@@ -104,6 +112,21 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(3);
 
+    fn begun() -> Order {
+        let mut order = Order::after(10, PATIENCE);
+        order.begun();
+        order
+    }
+
+    #[test]
+    fn what_arrives_late_before_the_first_gap_belongs_to_it() {
+        let (mut order, now) = (Order::after(10, PATIENCE), stats::now());
+        assert!(order.take(9, Some(said("x")), now).is_empty());
+        order.begun();
+        assert_eq!(order.take(10, Some(said("y")), now), [Announced::Gap]);
+        assert_eq!(order.take(11, Some(said("a")), now), [heard("a")]);
+    }
+
     fn said(text: &str) -> Announcement {
         Announcement { topic: "t".to_owned(), text: text.to_owned() }
     }
@@ -114,7 +137,7 @@ mod tests {
 
     #[test]
     fn whatever_the_order_of_arrival_the_order_of_positions_is_kept() {
-        let (mut order, now) = (Order::after(10, PATIENCE), stats::now());
+        let (mut order, now) = (begun(), stats::now());
         assert!(order.take(13, Some(said("c")), now).is_empty());
         assert_eq!(order.deadline(), Some(now + PATIENCE));
         assert!(order.take(12, None, now).is_empty());
@@ -125,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_missing_one_is_given_up_once_and_never_handed_over_late() {
-        let (mut order, now) = (Order::after(10, PATIENCE), stats::now());
+        let (mut order, now) = (begun(), stats::now());
         assert!(order.take(12, Some(said("b")), now).is_empty());
         assert!(order.take(14, Some(said("d")), now).is_empty());
         let later = now + PATIENCE;
@@ -139,7 +162,7 @@ mod tests {
 
     #[test]
     fn what_was_drawn_before_the_listener_was_there_is_a_gap() {
-        let (mut order, now) = (Order::after(10, PATIENCE), stats::now());
+        let (mut order, now) = (begun(), stats::now());
         assert_eq!(order.take(9, Some(said("a")), now), [Announced::Gap]);
         assert!(order.take(10, None, now).is_empty(), "it was rolled back");
         assert_eq!(order.take(11, Some(said("b")), now), [heard("b")]);
@@ -147,7 +170,7 @@ mod tests {
 
     #[test]
     fn memory_stays_bounded_when_positions_jump() {
-        let (mut order, now) = (Order::after(10, PATIENCE), stats::now());
+        let (mut order, now) = (begun(), stats::now());
         for jump in 1..100 {
             order.take(jump * 1_000_000, None, now);
             order.give_up(now);
