@@ -1,7 +1,7 @@
 //! Sends the announcements of committed transactions (NOTIFY), on a thread and a connection of its own. NOTIFY lets
 //! one transaction commit at a time, so writers do not use it: they draw positions right before COMMIT, and what
 //! piles up while one batch is sent is the next. After a lost connection everything that was not confirmed is sent
-//! again; whoever listens knows by the position what it has.
+//! again; listeners recognise repeats by their position.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

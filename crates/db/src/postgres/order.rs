@@ -41,7 +41,7 @@ impl Order {
         }
     }
 
-    /// The first gap is told: from now on what arrives late is another one.
+    /// The first gap was reported: a late arrival is a new gap from now on.
     pub(super) fn begun(&mut self) {
         self.is_beginning = false;
     }
