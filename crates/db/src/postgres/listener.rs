@@ -65,14 +65,18 @@ async fn serve(address: &Address, board: &Arc<Broadcast>) {
 async fn listen(address: &Address, board: &Arc<Broadcast>) -> Result<(), Error> {
     let connecting = address.config.connect(address.tls.clone());
     let (client, connection) = address.within(connecting).await?;
-    let order = RefCell::new(None);
-    let hearing = hear(connection, board, &order);
+    let (order, early) = (RefCell::new(None), RefCell::default());
+    let hearing = hear(connection, board, &order, &early);
     let staying = async {
         address.within(client.batch_execute(LISTEN)).await?;
         let last: i64 = address.within(client.query_one(LAST_POSITION, &[])).await?.get(0);
         let last = u64::try_from(last).unwrap_or(FIRST_POSITION);
         // What came before belongs to the gap, also what was committed and is still on its way.
-        order.replace(Some(Order::after(last, address.announcement_wait)));
+        let mut ordered = Order::after(last, address.announcement_wait);
+        for (position, announcement) in early.take() {
+            post(board, ordered.take(position, announcement, stats::now()));
+        }
+        order.replace(Some(ordered));
         tokio::time::sleep(SETTLING).await;
         if let Some(order) = order.borrow_mut().as_mut() {
             order.begun();
@@ -96,6 +100,7 @@ async fn hear<S, T>(
     mut connection: Connection<S, T>,
     board: &Broadcast,
     order: &RefCell<Option<Order>>,
+    early: &RefCell<Vec<(u64, Option<Announcement>)>>,
 ) where
     S: AsyncRead + AsyncWrite + Unpin,
     T: AsyncRead + AsyncWrite + Unpin,
@@ -125,14 +130,16 @@ async fn hear<S, T>(
                 continue;
             }
         };
+        if number < FIRST_POSITION {
+            board.post([announcement]);
+            continue;
+        }
+        // Without a topic: there is nothing at this position.
+        let announcement = Some(announcement).filter(|whole| !whole.topic.is_empty());
         match order.borrow_mut().as_mut() {
-            _ if number < FIRST_POSITION => board.post([announcement]),
-            Some(order) => {
-                // Without a topic: there is nothing at this position.
-                let announcement = Some(announcement).filter(|whole| !whole.topic.is_empty());
-                post(board, order.take(number, announcement, stats::now()));
-            }
-            None => {}
+            Some(order) => post(board, order.take(number, announcement, stats::now())),
+            // It may be above the last position, whose reply is here but not read yet.
+            None => early.borrow_mut().push((number, announcement)),
         }
     }
 }
