@@ -25,12 +25,14 @@ pub mod spaces;
 pub mod tables;
 pub mod users;
 pub mod visibility;
+pub mod webhooks;
 
 use std::sync::LazyLock;
 
 use self::entities::extras::EntityExtras;
 use self::files::holders::FileHolder;
 use self::spaces::observer::SpaceObserver;
+use crate::domain_events::EventObserver;
 use crate::http::operation::{Operation, Operations};
 use crate::http::router::Router;
 use crate::jobs;
@@ -60,6 +62,7 @@ pub fn operations() -> &'static [Operation] {
             files::operations(),
             chat::operations(),
             tables::operations(),
+            webhooks::operations(),
             server::operations(),
         ]
         .into_iter()
@@ -84,6 +87,7 @@ pub fn lists() -> Lists {
         &chat::file_access::ChatFiles,
     ];
     let space_observers: Vec<&'static dyn SpaceObserver> = vec![&chat::space::SpaceConversations];
+    let event_observers: Vec<&'static dyn EventObserver> = vec![&webhooks::Webhooks];
     let entity_extras = EntityExtras {
         top_comments: comments::top_comments,
         saved: collections::store::links::saved,
@@ -93,6 +97,7 @@ pub fn lists() -> Lists {
         .with(sweeps())
         .with(file_holders)
         .with(space_observers)
+        .with(event_observers)
         .with(vec![entity_extras])
         .with(vec![Operations(operations())])
 }
@@ -109,11 +114,12 @@ fn job_kinds() -> Vec<JobKind> {
         jobs::kind::<chat::conversations::purge::RemoveConversation>(),
         jobs::kind::<deletion::user::EmptyDatabaseLog>(),
         jobs::kind::<project_deletion::DeleteProject>(),
+        jobs::kind::<webhooks::deliver::Delivery>(),
     ]
 }
 
 fn sweeps() -> Vec<Sweep> {
-    vec![Sweep(auth::store::sweep), Sweep(oauth::store::sweep)]
+    vec![Sweep(auth::store::sweep), Sweep(oauth::store::sweep), Sweep(jobs::store::sweep)]
 }
 
 /// Every static SQL statement, for the tests that prepare and explain them on both engines.
@@ -174,10 +180,10 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         spaces::store::rulebook::ALL,
         spaces::store::ALL,
         tables::store::catalogue::ALL,
-        project_deletion::store::ALL,
         users::store::lock_pair::ALL,
         users::store::points::ALL,
         users::store::ALL,
+        webhooks::store::ALL,
         crate::auth::store::sessions::ALL,
         crate::auth::store::suspensions::ALL,
         crate::installation::store::ALL,

@@ -17,18 +17,30 @@ pub struct Message {
     accept: &'static str,
     authorization: Option<String>,
     content_type: Option<&'static str>,
+    headers: Vec<(&'static str, String)>,
     body: Bytes,
 }
 
 impl Message {
     pub fn get(accept: &'static str) -> Self {
-        let body = Bytes::new();
-        Message { method: Method::GET, accept, authorization: None, content_type: None, body }
+        Message {
+            method: Method::GET,
+            accept,
+            authorization: None,
+            content_type: None,
+            headers: Vec::new(),
+            body: Bytes::new(),
+        }
     }
 
     pub fn post(accept: &'static str, content_type: &'static str, body: impl Into<Bytes>) -> Self {
         let content_type = Some(content_type);
         Message { method: Method::POST, content_type, body: body.into(), ..Message::get(accept) }
+    }
+
+    pub fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
     }
 
     pub fn authorized(self, authorization: String) -> Self {
@@ -37,7 +49,7 @@ impl Message {
 }
 
 pub(super) fn request(target: &Target, message: Message) -> Result<Request<Full<Bytes>>, Failure> {
-    let Message { method, accept, authorization, content_type, body } = message;
+    let Message { method, accept, authorization, content_type, headers, body } = message;
     let mut request = Request::builder()
         .method(method)
         .uri(target.path_and_query()?)
@@ -52,6 +64,9 @@ pub(super) fn request(target: &Target, message: Message) -> Result<Request<Full<
     }
     if let Some(content_type) = content_type {
         request = request.header(CONTENT_TYPE, content_type);
+    }
+    for (name, value) in headers {
+        request = request.header(name, value);
     }
     request.body(Full::new(body)).map_err(Failure::broken)
 }

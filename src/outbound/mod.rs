@@ -140,6 +140,11 @@ impl Outbound {
         }
     }
 
+    /// Whether a URL may be called, as far as can be said now: a name that does not resolve may do so later.
+    pub async fn check(&self, target: &Target) -> Result<(), Failure> {
+        self.judge(target).await.map(drop)
+    }
+
     /// One request on a connection of its own, which lives as long as `driver`.
     async fn send(
         &self,

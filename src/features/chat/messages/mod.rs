@@ -14,6 +14,7 @@ use http::Method;
 use crate::features::chat::{
     ACTS_AS, EMPTY_MESSAGE, FORBIDDEN, INVALID, INVALID_EMOJI, INVALID_PARENT, INVALID_QUOTE,
     MESSAGE_DELETED, MESSAGE_NOT_FOUND, MESSAGE_REMOVED, NOT_A_MEMBER, NOT_FOUND,
+    VALIDATION_FAILED,
 };
 use crate::http::operation::Operation;
 use crate::rate_limits::RateLimit;
@@ -39,6 +40,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 EMPTY_MESSAGE,
                 INVALID_PARENT,
                 INVALID_QUOTE,
+                VALIDATION_FAILED,
             ]),
         Operation::new(get.clone(), ONE, "Fetch Message", feature, INVALID, list::fetch)
             .rate(per(300))
