@@ -532,6 +532,19 @@ CREATE TABLE installation (
     CONSTRAINT installation_pkey PRIMARY KEY (name)
 );
 
+CREATE TABLE job_queues (
+    project_id uuid NOT NULL,
+    id uuid NOT NULL,
+    run_at bigint NOT NULL,
+    failures bigint NOT NULL,
+    failing_since bigint,
+    paused_at bigint,
+    CONSTRAINT job_queues_pkey PRIMARY KEY (project_id, id),
+    CONSTRAINT job_queues_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+CREATE INDEX job_queues_due ON job_queues USING btree (run_at) WHERE paused_at IS NULL;
+CREATE INDEX job_queues_retries ON job_queues USING btree (run_at) WHERE paused_at IS NULL AND failures > 0;
+
 CREATE TABLE jobs (
     project_id uuid NOT NULL,
     id uuid NOT NULL,
@@ -539,10 +552,17 @@ CREATE TABLE jobs (
     attempts bigint NOT NULL,
     run_at bigint NOT NULL,
     created_at bigint NOT NULL,
+    queue_id uuid,
+    "position" bigint DEFAULT 0 NOT NULL,
+    ended_at bigint,
+    has_failed boolean DEFAULT false NOT NULL,
+    last_error text COLLATE "C",
     CONSTRAINT jobs_pkey PRIMARY KEY (project_id, id),
     CONSTRAINT jobs_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 );
-CREATE INDEX jobs_due ON jobs USING btree (run_at, id);
+CREATE INDEX jobs_due ON jobs USING btree (run_at, id) WHERE queue_id IS NULL AND ended_at IS NULL;
+CREATE INDEX jobs_ended ON jobs USING btree (ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX jobs_queued ON jobs USING btree (project_id, queue_id, "position") WHERE queue_id IS NOT NULL AND ended_at IS NULL;
 
 CREATE TABLE jwt_issuers (
     project_id uuid NOT NULL,
@@ -924,3 +944,18 @@ CREATE TABLE users (
 CREATE UNIQUE INDEX users_email ON users USING btree (project_id, email);
 CREATE UNIQUE INDEX users_foreign_id ON users USING btree (project_id, foreign_id);
 CREATE UNIQUE INDEX users_username ON users USING btree (project_id, username);
+
+CREATE TABLE webhook_endpoints (
+    project_id uuid NOT NULL,
+    id uuid NOT NULL,
+    is_first boolean NOT NULL,
+    url text COLLATE "C",
+    secret bytea,
+    previous_secret bytea,
+    events jsonb NOT NULL,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (project_id, id),
+    CONSTRAINT webhook_endpoints_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX webhook_endpoints_first ON webhook_endpoints USING btree (project_id) WHERE is_first;

@@ -495,6 +495,18 @@ CREATE TABLE installation (
     value TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE job_queues (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    id BLOB NOT NULL,
+    run_at INTEGER NOT NULL,
+    failures INTEGER NOT NULL,
+    failing_since INTEGER,
+    paused_at INTEGER,
+    PRIMARY KEY (project_id, id)
+) STRICT;
+CREATE INDEX job_queues_due ON job_queues (run_at) WHERE paused_at IS NULL;
+CREATE INDEX job_queues_retries ON job_queues (run_at) WHERE paused_at IS NULL AND failures > 0;
+
 CREATE TABLE jobs (
     project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
     id BLOB NOT NULL,
@@ -502,9 +514,16 @@ CREATE TABLE jobs (
     attempts INTEGER NOT NULL,
     run_at INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
+    queue_id BLOB,
+    position INTEGER NOT NULL DEFAULT 0,
+    ended_at INTEGER,
+    has_failed INTEGER NOT NULL DEFAULT FALSE,
+    last_error TEXT,
     PRIMARY KEY (project_id, id)
 ) STRICT;
-CREATE INDEX jobs_due ON jobs (run_at, id);
+CREATE INDEX jobs_due ON jobs (run_at, id) WHERE queue_id IS NULL AND ended_at IS NULL;
+CREATE INDEX jobs_ended ON jobs (ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX jobs_queued ON jobs (project_id, queue_id, position) WHERE queue_id IS NOT NULL AND ended_at IS NULL;
 
 CREATE TABLE jwt_issuers (
     project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
@@ -873,3 +892,17 @@ CREATE TABLE users (
 CREATE UNIQUE INDEX users_email ON users (project_id, email);
 CREATE UNIQUE INDEX users_foreign_id ON users (project_id, foreign_id);
 CREATE UNIQUE INDEX users_username ON users (project_id, username);
+
+CREATE TABLE webhook_endpoints (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    id BLOB NOT NULL,
+    is_first INTEGER NOT NULL,
+    url TEXT,
+    secret BLOB,
+    previous_secret BLOB,
+    events TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, id)
+) STRICT;
+CREATE UNIQUE INDEX webhook_endpoints_first ON webhook_endpoints (project_id) WHERE is_first;

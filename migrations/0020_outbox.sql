@@ -22,6 +22,7 @@ CREATE TABLE job_queues (
     PRIMARY KEY (project_id, id)
 ) {strict};
 CREATE INDEX job_queues_due ON job_queues (run_at) WHERE paused_at IS NULL;
+CREATE INDEX job_queues_retries ON job_queues (run_at) WHERE paused_at IS NULL AND failures > 0;
 
 -- Where a project's events are sent. `secret` and `previous_secret` are sealed with the server's secret key. The first
 -- endpoint is the one that the API sets.

@@ -277,7 +277,9 @@ impl Admin {
         let key = start::secret(&self.config, &self.world.random)?;
         let previous = self.config.secret_key_previous.as_deref();
         self.runtime.block_on(start::claim_secret(&self.db, &key, previous))?;
-        Sealer::new(&key).and_then(|sealer| sealer.accepting(previous.map(str::as_bytes))).map_err(plain)
+        Sealer::new(&key)
+            .and_then(|sealer| sealer.accepting(previous.map(str::as_bytes)))
+            .map_err(plain)
     }
 
     /// Of a boxed future, so that the runtime is not compiled once for each command.

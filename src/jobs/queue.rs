@@ -10,7 +10,8 @@ use crate::state::{App, JobKind};
 use crate::values::ids::{ProjectId, QueueId};
 use crate::values::time::Timestamp;
 
-const FIRST_RETRY: Duration = Duration::from_secs(5);
+/// With the poll interval, the first retry comes within five seconds.
+const FIRST_RETRY: Duration = Duration::from_secs(2);
 const MAX_RETRY: Duration = Duration::from_secs(3600);
 /// How long a job is tried, and how long a queue may fail before it is paused.
 const MAX_AGE: Duration = Duration::from_secs(24 * 3600);
@@ -28,16 +29,16 @@ pub(super) struct Claim {
 pub(super) async fn run(app: &App, mut claim: Claim) -> (usize, Result<()>) {
     let mut jobs = 0;
     loop {
-        match next(app, &mut claim).await {
-            Ok(true) => jobs += 1,
+        match next(app, &mut claim, &mut jobs).await {
+            Ok(true) => {}
             Ok(false) => return (jobs, Ok(())),
             Err(error) => return (jobs, Err(error)),
         }
     }
 }
 
-/// Runs the first job; false if the queue is released.
-async fn next(app: &App, claim: &mut Claim) -> Result<bool> {
+/// Runs the first job, if there is one; false if the queue is released.
+async fn next(app: &App, claim: &mut Claim, jobs: &mut usize) -> Result<bool> {
     let Claim { project, queue, row, until } = *claim;
     let now = app.clock.now();
     if now.plus(CLAIM / 2) > until {
@@ -51,9 +52,10 @@ async fn next(app: &App, claim: &mut Claim) -> Result<bool> {
     let job = app.db.read(move |c| store::next_queued(c, project, queue)).await?;
     let Some(job) = job.filter(|_| !app.is_draining()) else {
         app.db.write(move |tx| store::set_queue(tx, project, queue, now, row)).await?;
-        return Ok(false);
+        return reclaim(app, claim).await;
     };
     let (kind, result) = execute(app, &job).await;
+    *jobs += 1;
     let now = app.clock.now();
     let Err(error) = result else {
         claim.row = QueueRow { failures: 0, failing_since: None, paused_at: None };
@@ -62,6 +64,23 @@ async fn next(app: &App, claim: &mut Claim) -> Result<bool> {
     };
     fail(app, *claim, job, kind, described(&error)).await?;
     Ok(false)
+}
+
+/// Claims the queue again, if a job was added between the last look and the release: whoever added it found the
+/// queue claimed.
+async fn reclaim(app: &App, claim: &mut Claim) -> Result<bool> {
+    let Claim { project, queue, .. } = *claim;
+    let job = app.db.read(move |c| store::next_queued(c, project, queue)).await?;
+    if job.is_none() || app.is_draining() {
+        return Ok(false);
+    }
+    let now = app.clock.now();
+    let until = now.plus(CLAIM);
+    let again = app.db.write(move |tx| store::claim_queue(tx, project, queue, now, until)).await?;
+    Ok(again.is_some_and(|row| {
+        *claim = Claim { row, until, ..*claim };
+        true
+    }))
 }
 
 async fn fail(

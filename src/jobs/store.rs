@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use db::{Conn, JsonText, Tx, args};
+use uuid::Uuid;
 
 use crate::error::Result;
 use crate::values::ids::{JobId, ProjectId, QueueId};
@@ -66,6 +67,19 @@ macro_rules! records {
     };
 }
 
+macro_rules! due_queues {
+    ($more:literal) => {
+        concat!(
+            "SELECT q.project_id, q.id FROM job_queues q
+             WHERE q.run_at <= $1 AND q.paused_at IS NULL AND NOT (q.id {any}($2)) ",
+            $more,
+            " AND EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = q.project_id AND j.queue_id = q.id
+                AND j.ended_at IS NULL)
+             ORDER BY q.run_at LIMIT 16"
+        )
+    };
+}
+
 db::statements! {
     /// A job with this id that was given up is run again; one that is not yet done stays as it is.
     command INSERT =
@@ -116,11 +130,10 @@ db::statements! {
         "SELECT failures, failing_since, paused_at FROM job_queues WHERE project_id = $1 AND id = $2";
     /// Queues with work that no worker has claimed, but not of the busy ones $2.
     query DUE_QUEUES -> (ProjectId, QueueId), unscoped "the worker serves every project" =
-        "SELECT q.project_id, q.id FROM job_queues q
-         WHERE q.run_at <= $1 AND q.paused_at IS NULL AND NOT (q.id {any}($2))
-            AND EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = q.project_id AND j.queue_id = q.id
-                AND j.ended_at IS NULL)
-         ORDER BY q.run_at LIMIT 16";
+        due_queues!("");
+    /// Those of them whose first job has failed, which are few.
+    query DUE_RETRIES -> (ProjectId, QueueId), unscoped "the worker serves every project" =
+        due_queues!("AND q.failures > 0");
     command CLAIM_QUEUE -> QueueRow =
         "UPDATE job_queues SET run_at = $4
          WHERE project_id = $1 AND id = $2 AND run_at <= $3 AND paused_at IS NULL
@@ -151,10 +164,15 @@ db::statements! {
         records!("WHERE (has_failed OR NOT $1) ORDER BY created_at DESC, id DESC LIMIT $2");
     query FIND -> JobRecord, unscoped "the operator names a job by its id alone" =
         records!("WHERE id = $1");
-    command RETRY =
+    command RETRY -> Option<QueueId> =
         "UPDATE jobs SET ended_at = NULL, has_failed = FALSE, attempts = 0, run_at = $3, created_at = $3,
             position = {moment}
-         WHERE project_id = $1 AND id = $2";
+         WHERE project_id = $1 AND id = $2 RETURNING queue_id";
+}
+
+/// Wakes the worker of this process after the commit.
+fn signal(tx: &Tx<'_>, project: ProjectId, queue: Option<QueueId>) {
+    tx.signal((project.0, queue.map_or(Uuid::nil(), |queue| queue.0)));
 }
 
 pub fn insert(
@@ -165,7 +183,7 @@ pub fn insert(
     due: Timestamp,
     now: Timestamp,
 ) -> Result<()> {
-    tx.signal();
+    signal(tx, project, None);
     tx.execute(&INSERT, args![project, id, payload, due, now])?;
     Ok(())
 }
@@ -179,7 +197,7 @@ pub fn insert_queued(
     payload: &str,
     now: Timestamp,
 ) -> Result<()> {
-    tx.signal();
+    signal(tx, project, Some(queue));
     Ok(tx.pipeline(&INSERT_QUEUED, args![project, id, payload, now, queue])?)
 }
 
@@ -210,7 +228,7 @@ pub fn cancel(tx: &Tx<'_>, project: ProjectId, id: JobId) -> Result<bool> {
 
 /// Makes an unclaimed job due.
 pub fn hasten(tx: &Tx<'_>, project: ProjectId, id: JobId, due: Timestamp) -> Result<()> {
-    tx.signal();
+    signal(tx, project, None);
     tx.execute(&HASTEN, args![project, id, due])?;
     Ok(())
 }
@@ -268,6 +286,15 @@ pub fn due_queues(
     Ok(c.all(&DUE_QUEUES, args![now, QueueId::list(busy)])?)
 }
 
+/// Those of them whose first job has failed.
+pub fn due_retries(
+    c: &Conn<'_>,
+    now: Timestamp,
+    busy: &[QueueId],
+) -> Result<Vec<(ProjectId, QueueId)>> {
+    Ok(c.all(&DUE_RETRIES, args![now, QueueId::list(busy)])?)
+}
+
 /// Claims the queue until then, if no other worker has.
 pub fn claim_queue(
     tx: &Tx<'_>,
@@ -299,7 +326,6 @@ pub fn set_queue(
     row: QueueRow,
 ) -> Result<()> {
     let QueueRow { failures, failing_since, paused_at } = row;
-    tx.signal();
     tx.execute(&SET_QUEUE, args![project, queue, run_at, failures, failing_since, paused_at])?;
     Ok(())
 }
@@ -307,6 +333,7 @@ pub fn set_queue(
 /// Runs a queue that was paused.
 pub fn resume(tx: &Tx<'_>, project: ProjectId, queue: QueueId, now: Timestamp) -> Result<()> {
     let fresh = QueueRow { failures: 0, failing_since: None, paused_at: None };
+    signal(tx, project, Some(queue));
     set_queue(tx, project, queue, now, fresh)
 }
 
@@ -348,6 +375,7 @@ pub fn find(c: &Conn<'_>, id: JobId) -> Result<Option<JobRecord>> {
 
 /// Runs the job again from the first attempt, behind all others of its queue.
 pub fn retry(tx: &Tx<'_>, project: ProjectId, id: JobId, now: Timestamp) -> Result<bool> {
-    tx.signal();
-    Ok(tx.execute(&RETRY, args![project, id, now])? > 0)
+    let Some(queue) = tx.opt(&RETRY, args![project, id, now])? else { return Ok(false) };
+    signal(tx, project, queue);
+    Ok(true)
 }

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use db::Tx;
+use db::{Signal, Tx};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
@@ -19,7 +19,9 @@ use crate::values::time::Timestamp;
 /// Longer than any job takes: after this a claimed job counts as abandoned.
 pub(super) const CLAIM: Duration = Duration::from_secs(120);
 /// Poll interval without a wake-up: for retries and other nodes' jobs.
-const POLL: Duration = Duration::from_secs(5);
+const POLL: Duration = Duration::from_secs(2);
+/// How often all queues are looked at: for those of nodes that died.
+const POLL_QUEUES: Duration = Duration::from_secs(30);
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 const SWEEP_BATCH_SIZE: i64 = 500;
 const MAX_ATTEMPTS: i64 = 12;
@@ -29,22 +31,29 @@ const MAX_QUEUES: usize = 64;
 
 /// Runs until the application drains.
 pub async fn work(app: App) {
-    let mut swept_at = None::<Duration>;
+    let (mut swept_at, mut queues_at) = (None::<Duration>, None::<Duration>);
     let mut running = Running::default();
+    let mut signals = Vec::new();
     while !app.is_draining() {
-        if let Err(error) = running.fill(&app).await {
+        let now = app.clock.uptime();
+        let is_due = |at: &mut Option<Duration>, every: Duration| {
+            let is_due = at.is_none_or(|at| now >= at + every);
+            *at = if is_due { Some(now) } else { *at };
+            is_due
+        };
+        let look =
+            if is_due(&mut queues_at, POLL_QUEUES) { Look::AllQueues } else { Look::Retries };
+        if let Err(error) = running.fill(&app, look, std::mem::take(&mut signals)).await {
             tracing::error!(%error, "the job queue could not be worked");
         }
-        let now = app.clock.uptime();
-        if swept_at.is_none_or(|at| now >= at + SWEEP_EVERY) {
-            swept_at = Some(now);
-            if let Err(error) = sweep(&app).await {
-                tracing::error!(%error, "expired rows could not be swept");
-            }
+        if is_due(&mut swept_at, SWEEP_EVERY)
+            && let Err(error) = sweep(&app).await
+        {
+            tracing::error!(%error, "expired rows could not be swept");
         }
         tokio::select! {
             Some(_) = running.finished() => {}
-            () = app.db.signalled() => {}
+            committed = app.db.signalled() => signals = committed,
             () = tokio::time::sleep(POLL) => {}
             () = app.draining() => {}
         }
@@ -56,12 +65,19 @@ pub async fn work(app: App) {
 pub async fn run_due(app: &App) -> Result<usize> {
     let (mut running, mut done) = (Running::default(), 0);
     loop {
-        running.fill(app).await?;
+        running.fill(app, Look::AllQueues, Vec::new()).await?;
         match running.finished().await {
             Some(jobs) => done += jobs,
             None => return Ok(done),
         }
     }
+}
+
+/// Which queues are looked at besides those that were signalled.
+#[derive(Clone, Copy)]
+enum Look {
+    AllQueues,
+    Retries,
 }
 
 /// What a task ran, and how many jobs of it.
@@ -81,9 +97,14 @@ struct Running {
 
 impl Running {
     /// Starts what is due, as far as there is room.
-    async fn fill(&mut self, app: &App) -> Result<()> {
+    async fn fill(&mut self, app: &App, look: Look, signals: Vec<Signal>) -> Result<()> {
         while self.jobs.values().sum::<usize>() < MAX_JOBS && self.start_jobs(app).await? {}
-        while self.queues.len() < MAX_QUEUES && self.start_queues(app).await? {}
+        for (project, queue) in signals.into_iter().filter(|(_, queue)| !queue.is_nil()) {
+            if self.queues.len() < MAX_QUEUES {
+                self.start_queue(app, ProjectId(project), QueueId(queue)).await?;
+            }
+        }
+        while self.queues.len() < MAX_QUEUES && self.start_queues(app, look).await? {}
         Ok(())
     }
 
@@ -115,27 +136,39 @@ impl Running {
         Ok(has_started)
     }
 
-    async fn start_queues(&mut self, app: &App) -> Result<bool> {
+    async fn start_queues(&mut self, app: &App, look: Look) -> Result<bool> {
         let busy: Vec<QueueId> = self.queues.iter().copied().collect();
         let now = app.clock.now();
+        let due = app.db.read(move |c| match look {
+            Look::AllQueues => store::due_queues(c, now, &busy),
+            Look::Retries => store::due_retries(c, now, &busy),
+        });
         let mut has_started = false;
-        for (project, id) in app.db.read(move |c| store::due_queues(c, now, &busy)).await? {
-            let until = now.plus(CLAIM);
-            let claim = app.db.write(move |tx| store::claim_queue(tx, project, id, now, until));
-            let Some(row) = claim.await? else { continue };
-            has_started = true;
-            self.queues.insert(id);
-            let app = app.clone();
-            self.tasks.spawn(async move {
-                let (jobs, ended) =
-                    queue::run(&app, Claim { project, queue: id, row, until }).await;
-                if let Err(error) = ended {
-                    tracing::error!(%error, queue = %id, "a job queue could not be worked");
-                }
-                Ran::Queue(id, jobs)
-            });
+        for (project, id) in due.await? {
+            has_started |= self.start_queue(app, project, id).await?;
         }
         Ok(has_started)
+    }
+
+    /// Whether it was free.
+    async fn start_queue(&mut self, app: &App, project: ProjectId, id: QueueId) -> Result<bool> {
+        let now = app.clock.now();
+        let until = now.plus(CLAIM);
+        if self.queues.contains(&id) {
+            return Ok(false);
+        }
+        let claim = app.db.write(move |tx| store::claim_queue(tx, project, id, now, until));
+        let Some(row) = claim.await? else { return Ok(false) };
+        self.queues.insert(id);
+        let app = app.clone();
+        self.tasks.spawn(async move {
+            let (jobs, ended) = queue::run(&app, Claim { project, queue: id, row, until }).await;
+            if let Err(error) = ended {
+                tracing::error!(%error, queue = %id, "a job queue could not be worked");
+            }
+            Ran::Queue(id, jobs)
+        });
+        Ok(true)
     }
 
     /// Waits for the next task to end; the number of its jobs. None when nothing runs.

@@ -17,7 +17,9 @@ on_both_engines![
 ];
 
 /// What the operator runs by hand, and what goes through the projects: it may look at every row.
-const MAY_SCAN: [(&str, &str); 20] = [
+const MAY_SCAN: [(&str, &str); 22] = [
+    ("jobs::store::FIND", "an operator names a job"),
+    ("jobs::store::LIST_ALL", "an operator lists all jobs"),
     ("files::store::FIRST", "ends with the first row"),
     ("tables::store::catalogue::PROJECTS", "the doctor goes through every table"),
     ("tenancy::store::LIST", "lists every project"),

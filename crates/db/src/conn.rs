@@ -8,7 +8,9 @@ use std::ops::Deref;
 use std::time::{Duration, Instant};
 
 use crate::statement::Text;
-use crate::{Announcement, AnyStatement, Columns, Command, Error, Query, Row, Statement, Value};
+use crate::{
+    Announcement, AnyStatement, Columns, Command, Error, Query, Row, Signal, Statement, Value,
+};
 use crate::{postgres, sqlite, stats};
 
 /// A connection of one of the engines.
@@ -261,7 +263,7 @@ pub struct Tx<'a> {
     /// Announcements to publish after the commit. On PostgreSQL the connection keeps them.
     announced: RefCell<Vec<Announcement>>,
     announcements: Cell<u64>,
-    signals: Cell<bool>,
+    signals: RefCell<Vec<Signal>>,
 }
 
 impl<'a> Tx<'a> {
@@ -277,7 +279,7 @@ impl<'a> Tx<'a> {
             conn: Conn::new(link),
             announced: RefCell::default(),
             announcements: Cell::new(0),
-            signals: Cell::new(false),
+            signals: RefCell::default(),
         }
     }
 
@@ -367,12 +369,12 @@ impl<'a> Tx<'a> {
 
     /// Wakes whoever awaits [`Db::signalled`](crate::Db::signalled) in this process, after the commit and only
     /// then.
-    pub fn signal(&self) {
-        self.signals.set(true);
+    pub fn signal(&self, signal: Signal) {
+        self.signals.borrow_mut().push(signal);
     }
 
-    /// Whether the closure that has just run signals.
-    pub(crate) fn take_signal(&self) -> bool {
+    /// The signals of the closure that has just run.
+    pub(crate) fn take_signals(&self) -> Vec<Signal> {
         self.signals.take()
     }
 

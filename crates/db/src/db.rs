@@ -5,17 +5,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::timeout_at;
 use uuid::Uuid;
 
 use crate::job::{Answer, Job, Work};
 use crate::postgres::{Postgres, Replica};
+use crate::signal::Signals;
 use crate::slow::SlowReads;
 use crate::sqlite::Sqlite;
 use crate::stats::{Histogram, now};
 use crate::{
-    Announcement, Announcements, Command, Conn, Engine, Error, Options, Query, Stats, Tx, job, lag,
+    Announcement, Announcements, Command, Conn, Engine, Error, Options, Query, Signal, Stats, Tx,
+    job, lag,
 };
 
 const UNKNOWN_URL: &str = "a database URL is sqlite:///path/file.db or postgres://…";
@@ -33,8 +35,7 @@ struct Inner {
     slow: SlowReads,
     wait: Duration,
     closed: AtomicBool,
-    /// Of transactions that wake somebody.
-    signal: Arc<Notify>,
+    signals: Arc<Signals>,
     reads: Histogram,
     writes: Histogram,
 }
@@ -79,7 +80,7 @@ impl Db {
                 slow,
                 wait,
                 closed: AtomicBool::new(false),
-                signal: Arc::default(),
+                signals: Arc::default(),
                 reads: Histogram::default(),
                 writes: Histogram::default(),
             }),
@@ -172,10 +173,10 @@ impl Db {
         Ok(())
     }
 
-    /// Completes after a transaction of this process that [signals](Tx::signal) was committed; at once, if one
-    /// was since the last call. There is one waiter at a time.
-    pub async fn signalled(&self) {
-        self.inner.signal.notified().await;
+    /// What transactions of this process have [signalled](Tx::signal) and committed since the last call; waits until
+    /// one has. There is one waiter at a time.
+    pub async fn signalled(&self) -> Vec<Signal> {
+        self.inner.signals.take().await
     }
 
     /// Checks that the database responds.
@@ -331,7 +332,7 @@ impl Inner {
         lag::note_write();
         let start = now();
         let until = start + self.wait;
-        let (job, answer) = Job::write(key, until, work, &self.signal);
+        let (job, answer) = Job::write(key, until, work, &self.signals);
         self.push(job)?;
         // No reply at all: the thread died with the job, perhaps during COMMIT.
         let answer = self.received(answer, until, Error::OutcomeUnknown).await;

@@ -9,10 +9,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use crate::queue::Queue;
+use crate::signal::{Signal, Signals};
 use crate::{Conn, Error, Tx, stats};
 
 /// A closure and the result of its last run. It may run more than once.
@@ -84,17 +85,28 @@ pub(crate) struct Job {
     /// What went wrong in the last run apart from the result.
     failure: Option<Error>,
     /// Whom the last run wakes once it is committed.
-    signal: Option<Arc<Notify>>,
-    signals: bool,
+    waker: Option<Arc<Signals>>,
+    signals: Vec<Signal>,
+    /// Whether the writes of the last run are kept.
+    is_kept: bool,
     channel: oneshot::Sender<Answer>,
 }
 
 impl Job {
     pub fn read(until: Instant, work: Box<dyn Work>) -> (Job, oneshot::Receiver<Answer>) {
         let (channel, receiver) = oneshot::channel();
-        let (signal, signals) = (None, false);
-        let job =
-            Job { writes: false, key: None, until, work, failure: None, signal, signals, channel };
+        let (waker, signals) = (None, Vec::new());
+        let job = Job {
+            writes: false,
+            key: None,
+            until,
+            work,
+            failure: None,
+            waker,
+            signals,
+            is_kept: false,
+            channel,
+        };
         (job, receiver)
     }
 
@@ -102,10 +114,10 @@ impl Job {
         key: Option<Uuid>,
         until: Instant,
         work: Box<dyn Work>,
-        signal: &Arc<Notify>,
+        waker: &Arc<Signals>,
     ) -> (Job, oneshot::Receiver<Answer>) {
         let (job, receiver) = Job::read(until, work);
-        (Job { writes: true, key, signal: Some(Arc::clone(signal)), ..job }, receiver)
+        (Job { writes: true, key, waker: Some(Arc::clone(waker)), ..job }, receiver)
     }
 
     /// Runs the closure; a panic is an error like another. `false`: its writes must be rolled back.
@@ -116,15 +128,15 @@ impl Job {
             Err(panic) => (false, Some(panic)),
         };
         self.failure = failure;
-        self.signals = tx.take_signal() && keep;
+        (self.signals, self.is_kept) = (tx.take_signals(), keep);
         keep
     }
 
     /// Sends the result of the last run, or the error that took its place.
     pub fn answer(self, instead: Option<Error>) {
         let instead = instead.or(self.failure);
-        if self.signals && instead.is_none() {
-            self.signal.iter().for_each(|signal| signal.notify_one());
+        if let Some(waker) = self.waker.filter(|_| instead.is_none() && self.is_kept) {
+            waker.add(self.signals);
         }
         // The caller may have gone; the work is done nevertheless.
         drop(self.channel.send(Answer { work: self.work, instead }));

@@ -19,6 +19,7 @@ mod options;
 mod postgres;
 mod queue;
 mod row;
+mod signal;
 mod slow;
 mod sqlite;
 mod statement;
@@ -40,6 +41,7 @@ pub use options::{Options, Watch};
 pub use row::{Column, ColumnRef, Columns, JsonText, Row, WrongType};
 #[doc(hidden)]
 pub use row::{Field, column_name, column_names, width};
+pub use signal::Signal;
 pub use statement::{AnyStatement, Command, Query, Statement};
 pub use stats::{Histogram, Latency, ReplicaStats, Stats};
 pub use transfer::{Bulk, ColumnKind, Definition, ForeignColumn, Shape, TableName};

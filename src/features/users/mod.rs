@@ -116,6 +116,7 @@ pub fn operations() -> Vec<Operation> {
         .open_to_suspended()
         .no_store()
         .errors(&[
+            VALIDATION_FAILED,
             NOT_FOUND,
             NOT_AUTHORIZED,
             MISSING_DATA,

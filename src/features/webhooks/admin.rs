@@ -85,7 +85,10 @@ pub async fn set_first(
         let row = found.unwrap_or_else(|| blank(id, true, now));
         put(tx, project, row, change.clone(), (&sealer.sealer, &random.random), now)
     });
-    written.await
+    let row = written.await?;
+    // Other nodes hear of it; this one knows at once.
+    app.projects.forget(project);
+    Ok(row)
 }
 
 /// A new endpoint, or another state of one that is there.

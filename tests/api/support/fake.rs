@@ -80,11 +80,12 @@ impl Fake {
     }
 }
 
-async fn serve(fake: Fake, mut stream: TcpStream) {
+/// Reads one request; none if the client goes away.
+pub(super) async fn read_request(stream: &mut TcpStream) -> Option<Request> {
     let mut bytes = Vec::new();
     let (head, body) = loop {
         let mut chunk = [0; 4096];
-        let Ok(length @ 1..) = stream.read(&mut chunk).await else { return };
+        let Ok(length @ 1..) = stream.read(&mut chunk).await else { return None };
         bytes.extend_from_slice(&chunk[..length]);
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
@@ -98,11 +99,25 @@ async fn serve(fake: Fake, mut stream: TcpStream) {
     };
     let address = head.split(' ').nth(1).unwrap().to_owned();
     let path = address.split('?').next().unwrap().to_owned();
+    Some(Request { path, head: head.to_lowercase(), body })
+}
+
+impl Request {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let name = name.to_lowercase();
+        self.head.lines().find_map(|line| {
+            line.split_once(": ").filter(|(other, _)| *other == name).map(|(_, value)| value)
+        })
+    }
+}
+
+async fn serve(fake: Fake, mut stream: TcpStream) {
+    let Some(request) = read_request(&mut stream).await else { return };
     let (status, reply) = {
         let mut script = fake.script.lock().unwrap();
-        let path = path.clone();
-        script.requests.push(Request { path: path.clone(), head: head.to_lowercase(), body });
-        script.replies.get(&path).cloned().unwrap_or((404, json!({})))
+        let reply = script.replies.get(&request.path).cloned().unwrap_or((404, json!({})));
+        script.requests.push(request);
+        reply
     };
     let reply = reply.to_string();
     let head = format!("HTTP/1.1 {status} X\r\nContent-Type: application/json\r\n");

@@ -267,6 +267,12 @@ pub(super) fn script(engine: Engine) -> String {
         ("jobs (project_id, id, payload, attempts, run_at, created_at)", 5_999, {
             format!("{project}, {id}, '{{}}', 0, n, n")
         }),
+        ("job_queues (project_id, id, run_at, failures)", 5_999, format!("{project}, {id}, n, 0")),
+        (
+            "webhook_endpoints (project_id, id, is_first, url, events, created_at, updated_at)",
+            5_999,
+            format!("{project}, {id}, FALSE, 'https://a.example', '[]', n, n"),
+        ),
     ];
     let mut sql = match engine {
         Engine::Sqlite => String::new(),

@@ -20,6 +20,7 @@ mod parallel;
 pub mod project_scope;
 pub mod published;
 pub mod raw_socket;
+pub mod receiver;
 mod reply;
 mod server;
 pub mod site;
