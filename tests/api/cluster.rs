@@ -3,6 +3,9 @@
 //! all other tests run on such a cluster too.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::Duration;
 
 use db::testing::Cluster;
 use db::{Db, Layout, Migration, Query, args};
@@ -181,4 +184,115 @@ fn a_project_gets_shards_of_its_own() {
     assert_eq!(line, format!("there is no project {unknown}"));
     let server = town.serve();
     assert_eq!(forum.post(&server, "/auth/sign-up", somebody("ada")).0, 201);
+}
+
+/// The port of the worker that holds a project.
+fn worker_of(db: &Db, project: &str) -> u16 {
+    let text = format!(
+        "SELECT nodeport::text FROM citus_shards
+         WHERE shardid = get_shard_id_for_distribution_column('users', '{project}'::uuid)"
+    );
+    all(db, &text)[0].parse().unwrap()
+}
+
+/// What a client got that posted one entity after another to a project.
+#[derive(Default)]
+struct Posted {
+    /// Ids of entities that the server has confirmed.
+    confirmed: Vec<String>,
+    refused: Vec<u16>,
+}
+
+/// Posts until told to stop; reports its number with each confirmed entity.
+fn keep_posting(
+    server: &crate::support::Running,
+    forum: &Forum,
+    (number, progress): (usize, Sender<usize>),
+    stop: &AtomicBool,
+) -> Posted {
+    let mut posted = Posted::default();
+    while !stop.load(SeqCst) {
+        let (status, reply) = forum.post(server, "/entities", json!({ "title": "Under load" }));
+        if status == 201 {
+            posted.confirmed.push(reply["id"].as_str().unwrap().to_owned());
+            // Nobody listens any more at the end.
+            let _ = progress.send(number);
+        } else {
+            assert!(status >= 500, "{status} {reply}");
+            posted.refused.push(status);
+        }
+    }
+    posted
+}
+
+/// Waits until each of these projects has confirmed this many more entities.
+fn until_more(progress: &Receiver<usize>, projects: &[usize], more: usize) {
+    let mut missing: Vec<(usize, usize)> = projects.iter().map(|number| (*number, more)).collect();
+    while missing.iter().any(|(_, more)| *more > 0) {
+        let number = progress.recv_timeout(Duration::from_secs(60)).unwrap();
+        if let Some((_, more)) = missing.iter_mut().find(|(other, _)| *other == number) {
+            *more = more.saturating_sub(1);
+        }
+    }
+}
+
+#[test]
+fn a_killed_worker_costs_only_its_own_projects_and_no_confirmed_write() {
+    if !Cluster::can_be_distributed() {
+        eprintln!("skipped: the extension citus is not installed for this PostgreSQL");
+        return;
+    }
+    let cluster: &'static Cluster = Box::leak(Box::new(Cluster::distributed_and_durable(2)));
+    let town = Installation::on(cluster);
+    town.json(&["migrate", "distribute"]);
+    let db = town.db();
+    let forums: Vec<(u16, Forum)> = (0..8)
+        .map(|_| {
+            let forum = Forum::new(&town);
+            (worker_of(&db, &forum.id), forum)
+        })
+        .collect();
+    let lost = forums[0].0;
+    assert!(forums.iter().any(|(port, _)| *port != lost), "all projects are on one worker");
+    let server = town.launch(&["serve"], &[("TOWNHALL_DATABASE_WAIT", "2s")]);
+    let stop = AtomicBool::new(false);
+    let (sender, progress) = mpsc::channel();
+    let everywhere: Vec<usize> = (0..forums.len()).collect();
+    let elsewhere: Vec<usize> =
+        everywhere.iter().copied().filter(|number| forums[*number].0 != lost).collect();
+    let posted: Vec<Posted> = std::thread::scope(|scope| {
+        let (server, stop) = (&server, &stop);
+        let clients: Vec<_> = forums
+            .iter()
+            .enumerate()
+            .map(|(number, (_, forum))| {
+                let report = (number, sender.clone());
+                scope.spawn(move || keep_posting(server, forum, report, stop))
+            })
+            .collect();
+        until_more(&progress, &everywhere, 10);
+        cluster.worker(lost).kill();
+        until_more(&progress, &elsewhere, 30);
+        cluster.worker(lost).revive();
+        until_more(&progress, &everywhere, 10);
+        stop.store(true, SeqCst);
+        clients.into_iter().map(|client| client.join().unwrap()).collect()
+    });
+
+    let refused_there: usize = forums
+        .iter()
+        .zip(&posted)
+        .filter(|((port, _), _)| *port == lost)
+        .map(|(_, posted)| posted.refused.len())
+        .sum();
+    assert!(refused_there > 0, "the worker was away");
+    for ((port, forum), posted) in forums.iter().zip(&posted) {
+        if *port != lost {
+            assert_eq!(posted.refused, [0; 0], "a project of the other worker");
+        }
+        for id in &posted.confirmed {
+            let path = format!("{}/entities/{id}", forum.path);
+            assert_eq!(server.request("GET", &path, &forum.key, "").0, 200, "{id} is lost");
+        }
+    }
 }

@@ -5,11 +5,11 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that has no cluster can only fail")]
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write as _};
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -32,14 +32,17 @@ unix_socket_directories = ''
 max_connections = 300
 $settings
 END
-"$bin/postgres" -D data </dev/null >>log 2>&1 &
-server=$!
-until "$bin/pg_isready" -q -h 127.0.0.1 -p "$port" -U postgres; do
-    kill -0 "$server" 2>/dev/null || { cat log >&2; finish 1; }
-    sleep 0.05
-done
-echo ready
-cat >/dev/null
+start() {
+    "$bin/postgres" -D data </dev/null >>log 2>&1 &
+    server=$!
+    until "$bin/pg_isready" -q -h 127.0.0.1 -p "$port" -U postgres; do
+        kill -0 "$server" 2>/dev/null || { cat log >&2; finish 1; }
+        sleep 0.05
+    done
+    echo ready
+}
+start
+while read -r _; do start; done # each line asks for a server in place of one that was killed
 kill -QUIT "$server"
 wait "$server"
 finish 0
@@ -76,6 +79,8 @@ pub struct Cluster {
     keeper: OnceLock<Db>,
     /// Its standard input is the pipe whose end stops the server.
     supervisor: Child,
+    /// Where it says that a server is ready.
+    said: Mutex<BufReader<ChildStdout>>,
 }
 
 impl Cluster {
@@ -162,16 +167,46 @@ impl Cluster {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut supervisor = command.spawn().expect("sh starts");
         let stdout = supervisor.stdout.take().expect("stdout is a pipe");
-        let mut line = String::new();
-        let read = BufReader::new(stdout).read_line(&mut line);
-        (read.is_ok() && line == "ready\n").then_some(Cluster {
+        let mut said = BufReader::new(stdout);
+        is_ready(&mut said).then(|| Cluster {
             port,
             data: dir.join("data"),
             workers: Vec::new(),
             databases: AtomicU32::new(0),
             keeper: OnceLock::new(),
             supervisor,
+            said: Mutex::new(said),
         })
+    }
+
+    /// A coordinator and its workers with durable commits. A transaction that a lost worker had prepared is ended
+    /// within a second.
+    pub fn distributed_and_durable(workers: usize) -> Cluster {
+        let settings = format!("{DISTRIBUTED}\ncitus.recover_2pc_interval = 1s");
+        let mut coordinator = Self::started("durable-coordinator", &settings);
+        let start = |number| Self::started(&format!("durable-worker-{number}"), &settings);
+        coordinator.workers = (0..workers).map(start).collect();
+        coordinator
+    }
+
+    /// The worker that listens at this port.
+    pub fn worker(&self, port: u16) -> &Cluster {
+        self.workers.iter().find(|worker| worker.port == port).expect("a worker at this port")
+    }
+
+    /// Ends the server and all its processes with SIGKILL.
+    pub fn kill(&self) {
+        let processes: Vec<String> = self.processes().iter().map(ToString::to_string).collect();
+        let killed = Command::new("kill").arg("-9").args(processes).status();
+        assert!(killed.is_ok_and(|status| status.success()), "the server is killed");
+    }
+
+    /// Starts the server again after [`kill`](Cluster::kill).
+    pub fn revive(&self) {
+        let mut pipe = self.supervisor.stdin.as_ref().expect("the pipe is open");
+        pipe.write_all(b"\n").expect("the supervisor listens");
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        assert!(is_ready(&mut *said), "the server starts again");
     }
 
     /// The port on the loopback address.
@@ -258,7 +293,9 @@ impl Cluster {
             let options = Options { pool: 1, ..Options::default() };
             Db::open(&self.url("postgres"), options).expect("the cluster answers")
         });
-        if let Err(error) = keeper.execute_script(sql) {
+        // The connection is lost if the server was killed meanwhile.
+        let ran = keeper.execute_script(sql).or_else(|_| keeper.execute_script(sql));
+        if let Err(error) = ran {
             panic!("{sql}: {error}");
         }
     }
@@ -270,6 +307,11 @@ impl Cluster {
             panic!("{sql}: {error}");
         }
     }
+}
+
+fn is_ready(said: &mut impl BufRead) -> bool {
+    let mut line = String::new();
+    said.read_line(&mut line).is_ok() && line == "ready\n"
 }
 
 /// How many workers the tests ask for.
