@@ -21,6 +21,7 @@ use townhall::values::time::Timestamp;
 use crate::chat::{self, Chat};
 use crate::entities::{self, Entities};
 use crate::server::SECRET;
+use crate::webhooks::Webhooks;
 use crate::{connections, spaces, tables};
 
 pub const PASSWORD: &str = "correct horse battery staple";
@@ -50,6 +51,7 @@ pub struct Fixture {
     /// The one that entities are in.
     pub space: SpaceId,
     pub chat: Chat,
+    pub webhooks: Webhooks,
     /// Which page of a list is asked for.
     pub page: u32,
 }
@@ -110,6 +112,11 @@ impl Fixture {
         spaces::fill(db, project, space, entities.created(scale.entities / 10))?;
         tables::seed(db, project, scale.rows, now).await?;
         let chat = chat::seed(db, project, &ids, scale.chat, now).await?;
+        let mut small = [project; 3];
+        for one in &mut small {
+            *one = create_project(db, now, &random).await?;
+        }
+        let webhooks = Webhooks::seed(db, small, now).await?;
         db.execute_script("ANALYZE").map_err(|error| error.to_string())?;
         Ok(Fixture {
             project,
@@ -124,13 +131,19 @@ impl Fixture {
             comments,
             space,
             chat,
+            webhooks,
             page: scale.page,
         })
     }
 
     /// An access token of the user.
     pub fn token(&self, user: UserId) -> String {
-        self.tokens.access(self.project, user, SessionId(user.0), self.now)
+        self.token_in(self.project, user)
+    }
+
+    /// The same for a user of another project.
+    pub fn token_in(&self, project: ProjectId, user: UserId) -> String {
+        self.tokens.access(project, user, SessionId(user.0), self.now)
     }
 }
 

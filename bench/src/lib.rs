@@ -22,6 +22,7 @@ mod table;
 mod tables;
 mod tally;
 pub mod usage;
+pub mod webhooks;
 
 pub use sockets::make_room;
 

@@ -12,7 +12,7 @@ use crate::fixture::Fixture;
 use crate::scenarios::{
     add_reaction, comments, connections, conversations, create_comment, create_entity, feeds,
     fetch_entity, fetch_user, messages, report, sign_in, spaces, tables, token_check, upload_image,
-    upvote,
+    upvote, webhooks,
 };
 
 #[derive(Debug)]
@@ -64,6 +64,9 @@ pub const ALL: &[Scenario] = &[
     tables::INSERT,
     tables::BULK_INSERT,
     messages::SEND,
+    webhooks::WITHOUT,
+    webhooks::DEAD,
+    webhooks::LIVE,
 ];
 
 type Doing = Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>>;

@@ -49,6 +49,8 @@ impl Server {
         // All clients of a measurement are one network.
         command.env("TOWNHALL_CONNECTIONS_PER_NETWORK", "10000");
         command.env("TOWNHALL_SECRET_KEY", SECRET);
+        // Webhook endpoints are in this process.
+        command.env("TOWNHALL_OUTBOUND_ALLOW", "127.0.0.1/32");
         command.env("RUST_LOG", "warn");
         command.envs(settings.iter().copied());
         let child = command.spawn().map_err(|error| {

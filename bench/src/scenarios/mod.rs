@@ -17,3 +17,4 @@ pub mod tables;
 pub mod token_check;
 pub mod upload_image;
 pub mod upvote;
+pub mod webhooks;
