@@ -693,6 +693,7 @@ CREATE TABLE projects (
     anonymous_posts boolean DEFAULT true NOT NULL,
     v7_auth_forbids boolean,
     catalogue_version bigint DEFAULT 0 NOT NULL,
+    live_feeds boolean DEFAULT false NOT NULL,
     CONSTRAINT projects_pkey PRIMARY KEY (id)
 );
 

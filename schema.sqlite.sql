@@ -647,7 +647,8 @@ CREATE TABLE projects (
     keys_in_browsers INTEGER NOT NULL DEFAULT FALSE,
     anonymous_posts INTEGER NOT NULL DEFAULT TRUE,
     v7_auth_forbids INTEGER,
-    catalogue_version INTEGER NOT NULL DEFAULT 0
+    catalogue_version INTEGER NOT NULL DEFAULT 0,
+    live_feeds INTEGER NOT NULL DEFAULT FALSE
 ) STRICT;
 
 CREATE TABLE reaction_milestones (

@@ -24,6 +24,9 @@ CREATE TABLE job_queues (
 CREATE INDEX job_queues_due ON job_queues (run_at) WHERE paused_at IS NULL;
 CREATE INDEX job_queues_retries ON job_queues (run_at) WHERE paused_at IS NULL AND failures > 0;
 
+-- Whether sockets hear what changes in entities and spaces, and of their own notifications.
+ALTER TABLE projects ADD COLUMN live_feeds {bool} NOT NULL DEFAULT FALSE;
+
 -- Where a project's events are sent. `secret` and `previous_secret` are sealed with the server's secret key. The first
 -- endpoint is the one that the API sets.
 CREATE TABLE webhook_endpoints (

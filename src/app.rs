@@ -47,7 +47,7 @@ impl Dependencies {
             random: Random::System,
             password_cost: Cost::Standard,
             resolver: Resolver::System,
-            membership: features::chat::check_membership,
+            membership: features::live::check,
         }
     }
 }
@@ -67,7 +67,11 @@ pub fn build(
     };
     // Otherwise two operations at one path would be noticed only by the first request.
     features::router()?;
-    let rooms = Rooms { check: membership, members: features::chat::members::store::active };
+    let rooms = Rooms {
+        check: membership,
+        members: features::chat::members::store::active,
+        visible: features::live::visible,
+    };
     let previous = config.secret_key_previous.as_deref().map(str::as_bytes);
     Ok(App::new(AppState {
         tokens: Tokens::new(secret, config.access_token_ttl, config.refresh_token_ttl)

@@ -29,6 +29,9 @@ pub(super) struct SettingsChange {
     /// What version 7 answers to a bad token; `default`: as TOWNHALL_V7_AUTH_STATUS says
     #[arg(long, value_name = "401|403|DEFAULT")]
     v7_auth_status: Option<V7AuthStatus>,
+    /// Whether sockets hear what changes in entities and spaces, and of their own notifications
+    #[arg(long, value_name = "ON|OFF")]
+    live_feeds: Option<Switch>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -55,6 +58,7 @@ impl SettingsChange {
         put(&mut settings.keys_in_browsers, self.keys_in_browsers.map(Switch::is_on));
         put(&mut settings.anonymous_posts, self.anonymous_posts.map(Switch::is_on));
         put(&mut settings.v7_auth_forbids, self.v7_auth_status.map(V7AuthStatus::forbids));
+        put(&mut settings.live_feeds, self.live_feeds.map(Switch::is_on));
     }
 }
 
@@ -81,7 +85,7 @@ fn put<T>(setting: &mut T, change: Option<T>) {
 }
 
 /// Each setting: its name for people, its key in JSON, its value.
-pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value); 7] {
+pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value); 8] {
     let v7_status = settings.v7_auth_forbids.map(|forbids| if forbids { 403 } else { 401 });
     [
         ("entity deletion", "entityDeletion", json!(settings.entity_deletion)),
@@ -91,6 +95,7 @@ pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value)
         ("keys in browsers", "keysInBrowsers", json!(settings.keys_in_browsers)),
         ("anonymous posts", "anonymousPosts", json!(settings.anonymous_posts)),
         ("v7 auth status", "v7AuthStatus", json!(v7_status)),
+        ("live feeds", "liveFeeds", json!(settings.live_feeds)),
     ]
 }
 

@@ -14,6 +14,7 @@ pub mod files;
 pub mod follows;
 pub mod identities;
 pub mod link_previews;
+pub mod live;
 pub mod moderation;
 pub mod notifications;
 pub mod oauth;
@@ -87,7 +88,8 @@ pub fn lists() -> Lists {
         &chat::file_access::ChatFiles,
     ];
     let space_observers: Vec<&'static dyn SpaceObserver> = vec![&chat::space::SpaceConversations];
-    let event_observers: Vec<&'static dyn EventObserver> = vec![&webhooks::Webhooks];
+    let event_observers: Vec<&'static dyn EventObserver> =
+        vec![&webhooks::Webhooks, &live::LiveFeeds];
     let entity_extras = EntityExtras {
         top_comments: comments::top_comments,
         saved: collections::store::links::saved,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
+use crate::realtime::room_access::Room;
 use crate::values::ids::{ConversationId, ProjectId, SessionId, UserId};
 
 pub(crate) const TOPIC: &str = "realtime";
@@ -47,6 +48,22 @@ pub enum Announcement {
         user: UserId,
         socket: String,
         name: String,
+    },
+    /// To the sockets in the room of users who may see it. `by`: who caused it, hidden from users with a block
+    /// between them.
+    InRoom {
+        project: ProjectId,
+        room: Room,
+        by: Option<UserId>,
+        name: String,
+        payload: Box<RawValue>,
+    },
+    /// The last event of a room whose subject is gone: to every socket in it, all of which are then removed.
+    RoomGone {
+        project: ProjectId,
+        room: Room,
+        name: String,
+        payload: Box<RawValue>,
     },
     /// The conversation has no members any more: all sockets are removed from its room.
     RoomClosed {
@@ -109,6 +126,29 @@ pub fn event(
     let payload = serde_json::value::to_raw_value(payload).map_err(Error::internal)?;
     let (users, name) = (users.to_vec(), name.to_owned());
     announce(tx, &Announcement::Event { project, users, name, payload })
+}
+
+/// An event for the sockets in a room, of users who may see it after the commit.
+pub fn in_room(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    room: Room,
+    by: Option<UserId>,
+    (name, payload): (&str, &impl Serialize),
+) -> Result<()> {
+    let payload = serde_json::value::to_raw_value(payload).map_err(Error::internal)?;
+    announce(tx, &Announcement::InRoom { project, room, by, name: name.to_owned(), payload })
+}
+
+/// The last event of a room whose subject is gone.
+pub fn close_room_of(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    room: Room,
+    (name, payload): (&str, &impl Serialize),
+) -> Result<()> {
+    let payload = serde_json::value::to_raw_value(payload).map_err(Error::internal)?;
+    announce(tx, &Announcement::RoomGone { project, room, name: name.to_owned(), payload })
 }
 
 /// Removes everybody from the room.

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use crate::config::RealtimeLimits;
 use crate::realtime::packet;
+use crate::realtime::room_access::Room;
 use crate::realtime::session::{Identity, Session, Stage};
-use crate::values::ids::{ConversationId, ProjectId, UserId};
+use crate::values::ids::{ProjectId, UserId};
 
 type Sockets = Vec<Arc<Session>>;
 
@@ -18,7 +19,7 @@ type Sockets = Vec<Arc<Session>>;
 pub(crate) struct Directory {
     pub(crate) sessions: HashMap<String, Arc<Session>>,
     users: HashMap<(ProjectId, UserId), Sockets>,
-    rooms: HashMap<(ProjectId, ConversationId), Sockets>,
+    rooms: HashMap<(ProjectId, Room), Sockets>,
     strangers: HashMap<u128, usize>,
     /// How many times somebody was removed from a room.
     pub(crate) removals: u64,
@@ -103,7 +104,7 @@ impl Directory {
         here.flat_map(|(_, sockets)| sockets.iter().cloned()).collect()
     }
 
-    pub(crate) fn in_room(&self, project: ProjectId, room: ConversationId) -> &[Arc<Session>] {
+    pub(crate) fn in_room(&self, project: ProjectId, room: Room) -> &[Arc<Session>] {
         self.rooms.get(&(project, room)).map_or(&[], Vec::as_slice)
     }
 
@@ -111,7 +112,7 @@ impl Directory {
         self.users.values().map(Vec::len).sum()
     }
 
-    pub(crate) fn enter(&mut self, session: &Arc<Session>, room: ConversationId) {
+    pub(crate) fn enter(&mut self, session: &Arc<Session>, room: Room) {
         let mut state = session.state();
         let Some(project) = state.stage.present().map(|identity| identity.project) else { return };
         if !state.rooms.contains(&room) {
@@ -120,7 +121,7 @@ impl Directory {
         }
     }
 
-    pub(crate) fn leave(&mut self, session: &Arc<Session>, room: ConversationId) {
+    pub(crate) fn leave(&mut self, session: &Arc<Session>, room: Room) {
         let mut state = session.state();
         state.rooms.retain(|other| *other != room);
         if let Some(identity) = state.stage.identity() {
@@ -164,14 +165,14 @@ fn take_from<K: Eq + Hash>(map: &mut HashMap<K, Sockets>, key: K, session: &Arc<
 mod tests {
     use super::*;
     use crate::realtime::session::Transport;
-    use crate::values::ids::SessionId;
+    use crate::values::ids::{ConversationId, SessionId};
     use crate::values::time::Timestamp;
     use uuid::Uuid;
 
     const NOW: Duration = Duration::from_secs(1);
     const PROJECT: ProjectId = ProjectId(Uuid::from_u128(1));
     const USER: UserId = UserId(Uuid::from_u128(2));
-    const ROOM: ConversationId = ConversationId(Uuid::from_u128(3));
+    const ROOM: Room = Room::Conversation(ConversationId(Uuid::from_u128(3)));
 
     fn session(directory: &mut Directory, sid: &str) -> Arc<Session> {
         let limits = RealtimeLimits::default();

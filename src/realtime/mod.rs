@@ -14,10 +14,10 @@ pub(crate) mod send_queue;
 pub(crate) mod session;
 
 pub use announcement::{
-    Announcement, Change, announce, close_room, end_other_sessions, end_session, end_user, event,
-    in_conversation, suspend,
+    Announcement, Change, announce, close_room, close_room_of, end_other_sessions, end_session,
+    end_user, event, in_conversation, in_room, suspend,
 };
 pub(crate) use announcement::{TOPIC, announce_now};
 pub use nodes::Nodes;
 pub use registry::{Figures, Realtime};
-pub use room_access::{Act, RoomAccess};
+pub use room_access::{Act, Room, RoomAccess};

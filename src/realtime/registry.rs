@@ -9,8 +9,9 @@ use tokio::sync::watch;
 
 use crate::realtime::directory::Directory;
 use crate::realtime::packet::{self, Text};
+use crate::realtime::room_access::Room;
 use crate::realtime::session::{Identity, Session};
-use crate::values::ids::{ConversationId, ProjectId, UserId};
+use crate::values::ids::{ProjectId, UserId};
 
 #[derive(Debug, Default)]
 pub struct Realtime {
@@ -70,12 +71,7 @@ impl Realtime {
 
     /// Adds a socket to a room. False if anybody was removed from a room since the count was read: it may
     /// have been this user.
-    pub(crate) fn enter(
-        &self,
-        session: &Arc<Session>,
-        room: ConversationId,
-        removals: u64,
-    ) -> bool {
+    pub(crate) fn enter(&self, session: &Arc<Session>, room: Room, removals: u64) -> bool {
         let mut directory = self.directory();
         let is_current = directory.removals == removals;
         if is_current {
@@ -85,7 +81,7 @@ impl Realtime {
     }
 
     /// No users named: all of the room.
-    pub(crate) fn put_out(&self, project: ProjectId, room: ConversationId, user: Option<UserId>) {
+    pub(crate) fn put_out(&self, project: ProjectId, room: Room, user: Option<UserId>) {
         let mut directory = self.directory();
         directory.removals += 1;
         let sockets = match user {
@@ -127,13 +123,32 @@ impl Realtime {
     /// To every socket in the room but one.
     pub(crate) fn relay(
         &self,
-        (project, room): (ProjectId, ConversationId),
+        (project, room): (ProjectId, Room),
         except: &str,
         packet: &Text,
         now: Duration,
     ) {
         let sockets = self.directory().in_room(project, room).to_vec();
         self.send(&sockets, packet, now, |identity| identity.socket != except);
+    }
+
+    /// The users of this node's sockets in the room.
+    pub(crate) fn users_in(&self, project: ProjectId, room: Room) -> HashSet<UserId> {
+        let sockets = self.directory().in_room(project, room).to_vec();
+        let user = |session: &Arc<Session>| session.present().map(|identity| identity.user);
+        sockets.iter().filter_map(user).collect()
+    }
+
+    /// To the sockets of these users in the room.
+    pub(crate) fn deliver_in(
+        &self,
+        (project, room): (ProjectId, Room),
+        users: &HashSet<UserId>,
+        packet: &Text,
+        now: Duration,
+    ) {
+        let sockets = self.directory().in_room(project, room).to_vec();
+        self.send(&sockets, packet, now, |identity| users.contains(&identity.user));
     }
 
     fn send(
@@ -223,8 +238,8 @@ impl Realtime {
     }
 
     /// How many sockets of this node are in the room.
-    pub fn sockets_in(&self, project: ProjectId, room: ConversationId) -> usize {
-        self.directory().in_room(project, room).len()
+    pub fn sockets_in(&self, project: ProjectId, room: impl Into<Room>) -> usize {
+        self.directory().in_room(project, room.into()).len()
     }
 
     pub fn figures(&self) -> Figures {

@@ -1,13 +1,31 @@
-//! The permission check before a user joins the room of a conversation or sends typing events.
+//! Rooms, and the permission check before a user joins one or sends typing events.
 
-use crate::values::ids::{ConversationId, ProjectId, UserId};
+use serde::{Deserialize, Serialize};
 
-/// What a user wants to do in a conversation.
+use crate::values::ids::{ConversationId, EntityId, ProjectId, SpaceId, UserId};
+
+/// What sockets join to get its events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Room {
+    Conversation(ConversationId),
+    Entity(EntityId),
+    Space(SpaceId),
+    /// The user's own notifications.
+    User(UserId),
+}
+
+impl From<ConversationId> for Room {
+    fn from(id: ConversationId) -> Self {
+        Room::Conversation(id)
+    }
+}
+
+/// What a user wants to do in a room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
-    /// Join its room: needs an active membership.
+    /// Join it: what happens there must be visible to the user.
     Enter,
-    /// Send typing events: also needs a conversation that is not frozen.
+    /// Send typing events: needs a conversation that is not frozen.
     Type,
 }
 
@@ -15,6 +33,6 @@ pub enum Act {
 pub struct RoomAccess {
     pub project: ProjectId,
     pub user: UserId,
-    pub conversation: ConversationId,
+    pub room: Room,
     pub act: Act,
 }

@@ -5,8 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::config::RealtimeLimits;
+use crate::realtime::room_access::Room;
 use crate::realtime::send_queue::Outbox;
-use crate::values::ids::{ConversationId, ProjectId, SessionId, UserId};
+use crate::values::ids::{ProjectId, SessionId, UserId};
 use crate::values::time::Timestamp;
 
 /// Minimum time between two relayed typing events of one kind.
@@ -34,7 +35,7 @@ pub(crate) struct State {
     pub(crate) stage: Stage,
     /// Since when it has been waiting for authentication.
     pub(crate) since: Duration,
-    pub(crate) rooms: Vec<ConversationId>,
+    pub(crate) rooms: Vec<Room>,
     /// When the last ping was sent, and whether it was answered.
     pub(crate) pinged: Duration,
     pub(crate) answered: bool,
@@ -177,7 +178,7 @@ impl Session {
     }
 
     /// Whether typing in that room may be relayed now; counts if so.
-    pub(crate) fn may_relay(&self, room: ConversationId, starts: bool, now: Duration) -> bool {
+    pub(crate) fn may_relay(&self, room: Room, starts: bool, now: Duration) -> bool {
         let mut state = self.state();
         let is_in = state.rooms.contains(&room);
         let last = if starts { &mut state.started_typing } else { &mut state.stopped_typing };

@@ -65,7 +65,8 @@ async fn identify(app: &App, session: &Session, token: &str) -> Result<Option<Id
     let Some(project) = app.projects.get(&app.db, id, app.clock.uptime()).await? else {
         return Ok(None);
     };
-    if project.state != ProjectState::Active || !project.has(Bundle::Chat) {
+    let has_sockets = project.has(Bundle::Chat) || project.live_feeds;
+    if project.state != ProjectState::Active || !has_sockets {
         return Ok(None);
     }
     let claims = app.tokens.verify_access(token, id, app.clock.now());

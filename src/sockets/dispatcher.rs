@@ -8,7 +8,7 @@ use crate::realtime::nodes;
 use crate::realtime::packet;
 use crate::realtime::registry::Ending;
 use crate::realtime::session::Identity;
-use crate::realtime::{Announcement, Change, TOPIC};
+use crate::realtime::{Announcement, Change, Room, TOPIC};
 use crate::sockets::audience::Audiences;
 use crate::sockets::sweep;
 use crate::state::App;
@@ -108,7 +108,7 @@ async fn apply(app: &App, audiences: &mut Audiences, announcement: Announcement)
             }
             if let Some(user) = left {
                 audiences.left(key, user);
-                realtime.put_out(project, conversation, Some(user));
+                realtime.put_out(project, Room::Conversation(conversation), Some(user));
             }
         }
         Announcement::Event { project, mut users, name, payload } => {
@@ -128,12 +128,26 @@ async fn apply(app: &App, audiences: &mut Audiences, announcement: Announcement)
         Announcement::Typing { project, conversation, user, socket, name } => {
             let payload = serde_json::json!({ "userId": user, "conversationId": conversation });
             if let Some(packet) = packet::event_packet(&name, &payload) {
-                realtime.relay((project, conversation), &socket, &packet, now);
+                realtime.relay((project, Room::Conversation(conversation)), &socket, &packet, now);
             }
+        }
+        Announcement::InRoom { project, room, by, name, payload } => {
+            let here = realtime.users_in(project, room);
+            if let (false, Some(packet)) = (here.is_empty(), packet::event_packet(&name, &payload))
+            {
+                let users = (app.rooms.visible)(app, project, room, by, here).await?;
+                realtime.deliver_in((project, room), &users, &packet, now);
+            }
+        }
+        Announcement::RoomGone { project, room, name, payload } => {
+            if let Some(packet) = packet::event_packet(&name, &payload) {
+                realtime.relay((project, room), "", &packet, now);
+            }
+            realtime.put_out(project, room, None);
         }
         Announcement::RoomClosed { project, conversation } => {
             audiences.gone((project, conversation));
-            realtime.put_out(project, conversation, None);
+            realtime.put_out(project, Room::Conversation(conversation), None);
         }
         Announcement::SessionEnded { project, user, session } => {
             let is_that = |identity: &Identity| identity.session == session;

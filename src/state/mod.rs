@@ -5,6 +5,7 @@ mod lists;
 
 pub use lists::{FeatureState, JobKind, Lists, Sweep};
 
+use std::collections::HashSet;
 use std::future::Future;
 use std::ops::Deref;
 use std::pin::Pin;
@@ -27,7 +28,7 @@ use crate::network::forwarding::Notice;
 use crate::network::places::Places;
 use crate::outbound::Outbound;
 use crate::rate_limits::Limiter;
-use crate::realtime::{Nodes, Realtime, RoomAccess};
+use crate::realtime::{Nodes, Realtime, Room, RoomAccess};
 use crate::storage::Storage;
 use crate::storage::signed::Signer;
 use crate::storage::staging::Staging;
@@ -87,16 +88,22 @@ impl Default for Draining {
     }
 }
 
-/// Permission for the room of a conversation: asked by sockets, implemented by chat.
+/// Permission for rooms: asked by sockets, implemented by chat and by live feeds.
 #[derive(Debug, Clone, Copy)]
 pub struct Rooms {
     pub check: MembershipCheck,
     pub members: fn(&Conn<'_>, ProjectId, ConversationId) -> Result<Vec<UserId>>,
+    pub visible: VisibilityCheck,
 }
 
 /// Whether a user may join a room or send typing events in it.
 pub type MembershipCheck = for<'a> fn(&'a App, RoomAccess) -> Checking<'a>;
 pub type Checking<'a> = Pin<Box<dyn Future<Output = Result<bool>> + Send + 'a>>;
+
+/// Those of some users who may see an event in a room that somebody has caused.
+pub type VisibilityCheck =
+    for<'a> fn(&'a App, ProjectId, Room, Option<UserId>, HashSet<UserId>) -> Seeing<'a>;
+pub type Seeing<'a> = Pin<Box<dyn Future<Output = Result<HashSet<UserId>>> + Send + 'a>>;
 
 impl App {
     pub fn new(state: AppState) -> App {

@@ -91,6 +91,8 @@ pub struct Project {
     pub anonymous_posts: bool,
     /// Whether version 7 replies to a bad token with 403; without it the server's setting counts.
     pub v7_auth_forbids: Option<bool>,
+    /// Whether sockets hear what changes in entities and spaces.
+    pub live_feeds: bool,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub bundles: Vec<Bundle>,
@@ -127,6 +129,7 @@ impl Project {
             keys_in_browsers: self.keys_in_browsers,
             anonymous_posts: self.anonymous_posts,
             v7_auth_forbids: self.v7_auth_forbids,
+            live_feeds: self.live_feeds,
         }
     }
 }
@@ -160,6 +163,7 @@ pub fn load(c: &Conn<'_>, id: ProjectId) -> Result<Option<Project>> {
         keys_in_browsers: row.keys_in_browsers,
         anonymous_posts: row.anonymous_posts,
         v7_auth_forbids: row.v7_auth_forbids,
+        live_feeds: row.live_feeds,
         created_at: row.created_at,
         updated_at: row.updated_at,
         bundles: store::bundles(c, id)?.iter().filter_map(|n| Bundle::from_name(n)).collect(),

@@ -22,6 +22,7 @@ db::row! {
         pub keys_in_browsers: bool,
         pub anonymous_posts: bool,
         pub v7_auth_forbids: Option<bool>,
+        pub live_feeds: bool,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
     }
@@ -33,7 +34,7 @@ macro_rules! select_project {
         concat!(
             "SELECT id, name, state, allowed_origins, public_key, previous_public_key, entity_deletion,
                 keeps_files_of_deleted, score_hours, deletes_spaces, keys_in_browsers, anonymous_posts,
-                v7_auth_forbids, created_at, updated_at
+                v7_auth_forbids, live_feeds, created_at, updated_at
              FROM projects ",
             $rest
         )
@@ -89,7 +90,7 @@ db::statements! {
     command SET_SETTINGS, unscoped "the project itself is changed" =
         "UPDATE projects SET entity_deletion = $2, keeps_files_of_deleted = $3, score_hours = $4,
             deletes_spaces = $5, keys_in_browsers = $6, anonymous_posts = $7, v7_auth_forbids = $8,
-            updated_at = $9
+            live_feeds = $9, updated_at = $10
          WHERE id = $1";
     command DELETE, unscoped "the project itself is deleted" =
         "DELETE FROM projects WHERE id = $1";
@@ -204,6 +205,7 @@ pub struct Settings {
     pub keys_in_browsers: bool,
     pub anonymous_posts: bool,
     pub v7_auth_forbids: Option<bool>,
+    pub live_feeds: bool,
 }
 
 pub fn set_settings(tx: &Tx<'_>, id: ProjectId, new: Settings, now: Timestamp) -> Result<bool> {
@@ -216,6 +218,7 @@ pub fn set_settings(tx: &Tx<'_>, id: ProjectId, new: Settings, now: Timestamp) -
         new.keys_in_browsers,
         new.anonymous_posts,
         new.v7_auth_forbids,
+        new.live_feeds,
         now
     ];
     changed(tx, id)?;

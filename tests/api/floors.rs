@@ -47,7 +47,7 @@ const ROOMS: &[&[&str]] = &[
     &["features::comments"],
     &["features::collections"],
     &["features::chat"],
-    &["features::moderation"],
+    &["features::live", "features::moderation"],
     &["features::deletion"],
     &["features::identities"],
     &["features::auth"],

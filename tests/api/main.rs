@@ -107,6 +107,7 @@ mod legacy_notifications;
 mod legacy_relations;
 mod legacy_sessions;
 mod lists_v6;
+mod live_feeds;
 mod mail;
 mod mail_quotas;
 mod notification_callers;

@@ -15,7 +15,7 @@ use crate::features::spaces::permissions::Permissions;
 use crate::features::spaces::rules::{Posting as SpacePosting, Reading, Status};
 use crate::features::spaces::store::access;
 use crate::features::visibility::store::blocks;
-use crate::realtime::{Act, RoomAccess};
+use crate::realtime::Act;
 use crate::tenancy::Project;
 use crate::values::ids::{ChatMessageId, ConversationId, ProjectId, SpaceId, UserId};
 use crate::values::time::Timestamp;
@@ -297,10 +297,15 @@ pub fn sees_files(
 }
 
 /// Whether a user may join the room of a conversation and send typing events.
-pub fn may(c: &Conn<'_>, project: &Project, question: RoomAccess) -> Result<bool> {
-    let standing = seen(c, project.id, question.conversation, question.user)?;
+pub fn may(
+    c: &Conn<'_>,
+    project: &Project,
+    (user, conversation): (UserId, ConversationId),
+    act: Act,
+) -> Result<bool> {
+    let standing = seen(c, project.id, conversation, user)?;
     match standing.filter(|standing| standing.member.is_active) {
         None => Ok(false),
-        Some(standing) => Ok(question.act == Act::Enter || !standing.is_frozen(c, project)?),
+        Some(standing) => Ok(act == Act::Enter || !standing.is_frozen(c, project)?),
     }
 }

@@ -20,8 +20,6 @@ use crate::error::faults;
 use crate::http::input::Invalid;
 use crate::http::operation::{ActsAs, Operation};
 use crate::http::version::Version;
-use crate::realtime::RoomAccess;
-use crate::state::{App, Checking};
 use crate::tenancy::Bundle;
 use crate::values::ids::{ChatMessageId, ConversationId};
 
@@ -93,13 +91,4 @@ pub fn operations() -> Vec<Operation> {
     ];
     let all = all.into_iter().flatten();
     all.map(|operation| operation.bundle(Bundle::Chat).since(Version::V7).no_store()).collect()
-}
-
-/// Whether a user may join the room of a conversation and send typing events.
-pub fn check_membership(app: &App, access: RoomAccess) -> Checking<'_> {
-    Box::pin(async move {
-        let project = app.projects.get(&app.db, access.project, app.clock.uptime()).await?;
-        let Some(project) = project else { return Ok(false) };
-        app.db.read(move |c| membership::may(c, &project, access)).await
-    })
 }

@@ -1,6 +1,7 @@
 //! Comments on entities, and replies to comments. Reactions to them are in `features/reactions`.
 
 pub mod delete;
+pub mod events;
 mod fetch;
 pub mod files;
 pub mod list;

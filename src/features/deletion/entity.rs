@@ -3,7 +3,9 @@
 
 use crate::auth::caller::UserOrKey;
 use crate::auth::perspective::Perspective;
+use crate::domain_events::{self, Context};
 use crate::error::Result;
+use crate::features::entities::events::DELETED;
 use crate::features::entities::store::feed_totals;
 use crate::features::entities::visibility;
 use crate::features::entities::write::create;
@@ -21,7 +23,7 @@ pub(super) async fn delete_entity(
     Path(path): Path<EntityPath>,
 ) -> Result<NoContent> {
     let perspective = Perspective::from(&call.caller);
-    let (project, now) = (call.project.clone(), call.now);
+    let (app, project, now) = (call.app.clone(), call.project.clone(), call.now);
     let deleted = call.app.db.write(move |tx| {
         let found = store::find_for_update(tx, project.id, path.entity_id)?;
         let row = visibility::seen(tx, &project, found, perspective)?.ok_or(NOT_FOUND)?;
@@ -47,6 +49,8 @@ pub(super) async fn delete_entity(
             reputation::award(tx, &project, author, row.space_id, -create::POINTS)?;
         }
         let id = row.id;
+        let context = Context { app: &app, project: &project, now };
+        domain_events::happened(tx, context, &DELETED, || DELETED.event(&(&row).into()))?;
         if row.is_listed {
             feed_totals::remove(tx, project.id, &[row])?;
         }

@@ -1,9 +1,12 @@
 //! What happens to entities, for whoever observes it.
 
+use serde::Serialize;
+
 use crate::domain_events::{self, EventKind};
 use crate::features::entities::VALIDATION_FAILED;
 use crate::features::entities::model::Entity;
 use crate::features::entities::store::EntityRow;
+use crate::values::ids::{EntityId, SpaceId, UserId};
 
 /// Also a draft.
 pub const CREATED: EventKind<Entity> =
@@ -11,6 +14,28 @@ pub const CREATED: EventKind<Entity> =
 /// Its author or a key has changed it, or published it.
 pub const UPDATED: EventKind<Entity> =
     EventKind::new("entity.updated").refusable(VALIDATION_FAILED);
+
+/// Its author or a key has deleted it.
+pub const DELETED: EventKind<EntityMoment> = EventKind::new("entity.deleted");
+/// A moderator has removed or approved it.
+pub const MODERATED: EventKind<EntityMoment> = EventKind::new("entity.moderated");
+
+/// Which entity something has happened to.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EntityMoment {
+    id: EntityId,
+    space_id: Option<SpaceId>,
+    user_id: Option<UserId>,
+    is_draft: bool,
+}
+
+impl From<&EntityRow> for EntityMoment {
+    fn from(row: &EntityRow) -> Self {
+        let EntityRow { id, space_id, user_id, is_draft, .. } = *row;
+        EntityMoment { id, space_id, user_id, is_draft }
+    }
+}
 
 pub(super) fn changed(before: &EntityRow, after: &EntityRow) -> Vec<String> {
     let place = |row: &EntityRow| (row.latitude, row.longitude);

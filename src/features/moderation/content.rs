@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::ActorOrKey;
+use crate::domain_events::{self, Context};
 use crate::error::{Fault, Result, faults};
 use crate::features::chat;
 use crate::features::comments;
@@ -176,11 +177,14 @@ async fn moderate_entity(
     call: Call<ActorOrKey>,
     (Path(path), Body(body)): (Path<EntityInSpace>, Body<Moderation>),
 ) -> Result<Json<Moderated>> {
-    let (project, caller, now) = (call.project.id, call.caller, call.now);
+    let (app, of, caller, now) = (call.app.clone(), call.project.clone(), call.caller, call.now);
     let verdict = body.action.verdict();
     let moderated = call.app.db.write(move |tx| {
-        let row = lock_entity(tx, project, &path, caller)?;
-        entity::moderate(tx, project, &row, &body.decision(caller, now))
+        let row = lock_entity(tx, of.id, &path, caller)?;
+        entity::moderate(tx, of.id, &row, &body.decision(caller, now))?;
+        let kind = entities::events::MODERATED;
+        let context = Context { app: &app, project: &of, now };
+        domain_events::happened(tx, context, &kind, || kind.event(&(&row).into()))
     });
     moderated.await?;
     Ok(Json(Moderated::new(verdict)))
@@ -190,16 +194,19 @@ async fn moderate_comment(
     call: Call<ActorOrKey>,
     (Path(path), Body(body)): (Path<CommentInSpace>, Body<Moderation>),
 ) -> Result<Json<Moderated>> {
-    let (project, caller, now) = (call.project.id, call.caller, call.now);
+    let (app, of, caller, now) = (call.app.clone(), call.project.clone(), call.caller, call.now);
     let verdict = body.action.verdict();
     let moderated = call.app.db.write(move |tx| {
-        permit(tx, project, path.space_id, caller)?;
-        let found = comments::store::find_for_update(tx, project, path.comment_id)?;
+        permit(tx, of.id, path.space_id, caller)?;
+        let found = comments::store::find_for_update(tx, of.id, path.comment_id)?;
         let row = found.ok_or(COMMENT_NOT_FOUND)?;
         if row.space_id != Some(path.space_id) {
             return Err(COMMENT_NOT_IN_SPACE.into());
         }
-        comment::moderate(tx, project, &row, &body.decision(caller, now))
+        comment::moderate(tx, of.id, &row, &body.decision(caller, now))?;
+        let kind = comments::events::MODERATED;
+        let context = Context { app: &app, project: &of, now };
+        domain_events::happened(tx, context, &kind, || kind.event(&(&row).into()))
     });
     moderated.await?;
     Ok(Json(Moderated::new(verdict)))

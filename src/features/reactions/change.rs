@@ -12,6 +12,7 @@ use crate::auth::perspective::Perspective;
 use crate::domain_events::Context;
 use crate::error::Result;
 use crate::features::notifications;
+use crate::features::reactions::events;
 use crate::features::reactions::notify::{self, Announce};
 use crate::features::reactions::target::{Target, TargetId};
 use crate::features::reactions::{ReactionCounts, ReactionType, store};
@@ -133,6 +134,8 @@ impl<T: Target> Change<T> {
         } else {
             notifications::created(tx, context, &notices)?;
         }
+        let subject = target.notified_of();
+        events::reacted(tx, context, subject, target.author(), counts, self.actor.id)?;
         Ok(author)
     }
 }

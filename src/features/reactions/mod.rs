@@ -2,6 +2,7 @@
 //! points to its author.
 
 mod change;
+mod events;
 mod kinds;
 mod list;
 mod notify;

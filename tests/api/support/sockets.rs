@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
-use townhall::features::chat::check_membership;
-use townhall::realtime::{Act, RoomAccess};
+use townhall::features::live;
+use townhall::realtime::{Act, Room, RoomAccess};
 use townhall::state::App;
 use townhall::state::Checking;
 use townhall::values::ids::{ConversationId, ProjectId, UserId};
@@ -172,11 +172,12 @@ pub fn freeze(conversation: ConversationId) {
 
 /// Of made-up conversations as tests say; of all others as the server itself does.
 pub fn is_member(app: &App, question: RoomAccess) -> Checking<'_> {
-    let RoomAccess { user, conversation, act, .. } = question;
-    // The id of a real one begins with its time.
-    if conversation.0.as_u128() >> 80 != 0 {
-        return check_membership(app, question);
-    }
+    let RoomAccess { user, room, act, .. } = question;
+    let conversation = match room {
+        // The id of a real one begins with its time.
+        Room::Conversation(id) if id.0.as_u128() >> 80 == 0 => id,
+        _ => return live::check(app, question),
+    };
     let is_member = MEMBERS.lock().unwrap().get_or_insert_default().contains(&(conversation, user));
     let is_frozen = FROZEN.lock().unwrap().get_or_insert_default().contains(&conversation);
     Box::pin(async move { Ok(is_member && !(act == Act::Type && is_frozen)) })
@@ -203,6 +204,10 @@ impl<'a> Ears<'a> {
 
     pub fn socket(&self, place: usize) -> &Socket {
         &self.sockets[place]
+    }
+
+    pub fn socket_mut(&mut self, place: usize) -> &mut Socket {
+        &mut self.sockets[place]
     }
 
     /// What each of them has heard since it was asked last, in the order in which they were added.

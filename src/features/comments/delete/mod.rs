@@ -10,7 +10,9 @@ use serde::Deserialize;
 
 use crate::auth::caller::UserOrKey;
 use crate::auth::perspective::Perspective;
+use crate::domain_events::{self, Context};
 use crate::error::Result;
+use crate::features::comments::events::DELETED;
 use crate::features::comments::store::{self, Counted};
 use crate::features::comments::{
     ALREADY_DELETED, CommentPath, INVALID, MISSING_COMMENT_ID, NOT_AUTHORIZED, NOT_FOUND, POINTS,
@@ -70,7 +72,7 @@ async fn delete_comment(call: Call<UserOrKey>, Path(path): Path<CommentPath>) ->
         UserOrKey::Key(kind) => !is_v6 || kind == KeyKind::Master,
         UserOrKey::User(_) => false,
     };
-    let (project, now) = (call.project.clone(), call.now);
+    let (app, project, now) = (call.app.clone(), call.project.clone(), call.now);
     let job = JobId(new_id(now, &call.app.random));
     let deleted = call.app.db.write(move |tx| -> Result<()> {
         // Lock order: the entity before its comments; their counts change together.
@@ -102,6 +104,8 @@ async fn delete_comment(call: Call<UserOrKey>, Path(path): Path<CommentPath>) ->
         if let Some(author) = row.user_id {
             reputation::award(tx, &project, author, row.space_id, -POINTS)?;
         }
+        let context = Context { app: &app, project: &project, now };
+        domain_events::happened(tx, context, &DELETED, || DELETED.event(&(&row).into()))?;
         notifications::store::hide::delete_of_comment(tx, project.id, entity, id)
     });
     deleted.await.map(|()| NoContent)

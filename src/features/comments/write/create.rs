@@ -8,11 +8,11 @@ use crate::auth::caller::ActorOrKey;
 use crate::auth::perspective::Perspective;
 use crate::domain_events::{self, Context};
 use crate::error::Result;
+use crate::features::comments::events::CREATED;
 use crate::features::comments::model::Comment;
 use crate::features::comments::rules::Gif;
 use crate::features::comments::show::View;
 use crate::features::comments::store::{self, CommentRow, Counted};
-use crate::features::comments::write::events::CREATED;
 use crate::features::comments::write::notify::{self, News};
 use crate::features::comments::{
     ENTITY_NOT_FOUND, INVALID_PARENT, INVALID_TIMESTAMP, MISSING_CONTENT, MISSING_ENTITY_ID,

@@ -1,7 +1,6 @@
 //! Create and update a comment, and notify the users it concerns.
 
 mod create;
-mod events;
 pub mod notify;
 mod update;
 

@@ -8,9 +8,9 @@ use crate::auth::caller::UserOrKey;
 use crate::auth::perspective::Perspective;
 use crate::domain_events;
 use crate::error::Result;
+use crate::features::comments::events::UPDATED;
 use crate::features::comments::model::Comment;
 use crate::features::comments::show::View;
-use crate::features::comments::write::events::UPDATED;
 use crate::features::comments::{
     CommentPath, FORBIDDEN, INVALID_BODY, NOT_FOUND, store, visibility,
 };
