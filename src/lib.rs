@@ -31,6 +31,8 @@ pub mod state;
 
 pub mod jobs;
 
+pub mod mail_quota;
+
 pub mod http;
 
 pub mod sockets;

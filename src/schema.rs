@@ -85,4 +85,6 @@ pub const MIGRATIONS: &[Migration] = &[
         "sign-in with accounts elsewhere",
         include_str!("../migrations/0019_oauth.sql"),
     ),
+    Migration::shared(20, "reserved", ""),
+    Migration::shared(21, "workspaces", include_str!("../migrations/0021_workspaces.sql")),
 ];

@@ -25,6 +25,7 @@ pub mod spaces;
 pub mod tables;
 pub mod users;
 pub mod visibility;
+pub mod workspaces;
 
 use std::sync::LazyLock;
 
@@ -33,8 +34,8 @@ use self::files::holders::FileHolder;
 use self::spaces::observer::SpaceObserver;
 use crate::http::operation::{Operation, Operations};
 use crate::http::router::Router;
-use crate::jobs;
 use crate::state::{JobKind, Lists, Sweep};
+use crate::{jobs, mail_quota};
 
 /// Every operation that is served, in the order of the documentation.
 pub fn operations() -> &'static [Operation] {
@@ -59,6 +60,7 @@ pub fn operations() -> &'static [Operation] {
             projects::operations(),
             files::operations(),
             chat::operations(),
+            workspaces::operations(),
             tables::operations(),
             server::operations(),
         ]
@@ -108,12 +110,13 @@ fn job_kinds() -> Vec<JobKind> {
         jobs::kind::<deletion::space::RemoveSpaces>(),
         jobs::kind::<chat::conversations::purge::RemoveConversation>(),
         jobs::kind::<deletion::user::EmptyDatabaseLog>(),
+        jobs::kind::<workspaces::invites::mail::WorkspaceInvitation>(),
         jobs::kind::<project_deletion::DeleteProject>(),
     ]
 }
 
 fn sweeps() -> Vec<Sweep> {
-    vec![Sweep(auth::store::sweep), Sweep(oauth::store::sweep)]
+    vec![Sweep(auth::store::sweep), Sweep(oauth::store::sweep), Sweep(mail_quota::store::sweep)]
 }
 
 /// Every static SQL statement, for the tests that prepare and explain them on both engines.
@@ -178,10 +181,15 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         users::store::lock_pair::ALL,
         users::store::points::ALL,
         users::store::ALL,
+        workspaces::store::ALL,
+        workspaces::store::members::ALL,
+        workspaces::store::invites::ALL,
+        workspaces::store::erase::ALL,
         crate::auth::store::sessions::ALL,
         crate::auth::store::suspensions::ALL,
         crate::installation::store::ALL,
         crate::jobs::store::ALL,
+        mail_quota::store::ALL,
     ]
     .into_iter()
     .flatten()

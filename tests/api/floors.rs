@@ -24,6 +24,7 @@ const ROOMS: &[&[&str]] = &[
     &["metrics"],
     &["state"],
     &["jobs"],
+    &["mail_quota"],
     &["http"],
     &["sockets"],
     // Features, in the one order that they may import each other in.
@@ -34,6 +35,7 @@ const ROOMS: &[&[&str]] = &[
     &["features::follows"],
     &["features::connections"],
     &["features::blocks"],
+    &["features::workspaces"],
     &["features::spaces"],
     &["features::reactions"],
     &["features::entities"],

@@ -9,13 +9,14 @@ use crate::auth::caller::{NO_USER_FOUND, Viewer};
 use crate::auth::keys::hash;
 use crate::error::{Error, Result};
 use crate::features::auth::mails::DeletionCode;
-use crate::features::auth::{INVALID_OR_EXPIRED_CODE, NO_EMAIL_ON_FILE, mail_quota, store};
+use crate::features::auth::{INVALID_OR_EXPIRED_CODE, NO_EMAIL_ON_FILE, store};
 use crate::features::deletion::user::erase;
 use crate::features::users::{self, store as user_store};
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::Done;
 use crate::http::reply::{Json, NoContent};
+use crate::mail_quota;
 
 const MAX_WRONG_TRIES: i64 = 5;
 

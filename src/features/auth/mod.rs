@@ -3,7 +3,6 @@
 mod delete_account;
 mod external;
 mod guesses;
-pub(crate) mod mail_quota;
 pub(crate) mod mails;
 pub mod pages;
 mod passwords;

@@ -14,6 +14,7 @@ use crate::features::users::rules::{
     Avatar, Bio, Email, Location, Metadata, Name, Password, Username,
 };
 use crate::features::users::store::{self, UserRow};
+use crate::features::workspaces::invites::bind_to_new_user;
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::Created;
@@ -66,6 +67,7 @@ pub(super) async fn sign_up(
     let (links, stored) = (call.links(), pictures.clone());
     let created = app.db.write(move |tx| {
         store::insert(tx, project.id, &user)?;
+        bind_to_new_user(tx, project.id, &user)?;
         stored.insert(tx, project.id)?;
         session::start(tx, &project, &links, &mut user.clone(), seed)
     });

@@ -13,6 +13,7 @@ use crate::features::users::store::trigrams;
 use crate::features::users::{NOT_FOUND, store};
 use crate::features::{
     chat, collections, comments, connections, entities, follows, notifications, reactions, spaces,
+    workspaces,
 };
 use crate::http::input::Path;
 use crate::http::operation::Call;
@@ -40,6 +41,7 @@ pub(crate) fn erase(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestam
     reports::store::anonymize::lock(tx, project, user)?;
     spaces::store::anonymize::lock(tx, project, user)?;
     chat::store::anonymize::lock(tx, project, user)?;
+    workspaces::store::erase::lock(tx, project, user)?;
     // The lock keeps new rows from referring to the user.
     let Some(row) = store::find_for_update(tx, project, user)? else { return Ok(false) };
     let told = notifications::store::hide::about_what_they_wrote(tx, project, user)?;
@@ -52,6 +54,7 @@ pub(crate) fn erase(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestam
     connections::store::forget_user(tx, project, user)?;
     spaces::store::anonymize::forget_user(tx, project, user)?;
     chat::store::anonymize::forget_user(tx, project, user, now)?;
+    workspaces::forget_user(tx, project, &row)?;
     purge::delete_of_user(tx, project, user, now)?;
     trigrams::forget(tx, project, &row)?;
     entities::store::feed_totals::remove_listed(tx, project, listed)?;

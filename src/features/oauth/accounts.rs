@@ -13,6 +13,7 @@ use crate::features::identities::store::{self as identities, Account};
 use crate::features::oauth::callback::Failed;
 use crate::features::users::store::{self as users, UserRow};
 use crate::features::users::{DUPLICATE_EMAIL, DUPLICATE_USER_FIELD};
+use crate::features::workspaces::invites::bind_to_new_user;
 use crate::realtime;
 use crate::state::App;
 use crate::values::ids::{IdentityId, ProjectId, UserId, new_id};
@@ -124,6 +125,7 @@ impl SignIn {
         user.name = account.name.clone();
         user.avatar = account.avatar.clone();
         users::insert(tx, project, &user)?;
+        bind_to_new_user(tx, project, &user)?;
         identities::insert(tx, project, self.ids.1, user.id, account, now)?;
         self.start(tx, project, user.id)
     }
