@@ -193,5 +193,6 @@ mod workspace_invites;
 mod workspace_members;
 mod workspace_plans;
 mod workspace_races;
+mod workspace_rosters;
 mod workspace_shapes;
 mod workspaces;

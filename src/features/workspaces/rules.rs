@@ -25,13 +25,20 @@ pub fn given_rank(
 ) -> Result<Option<i64>> {
     let rank = match (rank, relative) {
         (Some(rank), _) => rank.number(),
-        (None, Some(relative)) => {
-            let below = relative.below(authority.anchor());
-            below.ok_or_else(|| INVALID_BODY.because("relativeRank: goes beyond the last rank"))?
-        }
+        (None, Some(relative)) => below(authority, relative)?,
         (None, None) => return Ok(None),
     };
     if authority.is_senior_to(rank) { Ok(Some(rank)) } else { Err(INSUFFICIENT_RANK.into()) }
+}
+
+/// The rank right below whoever gives it.
+pub fn next_rank(authority: &Authority) -> Result<i64> {
+    below(authority, RelativeRank::NEXT)
+}
+
+fn below(authority: &Authority, relative: RelativeRank) -> Result<i64> {
+    let rank = relative.below(authority.anchor());
+    rank.ok_or_else(|| INVALID_BODY.because("relativeRank: goes beyond the last rank"))
 }
 
 /// What somebody is given besides a rank; what is absent stays as it is.

@@ -9,10 +9,10 @@ use crate::error::Result;
 use crate::features::users::store as users;
 use crate::features::visibility::store::blocks;
 use crate::features::workspaces::acting::{Acting, Purpose, acting};
-use crate::features::workspaces::capabilities::{Capabilities, Permissions, Rank, RelativeRank};
+use crate::features::workspaces::capabilities::{Capabilities, Permissions, Rank};
 use crate::features::workspaces::model::Workspace;
 use crate::features::workspaces::place::{self, Place};
-use crate::features::workspaces::rules::given_rank;
+use crate::features::workspaces::rules::{given_rank, next_rank};
 use crate::features::workspaces::shape::{Declared, Write};
 use crate::features::workspaces::store::members::{self, MemberRow};
 use crate::features::workspaces::store::{self, WorkspaceRow};
@@ -89,8 +89,11 @@ fn transfer(
     // A deleted owner cannot become a member.
     let demotes =
         body.previous_owner_disposition == Disposition::Demote && there.contains(&previous);
-    let next = Some(RelativeRank::NEXT).filter(|_| demotes);
-    let rank = given_rank(authority, body.previous_owner_rank.filter(|_| demotes), next)?;
+    let rank = match body.previous_owner_rank {
+        _ if !demotes => None,
+        None => Some(next_rank(authority)?),
+        given => given_rank(authority, given, None)?,
+    };
     if let Some(row) = members::find(tx, project.id, workspace.id, new)? {
         changes::remove_member(tx, project.id, new, &[row])?;
     }

@@ -16,7 +16,7 @@ use crate::features::workspaces::capabilities::{
 use crate::features::workspaces::invites::{LIFETIME, mail};
 use crate::features::workspaces::model::{Invitation, InviteStatus};
 use crate::features::workspaces::place::{self, Place};
-use crate::features::workspaces::rules::{Given, TWO_RANKS, Title, given_rank};
+use crate::features::workspaces::rules::{Given, TWO_RANKS, Title, given_rank, next_rank};
 use crate::features::workspaces::shape::{Declared, Write};
 use crate::features::workspaces::store::invites::{self, InviteRow};
 use crate::features::workspaces::store::members;
@@ -76,17 +76,18 @@ pub(in crate::features::workspaces) async fn create_invite(
     let acting = acting(&call, named, Purpose::Write).await?;
     let (project, now) = (call.project.clone(), call.now);
     let id = WorkspaceInviteId(new_id(now, &call.app.random));
+    let new = New { id, invited_by: acting.user(), now };
     let ticket = Ticket::draw(&call.app, now);
     let written = call.app.db.write(move |tx| {
         let place = place::lock(tx, project.id, path.workspace_id, acting)?;
         place.require(Capability::Invite)?;
         let target = target(tx, &project, acting, &body)?;
-        let given = permit(&place, &body)?;
+        let grant = permit(&place, &body)?;
         if project.workspaces.invite_accept_url.is_none() {
             return Err(MISSING_INVITE_ACCEPT_URL.into());
         }
         refuse_member(tx, &project, &place, &target)?;
-        let row = write(tx, &project, acting, &place, &target, (&body, given), id, now)?;
+        let row = write(tx, &project, &place, &target, grant, new)?;
         mail::queue(tx, &project, ticket, &row, now)?;
         Ok::<_, Error>(Invitation::new(row))
     });
@@ -114,14 +115,30 @@ fn target(tx: &Tx<'_>, project: &Project, acting: Acting, body: &NewInvite) -> R
     Ok(Target { user: Some(user), email: None })
 }
 
-/// What is given, and the rank if one is.
-fn permit(place: &Place, body: &NewInvite) -> Result<(Given, Option<i64>)> {
+/// What an invitation gives; what is absent stays as it was.
+#[derive(Debug)]
+struct Granted {
+    given: Given,
+    rank: Option<i64>,
+    title: Patch<Title>,
+}
+
+/// What a new invitation is made with.
+#[derive(Debug, Clone, Copy)]
+struct New {
+    id: WorkspaceInviteId,
+    /// None for the project: then the owner invites.
+    invited_by: Option<UserId>,
+    now: Timestamp,
+}
+
+fn permit(place: &Place, body: &NewInvite) -> Result<Granted> {
     let rank = given_rank(&place.authority, body.rank, body.relative_rank)?;
     let given =
         Given { capabilities: body.capabilities.clone(), permissions: body.permissions.clone() };
     let before = (&Capabilities::default(), &Permissions::default());
     if given.is_within(&place.authority, before) {
-        Ok((given, rank))
+        Ok(Granted { given, rank, title: body.title.clone() })
     } else {
         Err(NO_ESCALATION.into())
     }
@@ -141,50 +158,46 @@ fn refuse_member(tx: &Tx<'_>, project: &Project, place: &Place, target: &Target)
 }
 
 /// Renews the live invitation of the target, or writes a new one.
-#[expect(clippy::too_many_arguments, reason = "all of it is what the one transaction knows")]
 fn write(
     tx: &Tx<'_>,
     project: &Project,
-    acting: Acting,
     place: &Place,
     target: &Target,
-    (body, (given, rank)): (&NewInvite, (Given, Option<i64>)),
-    id: WorkspaceInviteId,
-    now: Timestamp,
+    grant: Granted,
+    new: New,
 ) -> Result<InviteRow> {
     let user = target.user.as_ref();
     let email = target.email.as_deref().or(user.and_then(|user| user.email.as_deref()));
     let user = user.map(|user| user.id);
-    let found = invites::live_for(tx, project.id, place.workspace.id, user, email, now)?;
+    let found = invites::live_for(tx, project.id, place.workspace.id, user, email, new.now)?;
     let is_new = found.is_none();
     let mut row = match found {
         Some(row) => row,
         None => InviteRow {
-            id,
+            id: new.id,
             workspace_id: place.workspace.id,
-            invited_by: acting.user().unwrap_or(place.workspace.owner_id),
+            invited_by: new.invited_by.unwrap_or(place.workspace.owner_id),
             user_id: user,
             email: target.email.clone(),
             capabilities: Capabilities::default(),
             permissions: Permissions::default(),
-            rank: match rank {
+            rank: match grant.rank {
                 Some(rank) => rank,
-                None => given_rank(&place.authority, None, Some(RelativeRank::NEXT))?
-                    .unwrap_or_default(),
+                None => next_rank(&place.authority)?,
             },
             title: None,
             status: InviteStatus::Pending,
-            expires_at: now,
-            created_at: now,
-            updated_at: now,
+            expires_at: new.now,
+            created_at: new.now,
+            updated_at: new.now,
         },
     };
-    row.capabilities = given.capabilities.unwrap_or(row.capabilities);
-    row.permissions = given.permissions.unwrap_or(row.permissions);
-    row.rank = rank.unwrap_or(row.rank);
-    body.title.clone().and_then(Title::unless_blank).put(&mut row.title);
-    row.expires_at = now.plus(LIFETIME);
-    row.updated_at = now;
+    row.capabilities = grant.given.capabilities.unwrap_or(row.capabilities);
+    row.permissions = grant.given.permissions.unwrap_or(row.permissions);
+    row.rank = grant.rank.unwrap_or(row.rank);
+    grant.title.and_then(Title::unless_blank).put(&mut row.title);
+    row.expires_at = new.now.plus(LIFETIME);
+    row.updated_at = new.now;
     if is_new {
         changes::create_invite(tx, project.id, &row)?;
     } else {
