@@ -59,6 +59,9 @@ db::statements! {
     query COUNTS -> (WorkspaceId, i64) =
         "SELECT workspace_id, count(*) FROM workspace_members
          WHERE project_id = $1 AND workspace_id {any}($2) GROUP BY workspace_id";
+    query JOINED -> WorkspaceId =
+        "SELECT workspace_id FROM workspace_members WHERE project_id = $1 AND user_id = $2
+         ORDER BY workspace_id DESC LIMIT $3";
     query COUNT_OF_USER -> i64 =
         "SELECT count(*) FROM workspace_members WHERE project_id = $1 AND user_id = $2";
     command INSERT =
@@ -137,6 +140,16 @@ pub fn counts(
         return Ok(HashMap::new());
     }
     Ok(c.all(&COUNTS, args![project, WorkspaceId::list(workspaces)])?.into_iter().collect())
+}
+
+/// The newest workspaces that a user is a member of.
+pub fn newest_of_user(
+    c: &Conn<'_>,
+    project: ProjectId,
+    user: UserId,
+    limit: i64,
+) -> Result<Vec<WorkspaceId>> {
+    Ok(c.all(&JOINED, args![project, user, limit])?)
 }
 
 pub fn count_of_user(c: &Conn<'_>, project: ProjectId, user: UserId) -> Result<i64> {

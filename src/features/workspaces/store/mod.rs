@@ -59,10 +59,8 @@ db::statements! {
         "SELECT r.id FROM workspaces r WHERE r.project_id = $1 AND r.id =
             (SELECT w.root_id FROM workspaces w WHERE w.project_id = $1 AND w.id = $2) {for_no_key_update}";
     /// Ids sort by creation: the newest first.
-    query OF_USER -> WorkspaceId =
-        "SELECT o.id FROM workspaces o WHERE o.project_id = $1 AND o.owner_id = $2
-         UNION ALL SELECT m.workspace_id FROM workspace_members m WHERE m.project_id = $1 AND m.user_id = $2
-         ORDER BY 1 DESC LIMIT $3 OFFSET $4";
+    query OWNED -> WorkspaceId =
+        "SELECT id FROM workspaces WHERE project_id = $1 AND owner_id = $2 ORDER BY id DESC LIMIT $3";
     query COUNT_OWNED -> i64 =
         "SELECT count(*) FROM workspaces WHERE project_id = $1 AND owner_id = $2";
     command INSERT =
@@ -122,7 +120,14 @@ pub fn of_user(
     if page.offset() >= total {
         return Ok((Vec::new(), total));
     }
-    let ids = c.all(&OF_USER, args![project, user, page.limit, page.offset()])?;
+    // Two lists in the same order: the page is among the first of both.
+    let most = page.offset() + i64::from(page.limit);
+    let mut ids = c.all(&OWNED, args![project, user, most])?;
+    ids.extend(members::newest_of_user(c, project, user, most)?);
+    ids.sort_unstable_by_key(|id| std::cmp::Reverse(*id));
+    let skipped = usize::try_from(page.offset()).unwrap_or(usize::MAX);
+    let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
+    let ids: Vec<WorkspaceId> = ids.into_iter().skip(skipped).take(limit).collect();
     let mut rows = find_all(c, project, &ids)?;
     rows.sort_by_key(|row| std::cmp::Reverse(row.id));
     Ok((rows, total))
