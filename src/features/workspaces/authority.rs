@@ -34,6 +34,13 @@ pub struct Authority {
     reach: Vec<(WorkspaceId, Capabilities)>,
 }
 
+/// How many workspaces right above the last one of a line pass their memberships on to it: the line begins at the root,
+/// and each workspace passes on what it has or gets to those below that inherit.
+pub fn reach(line: &[Node]) -> usize {
+    let inheriting = line.iter().rev().take_while(|node| node.inherits).count();
+    inheriting.min(line.len().saturating_sub(1))
+}
+
 /// The authority of a user in the last workspace of a line, which begins at the root. `grant` finds the user's
 /// membership in a workspace of the line.
 pub fn resolve(
@@ -44,15 +51,10 @@ pub fn resolve(
     let Some((here, above)) = line.split_last() else { return Authority::default() };
     let mut authority =
         Authority { is_owner: here.owner == user, member: grant(here.id), ..Authority::default() };
-    let mut reaches = here.inherits;
-    for node in above.iter().rev() {
-        if node.owner == user {
-            authority.owned_above.push(node.id);
-        }
-        if reaches && let Some(grant) = grant(node.id) {
-            authority.reach.push((node.id, grant.capabilities));
-        }
-        reaches &= node.inherits;
+    let owned = above.iter().rev().filter(|node| node.owner == user);
+    authority.owned_above.extend(owned.map(|node| node.id));
+    for node in above.iter().rev().take(reach(line)) {
+        authority.reach.extend(grant(node.id).map(|grant| (node.id, grant.capabilities)));
     }
     authority
 }

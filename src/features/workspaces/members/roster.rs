@@ -13,6 +13,7 @@ use crate::features::users::model as users;
 use crate::features::users::model::raw;
 use crate::features::workspaces::WorkspacePath;
 use crate::features::workspaces::acting::{Acting, Purpose, acting};
+use crate::features::workspaces::authority::{self, Node};
 use crate::features::workspaces::model::{Reason, RosterEntry};
 use crate::features::workspaces::place::{self, Everywhere, Place};
 use crate::features::workspaces::shape::{Declared, Read};
@@ -119,9 +120,8 @@ struct Wanted {
 
 /// The workspaces above that pass their memberships on to the last one of the line, the nearest first.
 fn passing_down(line: &[WorkspaceRow]) -> impl Iterator<Item = &WorkspaceRow> {
-    let below = line.iter().rev();
-    let above = line.iter().rev().skip(1);
-    above.zip(below).take_while(|(_, below)| below.inherits_from_parent).map(|(above, _)| above)
+    let nodes: Vec<Node> = line.iter().map(WorkspaceRow::node).collect();
+    line.iter().rev().skip(1).take(authority::reach(&nodes))
 }
 
 fn ids<'a>(rows: impl Iterator<Item = &'a WorkspaceRow>) -> Vec<WorkspaceId> {
