@@ -694,6 +694,9 @@ CREATE TABLE projects (
     v7_auth_forbids boolean,
     catalogue_version bigint DEFAULT 0 NOT NULL,
     live_feeds boolean DEFAULT false NOT NULL,
+    workspace_invite_accept_url text COLLATE "C",
+    workspace_inherits_default boolean DEFAULT false NOT NULL,
+    workspace_inherit_enforced boolean DEFAULT false NOT NULL,
     CONSTRAINT projects_pkey PRIMARY KEY (id)
 );
 
@@ -960,3 +963,72 @@ CREATE TABLE webhook_endpoints (
     CONSTRAINT webhook_endpoints_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 );
 CREATE UNIQUE INDEX webhook_endpoints_first ON webhook_endpoints USING btree (project_id) WHERE is_first;
+CREATE TABLE workspace_invitations (
+    project_id uuid NOT NULL,
+    id uuid NOT NULL,
+    workspace_id uuid NOT NULL,
+    invited_by uuid NOT NULL,
+    user_id uuid,
+    email text COLLATE "C",
+    capabilities json NOT NULL,
+    permissions json NOT NULL,
+    rank bigint NOT NULL,
+    title text COLLATE "C",
+    status text COLLATE "C" NOT NULL,
+    expires_at bigint NOT NULL,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    CONSTRAINT workspace_invitations_pkey PRIMARY KEY (project_id, id),
+    CONSTRAINT workspace_invitations_project_id_user_id_fkey FOREIGN KEY (project_id, user_id) REFERENCES users(project_id, id) ON DELETE CASCADE,
+    CONSTRAINT workspace_invitations_project_id_workspace_id_fkey FOREIGN KEY (project_id, workspace_id) REFERENCES workspaces(project_id, id) ON DELETE CASCADE
+);
+CREATE INDEX workspace_invitations_email ON workspace_invitations USING btree (project_id, email, id) WHERE email IS NOT NULL;
+CREATE INDEX workspace_invitations_pending ON workspace_invitations USING btree (project_id, workspace_id, id) WHERE status = 'pending'::text;
+CREATE INDEX workspace_invitations_user ON workspace_invitations USING btree (project_id, user_id, id) WHERE user_id IS NOT NULL;
+CREATE INDEX workspace_invitations_workspace ON workspace_invitations USING btree (project_id, workspace_id);
+
+CREATE TABLE workspace_lines (
+    project_id uuid NOT NULL,
+    ancestor_id uuid NOT NULL,
+    workspace_id uuid NOT NULL,
+    CONSTRAINT workspace_lines_pkey PRIMARY KEY (project_id, ancestor_id, workspace_id),
+    CONSTRAINT workspace_lines_project_id_workspace_id_fkey FOREIGN KEY (project_id, workspace_id) REFERENCES workspaces(project_id, id) ON DELETE CASCADE
+);
+CREATE INDEX workspace_lines_workspace ON workspace_lines USING btree (project_id, workspace_id, ancestor_id);
+
+CREATE TABLE workspace_members (
+    project_id uuid NOT NULL,
+    workspace_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    id uuid NOT NULL,
+    capabilities json NOT NULL,
+    permissions json NOT NULL,
+    rank bigint NOT NULL,
+    title text COLLATE "C",
+    metadata json NOT NULL,
+    joined_at bigint NOT NULL,
+    created_at bigint NOT NULL,
+    CONSTRAINT workspace_members_pkey PRIMARY KEY (project_id, workspace_id, user_id),
+    CONSTRAINT workspace_members_project_id_user_id_fkey FOREIGN KEY (project_id, user_id) REFERENCES users(project_id, id) ON DELETE CASCADE,
+    CONSTRAINT workspace_members_project_id_workspace_id_fkey FOREIGN KEY (project_id, workspace_id) REFERENCES workspaces(project_id, id) ON DELETE CASCADE
+);
+CREATE INDEX workspace_members_user ON workspace_members USING btree (project_id, user_id, workspace_id);
+
+CREATE TABLE workspaces (
+    project_id uuid NOT NULL,
+    id uuid NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    metadata json NOT NULL,
+    owner_id uuid NOT NULL,
+    parent_id uuid,
+    root_id uuid NOT NULL,
+    depth bigint NOT NULL,
+    inherits_from_parent boolean NOT NULL,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    CONSTRAINT workspaces_pkey PRIMARY KEY (project_id, id),
+    CONSTRAINT workspaces_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+    CONSTRAINT workspaces_project_id_parent_id_fkey FOREIGN KEY (project_id, parent_id) REFERENCES workspaces(project_id, id)
+);
+CREATE INDEX workspaces_owner ON workspaces USING btree (project_id, owner_id, id);
+CREATE INDEX workspaces_parent ON workspaces USING btree (project_id, parent_id) WHERE parent_id IS NOT NULL;

@@ -649,6 +649,9 @@ CREATE TABLE projects (
     v7_auth_forbids INTEGER,
     catalogue_version INTEGER NOT NULL DEFAULT 0,
     live_feeds INTEGER NOT NULL DEFAULT FALSE
+    workspace_invite_accept_url TEXT,
+    workspace_inherits_default INTEGER NOT NULL DEFAULT FALSE,
+    workspace_inherit_enforced INTEGER NOT NULL DEFAULT FALSE
 ) STRICT;
 
 CREATE TABLE reaction_milestones (
@@ -907,3 +910,71 @@ CREATE TABLE webhook_endpoints (
     PRIMARY KEY (project_id, id)
 ) STRICT;
 CREATE UNIQUE INDEX webhook_endpoints_first ON webhook_endpoints (project_id) WHERE is_first;
+CREATE TABLE workspace_invitations (
+    project_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    workspace_id BLOB NOT NULL,
+    invited_by BLOB NOT NULL,
+    user_id BLOB,
+    email TEXT,
+    capabilities TEXT NOT NULL,
+    permissions TEXT NOT NULL,
+    rank INTEGER NOT NULL,
+    title TEXT,
+    status TEXT NOT NULL,
+    expires_at INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, workspace_id) REFERENCES workspaces (project_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX workspace_invitations_email ON workspace_invitations (project_id, email, id) WHERE email IS NOT NULL;
+CREATE INDEX workspace_invitations_pending ON workspace_invitations (project_id, workspace_id, id) WHERE status = 'pending';
+CREATE INDEX workspace_invitations_user ON workspace_invitations (project_id, user_id, id) WHERE user_id IS NOT NULL;
+CREATE INDEX workspace_invitations_workspace ON workspace_invitations (project_id, workspace_id);
+
+CREATE TABLE workspace_lines (
+    project_id BLOB NOT NULL,
+    ancestor_id BLOB NOT NULL,
+    workspace_id BLOB NOT NULL,
+    PRIMARY KEY (project_id, ancestor_id, workspace_id),
+    FOREIGN KEY (project_id, workspace_id) REFERENCES workspaces (project_id, id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+CREATE INDEX workspace_lines_workspace ON workspace_lines (project_id, workspace_id, ancestor_id);
+
+CREATE TABLE workspace_members (
+    project_id BLOB NOT NULL,
+    workspace_id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    capabilities TEXT NOT NULL,
+    permissions TEXT NOT NULL,
+    rank INTEGER NOT NULL,
+    title TEXT,
+    metadata TEXT NOT NULL,
+    joined_at INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, workspace_id, user_id),
+    FOREIGN KEY (project_id, workspace_id) REFERENCES workspaces (project_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX workspace_members_user ON workspace_members (project_id, user_id, workspace_id);
+
+CREATE TABLE workspaces (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    id BLOB NOT NULL,
+    name TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    owner_id BLOB NOT NULL,
+    parent_id BLOB,
+    root_id BLOB NOT NULL,
+    depth INTEGER NOT NULL,
+    inherits_from_parent INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, parent_id) REFERENCES workspaces (project_id, id)
+) STRICT;
+CREATE INDEX workspaces_owner ON workspaces (project_id, owner_id, id);
+CREATE INDEX workspaces_parent ON workspaces (project_id, parent_id) WHERE parent_id IS NOT NULL;

@@ -86,4 +86,5 @@ pub const MIGRATIONS: &[Migration] = &[
         include_str!("../migrations/0019_oauth.sql"),
     ),
     Migration::shared(20, "outbox and webhooks", include_str!("../migrations/0020_outbox.sql")),
+    Migration::shared(21, "workspaces", include_str!("../migrations/0021_workspaces.sql")),
 ];

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use crate::tenancy::Deletion;
-use crate::tenancy::store::Settings;
+use crate::tenancy::store::{Settings, WorkspaceSettings};
 
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct SettingsChange {
@@ -32,6 +32,28 @@ pub(super) struct SettingsChange {
     /// Whether sockets hear what changes in entities and spaces, and of their own notifications
     #[arg(long, value_name = "ON|OFF")]
     live_feeds: Option<Switch>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(super) struct WorkspaceChange {
+    /// The page of the application that invitations into a workspace lead to; empty: none
+    #[arg(long, value_name = "URL", value_parser = parse_page)]
+    workspace_invite_accept_url: Option<String>,
+    /// Whether a new workspace inherits from its parent
+    #[arg(long, value_name = "ON|OFF")]
+    workspace_inherit_default: Option<Switch>,
+    /// Whether nobody may change what a workspace inherits
+    #[arg(long, value_name = "ON|OFF")]
+    workspace_inherit_enforced: Option<Switch>,
+}
+
+impl WorkspaceChange {
+    pub(super) fn apply(&self, settings: &mut WorkspaceSettings) {
+        let page = self.workspace_invite_accept_url.clone();
+        put(&mut settings.invite_accept_url, page.map(|page| Some(page).filter(|p| !p.is_empty())));
+        put(&mut settings.inherits_default, self.workspace_inherit_default.map(Switch::is_on));
+        put(&mut settings.inherit_enforced, self.workspace_inherit_enforced.map(Switch::is_on));
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -99,6 +121,18 @@ pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value)
     ]
 }
 
+/// The same for settings of workspaces.
+pub(super) fn shown_of_workspaces(
+    settings: &WorkspaceSettings,
+) -> [(&'static str, &'static str, Value); 3] {
+    let WorkspaceSettings { invite_accept_url, inherits_default, inherit_enforced } = settings;
+    [
+        ("workspace invitations", "workspaceInviteAcceptUrl", json!(invite_accept_url)),
+        ("workspaces inherit", "workspaceInheritDefault", json!(inherits_default)),
+        ("inheriting is fixed", "workspaceInheritEnforced", json!(inherit_enforced)),
+    ]
+}
+
 /// A value as people read it.
 pub(super) fn plain(value: &Value) -> String {
     match (value, value.as_f64()) {
@@ -106,6 +140,17 @@ pub(super) fn plain(value: &Value) -> String {
         (Value::String(text), _) => text.clone(),
         (_, Some(number)) => number.to_string(),
         (other, None) => other.to_string(),
+    }
+}
+
+/// A page that a browser opens from a mail.
+fn parse_page(text: &str) -> Result<String, String> {
+    if text.is_empty() {
+        return Ok(String::new());
+    }
+    match url::Url::parse(text) {
+        Ok(url) if ["http", "https"].contains(&url.scheme()) && url.has_host() => Ok(url.into()),
+        _ => Err("must be an address such as https://app.example.com/invitation".to_owned()),
     }
 }
 

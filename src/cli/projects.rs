@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::cli::jwt_issuers::{self, JwtIssuerCommand};
 use crate::cli::oauth::{self, OauthCommand};
-use crate::cli::project_settings::{self, SettingsChange};
+use crate::cli::project_settings::{self, SettingsChange, WorkspaceChange};
 use crate::cli::{Admin, CommandResult, Output, confirm, project_id};
 use crate::features::project_deletion;
 use crate::features::projects::admin::{self, NewProject, ProjectSecrets};
@@ -78,6 +78,8 @@ pub(super) enum ProjectCommand {
         id: ProjectId,
         #[command(flatten)]
         change: SettingsChange,
+        #[command(flatten)]
+        workspaces: WorkspaceChange,
     },
     /// Sign-in with Google, GitHub, Facebook, Apple or an OpenID Connect issuer
     #[command(subcommand)]
@@ -123,11 +125,15 @@ pub(super) fn run(command: ProjectCommand, admin: Admin) -> CommandResult {
             show(&admin, id)
         }
         ProjectCommand::Delete { id, yes } => delete(&admin, id, yes),
-        ProjectCommand::Settings { id, change } => {
+        ProjectCommand::Settings { id, change, workspaces } => {
             let now = admin.world.clock.now();
             admin.write(move |tx| {
-                let mut settings = registry::load(tx, id)?.ok_or(NOT_FOUND)?.settings();
+                let project = registry::load(tx, id)?.ok_or(NOT_FOUND)?;
+                let mut settings = project.settings();
                 change.apply(&mut settings);
+                let mut of_workspaces = project.workspaces;
+                workspaces.apply(&mut of_workspaces);
+                store::set_workspaces(tx, id, &of_workspaces, now)?;
                 store::set_settings(tx, id, settings, now)
             })?;
             show(&admin, id)
@@ -217,7 +223,9 @@ fn show(admin: &Admin, id: ProjectId) -> CommandResult {
         "allowedOrigins": project.allowed_origins,
         "createdAt": project.created_at,
     });
-    for (name, key, value) in project_settings::shown(&project.settings()) {
+    let of_workspaces = project_settings::shown_of_workspaces(&project.workspaces);
+    let settings = project_settings::shown(&project.settings()).into_iter().chain(of_workspaces);
+    for (name, key, value) in settings {
         let _ = writeln!(text, "{name:<21}  {}", project_settings::plain(&value));
         json[key] = value;
     }

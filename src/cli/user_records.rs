@@ -144,7 +144,7 @@ pub(super) fn delete(args: &DeleteArgs, admin: &Admin) -> CommandResult {
         args.yes,
     )?;
     admin.write(move |tx| {
-        if erase(tx, who.project, who.user, now)? { Ok(()) } else { Err(NOT_FOUND.into()) }
+        if erase(tx, who.project, who.user, None, now)? { Ok(()) } else { Err(NOT_FOUND.into()) }
     })?;
     let json = json!({ "userId": who.user, "deleted": true });
     Ok(Output::new(format!("user {} is deleted\n", who.user), json))
@@ -161,7 +161,7 @@ pub(super) fn erase_with_receipt(args: &DeleteArgs, admin: &Admin) -> CommandRes
         let row = store::find(tx, who.project, who.user)?.ok_or(NOT_FOUND)?;
         let files = files::count_of_user(tx, who.project, who.user)?;
         let sessions = auth::sessions(tx, who.project, who.user, now)?.len();
-        erase(tx, who.project, who.user, now)?;
+        erase(tx, who.project, who.user, None, now)?;
         Ok((row.created_at, files, sessions))
     })?;
     let receipt = json!({

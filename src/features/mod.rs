@@ -27,6 +27,7 @@ pub mod tables;
 pub mod users;
 pub mod visibility;
 pub mod webhooks;
+pub mod workspaces;
 
 use std::sync::LazyLock;
 
@@ -36,8 +37,8 @@ use self::spaces::observer::SpaceObserver;
 use crate::domain_events::EventObserver;
 use crate::http::operation::{Operation, Operations};
 use crate::http::router::Router;
-use crate::jobs;
 use crate::state::{JobKind, Lists, Sweep};
+use crate::{jobs, mail_quota};
 
 /// Every operation that is served, in the order of the documentation.
 pub fn operations() -> &'static [Operation] {
@@ -62,6 +63,7 @@ pub fn operations() -> &'static [Operation] {
             projects::operations(),
             files::operations(),
             chat::operations(),
+            workspaces::operations(),
             tables::operations(),
             webhooks::operations(),
             server::operations(),
@@ -115,13 +117,19 @@ fn job_kinds() -> Vec<JobKind> {
         jobs::kind::<deletion::space::RemoveSpaces>(),
         jobs::kind::<chat::conversations::purge::RemoveConversation>(),
         jobs::kind::<deletion::user::EmptyDatabaseLog>(),
+        jobs::kind::<workspaces::invites::mail::WorkspaceInvitation>(),
         jobs::kind::<project_deletion::DeleteProject>(),
         jobs::kind::<webhooks::deliver::Delivery>(),
     ]
 }
 
 fn sweeps() -> Vec<Sweep> {
-    vec![Sweep(auth::store::sweep), Sweep(oauth::store::sweep), Sweep(jobs::store::sweep)]
+    vec![
+        Sweep(auth::store::sweep),
+        Sweep(oauth::store::sweep),
+        Sweep(jobs::store::sweep),
+        Sweep(mail_quota::store::sweep),
+    ]
 }
 
 /// Every static SQL statement, for the tests that prepare and explain them on both engines.
@@ -186,10 +194,15 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         users::store::points::ALL,
         users::store::ALL,
         webhooks::store::ALL,
+        workspaces::store::ALL,
+        workspaces::store::members::ALL,
+        workspaces::store::invites::ALL,
+        workspaces::store::erase::ALL,
         crate::auth::store::sessions::ALL,
         crate::auth::store::suspensions::ALL,
         crate::installation::store::ALL,
         crate::jobs::store::ALL,
+        mail_quota::store::ALL,
     ]
     .into_iter()
     .flatten()

@@ -108,6 +108,12 @@ impl<A> Call<A> {
 }
 
 impl<A> Call<A> {
+    /// The same request by a caller that is known more exactly.
+    pub fn with_caller<B>(self, caller: B) -> Call<B> {
+        let Call { app, project, version, now, wants_html, detail, network, .. } = self;
+        Call { app, project, version, now, caller, wants_html, detail, network }
+    }
+
     /// The network that limits count against; none for a key.
     pub fn network(&self) -> Option<u128> {
         self.network

@@ -75,7 +75,7 @@ pub struct InputDoc {
 
 impl InputDoc {
     /// Several inputs may read parts of one body.
-    fn add_body(&mut self, schema: Schema) {
+    pub fn add_body(&mut self, schema: Schema) {
         self.body = Some(match self.body.take() {
             Some(other) => json_schema!({ "allOf": [other, schema] }),
             None => schema,
@@ -113,7 +113,7 @@ pub struct Query<T>(pub T);
 
 impl<T: DeserializeOwned + JsonSchema + Send> Input for Query<T> {
     fn extract(request: &CheckedRequest) -> Result<Self> {
-        read(&request.query).map(Query).map_err(|wrong| query_fault(request).because(wrong.text))
+        read_query(request, &request.query).map(Query)
     }
 
     fn describe(doc: &mut InputDoc, generator: &mut SchemaGenerator) {
@@ -238,6 +238,11 @@ pub fn read_body<T: DeserializeOwned>(request: &CheckedRequest, value: &Value) -
         return Err(body_fault(request).because("The body must be an object"));
     }
     read(value).map_err(|wrong| wrong.in_body(request))
+}
+
+/// Reads the query into its type.
+pub fn read_query<T: DeserializeOwned>(request: &CheckedRequest, value: &Value) -> Result<T> {
+    read(value).map_err(|wrong| query_fault(request).because(wrong.text))
 }
 
 fn body_fault(request: &CheckedRequest) -> Fault {

@@ -13,7 +13,7 @@ use db::{Conn, Db};
 use crate::error::{Error, Result};
 use crate::tenancy::bundles::Bundle;
 use crate::tenancy::keys::{KeyKind, StoredKey};
-use crate::tenancy::store::Settings;
+use crate::tenancy::store::{Settings, WorkspaceSettings};
 use crate::tenancy::{TABLES_NOT_AVAILABLE, store};
 use crate::values::ids::{ProjectId, QueueId};
 use crate::values::time::Timestamp;
@@ -93,6 +93,7 @@ pub struct Project {
     pub v7_auth_forbids: Option<bool>,
     /// Whether sockets hear what changes in entities and spaces.
     pub live_feeds: bool,
+    pub workspaces: WorkspaceSettings,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub bundles: Vec<Bundle>,
@@ -164,6 +165,11 @@ pub fn load(c: &Conn<'_>, id: ProjectId) -> Result<Option<Project>> {
         anonymous_posts: row.anonymous_posts,
         v7_auth_forbids: row.v7_auth_forbids,
         live_feeds: row.live_feeds,
+        workspaces: WorkspaceSettings {
+            invite_accept_url: row.workspace_invite_accept_url,
+            inherits_default: row.workspace_inherits_default,
+            inherit_enforced: row.workspace_inherit_enforced,
+        },
         created_at: row.created_at,
         updated_at: row.updated_at,
         bundles: store::bundles(c, id)?.iter().filter_map(|n| Bundle::from_name(n)).collect(),

@@ -23,6 +23,9 @@ db::row! {
         pub anonymous_posts: bool,
         pub v7_auth_forbids: Option<bool>,
         pub live_feeds: bool,
+        pub workspace_invite_accept_url: Option<String>,
+        pub workspace_inherits_default: bool,
+        pub workspace_inherit_enforced: bool,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
     }
@@ -34,7 +37,8 @@ macro_rules! select_project {
         concat!(
             "SELECT id, name, state, allowed_origins, public_key, previous_public_key, entity_deletion,
                 keeps_files_of_deleted, score_hours, deletes_spaces, keys_in_browsers, anonymous_posts,
-                v7_auth_forbids, live_feeds, created_at, updated_at
+                v7_auth_forbids, live_feeds, workspace_invite_accept_url, workspace_inherits_default,
+                workspace_inherit_enforced, created_at, updated_at
              FROM projects ",
             $rest
         )
@@ -91,6 +95,10 @@ db::statements! {
         "UPDATE projects SET entity_deletion = $2, keeps_files_of_deleted = $3, score_hours = $4,
             deletes_spaces = $5, keys_in_browsers = $6, anonymous_posts = $7, v7_auth_forbids = $8,
             live_feeds = $9, updated_at = $10
+         WHERE id = $1";
+    command SET_WORKSPACES, unscoped "the project itself is changed" =
+        "UPDATE projects SET workspace_invite_accept_url = $2, workspace_inherits_default = $3,
+            workspace_inherit_enforced = $4, updated_at = $5
          WHERE id = $1";
     command DELETE, unscoped "the project itself is deleted" =
         "DELETE FROM projects WHERE id = $1";
@@ -223,6 +231,29 @@ pub fn set_settings(tx: &Tx<'_>, id: ProjectId, new: Settings, now: Timestamp) -
     ];
     changed(tx, id)?;
     Ok(tx.execute(&SET_SETTINGS, args)? > 0)
+}
+
+/// How a project's workspaces behave; also set by `townhall project settings`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WorkspaceSettings {
+    /// The page that mails of invitations lead to; without it nobody can be invited.
+    pub invite_accept_url: Option<String>,
+    /// Whether a new workspace inherits from its parent.
+    pub inherits_default: bool,
+    /// Whether nobody may change that afterwards.
+    pub inherit_enforced: bool,
+}
+
+pub fn set_workspaces(
+    tx: &Tx<'_>,
+    id: ProjectId,
+    new: &WorkspaceSettings,
+    now: Timestamp,
+) -> Result<bool> {
+    changed(tx, id)?;
+    let WorkspaceSettings { invite_accept_url, inherits_default, inherit_enforced } = new;
+    let args = args![id, invite_accept_url, *inherits_default, *inherit_enforced, now];
+    Ok(tx.execute(&SET_WORKSPACES, args)? > 0)
 }
 
 pub fn rotate_public_key(tx: &Tx<'_>, id: ProjectId, key: &str, now: Timestamp) -> Result<bool> {

@@ -108,6 +108,10 @@ typed_ids! {
     ReportId;
     /// One user's entry in a report.
     ReportEntryId;
+    WorkspaceId;
+    /// One user's membership in one workspace.
+    WorkspaceMemberId;
+    WorkspaceInviteId;
     CollectionId;
     /// One entity in one collection.
     CollectionEntityId;

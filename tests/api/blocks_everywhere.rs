@@ -165,7 +165,11 @@ fn addresses(town: &Town<'_>, viewer: &User<'_>, path: &str) -> Option<Vec<Strin
         }
         // Blocks do not apply in groups: members see each other.
         "/chat/conversations/{conversationId}/members"
-        | "/chat/conversations/{conversationId}/messages/{messageId}/reactions" => Vec::new(),
+        | "/chat/conversations/{conversationId}/messages/{messageId}/reactions"
+        // Nor in workspaces; who invites whom is in `workspace_invites`.
+        | "/workspaces"
+        | "/workspaces/{workspaceId}/invites"
+        | "/me/workspace-invites" => Vec::new(),
         // The caller's own, without users, or for keys only.
         "/blocks" | "/app-notifications" | "/reports" | "/db/{tableName}" => Vec::new(),
         _ => return None,

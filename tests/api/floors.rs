@@ -24,7 +24,7 @@ const ROOMS: &[&[&str]] = &[
     &["metrics"],
     &["state"],
     &["jobs"],
-    &["domain_events"],
+    &["domain_events", "mail_quota"],
     &["http"],
     &["sockets"],
     // Features, in the one order that they may import each other in.
@@ -41,6 +41,7 @@ const ROOMS: &[&[&str]] = &[
     &["features::follows"],
     &["features::connections"],
     &["features::blocks"],
+    &["features::workspaces"],
     &["features::spaces"],
     &["features::reactions"],
     &["features::entities"],

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use db::Engine;
 use serde_json::json;
-use townhall::features::auth::store;
+use townhall::mail_quota::store;
 
 use crate::support::{Actor, Reply, TestApp, all_at_once, count, on_both_engines};
 

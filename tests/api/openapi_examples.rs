@@ -11,6 +11,7 @@ use http::Method;
 use serde_json::{Map, Value, json};
 
 use crate::support::{Actor, TestApp, User, on_both_engines};
+use crate::workspaces::{verify, with_invitations};
 
 on_both_engines![examples_are_what_the_server_replies];
 
@@ -23,6 +24,7 @@ async fn examples_are_what_the_server_replies(app: TestApp) {
     let comment = story.comments(&ada, &grace, &entity).await;
     story.relations(&ada, &grace).await;
     story.chat(&ada, &grace).await;
+    story.workspaces(&app, &ada, &grace).await;
     story.moderation(&app.service(), &ada, &grace, (&space, &comment)).await;
     story.tables(&app.service()).await;
     story.farewell(&ada, &grace).await;
@@ -289,6 +291,29 @@ impl Story<'_> {
         self.patch("Moderate Comment", ada, &path, approval).await;
         let note = json!({ "userIds": [grace.id], "title": "Maintenance tonight" });
         self.post("Send System Notification", key, "/app-notifications/system", note).await;
+    }
+
+    async fn workspaces(&mut self, app: &TestApp, ada: &User<'_>, grace: &User<'_>) {
+        with_invitations(app).await;
+        for user in [ada, grace] {
+            verify(app, app.project.id, user.id).await;
+        }
+        let new = json!({ "name": "Nursery", "metadata": { "colour": "green" } });
+        let nursery = id(&self.post("Create Workspace", ada, "/workspaces", new).await);
+        let one = format!("/workspaces/{nursery}");
+        let grant = json!({
+            "username": "grace", "capabilities": ["invite"], "permissions": ["water"], "rank": 10,
+            "title": "Gardener",
+        });
+        let path = format!("{one}/invites");
+        let invite = id(&self.post("Create Workspace Invite", ada, &path, grant).await);
+        self.get("List Workspace Invites", ada, &path).await;
+        self.get("List My Workspace Invites", grace, "/me/workspace-invites").await;
+        let path = format!("/workspace-invites/{invite}/accept");
+        self.post("Accept Workspace Invite", grace, &path, Value::Null).await;
+        self.get("Fetch Authority", grace, &format!("{one}/authority/me")).await;
+        self.get("List Workspace Members", ada, &format!("{one}/members")).await;
+        self.get("List Workspaces", grace, "/workspaces?include=memberCount").await;
     }
 
     async fn tables(&mut self, key: &Actor<'_>) {

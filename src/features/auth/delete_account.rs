@@ -7,15 +7,17 @@ use serde::Deserialize;
 
 use crate::auth::caller::{NO_USER_FOUND, Viewer};
 use crate::auth::keys::hash;
+use crate::domain_events::Context;
 use crate::error::{Error, Result};
 use crate::features::auth::mails::DeletionCode;
-use crate::features::auth::{INVALID_OR_EXPIRED_CODE, NO_EMAIL_ON_FILE, mail_quota, store};
+use crate::features::auth::{INVALID_OR_EXPIRED_CODE, NO_EMAIL_ON_FILE, store};
 use crate::features::deletion::user::erase;
 use crate::features::users::{self, store as user_store};
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::Done;
 use crate::http::reply::{Json, NoContent};
+use crate::mail_quota;
 
 const MAX_WRONG_TRIES: i64 = 5;
 
@@ -38,7 +40,8 @@ pub(super) async fn confirm_account_deletion(
     call: Call<Viewer>,
     Body(body): Body<Confirmation>,
 ) -> Result<NoContent> {
-    let (project, user, now) = (call.project.id, call.caller.user, call.now);
+    let (app, of, user, now) = (call.app.clone(), call.project.clone(), call.caller.user, call.now);
+    let project = of.id;
     let code = hash(&body.code);
     // Not an error inside the transaction: a wrong code must be counted.
     let confirmed = call.app.db.write(move |tx| {
@@ -46,7 +49,8 @@ pub(super) async fn confirm_account_deletion(
             return Ok::<_, Error>(false);
         };
         if verify_slices_are_equal(&pending.code_hash, &code).is_ok() {
-            if !erase(tx, project, user, now)? {
+            let context = Context { app: &app, project: &of, now };
+            if !erase(tx, project, user, Some(context), now)? {
                 return Err(users::NOT_FOUND.into());
             }
             return Ok(true);

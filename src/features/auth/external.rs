@@ -26,6 +26,7 @@ use crate::features::users::rules::{
 };
 use crate::features::users::store::{self as users, UserRow};
 use crate::features::users::{DUPLICATE_EMAIL, DUPLICATE_USER_FIELD, DUPLICATE_USERNAME};
+use crate::features::workspaces::invites::bind_to_new_user;
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::Json;
@@ -238,6 +239,7 @@ impl SignIn {
         user.is_verified = self.vouched.issuer.is_some() && self.vouched.data.email.is_some();
         self.vouched.data.clone().write_to(&mut user);
         users::insert(tx, project.id, &user)?;
+        bind_to_new_user(tx, project.id, &user)?;
         Ok(user)
     }
 

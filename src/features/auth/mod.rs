@@ -4,7 +4,6 @@ mod delete_account;
 pub mod events;
 mod external;
 mod guesses;
-pub(crate) mod mail_quota;
 pub(crate) mod mails;
 pub mod pages;
 mod passwords;

@@ -8,13 +8,14 @@ use crate::auth::keys::hash;
 use crate::error::Result;
 use crate::features::auth::mails::PasswordReset;
 use crate::features::auth::pages::{self, JsonOrPage};
-use crate::features::auth::{INVALID_RESET_TOKEN, mail_quota, store};
+use crate::features::auth::{INVALID_RESET_TOKEN, store};
 use crate::features::users::rules::{Email, Password};
 use crate::features::users::store as users;
 use crate::http::input::{Body, Query};
 use crate::http::operation::Call;
 use crate::http::reply::Done;
 use crate::http::reply::{Json, Page};
+use crate::mail_quota;
 use crate::realtime;
 
 #[derive(Debug, Deserialize, JsonSchema)]

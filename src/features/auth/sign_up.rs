@@ -18,6 +18,7 @@ use crate::features::users::rules::{
     Avatar, Bio, Email, Location, Metadata, Name, Password, Username,
 };
 use crate::features::users::store::{self, UserRow};
+use crate::features::workspaces::invites::bind_to_new_user;
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::reply::Created;
@@ -70,6 +71,7 @@ pub(super) async fn sign_up(
     let (links, stored) = (call.links(), pictures.clone());
     let work = move |tx: &Tx<'_>| {
         store::insert(tx, project.id, &user)?;
+        bind_to_new_user(tx, project.id, &user)?;
         stored.insert(tx, project.id)?;
         session::start(tx, &project, &links, &mut user.clone(), seed)
     };

@@ -1,9 +1,8 @@
-//! All SQL about refresh tokens, password resets, e-mail verifications, account deletions, and the
-//! quotas of mails.
+//! All SQL about refresh tokens, password resets, e-mail verifications and account deletions.
 
-use db::{Conn, JsonText, Tx, args};
+use db::{Conn, Tx, args};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::values::ids::{ProjectId, RefreshTokenId, SessionId, UserId, VerificationId};
 use crate::values::time::Timestamp;
 
@@ -105,16 +104,6 @@ db::statements! {
          WHERE project_id = $1 AND user_id = $2";
     command DELETE_DELETION = "DELETE FROM account_deletions WHERE project_id = $1 AND user_id = $2";
 
-    /// Inserts the row or locks it. Writes in either case, so that both take the same time.
-    command LOCK_MAIL_QUOTA -> JsonText =
-        "INSERT INTO mail_quotas (project_id, address_hash, sent_at, expires_at)
-         VALUES ($1, $2, '[]', $3)
-         ON CONFLICT (project_id, address_hash) DO UPDATE SET expires_at = mail_quotas.expires_at
-         RETURNING sent_at";
-    command SET_MAIL_QUOTA =
-        "UPDATE mail_quotas SET sent_at = $3, expires_at = $4
-         WHERE project_id = $1 AND address_hash = $2";
-
     // The expiry is tested twice: otherwise PostgreSQL scans the whole table for the keys of the subquery.
     command SWEEP_TOKENS, unscoped "expiry is the same for every project" =
         "DELETE FROM refresh_tokens WHERE expires_at < $1 AND (project_id, id) IN
@@ -128,9 +117,6 @@ db::statements! {
     command SWEEP_DELETIONS, unscoped "expiry is the same for every project" =
         "DELETE FROM account_deletions WHERE expires_at < $1 AND (project_id, user_id) IN
             (SELECT project_id, user_id FROM account_deletions WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)";
-    command SWEEP_MAIL_QUOTAS, unscoped "expiry is the same for every project" =
-        "DELETE FROM mail_quotas WHERE expires_at < $1 AND (project_id, address_hash) IN
-            (SELECT project_id, address_hash FROM mail_quotas WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)";
 }
 
 /// Locks the row until the transaction ends.
@@ -293,37 +279,11 @@ pub fn delete_deletion(tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<
     Ok(())
 }
 
-/// The times of mails to an address, oldest first. Locks the row until the transaction ends; a new row gets
-/// this expiry.
-pub fn lock_mail_quota(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    address_hash: &[u8],
-    expires: Timestamp,
-) -> Result<Vec<Timestamp>> {
-    let JsonText(sent) = tx.one(&LOCK_MAIL_QUOTA, args![project, address_hash, expires])?;
-    let millis: Vec<i64> = serde_json::from_str(&sent).map_err(Error::internal)?;
-    Ok(millis.into_iter().map(Timestamp::from_millis).collect())
-}
-
-pub fn set_mail_quota(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    address_hash: &[u8],
-    sent: &[Timestamp],
-    expires: Timestamp,
-) -> Result<()> {
-    let millis: Vec<i64> = sent.iter().map(|at| at.millis()).collect();
-    let millis = serde_json::to_string(&millis).map_err(Error::internal)?;
-    tx.execute(&SET_MAIL_QUOTA, args![project, address_hash, millis.as_str(), expires])?;
-    Ok(())
-}
-
-/// Deletes expired tokens, codes and quotas, at most `most` of each kind.
+/// Deletes expired tokens and codes, at most `most` of each kind.
 pub fn sweep(tx: &Tx<'_>, now: Timestamp, most: i64) -> Result<u64> {
     let codes = [&SWEEP_RESETS, &SWEEP_VERIFICATIONS, &SWEEP_DELETIONS];
     let mut swept = 0;
-    for statement in codes.into_iter().chain([&SWEEP_TOKENS, &SWEEP_MAIL_QUOTAS]) {
+    for statement in codes.into_iter().chain([&SWEEP_TOKENS]) {
         swept += tx.execute(statement, args![now, most])?;
     }
     Ok(swept)

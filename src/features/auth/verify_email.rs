@@ -13,15 +13,14 @@ use crate::error::{Error, Result};
 use crate::features::auth::guesses::Guess;
 use crate::features::auth::mails::EmailVerification;
 use crate::features::auth::pages::{self, LinkReply};
-use crate::features::auth::{
-    INVALID_BODY, INVALID_OR_EXPIRED_TOKEN, NOT_PASSWORD_USER, mail_quota, store,
-};
+use crate::features::auth::{INVALID_BODY, INVALID_OR_EXPIRED_TOKEN, NOT_PASSWORD_USER, store};
 use crate::features::users::store as users;
 use crate::http::cors;
 use crate::http::input::{Body, Query};
 use crate::http::operation::Call;
 use crate::http::reply::Done;
 use crate::http::reply::Json;
+use crate::mail_quota;
 use crate::values::ids::UserId;
 use crate::values::random::{Random, hex};
 

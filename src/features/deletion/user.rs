@@ -5,6 +5,7 @@ use db::Tx;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::KeyHolder;
+use crate::domain_events::Context;
 use crate::error::{Error, Result};
 use crate::features::files::purge;
 use crate::features::moderation::reports;
@@ -13,6 +14,7 @@ use crate::features::users::store::trigrams;
 use crate::features::users::{NOT_FOUND, store};
 use crate::features::{
     chat, collections, comments, connections, entities, follows, notifications, reactions, spaces,
+    workspaces,
 };
 use crate::http::input::Path;
 use crate::http::operation::Call;
@@ -27,18 +29,29 @@ pub(super) async fn delete_user(
     call: Call<KeyHolder>,
     Path(path): Path<UserPath>,
 ) -> Result<NoContent> {
-    let (project, now) = (call.project.id, call.now);
-    let deleted = call.app.db.write(move |tx| erase(tx, project, path.user_id, now)).await?;
+    let (app, project, now) = (call.app.clone(), call.project.clone(), call.now);
+    let deleted = call.app.db.write(move |tx| {
+        let context = Context { app: &app, project: &project, now };
+        erase(tx, project.id, path.user_id, Some(context), now)
+    });
+    let deleted = deleted.await?;
     if deleted { Ok(NoContent) } else { Err(NOT_FOUND.into()) }
 }
 
-/// Deletes a user and their data; false if there was no such user.
-pub(crate) fn erase(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestamp) -> Result<bool> {
+/// Deletes a user and their data; false if there was no such user. Without a context nobody observes it.
+pub(crate) fn erase(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    user: UserId,
+    context: Option<Context<'_>>,
+    now: Timestamp,
+) -> Result<bool> {
     entities::store::anonymize::lock(tx, project, user)?;
     comments::store::anonymize::lock(tx, project, user)?;
     reports::store::anonymize::lock(tx, project, user)?;
     spaces::store::anonymize::lock(tx, project, user)?;
     chat::store::anonymize::lock(tx, project, user)?;
+    workspaces::store::erase::lock(tx, project, user)?;
     // The lock keeps new rows from referring to the user.
     let Some(row) = store::find_for_update(tx, project, user)? else { return Ok(false) };
     let told = notifications::store::hide::about_what_they_wrote(tx, project, user)?;
@@ -51,6 +64,7 @@ pub(crate) fn erase(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestam
     connections::store::forget_user(tx, project, user)?;
     spaces::store::anonymize::forget_user(tx, project, user)?;
     chat::store::anonymize::forget_user(tx, project, user, now)?;
+    workspaces::forget_user(tx, project, context, &row)?;
     purge::delete_of_user(tx, project, user, now)?;
     trigrams::forget(tx, project, &row)?;
     entities::store::feed_totals::remove_listed(tx, project, listed)?;

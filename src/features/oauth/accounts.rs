@@ -19,6 +19,7 @@ use crate::features::users::model::AuthUser;
 use crate::features::users::own::auth_user;
 use crate::features::users::store::{self as users, UserRow};
 use crate::features::users::{DUPLICATE_EMAIL, DUPLICATE_USER_FIELD};
+use crate::features::workspaces::invites::bind_to_new_user;
 use crate::realtime;
 use crate::state::App;
 use crate::tenancy::Project;
@@ -153,6 +154,7 @@ impl SignIn {
         user.name = account.name.clone();
         user.avatar = account.avatar.clone();
         users::insert(tx, project, &user)?;
+        bind_to_new_user(tx, project, &user)?;
         identities::insert(tx, project, self.ids.1, user.id, account, now)?;
         let started = self.start(tx, project, user.id)?;
         Ok(match started {

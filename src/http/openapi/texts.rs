@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value};
 
 /// One file for each group of operations, in the order in which the document shows them.
-const GROUPS: [&str; 19] = [
+const GROUPS: [&str; 20] = [
     include_str!("../../../docs/api/auth.md"),
     include_str!("../../../docs/api/users.md"),
     include_str!("../../../docs/api/entities.md"),
@@ -16,6 +16,7 @@ const GROUPS: [&str; 19] = [
     include_str!("../../../docs/api/collections.md"),
     include_str!("../../../docs/api/spaces.md"),
     include_str!("../../../docs/api/members.md"),
+    include_str!("../../../docs/api/workspaces.md"),
     include_str!("../../../docs/api/follows.md"),
     include_str!("../../../docs/api/connections.md"),
     include_str!("../../../docs/api/blocks.md"),

@@ -106,6 +106,30 @@ pub(super) fn script(engine: Engine) -> String {
             format!("{project}, {id}, {id}, {id}, n, n"),
         ),
         (
+            "workspaces (project_id, id, name, metadata, owner_id, parent_id, root_id, depth,
+                inherits_from_parent, created_at, updated_at)",
+            5_999,
+            format!("{project}, {id}, 'n' || n, '{{}}', {id}, NULL, {id}, 0, FALSE, n, n"),
+        ),
+        ("workspace_lines (project_id, ancestor_id, workspace_id)", 5_999, {
+            format!("{project}, {id}, {id}")
+        }),
+        (
+            "workspace_members (project_id, workspace_id, user_id, id, capabilities, permissions,
+                rank, metadata, joined_at, created_at)",
+            5_999,
+            format!("{project}, {id}, {other}, {id}, '[]', '[]', 0, '{{}}', n, n"),
+        ),
+        (
+            "workspace_invitations (project_id, id, workspace_id, invited_by, user_id, email,
+                capabilities, permissions, rank, status, expires_at, created_at, updated_at)",
+            5_999,
+            format!(
+                "{project}, {id}, {id}, {id}, CASE WHEN n % 10 > 5 THEN {id} END, n || '@x.org',
+                 '[]', '[]', 0, 'pending', n, n, n"
+            ),
+        ),
+        (
             "space_rules (project_id, id, space_id, title, position, created_at, updated_at)",
             5_999,
             format!("{project}, {id}, {id}, 't', 0, n, n"),

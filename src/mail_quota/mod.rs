@@ -2,11 +2,14 @@
 //! mail and all senders. The count is in the database, so it holds for all nodes, and changes in the
 //! transaction that queues the mail.
 
+pub mod store;
+
 use std::time::Duration;
+
+use db::Tx;
 
 use crate::auth::keys::hash;
 use crate::error::Result;
-use crate::features::auth::store;
 use crate::jobs::{self, Job};
 use crate::rate_limits::Limiter;
 use crate::state::App;
@@ -42,33 +45,52 @@ impl Quota {
     }
 }
 
-/// Queues a mail to this address unless its quota is used up. The caller does not learn which: the reply must
-/// not reveal other people's requests. Both cases write, so both wait for the disk.
-pub(crate) async fn enqueue<J: Job>(
+/// What a transaction needs to queue one mail; drawn before it, because it may run twice.
+#[derive(Debug, Clone, Copy)]
+pub struct Ticket {
+    id: JobId,
+    quota: Option<Quota>,
+}
+
+impl Ticket {
+    pub fn draw(app: &App, now: Timestamp) -> Self {
+        Ticket { id: JobId(new_id(now, &app.random)), quota: Quota::of(&app.limiter) }
+    }
+
+    /// Queues a mail to this address unless its quota is used up. The caller does not learn which: the reply must
+    /// not reveal other people's requests. Both cases write, so both wait for the disk.
+    pub fn queue<J: Job>(
+        self,
+        tx: &Tx<'_>,
+        project: ProjectId,
+        address: &str,
+        job: &J,
+        now: Timestamp,
+    ) -> Result<()> {
+        let Some(quota) = self.quota else { return jobs::insert(tx, project, self.id, job, now) };
+        let address = hash(&address.trim().to_lowercase());
+        let expires = now.plus(DAY);
+        let sent = store::lock(tx, project, &address, expires)?;
+        match quota.admit(&sent, now) {
+            Some(sent) => {
+                store::set(tx, project, &address, &sent, expires)?;
+                jobs::insert(tx, project, self.id, job, now)
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// The same in a transaction of its own.
+pub async fn enqueue<J: Job>(
     app: &App,
     project: ProjectId,
     address: &str,
     job: J,
     now: Timestamp,
 ) -> Result<()> {
-    let Some(quota) = Quota::of(&app.limiter) else {
-        return jobs::enqueue(app, project, job, now).await;
-    };
-    let id = JobId(new_id(now, &app.random));
-    let payload = jobs::payload(&job)?;
-    let address = hash(&address.trim().to_lowercase());
-    let queued = app.db.write(move |tx| {
-        let expires = now.plus(DAY);
-        let sent = store::lock_mail_quota(tx, project, &address, expires)?;
-        match quota.admit(&sent, now) {
-            Some(sent) => {
-                store::set_mail_quota(tx, project, &address, &sent, expires)?;
-                jobs::store::insert(tx, project, id, &payload, now, now)
-            }
-            None => Ok(()),
-        }
-    });
-    queued.await
+    let (ticket, address) = (Ticket::draw(app, now), address.to_owned());
+    app.db.write(move |tx| ticket.queue(tx, project, &address, &job, now)).await
 }
 
 #[cfg(test)]
