@@ -195,6 +195,7 @@ mod webhook_config;
 mod webhook_deliveries;
 mod webhook_events;
 mod webhook_validation;
+mod webhook_workspaces;
 mod workspace_invites;
 mod workspace_members;
 mod workspace_plans;
