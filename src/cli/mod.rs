@@ -8,6 +8,7 @@ mod keys;
 mod oauth;
 mod project_settings;
 mod projects;
+mod push;
 mod routes;
 mod secret;
 mod serve;
@@ -26,6 +27,7 @@ use clap::{Args, Parser, Subcommand};
 use serde_json::Value;
 
 use crate::app::Dependencies;
+use crate::auth::sealed::Sealer;
 use crate::config::{Config, Flags};
 use crate::error::Error;
 use crate::http::version::Version;
@@ -259,6 +261,14 @@ impl Admin {
         work: impl Fn(&db::Tx<'_>) -> crate::error::Result<T> + Send + 'static,
     ) -> CommandResult<T> {
         self.block_on(Box::pin(self.db.write(work)))
+    }
+
+    /// With the secret key of the installation.
+    fn sealer(&self) -> CommandResult<Sealer> {
+        let key = start::secret(&self.config, &self.world.random)?;
+        let previous = self.config.secret_key_previous.as_deref();
+        self.runtime.block_on(start::claim_secret(&self.db, &key, previous))?;
+        Sealer::new(&key).map_err(plain)
     }
 
     /// Of a boxed future, so that the runtime is not compiled once for each command.

@@ -6,12 +6,10 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use crate::auth::sealed::Sealer;
 use crate::cli::{Admin, CommandResult, Output, confirm, project_id};
 use crate::features::oauth::provider::{Settings, TokenAuth};
 use crate::features::oauth::{admin as providers, store};
 use crate::http::address::OAUTH_CALLBACK;
-use crate::start;
 use crate::tenancy::{self, NOT_FOUND};
 use crate::values::ids::ProjectId;
 
@@ -133,10 +131,7 @@ fn set(admin: &Admin, id: ProjectId, change: ProviderChange) -> CommandResult {
     providers::check(&name, &settings, secret.as_deref())?;
 
     let random = &admin.world.random;
-    let key = start::secret(&admin.config, random)?;
-    let previous = admin.config.secret_key_previous.as_deref();
-    admin.runtime.block_on(start::claim_secret(&admin.db, &key, previous))?;
-    let sealer = Sealer::new(&key).map_err(super::plain)?;
+    let sealer = admin.sealer()?;
     let seal = |secret: &String| providers::seal(&sealer, id, &name, secret, random);
     let sealed = secret.as_ref().map(seal).transpose().map_err(super::plain)?;
     let (now, stored) = (admin.world.clock.now(), name.clone());

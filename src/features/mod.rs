@@ -9,6 +9,7 @@ pub mod comments;
 pub mod connections;
 pub mod crypto;
 pub mod deletion;
+pub mod digests;
 pub mod entities;
 pub mod files;
 pub mod follows;
@@ -19,6 +20,7 @@ pub mod notifications;
 pub mod oauth;
 pub mod project_deletion;
 pub mod projects;
+pub mod push;
 pub mod reactions;
 pub mod server;
 pub mod spaces;
@@ -48,6 +50,7 @@ pub fn operations() -> &'static [Operation] {
             deletion::operations(),
             collections::operations(),
             spaces::operations(),
+            digests::operations(),
             identities::operations(),
             oauth::operations(),
             users::operations(),
@@ -55,6 +58,7 @@ pub fn operations() -> &'static [Operation] {
             connections::operations(),
             blocks::operations(),
             notifications::operations(),
+            push::operations(),
             link_previews::operations(),
             projects::operations(),
             files::operations(),
@@ -94,6 +98,7 @@ pub fn lists() -> Lists {
         .with(file_holders)
         .with(space_observers)
         .with(vec![entity_extras])
+        .with(vec![oauth::admin::SECRETS, push::admin::SECRETS, digests::SECRETS])
         .with(vec![Operations(operations())])
 }
 
@@ -109,11 +114,12 @@ fn job_kinds() -> Vec<JobKind> {
         jobs::kind::<chat::conversations::purge::RemoveConversation>(),
         jobs::kind::<deletion::user::EmptyDatabaseLog>(),
         jobs::kind::<project_deletion::DeleteProject>(),
+        jobs::kind::<digests::SendDigest>(),
     ]
 }
 
 fn sweeps() -> Vec<Sweep> {
-    vec![Sweep(auth::store::sweep), Sweep(oauth::store::sweep)]
+    vec![Sweep(auth::store::sweep), Sweep(oauth::store::sweep), Sweep(digests::enqueue_due)]
 }
 
 /// Every static SQL statement, for the tests that prepare and explain them on both engines.
@@ -157,6 +163,8 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         identities::store::ALL,
         identities::store::issuers::ALL,
         oauth::store::ALL,
+        push::store::ALL,
+        digests::store::ALL,
         crate::tenancy::store::ALL,
         files::store::audit::ALL,
         files::store::ALL,

@@ -12,3 +12,4 @@ pub mod names;
 pub mod random;
 pub mod texts;
 pub mod time;
+pub mod timezone;

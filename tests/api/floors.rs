@@ -42,6 +42,7 @@ const ROOMS: &[&[&str]] = &[
     &["features::chat"],
     &["features::moderation"],
     &["features::deletion"],
+    &["features::push", "features::digests"],
     &["features::identities"],
     &["features::auth"],
     &["features::oauth"],
