@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use db::Db;
 use images::Processor;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Semaphore;
 
 use crate::auth::passwords::{Cost, Passwords};
 use crate::auth::sealed::Sealer;
@@ -94,7 +94,6 @@ pub fn build(
         body_waits: BodyWaits::default(),
         forwarding_notice: Notice::default(),
         body_memory: Semaphore::new(BODY_MEMORY),
-        job_added: Notify::new(),
         lists: features::lists(),
         features: FeatureState::default(),
         draining: Draining::default(),

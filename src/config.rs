@@ -61,6 +61,8 @@ pub struct Config {
     pub outbound_allow: Vec<Cidr>,
     pub smtp_url: Option<String>,
     pub mail_from: Option<String>,
+    /// Who is mailed when something needs an operator.
+    pub operator_email: Option<String>,
     pub log: Option<LogFormat>,
     /// What is logged: `RUST_LOG`.
     pub log_filter: Targets,
@@ -166,6 +168,7 @@ impl Config {
             outbound_allow: from.parse("outbound_allow", "", blocks)?,
             smtp_url: from.optional("smtp_url")?,
             mail_from: from.optional("mail_from")?,
+            operator_email: from.optional("operator_email")?,
             log: from.parse("log", "", |text| match text {
                 "" => Ok(None),
                 "pretty" => Ok(Some(LogFormat::Pretty)),

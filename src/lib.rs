@@ -31,6 +31,8 @@ pub mod state;
 
 pub mod jobs;
 
+pub mod domain_events;
+
 pub mod http;
 
 pub mod sockets;

@@ -85,8 +85,8 @@ pub const MIGRATIONS: &[Migration] = &[
         "sign-in with accounts elsewhere",
         include_str!("../migrations/0019_oauth.sql"),
     ),
+    Migration::shared(20, "outbox and webhooks", include_str!("../migrations/0020_outbox.sql")),
     // To be replaced in the merge: these numbers belong to other branches.
-    Migration::shared(20, "reserved", "SELECT 1"),
     Migration::shared(21, "reserved", "SELECT 1"),
     Migration::shared(22, "reserved", "SELECT 1"),
     Migration::shared(23, "reserved", "SELECT 1"),

@@ -3,6 +3,7 @@
 
 mod distribute;
 mod doctor;
+mod jobs;
 mod jwt_issuers;
 mod keys;
 mod oauth;
@@ -17,6 +18,7 @@ mod transfer;
 mod upgrade;
 mod user_records;
 mod users;
+mod webhooks;
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -32,7 +34,7 @@ use crate::config::{Config, Flags};
 use crate::error::Error;
 use crate::http::version::Version;
 use crate::start;
-use crate::values::ids::{KeyId, ProjectId, UserId};
+use crate::values::ids::{JobId, KeyId, ProjectId, QueueId, UserId};
 
 #[derive(Debug, Parser)]
 #[command(name = "townhall", version, about = "A self-hostable community backend in one binary.")]
@@ -84,6 +86,12 @@ enum Command {
     /// Find, show, suspend and delete users; sign tokens for them
     #[command(subcommand)]
     User(users::UserCommand),
+    /// Where a project's events are sent, and what became of them
+    #[command(subcommand)]
+    Webhooks(webhooks::WebhooksCommand),
+    /// Background jobs: list them, run one again, drop one
+    #[command(subcommand)]
+    Jobs(jobs::JobsCommand),
     /// Change the secret key on purpose
     #[command(subcommand)]
     Secret(secret::SecretCommand),
@@ -203,6 +211,8 @@ fn execute(cli: Cli) -> CommandResult {
         Command::Project(command) => projects::run(command, Admin::open(&flags)?),
         Command::Key(command) => keys::run(command, Admin::open(&flags)?),
         Command::User(command) => users::run(command, Admin::open(&flags)?),
+        Command::Webhooks(command) => webhooks::run(command, &Admin::open(&flags)?),
+        Command::Jobs(command) => jobs::run(&command, &Admin::open(&flags)?),
         Command::Secret(command) => secret::run(&command, &Admin::open(&flags)?),
         Command::Migrate(MigrateCommand::Status) => show::migrations(&Config::load(&flags)?),
         Command::Migrate(MigrateCommand::Up) => show::migrate(&Config::load(&flags)?),
@@ -263,12 +273,14 @@ impl Admin {
         self.block_on(Box::pin(self.db.write(work)))
     }
 
-    /// With the secret key of the installation.
+    /// Encrypts secrets with the server's secret key.
     fn sealer(&self) -> CommandResult<Sealer> {
         let key = start::secret(&self.config, &self.world.random)?;
         let previous = self.config.secret_key_previous.as_deref();
         self.runtime.block_on(start::claim_secret(&self.db, &key, previous))?;
-        Sealer::new(&key).map_err(plain)
+        Sealer::new(&key)
+            .and_then(|sealer| sealer.accepting(previous.map(str::as_bytes)))
+            .map_err(plain)
     }
 
     /// Of a boxed future, so that the runtime is not compiled once for each command.
@@ -322,6 +334,14 @@ fn project_id(text: &str) -> Result<ProjectId, String> {
 }
 
 fn key_id(text: &str) -> Result<KeyId, String> {
+    text.parse().map_err(ToString::to_string)
+}
+
+fn job_id(text: &str) -> Result<JobId, String> {
+    text.parse().map_err(ToString::to_string)
+}
+
+fn queue_id(text: &str) -> Result<QueueId, String> {
     text.parse().map_err(ToString::to_string)
 }
 

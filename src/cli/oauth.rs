@@ -130,8 +130,7 @@ fn set(admin: &Admin, id: ProjectId, change: ProviderChange) -> CommandResult {
     change.apply(&mut settings);
     providers::check(&name, &settings, secret.as_deref())?;
 
-    let random = &admin.world.random;
-    let sealer = admin.sealer()?;
+    let (sealer, random) = (admin.sealer()?, &admin.world.random);
     let seal = |secret: &String| providers::seal(&sealer, id, &name, secret, random);
     let sealed = secret.as_ref().map(seal).transpose().map_err(super::plain)?;
     let (now, stored) = (admin.world.clock.now(), name.clone());

@@ -122,6 +122,9 @@ pub(super) fn whole(config: &Config) -> Result<(), String> {
     if let Some(from) = &config.mail_from {
         Mailer::check_sender(from).map_err(|error| format!("TOWNHALL_MAIL_FROM: {error}"))?;
     }
+    if let Some(to) = &config.operator_email {
+        Mailer::check_sender(to).map_err(|error| format!("TOWNHALL_OPERATOR_EMAIL: {error}"))?;
+    }
     if let Some(url) = &config.smtp_url {
         Mailer::check_server(url).map_err(|error| format!("TOWNHALL_SMTP_URL: {error}"))?;
         if config.mail_from.is_none() {

@@ -27,12 +27,14 @@ pub mod spaces;
 pub mod tables;
 pub mod users;
 pub mod visibility;
+pub mod webhooks;
 
 use std::sync::LazyLock;
 
 use self::entities::extras::EntityExtras;
 use self::files::holders::FileHolder;
 use self::spaces::observer::SpaceObserver;
+use crate::domain_events::EventObserver;
 use crate::http::operation::{Operation, Operations};
 use crate::http::router::Router;
 use crate::jobs;
@@ -64,6 +66,7 @@ pub fn operations() -> &'static [Operation] {
             files::operations(),
             chat::operations(),
             tables::operations(),
+            webhooks::operations(),
             server::operations(),
         ]
         .into_iter()
@@ -88,6 +91,8 @@ pub fn lists() -> Lists {
         &chat::file_access::ChatFiles,
     ];
     let space_observers: Vec<&'static dyn SpaceObserver> = vec![&chat::space::SpaceConversations];
+    let event_observers: Vec<&'static dyn EventObserver> =
+        vec![&webhooks::Webhooks, &push::automatic::Push];
     let entity_extras = EntityExtras {
         top_comments: comments::top_comments,
         saved: collections::store::links::saved,
@@ -97,6 +102,7 @@ pub fn lists() -> Lists {
         .with(sweeps())
         .with(file_holders)
         .with(space_observers)
+        .with(event_observers)
         .with(vec![entity_extras])
         .with(vec![oauth::admin::SECRETS, push::admin::SECRETS, digests::SECRETS])
         .with(vec![Operations(operations())])
@@ -115,11 +121,19 @@ fn job_kinds() -> Vec<JobKind> {
         jobs::kind::<deletion::user::EmptyDatabaseLog>(),
         jobs::kind::<project_deletion::DeleteProject>(),
         jobs::kind::<digests::SendDigest>(),
+        jobs::kind::<push::automatic::PushNotification>(),
+        jobs::kind::<push::PushChatMessage>(),
+        jobs::kind::<webhooks::deliver::Delivery>(),
     ]
 }
 
 fn sweeps() -> Vec<Sweep> {
-    vec![Sweep(auth::store::sweep), Sweep(oauth::store::sweep), Sweep(digests::enqueue_due)]
+    vec![
+        Sweep(auth::store::sweep),
+        Sweep(oauth::store::sweep),
+        Sweep(jobs::store::sweep),
+        Sweep(digests::enqueue_due),
+    ]
 }
 
 /// Every static SQL statement, for the tests that prepare and explain them on both engines.
@@ -182,10 +196,10 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         spaces::store::rulebook::ALL,
         spaces::store::ALL,
         tables::store::catalogue::ALL,
-        project_deletion::store::ALL,
         users::store::lock_pair::ALL,
         users::store::points::ALL,
         users::store::ALL,
+        webhooks::store::ALL,
         crate::auth::store::sessions::ALL,
         crate::auth::store::suspensions::ALL,
         crate::installation::store::ALL,

@@ -1,6 +1,9 @@
-//! Background jobs. A job is a row that a worker runs at least once; a failed job is retried with exponential
-//! backoff. Each feature declares its own jobs; `features/mod.rs` lists their kinds.
+//! Background jobs, and the outbox: whatever must happen outside the database because of a transaction is a job
+//! that the transaction inserts. A job is a row that a worker of any node runs at least once; a failed job is
+//! retried with exponential backoff, and one that is given up stays as a dead letter for the operator. Jobs of a
+//! queue run one after another. Each feature declares its own jobs; `features/mod.rs` lists their kinds.
 
+mod queue;
 pub mod store;
 mod worker;
 
@@ -14,14 +17,25 @@ use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
 use crate::state::{App, JobKind};
-use crate::values::ids::{JobId, ProjectId, new_id};
+use crate::values::ids::{JobId, ProjectId, QueueId, new_id};
 use crate::values::time::Timestamp;
 
 pub trait Job: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// Stored with every job of this kind, so it must never change.
     const KIND: &'static str;
+    /// Whether a job that is done is kept for a while, so that an operator can look at it and run it again.
+    const IS_KEPT: bool = false;
 
     fn run(self, app: &App, project: ProjectId) -> impl Future<Output = Result<()>> + Send;
+
+    /// Runs when a queue of these jobs is paused because they have failed for too long.
+    fn paused(
+        _app: &App,
+        _project: ProjectId,
+        _queue: QueueId,
+    ) -> impl Future<Output = Result<()>> + Send {
+        async { Ok(()) }
+    }
 }
 
 /// For the list of all kinds.
@@ -33,6 +47,10 @@ pub const fn kind<J: Job>() -> JobKind {
                 let job: J = serde_json::from_value(payload).map_err(Error::internal)?;
                 job.run(&app, project).await
             })
+        },
+        is_kept: J::IS_KEPT,
+        paused: |app, project, queue| {
+            Box::pin(async move { J::paused(&app, project, queue).await })
         },
     }
 }
@@ -61,10 +79,20 @@ pub fn insert<J: Job>(
     store::insert(tx, project, id, &payload(job)?, now, now)
 }
 
+/// Enqueues a job behind all others of its queue, in the caller's transaction. The queue must exist.
+pub fn insert_queued<J: Job>(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    queue: QueueId,
+    id: JobId,
+    job: &J,
+    now: Timestamp,
+) -> Result<()> {
+    store::insert_queued(tx, project, queue, id, &payload(job)?, now)
+}
+
 /// Enqueues a job in a transaction of its own.
 pub async fn enqueue<J: Job>(app: &App, project: ProjectId, job: J, now: Timestamp) -> Result<()> {
     let id = JobId(new_id(now, &app.random));
-    app.db.write(move |tx| insert(tx, project, id, &job, now)).await?;
-    app.job_added.notify_one();
-    Ok(())
+    app.db.write(move |tx| insert(tx, project, id, &job, now)).await
 }

@@ -1,10 +1,15 @@
 //! All SQL about the job queue.
 
+use std::time::Duration;
+
 use db::{Conn, JsonText, Tx, args};
 
 use crate::error::Result;
-use crate::values::ids::{JobId, ProjectId};
+use crate::values::ids::{JobId, ProjectId, QueueId};
 use crate::values::time::Timestamp;
+
+/// How long an operator can look at a job that has ended.
+const KEPT_FOR: Duration = Duration::from_secs(7 * 24 * 3600);
 
 db::row! {
     #[derive(Debug)]
@@ -13,29 +18,143 @@ db::row! {
         pub id: JobId,
         pub payload: JsonText,
         pub attempts: i64,
+        pub created_at: Timestamp,
     }
 }
 
+db::row! {
+    /// A job as operators see it.
+    #[derive(Debug)]
+    pub struct JobRecord {
+        pub project_id: ProjectId,
+        pub id: JobId,
+        pub queue_id: Option<QueueId>,
+        pub attempts: i64,
+        pub run_at: Timestamp,
+        pub created_at: Timestamp,
+        pub ended_at: Option<Timestamp>,
+        pub has_failed: bool,
+        pub last_error: Option<String>,
+        pub payload: JsonText,
+    }
+}
+
+db::row! {
+    #[derive(Debug, Clone, Copy)]
+    pub struct QueueRow {
+        pub failures: i64,
+        pub failing_since: Option<Timestamp>,
+        pub paused_at: Option<Timestamp>,
+    }
+}
+
+/// The columns of a [`JobRow`].
+macro_rules! job {
+    () => {
+        "project_id, id, payload, attempts, created_at"
+    };
+}
+
+macro_rules! records {
+    ($rest:literal) => {
+        concat!(
+            "SELECT project_id, id, queue_id, attempts, run_at, created_at, ended_at, has_failed,
+                last_error, payload
+             FROM jobs ",
+            $rest
+        )
+    };
+}
+
 db::statements! {
+    /// A job with this id that was given up is run again; one that is not yet done stays as it is.
     command INSERT =
         "INSERT INTO jobs (project_id, id, payload, attempts, run_at, created_at)
-         VALUES ($1, $2, $3, 0, $4, $5)";
-    /// Jobs that are due, whosever they are. Locks nothing: on a cluster they are on several workers. The limit
-    /// is a literal because for a parameter PostgreSQL would assume a tenth of the table and scan all of it.
+         VALUES ($1, $2, $3, 0, $4, $5)
+         ON CONFLICT (project_id, id) DO UPDATE SET payload = excluded.payload, attempts = 0,
+            run_at = excluded.run_at, created_at = excluded.created_at, ended_at = NULL, has_failed = FALSE
+         WHERE jobs.ended_at IS NOT NULL";
+    command INSERT_QUEUED =
+        "INSERT INTO jobs (project_id, id, payload, attempts, run_at, created_at, queue_id, position)
+         VALUES ($1, $2, $3, 0, $4, $4, $5, {moment})";
+    /// Jobs that are due, whosever they are, but not of the busy projects $2. Locks nothing: on a cluster they are on
+    /// several workers. The limit is a literal because for a parameter PostgreSQL would assume a tenth of the table
+    /// and scan all of it.
     query DUE -> (ProjectId, JobId), unscoped "the worker serves every project" =
-        "SELECT project_id, id FROM jobs WHERE run_at <= $1 ORDER BY run_at, id LIMIT 16";
+        "SELECT project_id, id FROM jobs
+         WHERE queue_id IS NULL AND ended_at IS NULL AND run_at <= $1 AND NOT (project_id {any}($2))
+         ORDER BY run_at, id LIMIT 16";
     /// Claims a due job until $4: if this worker dies, another one claims it then. Of several workers one gets
     /// the row; for the others, who wait for its lock, it is not due any more.
     command CLAIM -> JobRow =
-        "UPDATE jobs SET attempts = attempts + 1, run_at = $4
-         WHERE project_id = $1 AND id = $2 AND run_at <= $3
-         RETURNING project_id, id, payload, attempts";
+        concat!(
+            "UPDATE jobs SET attempts = attempts + 1, run_at = $4
+             WHERE project_id = $1 AND id = $2 AND run_at <= $3 AND ended_at IS NULL
+             RETURNING ",
+            job!()
+        );
     command DELETE = "DELETE FROM jobs WHERE project_id = $1 AND id = $2";
     /// Only if no worker has claimed it.
     command CANCEL = "DELETE FROM jobs WHERE project_id = $1 AND id = $2 AND attempts = 0";
     command HASTEN =
         "UPDATE jobs SET run_at = $3 WHERE project_id = $1 AND id = $2 AND attempts = 0";
-    command POSTPONE = "UPDATE jobs SET run_at = $3 WHERE project_id = $1 AND id = $2";
+    command POSTPONE =
+        "UPDATE jobs SET run_at = $3, last_error = $4 WHERE project_id = $1 AND id = $2";
+    command END =
+        "UPDATE jobs SET ended_at = $3, has_failed = $4, last_error = $5
+         WHERE project_id = $1 AND id = $2";
+    command SWEEP, unscoped "the worker serves every project" =
+        "DELETE FROM jobs WHERE ended_at < $1 AND (project_id, id) IN
+            (SELECT project_id, id FROM jobs WHERE ended_at < $1 ORDER BY ended_at LIMIT $2)";
+
+    command INSERT_QUEUE =
+        "INSERT INTO job_queues (project_id, id, run_at, failures) VALUES ($1, $2, 0, 0)
+         ON CONFLICT DO NOTHING";
+    command DELETE_QUEUE = "DELETE FROM job_queues WHERE project_id = $1 AND id = $2";
+    command DELETE_QUEUED = "DELETE FROM jobs WHERE project_id = $1 AND queue_id = $2";
+    query FIND_QUEUE -> QueueRow =
+        "SELECT failures, failing_since, paused_at FROM job_queues WHERE project_id = $1 AND id = $2";
+    /// Queues with work that no worker has claimed, but not of the busy ones $2.
+    query DUE_QUEUES -> (ProjectId, QueueId), unscoped "the worker serves every project" =
+        "SELECT q.project_id, q.id FROM job_queues q
+         WHERE q.run_at <= $1 AND q.paused_at IS NULL AND NOT (q.id {any}($2))
+            AND EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = q.project_id AND j.queue_id = q.id
+                AND j.ended_at IS NULL)
+         ORDER BY q.run_at LIMIT 16";
+    command CLAIM_QUEUE -> QueueRow =
+        "UPDATE job_queues SET run_at = $4
+         WHERE project_id = $1 AND id = $2 AND run_at <= $3 AND paused_at IS NULL
+         RETURNING failures, failing_since, paused_at";
+    /// Only while the claim that ends at $3 holds.
+    command RENEW_CLAIM =
+        "UPDATE job_queues SET run_at = $4
+         WHERE project_id = $1 AND id = $2 AND run_at = $3 AND paused_at IS NULL";
+    command SET_QUEUE =
+        "UPDATE job_queues SET run_at = $3, failures = $4, failing_since = $5, paused_at = $6
+         WHERE project_id = $1 AND id = $2";
+    query NEXT_QUEUED -> JobRow =
+        concat!(
+            "SELECT ",
+            job!(),
+            " FROM jobs WHERE project_id = $1 AND queue_id = $2 AND ended_at IS NULL
+             ORDER BY position, id LIMIT 1"
+        );
+    command COUNT_ATTEMPT =
+        "UPDATE jobs SET attempts = attempts + 1, last_error = $3 WHERE project_id = $1 AND id = $2";
+
+    /// All of them, or with $2 those that were given up.
+    query LIST -> JobRecord =
+        records!("WHERE project_id = $1 AND (has_failed OR NOT $2) ORDER BY id DESC LIMIT $3");
+    query LIST_QUEUE -> JobRecord =
+        records!("WHERE project_id = $1 AND queue_id = $2 ORDER BY id DESC LIMIT $3");
+    query LIST_ALL -> JobRecord, unscoped "the operator lists the jobs of every project" =
+        records!("WHERE (has_failed OR NOT $1) ORDER BY created_at DESC, id DESC LIMIT $2");
+    query FIND -> JobRecord, unscoped "the operator names a job by its id alone" =
+        records!("WHERE id = $1");
+    command RETRY =
+        "UPDATE jobs SET ended_at = NULL, has_failed = FALSE, attempts = 0, run_at = $3, created_at = $3,
+            position = {moment}
+         WHERE project_id = $1 AND id = $2";
 }
 
 pub fn insert(
@@ -46,13 +165,27 @@ pub fn insert(
     due: Timestamp,
     now: Timestamp,
 ) -> Result<()> {
+    tx.signal();
     tx.execute(&INSERT, args![project, id, payload, due, now])?;
     Ok(())
 }
 
-/// Some of the jobs that are due, the oldest first.
-pub fn due(c: &Conn<'_>, now: Timestamp) -> Result<Vec<(ProjectId, JobId)>> {
-    Ok(c.all(&DUE, args![now])?)
+/// Behind all that are in the queue.
+pub fn insert_queued(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    queue: QueueId,
+    id: JobId,
+    payload: &str,
+    now: Timestamp,
+) -> Result<()> {
+    tx.signal();
+    Ok(tx.pipeline(&INSERT_QUEUED, args![project, id, payload, now, queue])?)
+}
+
+/// Some of the jobs that are due, the oldest first, but none of the busy projects.
+pub fn due(c: &Conn<'_>, now: Timestamp, busy: &[ProjectId]) -> Result<Vec<(ProjectId, JobId)>> {
+    Ok(c.all(&DUE, args![now, ProjectId::list(busy)])?)
 }
 
 /// The job, if it is still due: no other worker has claimed it, and nobody has cancelled it.
@@ -66,9 +199,8 @@ pub fn claim(
     Ok(tx.opt(&CLAIM, args![project, id, now, until])?)
 }
 
-pub fn delete(tx: &Tx<'_>, project: ProjectId, id: JobId) -> Result<()> {
-    tx.execute(&DELETE, args![project, id])?;
-    Ok(())
+pub fn delete(tx: &Tx<'_>, project: ProjectId, id: JobId) -> Result<bool> {
+    Ok(tx.execute(&DELETE, args![project, id])? > 0)
 }
 
 /// Cancels a job that no worker has claimed; false if it is too late.
@@ -78,11 +210,144 @@ pub fn cancel(tx: &Tx<'_>, project: ProjectId, id: JobId) -> Result<bool> {
 
 /// Makes an unclaimed job due.
 pub fn hasten(tx: &Tx<'_>, project: ProjectId, id: JobId, due: Timestamp) -> Result<()> {
+    tx.signal();
     tx.execute(&HASTEN, args![project, id, due])?;
     Ok(())
 }
 
-pub fn postpone(tx: &Tx<'_>, project: ProjectId, id: JobId, until: Timestamp) -> Result<()> {
-    tx.execute(&POSTPONE, args![project, id, until])?;
+pub fn postpone(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: JobId,
+    until: Timestamp,
+    error: &str,
+) -> Result<()> {
+    tx.execute(&POSTPONE, args![project, id, until, error])?;
     Ok(())
+}
+
+/// Keeps the job, but never runs it again by itself. `failure`: why it was given up.
+pub fn end(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: JobId,
+    now: Timestamp,
+    failure: Option<&str>,
+) -> Result<()> {
+    tx.execute(&END, args![project, id, now, failure.is_some(), failure])?;
+    Ok(())
+}
+
+/// Deletes jobs that ended a week ago.
+pub fn sweep(tx: &Tx<'_>, now: Timestamp, most: i64) -> Result<u64> {
+    Ok(tx.execute(&SWEEP, args![now.minus(KEPT_FOR), most])?)
+}
+
+pub fn insert_queue(tx: &Tx<'_>, project: ProjectId, queue: QueueId) -> Result<()> {
+    tx.execute(&INSERT_QUEUE, args![project, queue])?;
+    Ok(())
+}
+
+/// With all its jobs.
+pub fn delete_queue(tx: &Tx<'_>, project: ProjectId, queue: QueueId) -> Result<()> {
+    tx.execute(&DELETE_QUEUED, args![project, queue])?;
+    tx.execute(&DELETE_QUEUE, args![project, queue])?;
+    Ok(())
+}
+
+pub fn find_queue(c: &Conn<'_>, project: ProjectId, queue: QueueId) -> Result<Option<QueueRow>> {
+    Ok(c.opt(&FIND_QUEUE, args![project, queue])?)
+}
+
+/// Some of the queues that have work, but none of the busy ones.
+pub fn due_queues(
+    c: &Conn<'_>,
+    now: Timestamp,
+    busy: &[QueueId],
+) -> Result<Vec<(ProjectId, QueueId)>> {
+    Ok(c.all(&DUE_QUEUES, args![now, QueueId::list(busy)])?)
+}
+
+/// Claims the queue until then, if no other worker has.
+pub fn claim_queue(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    queue: QueueId,
+    now: Timestamp,
+    until: Timestamp,
+) -> Result<Option<QueueRow>> {
+    Ok(tx.opt(&CLAIM_QUEUE, args![project, queue, now, until])?)
+}
+
+/// Extends a claim; false if it was lost.
+pub fn renew_claim(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    queue: QueueId,
+    held: Timestamp,
+    until: Timestamp,
+) -> Result<bool> {
+    Ok(tx.execute(&RENEW_CLAIM, args![project, queue, held, until])? > 0)
+}
+
+/// Releases the queue, to be run again at a time.
+pub fn set_queue(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    queue: QueueId,
+    run_at: Timestamp,
+    row: QueueRow,
+) -> Result<()> {
+    let QueueRow { failures, failing_since, paused_at } = row;
+    tx.signal();
+    tx.execute(&SET_QUEUE, args![project, queue, run_at, failures, failing_since, paused_at])?;
+    Ok(())
+}
+
+/// Runs a queue that was paused.
+pub fn resume(tx: &Tx<'_>, project: ProjectId, queue: QueueId, now: Timestamp) -> Result<()> {
+    let fresh = QueueRow { failures: 0, failing_since: None, paused_at: None };
+    set_queue(tx, project, queue, now, fresh)
+}
+
+pub fn next_queued(c: &Conn<'_>, project: ProjectId, queue: QueueId) -> Result<Option<JobRow>> {
+    Ok(c.opt(&NEXT_QUEUED, args![project, queue])?)
+}
+
+pub fn count_attempt(tx: &Tx<'_>, project: ProjectId, id: JobId, error: &str) -> Result<()> {
+    tx.execute(&COUNT_ATTEMPT, args![project, id, error])?;
+    Ok(())
+}
+
+/// The newest first.
+pub fn list(
+    c: &Conn<'_>,
+    project: Option<ProjectId>,
+    failed: bool,
+    most: i64,
+) -> Result<Vec<JobRecord>> {
+    Ok(match project {
+        Some(project) => c.all(&LIST, args![project, failed, most])?,
+        None => c.all(&LIST_ALL, args![failed, most])?,
+    })
+}
+
+/// The newest first.
+pub fn list_queue(
+    c: &Conn<'_>,
+    project: ProjectId,
+    queue: QueueId,
+    most: i64,
+) -> Result<Vec<JobRecord>> {
+    Ok(c.all(&LIST_QUEUE, args![project, queue, most])?)
+}
+
+pub fn find(c: &Conn<'_>, id: JobId) -> Result<Option<JobRecord>> {
+    Ok(c.opt(&FIND, args![id])?)
+}
+
+/// Runs the job again from the first attempt, behind all others of its queue.
+pub fn retry(tx: &Tx<'_>, project: ProjectId, id: JobId, now: Timestamp) -> Result<bool> {
+    tx.signal();
+    Ok(tx.execute(&RETRY, args![project, id, now])? > 0)
 }

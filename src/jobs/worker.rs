@@ -1,26 +1,38 @@
-//! The worker: claims due jobs, runs them, deletes those that are done, and sweeps expired rows.
+//! The worker: claims due jobs and queues, runs several at once, and sweeps expired rows. No project occupies more
+//! than its share, so one whose jobs hang does not delay the others.
 
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
+use db::Tx;
 use serde_json::Value;
+use tokio::task::JoinSet;
 
 use crate::error::{Error, Result};
+use crate::jobs::queue::{self, Claim};
 use crate::jobs::store::{self, JobRow};
 use crate::state::{App, JobKind, Sweep};
+use crate::values::ids::{ProjectId, QueueId};
+use crate::values::random::Random;
+use crate::values::time::Timestamp;
 
 /// Longer than any job takes: after this a claimed job counts as abandoned.
-const CLAIM: Duration = Duration::from_secs(120);
+pub(super) const CLAIM: Duration = Duration::from_secs(120);
 /// Poll interval without a wake-up: for retries and other nodes' jobs.
 const POLL: Duration = Duration::from_secs(5);
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 const SWEEP_BATCH_SIZE: i64 = 500;
 const MAX_ATTEMPTS: i64 = 12;
+const MAX_JOBS: usize = 16;
+const MAX_JOBS_OF_PROJECT: usize = 4;
+const MAX_QUEUES: usize = 64;
 
 /// Runs until the application drains.
 pub async fn work(app: App) {
     let mut swept_at = None::<Duration>;
+    let mut running = Running::default();
     while !app.is_draining() {
-        if let Err(error) = run_due(&app).await {
+        if let Err(error) = running.fill(&app).await {
             tracing::error!(%error, "the job queue could not be worked");
         }
         let now = app.clock.uptime();
@@ -31,54 +43,168 @@ pub async fn work(app: App) {
             }
         }
         tokio::select! {
-            () = app.job_added.notified() => {}
+            Some(_) = running.finished() => {}
+            () = app.db.signalled() => {}
             () = tokio::time::sleep(POLL) => {}
             () = app.draining() => {}
         }
     }
+    while running.finished().await.is_some() {}
 }
 
 /// Runs everything that is due now; returns the number of jobs.
 pub async fn run_due(app: &App) -> Result<usize> {
-    let mut done = 0;
+    let (mut running, mut done) = (Running::default(), 0);
     loop {
-        let now = app.clock.now();
-        let due = app.db.read(move |c| store::due(c, now)).await?;
-        if due.is_empty() {
-            return Ok(done);
+        running.fill(app).await?;
+        match running.finished().await {
+            Some(jobs) => done += jobs,
+            None => return Ok(done),
         }
-        for (project, id) in due {
-            let now = app.clock.now();
+    }
+}
+
+/// What a task ran, and how many jobs of it.
+#[derive(Clone, Copy)]
+enum Ran {
+    Job(ProjectId),
+    Queue(QueueId, usize),
+}
+
+/// The jobs and queues that this worker runs at the moment.
+#[derive(Default)]
+struct Running {
+    tasks: JoinSet<Ran>,
+    jobs: HashMap<ProjectId, usize>,
+    queues: HashSet<QueueId>,
+}
+
+impl Running {
+    /// Starts what is due, as far as there is room.
+    async fn fill(&mut self, app: &App) -> Result<()> {
+        while self.jobs.values().sum::<usize>() < MAX_JOBS && self.start_jobs(app).await? {}
+        while self.queues.len() < MAX_QUEUES && self.start_queues(app).await? {}
+        Ok(())
+    }
+
+    /// Whether some were started.
+    async fn start_jobs(&mut self, app: &App) -> Result<bool> {
+        let is_busy = |jobs: usize| jobs >= MAX_JOBS_OF_PROJECT;
+        let busy = self.jobs.iter().filter(|(_, jobs)| is_busy(**jobs));
+        let busy: Vec<ProjectId> = busy.map(|(project, _)| *project).collect();
+        let now = app.clock.now();
+        let mut has_started = false;
+        for (project, id) in app.db.read(move |c| store::due(c, now, &busy)).await? {
+            let running = self.jobs.get(&project).copied().unwrap_or(0);
+            if is_busy(running) || self.jobs.values().sum::<usize>() >= MAX_JOBS {
+                continue;
+            }
             let until = now.plus(CLAIM);
             let claim = app.db.write(move |tx| store::claim(tx, project, id, now, until));
-            if let Some(row) = claim.await? {
-                run(app, row).await?;
-                done += 1;
-            }
+            let Some(row) = claim.await? else { continue };
+            has_started = true;
+            self.jobs.insert(project, running + 1);
+            let app = app.clone();
+            self.tasks.spawn(async move {
+                if let Err(error) = run(&app, row).await {
+                    tracing::error!(%error, job = %id, "the end of a job could not be stored");
+                }
+                Ran::Job(project)
+            });
         }
+        Ok(has_started)
+    }
+
+    async fn start_queues(&mut self, app: &App) -> Result<bool> {
+        let busy: Vec<QueueId> = self.queues.iter().copied().collect();
+        let now = app.clock.now();
+        let mut has_started = false;
+        for (project, id) in app.db.read(move |c| store::due_queues(c, now, &busy)).await? {
+            let until = now.plus(CLAIM);
+            let claim = app.db.write(move |tx| store::claim_queue(tx, project, id, now, until));
+            let Some(row) = claim.await? else { continue };
+            has_started = true;
+            self.queues.insert(id);
+            let app = app.clone();
+            self.tasks.spawn(async move {
+                let (jobs, ended) =
+                    queue::run(&app, Claim { project, queue: id, row, until }).await;
+                if let Err(error) = ended {
+                    tracing::error!(%error, queue = %id, "a job queue could not be worked");
+                }
+                Ran::Queue(id, jobs)
+            });
+        }
+        Ok(has_started)
+    }
+
+    /// Waits for the next task to end; the number of its jobs. None when nothing runs.
+    async fn finished(&mut self) -> Option<usize> {
+        // A job that panics does so in a task of its own, so these tasks always end well.
+        let ran = self.tasks.join_next().await?.ok()?;
+        Some(match ran {
+            Ran::Job(project) => {
+                let jobs = self.jobs.entry(project).or_default();
+                *jobs = jobs.saturating_sub(1);
+                if *jobs == 0 {
+                    self.jobs.remove(&project);
+                }
+                1
+            }
+            Ran::Queue(queue, jobs) => {
+                self.queues.remove(&queue);
+                jobs
+            }
+        })
     }
 }
 
 async fn run(app: &App, row: JobRow) -> Result<()> {
     let (project, id) = (row.project_id, row.id);
-    let result = match find_kind(app, &row.payload.0) {
+    let (kind, result) = execute(app, &row).await;
+    let now = app.clock.now();
+    let Err(error) = result else {
+        return app.db.write(move |tx| finish(tx, &row, kind, now)).await;
+    };
+    let (error, attempt) = (described(&error), row.attempts);
+    let kind = kind.map_or("unknown", |kind| kind.name);
+    if attempt >= MAX_ATTEMPTS {
+        tracing::error!(job = %id, kind, %project, error, "job given up");
+        return app.db.write(move |tx| store::end(tx, project, id, now, Some(&error))).await;
+    }
+    tracing::warn!(job = %id, kind, %project, error, attempt, "job failed");
+    let until = now.plus(backoff(FIRST_RETRY, attempt, &app.random));
+    app.db.write(move |tx| store::postpone(tx, project, id, until, &error)).await
+}
+
+/// Runs a job. The kind is none if no feature knows it.
+pub(super) async fn execute(app: &App, row: &JobRow) -> (Option<JobKind>, Result<()>) {
+    match find_kind(app, &row.payload.0) {
         Ok((kind, payload)) => {
             // In a task of its own: a job that panics fails, and the worker continues.
-            let done = tokio::spawn((kind.run)(app.clone(), project, payload)).await;
-            done.unwrap_or_else(|panic| Err(Error::internal(panic)))
+            let done = tokio::spawn((kind.run)(app.clone(), row.project_id, payload)).await;
+            (Some(kind), done.unwrap_or_else(|panic| Err(Error::internal(panic))))
         }
-        Err(error) => Err(error),
-    };
-    let Err(error) = result else {
-        return app.db.write(move |tx| store::delete(tx, project, id)).await;
-    };
-    if row.attempts >= MAX_ATTEMPTS {
-        tracing::error!(job = %id, %project, error = error.chain(), "job given up");
-        return app.db.write(move |tx| store::delete(tx, project, id)).await;
+        Err(error) => (None, Err(error)),
     }
-    tracing::warn!(job = %id, %project, error = error.chain(), attempt = row.attempts, "job failed");
-    let until = app.clock.now().plus(backoff(row.attempts));
-    app.db.write(move |tx| store::postpone(tx, project, id, until)).await
+}
+
+/// With all its causes.
+pub(super) fn described(error: &Error) -> String {
+    error.chain().unwrap_or_else(|| error.to_string())
+}
+
+/// A job is done: it goes, or is kept.
+pub(super) fn finish(
+    tx: &Tx<'_>,
+    row: &JobRow,
+    kind: Option<JobKind>,
+    now: Timestamp,
+) -> Result<()> {
+    if kind.is_some_and(|kind| kind.is_kept) {
+        return store::end(tx, row.project_id, row.id, now, None);
+    }
+    store::delete(tx, row.project_id, row.id).map(drop)
 }
 
 fn find_kind(app: &App, payload: &str) -> Result<(JobKind, Value)> {
@@ -89,10 +215,15 @@ fn find_kind(app: &App, payload: &str) -> Result<(JobKind, Value)> {
     Ok((*kind, payload))
 }
 
-/// Exponential: 10 s after the first failure, then twice as long each time. The last try comes after six hours.
-fn backoff(attempts: i64) -> Duration {
-    let doublings = u32::try_from(attempts - 1).unwrap_or(0);
-    Duration::from_secs(10) * 2_u32.pow(doublings)
+/// The last of the attempts comes about six hours after the first.
+const FIRST_RETRY: Duration = Duration::from_secs(10);
+
+/// The delay after this many failures: exponential, and up to a fifth shorter, so that those who failed together do
+/// not return together.
+pub(super) fn backoff(first: Duration, failures: i64, random: &Random) -> Duration {
+    let doublings = u32::try_from(failures - 1).unwrap_or(0).min(20);
+    let [jitter] = random.bytes::<1>();
+    first * 2_u32.pow(doublings) * (1280 - u32::from(jitter)) / 1280
 }
 
 /// In small transactions, so that other writers run in between.
@@ -108,4 +239,19 @@ async fn sweep(app: &App) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_delay_is_twice_the_one_before_less_at_most_a_fifth() {
+        let random = Random::seeded(1);
+        for (failures, seconds) in [(1, 10), (2, 20), (5, 160), (12, 20_480)] {
+            let delay = backoff(FIRST_RETRY, failures, &random);
+            let whole = Duration::from_secs(seconds);
+            assert!(delay <= whole && delay >= whole * 4 / 5, "{failures}: {delay:?}");
+        }
+    }
 }

@@ -46,8 +46,7 @@ impl Message {
         Message { authorization: Some(authorization), ..self }
     }
 
-    /// One more header; its name is in lower case.
-    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    pub fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
     }

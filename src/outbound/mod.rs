@@ -100,11 +100,6 @@ impl Outbound {
         &self.resolver
     }
 
-    /// Whether calls to a URL would be refused, as far as its name resolves now.
-    pub async fn check(&self, target: &Target, schemes: Schemes) -> Result<(), Failure> {
-        self.judge(target, schemes).await.map(drop)
-    }
-
     /// Fetches a URL, following redirects.
     pub async fn get(
         &self,
@@ -162,6 +157,11 @@ impl Outbound {
             let location = location.to_str().map_err(|_| Failure::Redirect)?;
             target = target.join(location).map_err(Failure::of_redirect)?;
         }
+    }
+
+    /// Whether a URL may be called, as far as can be said now: a name that does not resolve may do so later.
+    pub async fn check(&self, target: &Target, schemes: Schemes) -> Result<(), Failure> {
+        self.judge(target, schemes).await.map(drop)
     }
 
     /// One request on a connection of its own, which lives as long as `driver`.

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::App;
 use crate::error::Result;
-use crate::values::ids::ProjectId;
+use crate::values::ids::{ProjectId, QueueId};
 use crate::values::time::Timestamp;
 
 type Shared = Arc<dyn Any + Send + Sync>;
@@ -72,6 +72,10 @@ impl fmt::Debug for FeatureState {
 pub struct JobKind {
     pub name: &'static str,
     pub run: fn(App, ProjectId, Value) -> Running,
+    /// Whether jobs that are done are kept for a while.
+    pub is_kept: bool,
+    /// Runs when a queue of such jobs is paused because they have failed for too long.
+    pub paused: fn(App, ProjectId, QueueId) -> Running,
 }
 
 pub type Running = Pin<Box<dyn Future<Output = Result<()>> + Send>>;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use db::{Conn, Db};
 use images::Processor;
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Semaphore, watch};
 
 use crate::auth::passwords::Passwords;
 use crate::auth::sealed::Sealer;
@@ -72,8 +72,6 @@ pub struct AppState {
     pub forwarding_notice: Notice,
     /// One permit for each byte of request bodies in memory.
     pub body_memory: Semaphore,
-    /// Notified when a job has been added, so that it need not wait for the next poll.
-    pub job_added: Notify,
     pub lists: Lists,
     pub features: FeatureState,
     pub draining: Draining,

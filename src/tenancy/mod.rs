@@ -6,7 +6,7 @@ pub mod registry;
 pub mod store;
 
 pub use bundles::Bundle;
-pub use registry::{Deletion, Project, ProjectState};
+pub use registry::{Deletion, Project, ProjectState, Subscription};
 
 use crate::error::faults;
 

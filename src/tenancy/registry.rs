@@ -15,7 +15,7 @@ use crate::tenancy::bundles::Bundle;
 use crate::tenancy::keys::{KeyKind, StoredKey};
 use crate::tenancy::store::Settings;
 use crate::tenancy::{TABLES_NOT_AVAILABLE, store};
-use crate::values::ids::ProjectId;
+use crate::values::ids::{ProjectId, QueueId};
 use crate::values::time::Timestamp;
 
 const FRESH_FOR: Duration = Duration::from_millis(500);
@@ -95,6 +95,16 @@ pub struct Project {
     pub updated_at: Timestamp,
     pub bundles: Vec<Bundle>,
     pub keys: Vec<StoredKey>,
+    pub webhooks: Vec<Subscription>,
+    /// Whether devices get push messages by themselves: a push service is configured.
+    pub pushes: bool,
+}
+
+/// The events that are sent to one webhook endpoint.
+#[derive(Debug)]
+pub struct Subscription {
+    pub endpoint: QueueId,
+    pub events: Vec<String>,
 }
 
 impl Project {
@@ -133,6 +143,10 @@ pub fn load(c: &Conn<'_>, id: ProjectId) -> Result<Option<Project>> {
         let kind = KeyKind::from_name(&key.kind).ok_or_else(|| unreadable("key kind"))?;
         Ok(StoredKey { kind, hash: key.hash })
     });
+    let webhooks = store::webhooks(c, id)?.into_iter().map(|(endpoint, events)| {
+        let events = serde_json::from_str(&events.0).map_err(Error::internal)?;
+        Ok(Subscription { endpoint, events })
+    });
     Ok(Some(Project {
         id,
         name: row.name,
@@ -152,6 +166,8 @@ pub fn load(c: &Conn<'_>, id: ProjectId) -> Result<Option<Project>> {
         updated_at: row.updated_at,
         bundles: store::bundles(c, id)?.iter().filter_map(|n| Bundle::from_name(n)).collect(),
         keys: keys.collect::<Result<_>>()?,
+        webhooks: webhooks.collect::<Result<_>>()?,
+        pushes: !store::push_providers(c, id)?.is_empty(),
     }))
 }
 

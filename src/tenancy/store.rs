@@ -3,7 +3,7 @@
 use db::{Conn, JsonText, Tx, args};
 
 use crate::error::Result;
-use crate::values::ids::{KeyId, ProjectId};
+use crate::values::ids::{KeyId, ProjectId, QueueId};
 use crate::values::time::Timestamp;
 
 db::row! {
@@ -61,12 +61,16 @@ db::statements! {
         "SELECT max(created_at) FROM projects";
     query BUNDLES -> String =
         "SELECT bundle FROM project_bundles WHERE project_id = $1 ORDER BY bundle";
+    query WEBHOOKS -> (QueueId, JsonText) =
+        "SELECT id, events FROM webhook_endpoints
+         WHERE project_id = $1 AND url IS NOT NULL ORDER BY is_first DESC, created_at, id";
     query LIVE_KEYS -> KeyRow =
         "SELECT id, kind, label, hash, created_at, revoked_at FROM project_keys
          WHERE project_id = $1 AND revoked_at IS NULL ORDER BY created_at, id";
     query KEYS -> KeyRow =
         "SELECT id, kind, label, hash, created_at, revoked_at FROM project_keys
          WHERE project_id = $1 ORDER BY created_at, id";
+    query PUSH_PROVIDERS -> String = "SELECT provider FROM push_providers WHERE project_id = $1";
     command INSERT, unscoped "the project itself is made" =
         "INSERT INTO projects (id, name, state, allowed_origins, public_key, key_updated_at, created_at, updated_at)
          VALUES ($1, $2, $3, $4, $5, $6, $6, $6)";
@@ -118,6 +122,16 @@ pub fn newest(c: &Conn<'_>) -> Result<Option<Timestamp>> {
 
 pub fn bundles(c: &Conn<'_>, id: ProjectId) -> Result<Vec<String>> {
     Ok(c.all(&BUNDLES, args![id])?)
+}
+
+/// The push services that are configured.
+pub fn push_providers(c: &Conn<'_>, id: ProjectId) -> Result<Vec<String>> {
+    Ok(c.all(&PUSH_PROVIDERS, args![id])?)
+}
+
+/// The endpoints that events are sent to, and which ones.
+pub fn webhooks(c: &Conn<'_>, id: ProjectId) -> Result<Vec<(QueueId, JsonText)>> {
+    Ok(c.all(&WEBHOOKS, args![id])?)
 }
 
 pub fn live_keys(c: &Conn<'_>, id: ProjectId) -> Result<Vec<KeyRow>> {

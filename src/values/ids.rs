@@ -124,6 +124,8 @@ typed_ids! {
     FollowId;
     ConnectionId;
     JobId;
+    /// Jobs that run one after another.
+    QueueId;
     /// A custom table of a project.
     TableId;
     /// A row of such a table.

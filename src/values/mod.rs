@@ -6,6 +6,7 @@ pub mod clock;
 pub mod detail;
 pub mod fingerprint;
 pub mod ids;
+pub mod javascript;
 pub mod json;
 pub mod metadata;
 pub mod names;

@@ -261,18 +261,24 @@ pub struct Tx<'a> {
     /// Announcements to publish after the commit. On PostgreSQL the connection keeps them.
     announced: RefCell<Vec<Announcement>>,
     announcements: Cell<u64>,
+    signals: Cell<bool>,
 }
 
 impl<'a> Tx<'a> {
     pub(crate) fn new(link: Link<'a>) -> Self {
-        let mut conn = Conn::new(link);
-        conn.transaction = true;
-        Tx { conn, announced: RefCell::default(), announcements: Cell::new(0) }
+        let mut tx = Tx::reading(link);
+        tx.conn.transaction = true;
+        tx
     }
 
     /// An empty transaction, for jobs that only read.
     pub(crate) fn reading(link: Link<'a>) -> Self {
-        Tx { conn: Conn::new(link), announced: RefCell::default(), announcements: Cell::new(0) }
+        Tx {
+            conn: Conn::new(link),
+            announced: RefCell::default(),
+            announcements: Cell::new(0),
+            signals: Cell::new(false),
+        }
     }
 
     /// The first failure; with one, the transaction must not be committed.
@@ -357,6 +363,26 @@ impl<'a> Tx<'a> {
             Link::Postgres(session) => session.announce(announcement),
         }
         Ok(())
+    }
+
+    /// Wakes whoever awaits [`Db::signalled`](crate::Db::signalled) in this process, after the commit and only
+    /// then.
+    pub fn signal(&self) {
+        self.signals.set(true);
+    }
+
+    /// Whether the closure that has just run signals.
+    pub(crate) fn take_signal(&self) -> bool {
+        self.signals.take()
+    }
+
+    /// Waits until everything that was pipelined is done, and fails if it failed.
+    pub fn flush(&self) -> Result<(), Error> {
+        static NOTHING: Query<i64> = Query::declared("db::NOTHING", "SELECT 1", None);
+        match self.conn.link {
+            Link::Sqlite(_) => Ok(()),
+            Link::Postgres(_) => self.one(&NOTHING, &[]).map(drop),
+        }
     }
 
     /// The announcements to publish after the commit.

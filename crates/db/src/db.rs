@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use tokio::time::timeout_at;
 use uuid::Uuid;
 
@@ -33,6 +33,8 @@ struct Inner {
     slow: SlowReads,
     wait: Duration,
     closed: AtomicBool,
+    /// Of transactions that wake somebody.
+    signal: Arc<Notify>,
     reads: Histogram,
     writes: Histogram,
 }
@@ -77,6 +79,7 @@ impl Db {
                 slow,
                 wait,
                 closed: AtomicBool::new(false),
+                signal: Arc::default(),
                 reads: Histogram::default(),
                 writes: Histogram::default(),
             }),
@@ -167,6 +170,12 @@ impl Db {
             Backend::Postgres(postgres) => postgres.announce(announcement),
         }
         Ok(())
+    }
+
+    /// Completes after a transaction of this process that [signals](Tx::signal) was committed; at once, if one
+    /// was since the last call. There is one waiter at a time.
+    pub async fn signalled(&self) {
+        self.inner.signal.notified().await;
     }
 
     /// Checks that the database responds.
@@ -322,7 +331,7 @@ impl Inner {
         lag::note_write();
         let start = now();
         let until = start + self.wait;
-        let (job, answer) = Job::write(key, until, work);
+        let (job, answer) = Job::write(key, until, work, &self.signal);
         self.push(job)?;
         // No reply at all: the thread died with the job, perhaps during COMMIT.
         let answer = self.received(answer, until, Error::OutcomeUnknown).await;

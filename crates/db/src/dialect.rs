@@ -42,6 +42,8 @@ const TOKENS: &[(&str, &str, &str)] = &[
     // Locks a row against deletion; shared.
     ("for_key_share", "", "FOR KEY SHARE"),
     ("greatest", "max", "GREATEST"),
+    // Microseconds of the database's own clock: greater for a transaction that begins after another's commit.
+    ("moment", "moment()", "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"),
     ("least", "min", "LEAST"),
 ];
 

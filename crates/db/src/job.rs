@@ -6,9 +6,10 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::Instant;
 
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use uuid::Uuid;
 
 use crate::queue::Queue;
@@ -82,22 +83,29 @@ pub(crate) struct Job {
     work: Box<dyn Work>,
     /// What went wrong in the last run apart from the result.
     failure: Option<Error>,
+    /// Whom the last run wakes once it is committed.
+    signal: Option<Arc<Notify>>,
+    signals: bool,
     channel: oneshot::Sender<Answer>,
 }
 
 impl Job {
     pub fn read(until: Instant, work: Box<dyn Work>) -> (Job, oneshot::Receiver<Answer>) {
         let (channel, receiver) = oneshot::channel();
-        (Job { writes: false, key: None, until, work, failure: None, channel }, receiver)
+        let (signal, signals) = (None, false);
+        let job =
+            Job { writes: false, key: None, until, work, failure: None, signal, signals, channel };
+        (job, receiver)
     }
 
     pub fn write(
         key: Option<Uuid>,
         until: Instant,
         work: Box<dyn Work>,
+        signal: &Arc<Notify>,
     ) -> (Job, oneshot::Receiver<Answer>) {
         let (job, receiver) = Job::read(until, work);
-        (Job { writes: true, key, ..job }, receiver)
+        (Job { writes: true, key, signal: Some(Arc::clone(signal)), ..job }, receiver)
     }
 
     /// Runs the closure; a panic is an error like another. `false`: its writes must be rolled back.
@@ -108,13 +116,18 @@ impl Job {
             Err(panic) => (false, Some(panic)),
         };
         self.failure = failure;
+        self.signals = tx.take_signal() && keep;
         keep
     }
 
     /// Sends the result of the last run, or the error that took its place.
     pub fn answer(self, instead: Option<Error>) {
+        let instead = instead.or(self.failure);
+        if self.signals && instead.is_none() {
+            self.signal.iter().for_each(|signal| signal.notify_one());
+        }
         // The caller may have gone; the work is done nevertheless.
-        drop(self.channel.send(Answer { work: self.work, instead: instead.or(self.failure) }));
+        drop(self.channel.send(Answer { work: self.work, instead }));
     }
 }
 

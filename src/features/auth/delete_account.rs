@@ -58,7 +58,5 @@ pub(super) async fn confirm_account_deletion(
         }
         Ok(false)
     });
-    let confirmed = confirmed.await?;
-    call.app.job_added.notify_one();
-    if confirmed { Ok(NoContent) } else { Err(INVALID_OR_EXPIRED_CODE.into()) }
+    if confirmed.await? { Ok(NoContent) } else { Err(INVALID_OR_EXPIRED_CODE.into()) }
 }

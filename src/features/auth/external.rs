@@ -10,13 +10,16 @@ use serde_json::Value;
 use crate::auth::caller::Anyone;
 use crate::auth::credential::PROJECT_MISMATCH;
 use crate::auth::{claims, rs256};
+use crate::domain_events;
 use crate::error::Result;
+use crate::features::auth::events::{NAMES, Outcome};
 use crate::features::auth::session::{self, SignedIn, TokenSeed};
 use crate::features::auth::store::TokenRow;
 use crate::features::auth::take_over::take_over;
 use crate::features::auth::{INVALID_BODY, INVALID_TOKEN, MISSING_KEYS};
 use crate::features::identities::issuers;
 use crate::features::identities::store::{self as identities, Account};
+use crate::features::users::events::changed as changed_fields;
 use crate::features::users::model::AuthUser;
 use crate::features::users::rules::{
     Avatar, Bio, Email, ForeignId, Location, Metadata, Name, Username,
@@ -73,15 +76,25 @@ pub(super) async fn verify_external_user(
     let sign_in = SignIn { vouched, ids, seed: TokenSeed::draw(&app.tokens, &app.random, now) };
 
     let (project, links, first) = (call.project.clone(), call.links(), sign_in.clone());
-    let mut signed_in = app.db.write(move |tx| first.run(tx, &project, &links)).await;
+    let mut signed_in = write(&call, move |tx| first.run(tx, &project, &links)).await;
     // Two concurrent sign-ins of the same person: the second finds what the first created.
     let is_duplicate = |fault| matches!(&signed_in, Err(error) if error.is(fault));
     if [DUPLICATE_USER_FIELD, DUPLICATE_EMAIL, DUPLICATE_USERNAME].into_iter().any(is_duplicate) {
         let (project, links) = (call.project.clone(), call.links());
-        signed_in = app.db.write(move |tx| sign_in.run(tx, &project, &links)).await;
+        signed_in = write(&call, move |tx| sign_in.run(tx, &project, &links)).await;
     }
-    let (token, user) = signed_in?;
+    let (token, user, _) = signed_in?;
     Ok(Json(SignedIn::new(&app.tokens, call.project.id, &token, user, now)))
+}
+
+type Done = (TokenRow, AuthUser, Outcome);
+
+async fn write(
+    call: &Call<Anyone>,
+    work: impl Fn(&Tx<'_>) -> Result<Done> + Send + Sync + 'static,
+) -> Result<Done> {
+    let event = |(_, user, outcome): &Done| outcome.event(user);
+    domain_events::write(&call.app, &call.project, &NAMES, work, event).await
 }
 
 /// A verified token: the user's identity and claims.
@@ -163,7 +176,7 @@ struct SignIn {
 }
 
 impl SignIn {
-    fn run(&self, tx: &Tx<'_>, project: &Project, links: &Links) -> Result<(TokenRow, AuthUser)> {
+    fn run(&self, tx: &Tx<'_>, project: &Project, links: &Links) -> Result<Done> {
         let (now, account) = (self.seed.issued, self.vouched.account());
         let is_known = identities::find_user(tx, project.id, PROVIDER, &account)?;
         let mut found = match is_known {
@@ -175,9 +188,13 @@ impl SignIn {
             take_over(tx, project.id, user, now)?;
             found = users::find_for_update(tx, project.id, user)?;
         }
-        let mut user = match found {
-            Some(found) => self.update(tx, project, found)?,
-            None => self.create(tx, project)?,
+        let (mut user, outcome) = match found {
+            Some(found) => {
+                let user = self.update(tx, project, found.clone())?;
+                let changed = changed_fields(&found, &user);
+                (user, Outcome::Found(changed))
+            }
+            None => (self.create(tx, project)?, Outcome::Created),
         };
         if is_known.is_none() {
             let account =
@@ -188,7 +205,7 @@ impl SignIn {
         if is_taken_over {
             realtime::end_other_sessions(tx, project.id, user.id, Some(token.family_id))?;
         }
-        Ok((token, shown))
+        Ok((token, shown, outcome))
     }
 
     /// By foreign id, then by email address. An outside issuer does not get at users whom somebody else

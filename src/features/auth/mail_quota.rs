@@ -68,9 +68,7 @@ pub(crate) async fn enqueue<J: Job>(
             None => Ok(()),
         }
     });
-    queued.await?;
-    app.job_added.notify_one();
-    Ok(())
+    queued.await
 }
 
 #[cfg(test)]

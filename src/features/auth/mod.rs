@@ -1,6 +1,7 @@
 //! Auth: sign-up, sign-in, sessions, email verification and account deletion.
 
 mod delete_account;
+pub mod events;
 mod external;
 mod guesses;
 pub(crate) mod mail_quota;
@@ -32,6 +33,7 @@ use crate::rate_limits::RateLimit;
 
 faults! {
     pub INVALID_BODY = 400 "auth/invalid-body": "Invalid body";
+    pub VALIDATION_FAILED = 400 "auth/validation-failed": "User validation failed";
     MISSING_FIELDS = 400 "auth/missing-fields": "Required fields are missing";
     MISSING_JWT = 400 "auth/missing-jwt": "userJwt is required";
     INCOMPLETE_CREDENTIALS = 400 "auth/invalid-credentials": "email and password are required";
@@ -120,6 +122,7 @@ fn sessions() -> Vec<Operation> {
             )
             .takes_files(&FORM)
             .errors(&[
+                VALIDATION_FAILED,
                 DUPLICATE_EMAIL,
                 DUPLICATE_USERNAME,
                 DUPLICATE_USER_FIELD,
@@ -157,6 +160,7 @@ fn sessions() -> Vec<Operation> {
             DUPLICATE_EMAIL,
             DUPLICATE_USERNAME,
             DUPLICATE_USER_FIELD,
+            VALIDATION_FAILED,
         ]),
     ]
 }

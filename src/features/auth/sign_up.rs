@@ -1,14 +1,18 @@
 //! Sign Up: a new user with a password, and their first session.
 
-use db::JsonText;
+use db::{JsonText, Tx};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::auth::caller::AnyoneOrKey;
+use crate::domain_events;
 use crate::error::Result;
+use crate::features::auth::events::{NAMES, Outcome};
 use crate::features::auth::session::{self, SignedIn, TokenSeed};
+use crate::features::auth::store::TokenRow;
 use crate::features::auth::{INVALID_BODY, PICTURES};
+use crate::features::users::model::AuthUser;
 use crate::features::users::pictures::{Pictures, Portrayed};
 use crate::features::users::rules::{
     Avatar, Bio, Email, Location, Metadata, Name, Password, Username,
@@ -64,11 +68,13 @@ pub(super) async fn sign_up(
     let pictures = pictures.prepare(&app, project.id, of, &PICTURES, now).await?;
     pictures.put_on(&mut user);
     let (links, stored) = (call.links(), pictures.clone());
-    let created = app.db.write(move |tx| {
+    let work = move |tx: &Tx<'_>| {
         store::insert(tx, project.id, &user)?;
         stored.insert(tx, project.id)?;
         session::start(tx, &project, &links, &mut user.clone(), seed)
-    });
-    let (token, user) = pictures.settle(&app, call.project.id, created.await, now).await?;
+    };
+    let event = |(_, user): &(TokenRow, AuthUser)| Outcome::Created.event(user);
+    let created = domain_events::write(&app, &call.project, &NAMES, work, event).await;
+    let (token, user) = pictures.settle(&app, call.project.id, created, now).await?;
     Ok(Created(SignedIn::new(&app.tokens, call.project.id, &token, user, now)))
 }

@@ -35,6 +35,7 @@ faults! {
     pub(crate) INVALID_FIELD = 400 "chat/invalid-field": "This conversation has no such field";
     pub(crate) INVALID_PARENT = 400 "chat/invalid-parent": "There is no such message to reply to";
     pub(crate) INVALID_QUOTE = 400 "chat/invalid-quote": "There is no such message to quote";
+    pub(crate) VALIDATION_FAILED = 400 "chat/validation-failed": "Message validation failed";
     pub(crate) INVALID_EMOJI = 400 "chat/invalid-emoji": "A reaction is one character";
     pub(crate) MISSING_USER_ID = 400 "chat/missing-user-id": "A key must name the user it acts as";
     pub(crate) CANNOT_UPDATE_DM = 400 "chat/cannot-update-dm":

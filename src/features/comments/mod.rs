@@ -47,6 +47,7 @@ faults! {
         "Referenced comment not found";
     FORBIDDEN = 403 "comment/forbidden": "Not authorized to update this comment";
     NOT_AUTHORIZED = 403 "comment/not-authorized": "Not authorized to delete this comment";
+    VALIDATION_FAILED = 400 "comment/validation-failed": "Comment validation failed";
     ALREADY_DELETED = 404 "comment/already-deleted": "Comment was deleted already";
 }
 

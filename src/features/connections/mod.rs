@@ -13,6 +13,7 @@ use db::Tx;
 use http::Method;
 use serde_json::{Map, json};
 
+use crate::domain_events::Context;
 use crate::error::{Result, faults};
 use crate::features::notifications::{self, about_user};
 use crate::features::users::NOT_FOUND as NO_SUCH_USER;
@@ -88,7 +89,7 @@ fn notify(
     if notifications::store::insert::reword(tx, project.id, &notice)? {
         return Ok(());
     }
-    notifications::add(tx, project.id, now, &[notice])
+    notifications::add(tx, Context { app, project, now }, &[notice])
 }
 
 pub fn operations() -> Vec<Operation> {

@@ -52,7 +52,5 @@ pub(super) async fn delete_entity(
         }
         notifications::store::hide::delete_of_subjects(tx, project.id, vec![id.0])
     });
-    deleted.await?;
-    call.app.job_added.notify_one();
-    Ok(NoContent)
+    deleted.await.map(|()| NoContent)
 }

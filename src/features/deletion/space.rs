@@ -61,9 +61,7 @@ pub(super) async fn delete_space(
 ) -> Result<Json<Deleted>> {
     let (project, caller, now) = (call.project.clone(), call.caller, call.now);
     let deleted = call.app.db.write(move |tx| hide(tx, &project, path.space_id, caller, now));
-    let deleted = deleted.await?;
-    call.app.job_added.notify_one();
-    Ok(Json(deleted))
+    deleted.await.map(Json)
 }
 
 fn hide(
@@ -161,8 +159,5 @@ async fn empty(app: &App, project: ProjectId, space: SpaceId) -> Result<bool> {
         notifications::store::hide::delete_of_subjects(tx, project, vec![space.0])?;
         Ok::<_, Error>(false)
     });
-    let left = left.await?;
-    // The deletions may have queued jobs of their own.
-    app.job_added.notify_one();
-    Ok(left)
+    left.await
 }

@@ -29,7 +29,6 @@ pub(super) async fn delete_user(
 ) -> Result<NoContent> {
     let (project, now) = (call.project.id, call.now);
     let deleted = call.app.db.write(move |tx| erase(tx, project, path.user_id, now)).await?;
-    call.app.job_added.notify_one();
     if deleted { Ok(NoContent) } else { Err(NOT_FOUND.into()) }
 }
 

@@ -15,6 +15,7 @@ use crate::outbound::{Limits, Message, Target, signature};
 use crate::state::App;
 use crate::tenancy::{Bundle, ProjectState};
 use crate::values::ids::{JobId, ProjectId, SpaceId};
+use crate::values::javascript;
 use crate::values::time::Timestamp;
 
 /// What a digest reports on.
@@ -74,12 +75,13 @@ impl Job for SendDigest {
         let digest = app.db.read_slow(move |c| digest(c, &project, &links, space, window));
         let Some(digest) = digest.await? else { return Ok(()) };
         let body = serde_json::to_string(&digest).map_err(Error::internal)?;
+        let body = javascript::restringify(&body).map_err(Error::internal)?;
         let target = Target::parse(&url).map_err(Error::internal)?;
         let json = "application/json";
         let now = app.clock.now();
         let message = Message::post(json, json, body.clone())
-            .with("x-timestamp", now.millis().to_string())
-            .with("x-signature", signature(&secret, now, &body));
+            .with_header("x-timestamp", now.millis().to_string())
+            .with_header("x-signature", signature(&secret, now, &body));
         let answer = app.outbound.call(target, message, LIMITS).await.map_err(Error::internal)?;
         if answer.status.is_success() {
             return Ok(());

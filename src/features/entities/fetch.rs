@@ -1,12 +1,14 @@
 //! Fetch Entity by id, by short id, and by foreign id, which may also create it.
 
-use db::Conn;
+use db::{Conn, Tx};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::auth::caller::OptionalViewer;
 use crate::auth::perspective::Perspective;
+use crate::domain_events;
 use crate::error::Result;
+use crate::features::entities::events::CREATED;
 use crate::features::entities::model::Entity;
 use crate::features::entities::rules::ForeignId;
 use crate::features::entities::show::View;
@@ -109,11 +111,15 @@ async fn create_blank(call: &Call<OptionalViewer>, view: View, foreign_id: &str)
     let row =
         EntityRow { foreign_id: Some(foreign_id.to_owned()), ..EntityRow::blank(id, call.now) };
     let (app, project, now) = (call.app.clone(), call.project.clone(), call.now);
-    let created = call.app.db.write(move |tx| {
+    let work = move |tx: &Tx<'_>| {
         create::add(tx, &app, &project, &row, &Terms::default(), now)?;
         view.entity(tx, row.clone())
-    });
-    created.await.map_err(store::insert_refused)
+    };
+    let initiator = call.caller.user();
+    let event = move |entity: &Entity| Ok(Some(CREATED.event(entity)?.by(initiator)));
+    let created =
+        domain_events::write(&call.app, &call.project, &[CREATED.name()], work, event).await;
+    created.map_err(store::insert_refused)
 }
 
 async fn find_foreign(

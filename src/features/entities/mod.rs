@@ -1,6 +1,7 @@
 //! Entities: what users publish. `list` holds the feeds, `fetch` single entities, `write` what changes them;
 //! they are deleted in `features/deletion`. Reactions are in `features/reactions`, files in `features/files`.
 
+pub mod events;
 pub mod extras;
 mod fetch;
 pub mod files;
@@ -49,6 +50,7 @@ faults! {
     pub DELETE_FAILED = 404 "entity/delete-failed": "Entity not found or already deleted.";
     INVALID_PAGE = 400 "entity/invalid-page": "Invalid page";
     INVALID_LIMIT = 400 "entity/invalid-limit": "Invalid limit";
+    VALIDATION_FAILED = 400 "entity/validation-failed": "Entity validation failed";
     INVALID_COUNT = 400 "entity/invalid-count": "Invalid views count";
 }
 
@@ -102,7 +104,7 @@ fn reads() -> Vec<Operation> {
             fetch::by_foreign_id,
         )
         .bad_token(BadToken::RefusedToCreate)
-        .errors(&[NOT_FOUND, USER_REQUIRED]),
+        .errors(&[NOT_FOUND, USER_REQUIRED, VALIDATION_FAILED]),
         Operation::new(
             get.clone(),
             "/entities/by-short-id",

@@ -50,9 +50,7 @@ pub(super) async fn delete_file(
             deleted_paths: paths(&row)?,
         })
     });
-    let deleted = deleted.await?;
-    call.app.job_added.notify_one();
-    Ok(Json(deleted))
+    deleted.await.map(Json)
 }
 
 fn paths(row: &FileRow) -> Result<Vec<String>> {

@@ -207,11 +207,8 @@ pub async fn settle<T>(
     now: Timestamp,
 ) -> Result<T> {
     if let (Err(_), Some(job)) = (&outcome, prepared.job) {
-        let hastened = app.db.write(move |tx| jobs::store::hasten(tx, project, job, now)).await;
         // If that fails, too, they are removed in an hour.
-        if hastened.is_ok() {
-            app.job_added.notify_one();
-        }
+        let _ = app.db.write(move |tx| jobs::store::hasten(tx, project, job, now)).await;
     }
     outcome
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
 use crate::auth::caller::Actor;
+use crate::domain_events::Context;
 use crate::error::{Error, Result};
 use crate::features::follows::store::{self, FollowRow};
 use crate::features::follows::{ALREADY_EXISTS, FORBIDDEN, NOT_FOUND, SELF_FOLLOW, USER_NOT_FOUND};
@@ -55,7 +56,7 @@ pub(super) async fn follow_user(
             && let Some(by) = users::find(tx, project.id, follower)?
         {
             let notice = about_user(&app, now, followed, "new-follow", &by, Map::new());
-            notifications::add(tx, project.id, now, &[notice])?;
+            notifications::add(tx, Context { app: &app, project: &project, now }, &[notice])?;
         }
         Ok::<_, Error>(())
     });

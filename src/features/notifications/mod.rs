@@ -13,16 +13,15 @@ use db::Tx;
 use http::Method;
 
 pub use about_user::{about_user, initiator};
-pub use model::{About, Notification, Subject};
+pub use model::{About, NewNotification, Notification, Subject};
 
+use crate::domain_events::{self, Context, EventKind};
 use crate::error::{Result, faults};
 use crate::features::users;
 use crate::http::input::Invalid;
 use crate::http::operation::{ActsAs, Operation};
 use crate::rate_limits::RateLimit;
 use crate::tenancy::Bundle;
-use crate::values::ids::ProjectId;
-use crate::values::time::Timestamp;
 
 faults! {
     NOT_FOUND = 404 "app-notification/not-found": "Notification not found";
@@ -43,18 +42,31 @@ const ACTS_AS: ActsAs = ActsAs {
     other: None,
 };
 
+/// A user was notified.
+pub const CREATED: EventKind<NewNotification> = EventKind::new("notification.created");
+
 /// Stores unread notifications in the transaction that causes them. Skips unknown recipients and repeats of
 /// an unread notification. The caller checks whether the project has the bundle.
-pub fn add(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    now: Timestamp,
-    new: &[Notification<'_>],
-) -> Result<()> {
+pub fn add(tx: &Tx<'_>, context: Context<'_>, new: &[Notification<'_>]) -> Result<()> {
+    let (project, now) = (context.project.id, context.now);
     match new {
-        [one] => store::insert::insert_one(tx, project, now, one),
-        many => store::insert::insert(tx, project, now, many).map(drop),
+        [one] => store::insert::insert_one(tx, project, now, one)?,
+        many => drop(store::insert::insert(tx, project, now, many)?),
     }
+    created(tx, context, new)
+}
+
+/// Tells observers of those that were stored.
+pub fn created(tx: &Tx<'_>, context: Context<'_>, new: &[Notification<'_>]) -> Result<()> {
+    if new.is_empty() || !domain_events::is_observed(context.app, context.project, &CREATED) {
+        return Ok(());
+    }
+    let project = context.project.id;
+    let stored = store::insert::stored(tx, project, new)?;
+    new.iter().filter(|one| stored.contains(&one.id)).try_for_each(|one| {
+        let shown = NewNotification::new(project, one, context.now)?;
+        domain_events::happened(tx, context, &CREATED, || CREATED.event(&shown))
+    })
 }
 
 pub fn operations() -> Vec<Operation> {

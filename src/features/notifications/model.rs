@@ -81,6 +81,35 @@ impl Notification<'_> {
     }
 }
 
+/// A new notification as observers see it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NewNotification {
+    project_id: ProjectId,
+    user_id: UserId,
+    r#type: String,
+    action: String,
+    metadata: Box<RawValue>,
+    id: NotificationId,
+    is_read: bool,
+    created_at: Timestamp,
+}
+
+impl NewNotification {
+    pub(super) fn new(project: ProjectId, new: &Notification<'_>, now: Timestamp) -> Result<Self> {
+        Ok(NewNotification {
+            project_id: project,
+            user_id: new.user,
+            r#type: new.kind.to_owned(),
+            action: new.action.to_owned(),
+            metadata: serde_json::from_str(&new.metadata).map_err(Error::internal)?,
+            id: new.id,
+            is_read: false,
+            created_at: now,
+        })
+    }
+}
+
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct AppNotification {

@@ -7,17 +7,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::KeyHolder;
+use crate::domain_events::Context;
 use crate::error::{Error, Result};
 use crate::features::notifications::rules::{Button, Message, Text};
 use crate::features::notifications::store::insert;
-use crate::features::notifications::{About, INVALID_BODY, Notification};
+use crate::features::notifications::{self, About, INVALID_BODY, Notification};
 use crate::features::users;
 use crate::http::input::Body;
 use crate::http::operation::Call;
 use crate::http::patch::Patch;
 use crate::http::reply::Created;
 use crate::state::App;
-use crate::values::ids::{NotificationId, ProjectId, UserId, new_id};
+use crate::tenancy::Project;
+use crate::values::ids::{NotificationId, UserId, new_id};
 use crate::values::time::Timestamp;
 
 /// Users notified in one transaction; other writers run in between.
@@ -68,7 +70,7 @@ pub(super) async fn send_system_notification(
     };
     let sending = Sending {
         app: call.app,
-        project: call.project.id,
+        project: call.project.clone(),
         now: call.now,
         action: body.action.map_or("do-nothing".into(), |action| action.as_str().into()),
         metadata: serde_json::to_string(&message).map_err(Error::internal)?.into(),
@@ -87,7 +89,7 @@ pub(super) async fn send_system_notification(
 #[derive(Debug)]
 struct Sending {
     app: App,
-    project: ProjectId,
+    project: Arc<Project>,
     now: Timestamp,
     action: Arc<str>,
     metadata: Arc<str>,
@@ -105,7 +107,7 @@ impl Sending {
     }
 
     async fn to_all(&self) -> Result<u64> {
-        let (project, mut created) = (self.project, 0);
+        let (project, mut created) = (self.project.id, 0);
         let mut after = UserId(uuid::Uuid::nil());
         loop {
             let ids =
@@ -123,7 +125,7 @@ impl Sending {
     async fn to(&self, users: &[UserId]) -> Result<u64> {
         let id = || NotificationId(new_id(self.now, &self.app.random));
         let recipients: Vec<_> = users.iter().map(|user| (id(), *user)).collect();
-        let (project, now) = (self.project, self.now);
+        let (app, project, now) = (self.app.clone(), self.project.clone(), self.now);
         let (action, metadata) = (self.action.clone(), self.metadata.clone());
         let written = self.app.db.write(move |tx| {
             let new: Vec<Notification<'_>> = recipients
@@ -137,7 +139,9 @@ impl Sending {
                     about: About::NOTHING,
                 })
                 .collect();
-            insert::insert(tx, project, now, &new)
+            let created = insert::insert(tx, project.id, now, &new)?;
+            notifications::created(tx, Context { app: &app, project: &project, now }, &new)?;
+            Ok(created)
         });
         written.await
     }

@@ -3,18 +3,25 @@
 //! A verified address equal to a user's leads to that user. If that user never verified it, somebody else may
 //! have signed up with it beforehand: they lose their password, their sessions and their identities first.
 
+use std::sync::Arc;
+
 use db::Tx;
 
+use crate::domain_events;
 use crate::error::{Error, Result};
 use crate::features::auth::session::{self, TokenSeed};
 use crate::features::auth::store::TokenRow;
 use crate::features::auth::take_over::take_over;
+use crate::features::auth::{VALIDATION_FAILED, events};
 use crate::features::identities::store::{self as identities, Account};
 use crate::features::oauth::callback::Failed;
+use crate::features::users::model::AuthUser;
+use crate::features::users::own::auth_user;
 use crate::features::users::store::{self as users, UserRow};
 use crate::features::users::{DUPLICATE_EMAIL, DUPLICATE_USER_FIELD};
 use crate::realtime;
 use crate::state::App;
+use crate::tenancy::Project;
 use crate::values::ids::{IdentityId, ProjectId, UserId, new_id};
 use crate::values::time::Timestamp;
 
@@ -34,7 +41,11 @@ pub(super) struct SignIn {
 
 /// What a transaction comes to, besides errors.
 enum Outcome {
-    SignedIn(TokenRow),
+    SignedIn {
+        token: TokenRow,
+        /// The user, if it was created.
+        created: Option<Box<UserRow>>,
+    },
     /// The account is another user's.
     LinkedElsewhere,
     /// The user to link to was deleted meanwhile.
@@ -52,22 +63,40 @@ impl SignIn {
         SignIn { account, link_to, ids, seed: TokenSeed::draw(&app.tokens, &app.random, now) }
     }
 
-    pub(super) async fn run(self, app: &App, project: ProjectId) -> Result<SignedInAs, Failed> {
-        let first = self.clone();
-        let mut outcome = app.db.write(move |tx| first.resolve(tx, project)).await;
+    pub(super) async fn run(self, app: &App, project: &Arc<Project>) -> Result<SignedInAs, Failed> {
+        let mut outcome = self.clone().write(app, project).await;
         // Two concurrent sign-ins of the same person: the second finds what the first created.
         let is_duplicate = |fault| matches!(&outcome, Err(error) if error.is(fault));
         if [DUPLICATE_USER_FIELD, DUPLICATE_EMAIL].into_iter().any(is_duplicate) {
-            outcome = app.db.write(move |tx| self.resolve(tx, project)).await;
+            outcome = self.write(app, project).await;
         }
-        match outcome? {
-            Outcome::SignedIn(token) => Ok(SignedInAs(token)),
+        match outcome.map_err(refused)? {
+            Outcome::SignedIn { token, .. } => Ok(SignedInAs(token)),
             Outcome::LinkedElsewhere => Err(Failed::new(
                 "identity_already_linked",
                 "This account is linked to another user",
             )),
             Outcome::UserGone => Err(Failed::new("server_error", "The user was deleted")),
         }
+    }
+
+    async fn write(self, app: &App, project: &Arc<Project>) -> Result<Outcome> {
+        let (links, of) = (app.signer.links(project.id, self.seed.issued), project.clone());
+        let work = move |tx: &Tx<'_>| {
+            let outcome = self.resolve(tx, of.id)?;
+            let created = match &outcome {
+                Outcome::SignedIn { created: Some(row), .. } => {
+                    Some(auth_user(tx, &of, &links, row, self.seed.issued)?)
+                }
+                _ => None,
+            };
+            Ok((outcome, created))
+        };
+        let event = |(_, created): &(Outcome, Option<AuthUser>)| {
+            created.as_ref().map_or(Ok(None), |user| events::Outcome::Created.event(user))
+        };
+        let written = domain_events::write(app, project, &events::NAMES, work, event);
+        written.await.map(|(outcome, _)| outcome)
     }
 
     fn resolve(&self, tx: &Tx<'_>, project: ProjectId) -> Result<Outcome> {
@@ -110,7 +139,7 @@ impl SignIn {
         take_over(tx, project, user.id, now)?;
         identities::insert(tx, project, self.ids.1, user.id, account, now)?;
         let started = self.start(tx, project, user.id)?;
-        if let Outcome::SignedIn(token) = &started {
+        if let Outcome::SignedIn { token, .. } = &started {
             realtime::end_other_sessions(tx, project, user.id, Some(token.family_id))?;
         }
         Ok(started)
@@ -125,12 +154,27 @@ impl SignIn {
         user.avatar = account.avatar.clone();
         users::insert(tx, project, &user)?;
         identities::insert(tx, project, self.ids.1, user.id, account, now)?;
-        self.start(tx, project, user.id)
+        let started = self.start(tx, project, user.id)?;
+        Ok(match started {
+            Outcome::SignedIn { token, .. } => {
+                Outcome::SignedIn { token, created: Some(Box::new(user)) }
+            }
+            other => other,
+        })
     }
 
     fn start(&self, tx: &Tx<'_>, project: ProjectId, user: UserId) -> Result<Outcome> {
         let token = session::open(tx, project, user, self.seed)?;
         users::touch(tx, project, user, self.seed.issued)?;
-        Ok(Outcome::SignedIn(token))
+        Ok(Outcome::SignedIn { token, created: None })
     }
+}
+
+fn refused(error: Error) -> Failed {
+    if error.is(VALIDATION_FAILED) {
+        let text = error.to_string();
+        let why = text.split_once(": ").map_or(&*text, |(_, why)| why);
+        return Failed::new("validation_failed", why);
+    }
+    error.into()
 }

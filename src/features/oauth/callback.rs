@@ -177,7 +177,7 @@ async fn take(
 
 async fn finish(
     app: &App,
-    project: &Project,
+    project: &Arc<Project>,
     row: StateRow,
     returned: Returned,
     now: Timestamp,
@@ -199,7 +199,7 @@ async fn finish(
     if provider.returns_by_form() && account.name.is_none() {
         account.name = returned.user.as_deref().and_then(profile::name_of_form);
     }
-    SignIn::draw(app, account, row.link_to_user_id, now).run(app, project.id).await
+    SignIn::draw(app, account, row.link_to_user_id, now).run(app, project).await
 }
 
 /// A provider that says who it is must be the one that the sign-in began with (RFC 9207).

@@ -36,7 +36,7 @@ pub fn begin(tx: &Tx<'_>, project: ProjectId, now: Timestamp) -> Result<Option<T
     let began = installation::deletion_began(tx, project)?;
     installation::begin_deletion(tx, project, now)?;
     // A project is deleted once, so its id is unique as a job id.
-    store::enqueue(tx, project, JobId(project.0), &jobs::payload(&DeleteProject {})?, now)?;
+    jobs::insert(tx, project, JobId(project.0), &DeleteProject {}, now)?;
     Ok(began)
 }
 
@@ -55,9 +55,7 @@ impl Job for DeleteProject {
         };
         let (id, payload) = (JobId(new_id(now, &app.random)), jobs::payload(&self)?);
         let again = move |tx: &Tx<'_>| jobs::store::insert(tx, project, id, &payload, due, now);
-        app.db.write(again).await?;
-        app.job_added.notify_one();
-        Ok(())
+        app.db.write(again).await
     }
 }
 

@@ -4,29 +4,10 @@ use db::{Command, Conn, ForeignColumn, TableName, Tx, args};
 
 use crate::error::Result;
 use crate::features::tables::store::remove::referrers_first;
-use crate::values::ids::{JobId, ProjectId};
-use crate::values::time::Timestamp;
+use crate::values::ids::ProjectId;
 
 const SCOPE: &str = "project_id";
 const JOBS: &str = "jobs";
-
-db::statements! {
-    /// Unless it is there already.
-    command ENQUEUE =
-        "INSERT INTO jobs (project_id, id, payload, attempts, run_at, created_at)
-         VALUES ($1, $2, $3, 0, $4, $4) ON CONFLICT DO NOTHING";
-}
-
-pub fn enqueue(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    id: JobId,
-    payload: &str,
-    now: Timestamp,
-) -> Result<()> {
-    tx.execute(&ENQUEUE, args![project, id, payload, now])?;
-    Ok(())
-}
 
 struct Owned {
     table: TableName,

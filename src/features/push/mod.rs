@@ -2,6 +2,8 @@
 //! server sends messages, and notifications send them by themselves. `providers` speaks to the push services.
 
 pub mod admin;
+pub mod automatic;
+mod chat_message;
 pub mod devices;
 mod kinds;
 mod message;
@@ -15,6 +17,7 @@ mod vapid_key;
 
 use http::Method;
 
+pub use chat_message::PushChatMessage;
 pub use kinds::EventType;
 
 use crate::error::faults;

@@ -4,7 +4,8 @@ use db::{Conn, JsonText, Tx, args};
 
 use crate::error::Result;
 use crate::features::push::devices::Platform;
-use crate::values::ids::{ProjectId, PushDeviceId, UserId};
+use crate::tenancy::store::changed;
+use crate::values::ids::{ConversationId, ProjectId, PushDeviceId, UserId};
 use crate::values::time::Timestamp;
 
 db::row! {
@@ -35,6 +36,20 @@ db::statements! {
     query DEVICES -> DeviceRow =
         "SELECT id, user_id, platform, device_key, p256dh, auth, created_at, updated_at FROM push_devices
          WHERE project_id = $1 AND user_id {any}($2) ORDER BY user_id, created_at, id";
+    query HAS_DEVICE -> i64 =
+        "SELECT 1 FROM push_devices WHERE project_id = $1 AND user_id = $2 LIMIT 1";
+    /// Members with a device who hear of messages, but for the sender $3: active, not muted, not waiting to be let
+    /// into the space. After the user $5, in the order of their ids.
+    query LISTENERS -> UserId =
+        "SELECT m.user_id FROM conversation_members m
+         WHERE m.project_id = $1 AND m.conversation_id = $2 AND m.user_id <> $3 AND m.is_active
+            AND NOT m.muted_forever AND (m.muted_until IS NULL OR m.muted_until <= $4) AND m.user_id > $5
+            AND EXISTS (SELECT 1 FROM push_devices d WHERE d.project_id = $1 AND d.user_id = m.user_id)
+            AND NOT EXISTS (SELECT 1 FROM conversations c JOIN space_members s ON s.project_id = c.project_id
+                    AND s.space_id = c.space_id
+                WHERE c.project_id = $1 AND c.id = $2 AND s.project_id = $1 AND s.user_id = m.user_id
+                    AND s.status = 'pending')
+         ORDER BY m.user_id LIMIT $6";
     command REGISTER -> DeviceRow =
         "INSERT INTO push_devices (project_id, user_id, key_hash, id, platform, device_key, p256dh, auth,
             created_at, updated_at)
@@ -88,6 +103,21 @@ db::statements! {
 /// The devices of some users: user by user, the oldest first.
 pub fn devices(c: &Conn<'_>, project: ProjectId, users: &[UserId]) -> Result<Vec<DeviceRow>> {
     Ok(c.all(&DEVICES, args![project, UserId::list(users)])?)
+}
+
+pub fn has_device(c: &Conn<'_>, project: ProjectId, user: UserId) -> Result<bool> {
+    Ok(c.opt(&HAS_DEVICE, args![project, user])?.is_some())
+}
+
+/// Some of the users who hear of a message of this sender.
+pub fn listeners(
+    c: &Conn<'_>,
+    project: ProjectId,
+    conversation: ConversationId,
+    sender: UserId,
+    (now, after, limit): (Timestamp, UserId, i64),
+) -> Result<Vec<UserId>> {
+    Ok(c.all(&LISTENERS, args![project, conversation, sender, now, after, limit])?)
 }
 
 /// Binds a device to a user, anew if it was bound before.
@@ -179,7 +209,7 @@ pub fn set_provider(
     now: Timestamp,
 ) -> Result<()> {
     tx.execute(&SET_PROVIDER, args![project, provider, secret, settings, now])?;
-    Ok(())
+    changed(tx, project)
 }
 
 /// Unless it was set anew meanwhile.
@@ -194,6 +224,7 @@ pub fn renew_secret(
 }
 
 pub fn delete_provider(tx: &Tx<'_>, project: ProjectId, provider: &str) -> Result<bool> {
+    changed(tx, project)?;
     Ok(tx.execute(&DELETE_PROVIDER, args![project, provider])? > 0)
 }
 

@@ -9,6 +9,7 @@ use db::Tx;
 use crate::auth::caller::Actor;
 use crate::auth::caller::Initiator;
 use crate::auth::perspective::Perspective;
+use crate::domain_events::Context;
 use crate::error::Result;
 use crate::features::notifications;
 use crate::features::reactions::notify::{self, Announce};
@@ -126,8 +127,11 @@ impl<T: Target> Change<T> {
             }
         })?;
         // Lock order: notification_counts last.
+        let context = Context { app: &self.app, project, now: self.now };
         if notices.len() > 1 {
-            notifications::add(tx, project.id, self.now, &notices)?;
+            notifications::add(tx, context, &notices)?;
+        } else {
+            notifications::created(tx, context, &notices)?;
         }
         Ok(author)
     }

@@ -6,8 +6,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::auth::caller::{Actor, Via};
+use crate::domain_events;
 use crate::error::{Error, Result};
 use crate::features::spaces::authority::Authority;
+use crate::features::spaces::events::CREATED;
 use crate::features::spaces::members::store::{self as members, MemberRow};
 use crate::features::spaces::model::Space;
 use crate::features::spaces::rules::{
@@ -95,12 +97,14 @@ pub(super) async fn create_space(
     let pictures = pictures.prepare(app, project.id, Portrayed::Space(id), &PICTURES, now).await?;
     (row.avatar_file_id, row.banner_file_id) = (pictures.avatar(), pictures.banner());
     let (stored, state) = (pictures.clone(), app.clone());
-    let created = app.db.write(move |tx| {
+    let work = move |tx: &Tx<'_>| {
         let row = add(tx, &state, project.id, row.clone(), actor, is_key)?;
         stored.insert(tx, project.id)?;
         view.space(tx, row)
-    });
-    pictures.settle(app, call.project.id, created.await, now).await.map(Created)
+    };
+    let event = |space: &Space| CREATED.event(space).map(Some);
+    let created = domain_events::write(app, &call.project, &[CREATED.name()], work, event).await;
+    pictures.settle(app, call.project.id, created, now).await.map(Created)
 }
 
 /// Checks whether such a space may be created. `parent`: the named parent, if any.

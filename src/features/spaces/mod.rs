@@ -3,6 +3,7 @@
 
 pub mod authority;
 mod create;
+mod events;
 mod fetch;
 pub mod files;
 pub mod list;
@@ -52,6 +53,7 @@ faults! {
     PARENT_ADMIN_REQUIRED = 403 "space/parent-admin-required":
         "Only an admin of the parent space may create a space below it";
     MAX_DEPTH_EXCEEDED = 400 "space/max-depth-exceeded": "Spaces are nested at most 10 deep";
+    VALIDATION_FAILED = 400 "space/validation-failed": "Space validation failed";
     SLUG_TAKEN = 409 "space/slug-taken": "There is a space of this slug already";
     FILE_TOO_LARGE = 413 "space/file-too-large": "The image exceeds 50MB limit.";
     INVALID_IMAGE = 422 "space/invalid-image": "The file is not a valid image";
@@ -211,6 +213,7 @@ fn changes() -> Vec<Operation> {
             MAX_DEPTH_EXCEEDED,
             SLUG_TAKEN,
             INVALID_IMAGE,
+            VALIDATION_FAILED,
         ]),
         Operation::new(
             Method::PATCH,
@@ -222,7 +225,7 @@ fn changes() -> Vec<Operation> {
         )
         .acts_as(ON_BEHALF)
         .takes_files(&FORM)
-        .errors(&[NOT_FOUND, ADMIN_REQUIRED, SLUG_TAKEN, INVALID_IMAGE]),
+        .errors(&[NOT_FOUND, ADMIN_REQUIRED, SLUG_TAKEN, INVALID_IMAGE, VALIDATION_FAILED]),
     ]
 }
 

@@ -1,12 +1,14 @@
 //! Update Space, by its admins. Only the fields that are sent change.
 
-use db::JsonText;
+use db::{JsonText, Tx};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::auth::caller::ActorOrKey;
+use crate::domain_events;
 use crate::error::Result;
 use crate::features::spaces::authority::{self, Authority, Held};
+use crate::features::spaces::events::{self, UPDATED};
 use crate::features::spaces::model::SpaceDetailed;
 use crate::features::spaces::observer::observers;
 use crate::features::spaces::rules::{Description, Name, Posting, Reading, Slug, Visibility};
@@ -69,7 +71,7 @@ pub(super) async fn update_space(
     let view = View::new(&call, caller.user()).with_files(!pictures.is_empty());
     let pictures = pictures.prepare(app, project, Portrayed::Space(id), &PICTURES, now).await?;
     let (state, stored) = (app.clone(), pictures.clone());
-    let updated = app.db.write(move |tx| {
+    let work = move |tx: &Tx<'_>| {
         let Held { space: found, .. } = authority::lock(tx, project, id, caller, Authority::Admin)?;
         let mut row = found.clone();
         update.clone().apply(&mut row);
@@ -100,7 +102,14 @@ pub(super) async fn update_space(
             store::spread_nsfw(tx, project, row.id)?;
             row = store::find(tx, project, row.id)?.ok_or(NOT_FOUND)?;
         }
-        view.detailed(tx, row)
-    });
-    pictures.settle(app, project, updated.await, now).await.map(Json)
+        let changed = events::changed(&found, &row);
+        Ok((view.detailed(tx, row)?, changed))
+    };
+    let event = |(space, changed): &(SpaceDetailed, Vec<String>)| match &**changed {
+        [] => Ok(None),
+        changed => Ok(Some(UPDATED.event(space)?.changing(changed))),
+    };
+    let updated = domain_events::write(app, &call.project, &[UPDATED.name()], work, event).await;
+    let updated = updated.map(|(space, _)| space);
+    pictures.settle(app, project, updated, now).await.map(Json)
 }

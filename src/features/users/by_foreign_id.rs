@@ -1,11 +1,14 @@
 //! Fetch User by Foreign ID: finds a user by the application's own id; a key may create them.
 
+use db::Tx;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::auth::caller::OptionalViewer;
+use crate::domain_events;
 use crate::error::Result;
+use crate::features::users::events::{CREATED, CREATED_NAME};
 use crate::features::users::fetch::Shown;
 use crate::features::users::model::FetchedUser;
 use crate::features::users::reputation::ReputationQuery;
@@ -65,11 +68,14 @@ pub(super) async fn fetch_by_foreign_id(
         ..UserRow::new(UserId(new_id(call.now, &call.app.random)), call.now)
     };
     let made = shown.clone();
-    let created = call.app.db.write(move |tx| {
+    let work = move |tx: &Tx<'_>| {
         store::insert(tx, made.project, &new)?;
-        made.user(tx, &new).map(FoundOrCreated::Created)
-    });
-    match created.await {
+        made.user(tx, &new)
+    };
+    let event = |user: &FetchedUser| CREATED.event(user).map(Some);
+    let created =
+        domain_events::write(&call.app, &call.project, &[CREATED_NAME], work, event).await;
+    match created.map(FoundOrCreated::Created) {
         // A concurrent request may have created the user: then return that one. An engine names only one of
         // the conflicting values, so a repeated call may seem to conflict by username.
         Err(error) if error.is(DUPLICATE_USER_FIELD) || error.is(DUPLICATE_USERNAME) => {

@@ -2,6 +2,7 @@
 
 mod by_foreign_id;
 mod check_username;
+pub mod events;
 pub(crate) mod fetch;
 pub mod model;
 pub mod own;
@@ -35,6 +36,7 @@ faults! {
     INVALID_USER_ID = 400 "user/invalid-user-id": "Invalid user id";
     INVALID_IDENTIFIER = 400 "user/invalid-identifier": "Invalid identifier";
     MISSING_DATA = 400 "user/missing-data": "There is nothing to update";
+    VALIDATION_FAILED = 400 "user/validation-failed": "User validation failed";
     NOT_AUTHORIZED = 403 "user/not-authorized": "Only the user may change this profile";
 
     MISSING_IMAGE_OPTIONS = 400 "user/missing-image-options":
@@ -90,7 +92,7 @@ pub fn operations() -> Vec<Operation> {
             by_identifier,
             by_foreign_id::fetch_by_foreign_id,
         )
-        .errors(&[NOT_FOUND, TABLES_NOT_AVAILABLE, DUPLICATE_USERNAME]),
+        .errors(&[NOT_FOUND, TABLES_NOT_AVAILABLE, DUPLICATE_USERNAME, VALIDATION_FAILED]),
         Operation::new(
             get.clone(),
             "/users/by-username",

@@ -1,12 +1,14 @@
 //! Update User: by the user or by a key. Only the fields that are sent change.
 
-use db::JsonText;
+use db::{JsonText, Tx};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::auth::caller::UserOrKey;
+use crate::domain_events;
 use crate::error::Result;
+use crate::features::users::events::{self, UPDATED, UPDATED_NAME};
 use crate::features::users::fetch::UserPath;
 use crate::features::users::model::AuthUser;
 use crate::features::users::own::auth_user;
@@ -101,7 +103,7 @@ pub(super) async fn update_user(
         update.avatar = Patch::Absent;
     }
     let (links, stored) = (call.links(), pictures.clone());
-    let updated = app.db.write(move |tx| {
+    let work = move |tx: &Tx<'_>| {
         let found = store::find_for_update(tx, project.id, path.user_id)?.ok_or(NOT_FOUND)?;
         let mut row = found.clone();
         update.clone().apply(&mut row);
@@ -116,7 +118,14 @@ pub(super) async fn update_user(
             remove_replaced(tx, project.id, found.picture_ids(), row.picture_ids(), now)?;
         }
         let user = auth_user(tx, &project, &links, &row, now)?;
-        if by_key { user.with_secure_metadata(&row) } else { Ok(user) }
-    });
-    pictures.settle(app, call.project.id, updated.await, now).await.map(Json)
+        let user = if by_key { user.with_secure_metadata(&row)? } else { user };
+        Ok((user, events::changed(&found, &row)))
+    };
+    let event = |(user, changed): &(AuthUser, Vec<String>)| match &**changed {
+        [] => Ok(None),
+        changed => Ok(Some(UPDATED.event(user)?.changing(changed))),
+    };
+    let updated = domain_events::write(app, &call.project, &[UPDATED_NAME], work, event).await;
+    let updated = updated.map(|(user, _)| user);
+    pictures.settle(app, call.project.id, updated, now).await.map(Json)
 }

@@ -1,7 +1,9 @@
 //! SQL functions that PostgreSQL has, or gets by a migration, under the same names: `fold`, `json_contains`,
-//! `distance`, `log10`, `text_contains`, `text_like`; and the order of decimal numbers stored as text.
+//! `distance`, `log10`, `text_contains`, `text_like`; `moment`; and the order of decimal numbers stored as text.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use memchr::memmem;
 use rusqlite::functions::{Context, FunctionFlags};
@@ -30,6 +32,8 @@ pub(super) fn add(connection: &Connection, timer: &Timer) -> Result<()> {
     })?;
     connection
         .create_scalar_function("log10", 1, flags, |context| Ok(context.get::<f64>(0)?.log10()))?;
+    let volatile = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_INNOCUOUS;
+    connection.create_scalar_function("moment", 0, volatile, |_| Ok(moment()))?;
     connection.create_collation("decimal", decimal::compare)?;
     let interrupt = Arc::new(connection.get_interrupt_handle());
     let watch = Watch { timer: timer.clone(), interrupt };
@@ -42,6 +46,17 @@ pub(super) fn add(connection: &Connection, timer: &Timer) -> Result<()> {
         watch.look()?;
         text_like(context, &watch)
     })
+}
+
+/// Microseconds since 1970, each greater than the one before.
+#[expect(clippy::disallowed_methods, reason = "it orders rows and is no time that anybody sees")]
+fn moment() -> i64 {
+    static LAST: AtomicI64 = AtomicI64::new(0);
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = i64::try_from(since.as_micros()).unwrap_or(i64::MAX);
+    let next = |last: i64| now.max(last + 1);
+    let last = LAST.fetch_update(Relaxed, Relaxed, |last| Some(next(last)));
+    last.map_or(now, next)
 }
 
 /// Checks the deadline with every row: the engine itself checks it only every so many steps, and searching

@@ -69,9 +69,7 @@ pub(super) async fn update(
         events::announce(tx, project, row.id, "conversation:updated", &difference(&before, &row))?;
         show::conversation(tx, &links, &row)
     });
-    let changed = changed.await?;
-    call.app.job_added.notify_one();
-    Ok(Json(changed))
+    changed.await.map(Json)
 }
 
 /// The fields that changed, for the event to the other members.
@@ -127,7 +125,6 @@ pub(super) async fn delete(
         purge::hide(tx, project, &row, now)
     });
     deleted.await?;
-    call.app.job_added.notify_one();
     Ok(Json(Done { message: "Conversation deleted" }))
 }
 

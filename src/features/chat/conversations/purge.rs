@@ -68,8 +68,5 @@ async fn remove_some(app: &App, project: ProjectId, id: ConversationId) -> Resul
         messages::delete_all(tx, project, &some)?;
         Ok::<_, Error>(true)
     });
-    let left = left.await?;
-    // The deletions may have queued jobs of their own.
-    app.job_added.notify_one();
-    Ok(left)
+    left.await
 }

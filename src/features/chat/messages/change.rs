@@ -135,9 +135,7 @@ pub(super) async fn delete(
         moderation::remove(tx, project.id, row, &decision)?;
         Ok(DeletedMessage { message: "Message removed", user_deleted_at: None })
     });
-    let deleted = deleted.await?;
-    call.app.job_added.notify_one();
-    Ok(Json(deleted))
+    deleted.await.map(Json)
 }
 
 /// The message stays as a placeholder with its replies and reactions; its content is deleted.

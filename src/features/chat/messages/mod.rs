@@ -11,9 +11,12 @@ pub mod store;
 
 use http::Method;
 
+pub use send::CREATED;
+
 use crate::features::chat::{
     ACTS_AS, EMPTY_MESSAGE, FORBIDDEN, INVALID, INVALID_EMOJI, INVALID_PARENT, INVALID_QUOTE,
     MESSAGE_DELETED, MESSAGE_NOT_FOUND, MESSAGE_REMOVED, NOT_A_MEMBER, NOT_FOUND,
+    VALIDATION_FAILED,
 };
 use crate::http::operation::Operation;
 use crate::rate_limits::RateLimit;
@@ -39,6 +42,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 EMPTY_MESSAGE,
                 INVALID_PARENT,
                 INVALID_QUOTE,
+                VALIDATION_FAILED,
             ]),
         Operation::new(get.clone(), ONE, "Fetch Message", feature, INVALID, list::fetch)
             .rate(per(300))

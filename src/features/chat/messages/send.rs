@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::auth::caller::Actor;
+use crate::domain_events::{self, EventKind};
 use crate::error::{Error, Result};
 use crate::features::chat::conversations::store::{self as conversations, ConversationRow};
 use crate::features::chat::membership::{self, ConversationMember};
@@ -15,7 +16,8 @@ use crate::features::chat::model::ChatMessage;
 use crate::features::chat::rules::{Content, Kind, LocalId, MessageMetadata};
 use crate::features::chat::show::View;
 use crate::features::chat::{
-    EMPTY_MESSAGE, INVALID_PARENT, INVALID_QUERY, INVALID_QUOTE, InConversation, events,
+    EMPTY_MESSAGE, INVALID_PARENT, INVALID_QUERY, INVALID_QUOTE, InConversation, VALIDATION_FAILED,
+    events,
 };
 use crate::features::comments::rules::Gif;
 use crate::features::entities::rules::Mentions;
@@ -93,9 +95,14 @@ pub(super) async fn send(
         bucket,
     };
     let (links, project_id) = (call.links(), project.id);
-    let written = app.db.write(move |tx| write(tx, &project, &links, &sent, actor, now)).await;
+    let work = move |tx: &Tx<'_>| write(tx, &project, &links, &sent, actor, now);
+    let event = |message: &ChatMessage| CREATED.event(message).map(Some);
+    let written = domain_events::write(&app, &call.project, &[CREATED.name()], work, event).await;
     uploads::settle(&app, project_id, &prepared, written, now).await.map(Created)
 }
+
+pub const CREATED: EventKind<ChatMessage> =
+    EventKind::new("message.created").refusable(VALIDATION_FAILED);
 
 struct Sent {
     row: MessageRow,

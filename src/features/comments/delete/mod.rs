@@ -104,7 +104,5 @@ async fn delete_comment(call: Call<UserOrKey>, Path(path): Path<CommentPath>) ->
         }
         notifications::store::hide::delete_of_comment(tx, project.id, entity, id)
     });
-    deleted.await?;
-    call.app.job_added.notify_one();
-    Ok(NoContent)
+    deleted.await.map(|()| NoContent)
 }

@@ -6,11 +6,13 @@ use serde::Deserialize;
 
 use crate::auth::caller::ActorOrKey;
 use crate::auth::perspective::Perspective;
+use crate::domain_events::{self, Context};
 use crate::error::Result;
 use crate::features::comments::model::Comment;
 use crate::features::comments::rules::Gif;
 use crate::features::comments::show::View;
 use crate::features::comments::store::{self, CommentRow, Counted};
+use crate::features::comments::write::events::CREATED;
 use crate::features::comments::write::notify::{self, News};
 use crate::features::comments::{
     ENTITY_NOT_FOUND, INVALID_PARENT, INVALID_TIMESTAMP, MISSING_CONTENT, MISSING_ENTITY_ID,
@@ -78,7 +80,7 @@ pub(super) async fn create_comment(
     let (caller, created, updated) = (call.caller, new.created_at, new.updated_at);
     let perspective = Perspective::from(caller);
     let view = View::written(&call, perspective, caller.user());
-    let created = call.app.db.write(move |tx| {
+    let work = move |tx: &Tx<'_>| {
         let entity = lock_entity(tx, &project, entity, perspective)?;
         let author = caller.user().ok_or(MISSING_USER_ID)?;
         let (created_at, updated_at) = match caller {
@@ -117,11 +119,17 @@ pub(super) async fn create_comment(
                 notifications::store::insert::insert_kept(tx, project.id, now, one)
             })
         })?;
-        if only.is_none() && !notices.is_empty() {
-            notifications::add(tx, project.id, now, &notices)?;
+        let context = Context { app: &app, project: &project, now };
+        if only.is_some() {
+            notifications::created(tx, context, &notices)?;
+        } else if !notices.is_empty() {
+            notifications::add(tx, context, &notices)?;
         }
         view.clone().with_own(None).with_author(Some(author)).comment(tx, row)
-    });
+    };
+    let event = move |comment: &Comment| Ok(Some(CREATED.event(comment)?.by(caller.user())));
+    let names = [CREATED.name()];
+    let created = domain_events::write(&call.app, &call.project, &names, work, event);
     created.await.map(Created)
 }
 

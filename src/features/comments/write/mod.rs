@@ -1,6 +1,7 @@
 //! Create and update a comment, and notify the users it concerns.
 
 mod create;
+mod events;
 pub mod notify;
 mod update;
 
@@ -9,7 +10,7 @@ use http::Method;
 use crate::features::comments::{
     ACTS_AS, ENTITY_NOT_FOUND, FORBIDDEN, INVALID, INVALID_PARENT, INVALID_TIMESTAMP,
     MISSING_CONTENT, MISSING_ENTITY_ID, MISSING_USER_ID, NOT_FOUND, PARENT_NOT_FOUND,
-    REFERENCED_NOT_FOUND,
+    REFERENCED_NOT_FOUND, VALIDATION_FAILED,
 };
 use crate::features::spaces;
 use crate::http::operation::Operation;
@@ -38,6 +39,7 @@ pub(super) fn operations() -> Vec<Operation> {
             ENTITY_NOT_FOUND,
             PARENT_NOT_FOUND,
             REFERENCED_NOT_FOUND,
+            VALIDATION_FAILED,
         ]),
         Operation::new(
             patch,
@@ -47,6 +49,6 @@ pub(super) fn operations() -> Vec<Operation> {
             INVALID,
             update::update_comment,
         )
-        .errors(&[FORBIDDEN, NOT_FOUND]),
+        .errors(&[FORBIDDEN, NOT_FOUND, VALIDATION_FAILED]),
     ]
 }

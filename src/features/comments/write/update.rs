@@ -1,14 +1,16 @@
 //! Update Comment: its author or a key changes the text and the metadata only.
 
-use db::JsonText;
+use db::{JsonText, Tx};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::auth::caller::UserOrKey;
 use crate::auth::perspective::Perspective;
+use crate::domain_events;
 use crate::error::Result;
 use crate::features::comments::model::Comment;
 use crate::features::comments::show::View;
+use crate::features::comments::write::events::UPDATED;
 use crate::features::comments::{
     CommentPath, FORBIDDEN, INVALID_BODY, NOT_FOUND, store, visibility,
 };
@@ -40,18 +42,30 @@ pub(super) async fn update_comment(
     let perspective = Perspective::from(&call.caller);
     let view = View::written(&call, perspective, call.caller.user());
     let (project, now) = (call.project.clone(), call.now);
-    let updated = call.app.db.write(move |tx| {
+    let initiator = call.caller.user();
+    let work = move |tx: &Tx<'_>| {
         let found = store::find_for_update(tx, project.id, path.comment_id)?;
         let there = found.filter(|row| row.user_deleted_at.is_none());
         let mut row = visibility::seen(tx, &project, there, perspective)?.ok_or(NOT_FOUND)?;
         if !perspective.is_key() && !row.is_by(perspective) {
             return Err(FORBIDDEN.into());
         }
+        let before = (row.content.clone(), row.metadata.clone());
         row.content = content.clone().or(row.content);
         row.metadata = metadata.clone().unwrap_or(row.metadata);
         row.updated_at = now;
         store::update(tx, project.id, &row)?;
-        view.comment(tx, row)
-    });
-    updated.await.map(Json)
+        let changed = domain_events::changed([
+            ("content", before.0 != row.content),
+            ("metadata", before.1 != row.metadata),
+            ("updatedAt", true),
+        ]);
+        Ok((view.comment(tx, row)?, changed))
+    };
+    let names = [UPDATED.name()];
+    let updated =
+        domain_events::write(&call.app, &call.project, &names, work, move |(comment, changed)| {
+            Ok(Some(UPDATED.event(comment)?.by(initiator).changing(changed)))
+        });
+    updated.await.map(|(comment, _)| Json(comment))
 }

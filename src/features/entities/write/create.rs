@@ -6,7 +6,9 @@ use serde::Deserialize;
 
 use crate::auth::caller::{OptionalViewer, may_act_for};
 use crate::auth::perspective::Perspective;
+use crate::domain_events;
 use crate::error::{Error, Result};
+use crate::features::entities::events::CREATED;
 use crate::features::entities::model::Entity;
 use crate::features::entities::rules::{
     Attachments, Content, ForeignId, Keywords, Mentions, Place, Title, times,
@@ -94,7 +96,8 @@ pub(super) async fn create_entity(
         view = view.with_files();
     }
     let rows = files.clone();
-    let created = call.app.db.write(move |tx| {
+    let initiator = caller.user().or(author);
+    let work = move |tx: &Tx<'_>| {
         permit(tx, &project, caller, &row, now)?;
         admit(tx, &project, caller.into(), &row)?;
         let (mut row, mut terms) = (row.clone(), terms.clone());
@@ -104,8 +107,11 @@ pub(super) async fn create_entity(
         let author = add(tx, &app, &project, &row, &terms, now)?;
         uploads::insert(tx, project.id, &rows)?;
         view.clone().with_own(None).with_author(author).entity(tx, row)
-    });
-    let created = created.await.map_err(store::insert_refused);
+    };
+    let event = move |entity: &Entity| Ok(Some(CREATED.event(entity)?.by(initiator)));
+    let names = [CREATED.name()];
+    let created = domain_events::write(&call.app, &call.project, &names, work, event).await;
+    let created = created.map_err(store::insert_refused);
     let entity = uploads::settle(&call.app, call.project.id, &files, created, now).await?;
     Ok(match call.version {
         Version::V6 => FoundOrCreated::Found(entity),

@@ -12,7 +12,7 @@ use http::Method;
 use crate::auth::credential::BadToken;
 use crate::features::entities::{
     CREATE_RATE, DUPLICATE_FOREIGN_ID, INVALID, INVALID_IMAGE, INVALID_TIMESTAMP, NOT_AUTHORIZED,
-    NOT_FOUND, SPACE_NOT_FOUND, UNAUTHORIZED, USER_NOT_FOUND, USER_REQUIRED,
+    NOT_FOUND, SPACE_NOT_FOUND, UNAUTHORIZED, USER_NOT_FOUND, USER_REQUIRED, VALIDATION_FAILED,
 };
 use crate::features::spaces;
 use crate::http::operation::Operation;
@@ -42,6 +42,7 @@ pub(super) fn operations() -> Vec<Operation> {
             INVALID_TIMESTAMP,
             DUPLICATE_FOREIGN_ID,
             INVALID_IMAGE,
+            VALIDATION_FAILED,
         ]),
         Operation::new(
             patch.clone(),
@@ -52,7 +53,7 @@ pub(super) fn operations() -> Vec<Operation> {
             update::update_entity,
         )
         .rate(RateLimit::per_5_minutes(200))
-        .errors(&[NOT_FOUND, NOT_AUTHORIZED]),
+        .errors(&[NOT_FOUND, NOT_AUTHORIZED, VALIDATION_FAILED]),
         Operation::new(
             patch,
             "/entities/{entityId}/publish",
@@ -61,6 +62,12 @@ pub(super) fn operations() -> Vec<Operation> {
             INVALID,
             publish::publish_entity,
         )
-        .errors(&[NOT_FOUND, SPACE_NOT_FOUND, spaces::BANNED, spaces::POSTING_NOT_ALLOWED]),
+        .errors(&[
+            NOT_FOUND,
+            SPACE_NOT_FOUND,
+            spaces::BANNED,
+            spaces::POSTING_NOT_ALLOWED,
+            VALIDATION_FAILED,
+        ]),
     ]
 }

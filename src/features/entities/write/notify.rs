@@ -4,6 +4,7 @@
 use db::{Conn, JsonText, Tx};
 use serde_json::{Map, Value, json};
 
+use crate::domain_events::Context;
 use crate::error::Result;
 use crate::features::entities::store::EntityRow;
 use crate::features::entities::write::mentions;
@@ -102,5 +103,5 @@ pub fn mentioned(
     let notices = recipients
         .into_iter()
         .map(|user| about_entity(app, now, user, "entity-mention", &metadata, about));
-    notifications::add(tx, project.id, now, &notices.collect::<Vec<_>>())
+    notifications::add(tx, Context { app, project, now }, &notices.collect::<Vec<_>>())
 }

@@ -1,12 +1,14 @@
 //! Update Entity: its author or a key changes only the fields that are sent.
 
-use db::JsonText;
+use db::{JsonText, Tx};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::auth::caller::UserOrKey;
 use crate::auth::perspective::Perspective;
+use crate::domain_events;
 use crate::error::{Error, Result};
+use crate::features::entities::events::{self, UPDATED};
 use crate::features::entities::model::Entity;
 use crate::features::entities::rules::{Attachments, Content, Keywords, Mentions, Place, Title};
 use crate::features::entities::show::View;
@@ -65,7 +67,8 @@ pub(super) async fn update_entity(
     let perspective = Perspective::from(&call.caller);
     let view = View::written(&call, call.caller.user());
     let (of, project, now) = (call.project.clone(), call.project.id, call.now);
-    let updated = call.app.db.write(move |tx| {
+    let initiator = call.caller.user();
+    let work = move |tx: &Tx<'_>| {
         let found = store::find_for_update(tx, project, path.entity_id)?;
         let found = visibility::seen(tx, &of, found, perspective)?.ok_or(NOT_FOUND)?;
         if !perspective.owns(found.user_id) {
@@ -82,7 +85,16 @@ pub(super) async fn update_entity(
                 feed_totals::replace(tx, project, &found, &row)?;
             }
         }
-        view.entity(tx, row)
-    });
-    updated.await.map(Json)
+        let changed = events::changed(&found, &row);
+        Ok((view.entity(tx, row)?, changed))
+    };
+    let names = [UPDATED.name()];
+    let updated =
+        domain_events::write(&call.app, &call.project, &names, work, move |(entity, changed)| {
+            match &**changed {
+                [] => Ok(None),
+                changed => Ok(Some(UPDATED.event(entity)?.by(initiator).changing(changed))),
+            }
+        });
+    updated.await.map(|(entity, _)| Json(entity))
 }

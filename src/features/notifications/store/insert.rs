@@ -1,12 +1,14 @@
 //! The SQL that stores new notifications. Each actor, kind and target has at most one unread notification: a
 //! repeat is not stored. A unique index enforces it; the statements check first.
 
+use std::collections::HashSet;
+
 use db::{Builder, Command, Placeholder, Tx, Value, args};
 
 use crate::error::Result;
 use crate::features::notifications::Notification;
 use crate::features::notifications::store::{BATCH_SIZE, Changes, NO_SPACE, counted};
-use crate::values::ids::{ProjectId, SpaceId, UserId};
+use crate::values::ids::{NotificationId, ProjectId, SpaceId, UserId};
 use crate::values::time::Timestamp;
 
 /// SQL: the user $3 has no other unread notification of this type, about this target, by this actor. Nothing is
@@ -88,6 +90,8 @@ db::statements! {
             " ",
             counted!()
         );
+    query STORED -> NotificationId =
+        "SELECT id FROM notifications WHERE project_id = $1 AND user_id {any}($2) AND id {any}($3)";
     /// Replaces the content of an unread notification.
     command REWORD =
         "UPDATE notifications SET metadata = $7
@@ -142,6 +146,19 @@ fn values<'a>(project: ProjectId, now: Timestamp, n: &'a Notification<'_>) -> [V
         n.about.actor.into(),
         n.about.space.into(),
     ]
+}
+
+/// Which of them are stored.
+pub fn stored(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    new: &[Notification<'_>],
+) -> Result<HashSet<NotificationId>> {
+    let users: Vec<UserId> = new.iter().map(|one| one.user).collect();
+    let ids: Vec<NotificationId> = new.iter().map(|one| one.id).collect();
+    let stored =
+        tx.all(&STORED, args![project, UserId::list(&users), NotificationId::list(&ids)])?;
+    Ok(stored.into_iter().collect())
 }
 
 /// Updates the unread notification that conflicts with this one to say what this one says; false if there is

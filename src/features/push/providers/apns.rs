@@ -51,17 +51,17 @@ impl Apns {
             .over_http2()
             .secured()
             .authorized(format!("bearer {token}"))
-            .with("apns-topic", self.settings.topic.clone())
-            .with("apns-push-type", "alert")
-            .with("apns-priority", if message.is_urgent() { "10" } else { "5" });
+            .with_header("apns-topic", self.settings.topic.clone())
+            .with_header("apns-push-type", "alert")
+            .with_header("apns-priority", if message.is_urgent() { "10" } else { "5" });
         if let Some(seconds) = message.delivery.ttl {
             let expires = app.clock.now().seconds() + i64::from(seconds);
             // Zero means that the message is not kept at all.
             let expires = if seconds == 0 { 0 } else { expires };
-            request = request.with("apns-expiration", expires.to_string());
+            request = request.with_header("apns-expiration", expires.to_string());
         }
         if let Some(id) = header_text(message.delivery.collapse_id.as_deref()) {
-            request = request.with("apns-collapse-id", id);
+            request = request.with_header("apns-collapse-id", id);
         }
         match app.outbound.call(target, request, LIMITS).await {
             Ok(answer) => self.outcome(app, &answer),
@@ -78,7 +78,7 @@ impl Apns {
             (413, _) => Outcome::too_large(),
             (403, Some("ExpiredProviderToken")) => {
                 self.forget_token(app);
-                Outcome::Later("ExpiredProviderToken".to_owned(), None)
+                Outcome::Later("ExpiredProviderToken".to_owned())
             }
             _ => Outcome::of_status(answer, reason.map(ToOwned::to_owned)),
         }

@@ -102,7 +102,7 @@ impl Fcm {
             (401, _) => {
                 // Revoked before it expired: the next try asks for another.
                 self.forget_token(app);
-                Outcome::Later("unauthenticated".to_owned(), None)
+                Outcome::Later("unauthenticated".to_owned())
             }
             _ => Outcome::of_status(answer, code),
         }

@@ -46,8 +46,8 @@ pub enum Outcome {
     Dead,
     /// It would be refused again.
     Refused(String),
-    /// Another try may succeed, perhaps after some time that the service names.
-    Later(String, Option<Duration>),
+    /// Another try may succeed.
+    Later(String),
 }
 
 impl Outcome {
@@ -57,7 +57,7 @@ impl Outcome {
             Outcome::Sent => return None,
             Outcome::NotConfigured => "credentials_not_configured".to_owned(),
             Outcome::Dead => "device_not_registered".to_owned(),
-            Outcome::Refused(reason) | Outcome::Later(reason, _) => reason.clone(),
+            Outcome::Refused(reason) | Outcome::Later(reason) => reason.clone(),
         })
     }
 
@@ -71,7 +71,7 @@ impl Outcome {
                 Outcome::Refused("endpoint_not_allowed".to_owned())
             }
             Failure::Unreachable(_) | Failure::Broken(_) | Failure::Late => {
-                Outcome::Later("provider_unreachable".to_owned(), None)
+                Outcome::Later("provider_unreachable".to_owned())
             }
         }
     }
@@ -80,9 +80,7 @@ impl Outcome {
     fn of_status(answer: &Answer, reason: Option<String>) -> Self {
         let reason = reason.unwrap_or_else(|| format!("provider_error_{}", answer.status.as_u16()));
         if answer.status.as_u16() == 429 || answer.status.is_server_error() {
-            let after = answer.headers.get("retry-after").and_then(|after| after.to_str().ok());
-            let after = after.and_then(|after| after.parse().ok()).map(Duration::from_secs);
-            return Outcome::Later(reason, after);
+            return Outcome::Later(reason);
         }
         Outcome::Refused(reason)
     }
@@ -177,7 +175,7 @@ pub async fn send(app: &App, ready: &Ready, message: &PushMessage, device: &Devi
             None => Outcome::NotConfigured,
         },
     };
-    if let Outcome::Refused(reason) | Outcome::Later(reason, _) = &outcome {
+    if let Outcome::Refused(reason) | Outcome::Later(reason) = &outcome {
         tracing::warn!(device = %device.id, platform = device.platform.name(), reason, "a push failed");
     }
     outcome

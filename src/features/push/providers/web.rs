@@ -55,11 +55,11 @@ impl WebPush {
         let mut request = Message::post("*/*", "application/octet-stream", body)
             .secured()
             .authorized(format!("vapid t={token}, k={key}"))
-            .with("content-encoding", "aes128gcm")
-            .with("ttl", ttl.to_string())
-            .with("urgency", if message.is_urgent() { "high" } else { "normal" });
+            .with_header("content-encoding", "aes128gcm")
+            .with_header("ttl", ttl.to_string())
+            .with_header("urgency", if message.is_urgent() { "high" } else { "normal" });
         if let Some(id) = &message.delivery.collapse_id {
-            request = request.with("topic", topic(id));
+            request = request.with_header("topic", topic(id));
         }
         let answer = match app.outbound.call(target, request, LIMITS).await {
             Ok(answer) => answer,

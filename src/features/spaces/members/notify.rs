@@ -3,6 +3,7 @@
 use db::Tx;
 use serde_json::{Map, Value, json};
 
+use crate::domain_events::Context;
 use crate::error::Result;
 use crate::features::notifications::{self, About, Notification, Subject};
 use crate::features::spaces::store::SpaceRow;
@@ -39,5 +40,5 @@ pub(super) fn approved(
         metadata: to_json(&keys).into(),
         about: About { subject: Subject::Space(space.id), space: Some(space.id), actor },
     };
-    notifications::add(tx, project.id, now, &[told])
+    notifications::add(tx, Context { app, project, now }, &[told])
 }

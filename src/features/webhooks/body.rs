@@ -1,0 +1,47 @@
+//! The body of a request to an endpoint.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::domain_events::Event;
+use crate::error::{Error, Result};
+use crate::values::ids::{ProjectId, UserId};
+use crate::values::javascript;
+
+/// When a request is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Stage {
+    /// Before anything is stored.
+    Before,
+    /// Once it is stored.
+    Complete,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Body<'a> {
+    r#type: &'a str,
+    project_id: ProjectId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    initiator_id: Option<Option<UserId>>,
+    stage: Stage,
+    data: &'a RawValue,
+}
+
+/// As the endpoint gets it, byte by byte. `name`: of the event, as the endpoint subscribed to it.
+pub(super) fn body(project: ProjectId, name: &str, event: &Event, stage: Stage) -> Result<String> {
+    let data = match &event.changed {
+        Some(changed) if stage == Stage::Before => {
+            let mut object: serde_json::Map<String, serde_json::Value> =
+                serde_json::from_str(event.data.get()).map_err(Error::internal)?;
+            object.retain(|key, _| key == "id" || changed.contains(key));
+            serde_json::value::to_raw_value(&object).map_err(Error::internal)?
+        }
+        _ => event.data.clone(),
+    };
+    let (r#type, project_id, initiator_id) = (name, project, event.initiator);
+    let body = Body { r#type, project_id, initiator_id, stage, data: &data };
+    let text = serde_json::to_string(&body).map_err(Error::internal)?;
+    javascript::restringify(&text).map_err(Error::internal)
+}

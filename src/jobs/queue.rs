@@ -1,0 +1,97 @@
+//! One queue: its jobs run one after another, in the order of their insertion. While the first one fails, the others
+//! wait behind it; after a day it is given up. A queue whose jobs have all failed for a day is paused.
+
+use std::time::Duration;
+
+use crate::error::Result;
+use crate::jobs::store::{self, JobRow, QueueRow};
+use crate::jobs::worker::{CLAIM, backoff, described, execute, finish};
+use crate::state::{App, JobKind};
+use crate::values::ids::{ProjectId, QueueId};
+use crate::values::time::Timestamp;
+
+const FIRST_RETRY: Duration = Duration::from_secs(5);
+const MAX_RETRY: Duration = Duration::from_secs(3600);
+/// How long a job is tried, and how long a queue may fail before it is paused.
+const MAX_AGE: Duration = Duration::from_secs(24 * 3600);
+
+/// The right to run a queue until a time; no other worker has it meanwhile.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Claim {
+    pub project: ProjectId,
+    pub queue: QueueId,
+    pub row: QueueRow,
+    pub until: Timestamp,
+}
+
+/// Runs the queue until it is empty, a job fails, or another worker has claimed it; returns how many jobs ran.
+pub(super) async fn run(app: &App, mut claim: Claim) -> (usize, Result<()>) {
+    let mut jobs = 0;
+    loop {
+        match next(app, &mut claim).await {
+            Ok(true) => jobs += 1,
+            Ok(false) => return (jobs, Ok(())),
+            Err(error) => return (jobs, Err(error)),
+        }
+    }
+}
+
+/// Runs the first job; false if the queue is released.
+async fn next(app: &App, claim: &mut Claim) -> Result<bool> {
+    let Claim { project, queue, row, until } = *claim;
+    let now = app.clock.now();
+    if now.plus(CLAIM / 2) > until {
+        let longer = now.plus(CLAIM);
+        let renewed = app.db.write(move |tx| store::renew_claim(tx, project, queue, until, longer));
+        if !renewed.await? {
+            return Ok(false);
+        }
+        claim.until = longer;
+    }
+    let job = app.db.read(move |c| store::next_queued(c, project, queue)).await?;
+    let Some(job) = job.filter(|_| !app.is_draining()) else {
+        app.db.write(move |tx| store::set_queue(tx, project, queue, now, row)).await?;
+        return Ok(false);
+    };
+    let (kind, result) = execute(app, &job).await;
+    let now = app.clock.now();
+    let Err(error) = result else {
+        claim.row = QueueRow { failures: 0, failing_since: None, paused_at: None };
+        app.db.write(move |tx| finish(tx, &job, kind, now)).await?;
+        return Ok(true);
+    };
+    fail(app, *claim, job, kind, described(&error)).await?;
+    Ok(false)
+}
+
+async fn fail(
+    app: &App,
+    claim: Claim,
+    job: JobRow,
+    kind: Option<JobKind>,
+    error: String,
+) -> Result<()> {
+    let Claim { project, queue, row, .. } = claim;
+    let (now, name) = (app.clock.now(), kind.map_or("unknown", |kind| kind.name));
+    let since = row.failing_since.unwrap_or(now);
+    let is_paused = now >= since.plus(MAX_AGE);
+    let failures = row.failures + 1;
+    tracing::warn!(job = %job.id, kind = name, %project, error, failures, "job failed");
+    let after =
+        QueueRow { failures, failing_since: Some(since), paused_at: is_paused.then_some(now) };
+    let run_at = now.plus(backoff(FIRST_RETRY, failures, &app.random).min(MAX_RETRY));
+    let is_given_up = now >= job.created_at.plus(MAX_AGE);
+    let written = app.db.write(move |tx| {
+        store::count_attempt(tx, project, job.id, &error)?;
+        if is_given_up {
+            store::end(tx, project, job.id, now, Some(&error))?;
+        }
+        store::set_queue(tx, project, queue, run_at, after)
+    });
+    written.await?;
+    if let Some(kind) = kind.filter(|_| is_paused) {
+        tracing::error!(%queue, kind = name, %project, "job queue paused: it has failed for a day");
+        (kind.paused)(app.clone(), project, queue).await?;
+    }
+    Ok(())
+}
