@@ -27,6 +27,13 @@ fn refused(town: &Installation, id: &str, more: &[&str]) -> String {
     town.fails(&[&["project", "push", id][..], more].concat())
 }
 
+/// What a command says that is not put right.
+fn misused(town: &Installation, id: &str, more: &[&str]) -> String {
+    let done = town.run(&[&["project", "push", id][..], more].concat());
+    assert_eq!(done.code, 2, "{}", done.stderr);
+    done.stderr
+}
+
 fn file(name: &str, text: &str) -> String {
     let path = fresh_directory().join(name);
     std::fs::write(&path, text).unwrap();
@@ -45,7 +52,7 @@ fn services_are_set_shown_and_removed(town: Installation) {
     let id = project(&town);
     let none = json!({ "projectId": id, "providers": {}, "templates": {} });
     assert_eq!(push(&town, &id, &[]), none);
-    assert!(refused(&town, &id, &["--generate-vapid"]).contains("--vapid-subject"));
+    assert!(misused(&town, &id, &["--generate-vapid"]).contains("--vapid-subject"));
     let subject = ["--vapid-subject", "mailto:ops@example.com"];
     assert!(refused(&town, &id, &subject).contains("--generate-vapid"));
     let generate = [&subject[..], &["--generate-vapid"]].concat();
@@ -108,9 +115,9 @@ fn templates_are_changed_piece_by_piece(town: Installation) {
     assert_eq!((&all["channelId"], &all["priority"]), (&json!("all"), &json!("normal")));
     let shown = push(&town, &id, &["--type", "new-follow", "--title", ""]);
     assert_eq!(shown["templates"]["new-follow"]["title"], Value::Null);
-    assert!(refused(&town, &id, &["--type", "news", "--sound", "x"]).contains("no type"));
-    assert!(refused(&town, &id, &["--title", "x"]).contains("--type"));
-    assert!(refused(&town, &id, &["--priority", "urgent"]).contains("high"));
+    assert!(misused(&town, &id, &["--type", "news", "--sound", "x"]).contains("no type"));
+    assert!(misused(&town, &id, &["--title", "x"]).contains("--type"));
+    assert!(misused(&town, &id, &["--priority", "urgent"]).contains("high"));
 }
 
 fn secrets_are_sealed_and_sealed_again(town: Installation) {

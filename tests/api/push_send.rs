@@ -42,7 +42,9 @@ fn with(mut message: Value, more: Value) -> Value {
     message
 }
 
-async fn device(user: &User<'_>, platform: &str, token: &str) {
+/// Later than all others.
+async fn device(app: &TestApp, user: &User<'_>, platform: &str, token: &str) {
+    app.advance(Duration::from_secs(1));
     user.post(DEVICES, json!({ "platform": platform, "token": token })).await.expect(200);
 }
 
@@ -59,12 +61,13 @@ fn options() -> Value {
 async fn without_services_each_device_says_so(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     let stranger = app.stranger().await;
-    device(&ada, "ios", "a").await;
-    device(&ada, "android", "b").await;
-    device(&stranger, "ios", "c").await;
+    device(&app, &ada, "ios", "a").await;
+    device(&app, &ada, "android", "b").await;
+    device(&app, &stranger, "ios", "c").await;
     let endpoint = "https://push.example/1";
     let keys = json!({ "p256dh": "x", "auth": "y" });
     let web = json!({ "platform": "web", "subscription": { "endpoint": endpoint, "keys": keys } });
+    app.advance(Duration::from_secs(1));
     ada.post(DEVICES, web).await.expect(200);
     let unset = |platform: &str| json!({ "platform": platform, "success": false, "reason": "credentials_not_configured" });
     for key in [app.service(), app.master(), app.service().v7()] {
@@ -156,7 +159,7 @@ async fn fcm_gets_its_own_form(app: TestApp) {
     let (app, google) = (allowing_this_machine(app).await, Fake::start().await);
     with_fcm(&app, &google).await;
     let user = app.user().await;
-    device(&user, "android", "token:1").await;
+    device(&app, &user, "android", "token:1").await;
     let sent = send(&app, to(&[&user])).await.expect(200);
     let success = json!([{ "platform": "android", "success": true }]);
     assert_eq!(sent["results"][user.id.to_string()], success);
@@ -219,7 +222,7 @@ async fn apns_gets_its_own_form(app: TestApp) {
     let (app, apple) = (allowing_this_machine(app).await, Apns::start().await);
     with_apns(&app, &apple.url()).await;
     let user = app.user().await;
-    device(&user, "ios", "00fc13").await;
+    device(&app, &user, "ios", "00fc13").await;
     let sent = send(&app, to(&[&user])).await.expect(200);
     let success = json!([{ "platform": "ios", "success": true }]);
     assert_eq!(sent["results"][user.id.to_string()], success);
@@ -285,14 +288,14 @@ async fn a_device_that_its_service_calls_dead_is_forgotten(app: TestApp) {
         service.reply(path, status, json!({}));
     }
     for user in [&ada, &bob, &stranger] {
-        device(user, "android", "a").await;
-        device(user, "ios", "unregistered").await;
-        device(user, "ios", "bad").await;
+        device(&app, user, "android", "a").await;
+        device(&app, user, "ios", "unregistered").await;
+        device(&app, user, "ios", "bad").await;
         for browser in &browsers {
             browser.register(user).await;
         }
     }
-    device(&ada, "ios", "alive").await;
+    device(&app, &ada, "ios", "alive").await;
     let sent = send(&app, to(&[&ada])).await.expect(200);
     let results = sent["results"][ada.id.to_string()].as_array().unwrap().clone();
     assert_eq!(results.len(), 6);
@@ -315,10 +318,8 @@ async fn a_failing_service_is_reported(app: TestApp) {
     let user = app.user().await;
     let browser = Browser::new(&service, "/1");
     browser.register(&user).await;
-    app.advance(Duration::from_secs(1));
-    device(&user, "android", "a").await;
-    app.advance(Duration::from_secs(1));
-    device(&user, "ios", "a").await;
+    device(&app, &user, "android", "g").await;
+    device(&app, &user, "ios", "a").await;
     let reasons = async |more: Value| {
         let sent = send(&app, with(to(&[&user]), more)).await.expect(200);
         let results = sent["results"][user.id.to_string()].as_array().unwrap().clone();

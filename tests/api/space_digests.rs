@@ -29,7 +29,10 @@ const HOOK: &str = "/hook";
 const MASK: &str = "••••••••";
 
 async fn space(user: &User<'_>) -> String {
-    let created = user.post("/spaces", json!({ "name": "Garden" })).await.expect(201);
+    let created = user
+        .post("/spaces", json!({ "name": "Garden", "requireJoinApproval": false }))
+        .await
+        .expect(201);
     created["id"].as_str().unwrap().to_owned()
 }
 
@@ -230,7 +233,7 @@ async fn a_digest_says_what_is_new(app: TestApp) {
     };
     comment(&old, "still nice").await;
     let gone = comment(&old, "regretted").await;
-    member.delete(&format!("/comments/{}", gone["id"].as_str().unwrap())).await.expect(200);
+    member.delete(&format!("/comments/{}", gone["id"].as_str().unwrap())).await.expect(204);
     let removed = post(&member, &space).await;
     member.delete(&format!("/entities/{}", removed["id"].as_str().unwrap())).await.expect(204);
     post(&member, &elsewhere).await;
@@ -293,28 +296,24 @@ async fn days_of_23_and_25_hours_have_one_digest(app: TestApp) {
     let mut config = at_nine(&hook);
     config["digestScheduleHour"] = json!(2);
     set(&admin, &space, config).await.expect(200);
-    // In Berlin two o'clock comes twice on 25 October 2026, at 00:00 and 01:00 UTC.
-    let mut sent = Vec::new();
+    // Whatever is new before a digest is in it, so that each one that is due is sent.
     for (moment, expected) in [
-        ("2026-10-24T23:59:59Z", 0),
-        ("2026-10-25T00:00:00Z", 1),
-        ("2026-10-25T01:00:00Z", 1),
-        ("2026-10-26T00:00:00Z", 1),
-        ("2026-10-26T01:00:00Z", 2),
+        // The creator of the space is a new member, in a digest that is late.
+        ("2026-10-24T23:59:59Z", 1),
+        // In Berlin two o'clock comes twice on 25 October 2026, at 00:00 and 01:00 UTC.
+        ("2026-10-25T00:00:00Z", 2),
+        ("2026-10-25T01:00:00Z", 2),
+        ("2026-10-26T00:00:00Z", 2),
+        ("2026-10-26T01:00:00Z", 3),
         // It does not come on 28 March 2027: 01:00 UTC is three o'clock.
-        ("2027-03-28T00:59:59Z", 3),
-        ("2027-03-28T01:00:00Z", 4),
-        ("2027-03-28T02:00:00Z", 4),
-        ("2027-03-29T00:00:00Z", 5),
+        ("2027-03-28T00:59:59Z", 4),
+        ("2027-03-28T01:00:00Z", 5),
+        ("2027-03-28T02:00:00Z", 5),
+        ("2027-03-29T00:00:00Z", 6),
     ] {
         reach(&app, moment);
-        if sent.last() != Some(&expected) {
-            // Within the last 24 hours before any of the times above.
-            app.app.clock.advance(Duration::ZERO);
-        }
         work(&app).await;
-        sent.push(hook.requests(HOOK).len());
-        assert_eq!(sent.last(), Some(&expected), "{moment}");
+        assert_eq!(hook.requests(HOOK).len(), expected, "{moment}");
         keep_busy(&app, app.project.id, &space, admin.id).await;
     }
 }
