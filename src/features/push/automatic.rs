@@ -207,8 +207,7 @@ pub(super) async fn retry(
     }
     let due = now.plus(RETRY);
     let insert = move |tx: &Tx<'_>| {
-        let each = rows.iter();
-        each.map(|(id, job)| jobs::store::insert(tx, project, *id, job, due, now)).collect()
+        rows.iter().try_for_each(|(id, job)| jobs::store::insert(tx, project, *id, job, due, now))
     };
     app.db.write(insert).await
 }
