@@ -91,10 +91,14 @@ pub trait EventObserver: Send + Sync {
     /// Whether it hears of events of this name.
     fn observes(&self, project: &Project, name: &str) -> bool;
     /// Whether it may refuse events of this name.
-    fn validates(&self, project: &Project, name: &str) -> bool;
+    fn validates(&self, _project: &Project, _name: &str) -> bool {
+        false
+    }
     /// In the transaction of the event.
     fn happened(&self, tx: &Tx<'_>, context: Context<'_>, event: &Event) -> Result<()>;
-    fn validate<'a>(&'a self, app: &'a App, project: &'a Project, event: &'a Event) -> Verdict<'a>;
+    fn validate<'a>(&'a self, _: &'a App, _: &'a Project, _: &'a Event) -> Verdict<'a> {
+        Box::pin(async { Ok(()) })
+    }
 }
 
 #[derive(Debug, Clone, Copy)]

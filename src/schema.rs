@@ -87,4 +87,9 @@ pub const MIGRATIONS: &[Migration] = &[
     ),
     Migration::shared(20, "outbox and webhooks", include_str!("../migrations/0020_outbox.sql")),
     Migration::shared(21, "workspaces", include_str!("../migrations/0021_workspaces.sql")),
+    Migration::shared(22, "reserved", "SELECT 1"),
+    Migration::shared(23, "reserved", "SELECT 1"),
+    Migration::shared(24, "reserved", "SELECT 1"),
+    Migration::shared(25, "push", include_str!("../migrations/0025_push.sql")),
+    Migration::shared(26, "digests", include_str!("../migrations/0026_digests.sql")),
 ];

@@ -2,8 +2,10 @@
 //! one line that says what is wrong.
 
 mod before_upgrade;
+mod sealed_secrets;
 
 pub use before_upgrade::copy_before_migration;
+pub use sealed_secrets::renew_secrets;
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};

@@ -8,7 +8,7 @@ use aws_lc_rs::signature::{KeyPair as _, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_S
 use aws_lc_rs::signature::{RsaKeyPair, UnparsedPublicKey};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD as BASE64};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// 4096 bits: beyond that a single signature takes a noticeable part of a second.
 const MAX_MODULUS_BYTES: usize = 512;
@@ -37,6 +37,11 @@ pub fn generate() -> Option<KeyPair> {
 /// Signs the claims with a private key, given as its PEM or as base64 of that; `None` if it is no
 /// usable key.
 pub fn sign(private_key: &str, claims: &Value) -> Option<String> {
+    sign_as(private_key, None, claims)
+}
+
+/// The same by a key that has an id.
+pub fn sign_as(private_key: &str, key_id: Option<&str>, claims: &Value) -> Option<String> {
     if private_key.len() > MAX_PRIVATE_KEY_TEXT {
         return None;
     }
@@ -48,8 +53,12 @@ pub fn sign(private_key: &str, claims: &Value) -> Option<String> {
     if pair.public_modulus_len() > MAX_MODULUS_BYTES {
         return None;
     }
-    let header = BASE64.encode(r#"{"alg":"RS256","typ":"JWT"}"#);
-    let signed = format!("{header}.{}", BASE64.encode(claims.to_string()));
+    let header = match key_id {
+        Some(id) => json!({ "alg": "RS256", "kid": id, "typ": "JWT" }),
+        None => json!({ "alg": "RS256", "typ": "JWT" }),
+    };
+    let part = |value: &Value| BASE64.encode(value.to_string());
+    let signed = format!("{}.{}", part(&header), part(claims));
     let mut signature = vec![0; pair.public_modulus_len()];
     pair.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), signed.as_bytes(), &mut signature).ok()?;
     Some(format!("{signed}.{}", BASE64.encode(signature)))
@@ -79,7 +88,7 @@ fn from_base64_of_pem(key: &str) -> Option<Vec<u8>> {
     from_pem(&String::from_utf8(STANDARD.decode(key).ok()?).ok()?)
 }
 
-fn pem(label: &str, der: &[u8]) -> String {
+pub(super) fn pem(label: &str, der: &[u8]) -> String {
     let encoded = STANDARD.encode(der);
     let mut text = format!("-----BEGIN {label}-----\n");
     for line in encoded.as_bytes().chunks(64) {
@@ -99,7 +108,6 @@ pub(super) fn from_pem(text: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn a_token_holds_under_the_key_that_signed_it() {

@@ -73,7 +73,7 @@ pub struct RefreshClaims {
     aud: String,
     pub jti: RefreshTokenId,
     iat: i64,
-    exp: i64,
+    pub exp: i64,
 }
 
 /// The inputs of a refresh token; the same row always gives the same text.

@@ -9,6 +9,7 @@ mod keys;
 mod oauth;
 mod project_settings;
 mod projects;
+mod push;
 mod routes;
 mod secret;
 mod serve;

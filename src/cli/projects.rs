@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::cli::jwt_issuers::{self, JwtIssuerCommand};
 use crate::cli::oauth::{self, OauthCommand};
 use crate::cli::project_settings::{self, SettingsChange, WorkspaceChange};
+use crate::cli::push::{self, PushCommand};
 use crate::cli::{Admin, CommandResult, Output, confirm, project_id};
 use crate::features::project_deletion;
 use crate::features::projects::admin::{self, NewProject, ProjectSecrets};
@@ -87,6 +88,8 @@ pub(super) enum ProjectCommand {
     /// Sign-in with the JWTs of an outside issuer, such as Auth0, Firebase, Supabase or Keycloak
     #[command(subcommand)]
     JwtIssuer(JwtIssuerCommand),
+    /// Push services and the wording of automatic pushes; without options show them
+    Push(Box<PushCommand>),
     /// Make a new key pair for external sign-in; the previous public key stays valid
     RotateJwtKey {
         #[arg(value_parser = project_id)]
@@ -140,6 +143,7 @@ pub(super) fn run(command: ProjectCommand, admin: Admin) -> CommandResult {
         }
         ProjectCommand::Oauth(command) => oauth::run(command, &admin),
         ProjectCommand::JwtIssuer(command) => jwt_issuers::run(command, &admin),
+        ProjectCommand::Push(command) => push::run(*command, &admin),
         ProjectCommand::RotateJwtKey { id } => rotate_jwt_key(&admin, id),
     }
 }

@@ -16,7 +16,6 @@ use crate::features::auth::session::{self, TokenSeed};
 use crate::features::entities::views::view_buffer;
 use crate::features::projects::admin::{self, NewProject, ProjectSecrets};
 use crate::features::users::store::{self as users, UserRow};
-use crate::features::{oauth, webhooks};
 use crate::state::App;
 use crate::tenancy::{Bundle, store as projects};
 use crate::transfer::{load, schedule};
@@ -78,8 +77,7 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
         let app = app::build(config, &secret, db, world)?;
         start::claim_storage(&app).await?;
         if app.config.secret_key_previous.is_some() {
-            oauth::admin::renew_secrets(&app).await.map_err(plain)?;
-            webhooks::admin::renew_secrets(&app).await.map_err(plain)?;
+            start::renew_secrets(&app).await.map_err(plain)?;
         }
         let demo = if with_demo { Some(prepare_demo(&app).await?) } else { None };
         report(&app, address, demo.as_ref(), json);

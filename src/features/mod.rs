@@ -9,6 +9,7 @@ pub mod comments;
 pub mod connections;
 pub mod crypto;
 pub mod deletion;
+pub mod digests;
 pub mod entities;
 pub mod files;
 pub mod follows;
@@ -20,6 +21,7 @@ pub mod notifications;
 pub mod oauth;
 pub mod project_deletion;
 pub mod projects;
+pub mod push;
 pub mod reactions;
 pub mod server;
 pub mod spaces;
@@ -52,6 +54,7 @@ pub fn operations() -> &'static [Operation] {
             deletion::operations(),
             collections::operations(),
             spaces::operations(),
+            digests::operations(),
             identities::operations(),
             oauth::operations(),
             users::operations(),
@@ -59,6 +62,7 @@ pub fn operations() -> &'static [Operation] {
             connections::operations(),
             blocks::operations(),
             notifications::operations(),
+            push::operations(),
             link_previews::operations(),
             projects::operations(),
             files::operations(),
@@ -91,7 +95,7 @@ pub fn lists() -> Lists {
     ];
     let space_observers: Vec<&'static dyn SpaceObserver> = vec![&chat::space::SpaceConversations];
     let event_observers: Vec<&'static dyn EventObserver> =
-        vec![&webhooks::Webhooks, &live::LiveFeeds];
+        vec![&webhooks::Webhooks, &live::LiveFeeds, &push::automatic::Push];
     let entity_extras = EntityExtras {
         top_comments: comments::top_comments,
         saved: collections::store::links::saved,
@@ -103,6 +107,12 @@ pub fn lists() -> Lists {
         .with(space_observers)
         .with(event_observers)
         .with(vec![entity_extras])
+        .with(vec![
+            oauth::admin::SECRETS,
+            webhooks::admin::SECRETS,
+            push::admin::SECRETS,
+            digests::SECRETS,
+        ])
         .with(vec![Operations(operations())])
 }
 
@@ -119,6 +129,9 @@ fn job_kinds() -> Vec<JobKind> {
         jobs::kind::<deletion::user::EmptyDatabaseLog>(),
         jobs::kind::<workspaces::invites::mail::WorkspaceInvitation>(),
         jobs::kind::<project_deletion::DeleteProject>(),
+        jobs::kind::<digests::SendDigest>(),
+        jobs::kind::<push::automatic::PushNotification>(),
+        jobs::kind::<push::PushChatMessage>(),
         jobs::kind::<webhooks::deliver::Delivery>(),
     ]
 }
@@ -129,6 +142,7 @@ fn sweeps() -> Vec<Sweep> {
         Sweep(oauth::store::sweep),
         Sweep(jobs::store::sweep),
         Sweep(mail_quota::store::sweep),
+        Sweep(digests::enqueue_due),
     ]
 }
 
@@ -173,6 +187,8 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         identities::store::ALL,
         identities::store::issuers::ALL,
         oauth::store::ALL,
+        push::store::ALL,
+        digests::store::ALL,
         crate::tenancy::store::ALL,
         files::store::audit::ALL,
         files::store::ALL,

@@ -4,10 +4,10 @@ use bytes::Bytes;
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, USER_AGENT,
 };
-use http::{Method, Request};
+use http::{Method, Request, Version};
 use http_body_util::Full;
 
-use super::{Failure, Target};
+use super::{Failure, Schemes, Target};
 
 const AGENT: &str = concat!("Mozilla/5.0 (compatible; Townhall/", env!("CARGO_PKG_VERSION"), ")");
 
@@ -18,6 +18,8 @@ pub struct Message {
     authorization: Option<String>,
     content_type: Option<&'static str>,
     headers: Vec<(&'static str, String)>,
+    schemes: Schemes,
+    is_http2: bool,
     body: Bytes,
 }
 
@@ -29,6 +31,8 @@ impl Message {
             authorization: None,
             content_type: None,
             headers: Vec::new(),
+            schemes: Schemes::Both,
+            is_http2: false,
             body: Bytes::new(),
         }
     }
@@ -38,35 +42,55 @@ impl Message {
         Message { method: Method::POST, content_type, body: body.into(), ..Message::get(accept) }
     }
 
+    pub fn authorized(self, authorization: String) -> Self {
+        Message { authorization: Some(authorization), ..self }
+    }
+
     pub fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
     }
 
-    pub fn authorized(self, authorization: String) -> Self {
-        Message { authorization: Some(authorization), ..self }
+    /// Not for plain HTTP, except to addresses that the operator has opened.
+    pub fn secured(self) -> Self {
+        Message { schemes: Schemes::Https, ..self }
+    }
+
+    /// For a server that speaks HTTP/2.
+    pub fn over_http2(self) -> Self {
+        Message { is_http2: true, ..self }
+    }
+
+    pub(super) fn schemes(&self) -> Schemes {
+        self.schemes
+    }
+
+    pub(super) fn is_http2(&self) -> bool {
+        self.is_http2
     }
 }
 
 pub(super) fn request(target: &Target, message: Message) -> Result<Request<Full<Bytes>>, Failure> {
-    let Message { method, accept, authorization, content_type, headers, body } = message;
     let mut request = Request::builder()
-        .method(method)
-        .uri(target.path_and_query()?)
-        .header(HOST, target.authority())
+        .method(message.method)
         .header(USER_AGENT, AGENT)
-        .header(ACCEPT, accept)
+        .header(ACCEPT, message.accept)
         // A compressed body could expand a thousandfold.
-        .header(ACCEPT_ENCODING, "identity")
-        .header(CONNECTION, "close");
-    if let Some(authorization) = authorization {
+        .header(ACCEPT_ENCODING, "identity");
+    request = if message.is_http2 {
+        request.version(Version::HTTP_2).uri(target.url().as_str())
+    } else {
+        let request = request.uri(target.path_and_query()?);
+        request.header(HOST, target.authority()).header(CONNECTION, "close")
+    };
+    if let Some(authorization) = message.authorization {
         request = request.header(AUTHORIZATION, authorization);
     }
-    if let Some(content_type) = content_type {
+    if let Some(content_type) = message.content_type {
         request = request.header(CONTENT_TYPE, content_type);
     }
-    for (name, value) in headers {
+    for (name, value) in message.headers {
         request = request.header(name, value);
     }
-    request.body(Full::new(body)).map_err(Failure::broken)
+    request.body(Full::new(message.body)).map_err(Failure::broken)
 }

@@ -3,8 +3,10 @@
 //! connection goes to a checked address; each redirect is checked again.
 
 mod address;
+mod http2;
 mod message;
 mod resolver;
+mod signature;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -12,6 +14,7 @@ mod tls;
 
 pub use message::Message;
 pub use resolver::Resolver;
+pub use signature::signature;
 pub use target::Target;
 pub(crate) use tls::Tls;
 
@@ -45,6 +48,7 @@ pub struct Outbound {
     allow: Vec<Cidr>,
     resolver: Resolver,
     tls: Tls,
+    http2: http2::Connections,
 }
 
 /// The limits of one call, including all redirects.
@@ -54,6 +58,14 @@ pub struct Limits {
     /// The body is cut off here.
     pub body: usize,
     pub redirects: usize,
+}
+
+/// Which schemes a URL may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Schemes {
+    Both,
+    /// Plain HTTP only to addresses that the operator has opened.
+    Https,
 }
 
 /// The final response: its URL, and as much of the body as the limits allow.
@@ -81,7 +93,7 @@ pub enum Failure {
 
 impl Outbound {
     pub fn new(allow: Vec<Cidr>, resolver: Resolver) -> Self {
-        Outbound { allow, resolver, tls: Tls::default() }
+        Outbound { allow, resolver, tls: Tls::default(), http2: http2::Connections::default() }
     }
 
     pub fn resolver(&self) -> &Resolver {
@@ -108,7 +120,13 @@ impl Outbound {
     ) -> Result<Answer, Failure> {
         let called = async {
             let mut driver = JoinSet::new();
-            let response = self.send(&target, request(&target, message)?, &mut driver).await?;
+            let (schemes, is_http2) = (message.schemes(), message.is_http2());
+            let request = request(&target, message)?;
+            let response = if is_http2 {
+                self.send_http2(&target, schemes, request).await?
+            } else {
+                self.send(&target, schemes, request, &mut driver).await?
+            };
             answer(target, response, limits.body).await
         };
         tokio::time::timeout(limits.time, called).await.unwrap_or(Err(Failure::Late))
@@ -124,7 +142,8 @@ impl Outbound {
         loop {
             let mut driver = JoinSet::new();
             let request = request(&target, Message::get(accept))?;
-            let response = self.send(&target, request, &mut driver).await.map_err(|failure| {
+            let sent = self.send(&target, Schemes::Both, request, &mut driver).await;
+            let response = sent.map_err(|failure| {
                 // Only the first URL is the caller's own fault.
                 if redirects > 0 { failure.of_redirect() } else { failure }
             })?;
@@ -141,18 +160,19 @@ impl Outbound {
     }
 
     /// Whether a URL may be called, as far as can be said now: a name that does not resolve may do so later.
-    pub async fn check(&self, target: &Target) -> Result<(), Failure> {
-        self.judge(target).await.map(drop)
+    pub async fn check(&self, target: &Target, schemes: Schemes) -> Result<(), Failure> {
+        self.judge(target, schemes).await.map(drop)
     }
 
     /// One request on a connection of its own, which lives as long as `driver`.
     async fn send(
         &self,
         target: &Target,
+        schemes: Schemes,
         request: Request<Full<Bytes>>,
         driver: &mut JoinSet<()>,
     ) -> Result<Response<Incoming>, Failure> {
-        let addresses = self.judge(target).await?;
+        let addresses = self.judge(target, schemes).await?;
         let stream = connect(&addresses).await.map_err(Failure::Unreachable)?;
         if target.is_tls() {
             let stream = self.tls.connect(target.url(), stream).await;
@@ -162,9 +182,31 @@ impl Outbound {
         }
     }
 
+    /// One request on the connection that all calls to its server share.
+    async fn send_http2(
+        &self,
+        target: &Target,
+        schemes: Schemes,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, Failure> {
+        let open = async {
+            let addresses = self.judge(target, schemes).await?;
+            let stream = connect(&addresses).await.map_err(Failure::Unreachable)?;
+            if target.is_tls() {
+                let stream = self.tls.connect_http2(target.url(), stream).await;
+                http2::open(stream.map_err(Failure::Unreachable)?).await
+            } else {
+                http2::open(stream).await
+            }
+        };
+        let server = target.url().origin().ascii_serialization();
+        let mut sender = self.http2.get(server, open).await?;
+        sender.send_request(request).await.map_err(Failure::broken)
+    }
+
     /// The addresses that a call may connect to. If one of them is refused, all are: otherwise the owner of
     /// the name could choose which one a connection takes.
-    async fn judge(&self, target: &Target) -> Result<Vec<SocketAddr>, Failure> {
+    async fn judge(&self, target: &Target, schemes: Schemes) -> Result<Vec<SocketAddr>, Failure> {
         const WRONG_PORT: Failure =
             Failure::Url("Only the ports 80, 443, 8080 and 8443 are called");
         let literal = target.literal();
@@ -179,6 +221,10 @@ impl Outbound {
         let is_allowed = |address: &IpAddr| self.allow.iter().any(|block| block.contains(*address));
         if !found.iter().all(|found| address::is_public(*found) || is_allowed(found)) {
             return Err(Failure::Blocked);
+        }
+        let is_plain = schemes == Schemes::Https && !target.is_tls();
+        if is_plain && (found.is_empty() || !found.iter().all(is_allowed)) {
+            return Err(Failure::Url("Only https addresses are called"));
         }
         if !target.has_web_port() && (found.is_empty() || !found.iter().all(is_allowed)) {
             return Err(WRONG_PORT);

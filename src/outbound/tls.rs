@@ -13,6 +13,9 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use url::{Host, Url};
 
+/// The name of HTTP/2 in the handshake (ALPN).
+const HTTP_2: &[u8] = b"h2";
+
 /// Reads the system's trust store on first use: many servers never make a call.
 #[derive(Debug, Default)]
 pub(crate) struct Tls(OnceCell<Arc<ClientConfig>>);
@@ -25,6 +28,22 @@ impl Tls {
     ) -> io::Result<TlsStream<TcpStream>> {
         let config = self.0.get_or_try_init(load).await?;
         TlsConnector::from(Arc::clone(config)).connect(server_name(url)?, stream).await
+    }
+
+    /// Fails if the server does not speak HTTP/2.
+    pub(super) async fn connect_http2(
+        &self,
+        url: &Url,
+        stream: TcpStream,
+    ) -> io::Result<TlsStream<TcpStream>> {
+        let mut config = ClientConfig::clone(self.0.get_or_try_init(load).await?);
+        config.alpn_protocols = vec![HTTP_2.to_vec()];
+        let connecting = TlsConnector::from(Arc::new(config)).connect(server_name(url)?, stream);
+        let stream = connecting.await?;
+        if stream.get_ref().1.alpn_protocol() != Some(HTTP_2) {
+            return Err(io::Error::other("the server does not speak HTTP/2"));
+        }
+        Ok(stream)
     }
 }
 

@@ -8,7 +8,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use db::Tx;
+use db::{Conn, Tx};
 use serde_json::Value;
 
 use super::App;
@@ -83,6 +83,25 @@ pub type Running = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 /// Deletes up to a number of expired rows; returns how many.
 #[derive(Debug, Clone, Copy)]
 pub struct Sweep(pub fn(&Tx<'_>, Timestamp, i64) -> Result<u64>);
+
+/// Where secrets are stored that are sealed with the server's secret key, to seal them again after it has changed.
+#[derive(Debug, Clone, Copy)]
+pub struct SealedSecrets {
+    pub list: fn(&Conn<'_>, ProjectId) -> Result<Vec<SealedSecret>>,
+    /// Replaces the first by the second, unless it was set anew meanwhile.
+    pub replace: ReplaceSecret,
+}
+
+type ReplaceSecret = fn(&Tx<'_>, ProjectId, &str, (&[u8], &[u8])) -> Result<()>;
+
+#[derive(Debug)]
+pub struct SealedSecret {
+    /// Which one of the project's.
+    pub name: String,
+    /// What it is sealed for.
+    pub place: String,
+    pub sealed: Vec<u8>,
+}
 
 #[cfg(test)]
 mod tests {

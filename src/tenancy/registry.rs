@@ -99,6 +99,8 @@ pub struct Project {
     pub bundles: Vec<Bundle>,
     pub keys: Vec<StoredKey>,
     pub webhooks: Vec<Subscription>,
+    /// Whether devices get push messages by themselves: a push service is configured.
+    pub pushes: bool,
 }
 
 /// The events that are sent to one webhook endpoint.
@@ -175,6 +177,7 @@ pub fn load(c: &Conn<'_>, id: ProjectId) -> Result<Option<Project>> {
         bundles: store::bundles(c, id)?.iter().filter_map(|n| Bundle::from_name(n)).collect(),
         keys: keys.collect::<Result<_>>()?,
         webhooks: webhooks.collect::<Result<_>>()?,
+        pushes: !store::push_providers(c, id)?.is_empty(),
     }))
 }
 

@@ -75,6 +75,7 @@ db::statements! {
     query KEYS -> KeyRow =
         "SELECT id, kind, label, hash, created_at, revoked_at FROM project_keys
          WHERE project_id = $1 ORDER BY created_at, id";
+    query PUSH_PROVIDERS -> String = "SELECT provider FROM push_providers WHERE project_id = $1";
     command INSERT, unscoped "the project itself is made" =
         "INSERT INTO projects (id, name, state, allowed_origins, public_key, key_updated_at, created_at, updated_at)
          VALUES ($1, $2, $3, $4, $5, $6, $6, $6)";
@@ -130,6 +131,11 @@ pub fn newest(c: &Conn<'_>) -> Result<Option<Timestamp>> {
 
 pub fn bundles(c: &Conn<'_>, id: ProjectId) -> Result<Vec<String>> {
     Ok(c.all(&BUNDLES, args![id])?)
+}
+
+/// The push services that are configured.
+pub fn push_providers(c: &Conn<'_>, id: ProjectId) -> Result<Vec<String>> {
+    Ok(c.all(&PUSH_PROVIDERS, args![id])?)
 }
 
 /// The endpoints that events are sent to, and which ones.

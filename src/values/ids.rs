@@ -122,6 +122,8 @@ typed_ids! {
     SuspensionId;
     VerificationId;
     NotificationId;
+    /// One user's binding of one device.
+    PushDeviceId;
     BlockId;
     FollowId;
     ConnectionId;

@@ -13,3 +13,4 @@ pub mod names;
 pub mod random;
 pub mod texts;
 pub mod time;
+pub mod timezone;

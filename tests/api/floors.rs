@@ -50,6 +50,7 @@ const ROOMS: &[&[&str]] = &[
     &["features::chat"],
     &["features::live", "features::moderation"],
     &["features::deletion"],
+    &["features::push", "features::digests"],
     &["features::identities"],
     &["features::auth"],
     &["features::oauth"],

@@ -7,7 +7,6 @@ mod guesses;
 pub(crate) mod mails;
 pub mod pages;
 mod passwords;
-mod push_device;
 mod refresh;
 mod reset;
 pub mod session;
@@ -53,6 +52,8 @@ faults! {
     INVALID_OR_EXPIRED_CODE = 400 "auth/invalid-or-expired-code": "The code is wrong or expired";
     NO_EMAIL_ON_FILE = 400 "auth/no-email-on-file": "This account has no email";
     SIGN_OUT_FAILED = 500 "auth/sign-out-failed": "The session could not be ended";
+    DEVICE_DEREGISTRATION_FAILED = 500 "auth/device-deregistration-failed":
+        "The device could not be deregistered, and nobody was signed out";
     MISSING_KEYS = 403 "auth/missing-keys": "The project has no public key for external sign-in";
     INVALID_TOKEN = 403 "auth/invalid-token": "The token is not valid for this project";
 
@@ -135,7 +136,7 @@ fn sessions() -> Vec<Operation> {
             .errors(&[NO_USER_FOUND, NO_PASSWORD, WRONG_PASSWORD]),
         post("/auth/sign-out", "Sign Out", INVALID, sign_out::sign_out)
             .rate(fifty.text("Too many sign out attempts, please wait 5 minutes"))
-            .errors(&[SIGN_OUT_FAILED]),
+            .errors(&[SIGN_OUT_FAILED, DEVICE_DEREGISTRATION_FAILED]),
         post(
             "/auth/request-new-access-token",
             "Request New Access Token",

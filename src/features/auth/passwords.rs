@@ -6,10 +6,11 @@ use serde::Deserialize;
 use crate::auth::caller::{Actor, NO_USER_FOUND, Via};
 use crate::error::Result;
 use crate::features::auth::guesses::Guess;
-use crate::features::auth::push_device::PushDevice;
 use crate::features::auth::{
     ALREADY_PASSWORD_AUTHENTICATED, INVALID_BODY, NOT_PASSWORD_AUTHENTICATED, WRONG_PASSWORD, store,
 };
+use crate::features::push::devices::NamedDevice;
+use crate::features::push::store as push;
 use crate::features::users::rules::Password;
 use crate::features::users::store as users;
 use crate::http::input::Body;
@@ -23,11 +24,11 @@ use crate::realtime;
 pub(super) struct ChangePassword {
     password: String,
     new_password: Password,
-    #[expect(dead_code, reason = "its shape is checked; there is no binding to look up yet")]
-    push_device: Option<PushDevice>,
+    push_device: Option<NamedDevice>,
 }
 
-/// Ends every other session of the user; a key has no session of its own and ends them all.
+/// Ends every other session of the user; a key has no session of its own and ends them all. Of the devices that
+/// get push messages only the named one stays.
 pub(super) async fn change_password(
     call: Call<Actor>,
     Body(body): Body<ChangePassword>,
@@ -51,6 +52,7 @@ pub(super) async fn change_password(
         Via::Session(session) => Some(session),
         Via::Key(_) => None,
     };
+    let device = body.push_device.map(|device| device.key_hash());
     let changed = app.db.write(move |tx| {
         let current = users::find_for_update(tx, project, user)?.ok_or(NO_USER_FOUND)?;
         if current.password_hash.as_ref() != Some(&old_hash) {
@@ -58,6 +60,7 @@ pub(super) async fn change_password(
         }
         users::set_password(tx, project, user, &new_hash, now)?;
         store::delete_families(tx, project, user, spare)?;
+        push::unbind_others(tx, project, user, device.as_deref())?;
         realtime::end_other_sessions(tx, project, user, spare)
     });
     changed.await?;

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::features::auth::mails::PasswordReset;
 use crate::features::auth::pages::{self, JsonOrPage};
 use crate::features::auth::{INVALID_RESET_TOKEN, store};
+use crate::features::push::store as push;
 use crate::features::users::rules::{Email, Password};
 use crate::features::users::store as users;
 use crate::http::input::{Body, Query};
@@ -59,7 +60,7 @@ pub(super) async fn reset_password(
     }
 }
 
-/// Ends every session of the user. A token works once, even when two requests race.
+/// Ends every session of the user, and the push messages to their devices. A token works once, even when two requests race.
 async fn reset(call: &Call<Anyone>, body: ResetPassword) -> Result<()> {
     let (app, project, now) = (&call.app, call.project.id, call.now);
     let token = hash(&body.token);
@@ -73,6 +74,7 @@ async fn reset(call: &Call<Anyone>, body: ResetPassword) -> Result<()> {
         let user = store::take_reset(tx, project, &token, now)?.ok_or(INVALID_RESET_TOKEN)?;
         users::set_password(tx, project, user, &new_hash, now)?;
         store::delete_families(tx, project, user, None)?;
+        push::unbind_others(tx, project, user, None)?;
         realtime::end_other_sessions(tx, project, user, None)
     });
     reset.await

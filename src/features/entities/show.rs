@@ -77,6 +77,26 @@ impl View {
         }
     }
 
+    /// For what the server sends by itself: with the author, as a key sees it.
+    pub fn for_key(project: Arc<Project>, links: Links) -> Self {
+        View {
+            project,
+            viewer: None,
+            version: Version::V8,
+            user: true,
+            space: false,
+            top_comment: false,
+            saved: Saved::Untold,
+            grants: false,
+            files: false,
+            bucket: None,
+            own: None,
+            authors: None,
+            links,
+            extras: None,
+        }
+    }
+
     /// For replies to writes: with the author.
     pub fn written<A>(call: &Call<A>, viewer: Option<UserId>) -> Self {
         View { user: true, ..View::asked(call, viewer, &Include::default()) }

@@ -4,10 +4,9 @@ use db::Tx;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::domain_events::{Context, Event, EventObserver, Verdict};
+use crate::domain_events::{Context, Event, EventObserver};
 use crate::error::{Error, Result};
 use crate::realtime::{self, Room};
-use crate::state::App;
 use crate::tenancy::Project;
 use crate::values::ids::{CommentId, EntityId, ProjectId, SpaceId, UserId};
 
@@ -34,10 +33,6 @@ impl EventObserver for LiveFeeds {
             && ["entity.", "comment.", "notification."].iter().any(|of| name.starts_with(of))
     }
 
-    fn validates(&self, _: &Project, _: &str) -> bool {
-        false
-    }
-
     fn happened(&self, tx: &Tx<'_>, context: Context<'_>, event: &Event) -> Result<()> {
         let project = context.project.id;
         let subject: Subject = serde_json::from_str(event.data.get()).map_err(Error::internal)?;
@@ -57,10 +52,6 @@ impl EventObserver for LiveFeeds {
             }
             _ => Ok(()),
         }
-    }
-
-    fn validate<'a>(&'a self, _: &'a App, _: &'a Project, _: &'a Event) -> Verdict<'a> {
-        Box::pin(async { Ok(()) })
     }
 }
 

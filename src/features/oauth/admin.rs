@@ -11,7 +11,7 @@ use crate::features::identities::issuers;
 use crate::features::oauth::provider::{Famous, Provider, Settings, place};
 use crate::features::oauth::store::{self, ProviderRow};
 use crate::outbound::Target;
-use crate::state::App;
+use crate::state::{SealedSecret, SealedSecrets};
 use crate::tenancy::{self, NOT_FOUND};
 use crate::values::ids::ProjectId;
 use crate::values::random::Random;
@@ -59,28 +59,18 @@ pub fn seal(
     sealer.seal(secret, &place(project, name), random)
 }
 
-/// Seals the client secrets of all projects again after the server's secret key was changed, so that the
-/// previous key can go.
-pub async fn renew_secrets(app: &App) -> Result<()> {
-    let rows = app.db.read_slow(|c| {
-        let mut rows = Vec::new();
-        for project in tenancy::store::list(c)? {
-            let providers = store::list_providers(c, project.id)?;
-            rows.extend(providers.into_iter().map(|row| (project.id, row)));
-        }
-        Ok::<_, Error>(rows)
-    });
-    for (project, row) in rows.await? {
-        let Some(old) = row.client_secret else { continue };
-        let place = place(project, &row.provider);
-        if let Some(new) = app.sealer.renewed(&old, &place, &app.random)? {
-            app.db
-                .write(move |tx| store::renew_secret(tx, project, &row.provider, (&old, &new)))
-                .await?;
-        }
-    }
-    Ok(())
-}
+/// The client secrets of a project.
+pub const SECRETS: SealedSecrets = SealedSecrets {
+    list: |c, project| {
+        let rows = store::list_providers(c, project)?.into_iter();
+        let secrets = rows.filter_map(|row| {
+            let place = place(project, &row.provider);
+            Some(SealedSecret { name: row.provider, place, sealed: row.client_secret? })
+        });
+        Ok(secrets.collect())
+    },
+    replace: store::renew_secret,
+};
 
 /// A provider as operators see it.
 pub fn shown(row: ProviderRow) -> Result<Value> {
@@ -129,7 +119,7 @@ pub fn check(name: &str, settings: &Settings, secret: Option<&str>) -> Result<()
     match (&settings.team_id, &settings.key_id, secret) {
         (None, None, _) | (Some(_), Some(_), None) => Ok(()),
         (Some(_), Some(key), Some(secret)) => {
-            let signed = es256::sign(secret, key, &Value::Null);
+            let signed = es256::sign(secret, Some(key), &Value::Null);
             signed.map(drop).ok_or_else(|| "the client secret is no P-256 private key".to_owned())
         }
         _ => Err("--team-id and --key-id go together".to_owned()),

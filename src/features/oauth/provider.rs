@@ -228,7 +228,7 @@ impl Provider {
             "aud": self.issuer(),
             "sub": self.settings.client_id,
         });
-        let signed = es256::sign(&secret, key, &claims);
+        let signed = es256::sign(&secret, Some(key), &claims);
         signed.map(Some).ok_or_else(|| Error::internal("the private key is no P-256 key"))
     }
 }

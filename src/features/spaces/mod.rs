@@ -48,7 +48,7 @@ faults! {
     USER_REQUIRED = 401 "auth/user-required": "A user is required";
     pub INVALID_PARAMS = 400 "space/invalid-params": "Invalid path parameters";
     INVALID_QUERY = 400 "space/invalid-query": "Invalid query";
-    INVALID_BODY = 400 "space/invalid-body": "Invalid body";
+    pub INVALID_BODY = 400 "space/invalid-body": "Invalid body";
     PARENT_NOT_FOUND = 404 "space/parent-not-found": "Parent space not found";
     PARENT_ADMIN_REQUIRED = 403 "space/parent-admin-required":
         "Only an admin of the parent space may create a space below it";

@@ -10,8 +10,8 @@ use crate::features::webhooks::store::{self, EndpointRow};
 use crate::features::webhooks::{INVALID_BODY, is_event};
 use crate::jobs::store as jobs;
 use crate::mail::Mail;
-use crate::outbound::{Failure, Outbound, Target};
-use crate::state::App;
+use crate::outbound::{Failure, Outbound, Schemes, Target};
+use crate::state::{App, SealedSecret, SealedSecrets};
 use crate::tenancy;
 use crate::values::ids::{ProjectId, QueueId, new_id};
 use crate::values::metadata::to_json;
@@ -44,7 +44,7 @@ pub async fn check(outbound: &Outbound, change: &Change) -> Result<()> {
     }
     let Some(Some(url)) = &change.url else { return Ok(()) };
     let refused = |failure: Failure| INVALID_BODY.because(format!("url: {failure}"));
-    outbound.check(&Target::parse(url).map_err(refused)?).await.map_err(refused)
+    outbound.check(&Target::parse(url).map_err(refused)?, Schemes::Both).await.map_err(refused)
 }
 
 /// The endpoint after a change.
@@ -164,27 +164,20 @@ pub(super) async fn mail_paused(app: &App, project: ProjectId, endpoint: QueueId
     app.mailer.send(mail, app.clock.now(), &app.random).await
 }
 
-/// Seals the secrets of all endpoints again after the server's secret key was changed, so that the previous key can
-/// go.
-pub async fn renew_secrets(app: &App) -> Result<()> {
-    let rows = app.db.read_slow(|c| {
-        let mut rows = Vec::new();
-        for project in tenancy::store::list(c)? {
-            rows.extend(store::list(c, project.id)?.into_iter().map(|row| (project.id, row)));
-        }
-        Ok::<_, Error>(rows)
-    });
-    for (project, mut row) in rows.await? {
-        let place = place(project, row.id);
-        let mut has_changed = false;
-        for sealed in [&mut row.secret, &mut row.previous_secret].into_iter().flatten() {
-            if let Some(new) = app.sealer.renewed(sealed, &place, &app.random)? {
-                (*sealed, has_changed) = (new, true);
-            }
-        }
-        if has_changed {
-            app.db.write(move |tx| store::renew_secrets(tx, project, &row)).await?;
-        }
-    }
-    Ok(())
-}
+/// The secrets of a project's endpoints.
+pub const SECRETS: SealedSecrets = SealedSecrets {
+    list: |c, project| {
+        let rows = store::list(c, project)?.into_iter();
+        let secrets = rows.flat_map(|row| {
+            let (name, place) = (row.id.to_string(), place(project, row.id));
+            let of =
+                move |sealed| SealedSecret { name: name.clone(), place: place.clone(), sealed };
+            [row.secret, row.previous_secret].into_iter().flatten().map(of)
+        });
+        Ok(secrets.collect())
+    },
+    replace: |tx, project, endpoint, change| {
+        let endpoint: QueueId = endpoint.parse().map_err(|why: &str| Error::internal(why))?;
+        store::renew_secret(tx, project, endpoint, change)
+    },
+};

@@ -44,9 +44,10 @@ db::statements! {
             previous_secret = excluded.previous_secret, events = excluded.events,
             updated_at = excluded.updated_at";
     command DELETE = "DELETE FROM webhook_endpoints WHERE project_id = $1 AND id = $2";
-    command RENEW_SECRETS =
-        "UPDATE webhook_endpoints SET secret = $3, previous_secret = $4
-         WHERE project_id = $1 AND id = $2 AND updated_at = $5";
+    command RENEW_SECRET =
+        "UPDATE webhook_endpoints SET secret = CASE WHEN secret = $3 THEN $4 ELSE secret END,
+            previous_secret = CASE WHEN previous_secret = $3 THEN $4 ELSE previous_secret END
+         WHERE project_id = $1 AND id = $2";
 }
 
 pub fn find(c: &Conn<'_>, project: ProjectId, id: QueueId) -> Result<Option<EndpointRow>> {
@@ -87,9 +88,13 @@ pub fn delete(tx: &Tx<'_>, project: ProjectId, id: QueueId) -> Result<bool> {
     Ok(tx.execute(&DELETE, args![project, id])? > 0)
 }
 
-/// Unless the endpoint has changed meanwhile.
-pub fn renew_secrets(tx: &Tx<'_>, project: ProjectId, row: &EndpointRow) -> Result<()> {
-    let (secret, previous) = (row.secret.as_deref(), row.previous_secret.as_deref());
-    tx.execute(&RENEW_SECRETS, args![project, row.id, secret, previous, row.updated_at])?;
+/// Replaces the first by the second, unless it was set anew meanwhile.
+pub fn renew_secret(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: QueueId,
+    (old, new): (&[u8], &[u8]),
+) -> Result<()> {
+    tx.execute(&RENEW_SECRET, args![project, id, old, new])?;
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value};
 
 /// One file for each group of operations, in the order in which the document shows them.
-const GROUPS: [&str; 20] = [
+const GROUPS: [&str; 21] = [
     include_str!("../../../docs/api/auth.md"),
     include_str!("../../../docs/api/users.md"),
     include_str!("../../../docs/api/entities.md"),
@@ -23,6 +23,7 @@ const GROUPS: [&str; 20] = [
     include_str!("../../../docs/api/conversations.md"),
     include_str!("../../../docs/api/messages.md"),
     include_str!("../../../docs/api/notifications.md"),
+    include_str!("../../../docs/api/push.md"),
     include_str!("../../../docs/api/moderation.md"),
     include_str!("../../../docs/api/files.md"),
     include_str!("../../../docs/api/tables.md"),

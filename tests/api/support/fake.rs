@@ -19,6 +19,9 @@ pub struct Request {
     /// All of the head, in lower case.
     pub head: String,
     pub body: String,
+    pub bytes: Vec<u8>,
+    /// Names in lower case.
+    pub headers: HashMap<String, String>,
 }
 
 #[derive(Debug, Default)]
@@ -87,27 +90,32 @@ pub(super) async fn read_request(stream: &mut TcpStream) -> Option<Request> {
         let mut chunk = [0; 4096];
         let Ok(length @ 1..) = stream.read(&mut chunk).await else { return None };
         bytes.extend_from_slice(&chunk[..length]);
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
-        let head = head.to_owned();
+        let Some(end) = bytes.windows(4).position(|some| some == b"\r\n\r\n") else { continue };
+        let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+        let body = &bytes[end + 4..];
         let length = head.to_lowercase().lines().find_map(|line| {
             line.strip_prefix("content-length: ").map(|length| length.parse::<usize>().unwrap())
         });
         if body.len() >= length.unwrap_or(0) {
-            break (head, body.to_owned());
+            break (head, body.to_vec());
         }
     };
     let address = head.split(' ').nth(1).unwrap().to_owned();
     let path = address.split('?').next().unwrap().to_owned();
-    Some(Request { path, head: head.to_lowercase(), body })
+    let headers = head.lines().filter_map(|line| line.split_once(": "));
+    let headers = headers.map(|(name, value)| (name.to_lowercase(), value.to_owned()));
+    Some(Request {
+        path,
+        head: head.to_lowercase(),
+        body: String::from_utf8_lossy(&body).into_owned(),
+        bytes: body,
+        headers: headers.collect(),
+    })
 }
 
 impl Request {
     pub fn header(&self, name: &str) -> Option<&str> {
-        let name = name.to_lowercase();
-        self.head.lines().find_map(|line| {
-            line.split_once(": ").filter(|(other, _)| *other == name).map(|(_, value)| value)
-        })
+        self.headers.get(&name.to_lowercase()).map(String::as_str)
     }
 }
 
@@ -148,7 +156,7 @@ impl SigningKey {
     }
 
     pub fn sign(&self, claims: &Value) -> String {
-        es256::sign(&self.pem, &self.id, claims).unwrap()
+        es256::sign(&self.pem, Some(&self.id), claims).unwrap()
     }
 }
 

@@ -71,6 +71,20 @@ pub(super) fn script(engine: Engine) -> String {
             5_999,
             format!("{project}, {hash}, 'google', 'https://a.example', 'v', 'n', {id}, n"),
         ),
+        (
+            "push_devices (project_id, user_id, key_hash, id, platform, device_key, created_at, updated_at)",
+            5_999,
+            format!("{project}, {id}, {hash}, {id}, 'ios', 't' || n, n, n"),
+        ),
+        ("notification_preferences (project_id, user_id, disabled_types, updated_at)", 5_999, {
+            format!("{project}, {id}, '[]', n")
+        }),
+        ("push_providers (project_id, provider, secret, settings, created_at, updated_at)", 5_999, {
+            format!("{project}, 'p' || n, {hash}, '{{}}', n, n")
+        }),
+        ("push_templates (project_id, type, settings, updated_at)", 5_999, {
+            format!("{project}, 't' || n, '{{}}', n")
+        }),
         ("jwt_issuers (project_id, issuer, settings, created_at, updated_at)", 5_999, {
             format!("{project}, 'https://i.example/' || n, '{{}}', n, n")
         }),
@@ -100,6 +114,9 @@ pub(super) fn script(engine: Engine) -> String {
             5_999,
             format!("{project}, {id}, {id}, {id}, 'admin', 0, 'active', n, n"),
         ),
+        ("space_digests (project_id, space_id, is_enabled, secret, next_at, updated_at)", 5_999, {
+            format!("{project}, {id}, TRUE, {hash}, n, n")
+        }),
         (
             "space_bans (project_id, space_id, user_id, id, created_at, updated_at)",
             5_999,

@@ -2,6 +2,7 @@
 //! every reply against the OpenAPI document.
 
 mod actors;
+pub mod apns;
 mod app;
 mod bucket;
 pub mod chat;
@@ -19,6 +20,7 @@ pub mod openid;
 mod parallel;
 pub mod project_scope;
 pub mod published;
+pub mod push;
 pub mod raw_socket;
 pub mod receiver;
 mod reply;

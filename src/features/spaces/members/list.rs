@@ -29,7 +29,7 @@ const SLOW_OFFSET: i64 = 1000;
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::features::spaces) struct SpaceMemberWithUser {
+pub struct SpaceMemberWithUser {
     membership_id: MemberId,
     role: Role,
     status: Status,
@@ -121,7 +121,7 @@ pub(in crate::features::spaces) async fn team(
     found.await.map(Json)
 }
 
-fn show(
+pub fn show(
     c: &Conn<'_>,
     links: &Links,
     space: &SpaceRow,

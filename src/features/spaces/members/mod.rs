@@ -2,7 +2,7 @@
 
 pub mod change;
 pub(super) mod join;
-pub(super) mod list;
+pub mod list;
 mod notify;
 pub mod store;
 
