@@ -85,4 +85,5 @@ pub const MIGRATIONS: &[Migration] = &[
         "sign-in with accounts elsewhere",
         include_str!("../migrations/0019_oauth.sql"),
     ),
+    Migration::shared(24, "search", include_str!("../migrations/0024_search.sql")),
 ];

@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
+use text_index::Language;
 
 use crate::tenancy::Deletion;
 use crate::tenancy::store::Settings;
@@ -29,6 +30,18 @@ pub(super) struct SettingsChange {
     /// What version 7 answers to a bad token; `default`: as TOWNHALL_V7_AUTH_STATUS says
     #[arg(long, value_name = "401|403|DEFAULT")]
     v7_auth_status: Option<V7AuthStatus>,
+    /// Whether content is indexed and searched
+    #[arg(long, value_name = "ON|OFF")]
+    search: Option<Switch>,
+    /// The language whose words are found in all their forms, or `none`; a new one rebuilds the index
+    #[arg(long, value_name = "NAME", value_parser = parse_language)]
+    search_language: Option<Language>,
+    /// Whether users are matched by their interests
+    #[arg(long, value_name = "ON|OFF")]
+    interest_matching: Option<Switch>,
+    /// Whether matches may show samples of what was written
+    #[arg(long, value_name = "ON|OFF")]
+    interest_samples: Option<Switch>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -55,6 +68,10 @@ impl SettingsChange {
         put(&mut settings.keys_in_browsers, self.keys_in_browsers.map(Switch::is_on));
         put(&mut settings.anonymous_posts, self.anonymous_posts.map(Switch::is_on));
         put(&mut settings.v7_auth_forbids, self.v7_auth_status.map(V7AuthStatus::forbids));
+        put(&mut settings.has_search, self.search.map(Switch::is_on));
+        put(&mut settings.search_language, self.search_language.map(Language::name));
+        put(&mut settings.interest_matching, self.interest_matching.map(Switch::is_on));
+        put(&mut settings.interest_samples, self.interest_samples.map(Switch::is_on));
     }
 }
 
@@ -81,7 +98,7 @@ fn put<T>(setting: &mut T, change: Option<T>) {
 }
 
 /// Each setting: its name for people, its key in JSON, its value.
-pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value); 7] {
+pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value); 11] {
     let v7_status = settings.v7_auth_forbids.map(|forbids| if forbids { 403 } else { 401 });
     [
         ("entity deletion", "entityDeletion", json!(settings.entity_deletion)),
@@ -91,6 +108,10 @@ pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value)
         ("keys in browsers", "keysInBrowsers", json!(settings.keys_in_browsers)),
         ("anonymous posts", "anonymousPosts", json!(settings.anonymous_posts)),
         ("v7 auth status", "v7AuthStatus", json!(v7_status)),
+        ("search", "search", json!(settings.has_search)),
+        ("search language", "searchLanguage", json!(settings.search_language)),
+        ("interest matching", "interestMatching", json!(settings.interest_matching)),
+        ("interest samples", "interestSamples", json!(settings.interest_samples)),
     ]
 }
 
@@ -102,6 +123,12 @@ pub(super) fn plain(value: &Value) -> String {
         (_, Some(number)) => number.to_string(),
         (other, None) => other.to_string(),
     }
+}
+
+fn parse_language(name: &str) -> Result<Language, String> {
+    let names: Vec<&str> = Language::ALL.into_iter().map(Language::name).collect();
+    let unknown = || format!("must be one of {}", names.join(", "));
+    Language::from_name(&name.to_lowercase()).ok_or_else(unknown)
 }
 
 /// Up to a century: beyond, scores would not tell entities apart.

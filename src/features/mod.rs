@@ -20,6 +20,7 @@ pub mod oauth;
 pub mod project_deletion;
 pub mod projects;
 pub mod reactions;
+pub mod search;
 pub mod server;
 pub mod spaces;
 pub mod tables;
@@ -59,6 +60,7 @@ pub fn operations() -> &'static [Operation] {
             projects::operations(),
             files::operations(),
             chat::operations(),
+            search::operations(),
             tables::operations(),
             server::operations(),
         ]
@@ -165,6 +167,11 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         moderation::reports::store::recount::ALL,
         moderation::reports::store::anonymize::ALL,
         moderation::reports::store::ALL,
+        search::store::ALL,
+        search::store::fill::ALL,
+        search::store::postings::ALL,
+        search::store::scope::ALL,
+        search::store::words::ALL,
         spaces::store::access::ALL,
         spaces::store::recount::ALL,
         deletion::store::space::ALL,
@@ -182,6 +189,7 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         crate::auth::store::suspensions::ALL,
         crate::installation::store::ALL,
         crate::jobs::store::ALL,
+        crate::search_queue::store::ALL,
     ]
     .into_iter()
     .flatten()

@@ -9,6 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::Duration;
 
 use db::{Conn, Db};
+use text_index::Language;
 
 use crate::error::{Error, Result};
 use crate::tenancy::bundles::Bundle;
@@ -91,6 +92,13 @@ pub struct Project {
     pub anonymous_posts: bool,
     /// Whether version 7 replies to a bad token with 403; without it the server's setting counts.
     pub v7_auth_forbids: Option<bool>,
+    /// Whether search is on.
+    pub has_search: bool,
+    pub search_language: Language,
+    /// Whether users are matched by what they write.
+    pub interest_matching: bool,
+    /// Whether matches show samples of what was written.
+    pub interest_samples: bool,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub bundles: Vec<Bundle>,
@@ -119,6 +127,10 @@ impl Project {
             keys_in_browsers: self.keys_in_browsers,
             anonymous_posts: self.anonymous_posts,
             v7_auth_forbids: self.v7_auth_forbids,
+            has_search: self.has_search,
+            search_language: self.search_language.name(),
+            interest_matching: self.interest_matching,
+            interest_samples: self.interest_samples,
         }
     }
 }
@@ -148,6 +160,11 @@ pub fn load(c: &Conn<'_>, id: ProjectId) -> Result<Option<Project>> {
         keys_in_browsers: row.keys_in_browsers,
         anonymous_posts: row.anonymous_posts,
         v7_auth_forbids: row.v7_auth_forbids,
+        has_search: row.has_search,
+        search_language: Language::from_name(&row.search_language)
+            .ok_or_else(|| unreadable("search language"))?,
+        interest_matching: row.interest_matching,
+        interest_samples: row.interest_samples,
         created_at: row.created_at,
         updated_at: row.updated_at,
         bundles: store::bundles(c, id)?.iter().filter_map(|n| Bundle::from_name(n)).collect(),

@@ -3,6 +3,7 @@
 use db::{Conn, JsonText, Tx, args};
 
 use crate::error::Result;
+use crate::tenancy::bundles::Bundle;
 use crate::values::ids::{KeyId, ProjectId};
 use crate::values::time::Timestamp;
 
@@ -22,6 +23,10 @@ db::row! {
         pub keys_in_browsers: bool,
         pub anonymous_posts: bool,
         pub v7_auth_forbids: Option<bool>,
+        pub has_search: bool,
+        pub search_language: String,
+        pub interest_matching: bool,
+        pub interest_samples: bool,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
     }
@@ -33,7 +38,8 @@ macro_rules! select_project {
         concat!(
             "SELECT id, name, state, allowed_origins, public_key, previous_public_key, entity_deletion,
                 keeps_files_of_deleted, score_hours, deletes_spaces, keys_in_browsers, anonymous_posts,
-                v7_auth_forbids, created_at, updated_at
+                v7_auth_forbids, has_search, search_language, interest_matching, interest_samples,
+                created_at, updated_at
              FROM projects ",
             $rest
         )
@@ -86,8 +92,21 @@ db::statements! {
     command SET_SETTINGS, unscoped "the project itself is changed" =
         "UPDATE projects SET entity_deletion = $2, keeps_files_of_deleted = $3, score_hours = $4,
             deletes_spaces = $5, keys_in_browsers = $6, anonymous_posts = $7, v7_auth_forbids = $8,
-            updated_at = $9
+            has_search = $9, search_language = $10, interest_matching = $11, interest_samples = $12,
+            updated_at = $13
          WHERE id = $1";
+    /// Whoever has this row is indexed; see `features/search`.
+    command START_INDEX =
+        "INSERT INTO search_state (project_id, language, next_number, is_filled)
+         SELECT b.project_id, $2, 1, FALSE FROM project_bundles b
+         WHERE b.project_id = $1 AND b.bundle = 'ai-search'
+         ON CONFLICT DO NOTHING";
+    command FORGET_STATE = "DELETE FROM search_state WHERE project_id = $1";
+    command FORGET_TODO = "DELETE FROM search_todo WHERE project_id = $1";
+    command FORGET_DOCS = "DELETE FROM search_docs WHERE project_id = $1";
+    command FORGET_BLOCKS = "DELETE FROM search_blocks WHERE project_id = $1";
+    command FORGET_WORDS = "DELETE FROM search_words WHERE project_id = $1";
+    command FORGET_SECTIONS = "DELETE FROM search_sections WHERE project_id = $1";
     command DELETE, unscoped "the project itself is deleted" =
         "DELETE FROM projects WHERE id = $1";
     command ROTATE_PUBLIC_KEY, unscoped "the project itself is changed" =
@@ -142,11 +161,27 @@ pub fn insert(
 
 pub fn add_bundle(tx: &Tx<'_>, id: ProjectId, bundle: &str) -> Result<()> {
     tx.execute(&INSERT_BUNDLE, args![id, bundle])?;
+    let project = find(tx, id)?;
+    if let Some(row) = project.filter(|row| row.has_search && bundle == Bundle::AiSearch.name()) {
+        tx.execute(&START_INDEX, args![id, &row.search_language])?;
+    }
     changed(tx, id)
+}
+
+/// Empties the search index. With `state` nothing is indexed any more.
+pub fn forget_index(tx: &Tx<'_>, id: ProjectId, state: bool) -> Result<()> {
+    let all = [&FORGET_TODO, &FORGET_DOCS, &FORGET_BLOCKS, &FORGET_WORDS, &FORGET_SECTIONS];
+    for statement in all.into_iter().chain(state.then_some(&FORGET_STATE)) {
+        tx.execute(statement, args![id])?;
+    }
+    Ok(())
 }
 
 pub fn remove_bundle(tx: &Tx<'_>, id: ProjectId, bundle: &str) -> Result<()> {
     tx.execute(&DELETE_BUNDLE, args![id, bundle])?;
+    if bundle == Bundle::AiSearch.name() {
+        forget_index(tx, id, true)?;
+    }
     changed(tx, id)
 }
 
@@ -196,6 +231,10 @@ pub struct Settings {
     pub keys_in_browsers: bool,
     pub anonymous_posts: bool,
     pub v7_auth_forbids: Option<bool>,
+    pub has_search: bool,
+    pub search_language: &'static str,
+    pub interest_matching: bool,
+    pub interest_samples: bool,
 }
 
 pub fn set_settings(tx: &Tx<'_>, id: ProjectId, new: Settings, now: Timestamp) -> Result<bool> {
@@ -208,10 +247,20 @@ pub fn set_settings(tx: &Tx<'_>, id: ProjectId, new: Settings, now: Timestamp) -
         new.keys_in_browsers,
         new.anonymous_posts,
         new.v7_auth_forbids,
+        new.has_search,
+        new.search_language,
+        new.interest_matching,
+        new.interest_samples,
         now
     ];
     changed(tx, id)?;
-    Ok(tx.execute(&SET_SETTINGS, args)? > 0)
+    let is_there = tx.execute(&SET_SETTINGS, args)? > 0;
+    if !new.has_search {
+        forget_index(tx, id, true)?;
+    } else if is_there {
+        tx.execute(&START_INDEX, args![id, new.search_language])?;
+    }
+    Ok(is_there)
 }
 
 pub fn rotate_public_key(tx: &Tx<'_>, id: ProjectId, key: &str, now: Timestamp) -> Result<bool> {

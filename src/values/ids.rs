@@ -118,6 +118,10 @@ typed_ids! {
     SuspensionId;
     VerificationId;
     NotificationId;
+    /// A record of any kind that is searched.
+    RecordId;
+    /// What one user wrote about one thing.
+    FacetId;
     BlockId;
     FollowId;
     ConnectionId;

@@ -11,6 +11,7 @@ const ROOMS: &[&[&str]] = &[
     // Values.
     &["values"],
     &["error", "recount"],
+    &["search_queue"],
     // Tenancy.
     &["tenancy"],
     // Auth.
@@ -42,6 +43,7 @@ const ROOMS: &[&[&str]] = &[
     &["features::chat"],
     &["features::moderation"],
     &["features::deletion"],
+    &["features::search"],
     &["features::identities"],
     &["features::auth"],
     &["features::oauth"],

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value};
 
 /// One file for each group of operations, in the order in which the document shows them.
-const GROUPS: [&str; 18] = [
+const GROUPS: [&str; 19] = [
     include_str!("../../../docs/api/auth.md"),
     include_str!("../../../docs/api/users.md"),
     include_str!("../../../docs/api/entities.md"),
@@ -24,6 +24,7 @@ const GROUPS: [&str; 18] = [
     include_str!("../../../docs/api/notifications.md"),
     include_str!("../../../docs/api/moderation.md"),
     include_str!("../../../docs/api/files.md"),
+    include_str!("../../../docs/api/search.md"),
     include_str!("../../../docs/api/tables.md"),
     include_str!("../../../docs/api/server.md"),
 ];
