@@ -9,6 +9,7 @@ mod oauth;
 mod project_settings;
 mod projects;
 mod routes;
+mod search;
 mod secret;
 mod serve;
 mod show;
@@ -82,6 +83,9 @@ enum Command {
     /// Find, show, suspend and delete users; sign tokens for them
     #[command(subcommand)]
     User(users::UserCommand),
+    /// Show or rebuild the search index of a project
+    #[command(subcommand)]
+    Search(search::SearchCommand),
     /// Change the secret key on purpose
     #[command(subcommand)]
     Secret(secret::SecretCommand),
@@ -201,6 +205,7 @@ fn execute(cli: Cli) -> CommandResult {
         Command::Project(command) => projects::run(command, Admin::open(&flags)?),
         Command::Key(command) => keys::run(command, Admin::open(&flags)?),
         Command::User(command) => users::run(command, Admin::open(&flags)?),
+        Command::Search(command) => search::run(&command, &Admin::open(&flags)?),
         Command::Secret(command) => secret::run(&command, &Admin::open(&flags)?),
         Command::Migrate(MigrateCommand::Status) => show::migrations(&Config::load(&flags)?),
         Command::Migrate(MigrateCommand::Up) => show::migrate(&Config::load(&flags)?),

@@ -1,5 +1,5 @@
-//! The SQL that notes changed records. Lock order: after everything else of a transaction; the indexer locks nothing
-//! but its own tables.
+//! The SQL that notes changed records. At any point of a transaction: whoever notes a record holds its lock, and the
+//! indexer locks nothing but its own tables.
 
 use db::{Tx, args};
 use uuid::Uuid;

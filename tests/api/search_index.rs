@@ -1,5 +1,6 @@
 //! The index itself: it follows every change, and nothing of a deleted record stays in it.
 
+use db::{Command, args};
 use serde_json::json;
 use townhall::features::search::{admin, index};
 use townhall::tenancy::registry;
@@ -20,6 +21,7 @@ on_both_engines![
     another_language_rebuilds_the_index,
     blocks_fill_and_empty,
     nodes_share_the_work,
+    the_doctor_finds_and_repairs_differences,
 ];
 
 const TABLES: [&str; 4] = ["search_docs", "search_blocks", "search_words", "search_todo"];
@@ -133,12 +135,12 @@ async fn another_language_rebuilds_the_index(app: TestApp) {
     assert_eq!(found(&ada, "haus").await, ["Alte Häuser"]);
     let project = app.project.id;
     let of = app.app.db.read(move |c| registry::load(c, project)).await.unwrap().unwrap();
-    let before = admin::status(&app.app, &of).await.unwrap().unwrap();
+    let before = admin::status(&app.app.db, &of).await.unwrap().unwrap();
     assert_eq!((before.language.as_str(), before.waiting, before.is_filled), ("german", 0, true));
-    assert!(admin::reindex(&app.app, &of).await.unwrap());
-    assert_eq!(admin::status(&app.app, &of).await.unwrap().unwrap().documents, 0);
+    assert!(admin::reindex(&app.app.db, &of).await.unwrap());
+    assert_eq!(admin::status(&app.app.db, &of).await.unwrap().unwrap().documents, 0);
     app.index().await;
-    assert_eq!(admin::status(&app.app, &of).await.unwrap().unwrap(), before);
+    assert_eq!(admin::status(&app.app.db, &of).await.unwrap().unwrap(), before);
 }
 
 async fn blocks_fill_and_empty(app: TestApp) {
@@ -183,4 +185,31 @@ async fn nodes_share_the_work(app: TestApp) {
     let search = json!({ "query": "shared", "limit": 50 });
     let results = ada.post("/search/content", search).await.expect(200);
     assert_eq!(results.as_array().unwrap().len(), 30, "each once");
+}
+
+async fn the_doctor_finds_and_repairs_differences(app: TestApp) {
+    let app = app.own_server().await;
+    let ada = app.user().await;
+    let (kept, gone) = (
+        post(&app, &ada, json!({ "title": "kept words" })).await,
+        post(&app, &ada, json!({ "title": "gone words" })).await,
+    );
+    app.index().await;
+    let db = &app.app.db;
+    assert_eq!(admin::compare(db, false).await.unwrap(), 0);
+    // Behind the back of the queue.
+    let project = app.project.id;
+    let change = db.write(move |tx| {
+        let change =
+            "UPDATE entity_bodies SET title = 'other words' WHERE project_id = $1 AND id = $2";
+        tx.execute(&Command::built("test::change", change.to_owned()), args![project, kept])?;
+        let delete = "DELETE FROM entities WHERE project_id = $1 AND id = $2";
+        tx.execute(&Command::built("test::delete", delete.to_owned()), args![project, gone])
+    });
+    change.await.unwrap();
+    assert_eq!(admin::compare(db, false).await.unwrap(), 2);
+    assert_eq!(admin::compare(db, true).await.unwrap(), 2);
+    app.index().await;
+    assert_eq!(admin::compare(db, false).await.unwrap(), 0);
+    assert_eq!(found(&ada, "words").await, ["other words"]);
 }

@@ -2,15 +2,21 @@
 //! of a project, on whichever node.
 
 mod records;
+mod verify;
 mod write;
 
+pub use verify::differing;
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+use db::Db;
 use text_index::Analyzer;
 use uuid::Uuid;
 
 use crate::error::Result;
 use crate::features::search::store::{self, fill};
+use crate::metrics::SearchFigures;
 use crate::search_queue::Kind;
 use crate::state::App;
 use crate::tenancy::store as projects;
@@ -24,6 +30,21 @@ const BATCH_SIZE: i64 = 100;
 const BULK_SIZE: i64 = 2000;
 /// Ids queued in one transaction when a project is filled.
 const FILL_SIZE: i64 = 2000;
+
+/// Figures are left out rather than waited for.
+const FIGURES_WAIT: Duration = Duration::from_millis(500);
+
+/// How many records this process has indexed.
+#[derive(Debug, Default)]
+struct Indexed(AtomicU64);
+
+/// For the operator; none while the database cannot be asked.
+pub async fn figures(app: &App) -> Option<SearchFigures> {
+    let reading = tokio::time::timeout(FIGURES_WAIT, app.db.read(store::figures));
+    let (waiting, documents) = reading.await.ok()?.ok()?;
+    let indexed = app.features.get::<Indexed>().0.load(Relaxed);
+    Some(SearchFigures { waiting, documents, indexed })
+}
 
 /// Runs until the application drains.
 pub async fn work(app: App) {
@@ -75,7 +96,7 @@ async fn run_project(app: &App, project: ProjectId) -> Result<usize> {
     let Some(state) = app.db.read(move |c| store::state(c, project)).await? else { return Ok(0) };
     let language = of.search_language;
     if state.language != language.name() {
-        rebuild(app, project, language.name()).await?;
+        rebuild(&app.db, project, language.name()).await?;
     }
     if !state.is_filled {
         fill(app, project).await?;
@@ -93,13 +114,15 @@ async fn run_project(app: &App, project: ProjectId) -> Result<usize> {
     if count > 0 {
         let analyzer = Analyzer::new(language);
         app.db.write(move |tx| write::apply(tx, project, &analyzer, &prepared)).await?;
+        let indexed = app.features.get::<Indexed>();
+        indexed.0.fetch_add(u64::try_from(count).unwrap_or_default(), Relaxed);
     }
     Ok(count)
 }
 
 /// Empties the index; everything is queued again by the next run.
-pub async fn rebuild(app: &App, project: ProjectId, language: &'static str) -> Result<bool> {
-    let emptied = app.db.write(move |tx| {
+pub async fn rebuild(db: &Db, project: ProjectId, language: &'static str) -> Result<bool> {
+    let emptied = db.write(move |tx| {
         if store::lock_state(tx, project)?.is_none() {
             return Ok(false);
         }

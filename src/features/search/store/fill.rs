@@ -18,6 +18,13 @@ macro_rules! after {
     };
 }
 
+/// Those of the ids that exist.
+macro_rules! among {
+    ($table:literal) => {
+        concat!("SELECT id FROM ", $table, " WHERE project_id = $1 AND id {any}($2)")
+    };
+}
+
 /// The rows with these ids, of a kind.
 macro_rules! queue {
     ($table:literal) => {
@@ -36,6 +43,11 @@ db::statements! {
     query MESSAGES -> Uuid = after!("chat_messages");
     query USERS -> Uuid = after!("users");
     query SPACES -> Uuid = after!("spaces");
+    query EXISTING_ENTITIES -> Uuid = among!("entities");
+    query EXISTING_COMMENTS -> Uuid = among!("comments");
+    query EXISTING_MESSAGES -> Uuid = among!("chat_messages");
+    query EXISTING_USERS -> Uuid = among!("users");
+    query EXISTING_SPACES -> Uuid = among!("spaces");
     command QUEUE_ENTITIES = queue!("entities");
     command QUEUE_COMMENTS = queue!("comments");
     command QUEUE_MESSAGES = queue!("chat_messages");
@@ -64,6 +76,17 @@ pub fn after(
         Kind::Space => &SPACES,
     };
     Ok(c.all(query, args![project, id, most])?)
+}
+
+pub fn existing(c: &Conn<'_>, project: ProjectId, kind: Kind, ids: Vec<Uuid>) -> Result<Vec<Uuid>> {
+    let query = match kind {
+        Kind::Entity => &EXISTING_ENTITIES,
+        Kind::Comment => &EXISTING_COMMENTS,
+        Kind::Message => &EXISTING_MESSAGES,
+        Kind::User => &EXISTING_USERS,
+        Kind::Space => &EXISTING_SPACES,
+    };
+    Ok(c.all(query, args![project, ids])?)
 }
 
 pub fn queue(tx: &Tx<'_>, project: ProjectId, kind: Kind, ids: Vec<Uuid>) -> Result<()> {

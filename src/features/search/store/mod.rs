@@ -64,6 +64,14 @@ db::statements! {
     query DUE -> ProjectId, unscoped "the indexer serves every project" =
         "SELECT s.project_id FROM search_state s WHERE NOT s.is_filled
             OR EXISTS (SELECT 1 FROM search_todo t WHERE t.project_id = s.project_id)";
+    query PROJECTS -> ProjectId, unscoped "the doctor goes through every project" =
+        "SELECT project_id FROM search_state ORDER BY project_id";
+    query FIGURES -> (i64, i64), unscoped "figures over all projects" =
+        "SELECT (SELECT count(*) FROM search_todo) AS waiting,
+            (SELECT CAST(COALESCE(sum(documents), 0) AS {int}) FROM search_sections) AS documents";
+    query DOCS_AFTER -> (i64, i64, Uuid) =
+        "SELECT number, class, record_id FROM search_docs
+         WHERE project_id = $1 AND number > $2 ORDER BY number LIMIT $3";
     query STATE -> StateRow =
         "SELECT language, next_number, is_filled FROM search_state WHERE project_id = $1";
     /// One indexer at a time.
@@ -119,6 +127,26 @@ db::statements! {
 
 pub fn due(c: &Conn<'_>) -> Result<Vec<ProjectId>> {
     Ok(c.all(&DUE, args![])?)
+}
+
+/// The projects that are indexed.
+pub fn projects(c: &Conn<'_>) -> Result<Vec<ProjectId>> {
+    Ok(c.all(&PROJECTS, args![])?)
+}
+
+/// How many changed records wait and how many open documents there are, of all projects.
+pub fn figures(c: &Conn<'_>) -> Result<(i64, i64)> {
+    Ok(c.one(&FIGURES, args![])?)
+}
+
+/// Number, class and record of the next documents.
+pub fn docs_after(
+    c: &Conn<'_>,
+    project: ProjectId,
+    after: i64,
+    most: i64,
+) -> Result<Vec<(i64, i64, Uuid)>> {
+    Ok(c.all(&DOCS_AFTER, args![project, after, most])?)
 }
 
 pub fn state(c: &Conn<'_>, project: ProjectId) -> Result<Option<StateRow>> {
