@@ -101,6 +101,9 @@ db::statements! {
          SELECT b.project_id, $2, 1, FALSE FROM project_bundles b
          WHERE b.project_id = $1 AND b.bundle = 'ai-search'
          ON CONFLICT DO NOTHING";
+    /// An index of another language is built again.
+    command RENEW_INDEX =
+        "UPDATE search_state SET is_filled = FALSE WHERE project_id = $1 AND language <> $2";
     command FORGET_STATE = "DELETE FROM search_state WHERE project_id = $1";
     command FORGET_TODO = "DELETE FROM search_todo WHERE project_id = $1";
     command FORGET_DOCS = "DELETE FROM search_docs WHERE project_id = $1";
@@ -259,6 +262,7 @@ pub fn set_settings(tx: &Tx<'_>, id: ProjectId, new: Settings, now: Timestamp) -
         forget_index(tx, id, true)?;
     } else if is_there {
         tx.execute(&START_INDEX, args![id, new.search_language])?;
+        tx.execute(&RENEW_INDEX, args![id, new.search_language])?;
     }
     Ok(is_there)
 }

@@ -203,10 +203,7 @@ async fn requests_are_checked(app: TestApp) {
         ada.post("/search/content", body).await.expect(200);
     }
     ada.post("/search/content", json!({ "query": "x".repeat(1000) })).await.expect(200);
-    ada.v6()
-        .post("/search/content", json!({ "query": "x" }))
-        .await
-        .refused(404, "server/not-found");
+    ada.v6().post("/search/content", json!({ "query": "x" })).await.refused(404, "route/not-found");
 
     app.change_settings(app.project.id, |settings| settings.has_search = false).await;
     for path in ["/search/content", "/search/users", "/search/spaces", "/search/ask"] {

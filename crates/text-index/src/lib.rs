@@ -17,4 +17,4 @@ pub use document::{Document, unpack_words};
 pub use highlight::{Span, highlights};
 pub use language::Language;
 pub use query::{QueryWord, query_words};
-pub use scores::{Bm25, Filter, Scores, Statistics};
+pub use scores::{Bm25, Filter, Ranking, Scores, Statistics};

@@ -143,12 +143,49 @@ impl Scores {
         }
     }
 
-    /// The best first; among equals the highest number.
-    pub fn ranked(self) -> Vec<(f32, i64)> {
+    pub fn ranking(self) -> Ranking {
         let scored = self.total.0.into_iter().zip(0..).filter(|(score, _)| *score > 0.0);
-        let mut ranked: Vec<(f32, i64)> = scored.collect();
-        ranked.sort_unstable_by(|(a, x), (b, y)| b.total_cmp(a).then(y.cmp(x)));
-        ranked
+        Ranking { documents: scored.collect(), next: 0 }
+    }
+}
+
+/// Documents by score: the best first, among equals the highest number. Only as many are sorted as are asked for.
+#[derive(Debug)]
+pub struct Ranking {
+    documents: Vec<(f32, i64)>,
+    /// Up to here they are sorted and taken.
+    next: usize,
+}
+
+impl Ranking {
+    /// The next ones: `count`, and up to `ties` more with the score of the last of them.
+    pub fn next(&mut self, count: usize, ties: usize) -> &[(f32, i64)] {
+        let order = |(a, x): &(f32, i64), (b, y): &(f32, i64)| b.total_cmp(a).then(y.cmp(x));
+        let rest = &mut self.documents[self.next..];
+        let most = (count + ties).min(rest.len());
+        if most < rest.len() && most > 0 {
+            rest.select_nth_unstable_by(most - 1, order);
+        }
+        rest[..most].sort_unstable_by(order);
+        let mut size = count.min(most);
+        while size > 0 && size < most && rest[size].0 == rest[size - 1].0 {
+            size += 1;
+        }
+        let taken = self.next..self.next + size;
+        self.next = taken.end;
+        &self.documents[taken]
+    }
+
+    pub fn is_at_end(&self) -> bool {
+        self.next >= self.documents.len()
+    }
+
+    pub fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.documents.is_empty()
     }
 }
 
@@ -159,6 +196,42 @@ mod tests {
 
     fn bm25(documents: i64) -> Bm25 {
         Bm25::new(Statistics { documents, length: documents * 50 })
+    }
+
+    fn all(scores: Scores) -> Vec<(f32, i64)> {
+        let mut ranking = scores.ranking();
+        let size = ranking.len();
+        ranking.next(size, 0).to_vec()
+    }
+
+    #[test]
+    fn a_ranking_is_sorted_piece_by_piece() {
+        let mut scores = Scores::new(1_000);
+        for number in 0..1_000_i64 {
+            let score = f32::from(u8::try_from(number * 37 % 100).unwrap()) + 1.0;
+            scores.total.add(number, score);
+        }
+        let mut ranking = scores.ranking();
+        let mut pieces = Vec::new();
+        while !ranking.is_at_end() {
+            let piece = ranking.next(25, 3);
+            assert!(piece.len() >= 25 || pieces.len() + piece.len() == 1_000);
+            pieces.extend_from_slice(piece);
+        }
+        let mut sorted = pieces.clone();
+        sorted.sort_by(|(a, x), (b, y)| b.total_cmp(a).then(y.cmp(x)));
+        assert_eq!(pieces, sorted);
+        assert_eq!(pieces.len(), 1_000);
+        assert!(ranking.next(5, 5).is_empty());
+    }
+
+    #[test]
+    fn equals_are_taken_together() {
+        let mut scores = Scores::new(10);
+        (0..10).for_each(|number| scores.total.add(number, if number < 2 { 9.0 } else { 1.0 }));
+        let mut ranking = scores.ranking();
+        let taken: Vec<i64> = ranking.next(3, 4).iter().map(|(_, number)| *number).collect();
+        assert_eq!(taken, [1, 0, 9, 8, 7, 6, 5]);
     }
 
     #[test]
@@ -180,7 +253,7 @@ mod tests {
         let mut scores = Scores::new(3);
         scores.add(&bm25, &block, 1.0, &Filter::All);
         scores.add(&bm25, &other, 1.0, &Filter::All);
-        let ranked = scores.ranked();
+        let ranked = all(scores);
         assert_eq!(ranked.iter().map(|(_, n)| *n).collect::<Vec<_>>(), [2, 1]);
         assert!((ranked[0].0 - 2.0 * ranked[1].0).abs() < 1e-6);
 
@@ -188,7 +261,7 @@ mod tests {
         scores.add_alternative(&bm25, &block, 1.0, &Filter::All);
         scores.add_alternative(&bm25, &other, 0.5, &Filter::All);
         scores.finish_word();
-        let ranked = scores.ranked();
+        let ranked = all(scores);
         assert!((ranked[0].0 - ranked[1].0).abs() < 1e-6, "{ranked:?}");
     }
 
@@ -204,7 +277,7 @@ mod tests {
         let block = encode(&[Posting::new(63, 1, 1), Posting::new(65, 1, 1)]);
         let mut scores = Scores::new(0);
         scores.add(&bm25(1), &block, 1.0, &filter);
-        assert_eq!(scores.ranked().len(), 1);
+        assert_eq!(all(scores).len(), 1);
     }
 
     #[test]

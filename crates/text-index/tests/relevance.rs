@@ -198,7 +198,8 @@ impl Index {
             }
             scores.finish_word();
         }
-        scores.ranked().into_iter().map(|(_, n)| usize::try_from(n).unwrap()).collect()
+        let mut ranking = scores.ranking();
+        ranking.next(10, 0).iter().map(|(_, n)| usize::try_from(*n).unwrap()).collect()
     }
 
     /// nDCG@10 over all queries: documents that reply well count 2, those that touch it 1.

@@ -15,12 +15,14 @@ use text_index::Analyzer;
 use uuid::Uuid;
 
 use crate::error::Result;
+use crate::features::deletion::user::EmptyDatabaseLog;
 use crate::features::search::store::{self, fill};
+use crate::jobs;
 use crate::metrics::SearchFigures;
 use crate::search_queue::Kind;
 use crate::state::App;
 use crate::tenancy::store as projects;
-use crate::values::ids::ProjectId;
+use crate::values::ids::{JobId, ProjectId, new_id};
 
 /// How often the queue is looked at; a change is found soon after.
 const EVERY: Duration = Duration::from_millis(200);
@@ -30,7 +32,8 @@ const BATCH_SIZE: i64 = 100;
 const BULK_SIZE: i64 = 2000;
 /// Ids queued in one transaction when a project is filled.
 const FILL_SIZE: i64 = 2000;
-
+/// By then what a deleted user wrote is out of the index, too.
+const LOG_EMPTIED_AFTER: Duration = Duration::from_secs(10);
 /// Figures are left out rather than waited for.
 const FIGURES_WAIT: Duration = Duration::from_millis(500);
 
@@ -93,10 +96,13 @@ async fn run_project(app: &App, project: ProjectId) -> Result<usize> {
     let Some(of) = app.projects.get(&app.db, project, app.clock.uptime()).await? else {
         return Ok(0);
     };
-    let Some(state) = app.db.read(move |c| store::state(c, project)).await? else { return Ok(0) };
+    let Some(mut state) = app.db.read(move |c| store::state(c, project)).await? else {
+        return Ok(0);
+    };
     let language = of.search_language;
     if state.language != language.name() {
         rebuild(&app.db, project, language.name()).await?;
+        state.is_filled = false;
     }
     if !state.is_filled {
         fill(app, project).await?;
@@ -112,12 +118,24 @@ async fn run_project(app: &App, project: ProjectId) -> Result<usize> {
     let prepared = prepared.await?;
     let count = prepared.len();
     if count > 0 {
+        let erases = prepared.iter().any(|one| one.kind == Kind::User && one.is_open.is_none());
         let analyzer = Analyzer::new(language);
         app.db.write(move |tx| write::apply(tx, project, &analyzer, &prepared)).await?;
         let indexed = app.features.get::<Indexed>();
         indexed.0.fetch_add(u64::try_from(count).unwrap_or_default(), Relaxed);
+        if erases {
+            empty_log(app, project).await?;
+        }
     }
     Ok(count)
+}
+
+/// The words of a deleted user leave the index after the job that emptied the database's log; so it is emptied once more.
+async fn empty_log(app: &App, project: ProjectId) -> Result<()> {
+    let now = app.clock.now();
+    let (id, payload) = (JobId(new_id(now, &app.random)), jobs::payload(&EmptyDatabaseLog {})?);
+    let due = now.plus(LOG_EMPTIED_AFTER);
+    app.db.write(move |tx| jobs::store::insert(tx, project, id, &payload, due, now)).await
 }
 
 /// Empties the index; everything is queued again by the next run.

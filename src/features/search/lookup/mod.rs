@@ -10,7 +10,7 @@ pub use reach::{Limits, Reach};
 use std::collections::HashMap;
 
 use db::Conn;
-use text_index::{Bm25, Filter, Scores};
+use text_index::{Bm25, Filter, Ranking, Scores};
 
 use crate::error::Result;
 use crate::features::search::class::Class;
@@ -25,10 +25,9 @@ const MAX_TIES: usize = 500;
 /// Documents by score, the best first.
 #[derive(Debug)]
 pub struct Ranked {
-    documents: Vec<(f32, i64)>,
+    ranking: Ranking,
     /// The highest score possible.
     highest: f32,
-    next: usize,
     step: usize,
 }
 
@@ -75,23 +74,15 @@ pub fn rank(c: &Conn<'_>, project: &Project, plan: &Plan, reach: &Reach) -> Resu
         scores.finish_word();
         highest += typed;
     }
-    Ok(Ranked { documents: scores.ranked(), highest, next: 0, step: FIRST })
+    Ok(Ranked { ranking: scores.ranking(), highest, step: FIRST })
 }
 
 impl Ranked {
     /// The next candidates in the order of their scores, the newest first among equals; empty at the end.
     pub fn next(&mut self, c: &Conn<'_>, project: &Project) -> Result<Vec<Candidate>> {
-        let rest = &self.documents[self.next..];
-        let mut size = self.step.min(rest.len());
-        while size > 0
-            && size < rest.len().min(self.step + MAX_TIES)
-            && rest[size].0 == rest[size - 1].0
-        {
-            size += 1;
-        }
-        let some = &rest[..size];
-        self.next += size;
-        self.step = (self.step * 2).min(1000);
+        let step = self.step;
+        self.step = (step * 2).min(1000);
+        let some = self.ranking.next(step, MAX_TIES);
         let numbers: Vec<i64> = some.iter().map(|(_, number)| *number).collect();
         let mut rows: HashMap<i64, DocRow> = HashMap::new();
         for numbers in numbers.chunks(100) {
@@ -116,7 +107,7 @@ impl Ranked {
     }
 
     pub fn is_at_end(&self) -> bool {
-        self.next >= self.documents.len()
+        self.ranking.is_at_end()
     }
 }
 

@@ -66,9 +66,9 @@ db::statements! {
             OR EXISTS (SELECT 1 FROM search_todo t WHERE t.project_id = s.project_id)";
     query PROJECTS -> ProjectId, unscoped "the doctor goes through every project" =
         "SELECT project_id FROM search_state ORDER BY project_id";
-    query FIGURES -> (i64, i64), unscoped "figures over all projects" =
-        "SELECT (SELECT count(*) FROM search_todo) AS waiting,
-            (SELECT CAST(COALESCE(sum(documents), 0) AS {int}) FROM search_sections) AS documents";
+    query ALL_TODO -> i64, unscoped "a figure over all projects" = "SELECT count(*) FROM search_todo";
+    query ALL_DOCUMENTS -> i64, unscoped "a figure over all projects" =
+        "SELECT CAST(COALESCE(sum(documents), 0) AS {int}) FROM search_sections";
     query DOCS_AFTER -> (i64, i64, Uuid) =
         "SELECT number, class, record_id FROM search_docs
          WHERE project_id = $1 AND number > $2 ORDER BY number LIMIT $3";
@@ -136,7 +136,7 @@ pub fn projects(c: &Conn<'_>) -> Result<Vec<ProjectId>> {
 
 /// How many changed records wait and how many open documents there are, of all projects.
 pub fn figures(c: &Conn<'_>) -> Result<(i64, i64)> {
-    Ok(c.one(&FIGURES, args![])?)
+    Ok((c.one(&ALL_TODO, args![])?, c.one(&ALL_DOCUMENTS, args![])?))
 }
 
 /// Number, class and record of the next documents.
