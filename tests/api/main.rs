@@ -33,6 +33,7 @@ mod cli_doctor;
 mod cli_entities;
 mod cli_jwt_issuers;
 mod cli_oauth;
+mod cli_search;
 mod cli_server;
 mod cli_users;
 mod client_js;

@@ -119,13 +119,9 @@ fn load_entities(
             (keywords.as_str(), 1),
         ];
         let doc = DocRow {
-            number: 0,
-            class: class.number(),
-            record_id: row.id.0,
-            parent_id: None,
             space_id: row.space_id,
             author_id: row.user_id,
-            created_at: row.created_at,
+            ..DocRow::new(class, row.id.0, row.created_at)
         };
         add(found, analyzer, doc, &fields);
     }
@@ -146,13 +142,10 @@ fn load_comments(
     for row in rows {
         let Some(class) = class_in(&open, Kind::Comment, row.space_id) else { continue };
         let doc = DocRow {
-            number: 0,
-            class: class.number(),
-            record_id: row.id.0,
             parent_id: Some(row.entity_id.0),
             space_id: row.space_id,
             author_id: row.user_id,
-            created_at: row.created_at,
+            ..DocRow::new(class, row.id.0, row.created_at)
         };
         add(found, analyzer, doc, &[(row.content.as_deref().unwrap_or_default(), 1)]);
     }
@@ -179,13 +172,10 @@ fn load_messages(
     for row in rows {
         let Some(space) = spaces.get(&row.conversation_id) else { continue };
         let doc = DocRow {
-            number: 0,
-            class: Class::Message.number(),
-            record_id: row.id.0,
             parent_id: Some(row.conversation_id.0),
             space_id: *space,
             author_id: row.user_id,
-            created_at: row.created_at,
+            ..DocRow::new(Class::Message, row.id.0, row.created_at)
         };
         add(found, analyzer, doc, &[(row.content.as_deref().unwrap_or_default(), 1)]);
     }
@@ -209,15 +199,7 @@ fn load_users(
             (row.username.as_deref().unwrap_or_default(), TITLE),
             (row.bio.as_deref().unwrap_or_default(), 1),
         ];
-        let doc = DocRow {
-            number: 0,
-            class: Class::User.number(),
-            record_id: row.id.0,
-            parent_id: None,
-            space_id: None,
-            author_id: None,
-            created_at: row.created_at,
-        };
+        let doc = DocRow::new(Class::User, row.id.0, row.created_at);
         add(found, analyzer, doc, &fields);
     }
     Ok(there)
@@ -242,15 +224,7 @@ fn load_spaces(
             (row.description.as_deref().unwrap_or_default(), 1),
         ];
         // Not `space_id`: that is for what is in the space.
-        let doc = DocRow {
-            number: 0,
-            class: class.number(),
-            record_id: row.id.0,
-            parent_id: None,
-            space_id: None,
-            author_id: None,
-            created_at: row.created_at,
-        };
+        let doc = DocRow::new(class, row.id.0, row.created_at);
         add(found, analyzer, doc, &fields);
     }
     Ok(open)

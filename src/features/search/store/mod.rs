@@ -59,6 +59,21 @@ db::row! {
     }
 }
 
+impl DocRow {
+    /// A document without a number yet, and without a place.
+    pub fn new(class: Class, record_id: Uuid, created_at: Timestamp) -> Self {
+        DocRow {
+            number: 0,
+            class: class.number(),
+            record_id,
+            parent_id: None,
+            space_id: None,
+            author_id: None,
+            created_at,
+        }
+    }
+}
+
 db::statements! {
     /// Projects with something to index, or to fill.
     query DUE -> ProjectId, unscoped "the indexer serves every project" =

@@ -1,44 +1,30 @@
-//! Match Users: people who write about what the caller writes about (`passive`), or about a query (`directed`). An
-//! interest is a term, or the query; a facet is what one user wrote about it.
+//! Finds users by interests: what the caller wrote about, who else wrote about it, and how much they have in common.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use db::Conn;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use text_index::{Analyzer, Bm25, QueryWord, query_words, unpack_words};
 use uuid::Uuid;
 
-use crate::auth::caller::Viewer;
 use crate::auth::perspective::Perspective;
-use crate::error::{Error, Result, faults};
+use crate::error::{Error, Result};
 use crate::features::search::class::{Class, Section};
 use crate::features::search::guard::{Guard, Hit, Row};
 use crate::features::search::lookup::{self, Limits, Plan, Reach};
+use crate::features::search::matching::{
+    Facet, MatchRequest, MatchedFacet, SampleContent, UserMatch,
+};
 use crate::features::search::people::visible_users;
-use crate::features::search::require_search;
-use crate::features::search::rules::{Limit, SearchText, SourceType};
+use crate::features::search::rules::SourceType;
 use crate::features::search::store::{self, postings, scope};
 use crate::features::spaces::store::access;
 use crate::features::users::model::User;
-use crate::http::input::Body;
-use crate::http::operation::Call;
-use crate::http::reply::Json;
 use crate::state::App;
 use crate::storage::signed::Links;
 use crate::tenancy::Project;
-use crate::values::ids::{FacetId, RecordId, SpaceId, UserId};
+use crate::values::ids::{FacetId, RecordId, UserId};
 use crate::values::time::Timestamp;
-
-faults! {
-    pub INVALID_BODY = 400 "match/invalid-body": "Invalid body";
-    pub USER_REQUIRED = 401 "auth/user-required": "A user is required";
-    pub INTEREST_MATCHING_DISABLED = 403 "project/interest-matching-disabled":
-        "Interest matching is switched off for this project";
-    pub SAMPLE_CONTENT_DISABLED = 403 "match/sample-content-disabled":
-        "Samples of content are switched off for this project";
-}
 
 /// Documents of the caller that tell their interests: the last ones.
 const MAX_OWN: i64 = 200;
@@ -50,69 +36,6 @@ const SAMPLE_CHARACTERS: usize = 300;
 /// What was written this long ago counts half.
 const HALF_LIFE_DAYS: f64 = 30.0;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(inline)]
-enum Mode {
-    Passive,
-    Directed,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct MatchRequest {
-    mode: Mode,
-    /// Required in `directed`, refused in `passive`.
-    query: Option<SearchText>,
-    #[serde(default)]
-    limit: Limit<20>,
-    space_id: Option<SpaceId>,
-    include_child_spaces: Option<bool>,
-    include_sample_content: Option<bool>,
-    exclude_self: Option<bool>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Matches {
-    results: Vec<UserMatch>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct UserMatch {
-    user: User,
-    score: f64,
-    matched_facets: Vec<MatchedFacet>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct MatchedFacet {
-    similarity: f64,
-    /// Absent in `directed`, and for a caller who has written nothing yet.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    asker_facet: Option<Facet>,
-    candidate_facet: Facet,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sample_content: Option<Vec<SampleContent>>,
-}
-
-/// What a user wrote about one thing. `hotness`: how much and how recently, up to 1.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(super) struct Facet {
-    id: FacetId,
-    hotness: f64,
-}
-
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct SampleContent {
-    source_type: SourceType,
-    record_id: RecordId,
-    content: String,
-    similarity: f64,
-}
-
 /// What the caller is interested in.
 #[derive(Debug)]
 struct Interest {
@@ -122,45 +45,15 @@ struct Interest {
     facet: Option<Facet>,
 }
 
-pub(super) async fn match_users(
-    call: Call<Viewer>,
-    Body(body): Body<MatchRequest>,
-) -> Result<Json<Matches>> {
-    match (body.mode, &body.query) {
-        (Mode::Directed, None) => return Err(INVALID_BODY.because("query: required")),
-        (Mode::Passive, Some(_)) => {
-            return Err(INVALID_BODY.because("query: only in the mode directed"));
-        }
-        _ => {}
-    }
-    require_search(&call.project)?;
-    if !call.project.interest_matching {
-        return Err(INTEREST_MATCHING_DISABLED.into());
-    }
-    if body.include_sample_content == Some(true) && !call.project.interest_samples {
-        return Err(SAMPLE_CONTENT_DISABLED.into());
-    }
-    let links = call.links();
-    let matching = Matching {
-        app: call.app.clone(),
-        project: call.project.clone(),
-        asker: call.caller.user,
-        now: call.now,
-        links,
-        body,
-    };
-    let found = call.app.db.read_slow(move |c| matching.run(c));
-    found.await.map(|results| Json(Matches { results }))
-}
-
+/// A request to match users, as one caller makes it.
 #[derive(Debug)]
-struct Matching {
-    app: App,
-    project: Arc<Project>,
-    asker: UserId,
-    now: Timestamp,
-    links: Links,
-    body: MatchRequest,
+pub(super) struct Matching {
+    pub app: App,
+    pub project: Arc<Project>,
+    pub asker: UserId,
+    pub now: Timestamp,
+    pub links: Links,
+    pub body: MatchRequest,
 }
 
 /// What was found of one candidate for one interest.
@@ -172,7 +65,7 @@ struct Evidence {
 }
 
 impl Matching {
-    fn run(&self, c: &Conn<'_>) -> Result<Vec<UserMatch>> {
+    pub fn run(&self, c: &Conn<'_>) -> Result<Vec<UserMatch>> {
         let analyzer = Analyzer::new(self.project.search_language);
         let spaces = match (self.body.space_id, self.body.include_child_spaces) {
             (Some(space), Some(true)) => Some(scope::subtree(c, self.project.id, space)?),
