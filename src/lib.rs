@@ -6,6 +6,7 @@
 // Values.
 pub mod error;
 pub mod recount;
+pub mod search_queue;
 pub mod values;
 
 // Tenancy.

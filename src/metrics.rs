@@ -21,6 +21,15 @@ pub struct Metrics {
     durations: Histogram,
 }
 
+/// The search index of all projects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SearchFigures {
+    pub waiting: i64,
+    pub documents: i64,
+    /// By this process.
+    pub indexed: u64,
+}
+
 /// A running request; counted until this is dropped.
 #[derive(Debug)]
 pub struct InFlight<'m>(&'m Metrics);
@@ -68,6 +77,7 @@ impl Metrics {
         realtime: Figures,
         connections: places::Figures,
         backup: Option<i64>,
+        search: Option<SearchFigures>,
     ) -> String {
         let mut out = String::new();
         head(&mut out, "townhall_build_info", "gauge", "The running version.");
@@ -125,6 +135,9 @@ impl Metrics {
             head(&mut out, name, "gauge", "When the last backup that succeeded began; 0: never.");
             let _ = writeln!(out, "{name} {last}");
         }
+        if let Some(figures) = search {
+            search_index(&mut out, figures);
+        }
         sockets(&mut out, realtime);
         process(&mut out);
         out
@@ -160,6 +173,19 @@ fn histogram(out: &mut String, name: &str, label: &str, latency: &Latency) {
     let _ = writeln!(out, "{name}_bucket{{{label}{comma}le=\"+Inf\"}} {count}");
     let braces = if label.is_empty() { String::new() } else { format!("{{{label}}}") };
     let _ = writeln!(out, "{name}_sum{braces} {sum}\n{name}_count{braces} {count}");
+}
+
+fn search_index(out: &mut String, figures: SearchFigures) {
+    let SearchFigures { waiting, documents, indexed } = figures;
+    let name = "townhall_search_waiting";
+    head(out, name, "gauge", "Changed records that are not indexed yet, of all projects.");
+    let _ = writeln!(out, "{name} {waiting}");
+    let name = "townhall_search_documents";
+    head(out, name, "gauge", "Indexed records that anybody may read, of all projects.");
+    let _ = writeln!(out, "{name} {documents}");
+    let name = "townhall_search_indexed_total";
+    head(out, name, "counter", "Records that this server has indexed.");
+    let _ = writeln!(out, "{name} {indexed}");
 }
 
 fn sockets(out: &mut String, figures: Figures) {

@@ -89,7 +89,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration::shared(21, "workspaces", include_str!("../migrations/0021_workspaces.sql")),
     Migration::shared(22, "reserved", "SELECT 1"),
     Migration::shared(23, "reserved", "SELECT 1"),
-    Migration::shared(24, "reserved", "SELECT 1"),
+    Migration::shared(24, "search", include_str!("../migrations/0024_search.sql")),
     Migration::shared(25, "push", include_str!("../migrations/0025_push.sql")),
     Migration::shared(26, "digests", include_str!("../migrations/0026_digests.sql")),
 ];

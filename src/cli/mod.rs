@@ -11,6 +11,7 @@ mod project_settings;
 mod projects;
 mod push;
 mod routes;
+mod search;
 mod secret;
 mod serve;
 mod show;
@@ -92,6 +93,9 @@ enum Command {
     /// Background jobs: list them, run one again, drop one
     #[command(subcommand)]
     Jobs(jobs::JobsCommand),
+    /// Show or rebuild the search index of a project
+    #[command(subcommand)]
+    Search(search::SearchCommand),
     /// Change the secret key on purpose
     #[command(subcommand)]
     Secret(secret::SecretCommand),
@@ -213,6 +217,7 @@ fn execute(cli: Cli) -> CommandResult {
         Command::User(command) => users::run(command, Admin::open(&flags)?),
         Command::Webhooks(command) => webhooks::run(command, &Admin::open(&flags)?),
         Command::Jobs(command) => jobs::run(&command, &Admin::open(&flags)?),
+        Command::Search(command) => search::run(&command, &Admin::open(&flags)?),
         Command::Secret(command) => secret::run(&command, &Admin::open(&flags)?),
         Command::Migrate(MigrateCommand::Status) => show::migrations(&Config::load(&flags)?),
         Command::Migrate(MigrateCommand::Up) => show::migrate(&Config::load(&flags)?),

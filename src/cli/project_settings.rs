@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
+use text_index::Language;
 
 use crate::tenancy::Deletion;
 use crate::tenancy::store::{Settings, WorkspaceSettings};
@@ -32,6 +33,18 @@ pub(super) struct SettingsChange {
     /// Whether sockets hear what changes in entities and spaces, and of their own notifications
     #[arg(long, value_name = "ON|OFF")]
     live_feeds: Option<Switch>,
+    /// Whether content is indexed and searched
+    #[arg(long, value_name = "ON|OFF")]
+    search: Option<Switch>,
+    /// The language whose words are found in all their forms, or `none`; a new one rebuilds the index
+    #[arg(long, value_name = "NAME", value_parser = parse_language)]
+    search_language: Option<Language>,
+    /// Whether users are matched by their interests
+    #[arg(long, value_name = "ON|OFF")]
+    interest_matching: Option<Switch>,
+    /// Whether matches may show samples of what was written
+    #[arg(long, value_name = "ON|OFF")]
+    interest_samples: Option<Switch>,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -81,6 +94,10 @@ impl SettingsChange {
         put(&mut settings.anonymous_posts, self.anonymous_posts.map(Switch::is_on));
         put(&mut settings.v7_auth_forbids, self.v7_auth_status.map(V7AuthStatus::forbids));
         put(&mut settings.live_feeds, self.live_feeds.map(Switch::is_on));
+        put(&mut settings.has_search, self.search.map(Switch::is_on));
+        put(&mut settings.search_language, self.search_language.map(Language::name));
+        put(&mut settings.interest_matching, self.interest_matching.map(Switch::is_on));
+        put(&mut settings.interest_samples, self.interest_samples.map(Switch::is_on));
     }
 }
 
@@ -107,7 +124,7 @@ fn put<T>(setting: &mut T, change: Option<T>) {
 }
 
 /// Each setting: its name for people, its key in JSON, its value.
-pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value); 8] {
+pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value); 12] {
     let v7_status = settings.v7_auth_forbids.map(|forbids| if forbids { 403 } else { 401 });
     [
         ("entity deletion", "entityDeletion", json!(settings.entity_deletion)),
@@ -118,6 +135,10 @@ pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value)
         ("anonymous posts", "anonymousPosts", json!(settings.anonymous_posts)),
         ("v7 auth status", "v7AuthStatus", json!(v7_status)),
         ("live feeds", "liveFeeds", json!(settings.live_feeds)),
+        ("search", "search", json!(settings.has_search)),
+        ("search language", "searchLanguage", json!(settings.search_language)),
+        ("interest matching", "interestMatching", json!(settings.interest_matching)),
+        ("interest samples", "interestSamples", json!(settings.interest_samples)),
     ]
 }
 
@@ -152,6 +173,12 @@ fn parse_page(text: &str) -> Result<String, String> {
         Ok(url) if ["http", "https"].contains(&url.scheme()) && url.has_host() => Ok(url.into()),
         _ => Err("must be an address such as https://app.example.com/invitation".to_owned()),
     }
+}
+
+fn parse_language(name: &str) -> Result<Language, String> {
+    let names: Vec<&str> = Language::ALL.into_iter().map(Language::name).collect();
+    let unknown = || format!("must be one of {}", names.join(", "));
+    Language::from_name(&name.to_lowercase()).ok_or_else(unknown)
 }
 
 /// Up to a century: beyond, scores would not tell entities apart.

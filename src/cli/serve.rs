@@ -15,6 +15,7 @@ use crate::features;
 use crate::features::auth::session::{self, TokenSeed};
 use crate::features::entities::views::view_buffer;
 use crate::features::projects::admin::{self, NewProject, ProjectSecrets};
+use crate::features::search::index;
 use crate::features::users::store::{self as users, UserRow};
 use crate::state::App;
 use crate::tenancy::{Bundle, store as projects};
@@ -91,6 +92,7 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
         tracing::info!(listen = %address, url = app.config.public_url, "townhall is ready");
         let mut worker = tokio::spawn(jobs::work(app.clone()));
         let flushing = tokio::spawn(view_buffer::flush_loop(app.clone()));
+        let indexing = tokio::spawn(index::work(app.clone()));
         if app.config.backup.is_some() {
             tokio::spawn(schedule::work(app.clone()));
         }
@@ -102,6 +104,7 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
         }
         // The last request has been counted by now.
         let _ = flushing.await;
+        let _ = tokio::time::timeout(LAST_WRITE, indexing).await;
         if let Err(error) = view_buffer::flush(&app).await {
             tracing::error!(error = %error, "the last views and scores could not be written");
         }

@@ -23,6 +23,7 @@ pub mod project_deletion;
 pub mod projects;
 pub mod push;
 pub mod reactions;
+pub mod search;
 pub mod server;
 pub mod spaces;
 pub mod tables;
@@ -68,6 +69,7 @@ pub fn operations() -> &'static [Operation] {
             files::operations(),
             chat::operations(),
             workspaces::operations(),
+            search::operations(),
             tables::operations(),
             webhooks::operations(),
             server::operations(),
@@ -197,6 +199,11 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         moderation::reports::store::recount::ALL,
         moderation::reports::store::anonymize::ALL,
         moderation::reports::store::ALL,
+        search::store::ALL,
+        search::store::fill::ALL,
+        search::store::postings::ALL,
+        search::store::scope::ALL,
+        search::store::words::ALL,
         spaces::store::access::ALL,
         spaces::store::recount::ALL,
         deletion::store::space::ALL,
@@ -219,6 +226,7 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         crate::installation::store::ALL,
         crate::jobs::store::ALL,
         mail_quota::store::ALL,
+        crate::search_queue::store::ALL,
     ]
     .into_iter()
     .flatten()

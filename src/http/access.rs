@@ -16,11 +16,16 @@ use crate::http::operation::{CheckedRequest, Operation};
 use crate::tenancy::keys::KeyKind;
 use crate::values::ids::UserId;
 
-/// The check that needs only the credential itself.
-pub fn check_credential(presented: Presented, operation: &Operation, query: &Value) -> Result<()> {
+/// The check that needs only the credential itself; `credential` is what the operation requires.
+pub fn check_credential(
+    presented: Presented,
+    operation: &Operation,
+    credential: Credential,
+    query: &Value,
+) -> Result<()> {
     use Credential::{Ignored, Key, Optional, User};
     let refused = |fault: Option<Fault>| Err(fault.map_or(Error::NoCredential, Error::from));
-    match (operation.credential, presented) {
+    match (credential, presented) {
         (Optional, Presented::Unusable) if operation.bad_token.is_refused(query) => {
             Err(Error::BadCredential)
         }
@@ -66,7 +71,9 @@ impl Access for OptionalViewer {
             Presented::User { user, .. } => {
                 if may_act(request, user, false).await? {
                     OptionalViewer::User(user)
-                } else if request.operation.bad_token.is_refused(&request.query) {
+                } else if request.operation.credential_in(request.version) != Credential::Optional
+                    || request.operation.bad_token.is_refused(&request.query)
+                {
                     return Err(request.operation.user_gone.into());
                 } else {
                     OptionalViewer::Anonymous

@@ -256,7 +256,7 @@ async fn answer(
     let query = pairs(head.uri.query().unwrap_or_default());
     let is_open = dialect == Dialect::Legacy && legacy::is_open(operation, &app.config);
     if !is_open {
-        check_credential(presented, operation, &query)?;
+        check_credential(presented, operation, operation.credential_in(version), &query)?;
     }
     for bundle in operation.bundle.iter().chain(&operation.further_bundles) {
         project.require(*bundle)?;

@@ -12,6 +12,7 @@ pub mod compression;
 pub mod cookies;
 pub mod cors;
 pub mod dispatch;
+pub mod events;
 pub mod include;
 pub mod input;
 pub mod legacy;

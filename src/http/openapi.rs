@@ -111,7 +111,9 @@ pub fn faults(operation: &Operation) -> Vec<Fault> {
         faults.push(ELEVATED_AUTH_REQUIRED);
     }
     match operation.credential {
-        Credential::Optional if operation.bad_token != BadToken::Anonymous => {
+        Credential::Optional
+            if operation.bad_token != BadToken::Anonymous || operation.required_since.is_some() =>
+        {
             faults.push(operation.user_gone);
         }
         Credential::Ignored | Credential::Optional => {}
@@ -133,7 +135,9 @@ pub fn faults(operation: &Operation) -> Vec<Fault> {
 /// Whether a caller may get 401 or 403 for a missing or invalid credential.
 fn refuses_callers(operation: &Operation) -> bool {
     let asks = !matches!(operation.credential, Credential::Ignored | Credential::Optional);
-    asks || operation.may_be_closed || operation.bad_token != BadToken::Anonymous
+    asks || operation.required_since.is_some()
+        || operation.may_be_closed
+        || operation.bad_token != BadToken::Anonymous
 }
 
 pub fn prefixes(operation: &Operation, version: Option<Version>) -> Vec<String> {

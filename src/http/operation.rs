@@ -33,6 +33,8 @@ pub struct Operation {
     since: Version,
     until: Version,
     pub credential: Credential,
+    /// From this version on a user or a key is required, though the user is optional before.
+    pub required_since: Option<Version>,
     /// How an invalid token is treated where the user is optional.
     pub bad_token: BadToken,
     /// Whether the target decides if a credential is needed.
@@ -184,6 +186,7 @@ impl Operation {
             since: Version::V6,
             until: Version::V8,
             credential: signature.credential,
+            required_since: None,
             bad_token: BadToken::Anonymous,
             may_be_closed: false,
             bundle: None,
@@ -229,6 +232,18 @@ impl Operation {
 
     pub fn bad_token(self, bad_token: BadToken) -> Self {
         Operation { bad_token, ..self }
+    }
+
+    /// Earlier versions do not require a user or a key.
+    pub fn required_since(self, since: Version) -> Self {
+        Operation { required_since: Some(since), ..self }
+    }
+
+    pub fn credential_in(&self, version: Version) -> Credential {
+        match self.required_since {
+            Some(since) if version >= since => Credential::UserOrKey,
+            _ => self.credential,
+        }
     }
 
     pub fn may_be_closed(self) -> Self {

@@ -13,17 +13,20 @@ use http::{HeaderValue, StatusCode};
 use hyper::body::{Frame, SizeHint};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
+use tokio::sync::mpsc;
 
 use crate::error::{Error, Result};
 use crate::storage::Chunks;
 
 pub type Response = http::Response<Body>;
 
-/// Bytes in memory, or the chunks of a file as they are read.
+/// Bytes in memory, the chunks of a file as they are read, or a stream.
 #[derive(Debug)]
 pub enum Body {
     Whole(Bytes),
     File(FileBody),
+    /// Parts as they are made; whoever makes them notices when the client is gone.
+    Stream(mpsc::Receiver<Bytes>),
 }
 
 pub struct FileBody {
@@ -58,6 +61,9 @@ impl hyper::body::Body for Body {
                 Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
             }
             Body::File(file) => file.poll_next(context).map_ok(Frame::data),
+            Body::Stream(parts) => {
+                parts.poll_recv(context).map(|part| part.map(|bytes| Ok(Frame::data(bytes))))
+            }
         }
     }
 
@@ -65,6 +71,7 @@ impl hyper::body::Body for Body {
         match self {
             Body::Whole(whole) => whole.is_empty(),
             Body::File(file) => file.left == 0,
+            Body::Stream(_) => false,
         }
     }
 
@@ -72,6 +79,7 @@ impl hyper::body::Body for Body {
         match self {
             Body::Whole(whole) => SizeHint::with_exact(whole.len() as u64),
             Body::File(file) => SizeHint::with_exact(file.left),
+            Body::Stream(_) => SizeHint::default(),
         }
     }
 }

@@ -39,7 +39,7 @@ pub async fn project(
     let Some(id) = id else {
         let presented = bearer(headers).map_or(Presented::Nothing, |_| Presented::Unusable);
         // No operation at such an address reads this from its query.
-        check_credential(presented, operation, &Value::Null)?;
+        check_credential(presented, operation, operation.credential, &Value::Null)?;
         return Err(sessions::USER_NOT_FOUND.into());
     };
     let project = app.projects.get(&app.db, id, app.clock.uptime()).await?;

@@ -9,6 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::Duration;
 
 use db::{Conn, Db};
+use text_index::Language;
 
 use crate::error::{Error, Result};
 use crate::tenancy::bundles::Bundle;
@@ -94,6 +95,13 @@ pub struct Project {
     /// Whether sockets hear what changes in entities and spaces.
     pub live_feeds: bool,
     pub workspaces: WorkspaceSettings,
+    /// Whether search is on.
+    pub has_search: bool,
+    pub search_language: Language,
+    /// Whether users are matched by what they write.
+    pub interest_matching: bool,
+    /// Whether matches show samples of what was written.
+    pub interest_samples: bool,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub bundles: Vec<Bundle>,
@@ -133,6 +141,10 @@ impl Project {
             anonymous_posts: self.anonymous_posts,
             v7_auth_forbids: self.v7_auth_forbids,
             live_feeds: self.live_feeds,
+            has_search: self.has_search,
+            search_language: self.search_language.name(),
+            interest_matching: self.interest_matching,
+            interest_samples: self.interest_samples,
         }
     }
 }
@@ -172,6 +184,11 @@ pub fn load(c: &Conn<'_>, id: ProjectId) -> Result<Option<Project>> {
             inherits_default: row.workspace_inherits_default,
             inherit_enforced: row.workspace_inherit_enforced,
         },
+        has_search: row.has_search,
+        search_language: Language::from_name(&row.search_language)
+            .ok_or_else(|| unreadable("search language"))?,
+        interest_matching: row.interest_matching,
+        interest_samples: row.interest_samples,
         created_at: row.created_at,
         updated_at: row.updated_at,
         bundles: store::bundles(c, id)?.iter().filter_map(|n| Bundle::from_name(n)).collect(),

@@ -3,6 +3,7 @@
 use db::{Conn, JsonText, Tx, args};
 
 use crate::error::Result;
+use crate::tenancy::bundles::Bundle;
 use crate::values::ids::{KeyId, ProjectId, QueueId};
 use crate::values::time::Timestamp;
 
@@ -26,6 +27,10 @@ db::row! {
         pub workspace_invite_accept_url: Option<String>,
         pub workspace_inherits_default: bool,
         pub workspace_inherit_enforced: bool,
+        pub has_search: bool,
+        pub search_language: String,
+        pub interest_matching: bool,
+        pub interest_samples: bool,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
     }
@@ -38,7 +43,8 @@ macro_rules! select_project {
             "SELECT id, name, state, allowed_origins, public_key, previous_public_key, entity_deletion,
                 keeps_files_of_deleted, score_hours, deletes_spaces, keys_in_browsers, anonymous_posts,
                 v7_auth_forbids, live_feeds, workspace_invite_accept_url, workspace_inherits_default,
-                workspace_inherit_enforced, created_at, updated_at
+                workspace_inherit_enforced, has_search, search_language, interest_matching,
+                interest_samples, created_at, updated_at
              FROM projects ",
             $rest
         )
@@ -95,12 +101,28 @@ db::statements! {
     command SET_SETTINGS, unscoped "the project itself is changed" =
         "UPDATE projects SET entity_deletion = $2, keeps_files_of_deleted = $3, score_hours = $4,
             deletes_spaces = $5, keys_in_browsers = $6, anonymous_posts = $7, v7_auth_forbids = $8,
-            live_feeds = $9, updated_at = $10
+            live_feeds = $9, has_search = $10, search_language = $11, interest_matching = $12,
+            interest_samples = $13, updated_at = $14
          WHERE id = $1";
     command SET_WORKSPACES, unscoped "the project itself is changed" =
         "UPDATE projects SET workspace_invite_accept_url = $2, workspace_inherits_default = $3,
             workspace_inherit_enforced = $4, updated_at = $5
          WHERE id = $1";
+    /// Whoever has this row is indexed; see `features/search`.
+    command START_INDEX =
+        "INSERT INTO search_state (project_id, language, next_number, is_filled)
+         SELECT b.project_id, $2, 1, FALSE FROM project_bundles b
+         WHERE b.project_id = $1 AND b.bundle = 'ai-search'
+         ON CONFLICT DO NOTHING";
+    /// An index of another language is built again.
+    command RENEW_INDEX =
+        "UPDATE search_state SET is_filled = FALSE WHERE project_id = $1 AND language <> $2";
+    command FORGET_STATE = "DELETE FROM search_state WHERE project_id = $1";
+    command FORGET_TODO = "DELETE FROM search_todo WHERE project_id = $1";
+    command FORGET_DOCS = "DELETE FROM search_docs WHERE project_id = $1";
+    command FORGET_BLOCKS = "DELETE FROM search_blocks WHERE project_id = $1";
+    command FORGET_WORDS = "DELETE FROM search_words WHERE project_id = $1";
+    command FORGET_SECTIONS = "DELETE FROM search_sections WHERE project_id = $1";
     command DELETE, unscoped "the project itself is deleted" =
         "DELETE FROM projects WHERE id = $1";
     command ROTATE_PUBLIC_KEY, unscoped "the project itself is changed" =
@@ -165,11 +187,27 @@ pub fn insert(
 
 pub fn add_bundle(tx: &Tx<'_>, id: ProjectId, bundle: &str) -> Result<()> {
     tx.execute(&INSERT_BUNDLE, args![id, bundle])?;
+    let project = find(tx, id)?;
+    if let Some(row) = project.filter(|row| row.has_search && bundle == Bundle::AiSearch.name()) {
+        tx.execute(&START_INDEX, args![id, &row.search_language])?;
+    }
     changed(tx, id)
+}
+
+/// Empties the search index. With `state` nothing is indexed any more.
+pub fn forget_index(tx: &Tx<'_>, id: ProjectId, state: bool) -> Result<()> {
+    let all = [&FORGET_TODO, &FORGET_DOCS, &FORGET_BLOCKS, &FORGET_WORDS, &FORGET_SECTIONS];
+    for statement in all.into_iter().chain(state.then_some(&FORGET_STATE)) {
+        tx.execute(statement, args![id])?;
+    }
+    Ok(())
 }
 
 pub fn remove_bundle(tx: &Tx<'_>, id: ProjectId, bundle: &str) -> Result<()> {
     tx.execute(&DELETE_BUNDLE, args![id, bundle])?;
+    if bundle == Bundle::AiSearch.name() {
+        forget_index(tx, id, true)?;
+    }
     changed(tx, id)
 }
 
@@ -220,6 +258,10 @@ pub struct Settings {
     pub anonymous_posts: bool,
     pub v7_auth_forbids: Option<bool>,
     pub live_feeds: bool,
+    pub has_search: bool,
+    pub search_language: &'static str,
+    pub interest_matching: bool,
+    pub interest_samples: bool,
 }
 
 pub fn set_settings(tx: &Tx<'_>, id: ProjectId, new: Settings, now: Timestamp) -> Result<bool> {
@@ -233,10 +275,21 @@ pub fn set_settings(tx: &Tx<'_>, id: ProjectId, new: Settings, now: Timestamp) -
         new.anonymous_posts,
         new.v7_auth_forbids,
         new.live_feeds,
+        new.has_search,
+        new.search_language,
+        new.interest_matching,
+        new.interest_samples,
         now
     ];
     changed(tx, id)?;
-    Ok(tx.execute(&SET_SETTINGS, args)? > 0)
+    let is_there = tx.execute(&SET_SETTINGS, args)? > 0;
+    if !new.has_search {
+        forget_index(tx, id, true)?;
+    } else if is_there {
+        tx.execute(&START_INDEX, args![id, new.search_language])?;
+        tx.execute(&RENEW_INDEX, args![id, new.search_language])?;
+    }
+    Ok(is_there)
 }
 
 /// How a project's workspaces behave; also set by `townhall project settings`.

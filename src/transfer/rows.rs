@@ -27,6 +27,8 @@ pub fn encode(row: &[Value<'_>], out: &mut Vec<u8>) {
                 let list: Vec<u8> = list.iter().flat_map(|uuid| *uuid.as_bytes()).collect();
                 bytes(out, BYTES, &list);
             }
+            // Lists are arguments only; no column holds one.
+            Value::Texts(list) => bytes(out, TEXT, list.concat().as_bytes()),
         }
     }
 }

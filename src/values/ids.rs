@@ -124,6 +124,10 @@ typed_ids! {
     NotificationId;
     /// One user's binding of one device.
     PushDeviceId;
+    /// A record of any kind that is searched.
+    RecordId;
+    /// What one user wrote about one thing.
+    FacetId;
     BlockId;
     FollowId;
     ConnectionId;

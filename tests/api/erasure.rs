@@ -1,6 +1,8 @@
 //! A deleted user's profile is removed from the files of an SQLite database, not only from its rows. On
 //! PostgreSQL this is left to VACUUM.
 
+use std::time::Duration;
+
 use db::Engine;
 use serde_json::json;
 
@@ -46,9 +48,13 @@ async fn a_deleted_profile_is_gone_from_the_file_and_its_log() {
     user.patch(&format!("/users/{}", user.id), json!({ "bio": MARK })).await.expect(200);
     user.post("/auth/send-verification-email", json!({})).await.expect(200);
     app.run_jobs().await;
+    app.index().await;
     assert!(is_on_disk(&app), "it was written");
 
     app.service().delete(&format!("/users/{}", user.id)).await.expect(204);
+    app.run_jobs().await;
+    app.index().await;
+    app.advance(Duration::from_secs(10));
     app.run_jobs().await;
     assert!(!is_on_disk(&app), "the job has emptied the log");
     others[0].get("/users/suggestions?query=user").await.expect(200);

@@ -11,6 +11,7 @@ const ROOMS: &[&[&str]] = &[
     // Values.
     &["values"],
     &["error", "recount"],
+    &["search_queue"],
     // Tenancy.
     &["tenancy"],
     // Auth.
@@ -50,7 +51,7 @@ const ROOMS: &[&[&str]] = &[
     &["features::chat"],
     &["features::live", "features::moderation"],
     &["features::deletion"],
-    &["features::push", "features::digests"],
+    &["features::push", "features::digests", "features::search"],
     &["features::identities"],
     &["features::auth"],
     &["features::oauth"],

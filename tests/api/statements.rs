@@ -17,7 +17,7 @@ on_both_engines![
 ];
 
 /// What the operator runs by hand, and what goes through the projects: it may look at every row.
-const MAY_SCAN: [(&str, &str); 22] = [
+const MAY_SCAN: [(&str, &str); 26] = [
     ("jobs::store::FIND", "an operator names a job"),
     ("jobs::store::LIST_ALL", "an operator lists all jobs"),
     ("files::store::FIRST", "ends with the first row"),
@@ -36,6 +36,10 @@ const MAY_SCAN: [(&str, &str); 22] = [
     ("comments::store::recount::MISCOUNTED_COMMENTS", "the doctor recounts everything"),
     ("comments::store::recount::MISCOUNTED_REACTIONS", "the doctor recounts everything"),
     ("comments::store::recount::UNBALANCED", "the doctor recounts everything"),
+    ("search::store::DUE", "has one row for each indexed project"),
+    ("search::store::PROJECTS", "the doctor goes through every project"),
+    ("search::store::ALL_TODO", "counts what waits, which is little"),
+    ("search::store::ALL_DOCUMENTS", "has three rows for each indexed project"),
     ("chat::store::recount::MISCOUNTED", "the doctor recounts everything"),
     ("chat::store::recount::MISCOUNTED_REPLIES", "the doctor recounts everything"),
     ("chat::store::recount::REACTED", "the doctor recounts everything"),

@@ -19,6 +19,8 @@ pub enum Value<'a> {
     Json(Cow<'a, str>),
     /// A list, for `{any}`.
     Uuids(Vec<Uuid>),
+    /// A list, for `{any}`.
+    Texts(Vec<String>),
 }
 
 impl Value<'_> {
@@ -34,6 +36,7 @@ impl Value<'_> {
             Value::Uuid(uuid) => Value::Uuid(uuid),
             Value::Json(text) => Value::Json(Cow::Owned(text.into_owned())),
             Value::Uuids(list) => Value::Uuids(list),
+            Value::Texts(list) => Value::Texts(list),
         }
     }
 
@@ -48,6 +51,7 @@ impl Value<'_> {
             Value::Uuid(_) => "uuid",
             Value::Json(_) => "json",
             Value::Uuids(_) => "list of uuids",
+            Value::Texts(_) => "list of texts",
         }
     }
 }
@@ -79,6 +83,7 @@ from! {
     Uuid => |value| Value::Uuid(value);
     &'a Uuid => |value| Value::Uuid(*value);
     Vec<Uuid> => |value| Value::Uuids(value);
+    Vec<String> => |value| Value::Texts(value);
     JsonText => |value| Value::Json(Cow::Owned(value.0));
     &'a JsonText => |value| Value::Json(Cow::Borrowed(&value.0));
 }

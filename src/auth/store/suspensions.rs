@@ -74,6 +74,9 @@ db::statements! {
          WHERE project_id = $1 AND user_id = $2
             AND start_date <= $3 AND (end_date IS NULL OR end_date >= $3)
          ORDER BY end_date DESC NULLS FIRST, start_date, id";
+    query AMONG -> UserId =
+        "SELECT user_id FROM suspensions WHERE project_id = $1 AND user_id {any}($2)
+            AND start_date <= $3 AND (end_date IS NULL OR end_date >= $3)";
     command INSERT =
         "INSERT INTO suspensions (project_id, id, user_id, reason, start_date, end_date, created_by,
             created_at, updated_at)
@@ -101,6 +104,19 @@ pub fn status(
             suspension: start_date.map(|start_date| Suspension { reason, start_date, end_date }),
         }
     }))
+}
+
+/// Those of the users who are suspended now.
+pub fn suspended_among(
+    c: &Conn<'_>,
+    project: ProjectId,
+    users: &[UserId],
+    now: Timestamp,
+) -> Result<Vec<UserId>> {
+    if users.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(c.all(&AMONG, args![project, UserId::list(users), now])?)
 }
 
 pub fn active(

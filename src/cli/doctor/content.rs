@@ -14,6 +14,7 @@ use crate::config::Config;
 use crate::error::Result;
 use crate::features::entities::store::recount::projects;
 use crate::features::files::store::audit::{self, Object, Stored};
+use crate::features::search::admin as index;
 use crate::features::tables::sql::Dialect;
 use crate::features::tables::store::examine::examine;
 use crate::storage::{Storage, unavailable};
@@ -142,4 +143,15 @@ fn digest(key: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);
     hasher.finish()
+}
+
+/// The search index against the content. A running server indexes what is queued.
+pub(super) fn search(db: &Db, fix: bool) -> Finding {
+    match (block_on(index::compare(db, fix))?, fix) {
+        (0, _) => Ok("every record is indexed as it is".to_owned()),
+        (wrong, true) => Ok(format!("{wrong} records are queued to be indexed again")),
+        (wrong, false) => {
+            Err(format!("{wrong} records are not indexed as they are; --fix queues them"))
+        }
+    }
 }

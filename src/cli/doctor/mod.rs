@@ -63,6 +63,7 @@ pub(super) fn diagnose(config: &Config, asked: Asked) -> Output {
     if is_known {
         if asked.deep {
             checks.push(check("files", content::files(config, &db)));
+            checks.push(check("search", content::search(&db, asked.fix)));
         }
         checks.push(check("counters", counts::counters(&db, asked.fix)));
     }

@@ -56,6 +56,27 @@ pub fn seen(
     Ok((!is_hidden).then_some(row))
 }
 
+/// Those of the rows that this perspective may see.
+pub fn among(
+    c: &Conn<'_>,
+    project: &Project,
+    mut rows: Vec<CommentRow>,
+    perspective: Perspective,
+) -> Result<Vec<CommentRow>> {
+    rows.retain(|row| is_reachable(row, perspective));
+    let written = rows.iter().map(|row| (row.space_id, row.user_id)).collect();
+    let readable = access::among(c, project.id, written, perspective)?;
+    let authors = rows.iter().flat_map(|row| [row.user_id, row.entity_user_id]).flatten();
+    let authors: Vec<UserId> = authors.collect();
+    let hidden = blocks::blocked_among(c, project, perspective.viewer(), &authors)?;
+    let is_met = |author: Option<UserId>| author.is_none_or(|author| !hidden.contains(&author));
+    rows.retain(|row| {
+        readable.contains(&(row.space_id, row.user_id))
+            && (row.is_by(perspective) || (is_met(row.user_id) && is_met(row.entity_user_id)))
+    });
+    Ok(rows)
+}
+
 /// The same, locked until the transaction ends. For a user, the same statement checks blocks.
 pub fn lock(
     tx: &Tx<'_>,

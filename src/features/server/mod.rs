@@ -9,6 +9,7 @@ use aws_lc_rs::constant_time::verify_slices_are_equal;
 
 use crate::auth::credential::bearer;
 use crate::error::{Result, faults};
+use crate::features::search;
 use crate::http::input::Invalid;
 use crate::http::operation::{Operation, ServerCall};
 use crate::http::reply::Text;
@@ -63,7 +64,8 @@ async fn metrics(call: ServerCall) -> Result<Text> {
     let app = &call.app;
     let (db, realtime) = (app.db.stats(), app.realtime.figures());
     let backup = last_backup(app).await;
-    Ok(Text(app.metrics.render(&db, realtime, app.connections.figures(), backup)))
+    let search = search::index::figures(app).await;
+    Ok(Text(app.metrics.render(&db, realtime, app.connections.figures(), backup, search)))
 }
 
 /// None if there is no schedule, or while the database does not answer: the other figures matter then.

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use townhall::auth::store::suspensions::{self, NewSuspension};
 use townhall::features::entities::views::view_buffer;
 use townhall::features::projects::admin::{self, NewProject, ProjectSecrets};
+use townhall::features::search::index;
 use townhall::jobs;
 use townhall::state::App;
 use townhall::tenancy::store::{self as projects, Settings};
@@ -150,6 +151,13 @@ impl TestApp {
     pub async fn flush_views(&self) {
         for node in self.server().nodes() {
             view_buffer::flush(node).await.unwrap();
+        }
+    }
+
+    /// Indexes what has changed in the projects of the test.
+    pub async fn index(&self) {
+        for project in [self.project.id, self.other.id] {
+            index::catch_up(&self.app, project).await.unwrap();
         }
     }
 

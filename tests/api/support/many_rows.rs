@@ -88,6 +88,27 @@ pub(super) fn script(engine: Engine) -> String {
         ("jwt_issuers (project_id, issuer, settings, created_at, updated_at)", 5_999, {
             format!("{project}, 'https://i.example/' || n, '{{}}', n, n")
         }),
+        ("search_state (project_id, language, next_number, is_filled)", 599, {
+            format!("{id}, 'english', 1, TRUE")
+        }),
+        ("search_todo (project_id, record_id, kind, stamp)", 5_999, {
+            format!("{project}, {id}, 1, 1")
+        }),
+        (
+            "search_docs (project_id, number, class, record_id, parent_id, space_id, author_id,
+                created_at, length, words)",
+            5_999,
+            format!("{project}, n, n % 8, {id}, {id}, {id}, {id}, n, 1, {hash}"),
+        ),
+        ("search_blocks (project_id, term, class, last, count, bytes)", 5_999, {
+            format!("{project}, 't' || n, n % 8, n, 1, {hash}")
+        }),
+        ("search_words (project_id, section, word, frequency, letters, reversed)", 5_999, {
+            format!("{project}, n % 3, 'w' || n, 1, 5, 'w' || n")
+        }),
+        ("search_sections (project_id, section, documents, length)", 5_999, {
+            format!("{project}, n % 10, 1, 1")
+        }),
         (
             "suspensions (project_id, id, user_id, start_date, created_by, created_at, updated_at)",
             5_999,

@@ -61,7 +61,12 @@ impl ToSql for Value<'_> {
             (Value::Real(value), &Type::FLOAT8) => out.put_f64(*value),
             (Value::Uuid(value), &Type::UUID) => out.put_slice(value.as_bytes()),
             (Value::Blob(bytes), &Type::BYTEA) => out.put_slice(bytes),
-            (Value::Uuids(list), &Type::UUID_ARRAY) => put_list(list, out)?,
+            (Value::Uuids(list), &Type::UUID_ARRAY) => {
+                put_list(&Type::UUID, list.iter().map(|uuid| uuid.as_bytes().as_slice()), out)?;
+            }
+            (Value::Texts(list), &Type::TEXT_ARRAY) => {
+                put_list(&Type::TEXT, list.iter().map(|text| text.as_bytes()), out)?;
+            }
             (Value::Text(text) | Value::Json(text), &Type::JSONB) => {
                 out.put_u8(JSONB_VERSION);
                 out.put_slice(text.as_bytes());
@@ -83,17 +88,22 @@ impl ToSql for Value<'_> {
 }
 
 /// An array: its dimensions (none when empty), no nulls, the type, then each element with its length.
-fn put_list(list: &[Uuid], out: &mut BytesMut) -> Result<(), Boxed> {
-    out.put_i32((!list.is_empty()).into());
+fn put_list<'v>(
+    element: &Type,
+    list: impl ExactSizeIterator<Item = &'v [u8]>,
+    out: &mut BytesMut,
+) -> Result<(), Boxed> {
+    let size = i32::try_from(list.len())?;
+    out.put_i32((size > 0).into());
     out.put_i32(0);
-    out.put_u32(Type::UUID.oid());
-    if !list.is_empty() {
-        out.put_i32(i32::try_from(list.len())?);
+    out.put_u32(element.oid());
+    if size > 0 {
+        out.put_i32(size);
         out.put_i32(1);
     }
-    for uuid in list {
-        out.put_i32(16);
-        out.put_slice(uuid.as_bytes());
+    for value in list {
+        out.put_i32(i32::try_from(value.len())?);
+        out.put_slice(value);
     }
     Ok(())
 }

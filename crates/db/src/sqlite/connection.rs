@@ -268,6 +268,10 @@ impl ToSql for Value<'_> {
                 let list = list.iter().map(|uuid| Owned::Blob(uuid.as_bytes().to_vec()));
                 ToSqlOutput::from_rc(Rc::new(list.collect::<Vec<_>>()), c"rarray")
             }
+            Value::Texts(list) => {
+                let list = list.iter().map(|text| Owned::Text(text.clone()));
+                ToSqlOutput::from_rc(Rc::new(list.collect::<Vec<_>>()), c"rarray")
+            }
         })
     }
 }

@@ -14,6 +14,7 @@ use crate::features::reactions::target::TargetId;
 use crate::features::reactions::{ReactionCounts, reaction_columns};
 use crate::features::visibility::moderation::moderation_columns;
 use crate::features::visibility::store::blocks::{Hidden, not_blocked};
+use crate::search_queue::{Kind, store as search_queue};
 use crate::values::ids::{CommentId, EntityId, ProjectId, UserId};
 use crate::values::time::Timestamp;
 
@@ -251,7 +252,7 @@ pub fn insert(
     for user in mentioned {
         tx.pipeline(&INSERT_MENTION, args![project, *user, row.id])?;
     }
-    Ok(())
+    search_queue::note(tx, project, Kind::Comment, row.id.0)
 }
 
 /// How a created or deleted comment changes the counts above it.
@@ -282,17 +283,20 @@ pub fn uncount_live(tx: &Tx<'_>, project: ProjectId, entity: EntityId, by: i64) 
 
 pub fn update(tx: &Tx<'_>, project: ProjectId, row: &CommentRow) -> Result<()> {
     tx.pipeline(&UPDATE, args![project, row.id, row.updated_at])?;
+    search_queue::note(tx, project, Kind::Comment, row.id.0)?;
     Ok(tx.pipeline(&UPDATE_BODY, args![project, row.id, &row.content, &row.metadata])?)
 }
 
 /// Hides it for good.
 pub fn hide(tx: &Tx<'_>, project: ProjectId, id: CommentId, now: Timestamp) -> Result<()> {
+    search_queue::note(tx, project, Kind::Comment, id.0)?;
     Ok(tx.pipeline(&HIDE, args![project, id, now])?)
 }
 
 /// Leaves an empty placeholder.
 pub fn empty(tx: &Tx<'_>, project: ProjectId, id: CommentId, now: Timestamp) -> Result<()> {
     tx.pipeline(&EMPTY, args![project, id, now])?;
+    search_queue::note(tx, project, Kind::Comment, id.0)?;
     tx.pipeline(&EMPTY_BODY, args![project, id])?;
     Ok(tx.pipeline(&FORGET_MENTIONS, args![project, id])?)
 }

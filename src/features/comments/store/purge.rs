@@ -3,6 +3,7 @@
 use db::{Conn, Tx, args};
 
 use crate::error::Result;
+use crate::search_queue::{Kind, store as search_queue};
 use crate::values::ids::{CommentId, EntityId, ProjectId};
 
 db::statements! {
@@ -25,6 +26,7 @@ pub fn some(
 }
 
 pub fn delete(tx: &Tx<'_>, project: ProjectId, comments: &[CommentId]) -> Result<()> {
+    search_queue::note_deleted(tx, project, Kind::Comment, comments.iter().map(|id| id.0))?;
     tx.execute(&DELETE, args![project, CommentId::list(comments)])?;
     Ok(())
 }

@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::features::entities::store::{self, feed_totals};
 use crate::features::files::purge;
 use crate::features::{collections, comments, notifications, reactions};
+use crate::search_queue::{Kind, store as search_queue};
 use crate::values::ids::{EntityId, ProjectId};
 use crate::values::time::Timestamp;
 
@@ -30,6 +31,7 @@ pub fn purge(tx: &Tx<'_>, project: ProjectId, ids: &[EntityId], now: Timestamp) 
         purge::delete_of_entity(tx, project, *id, now)?;
     }
     tx.execute(&REMOVE, args![project, EntityId::list(&held)])?;
+    search_queue::note_deleted(tx, project, Kind::Entity, held.iter().map(|id| id.0))?;
     feed_totals::remove(tx, project, &listed)?;
     notifications::store::hide::delete_of_subjects(
         tx,

@@ -3,6 +3,7 @@
 use db::{Conn, Tx, args};
 
 use crate::error::Result;
+use crate::search_queue::{Kind, store as search_queue};
 use crate::values::ids::{EntityId, ProjectId, SpaceId};
 use crate::values::time::Timestamp;
 
@@ -40,7 +41,8 @@ pub fn count_members(c: &Conn<'_>, project: ProjectId, spaces: &[SpaceId]) -> Re
 
 /// Marks the spaces as deleted.
 pub fn hide(tx: &Tx<'_>, project: ProjectId, spaces: &[SpaceId], now: Timestamp) -> Result<()> {
-    Ok(tx.pipeline(&HIDE, args![project, SpaceId::list(spaces), now])?)
+    tx.pipeline(&HIDE, args![project, SpaceId::list(spaces), now])?;
+    spaces.iter().try_for_each(|space| search_queue::note(tx, project, Kind::Space, space.0))
 }
 
 /// Some of the deleted spaces at and below this one, the deepest first.

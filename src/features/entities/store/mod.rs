@@ -19,6 +19,7 @@ use crate::features::reactions::{ReactionCounts, reaction_columns};
 use crate::features::users::store::{UserRow, user_columns};
 use crate::features::visibility::moderation::moderation_columns;
 use crate::features::visibility::store::blocks::not_blocked;
+use crate::search_queue::{Kind, store as search_queue};
 use crate::values::ids::{EntityId, ProjectId, UserId};
 use crate::values::time::Timestamp;
 
@@ -184,7 +185,8 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> 
         ],
     )?;
     tx.pipeline(&INSERT_BODY, &body(project, e))?;
-    insert_terms(tx, project, e, terms)
+    insert_terms(tx, project, e, terms)?;
+    if e.is_draft { Ok(()) } else { search_queue::note(tx, project, Kind::Entity, e.id.0) }
 }
 
 /// The error of a transaction that inserted an entity.
@@ -211,6 +213,7 @@ pub fn update(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> 
         ],
     )?;
     tx.pipeline(&UPDATE_BODY, &body(project, e))?;
+    search_queue::note(tx, project, Kind::Entity, e.id.0)?;
     replace_terms(tx, project, e, terms)
 }
 
@@ -230,6 +233,7 @@ fn body(project: ProjectId, e: &EntityRow) -> [Value<'_>; 8] {
 /// Publishes a draft. The caller has locked it.
 pub fn publish(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<()> {
     tx.pipeline(&PUBLISH, args![project, e.id, e.created_at, e.score])?;
+    search_queue::note(tx, project, Kind::Entity, e.id.0)?;
     replace_terms(tx, project, e, terms)
 }
 
@@ -269,6 +273,7 @@ pub fn add_views(tx: &Tx<'_>, project: ProjectId, id: EntityId, views: i64) -> R
 
 /// Deletes the entity with its body and terms; false if it was deleted already.
 pub fn delete(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<bool> {
+    search_queue::note(tx, project, Kind::Entity, id.0)?;
     Ok(tx.execute(&DELETE, args![project, id])? > 0)
 }
 
@@ -277,6 +282,7 @@ pub fn soft_delete(tx: &Tx<'_>, project: ProjectId, id: EntityId, now: Timestamp
     let deleted = tx.execute(&SOFT_DELETE, args![project, id, now])? > 0;
     if deleted {
         tx.execute(&DELETE_TERMS, args![project, id])?;
+        search_queue::note(tx, project, Kind::Entity, id.0)?;
     }
     Ok(deleted)
 }

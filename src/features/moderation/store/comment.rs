@@ -7,6 +7,7 @@ use crate::features::comments::store::CommentRow;
 use crate::features::moderation::store::set_moderation;
 use crate::features::notifications;
 use crate::features::visibility::moderation::Decision;
+use crate::search_queue::{Kind, store as search_queue};
 use crate::values::ids::ProjectId;
 
 db::statements! {
@@ -24,5 +25,6 @@ pub fn moderate(
     let by_type = decision.by_type();
     let id = comment.id;
     tx.pipeline(&MODERATE, args![project, id, verdict.name(), at, by, by_type, reason])?;
+    search_queue::note(tx, project, Kind::Comment, id.0)?;
     notifications::store::hide::follow_comment(tx, project, comment.entity_id, id)
 }

@@ -8,6 +8,7 @@ use crate::features::entities::store::feed_totals;
 use crate::features::moderation::store::set_moderation;
 use crate::features::notifications;
 use crate::features::visibility::moderation::{Decision, Verdict};
+use crate::search_queue::{Kind, store as search_queue};
 use crate::values::ids::{EntityId, ProjectId};
 
 db::statements! {
@@ -39,6 +40,7 @@ pub fn moderate(
         &MODERATE,
         args![project, entity.id, verdict.name(), at, by, by_type, reason, is_listed],
     )?;
+    search_queue::note(tx, project, Kind::Entity, entity.id.0)?;
     match (entity.is_listed, is_listed) {
         (true, false) => feed_totals::remove(tx, project, std::slice::from_ref(entity))?,
         (false, true) => feed_totals::add(tx, project, entity)?,

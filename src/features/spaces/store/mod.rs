@@ -10,6 +10,7 @@ use db::{Conn, JsonText, Tx, args};
 use crate::error::Result;
 use crate::features::spaces::permissions::SpaceMembership;
 use crate::features::spaces::rules::{Posting, Reading, Role, Status, Visibility};
+use crate::search_queue::{Kind, store as search_queue};
 use crate::values::ids::{FileId, ProjectId, SpaceId, UserId};
 use crate::values::time::Timestamp;
 
@@ -212,6 +213,7 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, row: &SpaceRow) -> Result<()> {
         row.created_at,
     ];
     tx.execute(&INSERT, args)?;
+    search_queue::note(tx, project, Kind::Space, row.id.0)?;
     tx.pipeline(&INSERT_SELF, args![project, row.id])?;
     if let Some(parent) = row.parent_id {
         tx.pipeline(&INSERT_LINE, args![project, parent, row.id])?;
@@ -241,7 +243,7 @@ pub fn update(tx: &Tx<'_>, project: ProjectId, row: &SpaceRow) -> Result<()> {
         row.updated_at,
     ];
     tx.execute(&UPDATE, args)?;
-    Ok(())
+    search_queue::note(tx, project, Kind::Space, row.id.0)
 }
 
 /// Locks all descendants of the space, which the caller has locked.

@@ -11,6 +11,7 @@ use crate::auth::caller::Initiator;
 use crate::error::{Error, Result};
 use crate::features::users::{DUPLICATE_EMAIL, DUPLICATE_USER_FIELD, DUPLICATE_USERNAME};
 use crate::features::visibility::store::blocks::Hidden;
+use crate::search_queue::{Kind, store as search_queue};
 use crate::values::ids::{FileId, ProjectId, UserId};
 use crate::values::time::Timestamp;
 
@@ -278,6 +279,7 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, u: &UserRow) -> Result<()> {
         ],
     );
     inserted.map_err(duplicate)?;
+    search_queue::note(tx, project, Kind::User, u.id.0)?;
     trigrams::insert(tx, project, u)
 }
 
@@ -307,6 +309,7 @@ pub fn update_profile(tx: &Tx<'_>, project: ProjectId, u: &UserRow) -> Result<()
         ],
     );
     updated.map_err(duplicate)?;
+    search_queue::note(tx, project, Kind::User, u.id.0)?;
     before.map_or(Ok(()), |before| trigrams::replace(tx, project, u, before))
 }
 
@@ -346,6 +349,7 @@ pub fn set_verified(tx: &Tx<'_>, project: ProjectId, id: UserId, now: Timestamp)
 
 /// Deletes the user's row and everything that depends on it; false if there was no such user.
 pub fn delete(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<bool> {
+    search_queue::note(tx, project, Kind::User, id.0)?;
     Ok(tx.execute(&DELETE, args![project, id])? > 0)
 }
 

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::features::users;
 use crate::features::visibility::moderation::{ModerationRow, moderation_columns};
 use crate::http::page::Page;
+use crate::search_queue::{Kind, store as search_queue};
 use crate::values::ids::{ChatMessageId, ConversationId, ProjectId, UserId};
 use crate::values::time::Timestamp;
 
@@ -149,7 +150,8 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, row: &MessageRow) -> Result<()> {
         row.created_at,
         row.updated_at,
     ];
-    Ok(tx.pipeline(&INSERT, args)?)
+    tx.pipeline(&INSERT, args)?;
+    search_queue::note(tx, project, Kind::Message, row.id.0)
 }
 
 pub fn update(tx: &Tx<'_>, project: ProjectId, row: &MessageRow) -> Result<()> {
@@ -171,7 +173,8 @@ pub fn update(tx: &Tx<'_>, project: ProjectId, row: &MessageRow) -> Result<()> {
         &row.moderation.moderation_reason,
         row.updated_at,
     ];
-    Ok(tx.pipeline(&UPDATE, args)?)
+    tx.pipeline(&UPDATE, args)?;
+    search_queue::note(tx, project, Kind::Message, row.id.0)
 }
 
 /// Stores the mentions of existing users.
@@ -201,6 +204,7 @@ pub fn some_of(
 
 /// Also deletes the reactions to them.
 pub fn delete_all(tx: &Tx<'_>, project: ProjectId, ids: &[ChatMessageId]) -> Result<()> {
+    search_queue::note_deleted(tx, project, Kind::Message, ids.iter().map(|id| id.0))?;
     Ok(tx.pipeline(&DELETE_ALL, args![project, ChatMessageId::list(ids)])?)
 }
 

@@ -1,0 +1,92 @@
+//! A text as the index sees it: how often each term occurs, how long it is, and the words it is written with.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::Analyzer;
+
+/// What is added to an index for one text, and what has to be known to take it out again.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Document {
+    /// Each term and how often it occurs, fields weighted.
+    pub terms: BTreeMap<String, u32>,
+    /// Each word as it is written; terms follow from them.
+    pub words: BTreeSet<String>,
+    /// The number of words, fields weighted.
+    pub length: u32,
+}
+
+impl Document {
+    /// Each field with how often it counts.
+    pub fn new(analyzer: &Analyzer, fields: &[(&str, u32)]) -> Self {
+        let mut document = Document::default();
+        for (text, weight) in fields {
+            for word in analyzer.words(text) {
+                *document.terms.entry(analyzer.term(&word.text)).or_default() += weight;
+                document.length = document.length.saturating_add(*weight);
+                document.words.insert(word.text);
+            }
+        }
+        document
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    /// The words in a few bytes: sorted, each without what it shares with the one before.
+    pub fn packed_words(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut before = "";
+        for word in &self.words {
+            let shared = before.bytes().zip(word.bytes()).take_while(|(a, b)| a == b).count();
+            let rest = &word.as_bytes()[shared..];
+            bytes.extend([u8::try_from(shared), u8::try_from(rest.len())].map(|n| n.unwrap_or(0)));
+            bytes.extend(rest);
+            before = word;
+        }
+        bytes
+    }
+}
+
+/// The words that [`Document::packed_words`] has packed; `None` if the bytes are damaged.
+pub fn unpack_words(mut bytes: &[u8]) -> Option<Vec<String>> {
+    let mut words: Vec<String> = Vec::new();
+    while let [shared, rest, tail @ ..] = bytes {
+        let before = words.last().map_or(&[][..], |word| word.as_bytes());
+        let (rest, tail) = tail.split_at_checked(usize::from(*rest))?;
+        let word = [before.get(..usize::from(*shared))?, rest].concat();
+        words.push(String::from_utf8(word).ok()?);
+        bytes = tail;
+    }
+    bytes.is_empty().then_some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Language;
+
+    #[test]
+    fn a_title_counts_twice() {
+        let analyzer = Analyzer::new(Language::English);
+        let document = Document::new(&analyzer, &[("Tomato plants", 2), ("Planting a tomato", 1)]);
+        assert_eq!(document.terms["tomato"], 3);
+        assert_eq!(document.terms["plant"], 3);
+        assert_eq!(document.length, 7);
+        assert!(document.words.contains("plants") && document.words.contains("planting"));
+    }
+
+    #[test]
+    fn words_are_packed_without_loss() {
+        let analyzer = Analyzer::new(Language::English);
+        let long = "é".repeat(100);
+        let text = format!("gardens gardening garden Ärger äpfel 東京都 {long} {long}x 😀 zoo");
+        let document = Document::new(&analyzer, &[(&text, 1)]);
+        let packed = document.packed_words();
+        let words: Vec<String> = document.words.iter().cloned().collect();
+        assert_eq!(unpack_words(&packed), Some(words));
+        assert_eq!(unpack_words(&[]), Some(Vec::new()));
+        assert_eq!(unpack_words(&packed[..packed.len() - 1]), None);
+        assert_eq!(unpack_words(&[9, 1, b'a']), None);
+    }
+}

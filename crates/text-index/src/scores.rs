@@ -1,0 +1,288 @@
+//! BM25. The frequencies come from the caller, because whoever asks may only learn from what they may read; see
+//! [`Statistics`].
+
+use std::collections::HashMap;
+
+use crate::postings::{self, length_of};
+
+const K1: f32 = 1.2;
+const B: f32 = 0.75;
+/// The length of a usual text, as long as there is none to measure.
+const USUAL_LENGTH: f32 = 50.0;
+
+/// The size of a collection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Statistics {
+    pub documents: i64,
+    /// Of all documents together.
+    pub length: i64,
+}
+
+/// The formula for one collection.
+#[derive(Debug, Clone)]
+pub struct Bm25 {
+    documents: f32,
+    /// What a document's length adds to the denominator, for each [`postings::length_code`].
+    norms: Vec<f32>,
+}
+
+impl Bm25 {
+    #[expect(clippy::cast_precision_loss, reason = "a ratio of large numbers")]
+    pub fn new(statistics: Statistics) -> Self {
+        let documents = statistics.documents.max(0) as f32;
+        let average = match statistics {
+            Statistics { documents: 1.., length: 1.. } => statistics.length as f32 / documents,
+            _ => USUAL_LENGTH,
+        };
+        let norm = |code: u8| K1 * (1.0 - B + B * length_of(code) / average);
+        Bm25 { documents, norms: (0..=u8::MAX).map(norm).collect() }
+    }
+
+    /// How much a term says that this many documents have.
+    #[expect(clippy::cast_precision_loss, reason = "a ratio of large numbers")]
+    pub fn idf(&self, frequency: i64) -> f32 {
+        let frequency = (frequency.max(0) as f32).min(self.documents);
+        (1.0 + (self.documents - frequency + 0.5) / (frequency + 0.5)).ln()
+    }
+
+    /// The share of the highest score that a term gives to a document, below 1.
+    #[inline]
+    pub fn share(&self, count: u8, length: u8) -> f32 {
+        let count = f32::from(count);
+        count / (count + self.norms[usize::from(length)])
+    }
+}
+
+/// Which documents may be scored.
+#[derive(Debug, Clone, Default)]
+pub enum Filter {
+    #[default]
+    All,
+    /// These alone, as bits.
+    Only(Vec<u64>),
+}
+
+impl Filter {
+    pub fn only(numbers: impl IntoIterator<Item = i64>) -> Self {
+        let mut bits = Vec::new();
+        for number in numbers {
+            let Ok(number) = usize::try_from(number) else { continue };
+            let (word, bit) = (number / 64, number % 64);
+            if bits.len() <= word {
+                bits.resize(word + 1, 0);
+            }
+            bits[word] |= 1 << bit;
+        }
+        Filter::Only(bits)
+    }
+
+    #[inline]
+    pub fn passes(&self, number: i64) -> bool {
+        match self {
+            Filter::All => true,
+            Filter::Only(bits) => usize::try_from(number).is_ok_and(|number| {
+                bits.get(number / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)
+            }),
+        }
+    }
+}
+
+/// The scores of all documents for one query: for each word of the query the best of its alternatives, added up.
+#[derive(Debug, Default)]
+pub struct Scores {
+    total: Dense,
+    /// Of the word whose alternatives are being added.
+    best: HashMap<i64, f32>,
+}
+
+/// By number of the document.
+#[derive(Debug, Default)]
+struct Dense(Vec<f32>);
+
+impl Dense {
+    #[inline]
+    fn add(&mut self, number: i64, score: f32) {
+        let Ok(number) = usize::try_from(number) else { return };
+        if self.0.len() <= number {
+            self.0.resize(number + 1, 0.0);
+        }
+        self.0[number] += score;
+    }
+}
+
+impl Scores {
+    /// For documents with numbers below `end`.
+    pub fn new(end: i64) -> Self {
+        let size = usize::try_from(end).unwrap_or_default();
+        Scores { total: Dense(vec![0.0; size]), best: HashMap::new() }
+    }
+
+    /// Adds a block of the one term that a word of the query stands for.
+    pub fn add(&mut self, bm25: &Bm25, block: &[u8], weight: f32, filter: &Filter) {
+        for posting in postings::decode(block) {
+            if filter.passes(posting.number) {
+                self.total.add(posting.number, weight * bm25.share(posting.count, posting.length));
+            }
+        }
+    }
+
+    /// Adds a block of one of several terms that a word may stand for; [`Scores::finish_word`] follows.
+    pub fn add_alternative(&mut self, bm25: &Bm25, block: &[u8], weight: f32, filter: &Filter) {
+        for posting in postings::decode(block) {
+            if filter.passes(posting.number) {
+                let score = weight * bm25.share(posting.count, posting.length);
+                let best = self.best.entry(posting.number).or_default();
+                *best = best.max(score);
+            }
+        }
+    }
+
+    pub fn finish_word(&mut self) {
+        for (number, score) in self.best.drain() {
+            self.total.add(number, score);
+        }
+    }
+
+    pub fn ranking(self) -> Ranking {
+        let scored = self.total.0.into_iter().zip(0..).filter(|(score, _)| *score > 0.0);
+        Ranking { documents: scored.collect(), next: 0 }
+    }
+}
+
+/// Documents by score: the best first, among equals the highest number. Only as many are sorted as are asked for.
+#[derive(Debug)]
+pub struct Ranking {
+    documents: Vec<(f32, i64)>,
+    /// Up to here they are sorted and taken.
+    next: usize,
+}
+
+impl Ranking {
+    /// The next ones: `count`, and up to `ties` more with the score of the last of them.
+    pub fn next(&mut self, count: usize, ties: usize) -> &[(f32, i64)] {
+        let order = |(a, x): &(f32, i64), (b, y): &(f32, i64)| b.total_cmp(a).then(y.cmp(x));
+        let rest = &mut self.documents[self.next..];
+        let most = (count + ties).min(rest.len());
+        if most < rest.len() && most > 0 {
+            rest.select_nth_unstable_by(most - 1, order);
+        }
+        rest[..most].sort_unstable_by(order);
+        let mut size = count.min(most);
+        while size > 0 && size < most && rest[size].0 == rest[size - 1].0 {
+            size += 1;
+        }
+        let taken = self.next..self.next + size;
+        self.next = taken.end;
+        &self.documents[taken]
+    }
+
+    pub fn is_at_end(&self) -> bool {
+        self.next >= self.documents.len()
+    }
+
+    pub fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.documents.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::postings::{Posting, encode};
+
+    fn bm25(documents: i64) -> Bm25 {
+        Bm25::new(Statistics { documents, length: documents * 50 })
+    }
+
+    fn all(scores: Scores) -> Vec<(f32, i64)> {
+        let mut ranking = scores.ranking();
+        let size = ranking.len();
+        ranking.next(size, 0).to_vec()
+    }
+
+    #[test]
+    fn a_ranking_is_sorted_piece_by_piece() {
+        let mut scores = Scores::new(1_000);
+        for number in 0..1_000_i64 {
+            let score = f32::from(u8::try_from(number * 37 % 100).unwrap()) + 1.0;
+            scores.total.add(number, score);
+        }
+        let mut ranking = scores.ranking();
+        let mut pieces = Vec::new();
+        while !ranking.is_at_end() {
+            let piece = ranking.next(25, 3);
+            assert!(piece.len() >= 25 || pieces.len() + piece.len() == 1_000);
+            pieces.extend_from_slice(piece);
+        }
+        let mut sorted = pieces.clone();
+        sorted.sort_by(|(a, x), (b, y)| b.total_cmp(a).then(y.cmp(x)));
+        assert_eq!(pieces, sorted);
+        assert_eq!(pieces.len(), 1_000);
+        assert!(ranking.next(5, 5).is_empty());
+    }
+
+    #[test]
+    fn equals_are_taken_together() {
+        let mut scores = Scores::new(10);
+        (0..10).for_each(|number| scores.total.add(number, if number < 2 { 9.0 } else { 1.0 }));
+        let mut ranking = scores.ranking();
+        let taken: Vec<i64> = ranking.next(3, 4).iter().map(|(_, number)| *number).collect();
+        assert_eq!(taken, [1, 0, 9, 8, 7, 6, 5]);
+    }
+
+    #[test]
+    fn rare_terms_and_short_texts_score_higher() {
+        let bm25 = bm25(1_000);
+        assert!(bm25.idf(1) > bm25.idf(10) && bm25.idf(10) > bm25.idf(1_000));
+        assert!(bm25.idf(1_000) > 0.0 && bm25.idf(5_000) > 0.0);
+        let code = postings::length_code;
+        assert!(bm25.share(1, code(10)) > bm25.share(1, code(100)));
+        assert!(bm25.share(2, code(50)) > bm25.share(1, code(50)));
+        assert!(bm25.share(255, 0) < 1.0);
+    }
+
+    #[test]
+    fn words_add_up_and_alternatives_do_not() {
+        let bm25 = bm25(10);
+        let block = encode(&[Posting::new(1, 1, 50), Posting::new(2, 1, 50)]);
+        let other = encode(&[Posting::new(2, 1, 50)]);
+        let mut scores = Scores::new(3);
+        scores.add(&bm25, &block, 1.0, &Filter::All);
+        scores.add(&bm25, &other, 1.0, &Filter::All);
+        let ranked = all(scores);
+        assert_eq!(ranked.iter().map(|(_, n)| *n).collect::<Vec<_>>(), [2, 1]);
+        assert!((ranked[0].0 - 2.0 * ranked[1].0).abs() < 1e-6);
+
+        let mut scores = Scores::new(3);
+        scores.add_alternative(&bm25, &block, 1.0, &Filter::All);
+        scores.add_alternative(&bm25, &other, 0.5, &Filter::All);
+        scores.finish_word();
+        let ranked = all(scores);
+        assert!((ranked[0].0 - ranked[1].0).abs() < 1e-6, "{ranked:?}");
+    }
+
+    #[test]
+    fn a_filter_lets_pass_what_is_in_it() {
+        let filter = Filter::only([0, 63, 64, 1_000, -5]);
+        for number in [0, 63, 64, 1_000] {
+            assert!(filter.passes(number));
+        }
+        for number in [-5, 1, 65, 999, 1_001, i64::MAX] {
+            assert!(!filter.passes(number));
+        }
+        let block = encode(&[Posting::new(63, 1, 1), Posting::new(65, 1, 1)]);
+        let mut scores = Scores::new(0);
+        scores.add(&bm25(1), &block, 1.0, &filter);
+        assert_eq!(all(scores).len(), 1);
+    }
+
+    #[test]
+    fn an_empty_collection_has_a_formula_too() {
+        let bm25 = Bm25::new(Statistics::default());
+        assert!(bm25.idf(0) > 0.0 && bm25.share(1, 0) > 0.0);
+    }
+}

@@ -1,0 +1,104 @@
+//! The SQL about the dictionary: words of content that anybody may read.
+
+use std::collections::BTreeMap;
+
+use db::{Builder, Command, Conn, Tx, args};
+use text_index::spelling;
+
+use crate::error::Result;
+use crate::features::search::class::Section;
+use crate::values::ids::ProjectId;
+
+/// Rows written by one statement, so that its text is prepared once.
+const ROWS: usize = 20;
+
+db::statements! {
+    query BY_START -> (String, i64) =
+        "SELECT word, frequency FROM search_words WHERE project_id = $1 AND section = $2 AND letters = $3
+            AND letters > 0 AND word >= $4 AND word < $5";
+    query BY_END -> (String, i64) =
+        "SELECT word, frequency FROM search_words WHERE project_id = $1 AND section = $2 AND letters = $3
+            AND letters > 0 AND reversed >= $4 AND reversed < $5";
+    query BY_PREFIX -> (String, i64) =
+        "SELECT word, frequency FROM search_words WHERE project_id = $1 AND section = $2
+            AND word >= $3 AND word < $4 ORDER BY word LIMIT $5";
+    command DELETE_UNUSED =
+        "DELETE FROM search_words WHERE project_id = $1 AND section = $2 AND word {any}($3) AND frequency <= 0";
+    query COUNT -> i64 = "SELECT count(*) FROM search_words WHERE project_id = $1";
+}
+
+/// The first text behind all that begin like this one.
+fn end_of(prefix: &str) -> String {
+    format!("{prefix}\u{10FFFF}")
+}
+
+/// Words that begin or end like a misspelt one, with their frequencies.
+pub fn like(
+    c: &Conn<'_>,
+    project: ProjectId,
+    section: Section,
+    parts: &spelling::Parts,
+) -> Result<Vec<(String, i64)>> {
+    let mut found = Vec::new();
+    for letters in parts.letters.clone() {
+        let letters = i64::try_from(letters).unwrap_or(i64::MAX);
+        let (start, end) = (&parts.start, &parts.reversed_end);
+        let by_start = args![project, section.number(), letters, start, end_of(start)];
+        found.extend(c.all(&BY_START, by_start)?);
+        let by_end = args![project, section.number(), letters, end, end_of(end)];
+        found.extend(c.all(&BY_END, by_end)?);
+    }
+    Ok(found)
+}
+
+/// Words that begin with a text.
+pub fn beginning_with(
+    c: &Conn<'_>,
+    project: ProjectId,
+    section: Section,
+    start: &str,
+    most: i64,
+) -> Result<Vec<(String, i64)>> {
+    Ok(c.all(&BY_PREFIX, args![project, section.number(), start, end_of(start), most])?)
+}
+
+/// Changes the frequency of each word by a number; words that nothing uses any more go.
+pub fn change(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    section: Section,
+    words: &BTreeMap<String, i64>,
+) -> Result<()> {
+    let changed: Vec<(&String, i64)> =
+        words.iter().map(|(word, by)| (word, *by)).filter(|(_, by)| *by != 0).collect();
+    for some in changed.chunks(ROWS) {
+        let mut rows = Builder::list([project.into(), section.number().into()]);
+        for (word, by) in some {
+            let letters = match spelling::is_candidate(word) {
+                true => i64::try_from(word.chars().count()).unwrap_or(i64::MAX),
+                false => 0,
+            };
+            let reversed = if letters > 0 { spelling::reversed(word) } else { String::new() };
+            let values =
+                rows.bind_all([(*word).into(), (*by).into(), letters.into(), reversed.into()]);
+            rows.add(format_args!("($1, $2, {values})"));
+        }
+        let text = format!(
+            "INSERT INTO search_words (project_id, section, word, frequency, letters, reversed)
+             VALUES {rows}
+             ON CONFLICT (project_id, section, word)
+                DO UPDATE SET frequency = search_words.frequency + excluded.frequency"
+        );
+        tx.pipeline(&Command::<()>::built("search::change_words", text), rows.args())?;
+    }
+    let fewer: Vec<String> =
+        changed.iter().filter(|(_, by)| *by < 0).map(|(word, _)| (*word).clone()).collect();
+    if fewer.is_empty() {
+        return Ok(());
+    }
+    Ok(tx.pipeline(&DELETE_UNUSED, args![project, section.number(), fewer])?)
+}
+
+pub fn count(c: &Conn<'_>, project: ProjectId) -> Result<i64> {
+    Ok(c.one(&COUNT, args![project])?)
+}

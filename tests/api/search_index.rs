@@ -1,0 +1,215 @@
+//! The index itself: it follows every change, and nothing of a deleted record stays in it.
+
+use db::{Command, args};
+use serde_json::json;
+use townhall::features::search::{admin, index};
+use townhall::tenancy::registry;
+
+use crate::comments::comment;
+use crate::search_content::found;
+use crate::spaces::{create, path};
+use crate::support::chat::{direct, send};
+use crate::support::feed::post;
+use crate::support::{TestApp, on_both_engines};
+
+on_both_engines![
+    edits_replace_what_was_indexed,
+    nothing_of_deleted_content_stays,
+    erased_users_leave_no_words,
+    deleted_spaces_leave_no_words,
+    a_project_without_search_has_no_index,
+    another_language_rebuilds_the_index,
+    blocks_fill_and_empty,
+    nodes_share_the_work,
+    the_doctor_finds_and_repairs_differences,
+];
+
+const TABLES: [&str; 4] = ["search_docs", "search_blocks", "search_words", "search_todo"];
+
+async fn rows(app: &TestApp) -> [i64; 4] {
+    let mut counts = [0; 4];
+    for (count, table) in counts.iter_mut().zip(TABLES) {
+        *count = app.rows_of(app.project.id, table).await;
+    }
+    counts
+}
+
+async fn edits_replace_what_was_indexed(app: TestApp) {
+    let ada = app.user().await;
+    let entity = post(&app, &ada, json!({ "title": "first words" })).await;
+    app.index().await;
+    let before = rows(&app).await;
+    for title in ["second words", "third words", "final words"] {
+        let change = json!({ "title": title });
+        ada.patch(&format!("/entities/{entity}"), change).await.expect(200);
+    }
+    assert_eq!(app.rows_of(app.project.id, "search_todo").await, 1, "edits coalesce");
+    app.index().await;
+    assert_eq!(rows(&app).await, before);
+    assert_eq!(found(&ada, "final").await, ["final words"]);
+    assert_eq!(found(&ada, "first").await, [""; 0]);
+    assert_eq!(found(&ada, "secnod").await, [""; 0], "nor are they corrections");
+}
+
+async fn nothing_of_deleted_content_stays(app: TestApp) {
+    let (ada, grace) = (app.user().await, app.user().await);
+    app.index().await;
+    let before = rows(&app).await;
+    let entity = post(&app, &ada, json!({ "title": "ephemeral posting" })).await;
+    comment(&grace, &entity.to_string(), "ephemeral reply").await;
+    let kept = post(&app, &ada, json!({ "title": "x" })).await;
+    let reply = comment(&grace, &kept.to_string(), "another ephemeral reply").await;
+    let conversation = direct(&ada, &grace).await;
+    let message = send(&ada, &conversation, "ephemeral message").await;
+    app.index().await;
+    assert_eq!(found(&ada, "ephemeral").await.len(), 4);
+    ada.delete(&format!("/entities/{entity}")).await.expect(204);
+    ada.delete(&format!("/entities/{kept}")).await.expect(204);
+    grace
+        .delete(&format!("/comments/{}", reply["id"].as_str().unwrap()))
+        .await
+        .refused(404, "comment/not-found");
+    let id = message["id"].as_str().unwrap();
+    ada.delete(&format!("/chat/conversations/{conversation}/messages/{id}")).await.expect(200);
+    app.run_jobs().await;
+    app.index().await;
+    assert_eq!(rows(&app).await, before);
+}
+
+async fn erased_users_leave_no_words(app: TestApp) {
+    let (ada, grace) = (app.user().await, app.user().await);
+    let other = post(&app, &ada, json!({ "title": "Kept" })).await;
+    app.index().await;
+    let before = rows(&app).await;
+    let mary = app.user().await;
+    mary.patch(&format!("/users/{}", mary.id), json!({ "name": "Mary", "bio": "Unusual" }))
+        .await
+        .expect(200);
+    let entity = post(&app, &mary, json!({ "title": "Unusual thing" })).await;
+    comment(&mary, &other.to_string(), "Unusual remark").await;
+    app.index().await;
+    assert_eq!(found(&grace, "unusual").await.len(), 2);
+    app.service().delete(&format!("/users/{}", mary.id)).await.expect(204);
+    app.index().await;
+    assert_eq!(found(&grace, "unusual").await, [""; 0]);
+    assert_eq!(rows(&app).await, before, "the empty entity {entity} has no words");
+}
+
+async fn deleted_spaces_leave_no_words(app: TestApp) {
+    let ada = app.user().await;
+    app.index().await;
+    let before = rows(&app).await;
+    let space = create(&ada, json!({ "name": "Transient" })).await;
+    let entity = post(&app, &ada, json!({ "title": "transient", "spaceId": space["id"] })).await;
+    comment(&ada, &entity.to_string(), "transient too").await;
+    app.index().await;
+    ada.delete(&path(&space)).await.expect(200);
+    app.index().await;
+    assert_eq!(rows(&app).await, before, "before the purge");
+    app.run_jobs().await;
+    app.index().await;
+    assert_eq!(rows(&app).await, before);
+}
+
+async fn a_project_without_search_has_no_index(app: TestApp) {
+    let ada = app.user().await;
+    post(&app, &ada, json!({ "title": "words" })).await;
+    app.index().await;
+    app.change_settings(app.project.id, |settings| settings.has_search = false).await;
+    assert_eq!(rows(&app).await, [0; 4]);
+    post(&app, &ada, json!({ "title": "more words" })).await;
+    app.index().await;
+    assert_eq!(rows(&app).await, [0; 4]);
+    app.change_settings(app.project.id, |settings| settings.has_search = true).await;
+    app.index().await;
+    assert_eq!(found(&ada, "words").await.len(), 2, "what was there is indexed again");
+}
+
+async fn another_language_rebuilds_the_index(app: TestApp) {
+    let ada = app.user().await;
+    post(&app, &ada, json!({ "title": "Alte Häuser" })).await;
+    app.index().await;
+    assert_eq!(found(&ada, "haus").await, [""; 0]);
+    app.change_settings(app.project.id, |settings| settings.search_language = "german").await;
+    app.index().await;
+    assert_eq!(found(&ada, "haus").await, ["Alte Häuser"]);
+    let project = app.project.id;
+    let of = app.app.db.read(move |c| registry::load(c, project)).await.unwrap().unwrap();
+    let before = admin::status(&app.app.db, &of).await.unwrap().unwrap();
+    assert_eq!((before.language.as_str(), before.waiting, before.is_filled), ("german", 0, true));
+    assert!(admin::reindex(&app.app.db, &of).await.unwrap());
+    assert_eq!(admin::status(&app.app.db, &of).await.unwrap().unwrap().documents, 0);
+    app.index().await;
+    assert_eq!(admin::status(&app.app.db, &of).await.unwrap().unwrap(), before);
+}
+
+async fn blocks_fill_and_empty(app: TestApp) {
+    let ada = app.user().await;
+    app.index().await;
+    let before = rows(&app).await;
+    let mut all = Vec::new();
+    for n in 0..300 {
+        all.push(post(&app, &ada, json!({ "title": "common" })).await);
+        if n % 70 == 0 {
+            app.index().await;
+        }
+    }
+    app.index().await;
+    let search = json!({ "query": "common", "limit": 50 });
+    let results = ada.post("/search/content", search).await.expect(200);
+    assert_eq!(results.as_array().unwrap().len(), 50);
+    assert_eq!(rows(&app).await[1], before[1] + 3, "128, 128 and 44");
+    for entity in &all[..299] {
+        ada.delete(&format!("/entities/{entity}")).await.expect(204);
+    }
+    app.index().await;
+    assert_eq!(found(&ada, "common").await.len(), 1);
+    ada.delete(&format!("/entities/{}", all[299])).await.expect(204);
+    app.index().await;
+    assert_eq!(rows(&app).await, before);
+}
+
+async fn nodes_share_the_work(app: TestApp) {
+    let ada = app.user().await;
+    for n in 0..30 {
+        post(&app, &ada, json!({ "title": format!("shared work {n}") })).await;
+    }
+    let project = app.project.id;
+    let (one, two, three) = tokio::join!(
+        index::catch_up(&app.app, project),
+        index::catch_up(&app.app, project),
+        index::catch_up(&app.app, project)
+    );
+    assert!([one, two, three].into_iter().all(|done| done.is_ok()));
+    app.index().await;
+    let search = json!({ "query": "shared", "limit": 50 });
+    let results = ada.post("/search/content", search).await.expect(200);
+    assert_eq!(results.as_array().unwrap().len(), 30, "each once");
+}
+
+async fn the_doctor_finds_and_repairs_differences(app: TestApp) {
+    let app = app.own_server().await;
+    let ada = app.user().await;
+    let (kept, gone) = (
+        post(&app, &ada, json!({ "title": "kept words" })).await,
+        post(&app, &ada, json!({ "title": "gone words" })).await,
+    );
+    app.index().await;
+    let db = &app.app.db;
+    assert_eq!(admin::compare(db, false).await.unwrap(), 0);
+    // Behind the back of the queue.
+    let project = app.project.id;
+    let change = db.write(move |tx| {
+        let change =
+            "UPDATE entity_bodies SET title = 'other words' WHERE project_id = $1 AND id = $2";
+        tx.execute(&Command::built("test::change", change.to_owned()), args![project, kept])?;
+        let delete = "DELETE FROM entities WHERE project_id = $1 AND id = $2";
+        tx.execute(&Command::built("test::delete", delete.to_owned()), args![project, gone])
+    });
+    change.await.unwrap();
+    assert_eq!(admin::compare(db, false).await.unwrap(), 2);
+    assert_eq!(admin::compare(db, true).await.unwrap(), 2);
+    app.index().await;
+    assert_eq!(admin::compare(db, false).await.unwrap(), 0);
+    assert_eq!(found(&ada, "words").await, ["other words"]);
+}
