@@ -85,4 +85,10 @@ pub const MIGRATIONS: &[Migration] = &[
         "sign-in with accounts elsewhere",
         include_str!("../migrations/0019_oauth.sql"),
     ),
+    Migration::shared(20, "events", include_str!("../migrations/0022_events.sql")),
+    Migration::shared(
+        21,
+        "reputation grants",
+        include_str!("../migrations/0023_reputation_grants.sql"),
+    ),
 ];

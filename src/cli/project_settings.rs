@@ -29,6 +29,15 @@ pub(super) struct SettingsChange {
     /// What version 7 answers to a bad token; `default`: as TOWNHALL_V7_AUTH_STATUS says
     #[arg(long, value_name = "401|403|DEFAULT")]
     v7_auth_status: Option<V7AuthStatus>,
+    /// Whether a deleted event goes for good or only from sight
+    #[arg(long, value_name = "HARD|SOFT")]
+    event_deletion: Option<Deletion>,
+    /// Whether the files of an event stay that is only out of sight
+    #[arg(long, value_name = "ON|OFF")]
+    keep_files_of_deleted_events: Option<Switch>,
+    /// Whether users may give reputation to each other
+    #[arg(long, value_name = "ON|OFF")]
+    user_grants: Option<Switch>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -55,6 +64,10 @@ impl SettingsChange {
         put(&mut settings.keys_in_browsers, self.keys_in_browsers.map(Switch::is_on));
         put(&mut settings.anonymous_posts, self.anonymous_posts.map(Switch::is_on));
         put(&mut settings.v7_auth_forbids, self.v7_auth_status.map(V7AuthStatus::forbids));
+        put(&mut settings.event_deletion, self.event_deletion.map(Deletion::name));
+        let keeps_files = self.keep_files_of_deleted_events.map(Switch::is_on);
+        put(&mut settings.keeps_files_of_deleted_events, keeps_files);
+        put(&mut settings.user_grants, self.user_grants.map(Switch::is_on));
     }
 }
 
@@ -81,7 +94,7 @@ fn put<T>(setting: &mut T, change: Option<T>) {
 }
 
 /// Each setting: its name for people, its key in JSON, its value.
-pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value); 7] {
+pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value); 10] {
     let v7_status = settings.v7_auth_forbids.map(|forbids| if forbids { 403 } else { 401 });
     [
         ("entity deletion", "entityDeletion", json!(settings.entity_deletion)),
@@ -91,6 +104,13 @@ pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value)
         ("keys in browsers", "keysInBrowsers", json!(settings.keys_in_browsers)),
         ("anonymous posts", "anonymousPosts", json!(settings.anonymous_posts)),
         ("v7 auth status", "v7AuthStatus", json!(v7_status)),
+        ("event deletion", "eventDeletion", json!(settings.event_deletion)),
+        (
+            "keep files of events",
+            "keepFilesOfDeletedEvents",
+            json!(settings.keeps_files_of_deleted_events),
+        ),
+        ("user grants", "userGrants", json!(settings.user_grants)),
     ]
 }
 

@@ -48,7 +48,7 @@ impl ProjectState {
     }
 }
 
-/// How an entity is deleted.
+/// How an entity or an event is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Deletion {
     /// Deleted with everything that depends on it.
@@ -91,6 +91,11 @@ pub struct Project {
     pub anonymous_posts: bool,
     /// Whether version 7 replies to a bad token with 403; without it the server's setting counts.
     pub v7_auth_forbids: Option<bool>,
+    pub event_deletion: Deletion,
+    /// Whether the files of a hidden event stay.
+    pub keeps_files_of_deleted_events: bool,
+    /// Whether users may give reputation by themselves.
+    pub user_grants: bool,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub bundles: Vec<Bundle>,
@@ -119,6 +124,9 @@ impl Project {
             keys_in_browsers: self.keys_in_browsers,
             anonymous_posts: self.anonymous_posts,
             v7_auth_forbids: self.v7_auth_forbids,
+            event_deletion: self.event_deletion.name(),
+            keeps_files_of_deleted_events: self.keeps_files_of_deleted_events,
+            user_grants: self.user_grants,
         }
     }
 }
@@ -148,6 +156,10 @@ pub fn load(c: &Conn<'_>, id: ProjectId) -> Result<Option<Project>> {
         keys_in_browsers: row.keys_in_browsers,
         anonymous_posts: row.anonymous_posts,
         v7_auth_forbids: row.v7_auth_forbids,
+        event_deletion: Deletion::from_name(&row.event_deletion)
+            .ok_or_else(|| unreadable("way of deleting events"))?,
+        keeps_files_of_deleted_events: row.keeps_files_of_deleted_events,
+        user_grants: row.user_grants,
         created_at: row.created_at,
         updated_at: row.updated_at,
         bundles: store::bundles(c, id)?.iter().filter_map(|n| Bundle::from_name(n)).collect(),

@@ -22,6 +22,9 @@ db::row! {
         pub keys_in_browsers: bool,
         pub anonymous_posts: bool,
         pub v7_auth_forbids: Option<bool>,
+        pub event_deletion: String,
+        pub keeps_files_of_deleted_events: bool,
+        pub user_grants: bool,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
     }
@@ -33,7 +36,8 @@ macro_rules! select_project {
         concat!(
             "SELECT id, name, state, allowed_origins, public_key, previous_public_key, entity_deletion,
                 keeps_files_of_deleted, score_hours, deletes_spaces, keys_in_browsers, anonymous_posts,
-                v7_auth_forbids, created_at, updated_at
+                v7_auth_forbids, event_deletion, keeps_files_of_deleted_events, user_grants, created_at,
+                updated_at
              FROM projects ",
             $rest
         )
@@ -86,7 +90,8 @@ db::statements! {
     command SET_SETTINGS, unscoped "the project itself is changed" =
         "UPDATE projects SET entity_deletion = $2, keeps_files_of_deleted = $3, score_hours = $4,
             deletes_spaces = $5, keys_in_browsers = $6, anonymous_posts = $7, v7_auth_forbids = $8,
-            updated_at = $9
+            event_deletion = $9, keeps_files_of_deleted_events = $10, user_grants = $11,
+            updated_at = $12
          WHERE id = $1";
     command DELETE, unscoped "the project itself is deleted" =
         "DELETE FROM projects WHERE id = $1";
@@ -196,6 +201,9 @@ pub struct Settings {
     pub keys_in_browsers: bool,
     pub anonymous_posts: bool,
     pub v7_auth_forbids: Option<bool>,
+    pub event_deletion: &'static str,
+    pub keeps_files_of_deleted_events: bool,
+    pub user_grants: bool,
 }
 
 pub fn set_settings(tx: &Tx<'_>, id: ProjectId, new: Settings, now: Timestamp) -> Result<bool> {
@@ -208,6 +216,9 @@ pub fn set_settings(tx: &Tx<'_>, id: ProjectId, new: Settings, now: Timestamp) -
         new.keys_in_browsers,
         new.anonymous_posts,
         new.v7_auth_forbids,
+        new.event_deletion,
+        new.keeps_files_of_deleted_events,
+        new.user_grants,
         now
     ];
     changed(tx, id)?;

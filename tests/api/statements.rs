@@ -17,7 +17,7 @@ on_both_engines![
 ];
 
 /// What the operator runs by hand, and what goes through the projects: it may look at every row.
-const MAY_SCAN: [(&str, &str); 20] = [
+const MAY_SCAN: [(&str, &str); 23] = [
     ("files::store::FIRST", "ends with the first row"),
     ("tables::store::catalogue::PROJECTS", "the doctor goes through every table"),
     ("tenancy::store::LIST", "lists every project"),
@@ -35,6 +35,9 @@ const MAY_SCAN: [(&str, &str); 20] = [
     ("comments::store::recount::MISCOUNTED_REACTIONS", "the doctor recounts everything"),
     ("comments::store::recount::UNBALANCED", "the doctor recounts everything"),
     ("chat::store::recount::MISCOUNTED", "the doctor recounts everything"),
+    ("events::store::recount::MISCOUNTED", "the doctor recounts everything"),
+    ("events::store::recount::DRIFTED_DAYS", "the doctor recounts everything"),
+    ("grants::store::recount::DRIFTED", "the doctor recounts everything"),
     ("chat::store::recount::MISCOUNTED_REPLIES", "the doctor recounts everything"),
     ("chat::store::recount::REACTED", "the doctor recounts everything"),
     (

@@ -3,6 +3,7 @@
 pub mod delete;
 mod fetch;
 pub mod files;
+pub mod grants;
 pub mod list;
 pub mod model;
 mod reactions;

@@ -4,6 +4,7 @@
 pub mod extras;
 mod fetch;
 pub mod files;
+pub mod grants;
 pub mod list;
 pub mod model;
 mod reactions;

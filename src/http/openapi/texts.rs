@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value};
 
 /// One file for each group of operations, in the order in which the document shows them.
-const GROUPS: [&str; 18] = [
+const GROUPS: [&str; 20] = [
     include_str!("../../../docs/api/auth.md"),
     include_str!("../../../docs/api/users.md"),
     include_str!("../../../docs/api/entities.md"),
@@ -19,6 +19,8 @@ const GROUPS: [&str; 18] = [
     include_str!("../../../docs/api/follows.md"),
     include_str!("../../../docs/api/connections.md"),
     include_str!("../../../docs/api/blocks.md"),
+    include_str!("../../../docs/api/events.md"),
+    include_str!("../../../docs/api/grants.md"),
     include_str!("../../../docs/api/conversations.md"),
     include_str!("../../../docs/api/messages.md"),
     include_str!("../../../docs/api/notifications.md"),
