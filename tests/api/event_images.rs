@@ -199,7 +199,9 @@ async fn hosts_attach_files(app: TestApp) {
     let event = create(&app, &ada, json!({})).await;
     let id = event["id"].as_str().unwrap();
     let part = Part { name: "file", file: "a.txt", mime: "text/plain", bytes: b"text" };
-    let upload = |event: &str| Form::new().file(part).text("eventId", event);
+    let upload = |event: &str| {
+        Form::new().file(part).json("pathParts", json!(["docs"])).text("eventId", event)
+    };
     bob.post_form("/storage", &upload(id)).await.refused(403, "storage/unauthorized");
     let unknown = crate::notifications::UNKNOWN;
     ada.post_form("/storage", &upload(unknown)).await.refused(404, "storage/target-not-found");

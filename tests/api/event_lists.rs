@@ -185,11 +185,19 @@ async fn filters_leave_out_the_rest(app: TestApp) {
             vec!["Town hall"],
         ),
     ] {
-        assert_eq!(titles(&list(&ada, &query).await), expected, "{query}");
+        let found = list(&ada, &query).await;
+        // They start at the same time.
+        let mut found = titles(&found);
+        found.sort_unstable();
+        assert_eq!(found, expected, "{query}");
     }
     let all = list(&bob, "include=user,space,userRsvp,files").await;
-    assert_eq!(all["data"][1]["space"]["id"], town["id"]);
-    assert_eq!(all["data"][2]["user"]["id"], json!(bob.id));
+    let titled = |title: &str| {
+        let all = all["data"].as_array().unwrap().iter();
+        all.clone().find(|one| one["title"] == title).unwrap().clone()
+    };
+    assert_eq!(titled("Town hall")["space"]["id"], town["id"]);
+    assert_eq!(titled("PARTY")["user"]["id"], json!(bob.id));
     app.anonymous().get("/events?myRsvp=going").await.refused(400, "event/my-rsvp-requires-auth");
     let key = app.service();
     key.get("/events?myRsvp=going").await.refused(400, "event/my-rsvp-requires-auth");
@@ -319,6 +327,19 @@ fn explain(db: &Db, name: &'static str, text: String) -> Vec<String> {
     explained.unwrap()
 }
 
+/// Without the lines about literals and about the few rows of a subquery.
+fn of_tables(plan: Vec<String>) -> Vec<String> {
+    let is_small = |name: &str| {
+        let branch = name.strip_prefix('b').is_some_and(|n| n.parse::<u32>().is_ok());
+        branch || ["v", "p", "c", "going", "maybe", "not_going"].contains(&name)
+    };
+    let is_of_table = |line: &String| {
+        let scanned = line.trim().strip_prefix("SCAN ");
+        !scanned.is_some_and(|name| is_small(name) || name.contains("CONSTANT ROW"))
+    };
+    plan.into_iter().filter(is_of_table).collect()
+}
+
 /// Events over two years around now, most of them public.
 async fn fill(app: &TestApp, number: u32) {
     let (project, now) = (app.project.id, app.now().millis());
@@ -328,8 +349,8 @@ async fn fill(app: &TestApp, number: u32) {
             "INSERT INTO events (project_id, id, title, start_time, end_time, length_class, type,
                 latitude, longitude, visibility, status, allow_maybe, guest_list_visible, going_count,
                 maybe_count, not_going_count, invite_count, revision, created_at, updated_at)
-             VALUES ($1, $2, 't', $3, $3 + 3600000, 6, $4, 10, 10, $5, 'active', TRUE, TRUE, $6, 0, 0, 0,
-                0, $3, $3)"
+             VALUES ($1, $2, 't', CAST($3 AS {int}), CAST($3 AS {int}) + 3600000, 6, $4, 10, 10, $5,
+                'active', TRUE, TRUE, $6, 0, 0, 0, 0, CAST($3 AS {int}), CAST($3 AS {int}))"
                 .to_owned(),
         );
         let body = db::Command::<()>::built(
@@ -399,10 +420,8 @@ async fn lists_of_events_are_found_by_an_index(app: TestApp) {
         }
     }
     assert!(statements.len() > 25, "{}", statements.len());
-    let no_tables = ["SCAN v", "SCAN p", "SCAN c"];
     for (name, text, address, plan) in explained(&app, statements, explain).await {
-        let plan: Vec<String> =
-            plan.into_iter().filter(|line| !no_tables.contains(&line.trim())).collect();
+        let plan = of_tables(plan);
         assert!(!scans(&plan), "{address}: {name} {text}\n{}", plan.join("\n"));
     }
 }
@@ -424,6 +443,7 @@ async fn a_list_of_many_events_reads_as_much_as_one_of_few(app: TestApp) {
             .collect();
         let engine = app.engine();
         for (name, text, address, plan) in explained(&app, seen, explain).await {
+            let plan = of_tables(plan);
             let plan_text = plan.join("\n");
             assert!(!scans(&plan), "{address}: {name} {text}\n{plan_text}");
             if name == "events::list::page" {

@@ -60,7 +60,9 @@ async fn an_answer_replaces_the_one_before(app: TestApp) {
 async fn answers_are_refused_in_order(app: TestApp) {
     let users = some(&app, 4).await;
     let [ada, bob, cleo, dan] = &users[..] else { panic!() };
-    let event = create(&app, ada, json!({ "capacity": 1, "allowMaybe": false })).await;
+    let start = app.now().plus(Duration::from_secs(600)).to_string();
+    let new = json!({ "capacity": 1, "allowMaybe": false, "startTime": start });
+    let event = create(&app, ada, new).await;
     for wrong in [json!({}), json!({ "status": "yes" }), json!({ "status": null })] {
         bob.post(&path(&event, "/rsvp"), wrong).await.refused(400, "event/invalid-body");
     }
@@ -78,7 +80,7 @@ async fn answers_are_refused_in_order(app: TestApp) {
     answer(bob, &event, "going").await.expect(200);
     answer(bob, &event, "not_going").await.expect(200);
     answer(cleo, &event, "going").await.expect(200);
-    app.advance(Duration::from_secs(3600));
+    app.advance(Duration::from_secs(600));
     answer(dan, &event, "maybe").await.refused(409, "event/rsvp-closed");
     answer(dan, &event, "going").await.refused(409, "event/rsvp-closed");
     // Allowed although it has started.

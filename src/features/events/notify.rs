@@ -124,7 +124,7 @@ impl Guests {
         let metadata = to_json(&keys(tx, self.project.id, event, self.actor)?);
         let rest = NotifyGuests {
             event: event.id,
-            kind: self.kind.to_owned(),
+            says: self.kind.to_owned(),
             actor: self.actor,
             metadata,
             after: UserId(uuid::Uuid::nil()),
@@ -137,7 +137,8 @@ impl Guests {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct NotifyGuests {
     event: EventId,
-    kind: String,
+    /// The kind of the notification; `kind` is that of the job.
+    says: String,
     actor: Option<UserId>,
     metadata: String,
     after: UserId,
@@ -159,7 +160,7 @@ impl NotifyGuests {
             let rest = NotifyGuests { after: *last, ..self.clone() };
             jobs::insert(tx, project.id, next, &rest, now)?;
         }
-        let says = (self.kind.as_str(), self.metadata.as_str(), about(event, self.actor));
+        let says = (self.says.as_str(), self.metadata.as_str(), about(event, self.actor));
         add(tx, app, project, says, users, now)
     }
 }
