@@ -5,10 +5,9 @@ use crate::auth::perspective::Perspective;
 use crate::error::Result;
 use crate::features::events::hosts::Named;
 use crate::features::events::model::{Event, EventInvite};
-use crate::features::events::rules::RsvpCounts;
 use crate::features::events::show::View;
 use crate::features::events::store::people;
-use crate::features::events::{EventPath, USER_NOT_FOUND, notify, visibility};
+use crate::features::events::{EventPath, USER_NOT_FOUND, notify, rsvp, visibility};
 use crate::features::notifications::store::hide;
 use crate::features::users;
 use crate::features::users::model::shown;
@@ -52,14 +51,7 @@ pub(super) async fn remove_invite(
         if !people::remove_invite(tx, project.id, id, user_id)? {
             return view.event(tx, row);
         }
-        let before = people::rsvp(tx, project.id, id, user_id)?;
-        if before.is_some() {
-            people::remove_rsvp(tx, project.id, id, user_id)?;
-            let mut by = RsvpCounts::default();
-            by.add(before, -1);
-            row.counts.add(before, -1);
-            people::count_rsvps(tx, project.id, id, by)?;
-        }
+        rsvp::withdraw(tx, project.id, &mut row, user_id)?;
         let is_hidden = !visibility::sees(tx, &project, &row, Perspective::User(user_id))?;
         let shown = view.event(tx, row)?;
         if is_hidden {

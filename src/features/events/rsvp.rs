@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use db::Tx;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
@@ -11,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::features::events::model::{Event, EventRsvp};
 use crate::features::events::rules::{self, Rsvp, RsvpCounts};
 use crate::features::events::show::View;
-use crate::features::events::store::people;
+use crate::features::events::store::{EventRow, people};
 use crate::features::events::{EventPath, GUEST_LIST_HIDDEN, NOT_FOUND, visibility};
 use crate::features::users;
 use crate::features::users::model::shown;
@@ -19,7 +20,7 @@ use crate::http::input::{Body, Paging, Path, Query};
 use crate::http::operation::Call;
 use crate::http::page::Paged;
 use crate::http::reply::Json;
-use crate::values::ids::{RsvpId, new_id};
+use crate::values::ids::{ProjectId, RsvpId, UserId, new_id};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "NewRsvp")]
@@ -65,17 +66,28 @@ pub(super) async fn withdraw_rsvp(
     let view = View::new(&call, Some(user)).with_own(None);
     let withdrawn = call.app.db.write_contended(id.0, move |tx| {
         let mut row = visibility::lock(tx, &project, id, perspective)?.ok_or(NOT_FOUND)?;
-        let before = people::rsvp(tx, project.id, id, user)?;
-        if before.is_some() {
-            people::remove_rsvp(tx, project.id, id, user)?;
-            let mut by = RsvpCounts::default();
-            by.add(before, -1);
-            row.counts.add(before, -1);
-            people::count_rsvps(tx, project.id, id, by)?;
-        }
+        withdraw(tx, project.id, &mut row, user)?;
         view.event(tx, row)
     });
     withdrawn.await.map(Json)
+}
+
+/// Takes a user's answer back, if there is one. The caller has locked the event.
+pub(super) fn withdraw(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    row: &mut EventRow,
+    user: UserId,
+) -> Result<()> {
+    let before = people::rsvp(tx, project, row.id, user)?;
+    if before.is_some() {
+        people::remove_rsvp(tx, project, row.id, user)?;
+        let mut by = RsvpCounts::default();
+        by.add(before, -1);
+        row.counts.add(before, -1);
+        people::count_rsvps(tx, project, row.id, by)?;
+    }
+    Ok(())
 }
 
 /// States separated by commas, each once.
