@@ -457,6 +457,106 @@ CREATE TABLE entity_terms (
 );
 CREATE INDEX entity_terms_entity ON entity_terms USING btree (project_id, entity_id, term);
 
+CREATE TABLE event_bodies (
+    project_id uuid NOT NULL,
+    id uuid NOT NULL,
+    description text COLLATE "C",
+    metadata json NOT NULL,
+    CONSTRAINT event_bodies_pkey PRIMARY KEY (project_id, id),
+    CONSTRAINT event_bodies_project_id_id_fkey FOREIGN KEY (project_id, id) REFERENCES events(project_id, id) ON DELETE CASCADE
+);
+
+CREATE TABLE event_days (
+    project_id uuid NOT NULL,
+    status text COLLATE "C" NOT NULL,
+    visibility text COLLATE "C" NOT NULL,
+    type text COLLATE "C" NOT NULL,
+    day bigint NOT NULL,
+    total bigint NOT NULL,
+    CONSTRAINT event_days_pkey PRIMARY KEY (project_id, status, visibility, type, day),
+    CONSTRAINT event_days_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+
+CREATE TABLE event_hosts (
+    project_id uuid NOT NULL,
+    event_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    "position" bigint NOT NULL,
+    CONSTRAINT event_hosts_pkey PRIMARY KEY (project_id, event_id, user_id),
+    CONSTRAINT event_hosts_project_id_event_id_fkey FOREIGN KEY (project_id, event_id) REFERENCES events(project_id, id) ON DELETE CASCADE
+);
+CREATE INDEX event_hosts_user ON event_hosts USING btree (project_id, user_id, event_id);
+
+CREATE TABLE event_invites (
+    project_id uuid NOT NULL,
+    event_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    id uuid NOT NULL,
+    invited_at bigint NOT NULL,
+    CONSTRAINT event_invites_pkey PRIMARY KEY (project_id, event_id, user_id),
+    CONSTRAINT event_invites_project_id_event_id_fkey FOREIGN KEY (project_id, event_id) REFERENCES events(project_id, id) ON DELETE CASCADE,
+    CONSTRAINT event_invites_project_id_user_id_fkey FOREIGN KEY (project_id, user_id) REFERENCES users(project_id, id)
+);
+CREATE INDEX event_invites_listed ON event_invites USING btree (project_id, event_id, invited_at DESC, id DESC);
+CREATE INDEX event_invites_user ON event_invites USING btree (project_id, user_id, event_id);
+
+CREATE TABLE event_rsvps (
+    project_id uuid NOT NULL,
+    event_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    id uuid NOT NULL,
+    status text COLLATE "C" NOT NULL,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    CONSTRAINT event_rsvps_pkey PRIMARY KEY (project_id, event_id, user_id),
+    CONSTRAINT event_rsvps_project_id_event_id_fkey FOREIGN KEY (project_id, event_id) REFERENCES events(project_id, id) ON DELETE CASCADE,
+    CONSTRAINT event_rsvps_project_id_user_id_fkey FOREIGN KEY (project_id, user_id) REFERENCES users(project_id, id)
+);
+CREATE INDEX event_rsvps_listed ON event_rsvps USING btree (project_id, event_id, status, created_at DESC, id DESC);
+CREATE INDEX event_rsvps_user ON event_rsvps USING btree (project_id, user_id, status, event_id);
+
+CREATE TABLE events (
+    project_id uuid NOT NULL,
+    id uuid NOT NULL,
+    user_id uuid,
+    title text COLLATE "C" NOT NULL,
+    start_time bigint NOT NULL,
+    end_time bigint,
+    length_class bigint,
+    timezone text COLLATE "C",
+    type text COLLATE "C" NOT NULL,
+    url text COLLATE "C",
+    venue_name text COLLATE "C",
+    address text COLLATE "C",
+    latitude double precision,
+    longitude double precision,
+    space_id uuid,
+    visibility text COLLATE "C" NOT NULL,
+    status text COLLATE "C" NOT NULL,
+    allow_maybe boolean NOT NULL,
+    guest_list_visible boolean NOT NULL,
+    capacity bigint,
+    cover_image_id uuid,
+    going_count bigint NOT NULL,
+    maybe_count bigint NOT NULL,
+    not_going_count bigint NOT NULL,
+    invite_count bigint NOT NULL,
+    revision bigint NOT NULL,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    deleted_at bigint,
+    CONSTRAINT events_pkey PRIMARY KEY (project_id, id),
+    CONSTRAINT events_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+    CONSTRAINT events_project_id_user_id_fkey FOREIGN KEY (project_id, user_id) REFERENCES users(project_id, id)
+);
+CREATE INDEX events_cover ON events USING btree (project_id, cover_image_id) WHERE cover_image_id IS NOT NULL;
+CREATE INDEX events_current ON events USING btree (project_id, status, length_class, start_time) WHERE length_class IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX events_going ON events USING btree (project_id, status, visibility, type, going_count, id) WHERE deleted_at IS NULL;
+CREATE INDEX events_place ON events USING btree (project_id, latitude) WHERE latitude IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX events_space ON events USING btree (project_id, space_id, status, start_time, id) WHERE space_id IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX events_time ON events USING btree (project_id, status, visibility, type, start_time, id) WHERE deleted_at IS NULL;
+CREATE INDEX events_user ON events USING btree (project_id, user_id) WHERE user_id IS NOT NULL;
+
 CREATE TABLE files (
     project_id uuid NOT NULL,
     id uuid NOT NULL,
@@ -507,6 +607,15 @@ CREATE TABLE follows (
 CREATE INDEX follows_followers ON follows USING btree (project_id, followed_id, created_at DESC, id DESC);
 CREATE INDEX follows_following ON follows USING btree (project_id, follower_id, created_at DESC, id DESC);
 CREATE UNIQUE INDEX follows_pair ON follows USING btree (project_id, follower_id, followed_id);
+
+CREATE TABLE grant_totals (
+    project_id uuid NOT NULL,
+    target_id uuid NOT NULL,
+    total bigint NOT NULL,
+    grants bigint NOT NULL,
+    CONSTRAINT grant_totals_pkey PRIMARY KEY (project_id, target_id),
+    CONSTRAINT grant_totals_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
 
 CREATE TABLE identities (
     project_id uuid NOT NULL,
@@ -697,6 +806,9 @@ CREATE TABLE projects (
     workspace_invite_accept_url text COLLATE "C",
     workspace_inherits_default boolean DEFAULT false NOT NULL,
     workspace_inherit_enforced boolean DEFAULT false NOT NULL,
+    event_deletion text COLLATE "C" DEFAULT 'hard'::text NOT NULL,
+    keeps_files_of_deleted_events boolean DEFAULT true NOT NULL,
+    user_grants boolean DEFAULT true NOT NULL,
     CONSTRAINT projects_pkey PRIMARY KEY (id)
 );
 
@@ -790,6 +902,29 @@ CREATE TABLE reputation_buckets (
     CONSTRAINT reputation_buckets_project_id_user_id_fkey FOREIGN KEY (project_id, user_id) REFERENCES users(project_id, id) ON DELETE CASCADE
 );
 CREATE INDEX reputation_buckets_space ON reputation_buckets USING btree (project_id, space_id, user_id);
+
+CREATE TABLE reputation_grants (
+    project_id uuid NOT NULL,
+    id uuid NOT NULL,
+    source_type text COLLATE "C" NOT NULL,
+    sender_id uuid,
+    recipient_id uuid NOT NULL,
+    amount bigint NOT NULL,
+    space_id uuid,
+    target_type text COLLATE "C",
+    target_id uuid,
+    conversation_id uuid,
+    note text COLLATE "C",
+    metadata json,
+    created_at bigint NOT NULL,
+    CONSTRAINT reputation_grants_pkey PRIMARY KEY (project_id, id),
+    CONSTRAINT reputation_grants_project_id_recipient_id_fkey FOREIGN KEY (project_id, recipient_id) REFERENCES users(project_id, id) ON DELETE CASCADE,
+    CONSTRAINT reputation_grants_project_id_sender_id_fkey FOREIGN KEY (project_id, sender_id) REFERENCES users(project_id, id)
+);
+CREATE INDEX reputation_grants_given ON reputation_grants USING btree (project_id, target_id, sender_id, amount) WHERE target_id IS NOT NULL AND sender_id IS NOT NULL;
+CREATE INDEX reputation_grants_received ON reputation_grants USING btree (project_id, recipient_id, created_at DESC, id DESC);
+CREATE INDEX reputation_grants_sent ON reputation_grants USING btree (project_id, sender_id, created_at DESC, id DESC) WHERE sender_id IS NOT NULL;
+CREATE INDEX reputation_grants_target ON reputation_grants USING btree (project_id, target_id, created_at DESC, id DESC) WHERE target_id IS NOT NULL AND amount > 0;
 
 CREATE TABLE schema_migrations (
     version bigint NOT NULL,

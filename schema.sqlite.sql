@@ -422,6 +422,104 @@ CREATE TABLE entity_terms (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX entity_terms_entity ON entity_terms (project_id, entity_id, term);
 
+CREATE TABLE event_bodies (
+    project_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    description TEXT,
+    metadata TEXT NOT NULL,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, id) REFERENCES events (project_id, id) ON DELETE CASCADE
+) STRICT;
+
+CREATE TABLE event_days (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    status TEXT NOT NULL,
+    visibility TEXT NOT NULL,
+    type TEXT NOT NULL,
+    day INTEGER NOT NULL,
+    total INTEGER NOT NULL,
+    PRIMARY KEY (project_id, status, visibility, type, day)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE event_hosts (
+    project_id BLOB NOT NULL,
+    event_id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    position INTEGER NOT NULL,
+    PRIMARY KEY (project_id, event_id, user_id),
+    FOREIGN KEY (project_id, event_id) REFERENCES events (project_id, id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+CREATE INDEX event_hosts_user ON event_hosts (project_id, user_id, event_id);
+
+CREATE TABLE event_invites (
+    project_id BLOB NOT NULL,
+    event_id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    invited_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, event_id, user_id),
+    FOREIGN KEY (project_id, event_id) REFERENCES events (project_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id)
+) STRICT;
+CREATE INDEX event_invites_listed ON event_invites (project_id, event_id, invited_at DESC, id DESC);
+CREATE INDEX event_invites_user ON event_invites (project_id, user_id, event_id);
+
+CREATE TABLE event_rsvps (
+    project_id BLOB NOT NULL,
+    event_id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    status TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, event_id, user_id),
+    FOREIGN KEY (project_id, event_id) REFERENCES events (project_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id)
+) STRICT;
+CREATE INDEX event_rsvps_listed ON event_rsvps (project_id, event_id, status, created_at DESC, id DESC);
+CREATE INDEX event_rsvps_user ON event_rsvps (project_id, user_id, status, event_id);
+
+CREATE TABLE events (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    id BLOB NOT NULL,
+    user_id BLOB,
+    title TEXT NOT NULL,
+    start_time INTEGER NOT NULL,
+    end_time INTEGER,
+    length_class INTEGER,
+    timezone TEXT,
+    type TEXT NOT NULL,
+    url TEXT,
+    venue_name TEXT,
+    address TEXT,
+    latitude REAL,
+    longitude REAL,
+    space_id BLOB,
+    visibility TEXT NOT NULL,
+    status TEXT NOT NULL,
+    allow_maybe INTEGER NOT NULL,
+    guest_list_visible INTEGER NOT NULL,
+    capacity INTEGER,
+    cover_image_id BLOB,
+    going_count INTEGER NOT NULL,
+    maybe_count INTEGER NOT NULL,
+    not_going_count INTEGER NOT NULL,
+    invite_count INTEGER NOT NULL,
+    revision INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    deleted_at INTEGER,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id)
+) STRICT;
+CREATE INDEX events_cover ON events (project_id, cover_image_id) WHERE cover_image_id IS NOT NULL;
+CREATE INDEX events_current ON events (project_id, status, length_class, start_time) WHERE length_class IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX events_going ON events (project_id, status, visibility, type, going_count, id) WHERE deleted_at IS NULL;
+CREATE INDEX events_place ON events (project_id, latitude) WHERE latitude IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX events_space ON events (project_id, space_id, status, start_time, id) WHERE space_id IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX events_time ON events (project_id, status, visibility, type, start_time, id) WHERE deleted_at IS NULL;
+CREATE INDEX events_user ON events (project_id, user_id) WHERE user_id IS NOT NULL;
+
 CREATE TABLE files (
     project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
     id BLOB NOT NULL,
@@ -471,6 +569,14 @@ CREATE TABLE follows (
 CREATE INDEX follows_followers ON follows (project_id, followed_id, created_at DESC, id DESC);
 CREATE INDEX follows_following ON follows (project_id, follower_id, created_at DESC, id DESC);
 CREATE UNIQUE INDEX follows_pair ON follows (project_id, follower_id, followed_id);
+
+CREATE TABLE grant_totals (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    target_id BLOB NOT NULL,
+    total INTEGER NOT NULL,
+    grants INTEGER NOT NULL,
+    PRIMARY KEY (project_id, target_id)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE identities (
     project_id BLOB NOT NULL,
@@ -652,6 +758,9 @@ CREATE TABLE projects (
     workspace_invite_accept_url TEXT,
     workspace_inherits_default INTEGER NOT NULL DEFAULT FALSE,
     workspace_inherit_enforced INTEGER NOT NULL DEFAULT FALSE
+    event_deletion TEXT NOT NULL DEFAULT 'hard',
+    keeps_files_of_deleted_events INTEGER NOT NULL DEFAULT TRUE,
+    user_grants INTEGER NOT NULL DEFAULT TRUE
 ) STRICT;
 
 CREATE TABLE reaction_milestones (
@@ -742,6 +851,29 @@ CREATE TABLE reputation_buckets (
     FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
 ) STRICT;
 CREATE INDEX reputation_buckets_space ON reputation_buckets (project_id, space_id, user_id);
+
+CREATE TABLE reputation_grants (
+    project_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    source_type TEXT NOT NULL,
+    sender_id BLOB,
+    recipient_id BLOB NOT NULL,
+    amount INTEGER NOT NULL,
+    space_id BLOB,
+    target_type TEXT,
+    target_id BLOB,
+    conversation_id BLOB,
+    note TEXT,
+    metadata TEXT,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, sender_id) REFERENCES users (project_id, id),
+    FOREIGN KEY (project_id, recipient_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX reputation_grants_given ON reputation_grants (project_id, target_id, sender_id, amount) WHERE target_id IS NOT NULL AND sender_id IS NOT NULL;
+CREATE INDEX reputation_grants_received ON reputation_grants (project_id, recipient_id, created_at DESC, id DESC);
+CREATE INDEX reputation_grants_sent ON reputation_grants (project_id, sender_id, created_at DESC, id DESC) WHERE sender_id IS NOT NULL;
+CREATE INDEX reputation_grants_target ON reputation_grants (project_id, target_id, created_at DESC, id DESC) WHERE target_id IS NOT NULL AND amount > 0;
 
 CREATE TABLE schema_migrations (
     version INTEGER PRIMARY KEY,

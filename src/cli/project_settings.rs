@@ -45,6 +45,15 @@ pub(super) struct SettingsChange {
     /// Whether matches may show samples of what was written
     #[arg(long, value_name = "ON|OFF")]
     interest_samples: Option<Switch>,
+    /// Whether a deleted event goes for good or only from sight
+    #[arg(long, value_name = "HARD|SOFT")]
+    event_deletion: Option<Deletion>,
+    /// Whether the files of an event stay that is only out of sight
+    #[arg(long, value_name = "ON|OFF")]
+    keep_files_of_deleted_events: Option<Switch>,
+    /// Whether users may give reputation to each other
+    #[arg(long, value_name = "ON|OFF")]
+    user_grants: Option<Switch>,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -98,6 +107,10 @@ impl SettingsChange {
         put(&mut settings.search_language, self.search_language.map(Language::name));
         put(&mut settings.interest_matching, self.interest_matching.map(Switch::is_on));
         put(&mut settings.interest_samples, self.interest_samples.map(Switch::is_on));
+        put(&mut settings.event_deletion, self.event_deletion.map(Deletion::name));
+        let keeps_files = self.keep_files_of_deleted_events.map(Switch::is_on);
+        put(&mut settings.keeps_files_of_deleted_events, keeps_files);
+        put(&mut settings.user_grants, self.user_grants.map(Switch::is_on));
     }
 }
 
@@ -124,7 +137,7 @@ fn put<T>(setting: &mut T, change: Option<T>) {
 }
 
 /// Each setting: its name for people, its key in JSON, its value.
-pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value); 12] {
+pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value); 15] {
     let v7_status = settings.v7_auth_forbids.map(|forbids| if forbids { 403 } else { 401 });
     [
         ("entity deletion", "entityDeletion", json!(settings.entity_deletion)),
@@ -139,6 +152,13 @@ pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value)
         ("search language", "searchLanguage", json!(settings.search_language)),
         ("interest matching", "interestMatching", json!(settings.interest_matching)),
         ("interest samples", "interestSamples", json!(settings.interest_samples)),
+        ("event deletion", "eventDeletion", json!(settings.event_deletion)),
+        (
+            "keep files of events",
+            "keepFilesOfDeletedEvents",
+            json!(settings.keeps_files_of_deleted_events),
+        ),
+        ("user grants", "userGrants", json!(settings.user_grants)),
     ]
 }
 

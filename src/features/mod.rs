@@ -11,8 +11,10 @@ pub mod crypto;
 pub mod deletion;
 pub mod digests;
 pub mod entities;
+pub mod events;
 pub mod files;
 pub mod follows;
+pub mod grants;
 pub mod identities;
 pub mod link_previews;
 pub mod live;
@@ -36,6 +38,7 @@ use std::sync::LazyLock;
 
 use self::entities::extras::EntityExtras;
 use self::files::holders::FileHolder;
+use self::grants::targets::GrantTarget;
 use self::spaces::observer::SpaceObserver;
 use crate::domain_events::EventObserver;
 use crate::http::operation::{Operation, Operations};
@@ -70,6 +73,8 @@ pub fn operations() -> &'static [Operation] {
             chat::operations(),
             workspaces::operations(),
             search::operations(),
+            events::operations(),
+            grants::operations(),
             tables::operations(),
             webhooks::operations(),
             server::operations(),
@@ -94,10 +99,16 @@ pub fn lists() -> Lists {
         &comments::files::CommentFiles,
         &spaces::files::SpaceFiles,
         &chat::file_access::ChatFiles,
+        &events::files::EventFiles,
     ];
     let space_observers: Vec<&'static dyn SpaceObserver> = vec![&chat::space::SpaceConversations];
     let event_observers: Vec<&'static dyn EventObserver> =
         vec![&webhooks::Webhooks, &live::LiveFeeds, &push::automatic::Push];
+    let grant_targets: Vec<&'static dyn GrantTarget> = vec![
+        &entities::grants::EntityGrants,
+        &comments::grants::CommentGrants,
+        &chat::grants::MessageGrants,
+    ];
     let entity_extras = EntityExtras {
         top_comments: comments::top_comments,
         saved: collections::store::links::saved,
@@ -108,6 +119,7 @@ pub fn lists() -> Lists {
         .with(file_holders)
         .with(space_observers)
         .with(event_observers)
+        .with(grant_targets)
         .with(vec![entity_extras])
         .with(vec![
             oauth::admin::SECRETS,
@@ -128,6 +140,7 @@ fn job_kinds() -> Vec<JobKind> {
         jobs::kind::<comments::delete::purge::RemoveComments>(),
         jobs::kind::<deletion::space::RemoveSpaces>(),
         jobs::kind::<chat::conversations::purge::RemoveConversation>(),
+        jobs::kind::<events::notify::NotifyGuests>(),
         jobs::kind::<deletion::user::EmptyDatabaseLog>(),
         jobs::kind::<workspaces::invites::mail::WorkspaceInvitation>(),
         jobs::kind::<project_deletion::DeleteProject>(),
@@ -186,6 +199,14 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         deletion::store::purge_entities::ALL,
         entities::score::store::ALL,
         entities::store::ALL,
+        events::store::anonymize::ALL,
+        events::store::days::ALL,
+        events::store::people::ALL,
+        events::store::recount::ALL,
+        events::store::ALL,
+        grants::store::anonymize::ALL,
+        grants::store::recount::ALL,
+        grants::store::ALL,
         identities::store::ALL,
         identities::store::issuers::ALL,
         oauth::store::ALL,

@@ -226,11 +226,7 @@ async fn answer(
     };
     trace.project = Some(project.id);
     trace.v7_auth_forbids = project.v7_auth_forbids;
-    match project.state {
-        ProjectState::Active => {}
-        ProjectState::PendingDeletion => return Err(tenancy::PENDING_DELETION.into()),
-        ProjectState::Migrating => return Err(tenancy::MIGRATING.into()),
-    }
+    check_state(&project)?;
     let form = operation.takes_forms && header_has(&head.headers, CONTENT_TYPE, FORM);
     if let Err(refusal) = check_origin(&head.headers, Some(&project)) {
         trace.foreign_origin = true;
@@ -311,6 +307,15 @@ async fn preflight(
 
 fn header_has(headers: &HeaderMap, name: HeaderName, text: &str) -> bool {
     headers.get(name).and_then(|value| value.to_str().ok()).is_some_and(|v| v.contains(text))
+}
+
+/// Refuses requests to a project that is being deleted or maintained.
+pub fn check_state(project: &tenancy::Project) -> Result<()> {
+    match project.state {
+        ProjectState::Active => Ok(()),
+        ProjectState::PendingDeletion => Err(tenancy::PENDING_DELETION.into()),
+        ProjectState::Migrating => Err(tenancy::MIGRATING.into()),
+    }
 }
 
 async fn find_project(app: &App, named: &str) -> Result<Arc<Project>> {

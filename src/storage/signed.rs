@@ -59,6 +59,18 @@ impl Signer {
         format!("{base}/internal/files/{project}/{path}?signature={signature}")
     }
 
+    /// A lasting signature of an address of another kind. `purpose` names the kind first.
+    pub fn sign_for(&self, project: ProjectId, purpose: &str) -> String {
+        signed_purpose(&self.key, project, purpose)
+    }
+
+    pub fn is_signed_for(&self, project: ProjectId, purpose: &str, signature: &str) -> bool {
+        std::iter::once(&self.key).chain(&self.previous).any(|key| {
+            let expected = signed_purpose(key, project, purpose);
+            verify_slices_are_equal(expected.as_bytes(), signature.as_bytes()).is_ok()
+        })
+    }
+
     fn signature(&self, project: ProjectId, path: &str, expires: &str) -> String {
         signature(&self.key, project, path, expires)
     }
@@ -93,6 +105,12 @@ fn key_of(secret: &[u8]) -> hmac::Key {
 
 fn signature(key: &hmac::Key, project: ProjectId, path: &str, expires: &str) -> String {
     let signed = hmac::sign(key, format!("{project}/{path}\n{expires}").as_bytes());
+    hex(signed.as_ref())
+}
+
+/// The line break after the project keeps it apart from what is signed for a file, where a slash follows.
+fn signed_purpose(key: &hmac::Key, project: ProjectId, purpose: &str) -> String {
+    let signed = hmac::sign(key, format!("{project}\n{purpose}").as_bytes());
     hex(signed.as_ref())
 }
 

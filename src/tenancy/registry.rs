@@ -49,7 +49,7 @@ impl ProjectState {
     }
 }
 
-/// How an entity is deleted.
+/// How an entity or an event is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Deletion {
     /// Deleted with everything that depends on it.
@@ -102,6 +102,11 @@ pub struct Project {
     pub interest_matching: bool,
     /// Whether matches show samples of what was written.
     pub interest_samples: bool,
+    pub event_deletion: Deletion,
+    /// Whether the files of a hidden event stay.
+    pub keeps_files_of_deleted_events: bool,
+    /// Whether users may give reputation by themselves.
+    pub user_grants: bool,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub bundles: Vec<Bundle>,
@@ -145,6 +150,9 @@ impl Project {
             search_language: self.search_language.name(),
             interest_matching: self.interest_matching,
             interest_samples: self.interest_samples,
+            event_deletion: self.event_deletion.name(),
+            keeps_files_of_deleted_events: self.keeps_files_of_deleted_events,
+            user_grants: self.user_grants,
         }
     }
 }
@@ -189,6 +197,10 @@ pub fn load(c: &Conn<'_>, id: ProjectId) -> Result<Option<Project>> {
             .ok_or_else(|| unreadable("search language"))?,
         interest_matching: row.interest_matching,
         interest_samples: row.interest_samples,
+        event_deletion: Deletion::from_name(&row.event_deletion)
+            .ok_or_else(|| unreadable("way of deleting events"))?,
+        keeps_files_of_deleted_events: row.keeps_files_of_deleted_events,
+        user_grants: row.user_grants,
         created_at: row.created_at,
         updated_at: row.updated_at,
         bundles: store::bundles(c, id)?.iter().filter_map(|n| Bundle::from_name(n)).collect(),

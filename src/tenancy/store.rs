@@ -31,6 +31,9 @@ db::row! {
         pub search_language: String,
         pub interest_matching: bool,
         pub interest_samples: bool,
+        pub event_deletion: String,
+        pub keeps_files_of_deleted_events: bool,
+        pub user_grants: bool,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
     }
@@ -44,7 +47,8 @@ macro_rules! select_project {
                 keeps_files_of_deleted, score_hours, deletes_spaces, keys_in_browsers, anonymous_posts,
                 v7_auth_forbids, live_feeds, workspace_invite_accept_url, workspace_inherits_default,
                 workspace_inherit_enforced, has_search, search_language, interest_matching,
-                interest_samples, created_at, updated_at
+                interest_samples, event_deletion, keeps_files_of_deleted_events, user_grants,
+                created_at, updated_at
              FROM projects ",
             $rest
         )
@@ -102,7 +106,8 @@ db::statements! {
         "UPDATE projects SET entity_deletion = $2, keeps_files_of_deleted = $3, score_hours = $4,
             deletes_spaces = $5, keys_in_browsers = $6, anonymous_posts = $7, v7_auth_forbids = $8,
             live_feeds = $9, has_search = $10, search_language = $11, interest_matching = $12,
-            interest_samples = $13, updated_at = $14
+            interest_samples = $13, event_deletion = $14, keeps_files_of_deleted_events = $15,
+            user_grants = $16, updated_at = $17
          WHERE id = $1";
     command SET_WORKSPACES, unscoped "the project itself is changed" =
         "UPDATE projects SET workspace_invite_accept_url = $2, workspace_inherits_default = $3,
@@ -262,6 +267,9 @@ pub struct Settings {
     pub search_language: &'static str,
     pub interest_matching: bool,
     pub interest_samples: bool,
+    pub event_deletion: &'static str,
+    pub keeps_files_of_deleted_events: bool,
+    pub user_grants: bool,
 }
 
 pub fn set_settings(tx: &Tx<'_>, id: ProjectId, new: Settings, now: Timestamp) -> Result<bool> {
@@ -279,6 +287,9 @@ pub fn set_settings(tx: &Tx<'_>, id: ProjectId, new: Settings, now: Timestamp) -
         new.search_language,
         new.interest_matching,
         new.interest_samples,
+        new.event_deletion,
+        new.keeps_files_of_deleted_events,
+        new.user_grants,
         now
     ];
     changed(tx, id)?;

@@ -104,6 +104,11 @@ typed_ids! {
     ConversationMemberId;
     ChatMessageId;
     EventId;
+    /// One user's answer to one event.
+    RsvpId;
+    /// One user's invite to one event.
+    InviteId;
+    GrantId;
     ReactionId;
     ReportId;
     /// One user's entry in a report.

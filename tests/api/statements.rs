@@ -17,7 +17,7 @@ on_both_engines![
 ];
 
 /// What the operator runs by hand, and what goes through the projects: it may look at every row.
-const MAY_SCAN: [(&str, &str); 26] = [
+const MAY_SCAN: [(&str, &str); 29] = [
     ("jobs::store::FIND", "an operator names a job"),
     ("jobs::store::LIST_ALL", "an operator lists all jobs"),
     ("files::store::FIRST", "ends with the first row"),
@@ -41,6 +41,9 @@ const MAY_SCAN: [(&str, &str); 26] = [
     ("search::store::ALL_TODO", "counts what waits, which is little"),
     ("search::store::ALL_DOCUMENTS", "has three rows for each indexed project"),
     ("chat::store::recount::MISCOUNTED", "the doctor recounts everything"),
+    ("events::store::recount::MISCOUNTED", "the doctor recounts everything"),
+    ("events::store::recount::DRIFTED_DAYS", "the doctor recounts everything"),
+    ("grants::store::recount::DRIFTED", "the doctor recounts everything"),
     ("chat::store::recount::MISCOUNTED_REPLIES", "the doctor recounts everything"),
     ("chat::store::recount::REACTED", "the doctor recounts everything"),
     (

@@ -10,7 +10,9 @@ use crate::features::collections::store::recount as collections;
 use crate::features::comments::store::recount as comments;
 use crate::features::connections::store::recount as connections;
 use crate::features::entities::store::recount as entities;
+use crate::features::events::store::recount as events;
 use crate::features::follows::store::recount as follows;
+use crate::features::grants::store::recount as grants;
 use crate::features::moderation::reports::store::recount as reports;
 use crate::features::notifications::store::recount as notifications;
 use crate::features::spaces::store::recount as spaces;
@@ -64,6 +66,14 @@ fn kinds() -> Vec<Kind> {
                 check(chat::miscounted_messages, chat::repair_message),
             ],
         ),
+        (
+            "events",
+            vec![
+                check(events::miscounted, events::repair),
+                check(events::drifted_days, events::repair_days),
+            ],
+        ),
+        ("grants", vec![check(grants::drifted, grants::repair)]),
     ]
 }
 

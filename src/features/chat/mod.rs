@@ -4,6 +4,7 @@
 pub mod conversations;
 mod events;
 pub mod file_access;
+pub mod grants;
 pub mod members;
 pub mod membership;
 pub mod messages;

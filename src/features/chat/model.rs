@@ -12,9 +12,9 @@ use crate::features::chat::members::store::MemberRow;
 use crate::features::chat::messages::store::MessageRow;
 use crate::features::chat::rules::{Kind, Posting, Role};
 use crate::features::comments::rules::Gif;
-use crate::features::entities::model::Grants;
 use crate::features::entities::rules::Mention;
 use crate::features::files::model::File;
+use crate::features::grants::model::Grants;
 use crate::features::users::model::{User, raw};
 use crate::values::ids::{
     ChatMessageId, ConversationId, ConversationMemberId, FileId, ProjectId, SpaceId, UserId,

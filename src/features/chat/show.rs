@@ -2,6 +2,7 @@
 //! however many rows.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use db::Conn;
 
@@ -14,11 +15,12 @@ use crate::features::chat::model::{
     ChatMessage, Conversation, ConversationPreview, LastMessage, Member, OtherMember, Speaker,
 };
 use crate::features::chat::rules::Kind;
-use crate::features::entities::model::Grants;
 use crate::features::files::{self, model::File};
+use crate::features::grants;
 use crate::features::users::model::{self as users, User, raw};
 use crate::features::users::reputation::{self, Bucket};
 use crate::storage::signed::Links;
+use crate::tenancy::Project;
 use crate::values::ids::{ChatMessageId, ConversationId, ProjectId, SpaceId, UserId};
 use crate::values::time::Timestamp;
 
@@ -32,7 +34,8 @@ pub struct View {
     /// Whose reactions are shown.
     pub viewer: Option<UserId>,
     pub with_files: bool,
-    pub with_grants: bool,
+    /// The project, if what was given for each message is shown.
+    pub with_grants: Option<Arc<Project>>,
     pub points: Points,
 }
 
@@ -75,7 +78,7 @@ pub fn own_conversation(
 impl View {
     /// As its author sees it.
     pub fn written(links: Links, viewer: Option<UserId>) -> Self {
-        View { links, viewer, with_files: true, with_grants: false, points: None }
+        View { links, viewer, with_files: true, with_grants: None, points: None }
     }
 
     pub fn messages(&self, c: &Conn<'_>, rows: Vec<MessageRow>) -> Result<Vec<ChatMessage>> {
@@ -97,12 +100,20 @@ impl View {
                 reactions.entry(id).or_default().push(emoji);
             }
         }
+        let given = match &self.with_grants {
+            Some(project) => {
+                let ids = ids.iter().map(|id| id.0).collect();
+                Some(grants::store::summaries(c, project, ids, self.viewer)?)
+            }
+            None => None,
+        };
         // A quoted message may be shown more than once.
         let show = |row: MessageRow| -> Result<ChatMessage> {
             let user = row.user_id.and_then(|user| authors.get(&user)).cloned();
             let files = self.with_files.then(|| files.get(&row.id).cloned().unwrap_or_default());
             let user_reactions = reactions.get(&row.id).cloned().unwrap_or_default();
-            let grants = self.with_grants.then(Grants::default);
+            let grants =
+                given.as_ref().map(|given| given.get(&row.id.0).copied().unwrap_or_default());
             Ok(ChatMessage {
                 user,
                 files,

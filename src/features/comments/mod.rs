@@ -4,6 +4,7 @@ pub mod delete;
 pub mod events;
 mod fetch;
 pub mod files;
+pub mod grants;
 pub mod list;
 pub mod model;
 mod reactions;

@@ -13,7 +13,7 @@ use crate::features::comments::model::Comment;
 use crate::features::comments::store::{self, CommentRow};
 use crate::features::comments::visibility;
 use crate::features::entities;
-use crate::features::entities::model::Grants;
+use crate::features::grants;
 use crate::features::reactions::{self, ReactionType};
 use crate::features::users::model::{self, User};
 use crate::features::users::reputation::{self, Bucket};
@@ -153,8 +153,11 @@ impl View {
                 comment.user_reaction = Some(own);
             }
         }
-        for comment in &mut comments {
-            comment.grants = self.grants.then(Grants::default);
+        if self.grants {
+            let given = grants::store::summaries(c, &self.project, ids.clone(), self.viewer)?;
+            for comment in &mut comments {
+                comment.grants = Some(given.get(&comment.id.0).copied().unwrap_or_default());
+            }
         }
         if let Some(view) = &self.entity {
             self.add_entities(c, view, &mut comments)?;

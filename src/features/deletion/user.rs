@@ -13,8 +13,8 @@ use crate::features::users::fetch::UserPath;
 use crate::features::users::store::trigrams;
 use crate::features::users::{NOT_FOUND, store};
 use crate::features::{
-    chat, collections, comments, connections, entities, follows, notifications, reactions, spaces,
-    workspaces,
+    chat, collections, comments, connections, entities, events, follows, grants, notifications,
+    reactions, spaces, workspaces,
 };
 use crate::http::input::Path;
 use crate::http::operation::Call;
@@ -52,6 +52,7 @@ pub(crate) fn erase(
     spaces::store::anonymize::lock(tx, project, user)?;
     chat::store::anonymize::lock(tx, project, user)?;
     workspaces::store::erase::lock(tx, project, user)?;
+    events::store::anonymize::lock(tx, project, user)?;
     // The lock keeps new rows from referring to the user.
     let Some(row) = store::find_for_update(tx, project, user)? else { return Ok(false) };
     let told = notifications::store::hide::about_what_they_wrote(tx, project, user)?;
@@ -65,6 +66,8 @@ pub(crate) fn erase(
     spaces::store::anonymize::forget_user(tx, project, user)?;
     chat::store::anonymize::forget_user(tx, project, user, now)?;
     workspaces::forget_user(tx, project, context, &row)?;
+    events::store::anonymize::forget_user(tx, project, user)?;
+    grants::store::anonymize::forget_user(tx, project, user)?;
     purge::delete_of_user(tx, project, user, now)?;
     trigrams::forget(tx, project, &row)?;
     entities::store::feed_totals::remove_listed(tx, project, listed)?;

@@ -5,6 +5,7 @@ pub mod events;
 pub mod extras;
 mod fetch;
 pub mod files;
+pub mod grants;
 pub mod list;
 pub mod model;
 mod reactions;

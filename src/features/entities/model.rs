@@ -10,6 +10,7 @@ use crate::features::entities::extras::TopComment;
 use crate::features::entities::rules::Mention;
 use crate::features::entities::store::EntityRow;
 use crate::features::files::model::File;
+use crate::features::grants::model::Grants;
 use crate::features::reactions::{ReactionCounts, ReactionType};
 use crate::features::spaces::model::Space;
 use crate::features::users::model::{Point, User, raw};
@@ -81,16 +82,6 @@ pub struct Entity {
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub deleted_at: Option<Timestamp>,
-}
-
-/// Reputation that users have granted for an entity.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "ReputationGrants")]
-pub struct Grants {
-    pub total: i64,
-    pub count: i64,
-    pub viewer_total: i64,
 }
 
 impl Entity {

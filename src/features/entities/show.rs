@@ -8,10 +8,11 @@ use uuid::Uuid;
 
 use crate::error::Result;
 use crate::features::entities::extras::EntityExtras;
-use crate::features::entities::model::{Entity, Grants};
+use crate::features::entities::model::Entity;
 use crate::features::entities::store::{self, EntityRow};
 use crate::features::files::model::{File, show};
 use crate::features::files::store as storage;
+use crate::features::grants;
 use crate::features::reactions::{self, ReactionType};
 use crate::features::spaces;
 use crate::features::spaces::show::View as SpaceView;
@@ -171,7 +172,12 @@ impl View {
         }
         for entity in &mut entities {
             entity.shares_count = entity.shares_count.filter(|_| self.version == Version::V6);
-            entity.grants = self.grants.then(Grants::default);
+        }
+        if self.grants {
+            let given = grants::store::summaries(c, &self.project, uuids(&ids), self.viewer)?;
+            for entity in &mut entities {
+                entity.grants = Some(given.get(&entity.id.0).copied().unwrap_or_default());
+            }
         }
         self.add_spaces(c, &mut entities)?;
         if let Some(extras) = self.extras.filter(|_| self.top_comment) {

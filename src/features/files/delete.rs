@@ -31,7 +31,7 @@ pub(super) async fn delete_file(
     let (project, now) = (call.project.id, call.now);
     let caller = call.caller;
     let deleted = call.app.db.write(move |tx| {
-        store::lock_conversation_by_avatar(tx, project, path.file_id)?;
+        store::lock_by_picture(tx, project, path.file_id)?;
         let row = store::find_for_update(tx, project, path.file_id)?.ok_or(FILE_NOT_FOUND)?;
         if let UserOrKey::User(user) = caller
             && row.user_id != Some(user)

@@ -108,7 +108,7 @@ pub fn may_attach(
         return Ok(());
     }
     let asked = holders(app).iter().find_map(|one| one.may_attach(c, project, caller, holder));
-    // Files of a message are sent with it, and no feature holds files of events.
+    // Files of a message are sent with it.
     asked.unwrap_or(Err(TARGET_NOT_FOUND.into()))
 }
 

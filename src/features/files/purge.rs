@@ -8,7 +8,7 @@ use crate::features::files::store::{self, Deleted};
 use crate::features::files::uploads::purge_payload;
 use crate::jobs;
 use crate::values::ids::{
-    ChatMessageId, CommentId, EntityId, FileId, JobId, ProjectId, SpaceId, UserId,
+    ChatMessageId, CommentId, EntityId, EventId, FileId, JobId, ProjectId, SpaceId, UserId,
 };
 use crate::values::time::Timestamp;
 
@@ -34,6 +34,16 @@ pub fn delete_of_space(
     now: Timestamp,
 ) -> Result<()> {
     remove_bytes(tx, project, store::delete_of_space(tx, project, space)?, now)
+}
+
+/// All files attached to an event.
+pub fn delete_of_event(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    event: EventId,
+    now: Timestamp,
+) -> Result<()> {
+    remove_bytes(tx, project, store::delete_of_event(tx, project, event)?, now)
 }
 
 /// All files attached to any of the comments.
@@ -66,7 +76,7 @@ fn remove_bytes(tx: &Tx<'_>, project: ProjectId, deleted: Deleted, now: Timestam
         return Ok(());
     };
     let ids: Vec<FileId> = deleted.iter().map(|(id, _)| *id).collect();
-    store::forget_avatars(tx, project, &ids)?;
+    store::forget_pictures(tx, project, &ids)?;
     // A file is deleted once, so its id is unique as a job id; a transaction may run twice and must not
     // generate ids.
     let job = JobId(first.0);

@@ -23,6 +23,7 @@ pub(super) static FORM: Form = Form {
     cleared: &[],
     files: &[FILE_FIELD],
     only: true,
+    without_bundle: None,
 };
 
 const MAX_METADATA: usize = 1024 * 1024;

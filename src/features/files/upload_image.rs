@@ -39,6 +39,7 @@ pub(super) static FORM: Form = Form {
     cleared: &[],
     files: &[FILE_FIELD],
     only: true,
+    without_bundle: None,
 };
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -9,7 +9,10 @@ use uuid::Uuid;
 
 use crate::error::{Error, Result};
 use crate::features::notifications::store::NotificationRow;
-use crate::values::ids::{CommentId, EntityId, NotificationId, ProjectId, SpaceId, UserId};
+use crate::values::ids::{
+    ChatMessageId, CommentId, ConversationId, EntityId, EventId, NotificationId, ProjectId,
+    SpaceId, UserId,
+};
 use crate::values::time::Timestamp;
 
 /// A new notification for one user.
@@ -54,6 +57,11 @@ pub enum Subject {
     /// The user who gets the notification.
     Recipient,
     Space(SpaceId),
+    Event(EventId),
+    Message {
+        conversation: ConversationId,
+        message: ChatMessageId,
+    },
 }
 
 impl Subject {
@@ -65,6 +73,8 @@ impl Subject {
             Subject::Comment { entity, comment } => (entity.0, comment.0),
             Subject::Recipient => (recipient.0, recipient.0),
             Subject::Space(id) => (id.0, id.0),
+            Subject::Event(id) => (id.0, id.0),
+            Subject::Message { conversation, message } => (conversation.0, message.0),
         };
         (Some(subject), Some(target))
     }

@@ -186,7 +186,7 @@ impl Views {
                 links: self.links.clone(),
                 viewer: self.comments.perspective.viewer(),
                 with_files: true,
-                with_grants: false,
+                with_grants: None,
                 points: self.bucket.map(|bucket| (bucket, space)),
             };
             shown.extend(view.messages(c, rows)?);

@@ -80,6 +80,7 @@ static FORM: Form = Form {
     cleared: &[],
     files: &const { pictures::fields(FILE_TOO_LARGE, INVALID_BODY) },
     only: false,
+    without_bundle: None,
 };
 
 /// A key acts as the user it names.

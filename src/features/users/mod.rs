@@ -30,8 +30,8 @@ faults! {
     pub DUPLICATE_EMAIL = 409 "DUPLICATE_EMAIL": "A user with this email exists already";
     pub DUPLICATE_USERNAME = 409 "DUPLICATE_USERNAME": "This username is taken";
     pub DUPLICATE_USER_FIELD = 409 "DUPLICATE_USER_FIELD": "Another user has this value";
-    INVALID_PARAMS = 400 "user/invalid-params": "Invalid user id";
-    INVALID_QUERY = 400 "user/invalid-query": "Invalid query";
+    pub INVALID_PARAMS = 400 "user/invalid-params": "Invalid user id";
+    pub INVALID_QUERY = 400 "user/invalid-query": "Invalid query";
     INVALID_BODY = 400 "user/invalid-body": "Invalid body";
     INVALID_USER_ID = 400 "user/invalid-user-id": "Invalid user id";
     INVALID_IDENTIFIER = 400 "user/invalid-identifier": "Invalid identifier";

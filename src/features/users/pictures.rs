@@ -39,6 +39,7 @@ pub const fn form(files: &'static [FileField]) -> Form {
         cleared: &["name", "username", "birthdate"],
         files,
         only: false,
+        without_bundle: None,
     }
 }
 

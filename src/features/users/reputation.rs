@@ -149,6 +149,22 @@ pub fn add_points(c: &Conn<'_>, project: ProjectId, shown: Vec<Shown<'_>>) -> Re
     Ok(())
 }
 
+/// The points of one bucket: of a space, or of what was earned outside of all spaces.
+pub fn bucket_of(
+    c: &Conn<'_>,
+    project: ProjectId,
+    user: UserId,
+    space: Option<SpaceId>,
+) -> Result<i64> {
+    let found = match space {
+        Some(space) => {
+            points::points(c, project, &[user], &[space])?.first().map(|(_, _, points)| *points)
+        }
+        None => points::points_outside(c, project, &[user])?.first().map(|(_, points)| *points),
+    };
+    Ok(found.unwrap_or(0))
+}
+
 /// Moves points earned in a deleted space to outside of all spaces, for some users, so that nobody loses any;
 /// returns the number of users.
 pub fn dissolve(tx: &Tx<'_>, project: ProjectId, space: SpaceId, most: i64) -> Result<u64> {

@@ -35,6 +35,8 @@ pub struct Form {
     pub files: &'static [FileField],
     /// Whether a file is always required, so that JSON is not accepted.
     pub only: bool,
+    /// The error for a file in a project without the bundle for files, if not the general one.
+    pub without_bundle: Option<Fault>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +53,8 @@ pub struct FileField {
 
 impl Form {
     pub fn faults(&self) -> impl Iterator<Item = Fault> {
-        self.files.iter().flat_map(|field| [field.too_large, field.too_many])
+        let of_files = self.files.iter().flat_map(|field| [field.too_large, field.too_many]);
+        of_files.chain(self.without_bundle)
     }
 
     /// The file fields as OpenAPI shows them, with those of the body.

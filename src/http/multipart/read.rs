@@ -129,7 +129,10 @@ impl Reader<'_, '_> {
                 _ => Part::Text(head.name, Vec::new()),
             });
         };
-        self.project.require(Bundle::FilesImages)?;
+        match self.form.without_bundle {
+            Some(fault) if !self.project.has(Bundle::FilesImages) => return Err(fault.into()),
+            _ => self.project.require(Bundle::FilesImages)?,
+        }
         let same = self.uploads.iter().filter(|upload| upload.field == field.name).count();
         if same >= field.most {
             return Err(field.too_many.into());

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value};
 
 /// One file for each group of operations, in the order in which the document shows them.
-const GROUPS: [&str; 22] = [
+const GROUPS: [&str; 24] = [
     include_str!("../../../docs/api/auth.md"),
     include_str!("../../../docs/api/users.md"),
     include_str!("../../../docs/api/entities.md"),
@@ -20,6 +20,8 @@ const GROUPS: [&str; 22] = [
     include_str!("../../../docs/api/follows.md"),
     include_str!("../../../docs/api/connections.md"),
     include_str!("../../../docs/api/blocks.md"),
+    include_str!("../../../docs/api/events.md"),
+    include_str!("../../../docs/api/grants.md"),
     include_str!("../../../docs/api/conversations.md"),
     include_str!("../../../docs/api/messages.md"),
     include_str!("../../../docs/api/notifications.md"),

@@ -324,6 +324,41 @@ pub(super) fn script(engine: Engine) -> String {
         ("connection_counts (project_id, user_id, connected, sent, received)", 5_999, {
             format!("{project}, {id}, 1, 0, 0")
         }),
+        (
+            "events (project_id, id, user_id, title, start_time, end_time, length_class, type, latitude,
+                longitude, space_id, visibility, status, allow_maybe, guest_list_visible,
+                cover_image_id, going_count, maybe_count, not_going_count, invite_count, revision,
+                created_at, updated_at)",
+            5_999,
+            format!(
+                "{project}, {id}, {id}, 't' || n, n, n + 1, 0, 'online', 1, 1, {id}, 'public', 'active',
+                 TRUE, TRUE, {id}, n, 0, 0, 1, 0, n, n"
+            ),
+        ),
+        ("event_bodies (project_id, id, metadata)", 5_999, format!("{project}, {id}, '{{}}'")),
+        ("event_days (project_id, status, visibility, type, day, total)", 5_999, {
+            format!("{project}, 'active', 'public', 'online', n, 1")
+        }),
+        ("event_hosts (project_id, event_id, user_id, position)", 5_999, {
+            format!("{project}, {id}, {id}, 0")
+        }),
+        (
+            "event_rsvps (project_id, event_id, user_id, id, status, created_at, updated_at)",
+            5_999,
+            format!("{project}, {id}, {id}, {id}, 'going', n, n"),
+        ),
+        ("event_invites (project_id, event_id, user_id, id, invited_at)", 5_999, {
+            format!("{project}, {id}, {id}, {id}, n")
+        }),
+        (
+            "reputation_grants (project_id, id, source_type, sender_id, recipient_id, amount, target_type,
+                target_id, created_at)",
+            5_999,
+            format!("{project}, {id}, 'user', {id}, {other}, 1, 'entity', {id}, n"),
+        ),
+        ("grant_totals (project_id, target_id, total, grants)", 5_999, {
+            format!("{project}, {id}, 1, 1")
+        }),
         ("user_grams (project_id, gram, user_id)", 5_999, format!("{project}, 'g' || n, {id}")),
         ("installation (name, value)", 5_999, "'n' || n, 'v'".to_owned()),
         ("jobs (project_id, id, payload, attempts, run_at, created_at)", 5_999, {

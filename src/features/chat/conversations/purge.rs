@@ -10,6 +10,7 @@ use crate::features::chat::events;
 use crate::features::chat::members::store as members;
 use crate::features::chat::messages::store as messages;
 use crate::features::files::purge;
+use crate::features::notifications::store::hide;
 use crate::jobs::{self, Job};
 use crate::state::App;
 use crate::values::ids::{ConversationId, FileId, JobId, ProjectId};
@@ -35,7 +36,8 @@ pub fn hide(tx: &Tx<'_>, project: ProjectId, row: &ConversationRow, now: Timesta
     store::hide(tx, project, row.id, now)?;
     // A conversation is deleted once, so its id is unique as a job id.
     let job = RemoveConversation { conversation: row.id };
-    jobs::insert(tx, project, JobId(row.id.0), &job, now)
+    jobs::insert(tx, project, JobId(row.id.0), &job, now)?;
+    hide::delete_of_subjects(tx, project, vec![row.id.0])
 }
 
 impl Job for RemoveConversation {

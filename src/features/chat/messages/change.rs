@@ -21,6 +21,7 @@ use crate::features::chat::{
 use crate::features::comments::rules::Gif;
 use crate::features::entities::rules::Mentions;
 use crate::features::files::{self, purge};
+use crate::features::notifications::store::hide;
 use crate::features::visibility::moderation::{Decision, Verdict};
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
@@ -165,6 +166,7 @@ fn leave_placeholder(
     let payload = json!({
         "messageId": row.id, "conversationId": row.conversation_id, "userDeletedAt": now,
     });
+    hide::delete_of_message(tx, project, row.conversation_id, row.id)?;
     events::announce(tx, project, row.conversation_id, "message:deleted", &payload)?;
     Ok(now)
 }

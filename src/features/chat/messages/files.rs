@@ -28,6 +28,7 @@ pub(super) static FORM: Form = Form {
     cleared: &[],
     files: &[FILES],
     only: false,
+    without_bundle: None,
 };
 
 const FAULTS: UploadFaults = UploadFaults {

@@ -90,7 +90,8 @@ pub(super) async fn list(
 ) -> Result<Json<Messages>> {
     let asked = query.read()?;
     let bucket = query.reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
-    let (with_files, with_grants) = (query.include.has("files"), query.include.has("grants"));
+    let with_files = query.include.has("files");
+    let with_grants = query.include.has("grants").then(|| call.project.clone());
     let (links, actor) = (call.links(), call.caller.user);
     // Messages with replies are skipped one by one.
     let is_slow = asked.has_replies == Some(false);
@@ -108,6 +109,7 @@ pub(super) async fn list(
         let (oldest_created_at, newest_created_at) = (times().min(), times().max());
         let points = bucket.map(|bucket| (bucket, standing.conversation.space_id));
         let (links, viewer) = (links.clone(), Some(actor));
+        let with_grants = with_grants.clone();
         let view = View { links, viewer, with_files, with_grants, points };
         let notice = is_empty.then_some("Replies have no replies of their own");
         let messages = view.messages(c, rows)?;
@@ -138,12 +140,13 @@ pub(super) async fn fetch(
     (Path(path), Query(query)): (Path<InMessage>, Query<FetchQuery>),
 ) -> Result<Json<ChatMessage>> {
     let bucket = query.reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
-    let with_grants = query.include.has("grants");
+    let with_grants = query.include.has("grants").then(|| call.project.clone());
     let (links, actor) = (call.links(), call.caller.user);
     let found = call.app.db.read(move |c| {
         let standing = membership::reader(c, links.project, path.conversation_id, actor)?;
         let row = membership::message(c, links.project, &standing, path.message_id)?;
         let points = bucket.map(|bucket| (bucket, standing.conversation.space_id));
+        let with_grants = with_grants.clone();
         let view = View { with_grants, points, ..View::written(links.clone(), Some(actor)) };
         view.message(c, row)
     });

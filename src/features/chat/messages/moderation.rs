@@ -7,6 +7,7 @@ use crate::error::{Error, Fault, Result};
 use crate::features::chat::conversations::store as conversations;
 use crate::features::chat::messages::store::{self, MessageRow};
 use crate::features::chat::{MESSAGE_NOT_FOUND, events};
+use crate::features::notifications::store::hide;
 use crate::features::visibility::moderation::Decision;
 use crate::values::ids::{ChatMessageId, ProjectId, SpaceId};
 
@@ -45,5 +46,6 @@ pub fn remove(
     store::update(tx, project, &row)?;
     conversations::look_again(tx, project, row.conversation_id)?;
     let payload = json!({ "messageId": row.id, "conversationId": row.conversation_id });
+    hide::delete_of_message(tx, project, row.conversation_id, row.id)?;
     events::announce(tx, project, row.conversation_id, "message:removed", &payload)
 }

@@ -81,15 +81,25 @@ impl Filters {
     pub fn parse(query: &str) -> Result<Self, Fault> {
         Ok(Filters {
             keywords: read(query, "keywordsFilters", words)?,
-            title: read(query, "titleFilters", |fields| text_filter(fields, "hasTitle"))?,
-            content: read(query, "contentFilters", |fields| text_filter(fields, "hasContent"))?,
+            title: texts(query, "titleFilters", "hasTitle")?,
+            content: texts(query, "contentFilters", "hasContent")?,
             has_attachments: read(query, "attachmentsFilters", |fields| {
                 field(fields, "hasAttachments", Node::flag)
             })?,
-            near: read(query, "locationFilters", near)?,
+            near: near_place(query)?,
             metadata: read(query, "metadataFilters", metadata)?,
         })
     }
+}
+
+/// A filter of texts in a query; `exists` is the name of the flag that asks for any text at all.
+pub fn texts(query: &str, name: &str, exists: &str) -> Result<TextFilter, Fault> {
+    read(query, name, |fields| text_filter(fields, exists))
+}
+
+/// The filter of places in a query.
+pub fn near_place(query: &str) -> Result<Option<Near>, Fault> {
+    read(query, "locationFilters", near)
 }
 
 type Fields<'a> = &'a [(String, Node)];

@@ -5,7 +5,7 @@ pub mod filters;
 mod metadata_sort;
 pub mod request;
 pub mod search;
-mod sql;
+pub mod sql;
 mod start;
 
 use std::sync::Arc;

@@ -44,6 +44,7 @@ pub(super) static FORM: Form = Form {
     cleared: &[],
     files: &[IMAGES, FILES],
     only: false,
+    without_bundle: None,
 };
 
 const FAULTS: UploadFaults = UploadFaults {

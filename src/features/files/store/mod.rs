@@ -57,6 +57,10 @@ db::statements! {
         WHERE project_id = $1 AND avatar_file_id {any}($2)";
     query LOCK_CONVERSATION_BY_AVATAR -> ConversationId =
         "SELECT id FROM conversations WHERE project_id = $1 AND avatar_file_id = $2 {for_no_key_update}";
+    command FORGET_COVERS = "UPDATE events SET cover_image_id = NULL
+        WHERE project_id = $1 AND cover_image_id {any}($2)";
+    query LOCK_EVENT_BY_COVER -> EventId =
+        "SELECT id FROM events WHERE project_id = $1 AND cover_image_id = $2 {for_no_key_update}";
     query FIND -> FileRow = select_file!("AND id = $2");
     query FIND_FOR_UPDATE -> FileRow = select_file!("AND id = $2 {for_update}");
     query FIND_ALL -> FileRow = select_file!("AND id {any}($2)");
@@ -64,6 +68,8 @@ db::statements! {
         select_file!("AND entity_id {any}($2) ORDER BY entity_id, position, id");
     query OF_MESSAGES -> FileRow =
         select_file!("AND chat_message_id {any}($2) ORDER BY chat_message_id, position, id");
+    query OF_EVENTS -> FileRow =
+        select_file!("AND event_id {any}($2) ORDER BY event_id, position, id");
     query FIRST -> FileId, unscoped "the operator's storage is one for all projects" = "SELECT id FROM files LIMIT 1";
     command INSERT =
         "INSERT INTO files (project_id, id, user_id, entity_id, comment_id, chat_message_id,
@@ -80,6 +86,8 @@ db::statements! {
         "DELETE FROM files WHERE project_id = $1 AND chat_message_id {any}($2) RETURNING id, path";
     command DELETE_OF_SPACE -> (FileId, String) =
         "DELETE FROM files WHERE project_id = $1 AND space_id = $2 RETURNING id, path";
+    command DELETE_OF_EVENT -> (FileId, String) =
+        "DELETE FROM files WHERE project_id = $1 AND event_id = $2 RETURNING id, path";
     query COUNT_OF_USER -> i64 = "SELECT count(*) FROM files WHERE project_id = $1 AND user_id = $2";
     command DELETE_OF_USER -> (FileId, String) =
         "DELETE FROM files WHERE project_id = $1 AND user_id = $2 RETURNING id, path";
@@ -126,6 +134,14 @@ pub fn of_messages(
     Ok(c.all(&OF_MESSAGES, args![project, ChatMessageId::list(ids)])?)
 }
 
+/// By event, then by position.
+pub fn of_events(c: &Conn<'_>, project: ProjectId, ids: &[EventId]) -> Result<Vec<FileRow>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(c.all(&OF_EVENTS, args![project, EventId::list(ids)])?)
+}
+
 pub fn insert(tx: &Tx<'_>, project: ProjectId, f: &FileRow) -> Result<()> {
     tx.execute(
         &INSERT,
@@ -170,6 +186,10 @@ pub fn delete_of_space(tx: &Tx<'_>, project: ProjectId, id: SpaceId) -> Result<D
     Ok(tx.all(&DELETE_OF_SPACE, args![project, id])?)
 }
 
+pub fn delete_of_event(tx: &Tx<'_>, project: ProjectId, id: EventId) -> Result<Deleted> {
+    Ok(tx.all(&DELETE_OF_EVENT, args![project, id])?)
+}
+
 pub fn delete_of_comments(tx: &Tx<'_>, project: ProjectId, ids: &[CommentId]) -> Result<Deleted> {
     Ok(tx.all(&DELETE_OF_COMMENTS, args![project, CommentId::list(ids)])?)
 }
@@ -203,13 +223,15 @@ pub fn forget_file(
     Ok(())
 }
 
-/// Clears these files as avatars of conversations.
-pub fn forget_avatars(tx: &Tx<'_>, project: ProjectId, files: &[FileId]) -> Result<()> {
-    Ok(tx.pipeline(&FORGET_AVATARS, args![project, FileId::list(files)])?)
+/// Clears these files as avatars of conversations and as covers of events.
+pub fn forget_pictures(tx: &Tx<'_>, project: ProjectId, files: &[FileId]) -> Result<()> {
+    tx.pipeline(&FORGET_AVATARS, args![project, FileId::list(files)])?;
+    Ok(tx.pipeline(&FORGET_COVERS, args![project, FileId::list(files)])?)
 }
 
-/// Lock order: a conversation before its avatar.
-pub fn lock_conversation_by_avatar(tx: &Tx<'_>, project: ProjectId, file: FileId) -> Result<()> {
+/// Lock order: a conversation before its avatar, an event before its cover.
+pub fn lock_by_picture(tx: &Tx<'_>, project: ProjectId, file: FileId) -> Result<()> {
     tx.opt(&LOCK_CONVERSATION_BY_AVATAR, args![project, file])?;
+    tx.opt(&LOCK_EVENT_BY_COVER, args![project, file])?;
     Ok(())
 }

@@ -6,7 +6,9 @@ use uuid::Uuid;
 
 use crate::error::Result;
 use crate::features::notifications::store::Changes;
-use crate::values::ids::{CommentId, EntityId, NotificationId, ProjectId, SpaceId, UserId};
+use crate::values::ids::{
+    ChatMessageId, CommentId, ConversationId, EntityId, NotificationId, ProjectId, SpaceId, UserId,
+};
 use crate::values::time::Timestamp;
 
 db::row! {
@@ -84,6 +86,9 @@ db::statements! {
         "SELECT user_id FROM notification_counts WHERE project_id = $1 AND user_id {any}($2)
          ORDER BY user_id, space_id {for_no_key_update}";
     command DELETE_OF_SUBJECTS -> Changed = delete!("n.subject_id {any}($2)");
+    command DELETE_OF_SUBJECT_FOR -> Changed = delete!("n.subject_id = $2 AND n.user_id = $3");
+    query LOCK_OF_TARGET -> UserId = lock!("n.subject_id = $2 AND n.target_id = $3");
+    command DELETE_OF_TARGET -> Changed = delete!("n.subject_id = $2 AND n.target_id = $3");
     command DELETE_OF_COMMENT -> Changed =
         delete!(concat!("n.subject_id = $2 AND ", targets!()));
     command DELETE_OF_USER -> Changed = delete!("n.user_id = $2 AND n.id {any}($3)");
@@ -104,6 +109,29 @@ db::statements! {
 pub fn delete_of_subjects(tx: &Tx<'_>, project: ProjectId, subjects: Vec<Uuid>) -> Result<()> {
     let of = args![project, subjects];
     uncount(tx, project, locked(tx, &LOCK_OF_SUBJECTS, &DELETE_OF_SUBJECTS, of)?)
+}
+
+/// For a user who may no longer see something: their notifications about it.
+pub fn delete_of_subject_for(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    subject: Uuid,
+    user: UserId,
+) -> Result<()> {
+    tx.all(&LOCK_OF_USERS, args![project, UserId::list(&[user])])?;
+    let deleted = tx.all(&DELETE_OF_SUBJECT_FOR, args![project, subject, user])?;
+    uncount(tx, project, deleted)
+}
+
+/// For a deleted message of a conversation: notifications about it.
+pub fn delete_of_message(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    conversation: ConversationId,
+    message: ChatMessageId,
+) -> Result<()> {
+    let of = args![project, conversation, message];
+    uncount(tx, project, locked(tx, &LOCK_OF_TARGET, &DELETE_OF_TARGET, of)?)
 }
 
 /// For a deleted comment: notifications about it or a reply to it.

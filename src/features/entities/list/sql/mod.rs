@@ -152,32 +152,10 @@ impl Conditions {
     }
 
     pub fn text_filter(&mut self, column: &str, filter: &TextFilter) {
-        if filter.is_empty() {
-            return;
-        }
-        self.needs_body = true;
-        match filter.exists {
-            Some(true) => self.builder.add(format_args!("{column} IS NOT NULL")),
-            Some(false) => self.builder.add(format_args!("{column} IS NULL")),
-            None => {}
-        }
-        if !filter.includes.is_empty() {
-            let any: Vec<String> = filter
-                .includes
-                .iter()
-                .map(|part| {
-                    let part = self.builder.bind(part.clone());
-                    format!("{{contains}}(fold({column}), fold({part})) > 0")
-                })
-                .collect();
-            self.builder.add(format_args!("({})", any.join(" OR ")));
-        }
-        for part in &filter.excludes {
-            let part = self.builder.bind(part.clone());
-            self.builder.add(format_args!(
-                "({column} IS NULL OR {{contains}}(fold({column}), fold({part})) = 0)"
-            ));
-        }
+        let mut conditions = Vec::new();
+        text_conditions(&mut self.builder, column, filter, &mut conditions);
+        self.needs_body |= !conditions.is_empty();
+        conditions.into_iter().for_each(|condition| self.builder.add(condition));
     }
 
     /// All but the pairs and keys that are looked up as terms elsewhere.
@@ -255,25 +233,52 @@ impl Conditions {
 
     /// Within the radius. `apart` keeps the engine from beginning with the places.
     pub fn near(&mut self, near: &Near, apart: bool) {
-        let plus = if apart { "+" } else { "" };
-        let around = Around::new(near);
-        let (south, north) = (self.builder.bind(around.south), self.builder.bind(around.north));
-        self.builder.add(format_args!(
-            "e.latitude IS NOT NULL AND {plus}e.latitude BETWEEN {south} AND {north}"
-        ));
-        if let Some((west, east)) = around.west_east {
-            let (west, east) = (self.builder.bind(west), self.builder.bind(east));
-            let either = if around.crosses { "OR" } else { "AND" };
-            self.builder
-                .add(format_args!("(e.longitude >= {west} {either} e.longitude <= {east})"));
-        }
-        let (latitude, longitude) =
-            (self.builder.bind(near.latitude), self.builder.bind(near.longitude));
-        let radius = self.builder.bind(near.radius);
-        self.builder.add(format_args!(
-            "distance(e.latitude, e.longitude, {latitude}, {longitude}) <= {radius}"
-        ));
+        let mut conditions = Vec::new();
+        near_conditions(&mut self.builder, near, apart, &mut conditions);
+        conditions.into_iter().for_each(|condition| self.builder.add(condition));
     }
+}
+
+/// The conditions that the text in a column passes a filter.
+pub fn text_conditions(
+    sql: &mut Builder<'static>,
+    column: &str,
+    filter: &TextFilter,
+    to: &mut Vec<String>,
+) {
+    match filter.exists {
+        Some(true) => to.push(format!("{column} IS NOT NULL")),
+        Some(false) => to.push(format!("{column} IS NULL")),
+        None => {}
+    }
+    let mut found = |part: &String, sign: &str| {
+        let part = sql.bind(part.clone());
+        format!("{{contains}}(fold({column}), fold({part})) {sign} 0")
+    };
+    if !filter.includes.is_empty() {
+        let any: Vec<String> = filter.includes.iter().map(|part| found(part, ">")).collect();
+        to.push(format!("({})", any.join(" OR ")));
+    }
+    for part in &filter.excludes {
+        let is_absent = found(part, "=");
+        to.push(format!("({column} IS NULL OR {is_absent})"));
+    }
+}
+
+/// The conditions that the place of a row `e` is within a radius.
+pub fn near_conditions(sql: &mut Builder<'static>, near: &Near, apart: bool, to: &mut Vec<String>) {
+    let plus = if apart { "+" } else { "" };
+    let around = Around::new(near);
+    let (south, north) = (sql.bind(around.south), sql.bind(around.north));
+    to.push(format!("e.latitude IS NOT NULL AND {plus}e.latitude BETWEEN {south} AND {north}"));
+    if let Some((west, east)) = around.west_east {
+        let (west, east) = (sql.bind(west), sql.bind(east));
+        let either = if around.crosses { "OR" } else { "AND" };
+        to.push(format!("(e.longitude >= {west} {either} e.longitude <= {east})"));
+    }
+    let (latitude, longitude) = (sql.bind(near.latitude), sql.bind(near.longitude));
+    let radius = sql.bind(near.radius);
+    to.push(format!("distance(e.latitude, e.longitude, {latitude}, {longitude}) <= {radius}"));
 }
 
 /// The one term that stands for a pair, if there is just one.
