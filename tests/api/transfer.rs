@@ -13,11 +13,12 @@ use townhall::transfer::load::{self, Message};
 use townhall::values::time::Timestamp;
 
 use crate::support::{
-    Form, Installation, Part, TestApp, chat, failure, fresh_directory, mode, on_both_engines,
+    Form, Installation, Part, TestApp, User, chat, failure, fresh_directory, mode, on_both_engines,
     outcome, png,
 };
 use crate::table_rows::TYPES;
 use crate::tables::{create, insert};
+use crate::workspaces::{create as create_workspace, create_below, path, verify, with_invitations};
 
 on_both_engines![
     a_backup_is_restored_on_either_engine,
@@ -102,7 +103,9 @@ pub async fn fill(app: &TestApp) -> Filled {
     let back = json!({ "columnName": "link", "dataType": "uuid", "nullable": true,
         "references": { "table": "links", "onDelete": "setNull" } });
     key.post("/db/tables/Things/columns", back).await.expect(201);
+    let workspace = workspaces(app, &ann, &bob).await;
     let paths = vec![
+        format!("/workspaces/{workspace}/members?include=ancestorOwners"),
         format!("/entities/{id}?include=user,space"),
         "/entities?sortBy=new&include=user".to_owned(),
         format!("/comments?entityId={id}"),
@@ -113,6 +116,24 @@ pub async fn fill(app: &TestApp) -> Filled {
         "/db/links".to_owned(),
     ];
     Filled { paths, file: file["fileId"].as_str().unwrap().to_owned() }
+}
+
+/// A tree with a member and an invitation, to somebody without an address: no mail is queued.
+async fn workspaces(app: &TestApp, ann: &User<'_>, bob: &User<'_>) -> String {
+    with_invitations(app).await;
+    for user in [ann, bob] {
+        verify(app, app.project.id, user.id).await;
+    }
+    let root = create_workspace(ann, "r\u{1F980}").await;
+    let child = create_below(ann, &root, "child").await;
+    let to = json!({ "newOwnerId": bob.id, "previousOwnerDisposition": "demote",
+        "previousOwnerCapabilities": ["invite"] });
+    ann.post(&format!("{}/transfer-ownership", path(&child)), to).await.expect(200);
+    let address = "/users/by-foreign-id?foreignId=silent&createIfNotFound=true";
+    let silent = app.service().get(address).await.expect(201);
+    let invite = json!({ "userId": silent["id"], "permissions": ["\u{1}\"é"] });
+    ann.post(&format!("{}/invites", path(&child)), invite).await.expect(201);
+    child["id"].as_str().unwrap().to_owned()
 }
 
 /// Comparing counts as viewing.
