@@ -673,6 +673,10 @@ CREATE TABLE projects (
     anonymous_posts boolean DEFAULT true NOT NULL,
     v7_auth_forbids boolean,
     catalogue_version bigint DEFAULT 0 NOT NULL,
+    has_search boolean DEFAULT true NOT NULL,
+    search_language text COLLATE "C" DEFAULT 'english'::text NOT NULL,
+    interest_matching boolean DEFAULT false NOT NULL,
+    interest_samples boolean DEFAULT false NOT NULL,
     CONSTRAINT projects_pkey PRIMARY KEY (id)
 );
 
@@ -774,6 +778,76 @@ CREATE TABLE schema_migrations (
     applied_at bigint NOT NULL,
     CONSTRAINT schema_migrations_pkey PRIMARY KEY (version)
 );
+
+CREATE TABLE search_blocks (
+    project_id uuid NOT NULL,
+    term text COLLATE "C" NOT NULL,
+    class bigint NOT NULL,
+    last bigint NOT NULL,
+    count bigint NOT NULL,
+    bytes bytea NOT NULL,
+    CONSTRAINT search_blocks_pkey PRIMARY KEY (project_id, term, class, last),
+    CONSTRAINT search_blocks_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+
+CREATE TABLE search_docs (
+    project_id uuid NOT NULL,
+    number bigint NOT NULL,
+    class bigint NOT NULL,
+    record_id uuid NOT NULL,
+    parent_id uuid,
+    space_id uuid,
+    author_id uuid,
+    created_at bigint NOT NULL,
+    length bigint NOT NULL,
+    words bytea NOT NULL,
+    CONSTRAINT search_docs_pkey PRIMARY KEY (project_id, number),
+    CONSTRAINT search_docs_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+CREATE INDEX search_docs_author ON search_docs USING btree (project_id, author_id, number) WHERE author_id IS NOT NULL;
+CREATE INDEX search_docs_parent ON search_docs USING btree (project_id, parent_id, number) WHERE parent_id IS NOT NULL;
+CREATE UNIQUE INDEX search_docs_record ON search_docs USING btree (project_id, record_id);
+CREATE INDEX search_docs_space ON search_docs USING btree (project_id, space_id, number) WHERE space_id IS NOT NULL;
+
+CREATE TABLE search_sections (
+    project_id uuid NOT NULL,
+    section bigint NOT NULL,
+    documents bigint NOT NULL,
+    length bigint NOT NULL,
+    CONSTRAINT search_sections_pkey PRIMARY KEY (project_id, section),
+    CONSTRAINT search_sections_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+
+CREATE TABLE search_state (
+    project_id uuid NOT NULL,
+    language text COLLATE "C" NOT NULL,
+    next_number bigint NOT NULL,
+    is_filled boolean NOT NULL,
+    CONSTRAINT search_state_pkey PRIMARY KEY (project_id),
+    CONSTRAINT search_state_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+
+CREATE TABLE search_todo (
+    project_id uuid NOT NULL,
+    record_id uuid NOT NULL,
+    kind bigint NOT NULL,
+    stamp bigint NOT NULL,
+    CONSTRAINT search_todo_pkey PRIMARY KEY (project_id, record_id),
+    CONSTRAINT search_todo_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+
+CREATE TABLE search_words (
+    project_id uuid NOT NULL,
+    section bigint NOT NULL,
+    word text COLLATE "C" NOT NULL,
+    frequency bigint NOT NULL,
+    letters bigint NOT NULL,
+    reversed text COLLATE "C" NOT NULL,
+    CONSTRAINT search_words_pkey PRIMARY KEY (project_id, section, word),
+    CONSTRAINT search_words_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+CREATE INDEX search_words_end ON search_words USING btree (project_id, section, letters, reversed, word, frequency) WHERE letters > 0;
+CREATE INDEX search_words_start ON search_words USING btree (project_id, section, letters, word, frequency) WHERE letters > 0;
 
 CREATE TABLE space_bans (
     project_id uuid NOT NULL,

@@ -628,7 +628,11 @@ CREATE TABLE projects (
     keys_in_browsers INTEGER NOT NULL DEFAULT FALSE,
     anonymous_posts INTEGER NOT NULL DEFAULT TRUE,
     v7_auth_forbids INTEGER,
-    catalogue_version INTEGER NOT NULL DEFAULT 0
+    catalogue_version INTEGER NOT NULL DEFAULT 0,
+    has_search INTEGER NOT NULL DEFAULT TRUE,
+    search_language TEXT NOT NULL DEFAULT 'english',
+    interest_matching INTEGER NOT NULL DEFAULT FALSE,
+    interest_samples INTEGER NOT NULL DEFAULT FALSE
 ) STRICT;
 
 CREATE TABLE reaction_milestones (
@@ -726,6 +730,70 @@ CREATE TABLE schema_migrations (
     checksum TEXT NOT NULL,
     applied_at INTEGER NOT NULL
 ) STRICT;
+
+CREATE TABLE search_blocks (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    term TEXT NOT NULL,
+    class INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    count INTEGER NOT NULL,
+    bytes BLOB NOT NULL,
+    PRIMARY KEY (project_id, term, class, last)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE search_docs (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    class INTEGER NOT NULL,
+    record_id BLOB NOT NULL,
+    parent_id BLOB,
+    space_id BLOB,
+    author_id BLOB,
+    created_at INTEGER NOT NULL,
+    length INTEGER NOT NULL,
+    words BLOB NOT NULL,
+    PRIMARY KEY (project_id, number)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX search_docs_author ON search_docs (project_id, author_id, number) WHERE author_id IS NOT NULL;
+CREATE INDEX search_docs_parent ON search_docs (project_id, parent_id, number) WHERE parent_id IS NOT NULL;
+CREATE UNIQUE INDEX search_docs_record ON search_docs (project_id, record_id);
+CREATE INDEX search_docs_space ON search_docs (project_id, space_id, number) WHERE space_id IS NOT NULL;
+
+CREATE TABLE search_sections (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    section INTEGER NOT NULL,
+    documents INTEGER NOT NULL,
+    length INTEGER NOT NULL,
+    PRIMARY KEY (project_id, section)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE search_state (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    language TEXT NOT NULL,
+    next_number INTEGER NOT NULL,
+    is_filled INTEGER NOT NULL,
+    PRIMARY KEY (project_id)
+) STRICT;
+
+CREATE TABLE search_todo (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    record_id BLOB NOT NULL,
+    kind INTEGER NOT NULL,
+    stamp INTEGER NOT NULL,
+    PRIMARY KEY (project_id, record_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE search_words (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    section INTEGER NOT NULL,
+    word TEXT NOT NULL,
+    frequency INTEGER NOT NULL,
+    letters INTEGER NOT NULL,
+    reversed TEXT NOT NULL,
+    PRIMARY KEY (project_id, section, word)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX search_words_end ON search_words (project_id, section, letters, reversed, word, frequency) WHERE letters > 0;
+CREATE INDEX search_words_start ON search_words (project_id, section, letters, word, frequency) WHERE letters > 0;
 
 CREATE TABLE space_bans (
     project_id BLOB NOT NULL,
