@@ -1,6 +1,6 @@
 //! Upgrades: a new release on a database that an older one has filled.
 
-use db::{Db, Query};
+use db::Db;
 use townhall::error::Error;
 use townhall::features::entities::store::recount as feeds;
 use townhall::features::notifications::store::recount;
@@ -222,15 +222,9 @@ fn a_database_with_data_is_copied_before_it_is_migrated(town: Installation) {
     std::fs::copy(name(".before-16"), name("")).unwrap();
     let db = town.db();
     assert_eq!(db.pending_migrations(MIGRATIONS).unwrap(), MIGRATIONS.len() - 16);
-<<<<<<< HEAD
     // Not every column of today is there.
     let found = block_on(db.read(townhall::tenancy::store::newest));
     assert_eq!(found.map(|at| at.millis()), Some(1));
-=======
-    let count = Query::<i64>::built("test::projects", "SELECT count(*) FROM projects");
-    let found = block_on(db.read(move |c| Ok(c.one(&count, &[])?)));
-    assert_eq!(found, 1);
->>>>>>> search
     // Again, and then there is nothing to do.
     drop(db);
     drop(town.serve());
