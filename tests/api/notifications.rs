@@ -4,9 +4,12 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
+use townhall::domain_events::Context;
 use townhall::features::notifications::store::recount;
 use townhall::features::notifications::{self, About, Notification};
+use townhall::tenancy::registry;
 use townhall::values::ids::{NotificationId, ProjectId, UserId, new_id};
+use townhall::values::time::Timestamp;
 
 use crate::support::{Actor, TestApp, User, keys, on_both_engines};
 
@@ -34,8 +37,20 @@ pub(crate) fn told(app: &TestApp, user: UserId, metadata: &Value) -> Notificatio
 }
 
 pub(crate) async fn add_in(app: &TestApp, project: ProjectId, new: Vec<Notification<'static>>) {
-    let now = app.now();
-    let added = app.app.db.write(move |tx| notifications::add(tx, project, now, &new));
+    add_at(app, project, new, app.now()).await;
+}
+
+async fn add_at(
+    app: &TestApp,
+    project: ProjectId,
+    new: Vec<Notification<'static>>,
+    now: Timestamp,
+) {
+    let state = app.app.clone();
+    let added = app.app.db.write(move |tx| {
+        let project = registry::load(tx, project)?.unwrap();
+        notifications::add(tx, Context { app: &state, project: &project, now }, &new)
+    });
     added.await.unwrap();
 }
 
@@ -194,13 +209,11 @@ async fn one_is_marked_once_and_for_good(app: TestApp) {
 /// As from a server whose clock is behind, or one that was slow.
 async fn notifications_committed_late_with_an_earlier_time_are_marked(app: TestApp) {
     let user = app.user().await;
-    let (late, then) = ([told(&app, user.id, &json!({}))], app.now());
+    let (late, then) = (vec![told(&app, user.id, &json!({}))], app.now());
     app.advance(Duration::from_secs(60));
     tell(&app, &user, 0..2).await;
     assert_eq!(user.patch(MARK_ALL, json!({})).await.expect(200), json!({ "markedAsRead": 2 }));
-    let project = app.project.id;
-    let added = app.app.db.write(move |tx| notifications::add(tx, project, then, &late));
-    added.await.unwrap();
+    add_at(&app, app.project.id, late, then).await;
     assert_eq!(unread(&user).await, 1);
     assert_eq!(list(&user, "").await["data"][2]["isRead"], false, "the oldest");
     assert_eq!(user.patch(MARK_ALL, json!({})).await.expect(200), json!({ "markedAsRead": 1 }));
