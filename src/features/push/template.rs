@@ -131,7 +131,7 @@ mod tests {
         }
         let long = fill(&"ä".repeat(MAX_CHARACTERS + 1), &known);
         assert_eq!(long.chars().count(), MAX_CHARACTERS + 1);
-        assert!(long.ends_with('…'));
+        assert!(long.ends_with("…"));
     }
 
     #[test]
