@@ -385,6 +385,8 @@ async fn members_of_a_conversation_hear_of_grants(app: TestApp) {
     for user in [&bob, &cleo] {
         ears.add(user, client.connect(&app, "websocket", user).await);
     }
+    // The message itself may still be on its way.
+    ears.heard().await;
     let target = json!({ "targetType": "chat-message", "targetId": message["id"] });
     let grant = give(&ada, bob.id, 3, target.clone()).await.expect(201);
     mint(&app, bob.id, 2, target.clone()).await;
