@@ -704,6 +704,16 @@ CREATE TABLE notification_counts (
     CONSTRAINT notification_counts_by_space_project_id_user_id_fkey FOREIGN KEY (project_id, user_id) REFERENCES users(project_id, id) ON DELETE CASCADE
 );
 
+CREATE TABLE notification_preferences (
+    project_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    disabled_types jsonb NOT NULL,
+    updated_at bigint NOT NULL,
+    CONSTRAINT notification_preferences_pkey PRIMARY KEY (project_id, user_id),
+    CONSTRAINT notification_preferences_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+    CONSTRAINT notification_preferences_project_id_user_id_fkey FOREIGN KEY (project_id, user_id) REFERENCES users(project_id, id) ON DELETE CASCADE
+);
+
 CREATE TABLE notifications (
     project_id uuid NOT NULL,
     user_id uuid NOT NULL,
@@ -809,7 +819,48 @@ CREATE TABLE projects (
     event_deletion text COLLATE "C" DEFAULT 'hard'::text NOT NULL,
     keeps_files_of_deleted_events boolean DEFAULT true NOT NULL,
     user_grants boolean DEFAULT true NOT NULL,
+    has_search boolean DEFAULT true NOT NULL,
+    search_language text COLLATE "C" DEFAULT 'english'::text NOT NULL,
+    interest_matching boolean DEFAULT false NOT NULL,
+    interest_samples boolean DEFAULT false NOT NULL,
     CONSTRAINT projects_pkey PRIMARY KEY (id)
+);
+
+CREATE TABLE push_devices (
+    project_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    key_hash bytea NOT NULL,
+    id uuid NOT NULL,
+    platform text COLLATE "C" NOT NULL,
+    device_key text COLLATE "C" NOT NULL,
+    p256dh text COLLATE "C",
+    auth text COLLATE "C",
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    CONSTRAINT push_devices_pkey PRIMARY KEY (project_id, user_id, key_hash),
+    CONSTRAINT push_devices_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+    CONSTRAINT push_devices_project_id_user_id_fkey FOREIGN KEY (project_id, user_id) REFERENCES users(project_id, id) ON DELETE CASCADE
+);
+CREATE INDEX push_devices_key ON push_devices USING btree (project_id, key_hash);
+
+CREATE TABLE push_providers (
+    project_id uuid NOT NULL,
+    provider text COLLATE "C" NOT NULL,
+    secret bytea NOT NULL,
+    settings jsonb NOT NULL,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    CONSTRAINT push_providers_pkey PRIMARY KEY (project_id, provider),
+    CONSTRAINT push_providers_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+
+CREATE TABLE push_templates (
+    project_id uuid NOT NULL,
+    type text COLLATE "C" NOT NULL,
+    settings jsonb NOT NULL,
+    updated_at bigint NOT NULL,
+    CONSTRAINT push_templates_pkey PRIMARY KEY (project_id, type),
+    CONSTRAINT push_templates_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 );
 
 CREATE TABLE reaction_milestones (
@@ -934,6 +985,76 @@ CREATE TABLE schema_migrations (
     CONSTRAINT schema_migrations_pkey PRIMARY KEY (version)
 );
 
+CREATE TABLE search_blocks (
+    project_id uuid NOT NULL,
+    term text COLLATE "C" NOT NULL,
+    class bigint NOT NULL,
+    last bigint NOT NULL,
+    count bigint NOT NULL,
+    bytes bytea NOT NULL,
+    CONSTRAINT search_blocks_pkey PRIMARY KEY (project_id, term, class, last),
+    CONSTRAINT search_blocks_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+
+CREATE TABLE search_docs (
+    project_id uuid NOT NULL,
+    number bigint NOT NULL,
+    class bigint NOT NULL,
+    record_id uuid NOT NULL,
+    parent_id uuid,
+    space_id uuid,
+    author_id uuid,
+    created_at bigint NOT NULL,
+    length bigint NOT NULL,
+    words bytea NOT NULL,
+    CONSTRAINT search_docs_pkey PRIMARY KEY (project_id, number),
+    CONSTRAINT search_docs_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+CREATE INDEX search_docs_author ON search_docs USING btree (project_id, author_id, number) WHERE author_id IS NOT NULL;
+CREATE INDEX search_docs_parent ON search_docs USING btree (project_id, parent_id, number) WHERE parent_id IS NOT NULL;
+CREATE UNIQUE INDEX search_docs_record ON search_docs USING btree (project_id, record_id);
+CREATE INDEX search_docs_space ON search_docs USING btree (project_id, space_id, number) WHERE space_id IS NOT NULL;
+
+CREATE TABLE search_sections (
+    project_id uuid NOT NULL,
+    section bigint NOT NULL,
+    documents bigint NOT NULL,
+    length bigint NOT NULL,
+    CONSTRAINT search_sections_pkey PRIMARY KEY (project_id, section),
+    CONSTRAINT search_sections_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+
+CREATE TABLE search_state (
+    project_id uuid NOT NULL,
+    language text COLLATE "C" NOT NULL,
+    next_number bigint NOT NULL,
+    is_filled boolean NOT NULL,
+    CONSTRAINT search_state_pkey PRIMARY KEY (project_id),
+    CONSTRAINT search_state_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+
+CREATE TABLE search_todo (
+    project_id uuid NOT NULL,
+    record_id uuid NOT NULL,
+    kind bigint NOT NULL,
+    stamp bigint NOT NULL,
+    CONSTRAINT search_todo_pkey PRIMARY KEY (project_id, record_id),
+    CONSTRAINT search_todo_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+
+CREATE TABLE search_words (
+    project_id uuid NOT NULL,
+    section bigint NOT NULL,
+    word text COLLATE "C" NOT NULL,
+    frequency bigint NOT NULL,
+    letters bigint NOT NULL,
+    reversed text COLLATE "C" NOT NULL,
+    CONSTRAINT search_words_pkey PRIMARY KEY (project_id, section, word),
+    CONSTRAINT search_words_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+CREATE INDEX search_words_end ON search_words USING btree (project_id, section, letters, reversed, word, frequency) WHERE letters > 0;
+CREATE INDEX search_words_start ON search_words USING btree (project_id, section, letters, word, frequency) WHERE letters > 0;
+
 CREATE TABLE space_bans (
     project_id uuid NOT NULL,
     space_id uuid NOT NULL,
@@ -947,6 +1068,22 @@ CREATE TABLE space_bans (
     CONSTRAINT space_bans_pkey PRIMARY KEY (project_id, space_id, user_id),
     CONSTRAINT space_bans_project_id_space_id_user_id_fkey FOREIGN KEY (project_id, space_id, user_id) REFERENCES space_members(project_id, space_id, user_id) ON DELETE CASCADE
 );
+
+CREATE TABLE space_digests (
+    project_id uuid NOT NULL,
+    space_id uuid NOT NULL,
+    is_enabled boolean NOT NULL,
+    url text COLLATE "C",
+    secret bytea,
+    hour bigint,
+    timezone text COLLATE "C",
+    next_at bigint,
+    updated_at bigint NOT NULL,
+    CONSTRAINT space_digests_pkey PRIMARY KEY (project_id, space_id),
+    CONSTRAINT space_digests_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+    CONSTRAINT space_digests_project_id_space_id_fkey FOREIGN KEY (project_id, space_id) REFERENCES spaces(project_id, id) ON DELETE CASCADE
+);
+CREATE INDEX space_digests_due ON space_digests USING btree (next_at) WHERE next_at IS NOT NULL;
 
 CREATE TABLE space_lines (
     project_id uuid NOT NULL,
@@ -1098,6 +1235,7 @@ CREATE TABLE webhook_endpoints (
     CONSTRAINT webhook_endpoints_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 );
 CREATE UNIQUE INDEX webhook_endpoints_first ON webhook_endpoints USING btree (project_id) WHERE is_first;
+
 CREATE TABLE workspace_invitations (
     project_id uuid NOT NULL,
     id uuid NOT NULL,

@@ -660,6 +660,15 @@ CREATE TABLE notification_counts (
     FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE notification_preferences (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    user_id BLOB NOT NULL,
+    disabled_types TEXT NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, user_id),
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT;
+
 CREATE TABLE notifications (
     project_id BLOB NOT NULL,
     user_id BLOB NOT NULL,
@@ -754,13 +763,51 @@ CREATE TABLE projects (
     anonymous_posts INTEGER NOT NULL DEFAULT TRUE,
     v7_auth_forbids INTEGER,
     catalogue_version INTEGER NOT NULL DEFAULT 0,
-    live_feeds INTEGER NOT NULL DEFAULT FALSE
+    live_feeds INTEGER NOT NULL DEFAULT FALSE,
     workspace_invite_accept_url TEXT,
     workspace_inherits_default INTEGER NOT NULL DEFAULT FALSE,
-    workspace_inherit_enforced INTEGER NOT NULL DEFAULT FALSE
+    workspace_inherit_enforced INTEGER NOT NULL DEFAULT FALSE,
     event_deletion TEXT NOT NULL DEFAULT 'hard',
     keeps_files_of_deleted_events INTEGER NOT NULL DEFAULT TRUE,
-    user_grants INTEGER NOT NULL DEFAULT TRUE
+    user_grants INTEGER NOT NULL DEFAULT TRUE,
+    has_search INTEGER NOT NULL DEFAULT TRUE,
+    search_language TEXT NOT NULL DEFAULT 'english',
+    interest_matching INTEGER NOT NULL DEFAULT FALSE,
+    interest_samples INTEGER NOT NULL DEFAULT FALSE
+) STRICT;
+
+CREATE TABLE push_devices (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    user_id BLOB NOT NULL,
+    key_hash BLOB NOT NULL,
+    id BLOB NOT NULL,
+    platform TEXT NOT NULL,
+    device_key TEXT NOT NULL,
+    p256dh TEXT,
+    auth TEXT,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, user_id, key_hash),
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX push_devices_key ON push_devices (project_id, key_hash);
+
+CREATE TABLE push_providers (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    provider TEXT NOT NULL,
+    secret BLOB NOT NULL,
+    settings TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, provider)
+) STRICT;
+
+CREATE TABLE push_templates (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    type TEXT NOT NULL,
+    settings TEXT NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, type)
 ) STRICT;
 
 CREATE TABLE reaction_milestones (
@@ -882,6 +929,70 @@ CREATE TABLE schema_migrations (
     applied_at INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE search_blocks (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    term TEXT NOT NULL,
+    class INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    count INTEGER NOT NULL,
+    bytes BLOB NOT NULL,
+    PRIMARY KEY (project_id, term, class, last)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE search_docs (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    class INTEGER NOT NULL,
+    record_id BLOB NOT NULL,
+    parent_id BLOB,
+    space_id BLOB,
+    author_id BLOB,
+    created_at INTEGER NOT NULL,
+    length INTEGER NOT NULL,
+    words BLOB NOT NULL,
+    PRIMARY KEY (project_id, number)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX search_docs_author ON search_docs (project_id, author_id, number) WHERE author_id IS NOT NULL;
+CREATE INDEX search_docs_parent ON search_docs (project_id, parent_id, number) WHERE parent_id IS NOT NULL;
+CREATE UNIQUE INDEX search_docs_record ON search_docs (project_id, record_id);
+CREATE INDEX search_docs_space ON search_docs (project_id, space_id, number) WHERE space_id IS NOT NULL;
+
+CREATE TABLE search_sections (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    section INTEGER NOT NULL,
+    documents INTEGER NOT NULL,
+    length INTEGER NOT NULL,
+    PRIMARY KEY (project_id, section)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE search_state (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    language TEXT NOT NULL,
+    next_number INTEGER NOT NULL,
+    is_filled INTEGER NOT NULL,
+    PRIMARY KEY (project_id)
+) STRICT;
+
+CREATE TABLE search_todo (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    record_id BLOB NOT NULL,
+    kind INTEGER NOT NULL,
+    stamp INTEGER NOT NULL,
+    PRIMARY KEY (project_id, record_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE search_words (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    section INTEGER NOT NULL,
+    word TEXT NOT NULL,
+    frequency INTEGER NOT NULL,
+    letters INTEGER NOT NULL,
+    reversed TEXT NOT NULL,
+    PRIMARY KEY (project_id, section, word)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX search_words_end ON search_words (project_id, section, letters, reversed, word, frequency) WHERE letters > 0;
+CREATE INDEX search_words_start ON search_words (project_id, section, letters, word, frequency) WHERE letters > 0;
+
 CREATE TABLE space_bans (
     project_id BLOB NOT NULL,
     space_id BLOB NOT NULL,
@@ -895,6 +1006,21 @@ CREATE TABLE space_bans (
     PRIMARY KEY (project_id, space_id, user_id),
     FOREIGN KEY (project_id, space_id, user_id) REFERENCES space_members (project_id, space_id, user_id) ON DELETE CASCADE
 ) STRICT;
+
+CREATE TABLE space_digests (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    space_id BLOB NOT NULL,
+    is_enabled INTEGER NOT NULL,
+    url TEXT,
+    secret BLOB,
+    hour INTEGER,
+    timezone TEXT,
+    next_at INTEGER,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, space_id),
+    FOREIGN KEY (project_id, space_id) REFERENCES spaces (project_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX space_digests_due ON space_digests (next_at) WHERE next_at IS NOT NULL;
 
 CREATE TABLE space_lines (
     project_id BLOB NOT NULL,
@@ -1042,6 +1168,7 @@ CREATE TABLE webhook_endpoints (
     PRIMARY KEY (project_id, id)
 ) STRICT;
 CREATE UNIQUE INDEX webhook_endpoints_first ON webhook_endpoints (project_id) WHERE is_first;
+
 CREATE TABLE workspace_invitations (
     project_id BLOB NOT NULL,
     id BLOB NOT NULL,
