@@ -166,6 +166,11 @@ fn addresses(town: &Town<'_>, viewer: &User<'_>, path: &str) -> Option<Vec<Strin
         // Blocks do not apply in groups: members see each other.
         "/chat/conversations/{conversationId}/members"
         | "/chat/conversations/{conversationId}/messages/{messageId}/reactions"
+        // Nor in events, where a block only keeps notifications away, nor in the history of grants.
+        | "/events"
+        | "/events/{eventId}/rsvps"
+        | "/events/{eventId}/invites"
+        | "/reputation-grants"
         // Nor in workspaces; who invites whom is in `workspace_invites`.
         | "/workspaces"
         | "/workspaces/{workspaceId}/invites"

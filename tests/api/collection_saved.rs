@@ -138,7 +138,7 @@ async fn a_page_costs_as_many_statements_as_an_entity(app: TestApp) {
         save(&users[0], &top, &entity).await;
     }
     let everything = "include=user,space,topComment,saved,grants,files";
-    for (query, most) in [("", 7), (everything, 11), ("sortBy=added", 7), ("sortBy=top", 7)] {
+    for (query, most) in [("", 7), (everything, 12), ("sortBy=added", 7), ("sortBy=top", 7)] {
         let mut counts = Vec::new();
         for limit in [1, 30] {
             let address = format!("{}?{query}&limit={limit}", inside(&top));

@@ -205,7 +205,7 @@ async fn a_page_costs_as_many_statements_as_an_entity(app: TestApp) {
     let everything = "include=user,space,topComment,saved,grants&spaceReputationId=context";
     for (query, most) in [
         ("", 3),
-        (everything, 6),
+        (everything, 7),
         ("sortBy=hot", 3),
         ("sortBy=top", 4),
         ("keywordsFilters[includes]=k", 3),
