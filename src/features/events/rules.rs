@@ -211,8 +211,8 @@ pub fn has_room(row: &EventRow, status: Rsvp) -> Result<()> {
 
 /// Two to this power are the milliseconds of the shortest class: about a minute.
 const SHORTEST: u32 = 16;
-/// Lengths go up to 2 to the power of 48 milliseconds.
-pub const LENGTH_CLASSES: i64 = 33;
+/// Lengths go up to 2 to the power of 49 milliseconds, more than ten thousand years.
+pub const LENGTH_CLASSES: i64 = 34;
 
 /// The longest event of a class, in milliseconds. An event lasts longer than the longest of the class below.
 pub const fn longest_of(class: i64) -> i64 {
