@@ -59,7 +59,11 @@ async fn next(app: &App, claim: &mut Claim, jobs: &mut usize) -> Result<bool> {
     let now = app.clock.now();
     let Err(error) = result else {
         claim.row = QueueRow { failures: 0, failing_since: None, paused_at: None };
-        app.db.write(move |tx| finish(tx, &job, kind, now)).await?;
+        let written = app.db.write(move |tx| {
+            store::count_attempt(tx, project, job.id, None)?;
+            finish(tx, &job, kind, now)
+        });
+        written.await?;
         return Ok(true);
     };
     fail(app, *claim, job, kind, described(&error)).await?;
@@ -101,7 +105,7 @@ async fn fail(
     let run_at = now.plus(backoff(FIRST_RETRY, failures, &app.random).min(MAX_RETRY));
     let is_given_up = now >= job.created_at.plus(MAX_AGE);
     let written = app.db.write(move |tx| {
-        store::count_attempt(tx, project, job.id, &error)?;
+        store::count_attempt(tx, project, job.id, Some(&error))?;
         if is_given_up {
             store::end(tx, project, job.id, now, Some(&error))?;
         }

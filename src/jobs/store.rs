@@ -164,9 +164,11 @@ db::statements! {
         records!("WHERE (has_failed OR NOT $1) ORDER BY created_at DESC, id DESC LIMIT $2");
     query FIND -> JobRecord, unscoped "the operator names a job by its id alone" =
         records!("WHERE id = $1");
+    /// By itself, because a cluster takes no clock in an `UPDATE`.
+    query MOMENT -> i64, unscoped "it reads no table" = "SELECT {moment}";
     command RETRY -> Option<QueueId> =
         "UPDATE jobs SET ended_at = NULL, has_failed = FALSE, attempts = 0, run_at = $3, created_at = $3,
-            position = {moment}
+            position = $4
          WHERE project_id = $1 AND id = $2 RETURNING queue_id";
 }
 
@@ -341,7 +343,12 @@ pub fn next_queued(c: &Conn<'_>, project: ProjectId, queue: QueueId) -> Result<O
     Ok(c.opt(&NEXT_QUEUED, args![project, queue])?)
 }
 
-pub fn count_attempt(tx: &Tx<'_>, project: ProjectId, id: JobId, error: &str) -> Result<()> {
+pub fn count_attempt(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: JobId,
+    error: Option<&str>,
+) -> Result<()> {
     tx.execute(&COUNT_ATTEMPT, args![project, id, error])?;
     Ok(())
 }
@@ -375,7 +382,9 @@ pub fn find(c: &Conn<'_>, id: JobId) -> Result<Option<JobRecord>> {
 
 /// Runs the job again from the first attempt, behind all others of its queue.
 pub fn retry(tx: &Tx<'_>, project: ProjectId, id: JobId, now: Timestamp) -> Result<bool> {
-    let Some(queue) = tx.opt(&RETRY, args![project, id, now])? else { return Ok(false) };
+    let position = tx.one(&MOMENT, args![])?;
+    let retried = tx.opt(&RETRY, args![project, id, now, position])?;
+    let Some(queue) = retried else { return Ok(false) };
     signal(tx, project, queue);
     Ok(true)
 }

@@ -59,6 +59,10 @@ async fn a_failed_delivery_is_repeated_with_the_same_id(app: TestApp) {
     assert_ne!(tries[0].timestamp, tries[1].timestamp, "each try has a time of its own");
     app.advance(3600 * SECOND);
     assert_eq!((app.run_jobs().await, hook.take().len()), (0, 0));
+    let project = app.project.id;
+    let listed = app.app.db.read(move |c| jobs::list(c, Some(project), false, 10)).await.unwrap();
+    assert_eq!((listed.len(), listed[0].attempts, &listed[0].last_error), (1, 4, &None));
+    assert!(listed[0].ended_at.is_some() && !listed[0].has_failed);
 }
 
 async fn later_events_wait_behind_one_that_fails(app: TestApp) {

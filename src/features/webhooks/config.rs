@@ -61,7 +61,7 @@ pub(super) async fn set_webhook_config(
 fn require_master_key(call: &Call<KeyHolder>) -> Result<()> {
     match call.caller.kind {
         KeyKind::Master => Ok(()),
-        KeyKind::Service => Err(ELEVATED_AUTH_REQUIRED.into()),
+        KeyKind::Service => Err(ELEVATED_AUTH_REQUIRED.because("The master key is required")),
     }
 }
 
