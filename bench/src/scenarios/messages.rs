@@ -54,7 +54,7 @@ fn bare_list(fixture: &Fixture, db: &Db) -> Vec<Bare> {
     let (db, project, hall) = (db.clone(), fixture.project, fixture.chat.hall);
     let day = Duration::from_hours(24);
     let links = Signer::new(b"secret", "http://localhost", day).links(project, fixture.now);
-    let view = View { links, viewer: None, with_files: false, with_grants: false, points: None };
+    let view = View { links, viewer: None, with_files: false, with_grants: None, points: None };
     let statement = format!(
         "{} AND x.conversation_id = $2 AND NOT x.is_removed AND x.parent_message_id IS NULL
          ORDER BY x.created_at DESC LIMIT {LIMIT}",
