@@ -367,7 +367,7 @@ impl<'a> Tx<'a> {
         Ok(())
     }
 
-    /// Wakes whoever awaits [`Db::signalled`](crate::Db::signalled) in this process, after the commit and only
+    /// Wakes the task that awaits [`Db::signalled`](crate::Db::signalled) in this process, after the commit and only
     /// then.
     pub fn signal(&self, signal: Signal) {
         self.signals.borrow_mut().push(signal);

@@ -84,7 +84,7 @@ pub(crate) struct Job {
     work: Box<dyn Work>,
     /// What went wrong in the last run apart from the result.
     failure: Option<Error>,
-    /// Whom the last run wakes once it is committed.
+    /// Receives the signals of the last run once it is committed.
     waker: Option<Arc<Signals>>,
     signals: Vec<Signal>,
     /// Whether the writes of the last run are kept.
