@@ -42,6 +42,34 @@ CREATE TABLE account_deletions (
 );
 CREATE INDEX account_deletions_expiry ON account_deletions USING btree (expires_at);
 
+CREATE TABLE audit_log (
+    project_id uuid NOT NULL,
+    id uuid NOT NULL,
+    at bigint NOT NULL,
+    actor_kind text COLLATE "C" NOT NULL,
+    actor_id uuid,
+    actor_name text COLLATE "C" NOT NULL,
+    client text COLLATE "C",
+    action text COLLATE "C" NOT NULL,
+    target text COLLATE "C" NOT NULL,
+    old_state text COLLATE "C",
+    new_state text COLLATE "C",
+    CONSTRAINT audit_log_pkey PRIMARY KEY (project_id, id)
+);
+CREATE INDEX audit_log_action ON audit_log USING btree (project_id, action, id);
+CREATE INDEX audit_log_actor ON audit_log USING btree (project_id, actor_name, id);
+CREATE INDEX audit_log_at ON audit_log USING btree (at, project_id);
+
+CREATE TABLE audit_seals (
+    project_id uuid NOT NULL,
+    "position" bigint NOT NULL,
+    last_id uuid NOT NULL,
+    entries bigint NOT NULL,
+    hash bytea NOT NULL,
+    sealed_at bigint NOT NULL,
+    CONSTRAINT audit_seals_pkey PRIMARY KEY (project_id, "position")
+);
+
 CREATE TABLE blocks (
     project_id uuid NOT NULL,
     blocker_id uuid NOT NULL,
@@ -671,6 +699,7 @@ CREATE TABLE jobs (
 );
 CREATE INDEX jobs_due ON jobs USING btree (run_at, id) WHERE queue_id IS NULL AND ended_at IS NULL;
 CREATE INDEX jobs_ended ON jobs USING btree (ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX jobs_failed ON jobs USING btree (project_id) WHERE has_failed;
 CREATE INDEX jobs_queued ON jobs USING btree (project_id, queue_id, "position") WHERE queue_id IS NOT NULL AND ended_at IS NULL;
 
 CREATE TABLE jwt_issuers (
@@ -762,6 +791,58 @@ CREATE TABLE oauth_states (
 CREATE INDEX oauth_states_expiry ON oauth_states USING btree (expires_at);
 CREATE INDEX oauth_states_user ON oauth_states USING btree (project_id, link_to_user_id) WHERE link_to_user_id IS NOT NULL;
 
+CREATE TABLE operator_invitations (
+    id uuid NOT NULL,
+    token_hash bytea NOT NULL,
+    scope uuid NOT NULL,
+    role text COLLATE "C" NOT NULL,
+    operator_id uuid,
+    invited_by text COLLATE "C" NOT NULL,
+    created_at bigint NOT NULL,
+    expires_at bigint NOT NULL,
+    CONSTRAINT operator_invitations_pkey PRIMARY KEY (id),
+    CONSTRAINT operator_invitations_operator_id_fkey FOREIGN KEY (operator_id) REFERENCES operators(id) ON DELETE CASCADE
+);
+CREATE INDEX operator_invitations_expiry ON operator_invitations USING btree (expires_at);
+CREATE UNIQUE INDEX operator_invitations_token ON operator_invitations USING btree (token_hash);
+
+CREATE TABLE operator_roles (
+    operator_id uuid NOT NULL,
+    scope uuid NOT NULL,
+    role text COLLATE "C" NOT NULL,
+    CONSTRAINT operator_roles_pkey PRIMARY KEY (operator_id, scope),
+    CONSTRAINT operator_roles_operator_id_fkey FOREIGN KEY (operator_id) REFERENCES operators(id) ON DELETE CASCADE
+);
+
+CREATE TABLE operator_sessions (
+    id uuid NOT NULL,
+    token_hash bytea NOT NULL,
+    operator_id uuid NOT NULL,
+    client text COLLATE "C" NOT NULL,
+    agent text COLLATE "C" NOT NULL,
+    created_at bigint NOT NULL,
+    used_at bigint NOT NULL,
+    expires_at bigint NOT NULL,
+    CONSTRAINT operator_sessions_pkey PRIMARY KEY (id),
+    CONSTRAINT operator_sessions_operator_id_fkey FOREIGN KEY (operator_id) REFERENCES operators(id) ON DELETE CASCADE
+);
+CREATE INDEX operator_sessions_expiry ON operator_sessions USING btree (expires_at);
+CREATE INDEX operator_sessions_operator ON operator_sessions USING btree (operator_id, used_at);
+CREATE UNIQUE INDEX operator_sessions_token ON operator_sessions USING btree (token_hash);
+
+CREATE TABLE operators (
+    id uuid NOT NULL,
+    email text COLLATE "C" NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    password_hash text COLLATE "C" NOT NULL,
+    totp_secret bytea,
+    totp_step bigint NOT NULL,
+    created_at bigint NOT NULL,
+    disabled_at bigint,
+    CONSTRAINT operators_pkey PRIMARY KEY (id)
+);
+CREATE UNIQUE INDEX operators_email ON operators USING btree (email);
+
 CREATE TABLE password_resets (
     project_id uuid NOT NULL,
     user_id uuid NOT NULL,
@@ -788,6 +869,9 @@ CREATE TABLE project_keys (
     hash bytea NOT NULL,
     created_at bigint NOT NULL,
     revoked_at bigint,
+    scopes text COLLATE "C" DEFAULT ''::text NOT NULL,
+    expires_at bigint,
+    used_at bigint,
     CONSTRAINT project_keys_pkey PRIMARY KEY (project_id, id),
     CONSTRAINT project_keys_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 );

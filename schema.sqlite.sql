@@ -12,6 +12,34 @@ CREATE TABLE account_deletions (
 ) STRICT;
 CREATE INDEX account_deletions_expiry ON account_deletions (expires_at);
 
+CREATE TABLE audit_log (
+    project_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    at INTEGER NOT NULL,
+    actor_kind TEXT NOT NULL,
+    actor_id BLOB,
+    actor_name TEXT NOT NULL,
+    client TEXT,
+    action TEXT NOT NULL,
+    target TEXT NOT NULL,
+    old_state TEXT,
+    new_state TEXT,
+    PRIMARY KEY (project_id, id)
+) STRICT;
+CREATE INDEX audit_log_action ON audit_log (project_id, action, id);
+CREATE INDEX audit_log_actor ON audit_log (project_id, actor_name, id);
+CREATE INDEX audit_log_at ON audit_log (at, project_id);
+
+CREATE TABLE audit_seals (
+    project_id BLOB NOT NULL,
+    position INTEGER NOT NULL,
+    last_id BLOB NOT NULL,
+    entries INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    sealed_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, position)
+) STRICT;
+
 CREATE TABLE blocks (
     project_id BLOB NOT NULL,
     blocker_id BLOB NOT NULL,
@@ -629,6 +657,7 @@ CREATE TABLE jobs (
 ) STRICT;
 CREATE INDEX jobs_due ON jobs (run_at, id) WHERE queue_id IS NULL AND ended_at IS NULL;
 CREATE INDEX jobs_ended ON jobs (ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX jobs_failed ON jobs (project_id) WHERE has_failed;
 CREATE INDEX jobs_queued ON jobs (project_id, queue_id, position) WHERE queue_id IS NOT NULL AND ended_at IS NULL;
 
 CREATE TABLE jwt_issuers (
@@ -715,6 +744,52 @@ CREATE TABLE oauth_states (
 CREATE INDEX oauth_states_expiry ON oauth_states (expires_at);
 CREATE INDEX oauth_states_user ON oauth_states (project_id, link_to_user_id) WHERE link_to_user_id IS NOT NULL;
 
+CREATE TABLE operator_invitations (
+    id BLOB NOT NULL PRIMARY KEY,
+    token_hash BLOB NOT NULL,
+    scope BLOB NOT NULL,
+    role TEXT NOT NULL,
+    operator_id BLOB REFERENCES operators (id) ON DELETE CASCADE,
+    invited_by TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX operator_invitations_expiry ON operator_invitations (expires_at);
+CREATE UNIQUE INDEX operator_invitations_token ON operator_invitations (token_hash);
+
+CREATE TABLE operator_roles (
+    operator_id BLOB NOT NULL REFERENCES operators (id) ON DELETE CASCADE,
+    scope BLOB NOT NULL,
+    role TEXT NOT NULL,
+    PRIMARY KEY (operator_id, scope)
+) STRICT;
+
+CREATE TABLE operator_sessions (
+    id BLOB NOT NULL PRIMARY KEY,
+    token_hash BLOB NOT NULL,
+    operator_id BLOB NOT NULL REFERENCES operators (id) ON DELETE CASCADE,
+    client TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    used_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX operator_sessions_expiry ON operator_sessions (expires_at);
+CREATE INDEX operator_sessions_operator ON operator_sessions (operator_id, used_at);
+CREATE UNIQUE INDEX operator_sessions_token ON operator_sessions (token_hash);
+
+CREATE TABLE operators (
+    id BLOB NOT NULL PRIMARY KEY,
+    email TEXT NOT NULL,
+    name TEXT NOT NULL,
+    password_hash TEXT NOT NULL,
+    totp_secret BLOB,
+    totp_step INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    disabled_at INTEGER
+) STRICT;
+CREATE UNIQUE INDEX operators_email ON operators (email);
+
 CREATE TABLE password_resets (
     project_id BLOB NOT NULL,
     user_id BLOB NOT NULL,
@@ -740,6 +815,9 @@ CREATE TABLE project_keys (
     hash BLOB NOT NULL,
     created_at INTEGER NOT NULL,
     revoked_at INTEGER,
+    scopes TEXT NOT NULL DEFAULT '',
+    expires_at INTEGER,
+    used_at INTEGER,
     PRIMARY KEY (project_id, id)
 ) STRICT;
 CREATE UNIQUE INDEX project_keys_hash ON project_keys (project_id, hash);

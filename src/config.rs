@@ -25,6 +25,8 @@ use source::Sources;
 #[derive(Debug, Clone)]
 pub struct Config {
     pub listen: SocketAddr,
+    /// Where the admin is served.
+    pub admin_listen: AdminListen,
     /// Without a trailing slash.
     pub public_url: String,
     pub data_dir: PathBuf,
@@ -92,6 +94,14 @@ pub struct Config {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AdminListen {
+    /// Beside the API.
+    Same,
+    Own(SocketAddr),
+    Off,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
     Pretty,
     Json,
@@ -138,6 +148,7 @@ impl Config {
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         let config = Config {
             listen,
+            admin_listen: from.parse("admin_listen", "", admin_listen)?,
             public_url,
             database_url: from.text("database_url", &default_database)?,
             database_pool: from.parse("database_pool", "16", positive)?,
@@ -253,6 +264,17 @@ fn listen(
     Ok(listen)
 }
 
+fn admin_listen(text: &str) -> Result<AdminListen, String> {
+    match text {
+        "" => Ok(AdminListen::Same),
+        "off" => Ok(AdminListen::Off),
+        address => address
+            .parse()
+            .map(AdminListen::Own)
+            .map_err(|_| "must be an address and port such as 127.0.0.1:8485, or `off`".to_owned()),
+    }
+}
+
 fn positive(text: &str) -> Result<usize, String> {
     text.parse()
         .ok()
@@ -269,7 +291,7 @@ fn switch(text: &str) -> Result<bool, String> {
 }
 
 /// `90s`, `30m`, `12h`, `30d`.
-fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || "must be a duration such as 250ms, 90s, 30m, 12h or 30d".to_owned();
     if let Some(millis) = text.strip_suffix("ms") {
         let millis = millis.parse::<u32>().ok().filter(|millis| *millis > 0).ok_or_else(wrong)?;

@@ -32,6 +32,7 @@ pub mod state;
 
 pub mod jobs;
 
+pub mod audit;
 pub mod domain_events;
 pub mod mail_quota;
 

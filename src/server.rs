@@ -29,22 +29,7 @@ pub async fn serve(app: App, router: &'static Router, listener: TcpListener) {
     forwarding::forget_untrusted_proxy(&app.config.data_dir);
     let mut connections = JoinSet::new();
     let hearing = tokio::spawn(sockets::dispatch(app.clone()));
-    let mut draining = std::pin::pin!(app.draining());
-    loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            // A finished task keeps its memory until it is joined.
-            Some(_) = connections.join_next() => continue,
-            () = draining.as_mut() => break,
-        };
-        match accepted {
-            Ok((stream, peer)) => admit(&app, router, &mut connections, stream, peer),
-            Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-            }
-        }
-    }
+    accept(&app, router, &mut connections, &listener).await;
     accept_the_rest(&app, router, &mut connections, listener);
     let finished = tokio::time::timeout(app.config.drain, async {
         // Closes every WebSocket, so that none delays the shutdown.
@@ -55,6 +40,40 @@ pub async fn serve(app: App, router: &'static Router, listener: TcpListener) {
     if finished.await.is_err() {
         tracing::warn!(left = connections.len(), "requests were cut off by the shutdown");
     }
+}
+
+/// Accepts connections until the application drains.
+async fn accept(
+    app: &App,
+    router: &'static Router,
+    connections: &mut JoinSet<()>,
+    listener: &TcpListener,
+) {
+    let mut draining = std::pin::pin!(app.draining());
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            // A finished task keeps its memory until it is joined.
+            Some(_) = connections.join_next() => continue,
+            () = draining.as_mut() => break,
+        };
+        match accepted {
+            Ok((stream, peer)) => admit(app, router, connections, stream, peer),
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Serves a second address until the application drains.
+pub async fn serve_pages(app: App, router: &'static Router, listener: TcpListener) {
+    let mut connections = JoinSet::new();
+    accept(&app, router, &mut connections, &listener).await;
+    accept_the_rest(&app, router, &mut connections, listener);
+    let finished = async { while connections.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(app.config.drain, finished).await;
 }
 
 /// Without a slot, not even in the reserve, the connection is closed at once.

@@ -12,12 +12,14 @@ use crate::auth::tokens::Tokens;
 use crate::error::{Result, faults};
 use crate::tenancy::Project;
 use crate::tenancy::keys::KeyKind;
-use crate::values::ids::{SessionId, UserId};
+use crate::values::ids::{KeyId, SessionId, UserId};
 use crate::values::time::Timestamp;
 
 faults! {
     pub PROJECT_MISMATCH = 403 "auth/project-mismatch":
         "The project of the credential is not the project of the request";
+
+    pub KEY_SCOPE = 403 "auth/key-scope": "The key is not for this operation";
 
     pub KEY_IN_BROWSER = 403 "auth/key-in-browser":
         "The project does not allow service and master keys in browsers";
@@ -34,7 +36,10 @@ pub enum Presented {
         user: UserId,
         session: SessionId,
     },
-    Key(KeyKind),
+    Key {
+        kind: KeyKind,
+        id: KeyId,
+    },
 }
 
 /// The caller's name in the log.
@@ -45,7 +50,7 @@ impl fmt::Display for Presented {
                 f.write_str("anonymous")
             }
             Presented::User { user, .. } => write!(f, "user {user}"),
-            Presented::Key(kind) => write!(f, "{} key", kind.name()),
+            Presented::Key { kind, .. } => write!(f, "{} key", kind.name()),
         }
     }
 }
@@ -61,13 +66,13 @@ impl Presented {
         let Some(bearer) = bearer(headers) else {
             return Ok(Presented::Nothing);
         };
-        if let Some(key) = keys::find(bearer, &project.keys) {
+        if let Some(key) = keys::find(bearer, &project.keys).filter(|key| key.is_valid(now)) {
             let named = project_header(headers);
             if named.is_some_and(|id| !id.eq_ignore_ascii_case(&project.id.to_string())) {
                 return Err(PROJECT_MISMATCH.into());
             }
             check_key_origin(headers, project, public_url)?;
-            return Ok(Presented::Key(key.kind));
+            return Ok(Presented::Key { kind: key.kind, id: key.id });
         }
         Ok(match tokens.verify_access(bearer, project.id, now) {
             Some(claims) => Presented::User { user: claims.sub, session: claims.sid },

@@ -34,13 +34,17 @@ pub fn find<'a>(bearer: &str, keys: &'a [StoredKey]) -> Option<&'a StoredKey> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::values::ids::KeyId;
 
     #[test]
     fn a_key_is_found_by_its_secret_alone() {
         let random = Random::seeded(5);
         let secret = generate(KeyKind::Service, &random);
         let other = generate(KeyKind::Service, &random);
-        let keys = [StoredKey { kind: KeyKind::Service, hash: hash(&secret) }];
+        let (id, kind) = (KeyId(uuid::Uuid::nil()), KeyKind::Service);
+        let (scopes, used_at) = (Vec::new(), Default::default());
+        let hash = hash(&secret);
+        let keys = [StoredKey { id, label: None, kind, hash, scopes, expires_at: None, used_at }];
         assert!(find(&secret, &keys).is_some());
         assert!(find(&other, &keys).is_none());
         assert!(find("", &keys).is_none());

@@ -7,6 +7,7 @@ pub mod credential;
 pub mod es256;
 pub mod jwk;
 pub mod keys;
+pub mod operators;
 pub mod passwords;
 pub mod perspective;
 pub mod rs256;

@@ -1,13 +1,15 @@
 //! `townhall key …`
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use clap::Subcommand;
 use serde_json::{Value, json};
 
 use crate::cli::{Admin, CommandResult, Output, confirm, key_id, project_id};
-use crate::features::projects::admin;
-use crate::tenancy::keys::KeyKind;
+use crate::config::duration;
+use crate::features::projects::admin::{self, Limits};
+use crate::tenancy::keys::{KeyKind, Scope};
 use crate::tenancy::{NOT_FOUND, store};
 use crate::values::ids::{KeyId, ProjectId};
 
@@ -22,6 +24,12 @@ pub(super) enum KeyCommand {
         /// What it is for
         #[arg(long)]
         label: Option<String>,
+        /// Only for this area, to read or to write: entities:read, chat:write, *:read; may be repeated
+        #[arg(long, value_name = "AREA:VERB")]
+        scope: Vec<Scope>,
+        /// Valid for so long, as in 90d
+        #[arg(long, value_name = "DURATION", value_parser = duration)]
+        expires: Option<Duration>,
     },
     /// The keys of a project, revoked ones too
     List {
@@ -40,7 +48,10 @@ pub(super) enum KeyCommand {
 
 pub(super) fn run(command: KeyCommand, admin: Admin) -> CommandResult {
     match command {
-        KeyCommand::Create { project, kind, label } => create(&admin, project, kind, label),
+        KeyCommand::Create { project, kind, label, scope, expires } => {
+            let expires_at = expires.map(|after| admin.world.clock.now().plus(after));
+            create(&admin, project, kind, Limits { label, scopes: scope, expires_at })
+        }
         KeyCommand::List { project } => list(&admin, project),
         KeyCommand::Revoke { key, yes } => {
             confirm("Clients that use this key lose access.", yes)?;
@@ -54,16 +65,11 @@ pub(super) fn run(command: KeyCommand, admin: Admin) -> CommandResult {
     }
 }
 
-fn create(
-    admin: &Admin,
-    project: ProjectId,
-    kind: KeyKind,
-    label: Option<String>,
-) -> CommandResult {
+fn create(admin: &Admin, project: ProjectId, kind: KeyKind, limits: Limits) -> CommandResult {
     let now = admin.world.clock.now();
     let key = admin::new_key(kind, now, &admin.world.random);
     let written = key.clone();
-    admin.write(move |tx| admin::add_key(tx, project, &written, label.as_deref(), now))?;
+    admin.write(move |tx| admin::add_key(tx, project, &written, &limits, now))?;
     let text = format!(
         "key id  {}\nkind    {}\nkey     {}\n\nIt is not shown again.\n",
         key.id,
@@ -75,15 +81,20 @@ fn create(
 }
 
 fn list(admin: &Admin, project: ProjectId) -> CommandResult {
+    let now = admin.world.clock.now();
     let rows = admin.read(move |c| {
         store::find(c, project)?.ok_or(NOT_FOUND)?;
         store::keys(c, project)
     })?;
     let mut text = String::new();
     for row in &rows {
-        let state = if row.revoked_at.is_some() { "revoked" } else { "live" };
-        let label = row.label.as_deref().unwrap_or_default();
-        let _ = writeln!(text, "{}  {:<7}  {state:<7}  {label}", row.id, row.kind);
+        let state = match (row.revoked_at, row.expires_at) {
+            (Some(_), _) => "revoked",
+            (None, Some(end)) if end <= now => "expired",
+            (None, _) => "live",
+        };
+        let (label, scopes) = (row.label.as_deref().unwrap_or_default(), &row.scopes);
+        let _ = writeln!(text, "{}  {:<7}  {state:<7}  {label}  {scopes}", row.id, row.kind);
     }
     let json: Vec<Value> = rows
         .iter()
@@ -94,6 +105,9 @@ fn list(admin: &Admin, project: ProjectId) -> CommandResult {
                 "label": row.label,
                 "createdAt": row.created_at,
                 "revokedAt": row.revoked_at,
+                "scopes": row.scopes.split_whitespace().collect::<Vec<_>>(),
+                "expiresAt": row.expires_at,
+                "lastUsedAt": row.used_at,
             })
         })
         .collect();

@@ -1,6 +1,8 @@
 //! The command line. Each command is a function that returns what to print; `run` turns that
 //! into text or one JSON document, and into an exit code.
 
+mod admin;
+mod audit;
 mod distribute;
 mod doctor;
 mod jobs;
@@ -30,12 +32,13 @@ use clap::{Args, Parser, Subcommand};
 use serde_json::Value;
 
 use crate::app::Dependencies;
+use crate::audit::{Actor, Entry, INSTALLATION};
 use crate::auth::sealed::Sealer;
 use crate::config::{Config, Flags};
 use crate::error::Error;
 use crate::http::version::Version;
 use crate::start;
-use crate::values::ids::{JobId, KeyId, ProjectId, QueueId, UserId};
+use crate::values::ids::{JobId, KeyId, ProjectId, QueueId, UserId, parse_uuid};
 
 #[derive(Debug, Parser)]
 #[command(name = "townhall", version, about = "A self-hostable community backend in one binary.")]
@@ -96,6 +99,11 @@ enum Command {
     /// Show or rebuild the search index of a project
     #[command(subcommand)]
     Search(search::SearchCommand),
+    /// Operators of the admin in the browser
+    #[command(subcommand)]
+    Admin(admin::AdminCommand),
+    /// Who changed what: list the audit log, or check it
+    Audit(audit::AuditArgs),
     /// Change the secret key on purpose
     #[command(subcommand)]
     Secret(secret::SecretCommand),
@@ -218,6 +226,8 @@ fn execute(cli: Cli) -> CommandResult {
         Command::Webhooks(command) => webhooks::run(command, &Admin::open(&flags)?),
         Command::Jobs(command) => jobs::run(&command, &Admin::open(&flags)?),
         Command::Search(command) => search::run(&command, &Admin::open(&flags)?),
+        Command::Admin(command) => admin::run(&command, &Admin::open(&flags)?),
+        Command::Audit(args) => audit::run(&args, &Admin::open(&flags)?),
         Command::Secret(command) => secret::run(&command, &Admin::open(&flags)?),
         Command::Migrate(MigrateCommand::Status) => show::migrations(&Config::load(&flags)?),
         Command::Migrate(MigrateCommand::Up) => show::migrate(&Config::load(&flags)?),
@@ -275,7 +285,23 @@ impl Admin {
         &self,
         work: impl Fn(&db::Tx<'_>) -> crate::error::Result<T> + Send + 'static,
     ) -> CommandResult<T> {
-        self.block_on(Box::pin(self.db.write(work)))
+        let entry = self.entry();
+        let written = db::accompanied(move |tx| entry.write(tx), self.db.write(work));
+        self.block_on(Box::pin(written))
+    }
+
+    /// What the audit log says of this command: its name, and the ids that it names. Other words may be secrets.
+    fn entry(&self) -> Entry {
+        let words: Vec<String> = std::env::args().skip(1).collect();
+        let is_name = |word: &&String| {
+            word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-')
+        };
+        let name: Vec<&str> = words.iter().take_while(is_name).map(|word| &**word).collect();
+        let ids = words.iter().filter_map(|word| parse_uuid(word)).map(|id| id.to_string());
+        let (target, made) =
+            (ids.collect::<Vec<_>>().join(" "), (self.world.clock.now(), &self.world.random));
+        let action = format!("townhall {}", name.join(" "));
+        Entry::new(INSTALLATION, &Actor::Command, &action, target, made)
     }
 
     /// Encrypts secrets with the server's secret key.

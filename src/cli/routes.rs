@@ -15,9 +15,9 @@ const HEADER: [&str; 7] =
 const NONE: &str = "-";
 
 pub(super) fn list() -> Output {
-    let operations = features::operations();
-    let rows: Vec<_> = operations.iter().map(cells).collect();
-    Output::new(table(&rows), operations.iter().map(described).collect())
+    let all = || features::operations().iter().chain(features::pages());
+    let rows: Vec<_> = all().map(cells).collect();
+    Output::new(table(&rows), all().map(described).collect())
 }
 
 fn cells(operation: &Operation) -> [String; 7] {
@@ -27,7 +27,7 @@ fn cells(operation: &Operation) -> [String; 7] {
         operation.method.to_string(),
         operation.path.to_owned(),
         if versions.is_empty() { NONE.to_owned() } else { versions.join(" ") },
-        credential(operation).unwrap_or(NONE).to_owned(),
+        credential(operation).unwrap_or_else(|| NONE.to_owned()),
         operation.rate.map_or(NONE.to_owned(), rate),
         function.to_owned(),
         file,
@@ -57,14 +57,18 @@ fn versions(operation: &Operation) -> Vec<&'static str> {
     Version::ALL.into_iter().filter(served).map(Version::segment).collect()
 }
 
-fn credential(operation: &Operation) -> Option<&'static str> {
-    match operation.credential {
-        Credential::Ignored => None,
-        Credential::Optional => Some("optional"),
-        Credential::User => Some("user"),
-        Credential::UserOrKey => Some("user or key"),
-        Credential::Key => Some("key"),
+fn credential(operation: &Operation) -> Option<String> {
+    if let Some(audience) = operation.audience {
+        return Some(audience.name());
     }
+    let name = match operation.credential {
+        Credential::Ignored => return None,
+        Credential::Optional => "optional",
+        Credential::User => "user",
+        Credential::UserOrKey => "user or key",
+        Credential::Key => "key",
+    };
+    Some(name.to_owned())
 }
 
 fn rate(limit: RateLimit) -> String {

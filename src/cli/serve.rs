@@ -9,9 +9,11 @@ use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::app::{self, Dependencies};
+use crate::auth::operators::Role;
 use crate::cli::{CommandResult, Output, plain};
-use crate::config::Config;
+use crate::config::{AdminListen, Config};
 use crate::features;
+use crate::features::admin::accounts::invitations::{self, Invitation};
 use crate::features::auth::session::{self, TokenSeed};
 use crate::features::entities::views::view_buffer;
 use crate::features::projects::admin::{self, NewProject, ProjectSecrets};
@@ -48,6 +50,10 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
     let _logs = logs::start(&config);
     config.max_connections = server::connections_that_fit(config.max_connections);
     let socket = start::reserve_address(config.listen)?;
+    let admin_socket = match config.admin_listen {
+        AdminListen::Own(address) => Some((start::reserve_address(address)?, address)),
+        AdminListen::Same | AdminListen::Off => None,
+    };
     start::prepare_data_dir(&config)?;
     let _lock = start::lock_data_dir(&config)?;
     let world = Dependencies::real();
@@ -75,6 +81,11 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
     runtime.block_on(async {
         start::claim_secret(&db, &secret, config.secret_key_previous.as_deref()).await?;
         let (listener, address) = start::listen(socket, config.listen)?;
+        let admin_listener = match admin_socket {
+            Some((socket, address)) => Some(start::listen(socket, address)?.0),
+            None => None,
+        };
+        let admin_router = features::admin_router()?;
         let app = app::build(config, &secret, db, world)?;
         start::claim_storage(&app).await?;
         if app.config.secret_key_previous.is_some() {
@@ -97,7 +108,16 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
             tokio::spawn(schedule::work(app.clone()));
         }
         tokio::spawn(signals.stop(app.clone()));
-        server::serve(app.clone(), features::router()?, listener).await;
+        let router = match app.config.admin_listen {
+            AdminListen::Same => features::router()?,
+            AdminListen::Own(_) | AdminListen::Off => features::api_router()?,
+        };
+        let admin = async {
+            if let Some(listener) = admin_listener {
+                server::serve_pages(app.clone(), admin_router, listener).await;
+            }
+        };
+        tokio::join!(server::serve(app.clone(), router, listener), admin);
         // A job that is cut off was claimed for a while only: it is taken up again later.
         if tokio::time::timeout(LAST_JOB, &mut worker).await.is_err() {
             worker.abort();
@@ -153,6 +173,8 @@ struct Demo {
     secrets: Option<ProjectSecrets>,
     /// Lines for a shell.
     tour: Vec<String>,
+    /// The link that makes the first operator, while there is none.
+    invitation: Option<String>,
 }
 
 /// Says how the server is used, now that it can be. Standard output belongs to a program that asked for
@@ -193,7 +215,11 @@ impl Demo {
             ),
         };
         let _ = writeln!(text, "  users        ada@example.com and grace@example.com");
-        let _ = writeln!(text, "  password     {DEMO_PASSWORD}\n");
+        let _ = writeln!(text, "  password     {DEMO_PASSWORD}");
+        let _ = match &self.invitation {
+            Some(link) => writeln!(text, "  admin        {link}\n"),
+            None => writeln!(text, "  admin        {url}/admin\n"),
+        };
         if !self.tour.is_empty() {
             let _ = writeln!(text, "Try it:\n\n{}", self.tour.join("\n\n"));
         }
@@ -211,6 +237,7 @@ impl Demo {
         document["masterKey"] = json!(secrets.map(|secrets| &secrets.master.secret));
         document["users"] = json!(users);
         document["tour"] = json!(self.tour);
+        document["adminInvitation"] = json!(self.invitation);
     }
 }
 
@@ -225,7 +252,22 @@ async fn prepare_demo(app: &App) -> CommandResult<Demo> {
             (id, Some(secrets))
         }
     };
-    Ok(Demo { project, secrets, tour: tour(app, project).await? })
+    let (tour, invitation) = (tour(app, project).await?, first_operator(app).await?);
+    Ok(Demo { project, secrets, tour, invitation })
+}
+
+/// A link for the first operator, who owns the installation.
+async fn first_operator(app: &App) -> CommandResult<Option<String>> {
+    if app.config.admin_listen == AdminListen::Off
+        || !invitations::is_needed(app).await.map_err(plain)?
+    {
+        return Ok(None);
+    }
+    let made = (app.clock.now(), &app.random);
+    let invitation = Invitation::new(Role::Owner, None, None, "townhall dev", made);
+    let link = invitation.link(&app.config.public_url);
+    app.db.write(move |tx| invitation.insert(tx)).await.map_err(plain)?;
+    Ok(Some(link))
 }
 
 async fn create_demo(app: &App) -> CommandResult<(ProjectId, ProjectSecrets)> {

@@ -69,23 +69,7 @@ pub(super) fn list(args: &ListArgs, admin: &Admin) -> CommandResult {
 
 pub(super) fn find(args: &FindArgs, admin: &Admin) -> CommandResult {
     let (project, query) = (args.project, args.query.clone());
-    let rows = admin.read(move |c| {
-        let by_id = match query.parse() {
-            Ok(id) => store::find(c, project, UserId(id))?,
-            Err(_) => None,
-        };
-        let found = [
-            by_id,
-            // Addresses are stored in lower case.
-            store::find_by_email(c, project, &query.to_lowercase())?,
-            store::find_by_username(c, project, &query)?,
-            store::find_by_foreign_id(c, project, &query)?,
-        ];
-        let mut rows: Vec<UserRow> = found.into_iter().flatten().collect();
-        rows.sort_by_key(|row| row.id);
-        rows.dedup_by_key(|row| row.id);
-        Ok(rows)
-    })?;
+    let rows = admin.read(move |c| store::find_by_any(c, project, &query))?;
     if rows.is_empty() {
         return Err(format!("no user has the e-mail address, name or id {}", args.query));
     }

@@ -1,6 +1,7 @@
 //! One folder for each noun of the API. A folder's `mod.rs` says what the noun is and lists its operations;
 //! `store.rs` or `store/` holds all its SQL, `rules.rs` the rules that need no database.
 
+pub mod admin;
 pub mod auth;
 pub mod blocks;
 pub mod chat;
@@ -44,7 +45,7 @@ use crate::domain_events::EventObserver;
 use crate::http::operation::{Operation, Operations};
 use crate::http::router::Router;
 use crate::state::{JobKind, Lists, Sweep};
-use crate::{jobs, mail_quota};
+use crate::{audit, jobs, mail_quota};
 
 /// Every operation that is served, in the order of the documentation.
 pub fn operations() -> &'static [Operation] {
@@ -86,9 +87,34 @@ pub fn operations() -> &'static [Operation] {
     &OPERATIONS
 }
 
-/// The routes of all operations; fails when two declarations collide.
+/// The pages of the admin, which are no part of the API.
+pub fn pages() -> &'static [Operation] {
+    static PAGES: LazyLock<Vec<Operation>> = LazyLock::new(admin::pages);
+    &PAGES
+}
+
+/// The routes of all operations and pages; fails when two declarations collide.
 pub fn router() -> Result<&'static Router, String> {
-    static ROUTER: LazyLock<Result<Router, String>> = LazyLock::new(|| Router::new(operations()));
+    static ROUTER: LazyLock<Result<Router, String>> =
+        LazyLock::new(|| Router::new(operations().iter().chain(pages())));
+    ROUTER.as_ref().map_err(Clone::clone)
+}
+
+/// The routes without those of the admin; the explorer of the API stays.
+pub fn api_router() -> Result<&'static Router, String> {
+    static ROUTER: LazyLock<Result<Router, String>> = LazyLock::new(|| {
+        let open = pages().iter().filter(|page| !admin::is_guarded(page));
+        Router::new(operations().iter().chain(open))
+    });
+    ROUTER.as_ref().map_err(Clone::clone)
+}
+
+/// The routes of the admin alone, and of health checks.
+pub fn admin_router() -> Result<&'static Router, String> {
+    static ROUTER: LazyLock<Result<Router, String>> = LazyLock::new(|| {
+        let health = |operation: &&Operation| ["/livez", "/readyz"].contains(&operation.path);
+        Router::new(operations().iter().filter(health).chain(pages()))
+    });
     ROUTER.as_ref().map_err(Clone::clone)
 }
 
@@ -126,6 +152,7 @@ pub fn lists() -> Lists {
             webhooks::admin::SECRETS,
             push::admin::SECRETS,
             digests::SECRETS,
+            admin::accounts::SECRETS,
         ])
         .with(vec![Operations(operations())])
 }
@@ -158,6 +185,8 @@ fn sweeps() -> Vec<Sweep> {
         Sweep(jobs::store::sweep),
         Sweep(mail_quota::store::sweep),
         Sweep(digests::enqueue_due),
+        Sweep(audit::seal),
+        Sweep(admin::store::sweep),
     ]
 }
 
@@ -242,6 +271,9 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         workspaces::store::members::ALL,
         workspaces::store::invites::ALL,
         workspaces::store::erase::ALL,
+        admin::store::ALL,
+        admin::store::figures::ALL,
+        audit::store::ALL,
         crate::auth::store::sessions::ALL,
         crate::auth::store::suspensions::ALL,
         crate::installation::store::ALL,

@@ -32,7 +32,7 @@ pub fn check_credential(
         (Ignored | Optional, _) => Ok(()),
         (_, Presented::Nothing) => refused(operation.unauthenticated),
         (_, Presented::Placeholder | Presented::Unusable) => Err(Error::BadCredential),
-        (User, Presented::Key(_)) => refused(operation.key_refusal),
+        (User, Presented::Key { .. }) => refused(operation.key_refusal),
         (Key, Presented::User { .. }) => Err(ELEVATED_AUTH_REQUIRED.into()),
         _ => Ok(()),
     }
@@ -55,7 +55,7 @@ impl Access for AnyoneOrKey {
     const CREDENTIAL: Credential = Credential::Ignored;
 
     async fn admit(request: &CheckedRequest) -> Result<Self> {
-        Ok(AnyoneOrKey { is_key: matches!(request.presented, Presented::Key(_)) })
+        Ok(AnyoneOrKey { is_key: matches!(request.presented, Presented::Key { .. }) })
     }
 }
 
@@ -67,7 +67,7 @@ impl Access for OptionalViewer {
             Presented::Nothing | Presented::Placeholder | Presented::Unusable => {
                 OptionalViewer::Anonymous
             }
-            Presented::Key(kind) => OptionalViewer::Key(kind),
+            Presented::Key { kind, .. } => OptionalViewer::Key(kind),
             Presented::User { user, .. } => {
                 if may_act(request, user, false).await? {
                     OptionalViewer::User(user)
@@ -102,7 +102,7 @@ impl Access for UserOrKey {
 
     async fn admit(request: &CheckedRequest) -> Result<Self> {
         match request.presented {
-            Presented::Key(kind) => Ok(UserOrKey::Key(kind)),
+            Presented::Key { kind, .. } => Ok(UserOrKey::Key(kind)),
             _ => Viewer::admit(request).await.map(|viewer| UserOrKey::User(viewer.user)),
         }
     }
@@ -140,7 +140,7 @@ impl Access for Actor {
                     _ => Ok(Actor { user, via: Via::Session(session), named: found }),
                 }
             }
-            Presented::Key(kind) => {
+            Presented::Key { kind, .. } => {
                 let name = named.ok_or(acts_as.missing)?;
                 let user = name.parse().map_err(|_| Error::from(acts_as.unknown))?;
                 let found = found(request, user, kind == KeyKind::Master).await?;
@@ -159,7 +159,7 @@ impl Access for ActorOrKey {
 
     async fn admit(request: &CheckedRequest) -> Result<Self> {
         let parameter = request.operation.acts_as.map_or("userId", |acts_as| acts_as.parameter);
-        let is_key = matches!(request.presented, Presented::Key(_));
+        let is_key = matches!(request.presented, Presented::Key { .. });
         if is_key && named_user(request, parameter).is_none() {
             return Ok(ActorOrKey::Key { user: None });
         }
@@ -176,7 +176,7 @@ impl Access for KeyHolder {
 
     async fn admit(request: &CheckedRequest) -> Result<Self> {
         match request.presented {
-            Presented::Key(kind) => Ok(KeyHolder { kind }),
+            Presented::Key { kind, .. } => Ok(KeyHolder { kind }),
             _ => Err(ELEVATED_AUTH_REQUIRED.into()),
         }
     }

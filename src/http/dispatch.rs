@@ -32,7 +32,7 @@ use crate::http::render::{self, Context};
 use crate::http::reply::{self, Response};
 use crate::http::router::Router;
 use crate::http::version::Version;
-use crate::http::{cors, legacy, outside, representation, unnamed, writers};
+use crate::http::{audited, cors, legacy, outside, representation, unnamed, writers};
 use crate::network::client::Peer;
 use crate::network::{client, forwarding};
 use crate::state::App;
@@ -106,7 +106,8 @@ pub async fn handle(
     if trace.operation.is_some_and(|operation| operation.no_store) {
         reply::set(&mut response, "cache-control", "no-store");
     }
-    if let Some(origin) = origin.filter(|_| !trace.foreign_origin) {
+    let is_page = trace.operation.is_some_and(|operation| operation.audience.is_some());
+    if let Some(origin) = origin.filter(|_| !trace.foreign_origin && !is_page) {
         cors::allow(&mut response, origin);
         if takes_cookies {
             cors::allow_credentials(&mut response);
@@ -245,7 +246,7 @@ async fn answer(
     };
     trace.caller = presented;
     let network = client::bucket(client);
-    let has_key = matches!(presented, Presented::Key(_));
+    let has_key = matches!(presented, Presented::Key { .. });
     if !has_key {
         trace.window = limit(app, operation, Some(project.id), client).await?;
     }
@@ -254,6 +255,7 @@ async fn answer(
     if !is_open {
         check_credential(presented, operation, operation.credential_in(version), &query)?;
     }
+    audited::check_key(app, &project, presented, operation, now)?;
     for bundle in operation.bundle.iter().chain(&operation.further_bundles) {
         project.require(*bundle)?;
     }
@@ -286,7 +288,8 @@ async fn answer(
         Dialect::Reference => run(checked).await,
         Dialect::Legacy => legacy::run(run, checked).await,
     };
-    writers::run(checked, network, work).await
+    let written = async |checked| writers::run(checked, network, work).await;
+    audited::run(checked, client, written).await
 }
 
 async fn preflight(

@@ -6,6 +6,7 @@
 pub mod access;
 pub mod address;
 pub mod admission;
+mod audited;
 pub mod body;
 mod call;
 pub mod compression;

@@ -16,7 +16,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::auth::caller::{Credential, ELEVATED_AUTH_REQUIRED};
-use crate::auth::credential::{BadToken, KEY_IN_BROWSER};
+use crate::auth::credential::{BadToken, KEY_IN_BROWSER, KEY_SCOPE};
 use crate::auth::store::suspensions::SUSPENDED;
 use crate::error::Fault;
 use crate::http::dispatch::GENERAL_FAULTS;
@@ -102,7 +102,7 @@ pub fn faults(operation: &Operation) -> Vec<Fault> {
         faults.extend(acts_as.other);
     }
     if operation.credential != Credential::Ignored {
-        faults.push(KEY_IN_BROWSER);
+        faults.extend([KEY_IN_BROWSER, KEY_SCOPE]);
     }
     if refuses_callers(operation) && !operation.plain_refusals {
         faults.push(UNAUTHORIZED);

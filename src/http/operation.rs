@@ -10,6 +10,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 
 use crate::auth::caller::{Credential, NO_USER_FOUND};
 use crate::auth::credential::BadToken;
+use crate::auth::operators::Audience;
 use crate::error::{Fault, Result};
 use crate::http::access::Access;
 pub use crate::http::call::{Call, CheckedRequest, ServerCall};
@@ -33,6 +34,8 @@ pub struct Operation {
     since: Version,
     until: Version,
     pub credential: Credential,
+    /// For pages of the admin: whom they are for.
+    pub audience: Option<Audience>,
     /// From this version on a user or a key is required, though the user is optional before.
     pub required_since: Option<Version>,
     /// How an invalid token is treated where the user is optional.
@@ -186,6 +189,7 @@ impl Operation {
             since: Version::V6,
             until: Version::V8,
             credential: signature.credential,
+            audience: None,
             required_since: None,
             bad_token: BadToken::Anonymous,
             may_be_closed: false,
@@ -210,6 +214,24 @@ impl Operation {
             handler: signature.handler,
             run: signature.run,
         }
+    }
+
+    /// A page of the admin. It checks the audience itself, with what it knows of operators.
+    pub fn page(self, method: Method, audience: Audience) -> Self {
+        let takes_body = method == Method::POST;
+        let rate = Some(RateLimit::per_5_minutes(3000));
+        let page = self.method(method);
+        Operation { audience: Some(audience), feature: "admin", takes_body, rate, ..page }
+    }
+
+    /// The same operation, served by a function that another one wraps.
+    pub fn handled_by(self, handler: &'static str) -> Self {
+        Operation { handler, ..self }
+    }
+
+    /// The part of the API that it belongs to, for the scopes of keys: the first word of its path.
+    pub fn area(&self) -> &'static str {
+        self.path.split('/').nth(1).unwrap_or_default()
     }
 
     pub fn rate(self, rate: RateLimit) -> Self {

@@ -126,6 +126,17 @@ pub trait Reply: Send + 'static {
     fn describe(generator: &mut SchemaGenerator) -> Vec<ReplyDoc>;
 }
 
+/// A reply that no document describes: a page.
+impl Reply for Response {
+    fn into_response(self) -> Result<Response> {
+        Ok(self)
+    }
+
+    fn describe(_: &mut SchemaGenerator) -> Vec<ReplyDoc> {
+        Vec::new()
+    }
+}
+
 pub fn with_body(status: StatusCode, media: &'static str, body: impl Into<Bytes>) -> Response {
     let mut response = Response::new(Body::Whole(body.into()));
     *response.status_mut() = status;

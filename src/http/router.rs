@@ -18,7 +18,7 @@ pub struct Router {
 
 impl Router {
     /// Fails, naming the path, when two declarations collide.
-    pub fn new(operations: &'static [Operation]) -> Result<Self, String> {
+    pub fn new(operations: impl IntoIterator<Item = &'static Operation>) -> Result<Self, String> {
         let mut router = Router { project: Table::new(), server: Table::new() };
         for operation in operations {
             let table = if operation.is_project_scoped() {

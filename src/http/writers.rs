@@ -60,7 +60,7 @@ pub(super) async fn run(
         Presented::User { user, .. } => {
             ((request.project.id, user.0.as_u128()), app.nodes.others(app.clock.uptime()) == 0)
         }
-        Presented::Key(_) => return work(request).await,
+        Presented::Key { .. } => return work(request).await,
         _ => ((request.project.id, network), true),
     };
     let (reads, may_lag) =

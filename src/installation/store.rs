@@ -20,6 +20,10 @@ db::statements! {
         "INSERT INTO installation (name, value) VALUES ($1, $2)
          ON CONFLICT (name) DO UPDATE SET value = excluded.value
          WHERE CAST(installation.value AS {int}) <= $3";
+    /// Inserts it or locks it.
+    command LOCK -> String, unscoped "the installation is no project" =
+        "INSERT INTO installation (name, value) VALUES ($1, $2)
+         ON CONFLICT (name) DO UPDATE SET value = installation.value RETURNING value";
     query HOLDS -> String, unscoped "the installation is no project" =
         "SELECT value FROM installation WHERE name >= 'hold-files:' AND name < 'hold-files;'";
     command RELEASE, unscoped "the installation is no project" =
@@ -31,6 +35,7 @@ db::statements! {
 const SECRET: &str = "secret";
 const BACKUP_LEASE: &str = "backup-lease";
 const LAST_BACKUP: &str = "last-backup";
+const SEALED_UNTIL: &str = "audit-sealed-until";
 
 /// Whether this is the secret of the installation; the first one is stored.
 pub fn claim_secret(tx: &Tx<'_>, fingerprint: &Fingerprint) -> Result<bool> {
@@ -102,6 +107,17 @@ pub fn finish_backup(tx: &Tx<'_>, began: Timestamp) -> Result<()> {
 pub fn last_backup(c: &Conn<'_>) -> Result<Option<Timestamp>> {
     let last = c.opt(&FIND, args![LAST_BACKUP])?;
     Ok(last.and_then(|value| value.parse().ok()).map(Timestamp::from_millis))
+}
+
+/// Up to when the audit log is sealed. Locked until the transaction ends, so that nodes take turns.
+pub fn lock_sealed_until(tx: &Tx<'_>) -> Result<Timestamp> {
+    let value = tx.one(&LOCK, args![SEALED_UNTIL, "0"])?;
+    Ok(Timestamp::from_millis(value.parse().unwrap_or(0)))
+}
+
+pub fn set_sealed_until(tx: &Tx<'_>, until: Timestamp) -> Result<()> {
+    tx.execute(&REPLACE, args![SEALED_UNTIL, until.millis().to_string()])?;
+    Ok(())
 }
 
 /// From now on the project is being deleted, for good. An earlier call's time is kept.

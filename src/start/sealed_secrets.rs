@@ -1,6 +1,7 @@
 //! Seals the secrets of all projects again after the server's secret key was changed, so that the previous key
 //! can go.
 
+use crate::audit;
 use crate::error::{Error, Result};
 use crate::state::{App, SealedSecrets};
 use crate::tenancy;
@@ -9,9 +10,10 @@ pub async fn renew_secrets(app: &App) -> Result<()> {
     for secrets in app.lists.of::<SealedSecrets>().iter().copied() {
         let found = app.db.read_slow(move |c| {
             let mut found = Vec::new();
-            for project in tenancy::store::list(c)? {
-                let listed = (secrets.list)(c, project.id)?;
-                found.extend(listed.into_iter().map(|secret| (project.id, secret)));
+            let projects = tenancy::store::list(c)?.into_iter().map(|project| project.id);
+            for project in projects.chain([audit::INSTALLATION]) {
+                let listed = (secrets.list)(c, project)?;
+                found.extend(listed.into_iter().map(|secret| (project, secret)));
             }
             Ok::<_, Error>(found)
         });

@@ -13,10 +13,10 @@ use text_index::Language;
 
 use crate::error::{Error, Result};
 use crate::tenancy::bundles::Bundle;
-use crate::tenancy::keys::{KeyKind, StoredKey};
+use crate::tenancy::keys::{KeyKind, StoredKey, parse_scopes};
 use crate::tenancy::store::{Settings, WorkspaceSettings};
 use crate::tenancy::{TABLES_NOT_AVAILABLE, store};
-use crate::values::ids::{ProjectId, QueueId};
+use crate::values::ids::{KeyId, ProjectId, QueueId};
 use crate::values::time::Timestamp;
 
 const FRESH_FOR: Duration = Duration::from_millis(500);
@@ -124,6 +124,11 @@ pub struct Subscription {
 }
 
 impl Project {
+    /// A key that is not revoked.
+    pub fn key(&self, id: KeyId) -> Option<&StoredKey> {
+        self.keys.iter().find(|key| key.id == id)
+    }
+
     pub fn has(&self, bundle: Bundle) -> bool {
         self.bundles.contains(&bundle)
     }
@@ -165,7 +170,15 @@ pub fn load(c: &Conn<'_>, id: ProjectId) -> Result<Option<Project>> {
     let unreadable = |what: &str| Error::internal(format!("project {id} has an unreadable {what}"));
     let keys = store::live_keys(c, id)?.into_iter().map(|key| {
         let kind = KeyKind::from_name(&key.kind).ok_or_else(|| unreadable("key kind"))?;
-        Ok(StoredKey { kind, hash: key.hash })
+        Ok(StoredKey {
+            id: key.id,
+            label: key.label,
+            kind,
+            hash: key.hash,
+            scopes: parse_scopes(&key.scopes).map_err(|_| unreadable("scope of a key"))?,
+            expires_at: key.expires_at,
+            used_at: Arc::new(key.used_at.map_or(0, Timestamp::millis).into()),
+        })
     });
     let webhooks = store::webhooks(c, id)?.into_iter().map(|(endpoint, events)| {
         let events = serde_json::from_str(&events.0).map_err(Error::internal)?;

@@ -64,6 +64,10 @@ db::row! {
         pub hash: Vec<u8>,
         pub created_at: Timestamp,
         pub revoked_at: Option<Timestamp>,
+        /// Separated by spaces; empty for everything.
+        pub scopes: String,
+        pub expires_at: Option<Timestamp>,
+        pub used_at: Option<Timestamp>,
     }
 }
 
@@ -80,10 +84,12 @@ db::statements! {
         "SELECT id, events FROM webhook_endpoints
          WHERE project_id = $1 AND url IS NOT NULL ORDER BY is_first DESC, created_at, id";
     query LIVE_KEYS -> KeyRow =
-        "SELECT id, kind, label, hash, created_at, revoked_at FROM project_keys
+        "SELECT id, kind, label, hash, created_at, revoked_at, scopes, expires_at, used_at
+         FROM project_keys
          WHERE project_id = $1 AND revoked_at IS NULL ORDER BY created_at, id";
     query KEYS -> KeyRow =
-        "SELECT id, kind, label, hash, created_at, revoked_at FROM project_keys
+        "SELECT id, kind, label, hash, created_at, revoked_at, scopes, expires_at, used_at
+         FROM project_keys
          WHERE project_id = $1 ORDER BY created_at, id";
     query PUSH_PROVIDERS -> String = "SELECT provider FROM push_providers WHERE project_id = $1";
     command INSERT, unscoped "the project itself is made" =
@@ -94,8 +100,11 @@ db::statements! {
     command DELETE_BUNDLE =
         "DELETE FROM project_bundles WHERE project_id = $1 AND bundle = $2";
     command INSERT_KEY =
-        "INSERT INTO project_keys (project_id, id, kind, label, hash, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6)";
+        "INSERT INTO project_keys (project_id, id, kind, label, hash, created_at, scopes, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    command USE_KEY =
+        "UPDATE project_keys SET used_at = $3
+         WHERE project_id = $1 AND id = $2 AND (used_at IS NULL OR used_at < $3)";
     command REVOKE_KEY -> ProjectId, unscoped "the operator names a key by its id alone" =
         "UPDATE project_keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING project_id";
     command SET_STATE, unscoped "the project itself is changed" =
@@ -216,17 +225,19 @@ pub fn remove_bundle(tx: &Tx<'_>, id: ProjectId, bundle: &str) -> Result<()> {
     changed(tx, id)
 }
 
-pub fn insert_key(
-    tx: &Tx<'_>,
-    id: ProjectId,
-    key: KeyId,
-    kind: &str,
-    label: Option<&str>,
-    hash: &[u8],
-    now: Timestamp,
-) -> Result<()> {
-    tx.execute(&INSERT_KEY, args![id, key, kind, label, hash, now])?;
+pub fn insert_key(tx: &Tx<'_>, id: ProjectId, key: &KeyRow) -> Result<()> {
+    let KeyRow { id: key_id, kind, label, hash, created_at, scopes, expires_at, .. } = key;
+    let (kind, label, hash) = (kind.as_str(), label.as_deref(), hash.as_slice());
+    let arguments =
+        args![id, *key_id, kind, label, hash, *created_at, scopes.as_str(), *expires_at];
+    tx.execute(&INSERT_KEY, arguments)?;
     changed(tx, id)
+}
+
+/// Notes that a key was used. Nobody has to hear of it.
+pub fn use_key(tx: &Tx<'_>, id: ProjectId, key: KeyId, now: Timestamp) -> Result<()> {
+    tx.execute(&USE_KEY, args![id, key, now])?;
+    Ok(())
 }
 
 /// Whether a live key was revoked.

@@ -143,6 +143,11 @@ typed_ids! {
     TableId;
     /// A row of such a table.
     RowId;
+    /// Somebody who runs the installation, not a user of a project.
+    OperatorId;
+    OperatorSessionId;
+    OperatorInvitationId;
+    AuditEntryId;
 }
 
 /// The hyphenated form only, in either case: other spellings of a UUID are refused.

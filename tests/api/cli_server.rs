@@ -332,7 +332,7 @@ fn another_secret_is_refused_until_it_is_accepted(town: Installation) {
     town.db().execute_script(behind).unwrap();
     assert!(failure(&mut first).contains("TOWNHALL_SECRET_KEY"));
     let kept = town.db();
-    let text = "SELECT value FROM installation";
+    let text = "SELECT value FROM installation WHERE name = 'secret'";
     let read = kept.read(move |c| c.all(&db::Query::<String>::built("test", text), db::args![]));
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let values: Vec<String> = runtime.block_on(read).unwrap();
@@ -344,7 +344,16 @@ fn a_server_prints_its_document_when_it_is_ready(town: Installation) {
     let mut demo = town.launch(&["dev", "--json"], &[]);
     let printed = demo.printed();
     let document: Value = serde_json::from_str(&printed).unwrap_or_else(|_| panic!("{printed:?}"));
-    let names = ["listen", "masterKey", "projectId", "serviceKey", "tour", "url", "users"];
+    let names = [
+        "adminInvitation",
+        "listen",
+        "masterKey",
+        "projectId",
+        "serviceKey",
+        "tour",
+        "url",
+        "users",
+    ];
     assert_eq!(keys(&document), names);
     assert_eq!(document["listen"], demo.address.to_string());
     assert_eq!(document["tour"].as_array().unwrap().len(), 3);

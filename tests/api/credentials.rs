@@ -102,7 +102,10 @@ async fn revoked_key(app: &TestApp) -> String {
     let (project, now) = (app.project.id, app.now());
     let key = admin::new_key(KeyKind::Service, now, &app.app.random);
     let stored = key.clone();
-    let added = app.app.db.write(move |tx| admin::add_key(tx, project, &stored, None, now));
+    let added = app
+        .app
+        .db
+        .write(move |tx| admin::add_key(tx, project, &stored, &admin::Limits::default(), now));
     added.await.unwrap();
     app.advance(Duration::from_secs(1));
     // The server has seen it and keeps a copy of it by now.

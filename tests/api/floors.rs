@@ -25,7 +25,7 @@ const ROOMS: &[&[&str]] = &[
     &["metrics"],
     &["state"],
     &["jobs"],
-    &["domain_events", "mail_quota"],
+    &["audit", "domain_events", "mail_quota"],
     &["http"],
     &["sockets"],
     // Features, in the one order that they may import each other in.
@@ -60,6 +60,7 @@ const ROOMS: &[&[&str]] = &[
     &["features::tables"],
     &["features::project_deletion"],
     &["features::server"],
+    &["features::admin"],
     // The lists of all features.
     &["features"],
     // The program.

@@ -14,6 +14,7 @@ Every operation of the API, as `townhall routes` prints it (`--json` for program
 - Credential: what the server requires before the handler runs. `optional`: users and keys are recognised, and
   callers without a credential are anonymous. `-`: no credential is checked before the handler runs.
 - Rate limit: requests of one client network in a window, for each project. Keys have no limit.
+- Pages of the admin name the least role of an operator in place of a credential.
 - Handler and File: the function that serves the operation, and its source file.
 
 ";
@@ -29,7 +30,8 @@ fn the_documentation_holds_the_table_that_the_command_prints() {
 fn every_handler_is_in_the_file_that_is_listed() {
     let routes = Installation::new(Engine::Sqlite).json(&["routes"]);
     let routes = routes.as_array().unwrap();
-    assert_eq!(routes.len(), townhall::features::operations().len());
+    let (operations, pages) = (townhall::features::operations(), townhall::features::pages());
+    assert_eq!(routes.len(), operations.len() + pages.len());
     for route in routes {
         let (file, handler) = (route["file"].as_str().unwrap(), route["handler"].as_str().unwrap());
         let source =

@@ -4,6 +4,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod account_deletion;
+mod admin_access;
+mod admin_audit;
 mod audit;
 mod auth_limits;
 mod avatars;

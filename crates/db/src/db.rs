@@ -17,7 +17,7 @@ use crate::sqlite::Sqlite;
 use crate::stats::{Histogram, now};
 use crate::{
     Announcement, Announcements, Command, Conn, Engine, Error, Options, Query, Signal, Stats, Tx,
-    job, lag,
+    companion, job, lag,
 };
 
 const UNKNOWN_URL: &str = "a database URL is sqlite:///path/file.db or postgres://…";
@@ -137,7 +137,7 @@ impl Db {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        job::result(&mut *self.inner.write(None, Box::new(job::write(work))).await?)
+        self.write_at(None, work).await
     }
 
     /// The same, for writes that lock a row which many may write at once, under a key of their own. On
@@ -148,7 +148,22 @@ impl Db {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        job::result(&mut *self.inner.write(Some(key), Box::new(job::write(work))).await?)
+        self.write_at(Some(key), work).await
+    }
+
+    async fn write_at<T, E, F>(&self, key: Option<Uuid>, work: F) -> Result<T, E>
+    where
+        F: Fn(&Tx<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        let companion = companion::current();
+        let work = job::write(work, companion.clone());
+        let result = job::result(&mut *self.inner.write(key, Box::new(work)).await?);
+        if let Some(companion) = companion.filter(|_| result.is_ok()) {
+            companion.committed();
+        }
+        result
     }
 
     /// Announcements from now on, in commit order: those of this process, and on PostgreSQL those of every

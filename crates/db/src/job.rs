@@ -12,6 +12,7 @@ use std::time::Instant;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
+use crate::companion::Companion;
 use crate::queue::Queue;
 use crate::signal::{Signal, Signals};
 use crate::{Conn, Error, Tx, stats};
@@ -26,6 +27,7 @@ pub(crate) trait Work: Send {
 
 struct Unit<T, E, F> {
     work: F,
+    companion: Option<Arc<Companion>>,
     result: Option<Result<T, E>>,
 }
 
@@ -33,10 +35,16 @@ impl<T, E, F> Work for Unit<T, E, F>
 where
     F: Fn(&Tx<'_>) -> Result<T, E> + Send,
     T: Send + 'static,
-    E: Send + 'static,
+    E: From<Error> + Send + 'static,
 {
     fn run(&mut self, tx: &Tx<'_>) -> bool {
-        self.result.insert((self.work)(tx)).is_ok()
+        let mut result = (self.work)(tx);
+        if let Some(companion) = self.companion.as_ref().filter(|_| result.is_ok())
+            && let Err(error) = companion.run(tx)
+        {
+            result = Err(error.into());
+        }
+        self.result.insert(result).is_ok()
     }
 
     fn result(&mut self) -> &mut dyn Any {
@@ -48,18 +56,18 @@ pub(crate) fn read<T, E, F>(work: F) -> impl Work + 'static
 where
     F: Fn(&Conn<'_>) -> Result<T, E> + Send + 'static,
     T: Send + 'static,
-    E: Send + 'static,
+    E: From<Error> + Send + 'static,
 {
-    write(move |tx: &Tx<'_>| work(tx))
+    write(move |tx: &Tx<'_>| work(tx), None)
 }
 
-pub(crate) fn write<T, E, F>(work: F) -> impl Work + 'static
+pub(crate) fn write<T, E, F>(work: F, companion: Option<Arc<Companion>>) -> impl Work + 'static
 where
     F: Fn(&Tx<'_>) -> Result<T, E> + Send + 'static,
     T: Send + 'static,
-    E: Send + 'static,
+    E: From<Error> + Send + 'static,
 {
-    Unit { work, result: None }
+    Unit { work, companion, result: None }
 }
 
 /// The result of the last run of the work, if it did run.

@@ -8,6 +8,7 @@
 mod administration;
 mod announce;
 mod builder;
+mod companion;
 mod conn;
 mod db;
 mod dialect;
@@ -32,6 +33,7 @@ mod value;
 pub use administration::Examination;
 pub use announce::{Announced, Announcement, Announcements};
 pub use builder::{Builder, Placeholder, Placeholders};
+pub use companion::accompanied;
 pub use conn::{Conn, Prefetch, Tx};
 pub use db::Db;
 pub use error::Error;

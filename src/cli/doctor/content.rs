@@ -8,6 +8,7 @@ use aws_lc_rs::digest::{Context, SHA256};
 use db::Db;
 use futures_util::TryStreamExt as _;
 
+use crate::audit::verify_all;
 use crate::cli::doctor::reach::open_storage;
 use crate::cli::doctor::{Finding, block_on};
 use crate::config::Config;
@@ -143,6 +144,20 @@ fn digest(key: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);
     hasher.finish()
+}
+
+/// Every sealed entry of the audit log.
+pub(super) fn audit_log(db: &Db) -> Finding {
+    let findings = block_on(db.read_slow(verify_all))?;
+    match findings.first() {
+        None => Ok("every entry is as it was sealed".to_owned()),
+        Some((project, finding)) => {
+            let (count, text) = (findings.len(), &finding.text);
+            Err(format!(
+                "{count} places differ from their seals; {project}: {text}: townhall audit --verify"
+            ))
+        }
+    }
 }
 
 /// The search index against the content. A running server indexes what is queued.

@@ -64,6 +64,7 @@ pub(super) fn diagnose(config: &Config, asked: Asked) -> Output {
         if asked.deep {
             checks.push(check("files", content::files(config, &db)));
             checks.push(check("search", content::search(&db, asked.fix)));
+            checks.push(check("audit log", content::audit_log(&db)));
         }
         checks.push(check("counters", counts::counters(&db, asked.fix)));
     }

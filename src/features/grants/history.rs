@@ -156,7 +156,7 @@ async fn project(call: &ServerCall) -> Result<Arc<Project>> {
             let now = app.clock.now();
             let public_url = &app.config.public_url;
             match Presented::read(&call.headers, project, &app.tokens, public_url, now) {
-                Ok(Presented::Key(_)) => {
+                Ok(Presented::Key { .. }) => {
                     check_state(project)?;
                     return Ok(project.clone());
                 }

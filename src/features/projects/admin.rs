@@ -7,8 +7,9 @@ use crate::auth::keys;
 use crate::auth::rs256;
 use crate::error::{Error, Result, faults};
 use crate::tenancy::bundles::missing_prerequisite;
-use crate::tenancy::keys::KeyKind;
+use crate::tenancy::keys::{KeyKind, Scope};
 use crate::tenancy::registry::{self, ProjectState};
+use crate::tenancy::store::KeyRow;
 use crate::tenancy::{Bundle, NOT_FOUND, store};
 use crate::values::ids::{KeyId, ProjectId, new_id};
 use crate::values::random::Random;
@@ -71,30 +72,49 @@ pub fn create_project(
     for bundle in &project.bundles {
         store::add_bundle(tx, project.id, bundle.name())?;
     }
-    insert_key(tx, project.id, &secrets.service, None, now)?;
-    insert_key(tx, project.id, &secrets.master, None, now)
+    insert_key(tx, project.id, &secrets.service, &Limits::default(), now)?;
+    insert_key(tx, project.id, &secrets.master, &Limits::default(), now)
+}
+
+/// What a key is called, and what it is limited to.
+#[derive(Debug, Clone, Default)]
+pub struct Limits {
+    pub label: Option<String>,
+    pub scopes: Vec<Scope>,
+    pub expires_at: Option<Timestamp>,
 }
 
 pub fn add_key(
     tx: &Tx<'_>,
     project: ProjectId,
     key: &NewKey,
-    label: Option<&str>,
+    limits: &Limits,
     now: Timestamp,
 ) -> Result<()> {
     store::find(tx, project)?.ok_or(NOT_FOUND)?;
-    insert_key(tx, project, key, label, now)
+    insert_key(tx, project, key, limits, now)
 }
 
 fn insert_key(
     tx: &Tx<'_>,
     project: ProjectId,
     key: &NewKey,
-    label: Option<&str>,
+    limits: &Limits,
     now: Timestamp,
 ) -> Result<()> {
-    let hash = keys::hash(&key.secret);
-    store::insert_key(tx, project, key.id, key.kind.name(), label, &hash, now)
+    let scopes: Vec<String> = limits.scopes.iter().map(ToString::to_string).collect();
+    let row = KeyRow {
+        id: key.id,
+        kind: key.kind.name().to_owned(),
+        label: limits.label.clone(),
+        hash: keys::hash(&key.secret),
+        created_at: now,
+        revoked_at: None,
+        scopes: scopes.join(" "),
+        expires_at: limits.expires_at,
+        used_at: None,
+    };
+    store::insert_key(tx, project, &row)
 }
 
 /// Adds and removes bundles; refuses a set in which a bundle lacks one that it requires.

@@ -141,7 +141,7 @@ fn body<B: Declared>(
     let mut fields = value.as_object().cloned().unwrap_or_default();
     let named = take_actor(&mut fields).map_err(|why| INVALID_BODY.because(why))?;
     let acts_for_all =
-        matches!(request.presented, Presented::Key(_)) && named.or(in_query).is_none();
+        matches!(request.presented, Presented::Key { .. }) && named.or(in_query).is_none();
     if acts_for_all && !request.body.is_empty() && !is_json(request) {
         return Err(INVALID_BODY.because("A key that names no user must send application/json"));
     }

@@ -27,7 +27,7 @@ pub(super) fn rewrite(request: &mut CheckedRequest) -> Result<()> {
             // Deleted and removed comments do not exist for these clients.
             request.query["placeholders"] = json!("false");
         }
-        "POST /entities" if !matches!(request.presented, Presented::Key(_)) => {
+        "POST /entities" if !matches!(request.presented, Presented::Key { .. }) => {
             drop_times(request);
         }
         _ => {}

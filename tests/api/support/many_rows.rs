@@ -59,6 +59,14 @@ pub(super) fn script(engine: Engine) -> String {
         ("account_deletions (project_id, user_id, code_hash, wrong_tries, expires_at)", 5_999, {
             format!("{project}, {id}, {hash}, 0, n")
         }),
+        (
+            "audit_log (project_id, id, at, actor_kind, actor_name, action, target)",
+            5_999,
+            format!("{project}, {id}, n, 'key', 'k' || n, 'a' || n, 't'"),
+        ),
+        ("audit_seals (project_id, position, last_id, entries, hash, sealed_at)", 5_999, {
+            format!("{project}, n, {id}, 1, {hash}, n")
+        }),
         ("mail_quotas (project_id, address_hash, sent_at, expires_at)", 5_999, {
             format!("{project}, {hash}, '[]', n")
         }),

@@ -27,6 +27,7 @@ mod reply;
 mod server;
 pub mod site;
 pub mod sockets;
+pub mod visitor;
 mod watched;
 pub mod wire;
 

@@ -147,7 +147,7 @@ mod tests {
     type Answer = oneshot::Receiver<job::Answer>;
 
     fn committed() -> (Committed, Answer) {
-        let work = Box::new(job::write(|_: &Tx<'_>| Ok::<_, Error>(())));
+        let work = Box::new(job::write(|_: &Tx<'_>| Ok::<_, Error>(()), None));
         let (job, answer) = Job::write(None, stats::now(), work, &Arc::default());
         (Committed { jobs: vec![job], announced: Vec::new() }, answer)
     }

@@ -187,6 +187,25 @@ pub fn find_by_foreign_id(c: &Conn<'_>, project: ProjectId, id: &str) -> Result<
     Ok(c.opt(&FIND_BY_FOREIGN_ID, args![project, id])?)
 }
 
+/// Whoever has this id, address, username or foreign id.
+pub fn find_by_any(c: &Conn<'_>, project: ProjectId, text: &str) -> Result<Vec<UserRow>> {
+    let by_id = match text.parse() {
+        Ok(id) => find(c, project, UserId(id))?,
+        Err(_) => None,
+    };
+    let found = [
+        by_id,
+        // Addresses are stored in lower case.
+        find_by_email(c, project, &text.to_lowercase())?,
+        find_by_username(c, project, text)?,
+        find_by_foreign_id(c, project, text)?,
+    ];
+    let mut rows: Vec<UserRow> = found.into_iter().flatten().collect();
+    rows.sort_by_key(|row| row.id);
+    rows.dedup_by_key(|row| row.id);
+    Ok(rows)
+}
+
 pub fn find_by_username(c: &Conn<'_>, project: ProjectId, name: &str) -> Result<Option<UserRow>> {
     Ok(c.opt(&FIND_BY_USERNAME, args![project, name])?)
 }

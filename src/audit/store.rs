@@ -1,0 +1,134 @@
+//! The SQL of the audit log.
+
+use db::{Builder, Conn, Query, Tx, args};
+use uuid::Uuid;
+
+use crate::audit::Entry;
+use crate::error::Result;
+use crate::values::ids::{AuditEntryId, ProjectId, first_id};
+use crate::values::time::Timestamp;
+
+db::row! {
+    #[derive(Debug, Clone)]
+    pub struct Seal {
+        pub position: i64,
+        pub last_id: AuditEntryId,
+        pub entries: i64,
+        pub hash: Vec<u8>,
+        pub sealed_at: Timestamp,
+    }
+}
+
+db::statements! {
+    command INSERT =
+        "INSERT INTO audit_log (project_id, id, at, actor_kind, actor_id, actor_name, client, action, target,
+            old_state, new_state)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+    query PROJECTS_BETWEEN -> ProjectId, unscoped "every project is sealed" =
+        "SELECT DISTINCT project_id FROM audit_log WHERE at > $1 AND at <= $2";
+    query PROJECTS -> ProjectId, unscoped "the operator checks every project" =
+        "SELECT DISTINCT project_id FROM audit_log";
+    query AFTER -> Entry =
+        "SELECT project_id, id, at, actor_kind, actor_id, actor_name, client, action, target, old_state, new_state
+         FROM audit_log WHERE project_id = $1 AND id > $2 AND id < $3 ORDER BY id LIMIT $4";
+    query LAST_SEAL -> Seal =
+        "SELECT position, last_id, entries, hash, sealed_at FROM audit_seals
+         WHERE project_id = $1 ORDER BY position DESC LIMIT 1";
+    query SEAL_FROM -> Seal =
+        "SELECT position, last_id, entries, hash, sealed_at FROM audit_seals
+         WHERE project_id = $1 AND position >= $2 ORDER BY position LIMIT 1";
+    command INSERT_SEAL =
+        "INSERT INTO audit_seals (project_id, position, last_id, entries, hash, sealed_at)
+         VALUES ($1, $2, $3, $4, $5, $6)";
+}
+
+pub fn insert(tx: &Tx<'_>, entry: &Entry) -> Result<(), db::Error> {
+    let arguments = args![
+        entry.project_id,
+        entry.id,
+        entry.at,
+        entry.actor_kind.as_str(),
+        entry.actor_id,
+        entry.actor_name.as_str(),
+        entry.client.as_deref(),
+        entry.action.as_str(),
+        entry.target.as_str(),
+        entry.old_state.as_deref(),
+        entry.new_state.as_deref(),
+    ];
+    tx.execute(&INSERT, arguments).map(drop)
+}
+
+/// The projects that have entries from a time until another.
+pub fn projects_between(c: &Conn<'_>, from: Timestamp, to: Timestamp) -> Result<Vec<ProjectId>> {
+    Ok(c.all(&PROJECTS_BETWEEN, args![from, to])?)
+}
+
+/// The projects that have entries.
+pub fn projects(c: &Conn<'_>) -> Result<Vec<ProjectId>> {
+    Ok(c.all(&PROJECTS, args![])?)
+}
+
+/// Entries in their order, up to the end of `until`.
+pub fn entries_after(
+    c: &Conn<'_>,
+    project: ProjectId,
+    after: Option<AuditEntryId>,
+    until: Option<Timestamp>,
+    most: i64,
+) -> Result<Vec<Entry>> {
+    let after = after.map_or(Uuid::nil(), |id| id.0);
+    let before =
+        until.map_or(Uuid::max(), |until| first_id(Timestamp::from_millis(until.millis() + 1)));
+    Ok(c.all(&AFTER, args![project, after, before, most])?)
+}
+
+pub fn last_seal(c: &Conn<'_>, project: ProjectId) -> Result<Option<Seal>> {
+    Ok(c.opt(&LAST_SEAL, args![project])?)
+}
+
+/// The first seal from a position on.
+pub fn seal_from(c: &Conn<'_>, project: ProjectId, position: i64) -> Result<Option<Seal>> {
+    Ok(c.opt(&SEAL_FROM, args![project, position])?)
+}
+
+pub fn insert_seal(tx: &Tx<'_>, project: ProjectId, seal: &Seal) -> Result<()> {
+    let Seal { position, last_id, entries, hash, sealed_at } = seal;
+    tx.execute(
+        &INSERT_SEAL,
+        args![project, *position, *last_id, *entries, hash.as_slice(), *sealed_at],
+    )?;
+    Ok(())
+}
+
+/// Which entries are listed.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    pub actor: Option<String>,
+    pub action: Option<String>,
+    /// Entries older than this one.
+    pub before: Option<AuditEntryId>,
+}
+
+/// Newest first.
+pub fn list(c: &Conn<'_>, project: ProjectId, filter: &Filter, most: i64) -> Result<Vec<Entry>> {
+    let mut conditions = Builder::all([project.into()]);
+    conditions.add("project_id = $1");
+    if let Some(actor) = &filter.actor {
+        conditions.equal("actor_name", actor.as_str());
+    }
+    if let Some(action) = &filter.action {
+        conditions.equal("action", action.as_str());
+    }
+    if let Some(before) = filter.before {
+        let before = conditions.bind(before);
+        conditions.add(format_args!("id < {before}"));
+    }
+    let most = conditions.bind(most);
+    let text = format!(
+        "SELECT project_id, id, at, actor_kind, actor_id, actor_name, client, action, target, old_state, new_state
+         FROM audit_log WHERE {conditions} ORDER BY id DESC LIMIT {most}"
+    );
+    let query = Query::<Entry>::built("audit::list", text);
+    Ok(c.all(&query, conditions.args())?)
+}

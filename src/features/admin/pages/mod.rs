@@ -1,0 +1,66 @@
+//! The pages, one file for each entry of the navigation.
+
+mod audit_log;
+mod content;
+mod jobs;
+mod keys;
+mod overview;
+mod projects;
+mod queue;
+mod settings;
+mod spaces;
+mod system;
+mod tables;
+mod users;
+mod webhooks;
+
+use http::Method;
+
+use crate::auth::operators::{Audience, Role};
+use crate::features::admin::visit::page;
+use crate::http::operation::Operation;
+
+pub(super) fn pages() -> Vec<Operation> {
+    let get = |path, name, audience| (Method::GET, path, name, audience);
+    let post = |path, name, audience| (Method::POST, path, name, audience);
+    let analyst = Audience::InProject(Role::Analyst);
+    let moderator = Audience::InProject(Role::Moderator);
+    let admin = Audience::InProject(Role::Admin);
+    let (everywhere, owner) =
+        (Audience::Everywhere(Role::Admin), Audience::Everywhere(Role::Owner));
+    macro_rules! pages {
+        ($($declared:expr => $handler:path,)*) => {
+            vec![$({
+                let (method, path, name, audience) = $declared;
+                page(method, path, name, audience, $handler)
+            },)*]
+        };
+    }
+    pages! {
+        get("/admin", "Projects Page", Audience::Operator) => projects::list,
+        post("/admin/projects", "Create Project", everywhere) => projects::create,
+        get("/admin/system", "System Page", everywhere) => system::show,
+        get("/admin/audit", "Audit Log of the Installation", owner) => audit_log::installation,
+        get("/admin/p/{projectId}", "Overview Page", analyst) => overview::show,
+        get("/admin/p/{projectId}/queue", "Queue Page", moderator) => queue::show,
+        post("/admin/p/{projectId}/queue", "Decide Reports", moderator) => queue::decide,
+        get("/admin/p/{projectId}/users", "Users Page", moderator) => users::list,
+        get("/admin/p/{projectId}/users/{userId}", "User Page", moderator) => users::show,
+        post("/admin/p/{projectId}/users/{userId}", "Change User", moderator) => users::change,
+        get("/admin/p/{projectId}/content", "Content Page", moderator) => content::list,
+        get("/admin/p/{projectId}/content/{entityId}", "Entity Page", moderator) => content::show,
+        post("/admin/p/{projectId}/content/{entityId}", "Change Entity", moderator) => content::change,
+        get("/admin/p/{projectId}/spaces", "Spaces Page", moderator) => spaces::list,
+        get("/admin/p/{projectId}/tables", "Tables Page", admin) => tables::list,
+        get("/admin/p/{projectId}/tables/{tableName}", "Table Page", admin) => tables::rows,
+        get("/admin/p/{projectId}/webhooks", "Webhooks Page", admin) => webhooks::list,
+        post("/admin/p/{projectId}/webhooks", "Change Webhook", admin) => webhooks::change,
+        get("/admin/p/{projectId}/keys", "Keys Page", admin) => keys::list,
+        post("/admin/p/{projectId}/keys", "Change Keys", admin) => keys::change,
+        get("/admin/p/{projectId}/settings", "Settings Page", admin) => settings::show,
+        post("/admin/p/{projectId}/settings", "Change Settings", admin) => settings::change,
+        get("/admin/p/{projectId}/jobs", "Jobs Page", admin) => jobs::list,
+        post("/admin/p/{projectId}/jobs", "Change Job", admin) => jobs::change,
+        get("/admin/p/{projectId}/audit", "Audit Log of a Project", admin) => audit_log::project,
+    }
+}
