@@ -96,4 +96,5 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration::shared(24, "search", include_str!("../migrations/0024_search.sql")),
     Migration::shared(25, "push", include_str!("../migrations/0025_push.sql")),
     Migration::shared(26, "digests", include_str!("../migrations/0026_digests.sql")),
+    Migration::shared(27, "moderation queue", include_str!("../migrations/0030_moderation.sql")),
 ];

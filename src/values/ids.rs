@@ -113,6 +113,16 @@ typed_ids! {
     ReportId;
     /// One user's entry in a report.
     ReportEntryId;
+    /// Somebody who runs the installation and signs in to its pages; no user of a project.
+    OperatorId;
+    /// A moderator's decision.
+    DecisionId;
+    /// What an operator noted about a user.
+    NoteId;
+    /// A rule that checks what users write.
+    RuleId;
+    /// An author's objection to a decision.
+    AppealId;
     WorkspaceId;
     /// One user's membership in one workspace.
     WorkspaceMemberId;
