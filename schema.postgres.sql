@@ -722,6 +722,44 @@ CREATE TABLE mail_quotas (
 );
 CREATE INDEX mail_quotas_expiry ON mail_quotas USING btree (expires_at);
 
+CREATE TABLE moderation_decisions (
+    project_id uuid NOT NULL,
+    id uuid NOT NULL,
+    report_id uuid,
+    target_type text COLLATE "C" NOT NULL,
+    target_id uuid NOT NULL,
+    author_id uuid,
+    space_id uuid,
+    action text COLLATE "C" NOT NULL,
+    ends_at bigint,
+    reason text COLLATE "C",
+    rule_id uuid,
+    operator_id uuid,
+    decided_by text COLLATE "C" NOT NULL,
+    decided_at bigint NOT NULL,
+    apply_at bigint NOT NULL,
+    state text COLLATE "C" NOT NULL,
+    error text COLLATE "C",
+    CONSTRAINT moderation_decisions_pkey PRIMARY KEY (project_id, id),
+    CONSTRAINT moderation_decisions_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+CREATE INDEX moderation_decisions_author ON moderation_decisions USING btree (project_id, author_id, decided_at DESC, id DESC) WHERE author_id IS NOT NULL;
+CREATE INDEX moderation_decisions_new ON moderation_decisions USING btree (project_id, decided_at DESC, id DESC);
+CREATE INDEX moderation_decisions_target ON moderation_decisions USING btree (project_id, target_id, decided_at DESC, id DESC);
+
+CREATE TABLE moderation_notes (
+    project_id uuid NOT NULL,
+    id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    text text COLLATE "C" NOT NULL,
+    operator_id uuid,
+    written_by text COLLATE "C" NOT NULL,
+    created_at bigint NOT NULL,
+    CONSTRAINT moderation_notes_pkey PRIMARY KEY (project_id, id),
+    CONSTRAINT moderation_notes_project_id_user_id_fkey FOREIGN KEY (project_id, user_id) REFERENCES users(project_id, id) ON DELETE CASCADE
+);
+CREATE INDEX moderation_notes_user ON moderation_notes USING btree (project_id, user_id, created_at DESC, id DESC);
+
 CREATE TABLE notification_counts (
     project_id uuid NOT NULL,
     user_id uuid NOT NULL,
@@ -1003,7 +1041,7 @@ CREATE TABLE report_entries (
     CONSTRAINT report_entries_project_id_report_id_fkey FOREIGN KEY (project_id, report_id) REFERENCES reports(project_id, id) ON DELETE CASCADE,
     CONSTRAINT report_entries_project_id_user_id_fkey FOREIGN KEY (project_id, user_id) REFERENCES users(project_id, id)
 );
-CREATE INDEX report_entries_user ON report_entries USING btree (project_id, user_id);
+CREATE INDEX report_entries_user ON report_entries USING btree (project_id, user_id, created_at DESC, id DESC);
 
 CREATE TABLE reports (
     project_id uuid NOT NULL,
@@ -1019,11 +1057,28 @@ CREATE TABLE reports (
     handled_by_type text COLLATE "C",
     created_at bigint NOT NULL,
     updated_at bigint NOT NULL,
+    author_id uuid,
+    decision_id uuid,
+    rule_id uuid,
+    is_held boolean DEFAULT false NOT NULL,
+    matches jsonb,
+    claimed_by uuid,
+    claimed_by_name text COLLATE "C",
+    claimed_until bigint,
     CONSTRAINT reports_pkey PRIMARY KEY (project_id, id),
     CONSTRAINT reports_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 );
+CREATE INDEX reports_author ON reports USING btree (project_id, author_id, created_at DESC, id DESC) WHERE author_id IS NOT NULL;
+CREATE INDEX reports_decision ON reports USING btree (project_id, decision_id) WHERE decision_id IS NOT NULL;
 CREATE INDEX reports_new ON reports USING btree (project_id, created_at DESC, id DESC);
 CREATE UNIQUE INDEX reports_open ON reports USING btree (project_id, target_type, target_id) WHERE status = 'open'::text;
+CREATE INDEX reports_queue_claims ON reports USING btree (project_id, claimed_by, created_at DESC, id DESC) WHERE status = 'open'::text AND decision_id IS NULL AND claimed_by IS NOT NULL;
+CREATE INDEX reports_queue_held ON reports USING btree (project_id, created_at DESC, id DESC) WHERE status = 'open'::text AND decision_id IS NULL AND is_held;
+CREATE INDEX reports_queue_most ON reports USING btree (project_id, reporter_count DESC, created_at DESC, id DESC) WHERE status = 'open'::text AND decision_id IS NULL;
+CREATE INDEX reports_queue_new ON reports USING btree (project_id, created_at DESC, id DESC) WHERE status = 'open'::text AND decision_id IS NULL;
+CREATE INDEX reports_queue_rule ON reports USING btree (project_id, rule_id, created_at DESC, id DESC) WHERE status = 'open'::text AND decision_id IS NULL AND rule_id IS NOT NULL;
+CREATE INDEX reports_queue_space ON reports USING btree (project_id, space_id, created_at DESC, id DESC) WHERE status = 'open'::text AND decision_id IS NULL AND space_id IS NOT NULL;
+CREATE INDEX reports_queue_type ON reports USING btree (project_id, target_type, created_at DESC, id DESC) WHERE status = 'open'::text AND decision_id IS NULL;
 CREATE INDEX reports_space ON reports USING btree (project_id, space_id, created_at DESC, id DESC);
 CREATE INDEX reports_status ON reports USING btree (project_id, status, created_at DESC, id DESC);
 CREATE INDEX reports_target ON reports USING btree (project_id, target_id, created_at DESC, id DESC);

@@ -678,6 +678,43 @@ CREATE TABLE mail_quotas (
 ) STRICT;
 CREATE INDEX mail_quotas_expiry ON mail_quotas (expires_at);
 
+CREATE TABLE moderation_decisions (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    id BLOB NOT NULL,
+    report_id BLOB,
+    target_type TEXT NOT NULL,
+    target_id BLOB NOT NULL,
+    author_id BLOB,
+    space_id BLOB,
+    action TEXT NOT NULL,
+    ends_at INTEGER,
+    reason TEXT,
+    rule_id BLOB,
+    operator_id BLOB,
+    decided_by TEXT NOT NULL,
+    decided_at INTEGER NOT NULL,
+    apply_at INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    error TEXT,
+    PRIMARY KEY (project_id, id)
+) STRICT;
+CREATE INDEX moderation_decisions_author ON moderation_decisions (project_id, author_id, decided_at DESC, id DESC) WHERE author_id IS NOT NULL;
+CREATE INDEX moderation_decisions_new ON moderation_decisions (project_id, decided_at DESC, id DESC);
+CREATE INDEX moderation_decisions_target ON moderation_decisions (project_id, target_id, decided_at DESC, id DESC);
+
+CREATE TABLE moderation_notes (
+    project_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    text TEXT NOT NULL,
+    operator_id BLOB,
+    written_by TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX moderation_notes_user ON moderation_notes (project_id, user_id, created_at DESC, id DESC);
+
 CREATE TABLE notification_counts (
     project_id BLOB NOT NULL,
     user_id BLOB NOT NULL,
@@ -943,7 +980,7 @@ CREATE TABLE report_entries (
     FOREIGN KEY (project_id, report_id) REFERENCES reports (project_id, id) ON DELETE CASCADE,
     FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id)
 ) STRICT;
-CREATE INDEX report_entries_user ON report_entries (project_id, user_id);
+CREATE INDEX report_entries_user ON report_entries (project_id, user_id, created_at DESC, id DESC);
 
 CREATE TABLE reports (
     project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
@@ -959,10 +996,27 @@ CREATE TABLE reports (
     handled_by_type TEXT,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
+    author_id BLOB,
+    decision_id BLOB,
+    rule_id BLOB,
+    is_held INTEGER NOT NULL DEFAULT FALSE,
+    matches TEXT,
+    claimed_by BLOB,
+    claimed_by_name TEXT,
+    claimed_until INTEGER,
     PRIMARY KEY (project_id, id)
 ) STRICT;
+CREATE INDEX reports_author ON reports (project_id, author_id, created_at DESC, id DESC) WHERE author_id IS NOT NULL;
+CREATE INDEX reports_decision ON reports (project_id, decision_id) WHERE decision_id IS NOT NULL;
 CREATE INDEX reports_new ON reports (project_id, created_at DESC, id DESC);
 CREATE UNIQUE INDEX reports_open ON reports (project_id, target_type, target_id) WHERE status = 'open';
+CREATE INDEX reports_queue_claims ON reports (project_id, claimed_by, created_at DESC, id DESC) WHERE status = 'open' AND decision_id IS NULL AND claimed_by IS NOT NULL;
+CREATE INDEX reports_queue_held ON reports (project_id, created_at DESC, id DESC) WHERE status = 'open' AND decision_id IS NULL AND is_held;
+CREATE INDEX reports_queue_most ON reports (project_id, reporter_count DESC, created_at DESC, id DESC) WHERE status = 'open' AND decision_id IS NULL;
+CREATE INDEX reports_queue_new ON reports (project_id, created_at DESC, id DESC) WHERE status = 'open' AND decision_id IS NULL;
+CREATE INDEX reports_queue_rule ON reports (project_id, rule_id, created_at DESC, id DESC) WHERE status = 'open' AND decision_id IS NULL AND rule_id IS NOT NULL;
+CREATE INDEX reports_queue_space ON reports (project_id, space_id, created_at DESC, id DESC) WHERE status = 'open' AND decision_id IS NULL AND space_id IS NOT NULL;
+CREATE INDEX reports_queue_type ON reports (project_id, target_type, created_at DESC, id DESC) WHERE status = 'open' AND decision_id IS NULL;
 CREATE INDEX reports_space ON reports (project_id, space_id, created_at DESC, id DESC);
 CREATE INDEX reports_status ON reports (project_id, status, created_at DESC, id DESC);
 CREATE INDEX reports_target ON reports (project_id, target_id, created_at DESC, id DESC);

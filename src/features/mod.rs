@@ -175,6 +175,7 @@ fn job_kinds() -> Vec<JobKind> {
         jobs::kind::<push::automatic::PushNotification>(),
         jobs::kind::<push::PushChatMessage>(),
         jobs::kind::<webhooks::deliver::Delivery>(),
+        jobs::kind::<moderation::decisions::ApplyDecisions>(),
     ]
 }
 
@@ -246,6 +247,9 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         files::store::ALL,
         reactions::store::delete_reactions::ALL,
         reactions::store::ALL,
+        moderation::decisions::store::ALL,
+        moderation::people::store::ALL,
+        moderation::queue::store::ALL,
         moderation::reports::store::recount::ALL,
         moderation::reports::store::anonymize::ALL,
         moderation::reports::store::ALL,

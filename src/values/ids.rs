@@ -113,6 +113,16 @@ typed_ids! {
     ReportId;
     /// One user's entry in a report.
     ReportEntryId;
+    /// Somebody who runs the installation and signs in to its pages; no user of a project.
+    OperatorId;
+    /// A moderator's decision.
+    DecisionId;
+    /// What an operator noted about a user.
+    NoteId;
+    /// A rule that checks what users write.
+    RuleId;
+    /// An author's objection to a decision.
+    AppealId;
     WorkspaceId;
     /// One user's membership in one workspace.
     WorkspaceMemberId;
@@ -143,8 +153,6 @@ typed_ids! {
     TableId;
     /// A row of such a table.
     RowId;
-    /// Somebody who runs the installation, not a user of a project.
-    OperatorId;
     OperatorSessionId;
     OperatorInvitationId;
     AuditEntryId;

@@ -6,6 +6,7 @@
 mod account_deletion;
 mod admin_access;
 mod admin_audit;
+mod admin_browser;
 mod audit;
 mod auth_limits;
 mod avatars;
@@ -122,6 +123,9 @@ mod lists_v6;
 mod live_feeds;
 mod mail;
 mod mail_quotas;
+mod moderation_decisions;
+mod moderation_people;
+mod moderation_queue;
 mod notification_callers;
 mod notification_counts;
 mod notification_subjects;

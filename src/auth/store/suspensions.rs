@@ -74,8 +74,8 @@ db::statements! {
          WHERE project_id = $1 AND user_id = $2
             AND start_date <= $3 AND (end_date IS NULL OR end_date >= $3)
          ORDER BY end_date DESC NULLS FIRST, start_date, id";
-    query AMONG -> UserId =
-        "SELECT user_id FROM suspensions WHERE project_id = $1 AND user_id {any}($2)
+    query AMONG -> (UserId, Option<Timestamp>) =
+        "SELECT user_id, end_date FROM suspensions WHERE project_id = $1 AND user_id {any}($2)
             AND start_date <= $3 AND (end_date IS NULL OR end_date >= $3)";
     command INSERT =
         "INSERT INTO suspensions (project_id, id, user_id, reason, start_date, end_date, created_by,
@@ -113,6 +113,17 @@ pub fn suspended_among(
     users: &[UserId],
     now: Timestamp,
 ) -> Result<Vec<UserId>> {
+    let active = active_among(c, project, users, now)?;
+    Ok(active.into_iter().map(|(user, _)| user).collect())
+}
+
+/// The active suspensions of these users: whose it is, and when it ends.
+pub fn active_among(
+    c: &Conn<'_>,
+    project: ProjectId,
+    users: &[UserId],
+    now: Timestamp,
+) -> Result<Vec<(UserId, Option<Timestamp>)>> {
     if users.is_empty() {
         return Ok(Vec::new());
     }

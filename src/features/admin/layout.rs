@@ -12,7 +12,8 @@ use crate::features::admin::visit::Visit;
 use crate::http::reply::{self, Body, HTML, Response};
 use crate::values::time::Timestamp;
 
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+/// Images may be in the storage of the application, where the address of a file leads.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; \
                       connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// The pages of a project: where, what, and the least role.

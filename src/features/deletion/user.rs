@@ -8,7 +8,7 @@ use crate::auth::caller::KeyHolder;
 use crate::domain_events::Context;
 use crate::error::{Error, Result};
 use crate::features::files::purge;
-use crate::features::moderation::reports;
+use crate::features::moderation::{decisions, reports};
 use crate::features::users::fetch::UserPath;
 use crate::features::users::store::trigrams;
 use crate::features::users::{NOT_FOUND, store};
@@ -59,7 +59,8 @@ pub(crate) fn erase(
     let listed = entities::store::anonymize::forget_author(tx, project, user)?;
     comments::store::anonymize::forget_author(tx, project, user)?;
     reactions::store::delete_reactions::delete_of_user(tx, project, user)?;
-    reports::store::anonymize::forget_reporter(tx, project, user)?;
+    reports::store::anonymize::forget_user(tx, project, user)?;
+    decisions::store::forget_user(tx, project, user)?;
     collections::store::anonymize::forget_user(tx, project, user)?;
     follows::store::forget_user(tx, project, user)?;
     connections::store::forget_user(tx, project, user)?;

@@ -7,12 +7,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::ActorOrKey;
-use crate::domain_events::{self, Context};
+use crate::domain_events::Context;
 use crate::error::{Fault, Result, faults};
 use crate::features::chat;
 use crate::features::comments;
 use crate::features::entities::{self, store::EntityRow};
-use crate::features::moderation::store::{comment, entity};
+use crate::features::moderation::moderate;
+use crate::features::moderation::store::entity;
 use crate::features::spaces::authority::{self, Authority};
 use crate::features::spaces::rules::Reason;
 use crate::features::spaces::{INVALID_PARAMS, MODERATOR_REQUIRED, NOT_FOUND, ON_BEHALF, store};
@@ -181,10 +182,8 @@ async fn moderate_entity(
     let verdict = body.action.verdict();
     let moderated = call.app.db.write(move |tx| {
         let row = lock_entity(tx, of.id, &path, caller)?;
-        entity::moderate(tx, of.id, &row, &body.decision(caller, now))?;
-        let kind = entities::events::MODERATED;
         let context = Context { app: &app, project: &of, now };
-        domain_events::happened(tx, context, &kind, || kind.event(&(&row).into()))
+        moderate::moderate_entity(tx, context, &row, &body.decision(caller, now))
     });
     moderated.await?;
     Ok(Json(Moderated::new(verdict)))
@@ -203,10 +202,8 @@ async fn moderate_comment(
         if row.space_id != Some(path.space_id) {
             return Err(COMMENT_NOT_IN_SPACE.into());
         }
-        comment::moderate(tx, of.id, &row, &body.decision(caller, now))?;
-        let kind = comments::events::MODERATED;
         let context = Context { app: &app, project: &of, now };
-        domain_events::happened(tx, context, &kind, || kind.event(&(&row).into()))
+        moderate::moderate_comment(tx, context, &row, &body.decision(caller, now))
     });
     moderated.await?;
     Ok(Json(Moderated::new(verdict)))

@@ -254,10 +254,19 @@ pub(super) fn script(engine: Engine) -> String {
         ),
         (
             "reports (project_id, id, space_id, target_type, target_id, status, reporter_count,
-                created_at, updated_at)",
+                created_at, updated_at, author_id)",
             5_999,
-            format!("{project}, {id}, {id}, 'entity', {id}, 'open', 1, n, n"),
+            format!("{project}, {id}, {id}, 'entity', {id}, 'open', 1, n, n, {id}"),
         ),
+        (
+            "moderation_decisions (project_id, id, report_id, target_type, target_id, author_id, space_id,
+                action, decided_by, decided_at, apply_at, state)",
+            5_999,
+            format!("{project}, {id}, {id}, 'entity', {id}, {id}, {id}, 'warn', 'o', n, n, 'applied'"),
+        ),
+        ("moderation_notes (project_id, id, user_id, text, written_by, created_at)", 5_999, {
+            format!("{project}, {id}, {id}, 't', 'o', n")
+        }),
         ("report_entries (project_id, report_id, user_id, id, reason, created_at)", 5_999, {
             format!("{project}, {id}, {id}, {id}, 'spam', n")
         }),

@@ -28,7 +28,7 @@ pub(super) async fn list(visit: Visit) -> Result<Response> {
     let (operators, invitations, projects) = found.await?;
     let content = html! {
         table {
-            thead { tr { th { "Operator" } th { "Roles" } th { "Since" } th { "" } } }
+            thead { tr { th { "Operator" } th { "Roles" } th { "Since" } th { span.hidden { "Actions" } } } }
             tbody { @for (row, roles) in &operators { (operator(&visit, row, roles, &projects)) } }
         }
         section aria-labelledby="invite" {
@@ -84,7 +84,7 @@ fn open_invitations(visit: &Visit, rows: &[InvitationRow], projects: &[ProjectRo
         section aria-labelledby="open" {
             h2 #open { "Open invitations" }
             table {
-                thead { tr { th { "Role" } th { "By" } th { "Until" } th { "" } } }
+                thead { tr { th { "Role" } th { "By" } th { "Until" } th { span.hidden { "Actions" } } } }
                 tbody { @for row in rows { tr {
                     td { (row.role.name()) " of " (scope_name(store::project(row.scope), projects)) }
                     td { (row.invited_by) } td { (time(row.expires_at)) }

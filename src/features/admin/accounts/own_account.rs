@@ -32,7 +32,7 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
         section aria-labelledby="sessions" {
             h2 #sessions { "Sessions" }
             table {
-                thead { tr { th { "Browser" } th { "Address" } th { "Signed in" } th { "Last used" } th { "" } } }
+                thead { tr { th { "Browser" } th { "Address" } th { "Signed in" } th { "Last used" } th { span.hidden { "Actions" } } } }
                 tbody { @for session in &sessions { tr {
                     td { (session.agent) @if session.id == current { " (this one)" } }
                     td { (session.client) } td { (time(session.created_at)) } td { (time(session.used_at)) }

@@ -20,7 +20,7 @@ pub(super) async fn list(visit: Visit) -> Result<Response> {
     let content = html! {
         p { @if failed { a href=(here) { "All" } } @else { a href={ (here) "?failed=1" } { "Only those that were given up" } } }
         table {
-            thead { tr { th { "Kind" } th { "Since" } th { "Due" } th { "Attempts" } th { "Last error" } th { "" } } }
+            thead { tr { th { "Kind" } th { "Since" } th { "Due" } th { "Attempts" } th { "Last error" } th { span.hidden { "Actions" } } } }
             tbody { @for row in &rows { tr {
                 td { (kind(&row.payload.0)) } td { (time(row.created_at)) } td { (time(row.run_at)) } td { (row.attempts) }
                 td { (or_dash(row.last_error.as_deref())) }

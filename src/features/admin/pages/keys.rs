@@ -20,7 +20,7 @@ pub(super) async fn list(visit: Visit) -> Result<Response> {
     let here = format!("/admin/p/{project}/keys");
     let content = html! {
         table {
-            thead { tr { th { "Label" } th { "Kind" } th { "For" } th { "Since" } th { "Last used" } th { "Until" } th { "" } } }
+            thead { tr { th { "Label" } th { "Kind" } th { "For" } th { "Since" } th { "Last used" } th { "Until" } th { span.hidden { "Actions" } } } }
             tbody { @for row in &rows { tr {
                 td { (or_dash(row.label.as_deref())) } td { (row.kind) }
                 td { @if row.scopes.is_empty() { "everything" } @else { (row.scopes) } }

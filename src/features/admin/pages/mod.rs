@@ -2,11 +2,14 @@
 
 mod audit_log;
 mod content;
+mod files;
 mod jobs;
 mod keys;
 mod overview;
 mod projects;
 mod queue;
+mod queue_item;
+mod queue_live;
 mod settings;
 mod spaces;
 mod system;
@@ -44,6 +47,11 @@ pub(super) fn pages() -> Vec<Operation> {
         get("/admin/p/{projectId}", "Overview Page", analyst) => overview::show,
         get("/admin/p/{projectId}/queue", "Queue Page", moderator) => queue::show,
         post("/admin/p/{projectId}/queue", "Decide Reports", moderator) => queue::decide,
+        post("/admin/p/{projectId}/queue/undo", "Undo Decisions", moderator) => queue::undo,
+        post("/admin/p/{projectId}/queue/claim", "Claim Report", moderator) => queue::claim,
+        post("/admin/p/{projectId}/queue/note", "Add Note", moderator) => queue::note,
+        get("/admin/p/{projectId}/queue/live", "Queue Events", moderator) => queue_live::events,
+        get("/admin/p/{projectId}/files/{fileId}", "File Page", moderator) => files::show,
         get("/admin/p/{projectId}/users", "Users Page", moderator) => users::list,
         get("/admin/p/{projectId}/users/{userId}", "User Page", moderator) => users::show,
         post("/admin/p/{projectId}/users/{userId}", "Change User", moderator) => users::change,

@@ -1,74 +1,272 @@
-//! The queue: what users have reported, one below the other, to be decided with the keyboard.
+//! The queue: what users have reported and rules have held, one below the other, to be decided with the keyboard or
+//! the mouse. Forms work without a script; with it (`assets/queue.js`) nothing is loaded again.
 
 use maud::{Markup, html};
-use serde_json::{Value, json};
+use serde_json::json;
+use uuid::Uuid;
 
-use crate::error::Result;
-use crate::features::admin::api::{self, Request};
-use crate::features::admin::layout::{self, csrf, or_dash};
-use crate::features::admin::pages::content::{items, paging, text};
-use crate::features::admin::visit::{INVALID, Visit};
-use crate::http::reply::Response;
+use crate::error::{Error, Result};
+use crate::features::admin::layout::{self, csrf, time};
+use crate::features::admin::pages::queue_item::item;
+use crate::features::admin::visit::{INVALID, NOT_FOUND, Visit};
+use crate::features::moderation::Moderator;
+use crate::features::moderation::decisions::{self, Action, DecisionState, Item, Outcome, Suspend};
+use crate::features::moderation::people;
+use crate::features::moderation::queue::{self, ClaimFilter, Cursor, Filter, ItemKind, Order};
+use crate::features::moderation::reports::model::Reason;
+use crate::features::moderation::target::TargetKind;
+use crate::http::query::percent_encode;
+use crate::http::reply::{self, Response};
+use crate::values::ids::{DecisionId, ReportId, UserId};
+use crate::values::time::Timestamp;
+
+const PAGE_SIZE: i64 = 25;
+/// Decisions about more items have to be confirmed by typing their number.
+const CONFIRM_ABOVE: usize = 20;
+const KINDS: [ItemKind; 3] = [ItemKind::Reported, ItemKind::Flagged, ItemKind::Held];
+const TARGETS: [TargetKind; 4] =
+    [TargetKind::Entity, TargetKind::Comment, TargetKind::Message, TargetKind::User];
+const ORDERS: [(&str, Order); 3] =
+    [("oldest", Order::Oldest), ("newest", Order::Newest), ("most-reported", Order::MostReported)];
+/// What digits open, unless the moderator has saved a view under them.
+const VIEWS: [(&str, &str); 6] = [
+    ("All, oldest first", ""),
+    ("Newest first", "?order=newest"),
+    ("Most reported first", "?order=most-reported"),
+    ("Held", "?kind=held"),
+    ("Nobody works on", "?claim=free"),
+    ("Mine", "?claim=mine"),
+];
+/// The parameters of a page's address.
+const PARAMETERS: [&str; 9] =
+    ["kind", "target", "reason", "space", "claim", "rule", "author", "q", "order"];
+
+fn filter(visit: &Visit) -> Filter {
+    let one = |name| visit.query(name);
+    Filter {
+        kinds: KINDS.into_iter().filter(|kind| one("kind") == Some(kind.name())).collect(),
+        targets: TARGETS.into_iter().filter(|kind| one("target") == Some(kind.name())).collect(),
+        reason: one("reason").and_then(|name| serde_json::from_value::<Reason>(name.into()).ok()),
+        space: one("space").and_then(|id| id.parse().ok()),
+        claim: match one("claim") {
+            Some("mine") => Some(ClaimFilter::By(visit.who.operator.id)),
+            Some("free") => Some(ClaimFilter::Free),
+            _ => None,
+        },
+        rule: one("rule").and_then(|id| id.parse().ok()),
+        author: one("author").and_then(|id| id.parse().ok()),
+        search: one("q").map(ToOwned::to_owned),
+    }
+}
+
+fn order(visit: &Visit) -> (&'static str, Order) {
+    let found = ORDERS.into_iter().find(|(name, _)| visit.query("order") == Some(name));
+    found.unwrap_or(ORDERS[0])
+}
 
 pub(super) async fn show(visit: Visit) -> Result<Response> {
-    let query = json!({
-        "status": "open", "sortBy": visit.query("sortBy").unwrap_or("old"),
-        "page": visit.query("page").unwrap_or("1"), "limit": "50",
-    });
-    let found = api::call(&visit, "List Reports", Request::query(query)).await?;
-    let project = visit.project()?.id;
+    let (project, now) = (visit.project()?.id, visit.now);
+    let (filter, (_, order)) = (filter(&visit), order(&visit));
+    let after: Option<Cursor> = visit.query("after").and_then(|cursor| cursor.parse().ok());
+    let found = visit
+        .app
+        .db
+        .read_slow(move |c| queue::list(c, project, &filter, order, after, PAGE_SIZE, now));
+    let page = found.await?;
     let here = format!("/admin/p/{project}/queue");
-    let reports = items(&found["data"]);
+    let next = page.next.map(|cursor| address(&visit, &cursor));
     let content = html! {
-        p.hint { kbd { "j" } " " kbd { "k" } " move · " kbd { "a" } " approve · " kbd { "r" } " remove · " kbd { "s" } " suspend · " kbd { "?" } " help" }
-        @if reports.is_empty() { p { "Nothing is reported. Well done." } }
-        ol.queue { @for report in reports { (item(&visit, &here, report)) } }
-        (paging(&visit, &found["pagination"]))
+        (views(&here))
+        (filters(&visit))
+        p { strong #open { (page.total) @if page.total_is_capped { "+" } } " open" }
+        @if page.items.is_empty() { p { "Nothing waits. Well done." } }
+        form #bulk method="post" action=(here) { (csrf(&visit)) }
+        ol.queue data-live={ (here) "/live" } data-undo={ (here) "/undo" } data-claim={ (here) "/claim" } data-note={ (here) "/note" } {
+            @for one in &page.items { (item(&visit, &here, one)) }
+        }
+        @if let Some(next) = next { p { a #next rel="next" href=(next) { "More" } } }
+        (decided_lately(&visit).await?)
+        (help())
     };
     Ok(layout::scripted(&visit, "Queue", Some("queue.js"), &content))
 }
 
-fn item(visit: &Visit, here: &str, report: &Value) -> Markup {
-    let target = &report["target"];
-    let author = target["userId"].as_str();
+/// The same page behind a cursor.
+fn address(visit: &Visit, cursor: &Cursor) -> String {
+    let kept = PARAMETERS.iter().filter_map(|name| {
+        visit.query(name).map(|value| format!("{name}={}&", percent_encode(value)))
+    });
+    format!("?{}after={cursor}", kept.collect::<String>())
+}
+
+fn views(here: &str) -> Markup {
     html! {
-        li.item tabindex="-1" data-report=(text(report, "id")) {
-            p.by { (text(report, "targetType")) " · " (report["reporterCount"]) " reports · " (text(report, "createdAt")) }
-            @if let Some(title) = target["title"].as_str() { h2 { (title) } }
-            p.text { (or_dash(target["content"].as_str())) }
-            ul.reasons { @for one in items(&report["userReports"]) {
-                li { (text(one, "reason")) @if let Some(details) = one["details"].as_str() { ": " (details) } }
-            } }
-            form.actions method="post" action=(here) {
-                (csrf(visit))
-                input type="hidden" name="report" value=(text(report, "id"));
-                @if let Some(author) = author { input type="hidden" name="author" value=(author); }
-                label { "Reason" input name="reason" maxlength="1000"; }
-                button name="do" value="approve" { "Approve" }
-                button.danger name="do" value="remove" { "Remove" }
-                @if author.is_some() { button.danger name="do" value="suspend" { "Suspend author" } }
-            }
+        ol.views aria-label="Views" { @for (n, (name, query)) in VIEWS.iter().enumerate() {
+            li { a href={ (here) (query) } data-view=(n + 1) { (name) } }
+        } }
+    }
+}
+
+fn filters(visit: &Visit) -> Markup {
+    let options = |name: &str, all: &str, values: &[&str]| {
+        html! {
+            option value="" { (all) }
+            @for value in values { option value=(value) selected[visit.query(name) == Some(value)] { (value) } }
+        }
+    };
+    html! {
+        form.search method="get" role="search" {
+            label { "Text" input #search type="search" name="q" value=[visit.query("q")]; }
+            label { "How" select name="kind" { (options("kind", "any way", &KINDS.map(ItemKind::name))) } }
+            label { "What" select name="target" { (options("target", "anything", &TARGETS.map(TargetKind::name))) } }
+            label { "Order" select name="order" { (options("order", "oldest", &["newest", "most-reported"])) } }
+            button { "Show" }
         }
     }
 }
 
+/// What can still be undone, for those who use no script.
+async fn decided_lately(visit: &Visit) -> Result<Markup> {
+    let (project, operator) = (visit.project()?.id, visit.who.operator.id);
+    let newest = (Timestamp::from_millis(i64::MAX), DecisionId(Uuid::max()));
+    let listed = visit.app.db.read(move |c| decisions::store::list(c, project, newest, PAGE_SIZE));
+    let mut pending = listed.await?;
+    pending.retain(|one| one.state == DecisionState::Pending && one.operator_id == Some(operator));
+    let here = format!("/admin/p/{project}/queue/undo");
+    Ok(html! {
+        section #pending aria-label="Decided just now" hidden[pending.is_empty()] {
+            h2 { "Decided just now" }
+            ul { @for one in &pending { li {
+                (one.action.name()) " " (one.target_type.name()) " until " (time(one.apply_at)) " "
+                (layout::button(visit, &here, &[("decision", &one.id.to_string())], "Undo"))
+            } } }
+        }
+    })
+}
+
+fn help() -> Markup {
+    let keys = [
+        ("j k", "next, previous"),
+        ("a", "approve"),
+        ("r", "remove"),
+        ("s, then 1 2 3 4", "suspend the author for 1 day, 7 days, 30 days, ever"),
+        ("w", "warn the author"),
+        ("n", "note about the author"),
+        ("x", "select"),
+        ("Shift x", "select up to here"),
+        ("z", "undo, for ten seconds"),
+        ("1–9", "views"),
+        ("v, then 1–9", "save this view"),
+        ("i", "show images"),
+        ("/", "search"),
+        ("?", "this help"),
+    ];
+    html! {
+        dialog #help aria-labelledby="keys" {
+            h2 #keys { "Keys" }
+            dl { @for (key, what) in keys { dt { kbd { (key) } } dd { (what) } } }
+            form method="dialog" { button { "Close" } }
+        }
+        p.hint { "Press " kbd { "?" } " for the keys." }
+    }
+}
+
+fn wants_json(visit: &Visit) -> bool {
+    visit.headers.get("accept").is_some_and(|accept| accept == "application/json")
+}
+
+fn moderator(visit: &Visit) -> Moderator {
+    Moderator { operator: Some(visit.who.operator.id), name: visit.who.operator.email.clone() }
+}
+
+fn back(visit: &Visit) -> Result<Response> {
+    layout::see_other(&format!("/admin/p/{}/queue", visit.project()?.id))
+}
+
 pub(super) async fn decide(visit: Visit) -> Result<Response> {
-    let project = visit.project()?.id;
-    let reason = visit.field("reason").unwrap_or("Decided by a moderator");
-    let actions: &[&str] = match visit.required("do")? {
-        "approve" => &["dismiss"],
-        "remove" => &["remove-content"],
-        "suspend" => &["suspend-user"],
+    let items = visit.fields("item").map(|id| id.parse().map(Item::Report));
+    let items: Vec<Item> = items.collect::<Result<_, _>>().map_err(|_| Error::from(NOT_FOUND))?;
+    if items.len() > CONFIRM_ABOVE && visit.field("confirm") != Some(&*items.len().to_string()) {
+        return Err(INVALID.because(format!("Type {} to confirm so many decisions.", items.len())));
+    }
+    let action = match visit.required("do")? {
+        "approve" => Action::Approve,
+        "remove" => Action::Remove,
+        "warn" => Action::Warn,
+        "suspend" => Action::Suspend(match visit.field("term") {
+            Some("7") => Suspend::Week,
+            Some("30") => Suspend::Month,
+            Some("ever") => Suspend::Forever,
+            _ => Suspend::Day,
+        }),
         _ => return Err(INVALID.into()),
     };
-    for report in visit.fields("report") {
-        let body = json!({ "actions": actions, "summary": reason, "reason": reason, "userId": visit.field("author") });
-        api::call(
-            &visit,
-            "Handle Report",
-            Request::params(json!({ "reportId": report })).body(body),
-        )
-        .await?;
+    let project = visit.project()?;
+    let reason = visit.field("reason");
+    let ids: Vec<&str> = visit.fields("item").collect();
+    let entry = visit.entry("Decide Reports", action.verdict().name());
+    let entry = entry.change(None::<&()>, Some(&json!({ "reports": ids, "reason": reason })));
+    let by = moderator(&visit);
+    let deciding = decisions::decide(&visit.app, project, &by, &items, action, reason, visit.now);
+    let outcome = db::accompanied(move |tx| entry.write(tx), deciding).await?;
+    if wants_json(&visit) {
+        return reply::json(http::StatusCode::OK, &outcome);
     }
-    layout::see_other(&format!("/admin/p/{project}/queue"))
+    match refusals(&outcome) {
+        None => back(&visit),
+        Some(text) => Err(INVALID.because(text)),
+    }
+}
+
+fn refusals(outcome: &Outcome) -> Option<String> {
+    let first = outcome.refused.first()?;
+    Some(format!("{} were not decided: {}", outcome.refused.len(), json!(first.why)))
+}
+
+pub(super) async fn undo(visit: Visit) -> Result<Response> {
+    let ids = visit.fields("decision").map(str::parse::<DecisionId>);
+    let ids: Vec<DecisionId> = ids.collect::<Result<_, _>>().map_err(|_| Error::from(NOT_FOUND))?;
+    let entry = visit.entry("Undo Decisions", json!(ids).to_string());
+    let undoing = decisions::undo(&visit.app, visit.project()?, &ids);
+    let undone = db::accompanied(move |tx| entry.write(tx), undoing).await?;
+    if wants_json(&visit) {
+        return reply::json(http::StatusCode::OK, &json!({ "undone": undone }));
+    }
+    if undone.is_empty() {
+        Err(INVALID.because("It is too late to undo this."))
+    } else {
+        back(&visit)
+    }
+}
+
+/// Nobody else decides about an item while somebody looks at it.
+pub(super) async fn claim(visit: Visit) -> Result<Response> {
+    let item: ReportId = visit.required("item")?.parse().map_err(|_| Error::from(NOT_FOUND))?;
+    let who = (visit.who.operator.id, &*visit.who.operator.name);
+    match queue::claim(&visit.app, visit.project()?, item, who, visit.now).await {
+        Ok(claim) => reply::json(http::StatusCode::OK, &claim),
+        Err(Error::Refused(refusal)) => {
+            let status =
+                http::StatusCode::from_u16(refusal.fault.status).map_err(Error::internal)?;
+            let body = json!({ "error": refusal.fault.message, "by": refusal.extra.get("by") });
+            reply::json(status, &body)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+pub(super) async fn note(visit: Visit) -> Result<Response> {
+    let user: UserId = visit.required("user")?.parse().map_err(|_| Error::from(NOT_FOUND))?;
+    let text = visit.required("text")?;
+    let entry = visit.entry("Add Note", user.to_string());
+    let by = moderator(&visit);
+    let adding = people::add_note(&visit.app, visit.project()?, &by, user, text, visit.now);
+    let note = db::accompanied(move |tx| entry.write(tx), adding).await?;
+    if wants_json(&visit) {
+        return reply::json(http::StatusCode::OK, &json!({ "id": note.id }));
+    }
+    match visit.next() {
+        Some(next) => layout::see_other(next),
+        None => back(&visit),
+    }
 }

@@ -33,7 +33,7 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
         }
         section aria-labelledby="settings" {
             h2 #settings { "Settings" }
-            div.scroll tabindex="0" role="region" aria-label="Settings" { table {
+            div.scroll tabindex="0" role="region" aria-label="Table of settings" { table {
                 thead { tr { th { "Variable" } th { "Value" } th { "From" } } }
                 tbody { @for setting in &config.settings { tr {
                     td { code { (setting.variable) } } td { (setting.value) } td { (setting.source) }

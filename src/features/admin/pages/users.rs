@@ -13,12 +13,14 @@ use crate::features::admin::api::{self, Request};
 use crate::features::admin::layout::{self, csrf, or_dash, time};
 use crate::features::admin::visit::{INVALID, NOT_ALLOWED, NOT_FOUND, Visit};
 use crate::features::auth::store as auth;
+use crate::features::moderation::people::{self, Event, Timeline};
 use crate::features::users::store::{self as users, UserRow};
 use crate::http::reply::Response;
 use crate::realtime;
 use crate::values::ids::{ProjectId, SuspensionId, UserId, new_id};
 
 const PAGE_SIZE: usize = 50;
+const TIMELINE: i64 = 50;
 const DAY: u64 = 86_400;
 /// How long a suspension may be: name, and days unless it is for ever.
 pub(super) const TERMS: [(&str, &str, Option<u64>); 4] = [
@@ -81,9 +83,12 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
     let found = visit.app.db.read_slow(move |c| {
         let row = users::find(c, project, id)?.ok_or(NOT_FOUND)?;
         let suspended = suspensions::active(c, project, id, now)?;
-        Ok::<_, Error>((row, suspended, auth::sessions(c, project, id, now)?))
+        let record = people::record(c, project, id, now)?;
+        let timeline = people::timeline(c, project, id, None, TIMELINE)?;
+        let sessions = auth::sessions(c, project, id, now)?;
+        Ok::<_, Error>((row, suspended, sessions, record, timeline))
     });
-    let (row, suspended, sessions) = found.await?;
+    let (row, suspended, sessions, record, timeline) = found.await?;
     let here = format!("/admin/p/{project}/users/{id}");
     let is_admin = visit.role() >= Some(Role::Admin);
     let content = html! {
@@ -94,10 +99,12 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
             dt { "Foreign id" } dd { (or_dash(row.foreign_id.as_deref())) }
             dt { "Since" } dd { (time(row.created_at)) }
             dt { "Sessions" } dd { (sessions.len()) }
+            dt { "Strikes" } dd { (record.map_or(0, |record| record.strikes)) }
             dt { "Suspended" } dd { @if suspended.is_empty() { "no" } @else { pre { (json!(suspended)) } } }
         }
         @if let Some(bio) = &row.bio { p { (bio) } }
-        p { a href={ "/admin/p/" (project) "/content?userId=" (id) } { "Posts of this user" } }
+        p { a href={ "/admin/p/" (project) "/content?userId=" (id) } { "Posts of this user" } " · "
+            a href={ "/admin/p/" (project) "/queue?author=" (id) } { "Reports about them" } }
         section aria-labelledby="act" {
             h2 #act { "What to do" }
             form.stack method="post" action=(here) {
@@ -119,7 +126,47 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
             }
         }
     };
+    let content = html! { (content) (history(&visit, project, id, &timeline)) };
     Ok(layout::page(&visit, &name(&row), &content))
+}
+
+/// Notes of moderators, and everything that happened around the user.
+fn history(visit: &Visit, project: ProjectId, id: UserId, timeline: &Timeline) -> Markup {
+    let here = format!("/admin/p/{project}/users/{id}");
+    html! {
+        section aria-labelledby="history" {
+            h2 #history { "Timeline" }
+            form.search method="post" action={ "/admin/p/" (project) "/queue/note" } {
+                (csrf(visit)) input type="hidden" name="user" value=(id); input type="hidden" name="next" value=(here);
+                label { "Note for moderators" input name="text" required maxlength="5000"; }
+                button { "Add note" }
+            }
+            ol.timeline { @for entry in &timeline.entries {
+                li { (time(entry.at)) " " (happened(&entry.event)) }
+            } }
+        }
+    }
+}
+
+fn happened(event: &Event) -> Markup {
+    let because =
+        |reason: Option<&String>| reason.map_or_else(String::new, |text| format!(": {text}"));
+    html! { @match event {
+        Event::SignedUp => "Signed up",
+        Event::Decided(decision) => {
+            (decision.decided_by) " decided to " (decision.action.name()) " (" (decision.state.name()) ")" (because(decision.reason.as_ref()))
+        },
+        Event::Suspended { reason, end_date } => {
+            "Suspended " @match end_date { Some(end) => { "until " (time(*end)) }, None => "for ever" } (because(reason.as_ref()))
+        },
+        Event::Noted(note) => { "Note by " (note.written_by) ": " (note.text) },
+        Event::Reported { target, reason, status, .. } => {
+            "Reported a " (target.kind.name()) " for " (reason) " (" (status.name()) ")"
+        },
+        Event::WasReported { target, reporter_count, status, .. } => {
+            "A " (target.kind.name()) " of theirs was reported by " (reporter_count) " (" (status.name()) ")"
+        },
+    } }
 }
 
 fn user(visit: &Visit) -> Result<UserId> {

@@ -52,7 +52,7 @@ fn endpoint(visit: &Visit, here: &str, row: &EndpointRow, deliveries: &[JobRecor
             (layout::button(visit, here, &[("do", "test"), ("endpoint", &id)], "Send a test event"))
             (layout::button(visit, here, &[("do", "resume"), ("endpoint", &id)], "Resume"))
             table {
-                thead { tr { th { "X-Webhook-Id" } th { "When" } th { "Attempts" } th { "Error" } th { "" } } }
+                thead { tr { th { "X-Webhook-Id" } th { "When" } th { "Attempts" } th { "Error" } th { span.hidden { "Actions" } } } }
                 tbody { @for job in deliveries { tr {
                     td { code { (job.id) } } td { (time(job.created_at)) } td { (job.attempts) }
                     td { (or_dash(job.last_error.as_deref())) }

@@ -66,6 +66,8 @@ db::statements! {
     query FIND_ALL -> FileRow = select_file!("AND id {any}($2)");
     query OF_ENTITIES -> FileRow =
         select_file!("AND entity_id {any}($2) ORDER BY entity_id, position, id");
+    query OF_COMMENTS -> FileRow =
+        select_file!("AND comment_id {any}($2) ORDER BY comment_id, position, id");
     query OF_MESSAGES -> FileRow =
         select_file!("AND chat_message_id {any}($2) ORDER BY chat_message_id, position, id");
     query OF_EVENTS -> FileRow =
@@ -120,6 +122,14 @@ pub fn of_entities(c: &Conn<'_>, project: ProjectId, ids: &[EntityId]) -> Result
         return Ok(Vec::new());
     }
     Ok(c.all(&OF_ENTITIES, args![project, EntityId::list(ids)])?)
+}
+
+/// By comment, then by position.
+pub fn of_comments(c: &Conn<'_>, project: ProjectId, ids: &[CommentId]) -> Result<Vec<FileRow>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(c.all(&OF_COMMENTS, args![project, CommentId::list(ids)])?)
 }
 
 /// By message, then by position.

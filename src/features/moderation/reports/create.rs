@@ -138,7 +138,7 @@ async fn report(
             let why = format!("You cannot report your own {}.", kind.name());
             return Err(SELF_REPORT.because(why));
         }
-        store::add(tx, project, &new, target.space, now)
+        store::add(tx, project, &new, (target.author, target.space), now)
     });
     Ok(match added.await? {
         Added::Opened => FoundOrCreated::Created(Reported {

@@ -3,38 +3,20 @@
 
 use std::collections::BTreeSet;
 
-use db::Tx;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::{ActorOrKey, KeyHolder};
-use crate::auth::store::suspensions::{self, NewSuspension};
 use crate::error::Result;
-use crate::features::chat;
-use crate::features::comments::{self, store::CommentRow};
-use crate::features::entities::{self, store::EntityRow};
-use crate::features::moderation::reports::model::{Status, TargetType};
-use crate::features::moderation::reports::store::{self, ReportRow, Resolution};
+use crate::features::moderation::reports::handler::{Handler, lock};
+use crate::features::moderation::reports::store::{self, ReportRow};
 use crate::features::moderation::reports::{
-    ALREADY_HANDLED, COMMENT_NOT_FOUND, ENTITY_NOT_FOUND, INVALID_ACTIONS, INVALID_BODY,
-    MISSING_FIELDS, NOT_FOUND, ReportPath, USER_NOT_FOUND,
+    INVALID_ACTIONS, INVALID_BODY, MISSING_FIELDS, NOT_FOUND, ReportPath,
 };
-use crate::features::moderation::store::{comment, entity};
-use crate::features::spaces::MEMBER_NOT_FOUND;
-use crate::features::spaces::authority::{self, Authority};
-use crate::features::spaces::members::change;
-use crate::features::spaces::members::store::{self as members, Ban};
-use crate::features::users::store as users;
-use crate::features::visibility::moderation::{Decision, Verdict};
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::reply::Json;
-use crate::realtime;
-use crate::state::App;
-use crate::values::ids::{
-    ChatMessageId, CommentId, EntityId, ProjectId, SpaceBanId, SpaceId, SuspensionId, UserId,
-    new_id,
-};
+use crate::values::ids::UserId;
 use crate::values::time::Timestamp;
 
 const LONGEST_TEXT: usize = 1_000;
@@ -73,7 +55,7 @@ pub(super) struct Handled {
 
 /// The actions to take, from any of the requests.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Orders {
+pub struct Orders {
     pub dismiss: bool,
     pub remove: bool,
     pub ban: bool,
@@ -118,6 +100,11 @@ impl Orders {
         }
         Ok(())
     }
+
+    /// Whether the content changes: it must be locked before the report.
+    pub fn concerns_content(&self, _report: &ReportRow) -> bool {
+        self.remove
+    }
 }
 
 pub(super) async fn handle_report(
@@ -138,150 +125,22 @@ pub(super) async fn handle_report(
         names_target: true,
     };
     orders.check()?;
-    let (project, handler) = (call.project.id, Handler::new(&call, ActorOrKey::Key { user: None }));
+    let key = ActorOrKey::Key { user: None };
+    let (project, handler) =
+        (call.project.id, Handler::new(&call.app, &call.project, key, call.now));
     let handled = call.app.db.write(move |tx| {
         let report = store::find(tx, project, path.report_id)?.ok_or(NOT_FOUND)?;
         if orders.ban && report.space_id.is_none() {
             return Err(INVALID_ACTIONS.because("the report belongs to no space"));
         }
         // Lock order: the content before the report.
-        let content = orders.remove.then(|| lock(tx, project, &report)).transpose()?;
-        handler.carry_out(tx, project, &report, content, &orders)
+        let content = if orders.concerns_content(&report) {
+            Some(lock(tx, project, report.target_type, report.target_id)?)
+        } else {
+            None
+        };
+        handler.carry_out(tx, &report, content, &orders)
     });
     handled.await?;
     Ok(Json(Handled { message: "Report handled successfully.", code: "report/handled" }))
-}
-
-/// The caller who handles a report, and ids for the suspension and the ban that may result.
-#[derive(Debug, Clone)]
-pub(super) struct Handler {
-    app: App,
-    pub caller: ActorOrKey,
-    pub now: Timestamp,
-    suspension: SuspensionId,
-    ban: SpaceBanId,
-}
-
-impl Handler {
-    pub fn new<A>(call: &Call<A>, caller: ActorOrKey) -> Self {
-        let (now, random) = (call.now, &call.app.random);
-        let (suspension, ban) = (new_id(now, random), new_id(now, random));
-        Handler {
-            app: call.app.clone(),
-            caller,
-            now,
-            suspension: SuspensionId(suspension),
-            ban: SpaceBanId(ban),
-        }
-    }
-
-    /// Resolves a report once, and takes the actions. The caller has locked the content if it is to be
-    /// removed.
-    pub fn carry_out(
-        &self,
-        tx: &Tx<'_>,
-        project: ProjectId,
-        report: &ReportRow,
-        content: Option<Content>,
-        orders: &Orders,
-    ) -> Result<()> {
-        let resolution = Resolution {
-            status: if orders.dismiss { Status::Dismissed } else { Status::Actioned },
-            action_taken: orders.summary.as_deref(),
-            by: self.caller.user(),
-            at: self.now,
-        };
-        // Of two concurrent requests, the second finds it handled.
-        if report.status != Status::Open || !store::resolve(tx, project, report.id, &resolution)? {
-            return Err(ALREADY_HANDLED.into());
-        }
-        // Lock order: space, conversation, users, feed totals.
-        if orders.ban {
-            self.ban(tx, project, report, orders)?;
-        }
-        let content = content.filter(|_| orders.remove);
-        if let Some(Content::Message(id)) = &content {
-            let row = chat::messages::moderation::lock(tx, project, *id, None)?;
-            chat::messages::moderation::remove(tx, project, row, &self.removal(orders))?;
-        }
-        if orders.suspend {
-            self.suspend(tx, project, orders)?;
-        }
-        match content {
-            Some(Content::Entity(row)) => {
-                entity::moderate(tx, project, &row, &self.removal(orders))
-            }
-            Some(Content::Comment(row)) => {
-                comment::moderate(tx, project, &row, &self.removal(orders))
-            }
-            Some(Content::Message(_)) | None => Ok(()),
-        }
-    }
-
-    fn removal<'a>(&self, orders: &'a Orders) -> Decision<'a> {
-        let reason = orders.reason.as_deref().or(orders.summary.as_deref());
-        Decision { verdict: Verdict::Removed, by: self.caller.user(), reason, at: self.now }
-    }
-
-    fn ban(
-        &self,
-        tx: &Tx<'_>,
-        project: ProjectId,
-        report: &ReportRow,
-        orders: &Orders,
-    ) -> Result<()> {
-        let user = orders.user_id.ok_or(MISSING_FIELDS)?;
-        let space = report.space_id.ok_or(INVALID_ACTIONS)?;
-        users::find(tx, project, user)?.ok_or(USER_NOT_FOUND)?;
-        let held = authority::lock(tx, project, space, self.caller, Authority::Moderator)?;
-        let member = members::find(tx, project, space, user)?.ok_or(MEMBER_NOT_FOUND)?;
-        let (by, reason) = (self.caller.user(), orders.reason.as_deref());
-        let ban = Ban { id: self.ban, by, reason, report: Some(report.id), at: self.now };
-        change::ban(tx, &self.app, project, &held, member, &ban).map(drop)
-    }
-
-    fn suspend(&self, tx: &Tx<'_>, project: ProjectId, orders: &Orders) -> Result<()> {
-        let user = orders.user_id.ok_or(MISSING_FIELDS)?;
-        users::find_for_update(tx, project, user)?.ok_or(USER_NOT_FOUND)?;
-        let (reason, end_date) = (orders.reason.clone(), orders.end_date);
-        let id = self.suspension;
-        let new = NewSuspension { id, user, reason, end_date, created_by: "report" };
-        suspensions::insert(tx, project, &new, self.now)?;
-        realtime::suspend(tx, project, user)
-    }
-}
-
-/// Locks the target of a report; a message only if it is removed, after its space.
-#[derive(Debug)]
-pub(super) enum Content {
-    Entity(Box<EntityRow>),
-    Comment(Box<CommentRow>),
-    Message(ChatMessageId),
-}
-
-pub(super) fn lock(tx: &Tx<'_>, project: ProjectId, report: &ReportRow) -> Result<Content> {
-    match report.target_type {
-        TargetType::Entity => {
-            let id = EntityId(report.target_id);
-            let entity = entities::store::find_for_update(tx, project, id)?;
-            entity.map(|row| Content::Entity(Box::new(row))).ok_or(ENTITY_NOT_FOUND.into())
-        }
-        TargetType::Comment => {
-            let id = CommentId(report.target_id);
-            let comment = comments::store::find_for_update(tx, project, id)?;
-            comment.map(|row| Content::Comment(Box::new(row))).ok_or(COMMENT_NOT_FOUND.into())
-        }
-        TargetType::Message => Ok(Content::Message(ChatMessageId(report.target_id))),
-    }
-}
-
-impl Content {
-    /// Whether the target moved to another space before it was locked; a message never moves.
-    pub fn is_elsewhere(&self, space: SpaceId) -> bool {
-        match self {
-            Content::Entity(row) => row.space_id != Some(space),
-            Content::Comment(row) => row.space_id != Some(space),
-            Content::Message(_) => false,
-        }
-    }
 }

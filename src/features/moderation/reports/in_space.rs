@@ -10,7 +10,8 @@ use uuid::Uuid;
 use crate::auth::caller::ActorOrKey;
 use crate::error::{Fault, Result};
 use crate::features::chat::MESSAGE_NOT_FOUND;
-use crate::features::moderation::reports::handle::{Handled, Handler, Orders, lock};
+use crate::features::moderation::reports::handle::{Handled, Orders};
+use crate::features::moderation::reports::handler::{Handler, lock};
 use crate::features::moderation::reports::model::TargetType;
 use crate::features::moderation::reports::{
     COMMENT_NOT_FOUND, COMMENT_NOT_IN_SPACE, ENTITY_NOT_FOUND, ENTITY_NOT_IN_SPACE, NOT_FOUND,
@@ -168,7 +169,8 @@ async fn handle(
     orders: Orders,
 ) -> Result<()> {
     orders.check()?;
-    let (project, handler) = (call.project.id, Handler::new(&call, call.caller));
+    let (project, handler) =
+        (call.project.id, Handler::new(&call.app, &call.project, call.caller, call.now));
     let handled = call.app.db.write(move |tx| {
         let space = spaces::store::find(tx, project, path.space_id)?.ok_or(spaces::NOT_FOUND)?;
         authority::authority(tx, project, &space, handler.caller)?.require(Authority::Moderator)?;
@@ -181,11 +183,11 @@ async fn handle(
             return Err(about.gone.into());
         }
         // Lock order: the content before the report.
-        let content = lock(tx, project, &report)?;
+        let content = lock(tx, project, report.target_type, report.target_id)?;
         if content.is_elsewhere(space.id) {
             return Err(about.elsewhere.into());
         }
-        handler.carry_out(tx, project, &report, Some(content), &orders)
+        handler.carry_out(tx, &report, Some(content), &orders)
     });
     handled.await
 }

@@ -2,11 +2,14 @@
 
 mod create;
 mod handle;
+pub mod handler;
 mod in_space;
 mod list;
 pub mod model;
 mod show;
 pub mod store;
+
+pub use handle::Orders;
 
 use http::Method;
 use schemars::JsonSchema;

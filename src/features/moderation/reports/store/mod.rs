@@ -24,6 +24,8 @@ db::row! {
         pub status: Status,
         pub reporter_count: i64,
         pub action_taken: Option<String>,
+        /// The content waits for a moderator: a rule held it.
+        pub is_held: bool,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
     }
@@ -42,7 +44,7 @@ db::row! {
 }
 
 const COLUMNS: &str = "r.id, r.space_id, r.target_type, r.target_id, r.status, r.reporter_count,
-    r.action_taken, r.created_at, r.updated_at";
+    r.action_taken, r.is_held, r.created_at, r.updated_at";
 
 /// Maximum entries in one reply: the oldest of a page of reports.
 const MAX_ENTRIES: i64 = 10_000;
@@ -50,7 +52,7 @@ const MAX_ENTRIES: i64 = 10_000;
 db::statements! {
     query FIND -> ReportRow =
         "SELECT id, space_id, target_type, target_id, status, reporter_count, action_taken,
-            created_at, updated_at
+            is_held, created_at, updated_at
          FROM reports WHERE project_id = $1 AND id = $2";
     query ENTRIES -> EntryRow =
         "SELECT report_id, id, user_id, reason, details, created_at FROM report_entries
@@ -58,8 +60,8 @@ db::statements! {
     /// The open report of the target, or this new one; locked either way.
     command OPEN -> ReportId =
         "INSERT INTO reports (project_id, id, space_id, target_type, target_id, status,
-            reporter_count, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, 'open', 0, $6, $6)
+            reporter_count, created_at, updated_at, author_id)
+         VALUES ($1, $2, $3, $4, $5, 'open', 0, $6, $6, $7)
          ON CONFLICT (project_id, target_type, target_id) WHERE status = 'open'
             DO UPDATE SET updated_at = reports.updated_at
          RETURNING id";
@@ -109,11 +111,11 @@ pub fn add(
     tx: &Tx<'_>,
     project: ProjectId,
     new: &NewReport,
-    space: Option<SpaceId>,
+    (author, space): (Option<UserId>, Option<SpaceId>),
     now: Timestamp,
 ) -> Result<Added> {
     let NewReport { report, entry, target_type, target, reporter, reason, .. } = *new;
-    let open = tx.one(&OPEN, args![project, report, space, target_type, target, now])?;
+    let open = tx.one(&OPEN, args![project, report, space, target_type, target, now, author])?;
     let details = &new.details;
     let added = tx.execute(&ADD_ENTRY, args![project, open, reporter, entry, reason, details, now]);
     // The reporter was deleted by a concurrent request.

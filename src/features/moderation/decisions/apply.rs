@@ -1,0 +1,110 @@
+//! Applying decisions: the job that does what was decided once it cannot be undone any more. Each decision is one
+//! transaction, so that one that cannot be applied does not hinder the others.
+
+use std::sync::Arc;
+
+use db::Tx;
+use serde::{Deserialize, Serialize};
+
+use crate::auth::caller::ActorOrKey;
+use crate::error::{Error, Refusal, Result};
+use crate::features::moderation::decisions::model::{Decision, Verdict};
+use crate::features::moderation::decisions::{notify, store};
+use crate::features::moderation::reports::Orders;
+use crate::features::moderation::reports::handler::{Handler, lock};
+use crate::features::moderation::reports::store as reports;
+use crate::jobs::Job;
+use crate::state::App;
+use crate::tenancy::Project;
+use crate::values::ids::{DecisionId, NotificationId, ProjectId, new_id};
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ApplyDecisions {
+    pub ids: Vec<DecisionId>,
+}
+
+impl Job for ApplyDecisions {
+    const KIND: &'static str = "apply-decisions";
+
+    async fn run(self, app: &App, project: ProjectId) -> Result<()> {
+        let found = app.projects.get(&app.db, project, app.clock.uptime()).await?;
+        let Some(project) = found else { return Ok(()) };
+        for id in self.ids {
+            apply(app, &project, id).await?;
+        }
+        Ok(())
+    }
+}
+
+async fn apply(app: &App, project: &Arc<Project>, id: DecisionId) -> Result<()> {
+    let now = app.clock.now();
+    let key = ActorOrKey::Key { user: None };
+    let handler = Handler::new(app, project, key, now);
+    let (of, notice) = (project.id, NotificationId(new_id(now, &app.random)));
+    let applied = app.db.write(move |tx| match store::take(tx, of, id, now)? {
+        Some(decision) => carry_out(tx, &handler, &decision, notice),
+        None => Ok(()),
+    });
+    match applied.await {
+        Err(Error::Refused(refusal)) => {
+            let why = why(&refusal);
+            let failed = app.db.write(move |tx| {
+                if store::fail(tx, of, id, &why)? {
+                    store::release_reports(tx, of, &[id])?;
+                }
+                Ok(())
+            });
+            failed.await
+        }
+        other => other,
+    }
+}
+
+fn why(refusal: &Refusal) -> String {
+    let text = refusal.message.as_deref().unwrap_or(refusal.fault.message);
+    format!("{}: {text}", refusal.fault.code)
+}
+
+fn carry_out(
+    tx: &Tx<'_>,
+    handler: &Handler,
+    decision: &Decision,
+    notice: NotificationId,
+) -> Result<()> {
+    let project = handler.project.id;
+    let orders = orders(decision);
+    // Deleted with its only reporter, perhaps.
+    let report = match decision.report_id {
+        Some(id) => reports::find(tx, project, id)?,
+        None => None,
+    };
+    let acts_on_content = match &report {
+        Some(report) => orders.concerns_content(report),
+        None => orders.remove || orders.dismiss,
+    };
+    // Lock order: the content before the report.
+    let content = match decision.target_type.content() {
+        Some(kind) if acts_on_content => Some(lock(tx, project, kind, decision.target_id)?),
+        _ => None,
+    };
+    match report {
+        Some(report) => handler.carry_out(tx, &report, content, &orders)?,
+        None => handler.act(tx, content, &orders)?,
+    }
+    notify::author(tx, handler, decision, notice)
+}
+
+fn orders(decision: &Decision) -> Orders {
+    let reason = decision.reason.clone();
+    Orders {
+        dismiss: decision.action == Verdict::Approve,
+        remove: decision.action == Verdict::Remove,
+        suspend: decision.action == Verdict::Suspend,
+        summary: Some(reason.clone().unwrap_or_else(|| decision.action.name().to_owned())),
+        user_id: decision.author_id,
+        reason,
+        end_date: decision.ends_at,
+        names_target: true,
+        ..Orders::default()
+    }
+}

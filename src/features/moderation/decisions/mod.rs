@@ -1,0 +1,26 @@
+//! Decisions of operators. A decision takes its reports out of the queue at once and is applied ten seconds later by a
+//! job, through the same functions that handle reports; until then it can be undone. Exactly one of both happens: each
+//! is an `UPDATE` of the pending decision whose row count is checked.
+
+mod apply;
+mod decide;
+pub mod model;
+mod notify;
+pub mod store;
+mod undo;
+
+pub use apply::ApplyDecisions;
+pub use decide::decide;
+pub use model::{
+    Action, Decision, DecisionState, Item, Outcome, Refused, RefusedItem, Suspend, Verdict,
+};
+pub use undo::undo;
+
+use std::time::Duration;
+
+/// How long a decision can be undone.
+pub const UNDO_FOR: Duration = Duration::from_secs(10);
+/// Items in one call.
+pub const MAX_ITEMS: usize = 500;
+/// Characters of a reason.
+pub const LONGEST_REASON: usize = 1_000;

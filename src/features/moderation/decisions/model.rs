@@ -1,0 +1,154 @@
+//! Decisions as the admin sees them.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::features::moderation::target::{Target, TargetKind};
+use crate::values::ids::{DecisionId, OperatorId, ReportId, RuleId, SpaceId, UserId};
+use crate::values::names::names;
+use crate::values::time::Timestamp;
+
+names! {
+    /// What was decided.
+    #[schemars(rename = "ModerationVerdict")]
+    Verdict {
+        Approve "approve",
+        Remove "remove",
+        Suspend "suspend",
+        Warn "warn",
+    }
+    #[schemars(rename = "DecisionState")]
+    DecisionState {
+        /// Can still be undone.
+        Pending "pending",
+        Applied "applied",
+        Undone "undone",
+        /// It could not be applied: `error` says why.
+        Failed "failed",
+    }
+}
+
+/// What to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Dismisses the report; content that was held appears.
+    Approve,
+    /// Removes the content.
+    Remove,
+    /// Suspends the author.
+    Suspend(Suspend),
+    /// Notifies the author.
+    Warn,
+}
+
+/// For how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Suspend {
+    Day,
+    Week,
+    Month,
+    Forever,
+}
+
+impl Action {
+    pub const fn verdict(self) -> Verdict {
+        match self {
+            Action::Approve => Verdict::Approve,
+            Action::Remove => Verdict::Remove,
+            Action::Suspend(_) => Verdict::Suspend,
+            Action::Warn => Verdict::Warn,
+        }
+    }
+
+    /// When a suspension that begins then ends.
+    pub(super) fn ends_at(self, from: Timestamp) -> Option<Timestamp> {
+        let days = match self {
+            Action::Suspend(Suspend::Day) => 1,
+            Action::Suspend(Suspend::Week) => 7,
+            Action::Suspend(Suspend::Month) => 30,
+            _ => return None,
+        };
+        Some(from.plus(Duration::from_secs(days * 24 * 3600)))
+    }
+}
+
+/// What is decided about: an item of the queue, or content or a user found elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Item {
+    Report(ReportId),
+    /// With its open report, if there is one.
+    Target(Target),
+}
+
+db::row! {
+    #[derive(Debug, Clone, Serialize)]
+    #[serde(rename_all = "camelCase")]
+    pub struct Decision {
+        pub id: DecisionId,
+        pub report_id: Option<ReportId>,
+        pub target_type: TargetKind,
+        pub target_id: Uuid,
+        pub author_id: Option<UserId>,
+        pub space_id: Option<SpaceId>,
+        pub action: Verdict,
+        /// The end of a suspension; none if it is for ever.
+        pub ends_at: Option<Timestamp>,
+        pub reason: Option<String>,
+        pub rule_id: Option<RuleId>,
+        pub operator_id: Option<OperatorId>,
+        pub decided_by: String,
+        pub decided_at: Timestamp,
+        pub apply_at: Timestamp,
+        pub state: DecisionState,
+        pub error: Option<String>,
+    }
+}
+
+impl Decision {
+    pub fn target(&self) -> Target {
+        Target { kind: self.target_type, id: self.target_id }
+    }
+}
+
+/// What became of each item.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Outcome {
+    pub decided: Vec<Decision>,
+    pub refused: Vec<RefusedItem>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct RefusedItem {
+    pub report: Option<ReportId>,
+    pub target: Option<Target>,
+    pub why: Refused,
+}
+
+impl RefusedItem {
+    pub(super) fn new(item: Item, why: Refused) -> Self {
+        let (report, target) = match item {
+            Item::Report(id) => (Some(id), None),
+            Item::Target(target) => (None, Some(target)),
+        };
+        RefusedItem { report, target, why }
+    }
+}
+
+/// Why an item was not decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase", tag = "code")]
+pub enum Refused {
+    NotFound,
+    /// By somebody else, or by an earlier decision that can still be undone.
+    AlreadyDecided,
+    /// Another operator works on it.
+    Claimed {
+        by: String,
+    },
+    /// Nobody to suspend or to warn.
+    NoAuthor,
+    /// A user cannot be approved or removed.
+    NotContent,
+}

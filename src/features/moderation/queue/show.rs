@@ -1,0 +1,302 @@
+//! From rows to items with everything a moderator looks at: a constant number of statements, however many items.
+
+use std::collections::{HashMap, HashSet};
+
+use db::Conn;
+use uuid::Uuid;
+
+use crate::auth::store::suspensions;
+use crate::error::{Error, Result};
+use crate::features::chat::messages::store::{self as messages, MessageRow};
+use crate::features::comments::store::{self as comments, CommentRow};
+use crate::features::entities::store::{self as entities, EntityRow};
+use crate::features::files::store as files;
+use crate::features::moderation::decisions::Decision;
+use crate::features::moderation::queue::model::{
+    Author, Claim, Content, ContentState, ItemKind, Parent, Place, QueueItem, Reporter, Reporters,
+    Thread,
+};
+use crate::features::moderation::queue::store::{self, QueueRow};
+use crate::features::moderation::reports::store as reports;
+use crate::features::moderation::target::{Target, TargetKind};
+use crate::features::spaces::store as spaces;
+use crate::features::users::store::{self as users, UserRow};
+use crate::values::ids::{
+    ChatMessageId, CommentId, EntityId, FileId, ProjectId, ReportId, SpaceId, UserId,
+};
+use crate::values::time::Timestamp;
+
+/// Reporters that are shown with an item.
+const SHOWN_REPORTERS: usize = 10;
+/// Comments above a comment that are shown.
+const PARENTS: usize = 2;
+
+pub(super) fn items(
+    c: &Conn<'_>,
+    project: ProjectId,
+    rows: Vec<QueueRow>,
+    now: Timestamp,
+) -> Result<Vec<QueueItem>> {
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut contents = Contents::load(c, project, &rows)?;
+    let mut reporters = reporters(c, project, &rows)?;
+    let authors: Vec<UserId> = unique(rows.iter().filter_map(|row| row.author_id));
+    let authors = authors_of(c, project, &authors, now)?;
+    let in_spaces: Vec<SpaceId> = unique(rows.iter().filter_map(|row| row.space_id));
+    let places = spaces::find_all(c, project, &in_spaces)?;
+    let show = |row: QueueRow| {
+        let target = Target { kind: row.target_type, id: row.target_id };
+        let place = places.iter().find(|space| Some(space.id) == row.space_id);
+        let matches = match &row.matches {
+            Some(json) => serde_json::from_str(&json.0).map_err(Error::internal)?,
+            None => Vec::new(),
+        };
+        Ok(QueueItem {
+            id: row.id,
+            kind: kind(&row),
+            target,
+            content: contents.content(target),
+            rule: row.rule_id,
+            matches,
+            reporters: reporters.remove(&row.id).unwrap_or_default(),
+            author: row.author_id.and_then(|id| authors.get(&id).cloned()),
+            thread: contents.thread(target),
+            space: place.map(|space| Place {
+                id: space.id,
+                name: space.name.clone(),
+                slug: space.slug.clone(),
+            }),
+            images: contents.images.remove(&target.id).unwrap_or_default(),
+            claim: claim(&row, now),
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        })
+    };
+    rows.into_iter().map(show).collect()
+}
+
+fn unique<T: std::hash::Hash + Eq + Copy>(ids: impl Iterator<Item = T>) -> Vec<T> {
+    let mut seen = HashSet::new();
+    ids.filter(|id| seen.insert(*id)).collect()
+}
+
+fn kind(row: &QueueRow) -> ItemKind {
+    if row.is_held {
+        ItemKind::Held
+    } else if row.rule_id.is_some() && row.reporter_count == 0 {
+        ItemKind::Flagged
+    } else {
+        ItemKind::Reported
+    }
+}
+
+fn claim(row: &QueueRow, now: Timestamp) -> Option<Claim> {
+    let until = row.claimed_until.filter(|until| *until > now)?;
+    let name = row.claimed_by_name.clone().unwrap_or_default();
+    Some(Claim { operator: row.claimed_by?, name, until })
+}
+
+fn reporters(
+    c: &Conn<'_>,
+    project: ProjectId,
+    rows: &[QueueRow],
+) -> Result<HashMap<ReportId, Reporters>> {
+    let ids: Vec<ReportId> = rows.iter().map(|row| row.id).collect();
+    let mut of: HashMap<ReportId, Reporters> = HashMap::new();
+    for row in rows {
+        of.entry(row.id).or_default().count = row.reporter_count;
+    }
+    for (report, reason, count) in store::reasons(c, project, &ids)? {
+        of.entry(report).or_default().reasons.push((reason, count));
+    }
+    let mut shown: HashMap<ReportId, usize> = HashMap::new();
+    let mut entries = reports::entries(c, project, &ids)?;
+    entries.retain(|entry| {
+        let count = shown.entry(entry.report_id).or_default();
+        *count += 1;
+        *count <= SHOWN_REPORTERS
+    });
+    let who: Vec<UserId> = unique(entries.iter().map(|entry| entry.user_id));
+    let names = users::find_all(c, project, &who)?;
+    let names: HashMap<UserId, UserRow> = names.into_iter().map(|row| (row.id, row)).collect();
+    let accuracy = store::accuracy(c, project, &who)?.into_iter();
+    let accuracy: HashMap<UserId, (i64, i64)> =
+        accuracy.map(|(user, handled, actioned)| (user, (handled, actioned))).collect();
+    for entry in entries {
+        let name = names.get(&entry.user_id);
+        let (handled, actioned) = accuracy.get(&entry.user_id).copied().unwrap_or_default();
+        of.entry(entry.report_id).or_default().first.push(Reporter {
+            user: entry.user_id,
+            name: name.and_then(|row| row.name.clone()),
+            username: name.and_then(|row| row.username.clone()),
+            reason: entry.reason,
+            details: entry.details,
+            created_at: entry.created_at,
+            handled,
+            actioned,
+        });
+    }
+    Ok(of)
+}
+
+/// Authors with what was decided about them so far.
+pub(in crate::features::moderation) fn authors_of(
+    c: &Conn<'_>,
+    project: ProjectId,
+    ids: &[UserId],
+    now: Timestamp,
+) -> Result<HashMap<UserId, Author>> {
+    let rows = users::find_all(c, project, ids)?;
+    let strikes: HashMap<UserId, i64> = store::strikes(c, project, ids)?.into_iter().collect();
+    let mut decisions: HashMap<UserId, Vec<Decision>> = HashMap::new();
+    for decision in store::last_decisions(c, project, ids)? {
+        if let Some(author) = decision.author_id {
+            decisions.entry(author).or_default().push(decision);
+        }
+    }
+    let suspended = suspensions::active_among(c, project, ids, now)?;
+    let show = |row: UserRow| {
+        let ends = suspended.iter().filter(|(user, _)| *user == row.id).map(|(_, end)| *end);
+        // The longest one counts; one without an end is the longest.
+        let longest = ends.max_by_key(|end| (end.is_none(), *end));
+        let author = Author {
+            user: row.id,
+            name: row.name,
+            username: row.username,
+            reputation: row.reputation,
+            created_at: row.created_at,
+            strikes: strikes.get(&row.id).copied().unwrap_or(0),
+            decisions: decisions.remove(&row.id).unwrap_or_default(),
+            is_suspended: longest.is_some(),
+            suspended_until: longest.flatten(),
+        };
+        (author.user, author)
+    };
+    Ok(rows.into_iter().map(show).collect())
+}
+
+/// The content of the items, and what is around it.
+struct Contents {
+    entities: HashMap<Uuid, EntityRow>,
+    comments: HashMap<Uuid, CommentRow>,
+    messages: HashMap<Uuid, MessageRow>,
+    images: HashMap<Uuid, Vec<FileId>>,
+}
+
+impl Contents {
+    fn load(c: &Conn<'_>, project: ProjectId, rows: &[QueueRow]) -> Result<Self> {
+        let of = |kind: TargetKind| {
+            let of = rows.iter().filter(move |row| row.target_type == kind);
+            of.map(|row| row.target_id)
+        };
+        let comment_ids: Vec<CommentId> = of(TargetKind::Comment).map(CommentId).collect();
+        let message_ids: Vec<ChatMessageId> = of(TargetKind::Message).map(ChatMessageId).collect();
+        let comments = with_parents(c, project, comment_ids.clone())?;
+        let around = comments.values().map(|comment| comment.entity_id);
+        let entity_ids: Vec<EntityId> = unique(of(TargetKind::Entity).map(EntityId).chain(around));
+        let found = entities::find_all_ever(c, project, &entity_ids)?;
+        let entities = found.into_iter().map(|row| (row.id.0, row)).collect();
+        let found = messages::find_all(c, project, &message_ids)?;
+        let messages = found.into_iter().map(|row| (row.id.0, row)).collect();
+        let shown: Vec<EntityId> = unique(of(TargetKind::Entity).map(EntityId));
+        let mut images: HashMap<Uuid, Vec<FileId>> = HashMap::new();
+        let all = files::of_entities(c, project, &shown)?.into_iter();
+        let all = all.chain(files::of_comments(c, project, &comment_ids)?);
+        for file in all.chain(files::of_messages(c, project, &message_ids)?) {
+            let holder = file.entity_id.map(|id| id.0).or(file.comment_id.map(|id| id.0));
+            let holder = holder.or(file.chat_message_id.map(|id| id.0));
+            if let Some(holder) = holder.filter(|_| file.mime.starts_with("image/")) {
+                images.entry(holder).or_default().push(file.id);
+            }
+        }
+        Ok(Contents { entities, comments, messages, images })
+    }
+
+    fn content(&self, target: Target) -> Option<Content> {
+        match target.kind {
+            TargetKind::Entity => self.entities.get(&target.id).map(of_entity),
+            TargetKind::Comment => self.comments.get(&target.id).map(of_comment),
+            TargetKind::Message => self.messages.get(&target.id).map(of_message),
+            TargetKind::User => None,
+        }
+    }
+
+    fn thread(&self, target: Target) -> Thread {
+        let Some(comment) = self.comments.get(&target.id) else { return Thread::default() };
+        let entity = self.entities.get(&comment.entity_id.0);
+        let (mut parents, mut above) = (Vec::new(), comment.parent_id);
+        while let Some(parent) = above.and_then(|id| self.comments.get(&id.0)) {
+            if parents.len() == PARENTS {
+                break;
+            }
+            let text = parent.content.clone();
+            parents.push(Parent { comment: parent.id, author: parent.user_id, text });
+            above = parent.parent_id;
+        }
+        Thread { entity_title: entity.and_then(|row| row.title.clone()), parents }
+    }
+}
+
+/// Comments and those above them.
+fn with_parents(
+    c: &Conn<'_>,
+    project: ProjectId,
+    ids: Vec<CommentId>,
+) -> Result<HashMap<Uuid, CommentRow>> {
+    let (mut all, mut next) = (HashMap::new(), ids);
+    for _ in 0..=PARENTS {
+        let found = comments::find_all_ever(c, project, &next)?;
+        next = unique(found.iter().filter_map(|row| row.parent_id));
+        all.extend(found.into_iter().map(|row| (row.id.0, row)));
+        next.retain(|id| !all.contains_key(&id.0));
+    }
+    Ok(all)
+}
+
+fn state(is_deleted: bool, is_removed: bool) -> ContentState {
+    match (is_deleted, is_removed) {
+        (true, _) => ContentState::Deleted,
+        (false, true) => ContentState::Removed,
+        (false, false) => ContentState::Visible,
+    }
+}
+
+fn of_entity(row: &EntityRow) -> Content {
+    Content {
+        title: row.title.clone(),
+        text: row.content.clone(),
+        state: state(row.deleted_at.is_some() || row.is_emptied, row.is_removed()),
+        entity: Some(row.id),
+        conversation: None,
+        created_at: row.created_at,
+        updated_at: row.updated_at,
+    }
+}
+
+fn of_comment(row: &CommentRow) -> Content {
+    let is_deleted = row.deleted_at.is_some() || row.user_deleted_at.is_some();
+    Content {
+        title: None,
+        text: row.content.clone(),
+        state: state(is_deleted, row.is_removed()),
+        entity: Some(row.entity_id),
+        conversation: None,
+        created_at: row.created_at,
+        updated_at: row.updated_at,
+    }
+}
+
+fn of_message(row: &MessageRow) -> Content {
+    let is_deleted = row.user_deleted_at.is_some();
+    Content {
+        title: None,
+        text: row.content.clone(),
+        state: state(is_deleted, row.is_removed),
+        entity: None,
+        conversation: Some(row.conversation_id),
+        created_at: row.created_at,
+        updated_at: row.updated_at,
+    }
+}
