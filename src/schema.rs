@@ -96,4 +96,9 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration::shared(24, "search", include_str!("../migrations/0024_search.sql")),
     Migration::shared(25, "push", include_str!("../migrations/0025_push.sql")),
     Migration::shared(26, "digests", include_str!("../migrations/0026_digests.sql")),
+    Migration::shared(
+        27,
+        "notifications by mail",
+        include_str!("../migrations/0027_notification_mails.sql"),
+    ),
 ];

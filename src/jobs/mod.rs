@@ -14,7 +14,9 @@ use std::future::Future;
 use db::Tx;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use uuid::Builder;
 
+use crate::auth::keys::hash;
 use crate::error::{Error, Result};
 use crate::state::{App, JobKind};
 use crate::values::ids::{JobId, ProjectId, QueueId, new_id};
@@ -65,6 +67,15 @@ struct Payload<'a, J> {
 /// As it is stored.
 pub fn payload<J: Job>(job: &J) -> Result<String> {
     serde_json::to_string(&Payload { kind: J::KIND, job }).map_err(Error::internal)
+}
+
+/// An id for a job of a transaction that draws none, because it may run twice: the same for the same text.
+pub fn derived_id(text: &str) -> JobId {
+    let mut bytes = [0; 16];
+    for (to, from) in bytes.iter_mut().zip(hash(text)) {
+        *to = from;
+    }
+    JobId(Builder::from_random_bytes(bytes).into_uuid())
 }
 
 /// Enqueues a job that is due at once, in the caller's transaction. The id must not be random: the

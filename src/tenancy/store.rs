@@ -34,6 +34,7 @@ db::row! {
         pub event_deletion: String,
         pub keeps_files_of_deleted_events: bool,
         pub user_grants: bool,
+        pub notification_mails: bool,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
     }
@@ -48,7 +49,7 @@ macro_rules! select_project {
                 v7_auth_forbids, live_feeds, workspace_invite_accept_url, workspace_inherits_default,
                 workspace_inherit_enforced, has_search, search_language, interest_matching,
                 interest_samples, event_deletion, keeps_files_of_deleted_events, user_grants,
-                created_at, updated_at
+                notification_mails, created_at, updated_at
              FROM projects ",
             $rest
         )
@@ -107,7 +108,7 @@ db::statements! {
             deletes_spaces = $5, keys_in_browsers = $6, anonymous_posts = $7, v7_auth_forbids = $8,
             live_feeds = $9, has_search = $10, search_language = $11, interest_matching = $12,
             interest_samples = $13, event_deletion = $14, keeps_files_of_deleted_events = $15,
-            user_grants = $16, updated_at = $17
+            user_grants = $16, notification_mails = $17, updated_at = $18
          WHERE id = $1";
     command SET_WORKSPACES, unscoped "the project itself is changed" =
         "UPDATE projects SET workspace_invite_accept_url = $2, workspace_inherits_default = $3,
@@ -270,6 +271,7 @@ pub struct Settings {
     pub event_deletion: &'static str,
     pub keeps_files_of_deleted_events: bool,
     pub user_grants: bool,
+    pub notification_mails: bool,
 }
 
 pub fn set_settings(tx: &Tx<'_>, id: ProjectId, new: Settings, now: Timestamp) -> Result<bool> {
@@ -290,6 +292,7 @@ pub fn set_settings(tx: &Tx<'_>, id: ProjectId, new: Settings, now: Timestamp) -
         new.event_deletion,
         new.keeps_files_of_deleted_events,
         new.user_grants,
+        new.notification_mails,
         now
     ];
     changed(tx, id)?;

@@ -2,14 +2,14 @@
 
 /// Declares one.
 macro_rules! names {
-    ($($(#[$doc:meta])* $type:ident { $($variant:ident $name:literal,)* })*) => {$(
+    ($($(#[$doc:meta])* $type:ident { $($(#[$of:meta])* $variant:ident $name:literal,)* })*) => {$(
         #[derive(
             Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize,
             schemars::JsonSchema,
         )]
         $(#[$doc])*
         pub enum $type {
-            $(#[serde(rename = $name)] $variant,)*
+            $(#[serde(rename = $name)] $(#[$of])* $variant,)*
         }
 
         impl $type {

@@ -160,7 +160,7 @@ pub(super) async fn mail_paused(app: &App, project: ProjectId, endpoint: QueueId
          until you continue with:\n\n    townhall webhooks resume {project} {endpoint}\n\nEvents of the last day are \
          kept and sent then. What went wrong is shown by:\n\n    townhall webhooks deliveries {project}\n"
     );
-    let mail = Mail { to, subject: "A webhook endpoint is paused", text };
+    let mail = Mail::new(to, "A webhook endpoint is paused", text);
     app.mailer.send(mail, app.clock.now(), &app.random).await
 }
 
