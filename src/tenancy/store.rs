@@ -71,6 +71,8 @@ db::row! {
 db::statements! {
     query FIND -> ProjectRow, unscoped "the project itself is what is asked for" =
         select_project!("WHERE id = $1");
+    query LOCK -> ProjectId, unscoped "the project itself is locked" =
+        "SELECT id FROM projects WHERE id = $1 {for_no_key_update}";
     query LIST -> ProjectRow, unscoped "the operator lists every project" =
         select_project!("ORDER BY created_at, id");
     query NEWEST -> Option<Timestamp>, unscoped "the operator examines every project" =
@@ -146,6 +148,12 @@ pub fn changed(tx: &Tx<'_>, id: ProjectId) -> Result<()> {
 
 pub fn find(c: &Conn<'_>, id: ProjectId) -> Result<Option<ProjectRow>> {
     Ok(c.opt(&FIND, args![id])?)
+}
+
+/// Lets one after another change what a project has only one of.
+pub fn lock(tx: &Tx<'_>, id: ProjectId) -> Result<()> {
+    tx.opt(&LOCK, args![id])?;
+    Ok(())
 }
 
 pub fn list(c: &Conn<'_>) -> Result<Vec<ProjectRow>> {

@@ -81,6 +81,8 @@ pub async fn set_first(
     let id = QueueId(new_id(now, &app.random));
     let (sealer, random) = (app.clone(), app.clone());
     let written = app.db.write(move |tx| {
+        // Before it is read: otherwise two who set it would each bring back what the other has replaced.
+        tenancy::store::lock(tx, project)?;
         let found = store::find_first(tx, project)?;
         let row = found.unwrap_or_else(|| blank(id, true, now));
         put(tx, project, row, change.clone(), (&sealer.sealer, &random.random), now)
