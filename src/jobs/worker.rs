@@ -18,6 +18,8 @@ use crate::values::time::Timestamp;
 
 /// Longer than any job takes: after this a claimed job counts as abandoned.
 pub(super) const CLAIM: Duration = Duration::from_secs(120);
+/// The same for a queue, whose claim is renewed in time before each job: its node is dead then.
+pub(super) const QUEUE_CLAIM: Duration = Duration::from_secs(60);
 /// Poll interval without a wake-up: for retries and other nodes' jobs.
 const POLL: Duration = Duration::from_secs(2);
 /// How often all queues are looked at: for those of nodes that died.
@@ -153,7 +155,7 @@ impl Running {
     /// Whether it was free.
     async fn start_queue(&mut self, app: &App, project: ProjectId, id: QueueId) -> Result<bool> {
         let now = app.clock.now();
-        let until = now.plus(CLAIM);
+        let until = now.plus(QUEUE_CLAIM);
         if self.queues.contains(&id) {
             return Ok(false);
         }

@@ -88,7 +88,12 @@ impl World {
 
     /// What `townhall doctor --deep` finds wrong; nothing when all is well.
     pub fn examine(&self, setup: &Setup) -> Result<(), String> {
-        run(&setup.program, &self.store, &["doctor", "--deep", "--json"]).map(drop)
+        self.operate(setup, &["doctor", "--deep"])
+    }
+
+    /// Runs a command of the operator.
+    pub fn operate(&self, setup: &Setup, arguments: &[&str]) -> Result<(), String> {
+        run(&setup.program, &self.store, &[arguments, &["--json"]].concat()).map(drop)
     }
 }
 
