@@ -9,7 +9,9 @@ mod worker;
 
 pub use worker::{run_due, work};
 
+use std::fmt;
 use std::future::Future;
+use std::time::Duration;
 
 use db::Tx;
 use serde::Serialize;
@@ -39,6 +41,21 @@ pub trait Job: Serialize + DeserializeOwned + Send + Sync + 'static {
         async { Ok(()) }
     }
 }
+
+/// The failure of a job whose cause names the time after which it may succeed: the next attempt is not earlier.
+#[derive(Debug)]
+pub struct TryLater {
+    pub reason: String,
+    pub after: Duration,
+}
+
+impl fmt::Display for TryLater {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for TryLater {}
 
 /// For the list of all kinds.
 pub const fn kind<J: Job>() -> JobKind {

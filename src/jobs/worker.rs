@@ -9,6 +9,7 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 
 use crate::error::{Error, Result};
+use crate::jobs::TryLater;
 use crate::jobs::queue::{self, Claim};
 use crate::jobs::store::{self, JobRow};
 use crate::state::{App, JobKind, Sweep};
@@ -201,6 +202,10 @@ async fn run(app: &App, row: JobRow) -> Result<()> {
     let Err(error) = result else {
         return app.db.write(move |tx| finish(tx, &row, kind, now)).await;
     };
+    let wanted = match &error {
+        Error::Internal(source) => source.downcast_ref::<TryLater>().map(|later| later.after),
+        _ => None,
+    };
     let (error, attempt) = (described(&error), row.attempts);
     let kind = kind.map_or("unknown", |kind| kind.name);
     if attempt >= MAX_ATTEMPTS {
@@ -208,7 +213,8 @@ async fn run(app: &App, row: JobRow) -> Result<()> {
         return app.db.write(move |tx| store::end(tx, project, id, now, Some(&error))).await;
     }
     tracing::warn!(job = %id, kind, %project, error, attempt, "job failed");
-    let until = now.plus(backoff(FIRST_RETRY, attempt, &app.random));
+    let delay = backoff(FIRST_RETRY, attempt, &app.random).max(wanted.unwrap_or_default());
+    let until = now.plus(delay);
     app.db.write(move |tx| store::postpone(tx, project, id, until, &error)).await
 }
 
