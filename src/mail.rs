@@ -6,8 +6,8 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use lettre::message::header::{ContentTransferEncoding, ContentType};
-use lettre::message::{Body, Mailbox};
+use lettre::message::header::{ContentTransferEncoding, ContentType, HeaderName, HeaderValue};
+use lettre::message::{Body, Mailbox, MultiPart};
 use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 
 use crate::error::{Error, Result};
@@ -16,9 +16,34 @@ use crate::values::time::Timestamp;
 
 #[derive(Debug, Clone)]
 pub struct Mail {
-    pub to: String,
-    pub subject: &'static str,
-    pub text: String,
+    to: String,
+    subject: String,
+    text: String,
+    html: Option<String>,
+    unsubscribe: Option<String>,
+}
+
+impl Mail {
+    pub fn new(to: String, subject: impl Into<String>, text: String) -> Self {
+        Mail { to, subject: subject.into(), text, html: None, unsubscribe: None }
+    }
+
+    /// The same as HTML, for programs that show it.
+    pub fn with_html(self, html: String) -> Self {
+        Mail { html: Some(html), ..self }
+    }
+
+    /// Where the recipient ends such mails with one click (RFC 8058). For mails that nobody asked for: automatic
+    /// replies do not answer them.
+    pub fn unsubscribed_by(self, url: String) -> Self {
+        Mail { unsubscribe: Some(url), ..self }
+    }
+}
+
+/// What users call themselves and write must not look like another part of the mail.
+pub fn on_one_line(text: &str) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 #[derive(Debug)]
@@ -74,15 +99,24 @@ impl Mailer {
     pub async fn send(&self, mail: Mail, now: Timestamp, random: &Random) -> Result<()> {
         let id = hex(&random.bytes::<16>());
         let millis = u64::try_from(now.millis()).unwrap_or(0);
-        let message = Message::builder()
+        let mut message = Message::builder()
             .from(self.from.clone())
             .to(mail.to.parse().map_err(Error::internal)?)
             .date(SystemTime::UNIX_EPOCH + Duration::from_millis(millis))
             .message_id(Some(format!("<{id}@{}>", self.from.email.domain())))
-            .subject(mail.subject)
-            .header(ContentType::TEXT_PLAIN)
-            .body(as_it_is(mail.text))
-            .map_err(Error::internal)?;
+            .subject(mail.subject);
+        for (name, value) in mail.unsubscribe.iter().flat_map(|url| list_headers(url)) {
+            let name = HeaderName::new_from_ascii_str(name);
+            message = message.raw_header(HeaderValue::new(name, value));
+        }
+        let text = as_it_is(mail.text);
+        let message = match mail.html {
+            Some(html) => {
+                message.multipart(MultiPart::alternative_plain_html(text, as_it_is(html)))
+            }
+            None => message.header(ContentType::TEXT_PLAIN).body(text),
+        };
+        let message = message.map_err(Error::internal)?;
         match &self.way {
             Way::Smtp(transport) => {
                 transport.send(message).await.map(|_| ()).map_err(Error::internal)
@@ -93,6 +127,14 @@ impl Mailer {
             }
         }
     }
+}
+
+fn list_headers(url: &str) -> [(&'static str, String); 3] {
+    [
+        ("List-Unsubscribe", format!("<{url}>")),
+        ("List-Unsubscribe-Post", "List-Unsubscribe=One-Click".to_owned()),
+        ("Auto-Submitted", "auto-generated".to_owned()),
+    ]
 }
 
 /// Without an encoding where the standard requires none, so that a link can be copied from the file.

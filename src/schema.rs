@@ -98,4 +98,9 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration::shared(26, "digests", include_str!("../migrations/0026_digests.sql")),
     Migration::shared(27, "operators and audit log", include_str!("../migrations/0027_admin.sql")),
     Migration::shared(28, "moderation queue", include_str!("../migrations/0030_moderation.sql")),
+    Migration::shared(
+        29,
+        "notifications by mail",
+        include_str!("../migrations/0029_notification_mails.sql"),
+    ),
 ];

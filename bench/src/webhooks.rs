@@ -44,7 +44,7 @@ impl Webhooks {
         [without, dead, live]: [ProjectId; 3],
         now: Timestamp,
     ) -> Result<Webhooks, String> {
-        let endpoint = format!("http://{}/", endpoint()?);
+        let endpoint = format!("http://{}/", endpoint(|_| {})?);
         Ok(Webhooks {
             without: writers(db, without, None, now).await?,
             dead: writers(db, dead, Some(DEAD.to_owned()), now).await?,
@@ -83,23 +83,24 @@ async fn writers(
     Ok(Writers { project, users: ids })
 }
 
-/// Starts the endpoint.
-fn endpoint() -> Result<SocketAddr, String> {
+/// Starts an endpoint that takes everything. `hear` runs with the text of each request, before the reply.
+pub fn endpoint(hear: impl Fn(&str) + Clone + Send + 'static) -> Result<SocketAddr, String> {
     let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     for _ in 0..THREADS {
         let listener = listener.try_clone().map_err(|error| error.to_string())?;
+        let hear = hear.clone();
         std::thread::spawn(move || {
             while let Ok((stream, _)) = listener.accept() {
                 // A broken delivery comes again.
-                let _ = take(stream);
+                let _ = take(stream, &hear);
             }
         });
     }
     Ok(address)
 }
 
-fn take(mut stream: TcpStream) -> std::io::Result<()> {
+fn take(mut stream: TcpStream, hear: &impl Fn(&str)) -> std::io::Result<()> {
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
     let mut request = Vec::new();
     let mut chunk = [0; 16 * 1024];
@@ -110,6 +111,7 @@ fn take(mut stream: TcpStream) -> std::io::Result<()> {
             break;
         }
     }
+    hear(&String::from_utf8_lossy(&request));
     stream.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
 }
 

@@ -8,6 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use crate::values::ids::{ProjectId, RefreshTokenId, SessionId, UserId};
 use crate::values::time::Timestamp;
@@ -32,6 +33,7 @@ struct Keys {
     access: hmac::Key,
     refresh: hmac::Key,
     cookie: hmac::Key,
+    unsubscribe: hmac::Key,
 }
 
 impl Keys {
@@ -45,6 +47,7 @@ impl Keys {
             access: derive("townhall access token"),
             refresh: derive("townhall refresh token"),
             cookie: derive("townhall refresh cookie"),
+            unsubscribe: derive("townhall mail unsubscribe"),
         }
     }
 }
@@ -157,6 +160,31 @@ impl Tokens {
         (claims.exp > now.seconds()).then_some(claims)
     }
 
+    /// Ends the mails to a user, as part of a link in each of them.
+    pub fn unsubscribe(&self, project: ProjectId, user: UserId, expires: Timestamp) -> String {
+        let mut token = Vec::from(user.0.as_bytes());
+        token.extend(expires.seconds().to_be_bytes());
+        let mac = hmac::sign(&self.keys.unsubscribe, &[project.0.as_bytes(), &token[..]].concat());
+        token.extend(mac.as_ref());
+        BASE64.encode(token)
+    }
+
+    /// The user whose mails an unexpired token of this project ends.
+    pub fn verify_unsubscribe(
+        &self,
+        token: &str,
+        project: ProjectId,
+        now: Timestamp,
+    ) -> Option<UserId> {
+        let token = BASE64.decode(token).ok()?;
+        let (signed, mac) = token.split_at_checked(24)?;
+        let whole = [project.0.as_bytes(), signed].concat();
+        self.verifying().find_map(|keys| hmac::verify(&keys.unsubscribe, &whole, mac).ok())?;
+        let (user, expires) = signed.split_at(16);
+        let expires = i64::from_be_bytes(expires.try_into().ok()?);
+        (expires > now.seconds()).then_some(UserId(Uuid::from_slice(user).ok()?))
+    }
+
     /// A refresh token for a cookie, bound to the origin of the page that signed in: browsers send cookies
     /// along with requests of any page.
     pub fn seal(&self, token: &str, origin: &str) -> String {
@@ -197,7 +225,6 @@ fn verify<C: DeserializeOwned>(key: &hmac::Key, token: &str) -> Option<C> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use uuid::Uuid;
 
     const NOW: Timestamp = Timestamp::from_millis(1_785_542_400_000);
     const PROJECT: ProjectId = ProjectId(Uuid::from_u128(1));
@@ -233,6 +260,27 @@ mod tests {
         let expiry = NOW.plus(Duration::from_secs(1800));
         assert!(tokens.verify_access(&token, PROJECT, expiry).is_none());
         assert!(tokens.verify_access(&token, ProjectId(Uuid::from_u128(9)), NOW).is_none());
+    }
+
+    #[test]
+    fn a_link_in_a_mail_ends_the_mails_of_one_user_for_a_time() {
+        let (old, new) = (tokens("old"), tokens("new").accepting(Some(b"old")));
+        let token = old.unsubscribe(PROJECT, USER, NOW.plus(Duration::from_secs(60)));
+        assert_eq!(new.verify_unsubscribe(&token, PROJECT, NOW), Some(USER));
+        let expiry = NOW.plus(Duration::from_secs(60));
+        assert_eq!(new.verify_unsubscribe(&token, PROJECT, expiry), None);
+        assert_eq!(new.verify_unsubscribe(&token, ProjectId(Uuid::from_u128(9)), NOW), None);
+        assert_eq!(tokens("new").verify_unsubscribe(&token, PROJECT, NOW), None);
+        let bytes = BASE64.decode(&token).unwrap();
+        for place in 0..bytes.len() {
+            let mut forged = bytes.clone();
+            forged[place] ^= 1;
+            let forged = BASE64.encode(forged);
+            assert_eq!(new.verify_unsubscribe(&forged, PROJECT, NOW), None, "{place}");
+        }
+        for part in ["", "AAAA", &token[..32], "null"] {
+            assert_eq!(new.verify_unsubscribe(part, PROJECT, NOW), None, "{part}");
+        }
     }
 
     #[test]

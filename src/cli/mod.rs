@@ -8,6 +8,7 @@ mod doctor;
 mod jobs;
 mod jwt_issuers;
 mod keys;
+mod mail_templates;
 mod oauth;
 mod project_settings;
 mod projects;

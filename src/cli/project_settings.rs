@@ -54,6 +54,9 @@ pub(super) struct SettingsChange {
     /// Whether users may give reputation to each other
     #[arg(long, value_name = "ON|OFF")]
     user_grants: Option<Switch>,
+    /// Whether users get notifications by mail
+    #[arg(long, value_name = "ON|OFF")]
+    notification_mails: Option<Switch>,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -111,6 +114,7 @@ impl SettingsChange {
         let keeps_files = self.keep_files_of_deleted_events.map(Switch::is_on);
         put(&mut settings.keeps_files_of_deleted_events, keeps_files);
         put(&mut settings.user_grants, self.user_grants.map(Switch::is_on));
+        put(&mut settings.notification_mails, self.notification_mails.map(Switch::is_on));
     }
 }
 
@@ -137,7 +141,7 @@ fn put<T>(setting: &mut T, change: Option<T>) {
 }
 
 /// Each setting: its name for people, its key in JSON, its value.
-pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value); 15] {
+pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value); 16] {
     let v7_status = settings.v7_auth_forbids.map(|forbids| if forbids { 403 } else { 401 });
     [
         ("entity deletion", "entityDeletion", json!(settings.entity_deletion)),
@@ -159,6 +163,7 @@ pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value)
             json!(settings.keeps_files_of_deleted_events),
         ),
         ("user grants", "userGrants", json!(settings.user_grants)),
+        ("notification mails", "notificationMails", json!(settings.notification_mails)),
     ]
 }
 

@@ -6,6 +6,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use crate::cli::jwt_issuers::{self, JwtIssuerCommand};
+use crate::cli::mail_templates::{self, MailTemplateCommand};
 use crate::cli::oauth::{self, OauthCommand};
 use crate::cli::project_settings::{self, SettingsChange, WorkspaceChange};
 use crate::cli::push::{self, PushCommand};
@@ -90,6 +91,8 @@ pub(super) enum ProjectCommand {
     JwtIssuer(JwtIssuerCommand),
     /// Push services and the wording of automatic pushes; without options show them
     Push(Box<PushCommand>),
+    /// The wording of notifications by mail, for each language; without options show it
+    MailTemplate(MailTemplateCommand),
     /// Make a new key pair for external sign-in; the previous public key stays valid
     RotateJwtKey {
         #[arg(value_parser = project_id)]
@@ -144,6 +147,7 @@ pub(super) fn run(command: ProjectCommand, admin: Admin) -> CommandResult {
         ProjectCommand::Oauth(command) => oauth::run(command, &admin),
         ProjectCommand::JwtIssuer(command) => jwt_issuers::run(command, &admin),
         ProjectCommand::Push(command) => push::run(*command, &admin),
+        ProjectCommand::MailTemplate(command) => mail_templates::run(command, &admin),
         ProjectCommand::RotateJwtKey { id } => rotate_jwt_key(&admin, id),
     }
 }

@@ -183,6 +183,7 @@ fn set(admin: &Admin, project: ProjectId, change: EndpointChange) -> CommandResu
     let new_id = QueueId(new_id(now, &random));
     let row = admin.write(move |tx| {
         tenancy::store::find(tx, project)?.ok_or(NOT_FOUND)?;
+        tenancy::store::lock(tx, project)?;
         let first = store::find_first(tx, project)?;
         let row = match (id, first) {
             (Some(id), _) => store::find(tx, project, id)?.ok_or(NOT_FOUND)?,

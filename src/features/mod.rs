@@ -20,6 +20,7 @@ pub mod identities;
 pub mod link_previews;
 pub mod live;
 pub mod moderation;
+pub mod notification_mails;
 pub mod notifications;
 pub mod oauth;
 pub mod project_deletion;
@@ -68,6 +69,7 @@ pub fn operations() -> &'static [Operation] {
             blocks::operations(),
             notifications::operations(),
             push::operations(),
+            notification_mails::operations(),
             link_previews::operations(),
             projects::operations(),
             files::operations(),
@@ -128,8 +130,12 @@ pub fn lists() -> Lists {
         &events::files::EventFiles,
     ];
     let space_observers: Vec<&'static dyn SpaceObserver> = vec![&chat::space::SpaceConversations];
-    let event_observers: Vec<&'static dyn EventObserver> =
-        vec![&webhooks::Webhooks, &live::LiveFeeds, &push::automatic::Push];
+    let event_observers: Vec<&'static dyn EventObserver> = vec![
+        &webhooks::Webhooks,
+        &live::LiveFeeds,
+        &push::automatic::Push,
+        &notification_mails::Mails,
+    ];
     let grant_targets: Vec<&'static dyn GrantTarget> = vec![
         &entities::grants::EntityGrants,
         &comments::grants::CommentGrants,
@@ -174,6 +180,7 @@ fn job_kinds() -> Vec<JobKind> {
         jobs::kind::<digests::SendDigest>(),
         jobs::kind::<push::automatic::PushNotification>(),
         jobs::kind::<push::PushChatMessage>(),
+        jobs::kind::<notification_mails::MailNotifications>(),
         jobs::kind::<webhooks::deliver::Delivery>(),
         jobs::kind::<moderation::decisions::ApplyDecisions>(),
     ]
@@ -188,6 +195,7 @@ fn sweeps() -> Vec<Sweep> {
         Sweep(digests::enqueue_due),
         Sweep(audit::seal),
         Sweep(admin::store::sweep),
+        Sweep(notification_mails::enqueue_due),
     ]
 }
 
@@ -211,6 +219,7 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         collections::store::anonymize::ALL,
         collections::store::links::ALL,
         collections::store::ALL,
+        notification_mails::store::ALL,
         notifications::store::ALL,
         notifications::store::recount::ALL,
         notifications::store::hide::ALL,

@@ -9,12 +9,16 @@ mod worker;
 
 pub use worker::{run_due, work};
 
+use std::fmt;
 use std::future::Future;
+use std::time::Duration;
 
 use db::Tx;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use uuid::Builder;
 
+use crate::auth::keys::hash;
 use crate::error::{Error, Result};
 use crate::state::{App, JobKind};
 use crate::values::ids::{JobId, ProjectId, QueueId, new_id};
@@ -37,6 +41,21 @@ pub trait Job: Serialize + DeserializeOwned + Send + Sync + 'static {
         async { Ok(()) }
     }
 }
+
+/// The failure of a job whose cause names the time after which it may succeed: the next attempt is not earlier.
+#[derive(Debug)]
+pub struct TryLater {
+    pub reason: String,
+    pub after: Duration,
+}
+
+impl fmt::Display for TryLater {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for TryLater {}
 
 /// For the list of all kinds.
 pub const fn kind<J: Job>() -> JobKind {
@@ -65,6 +84,15 @@ struct Payload<'a, J> {
 /// As it is stored.
 pub fn payload<J: Job>(job: &J) -> Result<String> {
     serde_json::to_string(&Payload { kind: J::KIND, job }).map_err(Error::internal)
+}
+
+/// An id for a job of a transaction that draws none, because it may run twice: the same for the same text.
+pub fn derived_id(text: &str) -> JobId {
+    let mut bytes = [0; 16];
+    for (to, from) in bytes.iter_mut().zip(hash(text)) {
+        *to = from;
+    }
+    JobId(Builder::from_random_bytes(bytes).into_uuid())
 }
 
 /// Enqueues a job that is due at once, in the caller's transaction. The id must not be random: the

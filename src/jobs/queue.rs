@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::error::Result;
 use crate::jobs::store::{self, JobRow, QueueRow};
-use crate::jobs::worker::{CLAIM, backoff, described, execute, finish};
+use crate::jobs::worker::{QUEUE_CLAIM as CLAIM, backoff, described, execute, finish};
 use crate::state::{App, JobKind};
 use crate::values::ids::{ProjectId, QueueId};
 use crate::values::time::Timestamp;

@@ -9,6 +9,7 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 
 use crate::error::{Error, Result};
+use crate::jobs::TryLater;
 use crate::jobs::queue::{self, Claim};
 use crate::jobs::store::{self, JobRow};
 use crate::state::{App, JobKind, Sweep};
@@ -18,6 +19,8 @@ use crate::values::time::Timestamp;
 
 /// Longer than any job takes: after this a claimed job counts as abandoned.
 pub(super) const CLAIM: Duration = Duration::from_secs(120);
+/// The same for a queue, whose claim is renewed in time before each job: its node is dead then.
+pub(super) const QUEUE_CLAIM: Duration = Duration::from_secs(60);
 /// Poll interval without a wake-up: for retries and other nodes' jobs.
 const POLL: Duration = Duration::from_secs(2);
 /// How often all queues are looked at: for those of nodes that died.
@@ -153,7 +156,7 @@ impl Running {
     /// Whether it was free.
     async fn start_queue(&mut self, app: &App, project: ProjectId, id: QueueId) -> Result<bool> {
         let now = app.clock.now();
-        let until = now.plus(CLAIM);
+        let until = now.plus(QUEUE_CLAIM);
         if self.queues.contains(&id) {
             return Ok(false);
         }
@@ -199,6 +202,10 @@ async fn run(app: &App, row: JobRow) -> Result<()> {
     let Err(error) = result else {
         return app.db.write(move |tx| finish(tx, &row, kind, now)).await;
     };
+    let wanted = match &error {
+        Error::Internal(source) => source.downcast_ref::<TryLater>().map(|later| later.after),
+        _ => None,
+    };
     let (error, attempt) = (described(&error), row.attempts);
     let kind = kind.map_or("unknown", |kind| kind.name);
     if attempt >= MAX_ATTEMPTS {
@@ -206,7 +213,8 @@ async fn run(app: &App, row: JobRow) -> Result<()> {
         return app.db.write(move |tx| store::end(tx, project, id, now, Some(&error))).await;
     }
     tracing::warn!(job = %id, kind, %project, error, attempt, "job failed");
-    let until = now.plus(backoff(FIRST_RETRY, attempt, &app.random));
+    let delay = backoff(FIRST_RETRY, attempt, &app.random).max(wanted.unwrap_or_default());
+    let until = now.plus(delay);
     app.db.write(move |tx| store::postpone(tx, project, id, until, &error)).await
 }
 

@@ -23,7 +23,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::header::{CONTENT_ENCODING, LOCATION};
+use http::header::{CONTENT_ENCODING, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
@@ -37,6 +37,7 @@ use url::Url;
 use message::request;
 
 use crate::values::cidr::Cidr;
+use crate::values::time::Timestamp;
 
 /// Connect timeout for one address before the next is tried.
 const CONNECT: Duration = Duration::from_secs(3);
@@ -75,6 +76,18 @@ pub struct Answer {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Bytes,
+}
+
+impl Answer {
+    /// How long the server asks to wait before the next request, in either form of `Retry-After`.
+    pub fn retry_after(&self, now: Timestamp) -> Option<Duration> {
+        let value = self.headers.get(RETRY_AFTER)?.to_str().ok()?;
+        if let Ok(seconds) = value.parse() {
+            return Some(Duration::from_secs(seconds));
+        }
+        let wait = Timestamp::parse_http_date(value)?.millis() - now.millis();
+        Some(Duration::from_millis(u64::try_from(wait).unwrap_or(0)))
+    }
 }
 
 #[derive(Debug)]

@@ -107,6 +107,8 @@ pub struct Project {
     pub keeps_files_of_deleted_events: bool,
     /// Whether users may give reputation by themselves.
     pub user_grants: bool,
+    /// Whether users get notifications by mail.
+    pub notification_mails: bool,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub bundles: Vec<Bundle>,
@@ -158,6 +160,7 @@ impl Project {
             event_deletion: self.event_deletion.name(),
             keeps_files_of_deleted_events: self.keeps_files_of_deleted_events,
             user_grants: self.user_grants,
+            notification_mails: self.notification_mails,
         }
     }
 }
@@ -214,6 +217,7 @@ pub fn load(c: &Conn<'_>, id: ProjectId) -> Result<Option<Project>> {
             .ok_or_else(|| unreadable("way of deleting events"))?,
         keeps_files_of_deleted_events: row.keeps_files_of_deleted_events,
         user_grants: row.user_grants,
+        notification_mails: row.notification_mails,
         created_at: row.created_at,
         updated_at: row.updated_at,
         bundles: store::bundles(c, id)?.iter().filter_map(|n| Bundle::from_name(n)).collect(),

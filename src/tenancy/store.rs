@@ -34,6 +34,7 @@ db::row! {
         pub event_deletion: String,
         pub keeps_files_of_deleted_events: bool,
         pub user_grants: bool,
+        pub notification_mails: bool,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
     }
@@ -48,7 +49,7 @@ macro_rules! select_project {
                 v7_auth_forbids, live_feeds, workspace_invite_accept_url, workspace_inherits_default,
                 workspace_inherit_enforced, has_search, search_language, interest_matching,
                 interest_samples, event_deletion, keeps_files_of_deleted_events, user_grants,
-                created_at, updated_at
+                notification_mails, created_at, updated_at
              FROM projects ",
             $rest
         )
@@ -74,6 +75,8 @@ db::row! {
 db::statements! {
     query FIND -> ProjectRow, unscoped "the project itself is what is asked for" =
         select_project!("WHERE id = $1");
+    query LOCK -> ProjectId, unscoped "the project itself is locked" =
+        "SELECT id FROM projects WHERE id = $1 {for_no_key_update}";
     query LIST -> ProjectRow, unscoped "the operator lists every project" =
         select_project!("ORDER BY created_at, id");
     query NEWEST -> Option<Timestamp>, unscoped "the operator examines every project" =
@@ -116,7 +119,7 @@ db::statements! {
             deletes_spaces = $5, keys_in_browsers = $6, anonymous_posts = $7, v7_auth_forbids = $8,
             live_feeds = $9, has_search = $10, search_language = $11, interest_matching = $12,
             interest_samples = $13, event_deletion = $14, keeps_files_of_deleted_events = $15,
-            user_grants = $16, updated_at = $17
+            user_grants = $16, notification_mails = $17, updated_at = $18
          WHERE id = $1";
     command SET_WORKSPACES, unscoped "the project itself is changed" =
         "UPDATE projects SET workspace_invite_accept_url = $2, workspace_inherits_default = $3,
@@ -154,6 +157,12 @@ pub fn changed(tx: &Tx<'_>, id: ProjectId) -> Result<()> {
 
 pub fn find(c: &Conn<'_>, id: ProjectId) -> Result<Option<ProjectRow>> {
     Ok(c.opt(&FIND, args![id])?)
+}
+
+/// Lets one after another change what a project has only one of.
+pub fn lock(tx: &Tx<'_>, id: ProjectId) -> Result<()> {
+    tx.opt(&LOCK, args![id])?;
+    Ok(())
 }
 
 pub fn list(c: &Conn<'_>) -> Result<Vec<ProjectRow>> {
@@ -281,6 +290,7 @@ pub struct Settings {
     pub event_deletion: &'static str,
     pub keeps_files_of_deleted_events: bool,
     pub user_grants: bool,
+    pub notification_mails: bool,
 }
 
 pub fn set_settings(tx: &Tx<'_>, id: ProjectId, new: Settings, now: Timestamp) -> Result<bool> {
@@ -301,6 +311,7 @@ pub fn set_settings(tx: &Tx<'_>, id: ProjectId, new: Settings, now: Timestamp) -
         new.event_deletion,
         new.keeps_files_of_deleted_events,
         new.user_grants,
+        new.notification_mails,
         now
     ];
     changed(tx, id)?;

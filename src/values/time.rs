@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use db::{Column, ColumnRef, Value, WrongType};
 use jiff::civil;
+use jiff::fmt::rfc2822;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -51,6 +52,12 @@ impl Timestamp {
         let year_zero = -62_167_219_200_000;
         let year_ten_thousand = 253_402_300_800_000;
         (year_zero..year_ten_thousand).contains(&millis).then_some(Timestamp(millis))
+    }
+
+    /// A time in an HTTP header: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    pub fn parse_http_date(text: &str) -> Option<Self> {
+        let parsed = rfc2822::DateTimeParser::new().parse_timestamp(text).ok()?;
+        Some(Timestamp(parsed.as_millisecond()))
     }
 }
 
@@ -127,6 +134,15 @@ impl From<Timestamp> for Value<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dates_of_http_headers_are_read() {
+        let date = Timestamp::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT");
+        assert_eq!(date, Timestamp::parse("1994-11-06T08:49:37Z"));
+        for other in ["", "120", "1994-11-06T08:49:37Z", "Sun, 06 Nov 1994"] {
+            assert_eq!(Timestamp::parse_http_date(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn shows_three_decimals_and_utc() {

@@ -1,6 +1,7 @@
-//! Time zones by their IANA names, and the instant at which an hour of the day comes next.
+//! Time zones by their IANA names, hours of the day, and the instant at which an hour of the day comes next.
 
-use jiff::civil::Date;
+use jiff::Zoned;
+use jiff::civil::{Date, Weekday};
 use jiff::tz::{AmbiguousOffset, TimeZone};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,11 +34,38 @@ impl ZoneName {
         }
     }
 
+    pub fn is_monday(&self, at: Timestamp) -> Option<bool> {
+        Some(self.local(at)?.weekday() == Weekday::Monday)
+    }
+
     /// The hour of the day at an instant.
     pub fn hour(&self, at: Timestamp) -> Option<i8> {
+        Some(self.local(at)?.hour())
+    }
+
+    fn local(&self, at: Timestamp) -> Option<Zoned> {
         let zone = TimeZone::get(&self.0).ok()?;
-        let at = jiff::Timestamp::from_millisecond(at.millis()).ok()?;
-        Some(at.to_zoned(zone).hour())
+        Some(jiff::Timestamp::from_millisecond(at.millis()).ok()?.to_zoned(zone))
+    }
+}
+
+/// An hour of the day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "i64")]
+#[schemars(inline, extend("minimum" = 0, "maximum" = 23))]
+pub struct Hour(i64);
+
+impl Hour {
+    pub fn number(self) -> i64 {
+        self.0
+    }
+}
+
+impl TryFrom<i64> for Hour {
+    type Error = &'static str;
+
+    fn try_from(hour: i64) -> Result<Self, Self::Error> {
+        if (0..24).contains(&hour) { Ok(Hour(hour)) } else { Err("must be from 0 to 23") }
     }
 }
 

@@ -56,7 +56,7 @@ const ROOMS: &[&[&str]] = &[
     &["features::push", "features::digests", "features::search"],
     &["features::identities"],
     &["features::auth"],
-    &["features::oauth"],
+    &["features::oauth", "features::notification_mails"],
     &["features::tables"],
     &["features::project_deletion"],
     &["features::server"],

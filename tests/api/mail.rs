@@ -13,14 +13,14 @@ on_both_engines![mail_goes_out_over_smtp, mail_that_fails_is_sent_again_later];
 
 /// Accepts mails after refusing a given number.
 #[derive(Debug, Clone)]
-struct SmtpServer {
+pub struct SmtpServer {
     port: u16,
     mails: Arc<Mutex<Vec<String>>>,
     refusals: Arc<Mutex<u32>>,
 }
 
 impl SmtpServer {
-    async fn start(refusals: u32) -> SmtpServer {
+    pub async fn start(refusals: u32) -> SmtpServer {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let server =
@@ -67,12 +67,12 @@ impl SmtpServer {
         refuses
     }
 
-    fn mails(&self) -> Vec<String> {
+    pub fn mails(&self) -> Vec<String> {
         self.mails.lock().unwrap().clone()
     }
 }
 
-async fn with_smtp(app: TestApp, server: &SmtpServer) -> TestApp {
+pub async fn with_smtp(app: TestApp, server: &SmtpServer) -> TestApp {
     app.restart_with(|config| {
         config.set("TOWNHALL_SMTP_URL", &format!("smtp://127.0.0.1:{}", server.port));
         config.set("TOWNHALL_MAIL_FROM", "The Community <hello@community.example>");

@@ -19,6 +19,7 @@ on_both_engines![
     muted_conversations_are_silent_for_a_while,
     blocked_users_push_nothing,
     a_failing_service_is_tried_again_for_its_device_alone,
+    a_service_is_left_alone_for_as_long_as_it_asks,
     without_a_service_nothing_is_queued,
     a_deleted_user_is_not_pushed_to,
 ];
@@ -258,6 +259,36 @@ async fn a_failing_service_is_tried_again_for_its_device_alone(app: TestApp) {
     assert_eq!(sent(&service), 5);
     assert_eq!(google.requests(crate::support::push::FCM_SEND).len(), 1);
     assert_eq!(app.rows("jobs").await, 0);
+}
+
+/// Minutes after which the service is asked again, twice, while it says this.
+async fn tried_after(app: &TestApp, says: &str) -> [u64; 2] {
+    let service = Fake::start().await;
+    let (ada, bob) = (app.user().await, app.user().await);
+    Browser::new(&service, SERVICE).register(&ada).await;
+    service.reply(SERVICE, 429, json!({}));
+    service.retry_after(says);
+    follow(&bob, &ada).await;
+    app.run_jobs().await;
+    assert_eq!(service.requests(SERVICE).len(), 1);
+    let mut after = [0, 0];
+    for (round, minutes) in after.iter_mut().enumerate() {
+        while service.requests(SERVICE).len() < round + 2 {
+            app.advance(Duration::from_secs(60));
+            app.run_jobs().await;
+            *minutes += 1;
+        }
+    }
+    after
+}
+
+async fn a_service_is_left_alone_for_as_long_as_it_asks(app: TestApp) {
+    let (app, _) = start(app).await;
+    assert_eq!(tried_after(&app, "nonsense").await, [1, 1]);
+    assert_eq!(tried_after(&app, "0").await, [1, 1]);
+    assert_eq!(tried_after(&app, "600").await, [10, 10]);
+    assert_eq!(tried_after(&app, "999999999").await, [60, 60], "at most an hour");
+    assert_eq!(tried_after(&app, "Sun, 06 Nov 1994 08:49:37 GMT").await, [1, 1]);
 }
 
 async fn without_a_service_nothing_is_queued(app: TestApp) {

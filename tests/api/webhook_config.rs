@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Actor, Reply, TestApp, on_both_engines};
+use crate::support::{Actor, Reply, TestApp, all_at_once, on_both_engines};
 
 on_both_engines![
     an_endpoint_is_set_and_shown_without_its_secret,
@@ -12,6 +12,7 @@ on_both_engines![
     bad_addresses_events_and_secrets_are_refused,
     a_private_address_is_refused,
     each_project_has_its_own,
+    sixty_four_who_set_it_at_once_leave_one_whole_endpoint,
 ];
 
 const PATH: &str = "/webhook-config";
@@ -95,4 +96,27 @@ async fn each_project_has_its_own(app: TestApp) {
     put(&app.master(), body).await.expect(200);
     let other = app.bearer(&app.other.master_key).in_project(app.other.id);
     assert_eq!(other.get(PATH).await.expect(200)["url"], Value::Null);
+}
+
+async fn sixty_four_who_set_it_at_once_leave_one_whole_endpoint(app: TestApp) {
+    let names = ["entity.created", "comment.created.complete", "user.updated"];
+    let body = |number: usize| {
+        let url = format!("https://hooks.example/{number}");
+        json!({ "url": url, "secret": format!("s{number}"), "events": [names[number % 3]] })
+    };
+    let master = app.master();
+    for round in 0..2 {
+        let all = (0..64).map(|number| put(&master, body(round * 64 + number)));
+        for (number, reply) in all_at_once(all).await.into_iter().enumerate() {
+            let url = format!("https://hooks.example/{}", round * 64 + number);
+            assert_eq!(reply.expect(200)["url"], url, "each sees its own");
+        }
+        let left = app.master().get(PATH).await.expect(200);
+        let number = left["url"].as_str().unwrap().rsplit('/').next().unwrap();
+        let number: usize = number.parse().unwrap();
+        assert_eq!(number / 64, round);
+        assert_eq!(left["events"], json!([names[number % 3]]), "of the same request");
+        assert_eq!(app.rows("webhook_endpoints").await, 1);
+        assert_eq!(app.rows("job_queues").await, 1);
+    }
 }

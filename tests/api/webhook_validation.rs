@@ -3,7 +3,9 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::support::receiver::{Answer, SECRET, subscribe, subscribed};
+use crate::oauth_refusals::{sign_in_with, start as start_provider};
+use crate::support::openid::{failure, signed_in};
+use crate::support::receiver::{Answer, Receiver, SECRET, subscribe, subscribed};
 use crate::support::{Form, Part, Reply, TestApp, on_both_engines, png};
 
 on_both_engines![
@@ -16,6 +18,7 @@ on_both_engines![
     files_of_a_refused_entity_go,
     no_transaction_is_open_meanwhile,
     a_hook_of_another_project_is_not_asked,
+    a_refused_sign_up_with_an_account_elsewhere_leaves_nothing,
 ];
 
 async fn a_refused_entity_is_not_stored(app: TestApp) {
@@ -276,4 +279,32 @@ async fn a_hook_of_another_project_is_not_asked(app: TestApp) {
     let theirs = other.post("/entities", json!({ "title": "T" })).await;
     let refused: Value = theirs.refused(400, "entity/validation-failed");
     assert_eq!(refused["error"], "Entity validation failed");
+}
+
+async fn a_refused_sign_up_with_an_account_elsewhere_leaves_nothing(app: TestApp) {
+    let (app, provider) = start_provider(app).await;
+    let hook = Receiver::start().await;
+    subscribe(&app.master(), &hook, &["user.created"]).await;
+    let account = json!({ "sub": "7", "name": "Ada" });
+    for (answer, why) in [
+        (json!({ "message": "Not here & now" }), "Not here & now"),
+        (json!({}), "User validation failed"),
+    ] {
+        hook.reply(Answer::Invalid(answer));
+        let back = sign_in_with(&app, &provider, &account).await;
+        assert_eq!(failure(&back), ("validation_failed".to_owned(), why.to_owned()));
+        let [asked] = &hook.take()[..] else { panic!("asked once") };
+        assert_eq!(asked.json["data"]["name"], "Ada");
+        for table in ["users", "identities", "refresh_tokens", "jobs"] {
+            assert_eq!(app.rows(table).await, 0, "{table}");
+        }
+    }
+    hook.reply(Answer::Valid);
+    let back = sign_in_with(&app, &provider, &account).await;
+    signed_in(&app, &back).await;
+    assert_eq!(hook.take().len(), 1);
+    // Whoever has an account is not asked about again.
+    let back = sign_in_with(&app, &provider, &account).await;
+    signed_in(&app, &back).await;
+    assert_eq!(hook.take().len(), 0);
 }

@@ -3,6 +3,7 @@
 
 mod attacks;
 mod contention;
+mod deliveries;
 mod fuzz;
 mod http;
 mod kill;
@@ -17,7 +18,7 @@ use clap::Parser;
 
 use trial::{Figure, Setup};
 
-/// Attacks a server of its own, on the loopback address. Ends by itself, in under five minutes.
+/// Attacks a server of its own, on the loopback address. Ends by itself, in under seven minutes.
 #[derive(Debug, Parser)]
 #[command(name = "torture")]
 struct Args {
@@ -64,6 +65,7 @@ fn trials() -> Vec<(&'static str, Trial)> {
     vec![
         ("kill-sqlite", |runtime, setup| runtime.block_on(kill::trial(setup, Engine::Sqlite))),
         ("kill-postgres", |runtime, setup| runtime.block_on(kill::trial(setup, Engine::Postgres))),
+        ("kill-deliveries", |runtime, setup| runtime.block_on(deliveries::trial(setup))),
         ("contention-sqlite", |runtime, setup| {
             runtime.block_on(contention::trial(setup, Engine::Sqlite))
         }),

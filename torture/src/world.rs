@@ -88,7 +88,12 @@ impl World {
 
     /// What `townhall doctor --deep` finds wrong; nothing when all is well.
     pub fn examine(&self, setup: &Setup) -> Result<(), String> {
-        run(&setup.program, &self.store, &["doctor", "--deep", "--json"]).map(drop)
+        self.operate(setup, &["doctor", "--deep"])
+    }
+
+    /// Runs a command of the operator.
+    pub fn operate(&self, setup: &Setup, arguments: &[&str]) -> Result<(), String> {
+        run(&setup.program, &self.store, &[arguments, &["--json"]].concat()).map(drop)
     }
 }
 
@@ -99,6 +104,8 @@ fn run(program: &Path, store: &Store, arguments: &[&str]) -> Result<Value, Strin
     command.env("TOWNHALL_DATA_DIR", &store.directory);
     command.env("TOWNHALL_DATABASE_URL", &store.url);
     command.env("TOWNHALL_SECRET_KEY", SECRET);
+    // Webhook endpoints are in this process.
+    command.env("TOWNHALL_OUTBOUND_ALLOW", "127.0.0.1/32");
     let output = command.output().map_err(|error| format!("{}: {error}", program.display()))?;
     let (told, said) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

@@ -47,9 +47,7 @@ async fn password_reset(app: &App, project: ProjectId, email: String, version: &
          To choose a new one, open this link within an hour:\n\n{link}\n\n\
          If it was not you, there is nothing to do: your password stays as it is.\n"
     );
-    app.mailer
-        .send(Mail { to: email, subject: "Reset your password", text }, now, &app.random)
-        .await
+    app.mailer.send(Mail::new(email, "Reset your password", text), now, &app.random).await
 }
 
 /// A link that resets the password of the account with this address, if there is one.
@@ -139,7 +137,7 @@ async fn verification(app: &App, project: ProjectId, wanted: &EmailVerification)
             format!("To verify your email address, open this link within five minutes:\n\n{link}\n")
         }
     };
-    let mail = Mail { to: email, subject: "Verify your email address", text };
+    let mail = Mail::new(email, "Verify your email address", text);
     app.mailer.send(mail, now, &app.random).await
 }
 
@@ -162,6 +160,6 @@ async fn deletion_code(app: &App, project: ProjectId, user: UserId) -> Result<()
         "You asked to delete your account. To confirm it, enter this code within ten minutes:\n\n\
          {code}\n\nIf it was not you, change your password.\n"
     );
-    let mail = Mail { to: email, subject: "Confirm the deletion of your account", text };
+    let mail = Mail::new(email, "Confirm the deletion of your account", text);
     app.mailer.send(mail, now, &app.random).await
 }

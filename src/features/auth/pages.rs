@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::http::reply::{Json, Page, Reply, ReplyDoc, Response, redirect};
 
 /// A page around a title and a body that is already HTML.
-fn page(status: StatusCode, title: &str, body: &str) -> Page {
+pub fn page(status: StatusCode, title: &str, body: &str) -> Page {
     let html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -65,7 +65,7 @@ pub(super) fn verification(status: StatusCode, go_on: Option<(&str, &str)>) -> P
     page(status, title, &body)
 }
 
-fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -80,7 +80,7 @@ fn escape(text: &str) -> String {
     escaped
 }
 
-fn html_doc(status: u16, generator: &mut SchemaGenerator) -> ReplyDoc {
+pub fn html_doc(status: u16, generator: &mut SchemaGenerator) -> ReplyDoc {
     ReplyDoc { status, content: Some(("text/html", generator.subschema_for::<String>())) }
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::auth::caller::ActorOrKey;
 use crate::error::{Error, Result};
 use crate::features::digests::INVALID_DIGEST_CONFIG;
-use crate::features::digests::rules::{Hour, MASK, Secret, WebhookUrl};
+use crate::features::digests::rules::{MASK, Secret, WebhookUrl};
 use crate::features::digests::store::{self, DigestRow, place};
 use crate::features::spaces::authority::{self, Authority};
 use crate::features::spaces::{INVALID_BODY, NOT_FOUND, SpacePath, store as spaces};
@@ -16,7 +16,7 @@ use crate::http::patch::Patch;
 use crate::http::reply::Json;
 use crate::outbound::{Failure, Schemes, Target};
 use crate::values::time::Timestamp;
-use crate::values::timezone::ZoneName;
+use crate::values::timezone::{Hour, ZoneName};
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

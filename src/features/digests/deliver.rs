@@ -4,17 +4,15 @@ use std::time::Duration;
 
 use db::Tx;
 use serde::{Deserialize, Serialize};
-use uuid::Builder;
 
-use crate::auth::keys::hash;
 use crate::error::{Error, Result};
 use crate::features::digests::content::digest;
 use crate::features::digests::store::{self, place};
-use crate::jobs::{self, Job};
+use crate::jobs::{self, Job, derived_id};
 use crate::outbound::{Limits, Message, Target, signature};
 use crate::state::App;
 use crate::tenancy::{Bundle, ProjectState};
-use crate::values::ids::{JobId, ProjectId, SpaceId};
+use crate::values::ids::{ProjectId, SpaceId};
 use crate::values::javascript;
 use crate::values::time::Timestamp;
 
@@ -30,7 +28,8 @@ pub fn enqueue_due(tx: &Tx<'_>, now: Timestamp, limit: i64) -> Result<u64> {
         let next = store::find(tx, project, space)?.and_then(|row| row.due_after(now));
         if store::move_on(tx, project, space, at, next)? {
             let job = SendDigest { space, at };
-            jobs::insert(tx, project, job.id(), &job, now)?;
+            let id = derived_id(&format!("digest {space} {at}"));
+            jobs::insert(tx, project, id, &job, now)?;
             enqueued += 1;
         }
     }
@@ -42,16 +41,6 @@ pub struct SendDigest {
     space: SpaceId,
     /// When it was due.
     at: Timestamp,
-}
-
-impl SendDigest {
-    /// Not random: the transaction may run twice.
-    fn id(&self) -> JobId {
-        let digest = hash(&format!("digest {} {}", self.space, self.at));
-        let mut bytes = [0; 16];
-        bytes.copy_from_slice(&digest[..16]);
-        JobId(Builder::from_random_bytes(bytes).into_uuid())
-    }
 }
 
 impl Job for SendDigest {

@@ -13,26 +13,6 @@ texts! {
     Secret 1..=255;
 }
 
-/// Of the day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "i64")]
-#[schemars(inline, extend("minimum" = 0, "maximum" = 23))]
-pub(super) struct Hour(i64);
-
-impl Hour {
-    pub(super) fn number(self) -> i64 {
-        self.0
-    }
-}
-
-impl TryFrom<i64> for Hour {
-    type Error = &'static str;
-
-    fn try_from(hour: i64) -> Result<Self, Self::Error> {
-        if (0..24).contains(&hour) { Ok(Hour(hour)) } else { Err("must be from 0 to 23") }
-    }
-}
-
 /// An address that this server may call, as far as its text tells.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]

@@ -42,6 +42,9 @@ const ACTS_AS: ActsAs = ActsAs {
     other: None,
 };
 
+/// The type of what a project sends itself.
+pub const SYSTEM: &str = "system";
+
 /// A user was notified.
 pub const CREATED: EventKind<NewNotification> = EventKind::new("notification.created");
 
@@ -63,7 +66,10 @@ pub fn created(tx: &Tx<'_>, context: Context<'_>, new: &[Notification<'_>]) -> R
     }
     let project = context.project.id;
     let stored = store::insert::stored(tx, project, new)?;
-    new.iter().filter(|one| stored.contains(&one.id)).try_for_each(|one| {
+    let mut told: Vec<_> = new.iter().filter(|one| stored.contains(&one.id)).collect();
+    // Observers lock rows of the users.
+    told.sort_by_key(|one| one.user);
+    told.into_iter().try_for_each(|one| {
         let shown = NewNotification::new(project, one, context.now)?;
         domain_events::happened(tx, context, &CREATED, || CREATED.event(&shown))
     })

@@ -11,7 +11,7 @@ use crate::domain_events::Context;
 use crate::error::{Error, Result};
 use crate::features::notifications::rules::{Button, Message, Text};
 use crate::features::notifications::store::insert;
-use crate::features::notifications::{self, About, INVALID_BODY, Notification};
+use crate::features::notifications::{self, About, INVALID_BODY, Notification, SYSTEM};
 use crate::features::users;
 use crate::http::input::Body;
 use crate::http::operation::Call;
@@ -133,7 +133,7 @@ impl Sending {
                 .map(|(id, user)| Notification {
                     id: *id,
                     user: *user,
-                    kind: "system",
+                    kind: SYSTEM,
                     action: &action,
                     metadata: Cow::Borrowed(&metadata),
                     about: About::NOTHING,

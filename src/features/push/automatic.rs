@@ -16,10 +16,10 @@ use crate::features::push::EventType;
 use crate::features::push::chat_message::PushChatMessage;
 use crate::features::push::devices::forget_dead;
 use crate::features::push::preferences::disabled;
-use crate::features::push::providers::{self, Outcome};
+use crate::features::push::providers::{self, Later, Outcome};
 use crate::features::push::store::{self, DeviceRow, ProviderRow};
 use crate::features::push::template::Templates;
-use crate::jobs::{self, Job};
+use crate::jobs::{self, Job, TryLater};
 use crate::state::App;
 use crate::tenancy::{Bundle, Project};
 use crate::values::ids::{
@@ -126,8 +126,9 @@ impl Job for PushNotification {
         plan.devices.retain(|one| device.is_none_or(|device| one.id == device));
         let failed = plan.send(app, project, &self.news).await?;
         match (device, failed.first()) {
-            (Some(_), Some((_, reason))) => {
-                Err(Error::internal(format!("the push service failed: {reason}")))
+            (Some(_), Some((_, Later { reason, after }))) => {
+                let reason = format!("the push service failed: {reason}");
+                Err(Error::internal(TryLater { reason, after: *after }))
             }
             _ => retry(app, project, &self.news, failed).await,
         }
@@ -161,19 +162,19 @@ impl Plan {
         Ok(Some(Plan { devices, providers: store::providers(c, project)?, templates }))
     }
 
-    /// Sends it; returns the devices whose service failed for now, each with the reason.
+    /// Sends it; returns the devices whose service failed for now.
     pub(super) async fn send(
         self,
         app: &App,
         project: ProjectId,
         news: &News,
-    ) -> Result<Vec<(DeviceRow, String)>> {
+    ) -> Result<Vec<(DeviceRow, Later)>> {
         let ready = providers::open(app, project, self.providers)?;
         let message = self.templates.message(news.event, &news.metadata, news.data.clone());
         let sent = providers::send_all(app, &ready, &message, self.devices).await;
         forget_dead(app, project, &sent).await?;
         let failed = sent.into_iter().filter_map(|(device, outcome)| match outcome {
-            Outcome::Later(reason) => Some((device, reason)),
+            Outcome::Later(later) => Some((device, later)),
             _ => None,
         });
         Ok(failed.collect())
@@ -185,21 +186,22 @@ pub(super) async fn retry(
     app: &App,
     project: ProjectId,
     news: &News,
-    failed: Vec<(DeviceRow, String)>,
+    failed: Vec<(DeviceRow, Later)>,
 ) -> Result<()> {
     if failed.is_empty() {
         return Ok(());
     }
     let now = app.clock.now();
     let mut rows = Vec::new();
-    for (device, _) in failed {
+    for (device, later) in failed {
+        let due = now.plus(RETRY.max(later.after));
         let (user, device) = (device.user_id, Some(device.id));
         let job = PushNotification { user, device, news: news.clone() };
-        rows.push((JobId(new_id(now, &app.random)), jobs::payload(&job)?));
+        rows.push((JobId(new_id(now, &app.random)), jobs::payload(&job)?, due));
     }
-    let due = now.plus(RETRY);
     let insert = move |tx: &Tx<'_>| {
-        rows.iter().try_for_each(|(id, job)| jobs::store::insert(tx, project, *id, job, due, now))
+        let mut rows = rows.iter();
+        rows.try_for_each(|(id, job, due)| jobs::store::insert(tx, project, *id, job, *due, now))
     };
     app.db.write(insert).await
 }

@@ -36,7 +36,7 @@ impl EventType {
     }
 
     /// Title and body. A name in braces stands for a key of the notification's metadata.
-    pub(super) const fn wording(self) -> (&'static str, &'static str) {
+    pub const fn wording(self) -> (&'static str, &'static str) {
         use EventType as E;
         match self {
             E::EntityComment => ("{initiatorName} commented on your post", "{commentContent}"),

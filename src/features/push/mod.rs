@@ -12,7 +12,7 @@ pub mod providers;
 pub mod rules;
 mod send;
 pub mod store;
-mod template;
+pub mod template;
 mod vapid_key;
 
 use http::Method;

@@ -74,7 +74,7 @@ impl Templates {
 }
 
 /// The text with the value of each `{key}`; an unknown or empty one is left out.
-fn fill(text: &str, metadata: &Map<String, Value>) -> String {
+pub fn fill(text: &str, metadata: &Map<String, Value>) -> String {
     let mut filled = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {

@@ -81,6 +81,8 @@ pub async fn set_first(
     let id = QueueId(new_id(now, &app.random));
     let (sealer, random) = (app.clone(), app.clone());
     let written = app.db.write(move |tx| {
+        // Before it is read: otherwise two who set it would each bring back what the other has replaced.
+        tenancy::store::lock(tx, project)?;
         let found = store::find_first(tx, project)?;
         let row = found.unwrap_or_else(|| blank(id, true, now));
         put(tx, project, row, change.clone(), (&sealer.sealer, &random.random), now)
@@ -160,7 +162,7 @@ pub(super) async fn mail_paused(app: &App, project: ProjectId, endpoint: QueueId
          until you continue with:\n\n    townhall webhooks resume {project} {endpoint}\n\nEvents of the last day are \
          kept and sent then. What went wrong is shown by:\n\n    townhall webhooks deliveries {project}\n"
     );
-    let mail = Mail { to, subject: "A webhook endpoint is paused", text };
+    let mail = Mail::new(to, "A webhook endpoint is paused", text);
     app.mailer.send(mail, app.clock.now(), &app.random).await
 }
 

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value};
 
 /// One file for each group of operations, in the order in which the document shows them.
-const GROUPS: [&str; 24] = [
+const GROUPS: [&str; 25] = [
     include_str!("../../../docs/api/auth.md"),
     include_str!("../../../docs/api/users.md"),
     include_str!("../../../docs/api/entities.md"),
@@ -26,6 +26,7 @@ const GROUPS: [&str; 24] = [
     include_str!("../../../docs/api/messages.md"),
     include_str!("../../../docs/api/notifications.md"),
     include_str!("../../../docs/api/push.md"),
+    include_str!("../../../docs/api/mails.md"),
     include_str!("../../../docs/api/moderation.md"),
     include_str!("../../../docs/api/files.md"),
     include_str!("../../../docs/api/search.md"),

@@ -37,6 +37,8 @@ pub fn each(path: &Path, take: Take<'_>) -> Result<()> {
         let name = name.to_str().ok_or("an entry has no name")?.to_owned();
         take(&name, &mut entry)?;
     }
+    // The checksum is at the end.
+    std::io::copy(&mut archive.into_inner(), &mut std::io::sink()).map_err(unreadable)?;
     Ok(())
 }
 

@@ -33,7 +33,9 @@ impl Writer {
             make_directories(path)?;
             return Ok(Writer::Directory(path.to_owned()));
         }
-        let file = zstd::Encoder::new(create_private(path)?, LEVEL)?;
+        let mut file = zstd::Encoder::new(create_private(path)?, LEVEL)?;
+        // The manifest covers the entries; this covers what is between them, too.
+        file.include_checksum(true)?;
         Ok(Writer::Tar(Box::new(tar::Builder::new(file))))
     }
 

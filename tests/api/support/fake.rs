@@ -27,6 +27,7 @@ pub struct Request {
 #[derive(Debug, Default)]
 struct Script {
     replies: HashMap<String, (u16, Value)>,
+    retry_after: Option<String>,
     requests: Vec<Request>,
 }
 
@@ -56,6 +57,11 @@ impl Fake {
     /// What a path replies from now on.
     pub fn reply(&self, path: &str, status: u16, body: Value) {
         self.script.lock().unwrap().replies.insert(path.to_owned(), (status, body));
+    }
+
+    /// What its errors say about another try.
+    pub fn retry_after(&self, value: &str) {
+        self.script.lock().unwrap().retry_after = Some(value.to_owned());
     }
 
     /// What it was asked at this path, oldest first.
@@ -121,16 +127,17 @@ impl Request {
 
 async fn serve(fake: Fake, mut stream: TcpStream) {
     let Some(request) = read_request(&mut stream).await else { return };
-    let (status, reply) = {
+    let (status, reply, retry_after) = {
         let mut script = fake.script.lock().unwrap();
         let reply = script.replies.get(&request.path).cloned().unwrap_or((404, json!({})));
         script.requests.push(request);
-        reply
+        (reply.0, reply.1, script.retry_after.clone().filter(|_| reply.0 >= 400))
     };
     let reply = reply.to_string();
     let head = format!("HTTP/1.1 {status} X\r\nContent-Type: application/json\r\n");
     let location = if status == 307 { "Location: /elsewhere\r\n" } else { "" };
-    let text = format!("{head}{location}Content-Length: {}\r\n\r\n{reply}", reply.len());
+    let later = retry_after.map(|value| format!("Retry-After: {value}\r\n")).unwrap_or_default();
+    let text = format!("{head}{location}{later}Content-Length: {}\r\n\r\n{reply}", reply.len());
     let _ = stream.write_all(text.as_bytes()).await;
 }
 

@@ -90,6 +90,15 @@ pub(super) fn script(engine: Engine) -> String {
         ("push_providers (project_id, provider, secret, settings, created_at, updated_at)", 5_999, {
             format!("{project}, 'p' || n, {hash}, '{{}}', n, n")
         }),
+        ("mail_preferences (project_id, user_id, frequency, updated_at)", 5_999, {
+            format!("{project}, {id}, 'daily', n")
+        }),
+        ("mail_schedules (project_id, user_id, since, due_at, not_before)", 5_999, {
+            format!("{project}, {id}, n, n, n")
+        }),
+        ("mail_templates (project_id, language, settings, updated_at)", 5_999, {
+            format!("{project}, 'l' || n, '{{}}', n")
+        }),
         ("push_templates (project_id, type, settings, updated_at)", 5_999, {
             format!("{project}, 't' || n, '{{}}', n")
         }),

@@ -30,6 +30,18 @@ db::row! {
 }
 
 db::row! {
+    /// An unread notification, and who caused it.
+    #[derive(Debug)]
+    pub struct UnreadRow {
+        pub id: NotificationId,
+        pub r#type: String,
+        pub action: String,
+        pub metadata: JsonText,
+        pub actor_id: Option<UserId>,
+    }
+}
+
+db::row! {
     /// The number of notifications that a user may read.
     #[derive(Debug, Clone, Copy)]
     pub struct Counts {
@@ -99,6 +111,14 @@ db::statements! {
             readable!(),
             " ORDER BY n.id DESC LIMIT $3 OFFSET $4"
         );
+    query LIST_UNREAD -> UnreadRow =
+        concat!(
+            "SELECT n.id, n.type, n.action, n.metadata, n.actor_id FROM notifications n
+             WHERE n.project_id = $1 AND n.user_id = $2 AND n.id >= $3 AND n.id < $4 AND NOT n.is_read
+                AND NOT (n.type {any}($5)) AND ",
+            readable!(),
+            " ORDER BY n.id DESC LIMIT $6"
+        );
     query COUNTS -> Counts =
         concat!(
             "SELECT CAST(COALESCE(sum(c.total), 0) AS {int}) AS total,
@@ -161,6 +181,21 @@ pub fn list(
     page: Page,
 ) -> Result<Vec<NotificationRow>> {
     Ok(c.all(&LIST, args![project, user, page.limit, page.offset()])?)
+}
+
+/// The unread ones of some time, both ends included, but for some types. Newest first.
+pub fn unread(
+    c: &Conn<'_>,
+    project: ProjectId,
+    user: UserId,
+    (since, until): (Timestamp, Timestamp),
+    but: Vec<String>,
+    limit: usize,
+) -> Result<Vec<UnreadRow>> {
+    let behind = Timestamp::from_millis(until.millis() + 1);
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let args = args![project, user, first_id(since), first_id(behind), but, limit];
+    Ok(c.all(&LIST_UNREAD, args)?)
 }
 
 /// False if the user has no such notification. Marking it again changes nothing.

@@ -78,9 +78,9 @@ impl Apns {
             (413, _) => Outcome::too_large(),
             (403, Some("ExpiredProviderToken")) => {
                 self.forget_token(app);
-                Outcome::Later("ExpiredProviderToken".to_owned())
+                Outcome::later("ExpiredProviderToken")
             }
-            _ => Outcome::of_status(answer, reason.map(ToOwned::to_owned)),
+            _ => Outcome::of_status(answer, reason.map(ToOwned::to_owned), app.clock.now()),
         }
     }
 

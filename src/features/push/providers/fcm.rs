@@ -102,9 +102,9 @@ impl Fcm {
             (401, _) => {
                 // Revoked before it expired: the next try asks for another.
                 self.forget_token(app);
-                Outcome::Later("unauthenticated".to_owned())
+                Outcome::later("unauthenticated")
             }
-            _ => Outcome::of_status(answer, code),
+            _ => Outcome::of_status(answer, code, app.clock.now()),
         }
     }
 
@@ -128,7 +128,8 @@ impl Fcm {
         let reply: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         let (Some(token), true) = (reply["access_token"].as_str(), answer.status.is_success())
         else {
-            return Err(Outcome::of_status(&answer, Some("invalid_credentials".to_owned())));
+            let reason = Some("invalid_credentials".to_owned());
+            return Err(Outcome::of_status(&answer, reason, now));
         };
         let seconds = reply["expires_in"].as_i64().unwrap_or(0) - MARGIN_SECONDS;
         let kept = (token.to_owned(), now.seconds() + seconds);

@@ -20,9 +20,12 @@ use crate::outbound::{Answer, Failure, Limits};
 use crate::state::App;
 use crate::values::ids::ProjectId;
 use crate::values::names::names;
+use crate::values::time::Timestamp;
 
 /// Requests to push services at the same time, for one call or job.
 const AT_ONCE: usize = 16;
+/// A service that asks for more time is tried again after this.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 pub(super) const LIMITS: Limits =
     Limits { time: Duration::from_secs(10), body: 16 * 1024, redirects: 0 };
 
@@ -47,7 +50,14 @@ pub enum Outcome {
     /// It would be refused again.
     Refused(String),
     /// Another try may succeed.
-    Later(String),
+    Later(Later),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Later {
+    pub reason: String,
+    /// The time that the service asks to wait, as far as this server does.
+    pub after: Duration,
 }
 
 impl Outcome {
@@ -57,8 +67,12 @@ impl Outcome {
             Outcome::Sent => return None,
             Outcome::NotConfigured => "credentials_not_configured".to_owned(),
             Outcome::Dead => "device_not_registered".to_owned(),
-            Outcome::Refused(reason) | Outcome::Later(reason) => reason.clone(),
+            Outcome::Refused(reason) | Outcome::Later(Later { reason, .. }) => reason.clone(),
         })
+    }
+
+    fn later(reason: &str) -> Self {
+        Outcome::Later(Later { reason: reason.to_owned(), after: Duration::ZERO })
     }
 
     fn too_large() -> Self {
@@ -71,16 +85,17 @@ impl Outcome {
                 Outcome::Refused("endpoint_not_allowed".to_owned())
             }
             Failure::Unreachable(_) | Failure::Broken(_) | Failure::Late => {
-                Outcome::Later("provider_unreachable".to_owned())
+                Outcome::later("provider_unreachable")
             }
         }
     }
 
     /// For a status that says nothing of the device: whether to try again.
-    fn of_status(answer: &Answer, reason: Option<String>) -> Self {
+    fn of_status(answer: &Answer, reason: Option<String>, now: Timestamp) -> Self {
         let reason = reason.unwrap_or_else(|| format!("provider_error_{}", answer.status.as_u16()));
         if answer.status.as_u16() == 429 || answer.status.is_server_error() {
-            return Outcome::Later(reason);
+            let after = answer.retry_after(now).unwrap_or_default().min(MAX_RETRY_AFTER);
+            return Outcome::Later(Later { reason, after });
         }
         Outcome::Refused(reason)
     }
@@ -175,7 +190,7 @@ pub async fn send(app: &App, ready: &Ready, message: &PushMessage, device: &Devi
             None => Outcome::NotConfigured,
         },
     };
-    if let Outcome::Refused(reason) | Outcome::Later(reason) = &outcome {
+    if let Outcome::Refused(reason) | Outcome::Later(Later { reason, .. }) = &outcome {
         tracing::warn!(device = %device.id, platform = device.platform.name(), reason, "a push failed");
     }
     outcome

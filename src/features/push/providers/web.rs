@@ -69,7 +69,7 @@ impl WebPush {
             200..=299 => Outcome::Sent,
             404 | 410 => Outcome::Dead,
             413 => Outcome::too_large(),
-            _ => Outcome::of_status(&answer, None),
+            _ => Outcome::of_status(&answer, None, app.clock.now()),
         }
     }
 }

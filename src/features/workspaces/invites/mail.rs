@@ -10,7 +10,7 @@ use crate::features::visibility::store::blocks;
 use crate::features::workspaces::store as workspaces;
 use crate::features::workspaces::store::invites::{self, InviteRow};
 use crate::jobs::Job;
-use crate::mail::Mail;
+use crate::mail::{Mail, on_one_line};
 use crate::mail_quota::Ticket;
 use crate::state::App;
 use crate::tenancy::{Project, registry};
@@ -67,7 +67,7 @@ impl Job for WorkspaceInvitation {
             let workspace = names.into_iter().next().map(|row| row.name).unwrap_or_default();
             let inviter = users::find(c, project, invite.invited_by)?;
             let text = text(inviter.as_ref(), &workspace, &link(&page, invite.id)?);
-            Ok::<_, Error>(Some(Mail { to, subject: "You are invited to a workspace", text }))
+            Ok::<_, Error>(Some(Mail::new(to, "You are invited to a workspace", text)))
         });
         match mail.await? {
             Some(mail) => app.mailer.send(mail, now, &app.random).await,
@@ -86,12 +86,6 @@ fn text(inviter: Option<&UserRow>, workspace: &str, link: &str) -> String {
          If you do not know what this is about, there is nothing to do.\n",
         on_one_line(workspace)
     )
-}
-
-/// What users call themselves and their workspaces must not look like another part of the mail.
-fn on_one_line(text: &str) -> String {
-    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
-    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 fn link(page: &str, id: WorkspaceInviteId) -> Result<String> {
