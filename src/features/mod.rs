@@ -40,6 +40,7 @@ use self::entities::extras::EntityExtras;
 use self::files::holders::FileHolder;
 use self::grants::targets::GrantTarget;
 use self::spaces::observer::SpaceObserver;
+use self::visibility::screening::Screen;
 use crate::domain_events::EventObserver;
 use crate::http::operation::{Operation, Operations};
 use crate::http::router::Router;
@@ -104,6 +105,7 @@ pub fn lists() -> Lists {
     let space_observers: Vec<&'static dyn SpaceObserver> = vec![&chat::space::SpaceConversations];
     let event_observers: Vec<&'static dyn EventObserver> =
         vec![&webhooks::Webhooks, &live::LiveFeeds, &push::automatic::Push];
+    let screens: Vec<&'static dyn Screen> = vec![&moderation::rules::Rules];
     let grant_targets: Vec<&'static dyn GrantTarget> = vec![
         &entities::grants::EntityGrants,
         &comments::grants::CommentGrants,
@@ -120,6 +122,7 @@ pub fn lists() -> Lists {
         .with(space_observers)
         .with(event_observers)
         .with(grant_targets)
+        .with(screens)
         .with(vec![entity_extras])
         .with(vec![
             oauth::admin::SECRETS,
@@ -159,6 +162,7 @@ fn sweeps() -> Vec<Sweep> {
         Sweep(jobs::store::sweep),
         Sweep(mail_quota::store::sweep),
         Sweep(digests::enqueue_due),
+        Sweep(moderation::rules::store::sweep),
     ]
 }
 
@@ -221,6 +225,7 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         moderation::decisions::store::ALL,
         moderation::people::store::ALL,
         moderation::queue::store::ALL,
+        moderation::rules::store::ALL,
         moderation::reports::store::recount::ALL,
         moderation::reports::store::anonymize::ALL,
         moderation::reports::store::ALL,

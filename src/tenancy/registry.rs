@@ -107,6 +107,8 @@ pub struct Project {
     pub keeps_files_of_deleted_events: bool,
     /// Whether users may give reputation by themselves.
     pub user_grants: bool,
+    /// Grows with every change of the rules of moderation; 0 if there never were any.
+    pub rules_version: i64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub bundles: Vec<Bundle>,
@@ -201,6 +203,7 @@ pub fn load(c: &Conn<'_>, id: ProjectId) -> Result<Option<Project>> {
             .ok_or_else(|| unreadable("way of deleting events"))?,
         keeps_files_of_deleted_events: row.keeps_files_of_deleted_events,
         user_grants: row.user_grants,
+        rules_version: row.rules_version,
         created_at: row.created_at,
         updated_at: row.updated_at,
         bundles: store::bundles(c, id)?.iter().filter_map(|n| Bundle::from_name(n)).collect(),
