@@ -83,3 +83,52 @@ CREATE TABLE moderation_notes (
     FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
 ) {strict};
 CREATE INDEX moderation_notes_user ON moderation_notes (project_id, user_id, created_at DESC, id DESC);
+
+-- Rules that check what users write. `rules_version` grows with every change; 0 for a project that never had rules.
+ALTER TABLE projects ADD COLUMN rules_version {int} NOT NULL DEFAULT 0;
+CREATE TABLE moderation_rules (
+    project_id {uuid} NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    id {uuid} NOT NULL,
+    position {int} NOT NULL,
+    name {text} NOT NULL,
+    targets {json} NOT NULL,
+    condition {json} NOT NULL,
+    action {text} NOT NULL,
+    state {text} NOT NULL,
+    message {text},
+    created_at {time} NOT NULL,
+    updated_at {time} NOT NULL,
+    PRIMARY KEY (project_id, id)
+) {strict};
+
+-- Posts of the last day, for rules about how often somebody writes and about repeated texts.
+CREATE TABLE moderation_posts (
+    project_id {uuid} NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    id {uuid} NOT NULL,
+    user_id {uuid},
+    text_hash {uuid} NOT NULL,
+    written_at {time} NOT NULL,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) {strict};
+CREATE INDEX moderation_posts_user ON moderation_posts (project_id, user_id, written_at DESC);
+CREATE INDEX moderation_posts_text ON moderation_posts (project_id, text_hash, written_at DESC);
+CREATE INDEX moderation_posts_old ON moderation_posts (written_at);
+
+-- What rules in shadow would have acted on, in the last thirty days.
+CREATE TABLE moderation_rule_hits (
+    project_id {uuid} NOT NULL,
+    id {uuid} NOT NULL,
+    rule_id {uuid} NOT NULL,
+    target_type {text} NOT NULL,
+    target_id {uuid} NOT NULL,
+    action {text} NOT NULL,
+    created_at {time} NOT NULL,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, rule_id) REFERENCES moderation_rules (project_id, id) ON DELETE CASCADE
+) {strict};
+CREATE INDEX moderation_rule_hits_rule ON moderation_rule_hits (project_id, rule_id, created_at DESC, id DESC);
+CREATE INDEX moderation_rule_hits_old ON moderation_rule_hits (created_at);
+
+-- New comments that a rule holds: their authors' lists count them.
+CREATE INDEX comments_held ON comments (project_id, entity_id, user_id) WHERE moderated_by_type = 'hold';

@@ -42,6 +42,7 @@ use self::entities::extras::EntityExtras;
 use self::files::holders::FileHolder;
 use self::grants::targets::GrantTarget;
 use self::spaces::observer::SpaceObserver;
+use self::visibility::screening::Screen;
 use crate::domain_events::EventObserver;
 use crate::http::operation::{Operation, Operations};
 use crate::http::router::Router;
@@ -136,6 +137,7 @@ pub fn lists() -> Lists {
         &push::automatic::Push,
         &notification_mails::Mails,
     ];
+    let screens: Vec<&'static dyn Screen> = vec![&moderation::rules::Rules];
     let grant_targets: Vec<&'static dyn GrantTarget> = vec![
         &entities::grants::EntityGrants,
         &comments::grants::CommentGrants,
@@ -152,6 +154,7 @@ pub fn lists() -> Lists {
         .with(space_observers)
         .with(event_observers)
         .with(grant_targets)
+        .with(screens)
         .with(vec![entity_extras])
         .with(vec![
             oauth::admin::SECRETS,
@@ -196,6 +199,7 @@ fn sweeps() -> Vec<Sweep> {
         Sweep(audit::seal),
         Sweep(admin::store::sweep),
         Sweep(notification_mails::enqueue_due),
+        Sweep(moderation::rules::store::sweep),
     ]
 }
 
@@ -259,6 +263,7 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         moderation::decisions::store::ALL,
         moderation::people::store::ALL,
         moderation::queue::store::ALL,
+        moderation::rules::store::ALL,
         moderation::reports::store::recount::ALL,
         moderation::reports::store::anonymize::ALL,
         moderation::reports::store::ALL,

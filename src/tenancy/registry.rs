@@ -109,6 +109,8 @@ pub struct Project {
     pub user_grants: bool,
     /// Whether users get notifications by mail.
     pub notification_mails: bool,
+    /// Grows with every change of the rules of moderation; 0 if there never were any.
+    pub rules_version: i64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub bundles: Vec<Bundle>,
@@ -218,6 +220,7 @@ pub fn load(c: &Conn<'_>, id: ProjectId) -> Result<Option<Project>> {
         keeps_files_of_deleted_events: row.keeps_files_of_deleted_events,
         user_grants: row.user_grants,
         notification_mails: row.notification_mails,
+        rules_version: row.rules_version,
         created_at: row.created_at,
         updated_at: row.updated_at,
         bundles: store::bundles(c, id)?.iter().filter_map(|n| Bundle::from_name(n)).collect(),

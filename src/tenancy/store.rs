@@ -35,6 +35,7 @@ db::row! {
         pub keeps_files_of_deleted_events: bool,
         pub user_grants: bool,
         pub notification_mails: bool,
+        pub rules_version: i64,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
     }
@@ -49,7 +50,7 @@ macro_rules! select_project {
                 v7_auth_forbids, live_feeds, workspace_invite_accept_url, workspace_inherits_default,
                 workspace_inherit_enforced, has_search, search_language, interest_matching,
                 interest_samples, event_deletion, keeps_files_of_deleted_events, user_grants,
-                notification_mails, created_at, updated_at
+                notification_mails, rules_version, created_at, updated_at
              FROM projects ",
             $rest
         )
@@ -125,6 +126,8 @@ db::statements! {
         "UPDATE projects SET workspace_invite_accept_url = $2, workspace_inherits_default = $3,
             workspace_inherit_enforced = $4, updated_at = $5
          WHERE id = $1";
+    command CHANGE_RULES, unscoped "the project itself is changed" =
+        "UPDATE projects SET rules_version = rules_version + 1 WHERE id = $1";
     /// Whoever has this row is indexed; see `features/search`.
     command START_INDEX =
         "INSERT INTO search_state (project_id, language, next_number, is_filled)
@@ -291,6 +294,13 @@ pub struct Settings {
     pub keeps_files_of_deleted_events: bool,
     pub user_grants: bool,
     pub notification_mails: bool,
+}
+
+/// The rules of moderation change. Locks the project until the transaction ends, so changes come one after another.
+pub fn rules_changed(tx: &Tx<'_>, id: ProjectId) -> Result<()> {
+    changed(tx, id)?;
+    tx.execute(&CHANGE_RULES, args![id])?;
+    Ok(())
 }
 
 pub fn set_settings(tx: &Tx<'_>, id: ProjectId, new: Settings, now: Timestamp) -> Result<bool> {

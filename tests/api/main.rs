@@ -128,6 +128,7 @@ mod mail_quotas;
 mod moderation_decisions;
 mod moderation_people;
 mod moderation_queue;
+mod moderation_rules;
 mod notification_callers;
 mod notification_counts;
 mod notification_mails;

@@ -14,7 +14,7 @@ pub mod show;
 pub mod store;
 mod top;
 pub mod visibility;
-mod write;
+pub mod write;
 
 pub use row::blank;
 pub use top::top_comments;

@@ -74,6 +74,24 @@ impl View {
         }
     }
 
+    /// For what the server sends by itself: with the author, as a key sees it.
+    pub fn for_key(project: Arc<Project>, links: Links) -> Self {
+        View {
+            project,
+            perspective: Perspective::Key,
+            viewer: None,
+            version: Version::V8,
+            user: true,
+            grants: false,
+            entity: None,
+            bucket: None,
+            own: None,
+            author: None,
+            shows_deleted: false,
+            links,
+        }
+    }
+
     /// For replies to writes: with the author.
     pub fn written<A>(call: &Call<A>, perspective: Perspective, viewer: Option<UserId>) -> Self {
         View { user: true, ..View::asked(call, perspective, viewer, &Include::default()) }

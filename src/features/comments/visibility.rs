@@ -22,9 +22,11 @@ pub fn is_open(perspective: Perspective, is_published: bool, author: Option<User
     }
 }
 
-/// Whether the viewer may see it, blocks aside: not if it is below another user's draft.
+/// Whether the viewer may see it, blocks aside: not if it is below another user's draft, or held by a rule.
 pub fn is_reachable(row: &CommentRow, perspective: Perspective) -> bool {
-    row.is_by(perspective) || is_open(perspective, !row.entity_is_draft, row.entity_user_id)
+    let is_held = row.moderation.is_held_new() && !perspective.is_key();
+    let is_open = is_open(perspective, !row.entity_is_draft, row.entity_user_id);
+    row.is_by(perspective) || (is_open && !is_held)
 }
 
 /// The comment, if this perspective may see it.

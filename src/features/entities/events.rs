@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::domain_events::{self, EventKind};
+use crate::domain_events::{self, Event, EventKind};
+use crate::error::Result;
 use crate::features::entities::VALIDATION_FAILED;
 use crate::features::entities::model::Entity;
 use crate::features::entities::store::EntityRow;
@@ -35,6 +36,14 @@ impl From<&EntityRow> for EntityMoment {
         let EntityRow { id, space_id, user_id, is_draft, .. } = *row;
         EntityMoment { id, space_id, user_id, is_draft }
     }
+}
+
+/// A new entity, unless a rule hides it: then nobody hears of it.
+pub(super) fn created(entity: &Entity, by: Option<UserId>) -> Result<Option<Event>> {
+    if entity.moderation_status.is_some() {
+        return Ok(None);
+    }
+    Ok(Some(CREATED.event(entity)?.by(by)))
 }
 
 pub(super) fn changed(before: &EntityRow, after: &EntityRow) -> Vec<String> {

@@ -8,7 +8,7 @@ use crate::auth::caller::OptionalViewer;
 use crate::auth::perspective::Perspective;
 use crate::domain_events;
 use crate::error::Result;
-use crate::features::entities::events::CREATED;
+use crate::features::entities::events::{CREATED, created};
 use crate::features::entities::model::Entity;
 use crate::features::entities::rules::ForeignId;
 use crate::features::entities::show::View;
@@ -112,11 +112,12 @@ async fn create_blank(call: &Call<OptionalViewer>, view: View, foreign_id: &str)
         EntityRow { foreign_id: Some(foreign_id.to_owned()), ..EntityRow::blank(id, call.now) };
     let (app, project, now) = (call.app.clone(), call.project.clone(), call.now);
     let work = move |tx: &Tx<'_>| {
-        create::add(tx, &app, &project, &row, &Terms::default(), now)?;
-        view.entity(tx, row.clone())
+        let mut row = row.clone();
+        create::add(tx, &app, &project, &mut row, &Terms::default(), now)?;
+        view.entity(tx, row)
     };
     let initiator = call.caller.user();
-    let event = move |entity: &Entity| Ok(Some(CREATED.event(entity)?.by(initiator)));
+    let event = move |entity: &Entity| created(entity, initiator);
     let created =
         domain_events::write(&call.app, &call.project, &[CREATED.name()], work, event).await;
     created.map_err(store::insert_refused)

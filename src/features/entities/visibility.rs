@@ -12,9 +12,10 @@ use crate::features::visibility::store::blocks;
 use crate::tenancy::Project;
 use crate::values::ids::{EntityId, UserId};
 
-/// Whether the entity is published, or the viewer's own draft.
+/// Whether the entity is published, or the viewer's own draft, or their own and held for a moderator.
 pub fn is_published_for(perspective: Perspective, entity: &EntityRow) -> bool {
-    !entity.is_draft || perspective.owns(entity.user_id)
+    let is_published = !entity.is_draft && !entity.moderation.is_held();
+    is_published || perspective.owns(entity.user_id)
 }
 
 /// The entity, if this perspective may see it.

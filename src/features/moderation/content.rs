@@ -7,10 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::ActorOrKey;
-use crate::domain_events::Context;
 use crate::error::{Fault, Result, faults};
 use crate::features::chat;
-use crate::features::comments;
 use crate::features::entities::{self, store::EntityRow};
 use crate::features::moderation::moderate;
 use crate::features::moderation::store::entity;
@@ -182,8 +180,7 @@ async fn moderate_entity(
     let verdict = body.action.verdict();
     let moderated = call.app.db.write(move |tx| {
         let row = lock_entity(tx, of.id, &path, caller)?;
-        let context = Context { app: &app, project: &of, now };
-        moderate::moderate_entity(tx, context, &row, &body.decision(caller, now))
+        moderate::moderate_entity(tx, (&app, &of), &row, &body.decision(caller, now))
     });
     moderated.await?;
     Ok(Json(Moderated::new(verdict)))
@@ -197,13 +194,11 @@ async fn moderate_comment(
     let verdict = body.action.verdict();
     let moderated = call.app.db.write(move |tx| {
         permit(tx, of.id, path.space_id, caller)?;
-        let found = comments::store::find_for_update(tx, of.id, path.comment_id)?;
-        let row = found.ok_or(COMMENT_NOT_FOUND)?;
+        let row = moderate::lock_comment(tx, of.id, path.comment_id)?.ok_or(COMMENT_NOT_FOUND)?;
         if row.space_id != Some(path.space_id) {
             return Err(COMMENT_NOT_IN_SPACE.into());
         }
-        let context = Context { app: &app, project: &of, now };
-        moderate::moderate_comment(tx, context, &row, &body.decision(caller, now))
+        moderate::moderate_comment(tx, (&app, &of), &row, &body.decision(caller, now))
     });
     moderated.await?;
     Ok(Json(Moderated::new(verdict)))

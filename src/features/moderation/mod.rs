@@ -7,6 +7,7 @@ mod moderate;
 pub mod people;
 pub mod queue;
 pub mod reports;
+pub mod rules;
 pub mod store;
 pub mod target;
 
@@ -23,6 +24,7 @@ faults! {
     pub EMPTY_TEXT = 400 "moderation/empty-text": "The text is empty";
     pub USER_NOT_FOUND = 404 "moderation/user-not-found": "User not found";
     pub ITEM_NOT_FOUND = 404 "moderation/item-not-found": "There is no such item in the queue";
+    pub RULE_NOT_FOUND = 404 "moderation/rule-not-found": "Rule not found";
     pub CLAIMED = 409 "moderation/claimed": "Another moderator works on it";
 }
 

@@ -1,5 +1,8 @@
 //! A verdict about content with everything that follows from it. Every way of moderating goes through here: by the
-//! moderators of a space, by handling a report, by a decision in the admin.
+//! moderators of a space, by handling a report, by a decision in the admin. What a rule held appears when it is
+//! approved, with all that creating it would have caused.
+
+use std::sync::Arc;
 
 use db::Tx;
 
@@ -7,17 +10,30 @@ use crate::domain_events::{self, Context};
 use crate::error::Result;
 use crate::features::comments::{self, store::CommentRow};
 use crate::features::entities::{self, store::EntityRow};
+use crate::features::moderation::reports::model::TargetType;
+use crate::features::moderation::reports::store as reports;
 use crate::features::moderation::store::{comment, entity};
-use crate::features::visibility::moderation::Decision;
+use crate::features::visibility::moderation::{Decision, Verdict};
+use crate::state::App;
+use crate::tenancy::Project;
+use crate::values::ids::{CommentId, ProjectId};
 
 /// The caller has locked the entity.
 pub(super) fn moderate_entity(
     tx: &Tx<'_>,
-    context: Context<'_>,
+    (app, project): (&App, &Arc<Project>),
     row: &EntityRow,
     decision: &Decision<'_>,
 ) -> Result<()> {
-    entity::moderate(tx, context.project.id, row, decision)?;
+    let context = Context { app, project, now: decision.at };
+    if row.moderation.is_held() {
+        reports::close_held(tx, project.id, TargetType::Entity, row.id.0, decision)?;
+    }
+    entity::moderate(tx, project.id, row, decision)?;
+    if row.moderation.is_held_new() && decision.verdict == Verdict::Approved {
+        let row = EntityRow { moderation: decision.into(), ..row.clone() };
+        entities::write::screen::approved(tx, context, project, row)?;
+    }
     let kind = entities::events::MODERATED;
     domain_events::happened(tx, context, &kind, || kind.event(&row.into()))
 }
@@ -25,11 +41,33 @@ pub(super) fn moderate_entity(
 /// The caller has locked the comment.
 pub(super) fn moderate_comment(
     tx: &Tx<'_>,
-    context: Context<'_>,
+    (app, project): (&App, &Arc<Project>),
     row: &CommentRow,
     decision: &Decision<'_>,
 ) -> Result<()> {
-    comment::moderate(tx, context.project.id, row, decision)?;
+    let context = Context { app, project, now: decision.at };
+    if row.moderation.is_held() {
+        reports::close_held(tx, project.id, TargetType::Comment, row.id.0, decision)?;
+    }
+    comment::moderate(tx, project.id, row, decision)?;
+    match decision.verdict {
+        _ if !row.moderation.is_held_new() => {}
+        Verdict::Approved => {
+            let row = CommentRow { moderation: decision.into(), ..row.clone() };
+            comments::write::screen::approved(tx, context, project, row)?;
+        }
+        // Nobody has seen it, so it leaves no placeholder.
+        Verdict::Removed => comments::store::hide(tx, project.id, row.id, decision.at)?,
+    }
     let kind = comments::events::MODERATED;
     domain_events::happened(tx, context, &kind, || kind.event(&row.into()))
+}
+
+/// Locks a comment that is visible, or new and held by a rule.
+pub(super) fn lock_comment(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: CommentId,
+) -> Result<Option<CommentRow>> {
+    comments::store::lock_to_moderate(tx, project, id)
 }

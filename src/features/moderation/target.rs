@@ -28,6 +28,16 @@ impl TargetKind {
     }
 }
 
+impl From<TargetType> for TargetKind {
+    fn from(kind: TargetType) -> Self {
+        match kind {
+            TargetType::Entity => TargetKind::Entity,
+            TargetType::Comment => TargetKind::Comment,
+            TargetType::Message => TargetKind::Message,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Target {
     pub kind: TargetKind,

@@ -2,4 +2,5 @@
 //! The lowest feature: every list and fetch asks here.
 
 pub mod moderation;
+pub mod screening;
 pub mod store;

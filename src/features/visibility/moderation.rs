@@ -19,6 +19,12 @@ impl Verdict {
     }
 }
 
+/// Who hid content, as it is stored: a rule that holds something new, or something that was edited, or a rule that
+/// removes.
+const HELD: &str = "hold";
+const HELD_EDIT: &str = "hold-edit";
+const RULE: &str = "rule";
+
 /// Who decided what, when and why.
 #[derive(Debug, Clone)]
 pub struct Decision<'a> {
@@ -50,6 +56,48 @@ db::row! {
 impl ModerationRow {
     pub fn is_removed(&self) -> bool {
         self.moderation_status.as_deref() == Some(Verdict::Removed.name())
+    }
+
+    /// A rule holds it until a moderator decides: hidden like removed content, and nobody was notified of it.
+    pub fn is_held(&self) -> bool {
+        self.is_held_new() || self.moderated_by_type.as_deref() == Some(HELD_EDIT)
+    }
+
+    /// It has never been visible.
+    pub fn is_held_new(&self) -> bool {
+        self.moderated_by_type.as_deref() == Some(HELD)
+    }
+
+    /// What a rule holds.
+    pub fn held(at: Timestamp, is_edit: bool) -> Self {
+        let by = if is_edit { HELD_EDIT } else { HELD };
+        ModerationRow::by_rule(at, by, None)
+    }
+
+    /// What a rule removes.
+    pub fn removed_by_rule(at: Timestamp, reason: Option<String>) -> Self {
+        ModerationRow::by_rule(at, RULE, reason)
+    }
+
+    fn by_rule(at: Timestamp, by: &str, reason: Option<String>) -> Self {
+        ModerationRow {
+            moderation_status: Some(Verdict::Removed.name().to_owned()),
+            moderated_at: Some(at),
+            moderated_by_id: None,
+            moderated_by_type: Some(by.to_owned()),
+            moderation_reason: reason,
+        }
+    }
+
+    /// The status as the API shows it: `approved`, `removed` or `held`.
+    pub fn shown_status(&self) -> Option<String> {
+        if self.is_held() { Some("held".to_owned()) } else { self.moderation_status.clone() }
+    }
+
+    /// Who decided, as the API shows it: `user`, or `client` for the project and its rules.
+    pub fn shown_by_type(&self) -> Option<String> {
+        let by = self.moderated_by_type.as_deref()?;
+        Some(if by == "user" { by } else { "client" }.to_owned())
     }
 }
 

@@ -273,6 +273,20 @@ pub(super) fn script(engine: Engine) -> String {
             5_999,
             format!("{project}, {id}, {id}, 'entity', {id}, {id}, {id}, 'warn', 'o', n, n, 'applied'"),
         ),
+        (
+            "moderation_rules (project_id, id, position, name, targets, condition, action, state, created_at,
+                updated_at)",
+            5_999,
+            format!("{project}, {id}, n, 'r', '[]', '{{}}', 'flag', 'on', n, n"),
+        ),
+        ("moderation_posts (project_id, id, user_id, text_hash, written_at)", 5_999, {
+            format!("{project}, {id}, {id}, {id}, n")
+        }),
+        (
+            "moderation_rule_hits (project_id, id, rule_id, target_type, target_id, action, created_at)",
+            5_999,
+            format!("{project}, {id}, {id}, 'entity', {id}, 'flag', n"),
+        ),
         ("moderation_notes (project_id, id, user_id, text, written_by, created_at)", 5_999, {
             format!("{project}, {id}, {id}, 't', 'o', n")
         }),

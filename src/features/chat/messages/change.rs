@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::auth::caller::Actor;
+use crate::domain_events::Context;
 use crate::error::{Error, Result};
 use crate::features::chat::conversations::store as conversations;
 use crate::features::chat::membership;
-use crate::features::chat::messages::moderation;
 use crate::features::chat::messages::store::{self, MessageRow};
+use crate::features::chat::messages::{moderation, send};
 use crate::features::chat::model::ChatMessage;
 use crate::features::chat::rules::{Content, MessageMetadata};
 use crate::features::chat::show::View;
@@ -46,6 +47,7 @@ pub(super) async fn edit(
 ) -> Result<Json<ChatMessage>> {
     let (project, links, actor, now) =
         (call.project.clone(), call.links(), call.caller.user, call.now);
+    let app = call.app.clone();
     let edited = call.app.db.write(move |tx| {
         let standing = membership::writer(tx, project.id, path.conversation_id, actor)?;
         let before = membership::lock_message(tx, &project, &standing, path.message_id)?;
@@ -76,6 +78,16 @@ pub(super) async fn edit(
         if let Some(mentions) = &changes.mentions {
             store::forget_mentions(tx, project.id, row.id)?;
             store::mention(tx, project.id, row.id, mentions.users())?;
+        }
+        if before.content != row.content {
+            let context = Context { app: &app, project: &project, now };
+            let space = standing.conversation.space_id;
+            if let Some(hidden) = send::screen(tx, context, &row, space, true)? {
+                let shown =
+                    view.message(tx, MessageRow { moderation: hidden.clone(), ..row.clone() })?;
+                moderation::hide(tx, project.id, row, hidden, now, false)?;
+                return Ok(shown);
+            }
         }
         let shown = view.message(tx, row)?;
         let payload = json!({

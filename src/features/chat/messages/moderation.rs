@@ -3,13 +3,18 @@
 use db::Tx;
 use serde_json::json;
 
+use crate::domain_events::{self, Context};
 use crate::error::{Error, Fault, Result};
 use crate::features::chat::conversations::store as conversations;
+use crate::features::chat::messages::send::{self, CREATED};
 use crate::features::chat::messages::store::{self, MessageRow};
+use crate::features::chat::show::View;
 use crate::features::chat::{MESSAGE_NOT_FOUND, events};
 use crate::features::notifications::store::hide;
-use crate::features::visibility::moderation::Decision;
+use crate::features::visibility::moderation::{Decision, ModerationRow};
+use crate::tenancy::Project;
 use crate::values::ids::{ChatMessageId, ProjectId, SpaceId};
+use crate::values::time::Timestamp;
 
 /// Locks a message and its conversation. `elsewhere`: the error if it is not in that space.
 pub fn lock(
@@ -34,18 +39,73 @@ pub fn remove(
     row: MessageRow,
     decision: &Decision<'_>,
 ) -> Result<()> {
-    if row.is_removed {
+    let is_held = row.moderation.is_held();
+    if row.is_removed && !is_held {
         return Ok(());
     }
-    let row = MessageRow {
-        is_removed: true,
-        moderation: decision.into(),
-        updated_at: decision.at,
-        ..row
-    };
+    hide(tx, project, row, decision.into(), decision.at, is_held)
+}
+
+/// Hides it as a moderator or a rule says. `was_hidden`: nobody could see it before.
+pub(super) fn hide(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    row: MessageRow,
+    moderation: ModerationRow,
+    at: Timestamp,
+    was_hidden: bool,
+) -> Result<()> {
+    let row = MessageRow { is_removed: true, moderation, updated_at: at, ..row };
     store::update(tx, project, &row)?;
+    if was_hidden {
+        return Ok(());
+    }
     conversations::look_again(tx, project, row.conversation_id)?;
     let payload = json!({ "messageId": row.id, "conversationId": row.conversation_id });
     hide::delete_of_message(tx, project, row.conversation_id, row.id)?;
     events::announce(tx, project, row.conversation_id, "message:removed", &payload)
+}
+
+/// A moderator approves what a rule holds: it appears as if it had been sent now. What was removed stays removed.
+pub fn approve(
+    tx: &Tx<'_>,
+    context: Context<'_>,
+    id: ChatMessageId,
+    decision: &Decision<'_>,
+) -> Result<()> {
+    let (project, now): (&Project, _) = (context.project, context.now);
+    let found = store::find(tx, project.id, id)?.ok_or(MESSAGE_NOT_FOUND)?;
+    let conversation = conversations::lock(tx, project.id, found.conversation_id)?;
+    let conversation = conversation.ok_or(MESSAGE_NOT_FOUND)?;
+    let row = store::lock(tx, project.id, id)?.ok_or(MESSAGE_NOT_FOUND)?;
+    if !row.moderation.is_held() {
+        return Ok(());
+    }
+    let is_new = row.moderation.is_held_new();
+    let at = if is_new { conversation.next_moment(now) } else { row.created_at };
+    let row = MessageRow {
+        is_removed: false,
+        moderation: decision.into(),
+        created_at: at,
+        updated_at: now,
+        ..row
+    };
+    store::update(tx, project.id, &row)?;
+    store::set_created(tx, project.id, row.id, at)?;
+    let parent = match row.parent_message_id.filter(|_| is_new) {
+        Some(parent) => store::lock(tx, project.id, parent)?,
+        None => None,
+    };
+    if is_new {
+        send::note(tx, project, &conversation, &row)?;
+    } else {
+        conversations::look_again(tx, project.id, row.conversation_id)?;
+    }
+    let links = context.app.signer.links(project.id, now);
+    let shown = View::written(links.clone(), None).message(tx, row)?;
+    send::announce(tx, project, &links, &conversation, &shown, parent.as_ref(), now)?;
+    if is_new {
+        domain_events::happened(tx, context, &CREATED, || CREATED.event(&shown))?;
+    }
+    Ok(())
 }

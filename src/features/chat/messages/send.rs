@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::auth::caller::Actor;
-use crate::domain_events::{self, EventKind};
+use crate::domain_events::{self, Context, EventKind};
 use crate::error::{Error, Result};
 use crate::features::chat::conversations::store::{self as conversations, ConversationRow};
 use crate::features::chat::membership::{self, ConversationMember};
@@ -23,13 +23,15 @@ use crate::features::comments::rules::Gif;
 use crate::features::entities::rules::Mentions;
 use crate::features::files::uploads::{self, Prepared};
 use crate::features::users::reputation::{Bucket, ReputationQuery};
+use crate::features::visibility::moderation::ModerationRow;
+use crate::features::visibility::screening::{self, ContentKind, Written};
 use crate::http::input::{Body, Path, Query};
 use crate::http::multipart::Uploads;
 use crate::http::operation::Call;
 use crate::http::reply::Created;
 use crate::storage::signed::Links;
 use crate::tenancy::{Bundle, Project};
-use crate::values::ids::{ChatMessageId, UserId, new_id};
+use crate::values::ids::{ChatMessageId, SpaceId, UserId, new_id};
 use crate::values::metadata::to_json;
 use crate::values::time::Timestamp;
 
@@ -95,8 +97,18 @@ pub(super) async fn send(
         bucket,
     };
     let (links, project_id) = (call.links(), project.id);
-    let work = move |tx: &Tx<'_>| write(tx, &project, &links, &sent, actor, now);
-    let event = |message: &ChatMessage| CREATED.event(message).map(Some);
+    let state = app.clone();
+    let work = move |tx: &Tx<'_>| {
+        let context = Context { app: &state, project: &project, now };
+        write(tx, context, &links, &sent, actor)
+    };
+    let event = |message: &ChatMessage| {
+        // What a rule hides, nobody hears of.
+        if message.moderation_status.is_some() {
+            return Ok(None);
+        }
+        CREATED.event(message).map(Some)
+    };
     let written = domain_events::write(&app, &call.project, &[CREATED.name()], work, event).await;
     uploads::settle(&app, project_id, &prepared, written, now).await.map(Created)
 }
@@ -120,12 +132,12 @@ fn may_send(c: &db::Conn<'_>, project: &Project, row: &MessageRow, actor: UserId
 
 fn write(
     tx: &Tx<'_>,
-    project: &Project,
+    context: Context<'_>,
     links: &Links,
     sent: &Sent,
     actor: UserId,
-    now: Timestamp,
 ) -> Result<ChatMessage> {
+    let Context { project, now, .. } = context;
     let standing = membership::writer(tx, project.id, sent.row.conversation_id, actor)?;
     standing.require_posting(tx, project)?;
     let before = &standing.conversation;
@@ -133,25 +145,68 @@ fn write(
     check_quote(tx, project, &standing, &sent.row)?;
     let at = before.next_moment(now);
     let row = MessageRow { created_at: at, updated_at: at, ..sent.row.clone() };
-    let is_reply = parent.is_some();
+    let hidden = screen(tx, context, &row, before.space_id, false)?;
+    let is_hidden = hidden.is_some();
+    let row = MessageRow { moderation: hidden.unwrap_or_default(), is_removed: is_hidden, ..row };
+    tx.batch(|| {
+        store::insert(tx, project.id, &row)?;
+        // Inserting stores no decision.
+        if is_hidden {
+            store::update(tx, project.id, &row)
+        } else {
+            note(tx, project, before, &row)
+        }
+    })?;
+    store::mention(tx, project.id, row.id, sent.mentions.users())?;
+    uploads::insert(tx, project.id, &sent.prepared)?;
+    let points = sent.bucket.map(|bucket| (bucket, before.space_id));
+    let view = View { points, ..View::written(links.clone(), None) };
+    let row = MessageRow { is_removed: false, ..row };
+    let shown = ChatMessage { local_id: sent.local_id.clone(), ..view.message(tx, row)? };
+    if is_hidden {
+        return Ok(shown);
+    }
+    announce(tx, project, links, before, &shown, parent.as_ref(), now)?;
+    Ok(shown)
+}
+
+/// The conversation and the parent know of a message that others can see.
+pub(super) fn note(
+    tx: &Tx<'_>,
+    project: &Project,
+    before: &ConversationRow,
+    row: &MessageRow,
+) -> Result<()> {
+    let is_reply = row.parent_message_id.is_some();
+    let at = row.created_at;
     let conversation = ConversationRow {
         last_created_at: Some(at),
         last_message_at: if is_reply { before.last_message_at } else { Some(at) },
         has_visible: before.has_visible || !is_reply,
         ..before.clone()
     };
-    tx.batch(|| {
-        store::insert(tx, project.id, &row)?;
-        conversations::note_message(tx, project.id, &conversation)?;
-        parent.as_ref().map_or(Ok(()), |parent| store::count_reply(tx, project.id, parent.id))
-    })?;
-    store::mention(tx, project.id, row.id, sent.mentions.users())?;
-    uploads::insert(tx, project.id, &sent.prepared)?;
-    let points = sent.bucket.map(|bucket| (bucket, before.space_id));
-    let view = View { points, ..View::written(links.clone(), None) };
-    let shown = ChatMessage { local_id: sent.local_id.clone(), ..view.message(tx, row)? };
-    announce(tx, project, links, before, &shown, parent.as_ref(), now)?;
-    Ok(shown)
+    conversations::note_message(tx, project.id, &conversation)?;
+    row.parent_message_id.map_or(Ok(()), |parent| store::count_reply(tx, project.id, parent))
+}
+
+/// How a rule hides the message, if one does.
+pub(super) fn screen(
+    tx: &Tx<'_>,
+    context: Context<'_>,
+    row: &MessageRow,
+    space: Option<SpaceId>,
+    is_edit: bool,
+) -> Result<Option<ModerationRow>> {
+    let written = Written {
+        kind: ContentKind::Message,
+        id: row.id.0,
+        author: row.user_id,
+        space,
+        title: None,
+        content: row.content.as_deref(),
+        is_edit,
+    };
+    screening::screen(tx, context, &written)
 }
 
 /// Locks the parent message: it must be in the main stream.
@@ -184,7 +239,7 @@ fn check_quote(
     if fits { Ok(()) } else { Err(INVALID_QUOTE.into()) }
 }
 
-fn announce(
+pub(super) fn announce(
     tx: &Tx<'_>,
     project: &Project,
     links: &Links,

@@ -89,7 +89,9 @@ async fn delete_comment(call: Call<UserOrKey>, Path(path): Path<CommentPath>) ->
             let gone = if is_v6 { NOT_FOUND } else { ALREADY_DELETED };
             return Err(gone.into());
         }
-        if is_v6 {
+        // Nobody else has seen what a rule holds: it leaves no placeholder, and it was not counted.
+        let is_held = row.moderation.is_held_new();
+        if is_v6 || is_held {
             store::hide(tx, project.id, id, now)?;
         } else {
             store::empty(tx, project.id, id, now)?;
@@ -97,7 +99,9 @@ async fn delete_comment(call: Call<UserOrKey>, Path(path): Path<CommentPath>) ->
         purge_files::delete_of_comments(tx, project.id, &[id], now)?;
         let listed = if is_v6 { -1 } else { 0 };
         let live = -i64::from(row.is_counted());
-        store::count(tx, project.id, &row, Counted { live, direct: -1, listed })?;
+        if !is_held {
+            store::count(tx, project.id, &row, Counted { live, direct: -1, listed })?;
+        }
         let marking = Marking { comment: id, entity, at: now };
         mark_replies::mark_or_enqueue(tx, project.id, marking, job)?;
         // Lock order: a reply before its author.
@@ -105,7 +109,9 @@ async fn delete_comment(call: Call<UserOrKey>, Path(path): Path<CommentPath>) ->
             reputation::award(tx, &project, author, row.space_id, -POINTS)?;
         }
         let context = Context { app: &app, project: &project, now };
-        domain_events::happened(tx, context, &DELETED, || DELETED.event(&(&row).into()))?;
+        if !is_held {
+            domain_events::happened(tx, context, &DELETED, || DELETED.event(&(&row).into()))?;
+        }
         notifications::store::hide::delete_of_comment(tx, project.id, entity, id)
     });
     deleted.await.map(|()| NoContent)

@@ -153,6 +153,7 @@ pub(super) async fn fetch_many(
         author: query.user_id,
         only_live: !query.placeholders.0 || (query.user_id.is_some() && !is_own),
         without_deleted: call.version == Version::V6,
+        has_rules: call.project.rules_version > 0,
     };
     let is_quick = search.is_quick(page);
     let shows_blocked = query.blocked_filter == BlockedFilter::IncludeOutboundBlocked;

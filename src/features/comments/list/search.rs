@@ -39,6 +39,8 @@ pub(super) struct Search {
     pub only_live: bool,
     /// Without comments that their author deleted, as in v6.
     pub without_deleted: bool,
+    /// Rules of the project may hold comments.
+    pub has_rules: bool,
 }
 
 impl Search {
@@ -72,10 +74,13 @@ impl Search {
             },
             None => None,
         };
-        let conditions = self.conditions(place.is_some(), &hidden, self.reader(view.perspective));
+        let conditions = {
+            let reads = (self.reader(view.perspective), own(view.perspective));
+            self.conditions(place.is_some(), &hidden, reads)
+        };
         let total = match &place {
             Some(place) if self.knows_total() => {
-                self.known_total(c, place)? - self.hidden_in(c, &hidden)?
+                self.known_total(c, place, own(view.perspective))? - self.hidden_in(c, &hidden)?
             }
             _ => self.count(c, &conditions)?,
         };
@@ -110,4 +115,9 @@ impl Search {
         let is_own = self.author.is_some() && self.author == perspective.viewer();
         if is_own { Reader::AUTHOR } else { perspective.into() }
     }
+}
+
+/// The user who sees their own comments that a rule holds.
+fn own(perspective: Perspective) -> Option<UserId> {
+    perspective.viewer().filter(|_| !perspective.is_key())
 }

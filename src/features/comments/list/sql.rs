@@ -1,7 +1,7 @@
 //! The SQL of a list of comments: its conditions, its order and its total. Only names that are written
 //! here become SQL; everything a caller sends is an argument.
 
-use db::{Builder, Conn, Query, args};
+use db::{Builder, Conn, Placeholder, Query, args};
 
 use crate::error::Result;
 use crate::features::comments::list::Parent;
@@ -97,12 +97,28 @@ db::statements! {
              FROM comments p JOIN entities e ON e.project_id = p.project_id AND e.id = p.entity_id
              WHERE p.project_id = $1 AND p.id = $2 AND e.deleted_at IS NULL"
         );
+    query HELD_IN_ENTITY -> i64 =
+        "SELECT count(*) FROM comments
+         WHERE project_id = $1 AND entity_id = $2 AND user_id = $3 AND moderated_by_type = 'hold'
+            AND deleted_at IS NULL";
+    query HELD_IN_THREAD -> i64 =
+        "SELECT count(*) FROM comments
+         WHERE project_id = $1 AND entity_id = $2 AND user_id = $3 AND moderated_by_type = 'hold'
+            AND deleted_at IS NULL AND thread_id = $4";
     query EMPTIED_IN_ENTITY -> i64 =
         "SELECT count(*) FROM comments
          WHERE project_id = $1 AND entity_id = $2 AND user_deleted_at IS NOT NULL";
     query EMPTIED_IN_THREAD -> i64 =
         "SELECT count(*) FROM comments
          WHERE project_id = $1 AND entity_id = $2 AND thread_id = $3 AND user_deleted_at IS NOT NULL";
+}
+
+/// SQL: a new comment that a rule holds is in its author's lists alone.
+fn held_are_own(viewer: Placeholder) -> String {
+    format!(
+        "(c.moderated_by_type IS NULL OR c.moderated_by_type <> 'hold'
+            OR c.user_id = CAST({viewer} AS {{uuid}}))"
+    )
 }
 
 /// What is asked for, as SQL.
@@ -176,7 +192,7 @@ impl Search {
         &self,
         has_place: bool,
         hidden: &Hidden,
-        reader: Reader,
+        (reader, viewer): (Reader, Option<UserId>),
     ) -> Conditions {
         let mut builder = Builder::all([self.project.into()]);
         builder.add("c.project_id = $1 AND c.deleted_at IS NULL");
@@ -198,6 +214,10 @@ impl Search {
             let reads = reader.reads("e.space_id", &mut builder);
             builder.add(reads);
         }
+        if self.has_rules {
+            let viewer = builder.bind(viewer);
+            builder.add(held_are_own(viewer));
+        }
         if self.without_deleted || self.only_live {
             builder.add("c.user_deleted_at IS NULL");
         }
@@ -218,7 +238,7 @@ impl Search {
     /// user.
     pub(super) fn hidden_in(&self, c: &Conn<'_>, hidden: &Hidden) -> Result<i64> {
         let Some(viewer) = hidden.viewer() else { return Ok(0) };
-        let mut all = self.conditions(true, &Hidden::default(), Reader::AUTHOR).builder;
+        let mut all = self.conditions(true, &Hidden::default(), (Reader::AUTHOR, None)).builder;
         let hidden = hidden.users(all.bind(viewer));
         let text = format!(
             "WITH s AS MATERIALIZED ({hidden})
@@ -227,8 +247,27 @@ impl Search {
         Ok(c.one(&Query::<i64>::built("comments::list::hidden", text), all.args())?)
     }
 
-    pub(super) fn known_total(&self, c: &Conn<'_>, place: &PlaceRow) -> Result<i64> {
+    /// The viewer's own that a rule holds are not among the stored ones.
+    fn own_held(&self, c: &Conn<'_>, place: &PlaceRow, viewer: Option<UserId>) -> Result<i64> {
+        let (Some(viewer), entity) = (viewer.filter(|_| self.has_rules), place.entity_id) else {
+            return Ok(0);
+        };
+        let thread = match self.parent {
+            Some(Parent::Comment(thread)) => thread.0,
+            Some(Parent::None) => entity.0,
+            None => return Ok(c.one(&HELD_IN_ENTITY, args![self.project, entity, viewer])?),
+        };
+        Ok(c.one(&HELD_IN_THREAD, args![self.project, entity, viewer, thread])?)
+    }
+
+    pub(super) fn known_total(
+        &self,
+        c: &Conn<'_>,
+        place: &PlaceRow,
+        viewer: Option<UserId>,
+    ) -> Result<i64> {
         let total = if self.parent.is_some() { place.top } else { place.all };
+        let total = total + self.own_held(c, place, viewer)?;
         if !self.without_deleted {
             return Ok(total);
         }

@@ -12,7 +12,7 @@ pub use crate::features::comments::row::CommentRow;
 use crate::features::reactions::store::reaction_deltas;
 use crate::features::reactions::target::TargetId;
 use crate::features::reactions::{ReactionCounts, reaction_columns};
-use crate::features::visibility::moderation::moderation_columns;
+use crate::features::visibility::moderation::{ModerationRow, moderation_columns};
 use crate::features::visibility::store::blocks::{Hidden, not_blocked};
 use crate::search_queue::{Kind, store as search_queue};
 use crate::values::ids::{CommentId, EntityId, ProjectId, UserId};
@@ -86,6 +86,14 @@ db::statements! {
     query FIND_UNBLOCKED_FOR_UPDATE -> CommentRow = select_comment!(concat!(
         "AND c.id = $2 AND (c.user_id = $3 OR (1 = 1 ", not_blocked!("c.user_id"), not_blocked!("e.user_id"), "))
          {for_update_of_c_b_keeping_e}"));
+    /// A new comment that a rule holds.
+    query HELD_PLACE -> (EntityId, Option<CommentId>) =
+        "SELECT entity_id, parent_id FROM comments
+         WHERE project_id = $1 AND id = $2 AND deleted_at IS NULL AND moderated_by_type = 'hold'";
+    command MODERATE =
+        "UPDATE comments SET moderation_status = $3, moderated_at = $4, moderated_by_type = $5,
+            moderation_reason = $6
+         WHERE project_id = $1 AND id = $2";
     query FIND_ALL -> CommentRow = select_comment!("AND c.id {any}($2)");
     query FIND_ALL_EVER -> CommentRow = select_comment!(even deleted, "AND c.id {any}($2)");
     query FIND_BY_FOREIGN_ID -> CommentRow =
@@ -285,6 +293,33 @@ pub fn update(tx: &Tx<'_>, project: ProjectId, row: &CommentRow) -> Result<()> {
     tx.pipeline(&UPDATE, args![project, row.id, row.updated_at])?;
     search_queue::note(tx, project, Kind::Comment, row.id.0)?;
     Ok(tx.pipeline(&UPDATE_BODY, args![project, row.id, &row.content, &row.metadata])?)
+}
+
+/// Locks a comment that a moderator decides about. Lock order: if it is to be counted, its entity and its parent first.
+pub fn lock_to_moderate(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: CommentId,
+) -> Result<Option<CommentRow>> {
+    if let Some((entity, parent)) = tx.opt(&HELD_PLACE, args![project, id])? {
+        crate::features::entities::store::lock(tx, project, entity)?;
+        lock(tx, project, parent.as_slice())?;
+    }
+    find_for_update(tx, project, id)
+}
+
+/// Hides it as a rule says: one that was visible is a placeholder, a new one is its author's alone.
+pub fn hide_by_rule(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: CommentId,
+    moderation: &ModerationRow,
+) -> Result<()> {
+    let ModerationRow { moderation_status, moderated_at, moderated_by_type, .. } = moderation;
+    let reason = &moderation.moderation_reason;
+    let args = args![project, id, moderation_status, *moderated_at, moderated_by_type, reason];
+    tx.pipeline(&MODERATE, args)?;
+    search_queue::note(tx, project, Kind::Comment, id.0)
 }
 
 /// Hides it for good.

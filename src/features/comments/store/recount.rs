@@ -11,14 +11,14 @@ use crate::features::reactions::target::TargetId;
 use crate::recount::sql::{drifted, recount};
 use crate::values::ids::{CommentId, EntityId, ProjectId};
 
-/// What an entity counts: comments that are neither deleted nor below a deleted one, all of them, and those on top.
+/// What an entity counts, except what a rule holds: comments that are neither deleted nor below a deleted one, all of them, and those on top.
 macro_rules! on_entity {
     ($statement:ident) => {
         $statement!(in "entities" where "t.deleted_at IS NULL":
-            ("replies_count" counts "comments" by "entity_id" where "n.deleted_at IS NULL
+            ("replies_count" counts "comments" by "entity_id" where "n.deleted_at IS NULL AND COALESCE(n.moderated_by_type, '') <> 'hold'
                 AND n.user_deleted_at IS NULL AND n.parent_deleted_at IS NULL")
-            ("comments_count" counts "comments" by "entity_id" where "n.deleted_at IS NULL")
-            ("top_comments_count" counts "comments" by "thread_id" where "n.deleted_at IS NULL"))
+            ("comments_count" counts "comments" by "entity_id" where "n.deleted_at IS NULL AND COALESCE(n.moderated_by_type, '') <> 'hold'")
+            ("top_comments_count" counts "comments" by "thread_id" where "n.deleted_at IS NULL AND COALESCE(n.moderated_by_type, '') <> 'hold'"))
     };
 }
 
@@ -27,8 +27,8 @@ macro_rules! on_comment {
     ($statement:ident) => {
         $statement!(in "comments" where "t.deleted_at IS NULL":
             ("replies_count" counts "comments" by "thread_id"
-                where "n.deleted_at IS NULL AND n.user_deleted_at IS NULL")
-            ("answers_count" counts "comments" by "thread_id" where "n.deleted_at IS NULL"))
+                where "n.deleted_at IS NULL AND COALESCE(n.moderated_by_type, '') <> 'hold' AND n.user_deleted_at IS NULL")
+            ("answers_count" counts "comments" by "thread_id" where "n.deleted_at IS NULL AND COALESCE(n.moderated_by_type, '') <> 'hold'"))
     };
 }
 

@@ -14,6 +14,7 @@ use crate::features::comments::rules::Gif;
 use crate::features::comments::show::View;
 use crate::features::comments::store::{self, CommentRow, Counted};
 use crate::features::comments::write::notify::{self, News};
+use crate::features::comments::write::screen::screen;
 use crate::features::comments::{
     ENTITY_NOT_FOUND, INVALID_PARENT, INVALID_TIMESTAMP, MISSING_CONTENT, MISSING_ENTITY_ID,
     MISSING_USER_ID, PARENT_NOT_FOUND, POINTS, REFERENCED_NOT_FOUND, row, visibility,
@@ -107,6 +108,17 @@ pub(super) async fn create_comment(
         let author = reputation::awarded(tx, &project, author, row.space_id, POINTS)?;
         // Deleted by a concurrent request.
         let author = author.ok_or(users::NOT_FOUND)?;
+        let context = Context { app: &app, project: &project, now };
+        let view = view.clone().with_own(None).with_author(Some(author.clone()));
+        if let Some(moderation) = screen(tx, context, &row, false)? {
+            store::insert(tx, project.id, &row, &mentioned)?;
+            store::hide_by_rule(tx, project.id, row.id, &moderation)?;
+            // A rule that removes a new comment leaves no placeholder.
+            if !moderation.is_held() {
+                store::hide(tx, project.id, row.id, now)?;
+            }
+            return view.comment(tx, CommentRow { moderation, ..row });
+        }
         let news =
             News { entity: &entity, comment: &row, parent: parent.as_ref(), mentioned: &mentioned };
         let notices = notify::notifications(tx, &app, &project, news, &author, now)?;
@@ -119,15 +131,20 @@ pub(super) async fn create_comment(
                 notifications::store::insert::insert_kept(tx, project.id, now, one)
             })
         })?;
-        let context = Context { app: &app, project: &project, now };
         if only.is_some() {
             notifications::created(tx, context, &notices)?;
         } else if !notices.is_empty() {
             notifications::add(tx, context, &notices)?;
         }
-        view.clone().with_own(None).with_author(Some(author)).comment(tx, row)
+        view.comment(tx, row)
     };
-    let event = move |comment: &Comment| Ok(Some(CREATED.event(comment)?.by(caller.user())));
+    let event = move |comment: &Comment| {
+        // What a rule hides, nobody hears of.
+        if comment.moderation_status.is_some() {
+            return Ok(None);
+        }
+        Ok(Some(CREATED.event(comment)?.by(caller.user())))
+    };
     let names = [CREATED.name()];
     let created = domain_events::write(&call.app, &call.project, &names, work, event);
     created.await.map(Created)

@@ -2,6 +2,7 @@
 
 mod create;
 pub mod notify;
+pub mod screen;
 mod update;
 
 use http::Method;

@@ -6,15 +6,17 @@ use serde::Deserialize;
 
 use crate::auth::caller::UserOrKey;
 use crate::auth::perspective::Perspective;
-use crate::domain_events;
+use crate::domain_events::{self, Context};
 use crate::error::Result;
 use crate::features::comments::events::UPDATED;
 use crate::features::comments::model::Comment;
 use crate::features::comments::show::View;
+use crate::features::comments::write::screen::screen;
 use crate::features::comments::{
     CommentPath, FORBIDDEN, INVALID_BODY, NOT_FOUND, store, visibility,
 };
 use crate::features::entities::rules::Content;
+use crate::features::notifications::store::hide;
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::reply::Json;
@@ -41,7 +43,7 @@ pub(super) async fn update_comment(
     let metadata = update.metadata.map(|metadata| JsonText(to_json(&metadata)));
     let perspective = Perspective::from(&call.caller);
     let view = View::written(&call, perspective, call.caller.user());
-    let (project, now) = (call.project.clone(), call.now);
+    let (app, project, now) = (call.app.clone(), call.project.clone(), call.now);
     let initiator = call.caller.user();
     let work = move |tx: &Tx<'_>| {
         let found = store::find_for_update(tx, project.id, path.comment_id)?;
@@ -55,6 +57,14 @@ pub(super) async fn update_comment(
         row.metadata = metadata.clone().unwrap_or(row.metadata);
         row.updated_at = now;
         store::update(tx, project.id, &row)?;
+        if before.0 != row.content && !row.is_removed() {
+            let context = Context { app: &app, project: &project, now };
+            if let Some(moderation) = screen(tx, context, &row, true)? {
+                store::hide_by_rule(tx, project.id, row.id, &moderation)?;
+                hide::follow_comment(tx, project.id, row.entity_id, row.id)?;
+                row.moderation = moderation;
+            }
+        }
         let changed = domain_events::changed([
             ("content", before.0 != row.content),
             ("metadata", before.1 != row.metadata),
@@ -65,6 +75,10 @@ pub(super) async fn update_comment(
     let names = [UPDATED.name()];
     let updated =
         domain_events::write(&call.app, &call.project, &names, work, move |(comment, changed)| {
+            // What a rule holds, nobody hears of.
+            if comment.moderation_status.as_deref() == Some("held") {
+                return Ok(None);
+            }
             Ok(Some(UPDATED.event(comment)?.by(initiator).changing(changed)))
         });
     updated.await.map(|(comment, _)| Json(comment))

@@ -17,7 +17,7 @@ use crate::features::reactions::store::reaction_deltas;
 use crate::features::reactions::target::TargetId;
 use crate::features::reactions::{ReactionCounts, reaction_columns};
 use crate::features::users::store::{UserRow, user_columns};
-use crate::features::visibility::moderation::moderation_columns;
+use crate::features::visibility::moderation::{ModerationRow, moderation_columns};
 use crate::features::visibility::store::blocks::not_blocked;
 use crate::search_queue::{Kind, store as search_queue};
 use crate::values::ids::{EntityId, ProjectId, UserId};
@@ -94,6 +94,10 @@ db::statements! {
     command SOFT_DELETE =
         "UPDATE entities SET deleted_at = $3, is_listed = FALSE, is_wide = FALSE
          WHERE project_id = $1 AND id = $2 AND deleted_at IS NULL";
+    command HIDE =
+        "UPDATE entities SET moderation_status = $3, moderated_at = $4, moderated_by_type = $5,
+            moderation_reason = $6, is_listed = FALSE
+         WHERE project_id = $1 AND id = $2";
     command DELETE_TERMS = "DELETE FROM entity_terms WHERE project_id = $1 AND entity_id = $2";
 }
 
@@ -228,6 +232,19 @@ fn body(project: ProjectId, e: &EntityRow) -> [Value<'_>; 8] {
         (&e.keywords).into(),
         (&e.metadata).into(),
     ]
+}
+
+/// Hides it as a rule says. The caller keeps the feed totals.
+pub fn hide(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: EntityId,
+    moderation: &ModerationRow,
+) -> Result<()> {
+    let ModerationRow { moderation_status, moderated_at, moderated_by_type, .. } = moderation;
+    let reason = &moderation.moderation_reason;
+    let args = args![project, id, moderation_status, *moderated_at, moderated_by_type, reason];
+    Ok(tx.pipeline(&HIDE, args)?)
 }
 
 /// Publishes a draft. The caller has locked it.

@@ -6,9 +6,9 @@ use serde::Deserialize;
 
 use crate::auth::caller::{OptionalViewer, may_act_for};
 use crate::auth::perspective::Perspective;
-use crate::domain_events;
+use crate::domain_events::{self, Context};
 use crate::error::{Error, Result};
-use crate::features::entities::events::CREATED;
+use crate::features::entities::events::{CREATED, created};
 use crate::features::entities::model::Entity;
 use crate::features::entities::rules::{
     Attachments, Content, ForeignId, Keywords, Mentions, Place, Title, times,
@@ -19,6 +19,7 @@ use crate::features::entities::store::{self, EntityRow};
 use crate::features::entities::terms;
 use crate::features::entities::terms::Terms;
 use crate::features::entities::write::attached::AttachedFiles;
+use crate::features::entities::write::screen::screen;
 use crate::features::entities::write::{mentions, notify};
 use crate::features::entities::{
     DUPLICATE_FOREIGN_ID, INVALID_TIMESTAMP, SPACE_NOT_FOUND, UNAUTHORIZED, USER_NOT_FOUND,
@@ -104,11 +105,11 @@ pub(super) async fn create_entity(
         if mentions::drop_blocked(tx, &project, &mut row, None)? {
             terms = terms::of_stored(&row).map_err(Error::internal)?;
         }
-        let author = add(tx, &app, &project, &row, &terms, now)?;
+        let author = add(tx, &app, &project, &mut row, &terms, now)?;
         uploads::insert(tx, project.id, &rows)?;
         view.clone().with_own(None).with_author(author).entity(tx, row)
     };
-    let event = move |entity: &Entity| Ok(Some(CREATED.event(entity)?.by(initiator)));
+    let event = move |entity: &Entity| created(entity, initiator);
     let names = [CREATED.name()];
     let created = domain_events::write(&call.app, &call.project, &names, work, event).await;
     let created = created.map_err(store::insert_refused);
@@ -238,7 +239,7 @@ pub(in crate::features::entities) fn add(
     tx: &Tx<'_>,
     app: &App,
     project: &Project,
-    row: &EntityRow,
+    row: &mut EntityRow,
     terms: &Terms,
     now: Timestamp,
 ) -> Result<Option<UserRow>> {
@@ -260,14 +261,17 @@ pub(super) fn reward(tx: &Tx<'_>, project: &Project, row: &EntityRow) -> Result<
     author.map(Some).ok_or(USER_NOT_FOUND.into())
 }
 
-/// The effects of publishing, at creation or later.
+/// The effects of publishing, at creation or later, unless a rule hides it.
 pub(super) fn appear(
     tx: &Tx<'_>,
     app: &App,
     project: &Project,
-    row: &EntityRow,
+    row: &mut EntityRow,
     now: Timestamp,
 ) -> Result<()> {
+    if screen(tx, Context { app, project, now }, row, false)? {
+        return Ok(());
+    }
     if row.is_listed {
         feed_totals::add(tx, project.id, row)?;
     }

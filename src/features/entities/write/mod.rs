@@ -5,6 +5,7 @@ pub mod create;
 mod mentions;
 pub mod notify;
 mod publish;
+pub mod screen;
 mod update;
 
 use http::Method;

@@ -34,7 +34,7 @@ pub(super) async fn publish_entity(
             .ok_or_else(no_draft)?;
         create::admit(tx, &project, perspective, &draft)?;
         let before = draft.clone();
-        let row = EntityRow {
+        let mut row = EntityRow {
             is_draft: false,
             is_listed: !draft.is_emptied,
             created_at: now,
@@ -46,13 +46,17 @@ pub(super) async fn publish_entity(
         let terms = terms::of_stored(&row).map_err(Error::internal)?;
         store::publish(tx, project.id, &row, &terms)?;
         create::reward(tx, &project, &row)?;
-        create::appear(tx, &app, &project, &row, now)?;
+        create::appear(tx, &app, &project, &mut row, now)?;
         let changed = events::changed(&before, &row);
         Ok((view.entity(tx, row)?, changed))
     };
     let names = [UPDATED.name()];
     let published =
         domain_events::write(&call.app, &call.project, &names, work, move |(entity, changed)| {
+            // What a rule hides, nobody hears of.
+            if entity.moderation_status.is_some() {
+                return Ok(None);
+            }
             Ok(Some(UPDATED.event(entity)?.by(initiator).changing(changed)))
         });
     published.await.map(|(entity, _)| Json(entity))

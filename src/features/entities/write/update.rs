@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::auth::caller::UserOrKey;
 use crate::auth::perspective::Perspective;
-use crate::domain_events;
+use crate::domain_events::{self, Context};
 use crate::error::{Error, Result};
 use crate::features::entities::events::{self, UPDATED};
 use crate::features::entities::model::Entity;
@@ -17,7 +17,9 @@ use crate::features::entities::store::feed_totals;
 use crate::features::entities::terms;
 use crate::features::entities::visibility;
 use crate::features::entities::write::mentions;
+use crate::features::entities::write::screen::screen;
 use crate::features::entities::{EntityPath, NOT_AUTHORIZED, NOT_FOUND, store};
+use crate::features::notifications::store::hide;
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::patch::Patch;
@@ -67,6 +69,7 @@ pub(super) async fn update_entity(
     let perspective = Perspective::from(&call.caller);
     let view = View::written(&call, call.caller.user());
     let (of, project, now) = (call.project.clone(), call.project.id, call.now);
+    let app = call.app.clone();
     let initiator = call.caller.user();
     let work = move |tx: &Tx<'_>| {
         let found = store::find_for_update(tx, project, path.entity_id)?;
@@ -84,6 +87,10 @@ pub(super) async fn update_entity(
             if row.is_listed {
                 feed_totals::replace(tx, project, &found, &row)?;
             }
+            let says_more = (&found.title, &found.content) != (&row.title, &row.content);
+            if says_more && !row.is_draft && !row.is_removed() {
+                rescreen(tx, Context { app: &app, project: &of, now }, &mut row)?;
+            }
         }
         let changed = events::changed(&found, &row);
         Ok((view.entity(tx, row)?, changed))
@@ -93,8 +100,22 @@ pub(super) async fn update_entity(
         domain_events::write(&call.app, &call.project, &names, work, move |(entity, changed)| {
             match &**changed {
                 [] => Ok(None),
+                // What a rule holds, nobody hears of.
+                _ if entity.moderation_status.as_deref() == Some("held") => Ok(None),
                 changed => Ok(Some(UPDATED.event(entity)?.by(initiator).changing(changed))),
             }
         });
     updated.await.map(|(entity, _)| Json(entity))
+}
+
+/// The rules look at the new text; what they hide leaves the feeds.
+fn rescreen(tx: &Tx<'_>, context: Context<'_>, row: &mut EntityRow) -> Result<()> {
+    let (before, project) = (row.clone(), context.project.id);
+    if !screen(tx, context, row, true)? {
+        return Ok(());
+    }
+    if before.is_listed {
+        feed_totals::remove(tx, project, std::slice::from_ref(&before))?;
+    }
+    hide::follow_entity(tx, project, row.id)
 }

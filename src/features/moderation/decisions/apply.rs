@@ -7,6 +7,7 @@ use db::Tx;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::ActorOrKey;
+use crate::domain_events::Context;
 use crate::error::{Error, Refusal, Result};
 use crate::features::moderation::decisions::model::{Decision, Verdict};
 use crate::features::moderation::decisions::{notify, store};
@@ -91,7 +92,8 @@ fn carry_out(
         Some(report) => handler.carry_out(tx, &report, content, &orders)?,
         None => handler.act(tx, content, &orders)?,
     }
-    notify::author(tx, handler, decision, notice)
+    let context = Context { app: &handler.app, project: &handler.project, now: handler.now };
+    notify::author(tx, context, decision, notice)
 }
 
 fn orders(decision: &Decision) -> Orders {

@@ -5,7 +5,7 @@
 mod apply;
 mod decide;
 pub mod model;
-mod notify;
+pub(super) mod notify;
 pub mod store;
 mod undo;
 

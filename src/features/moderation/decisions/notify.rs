@@ -7,23 +7,22 @@ use serde_json::json;
 use crate::domain_events::Context;
 use crate::error::Result;
 use crate::features::moderation::decisions::model::{Decision, Verdict};
-use crate::features::moderation::reports::handler::Handler;
 use crate::features::moderation::target::TargetKind;
 use crate::features::notifications::{self, About, Notification};
 use crate::tenancy::Bundle;
 use crate::values::ids::NotificationId;
 
 /// Notifies the author of a decision against them; the last write of its transaction.
-pub(super) fn author(
+pub(in crate::features::moderation) fn author(
     tx: &Tx<'_>,
-    handler: &Handler,
+    context: Context<'_>,
     decision: &Decision,
     id: NotificationId,
 ) -> Result<()> {
     let Some(user) = decision.author_id.filter(|_| decision.action != Verdict::Approve) else {
         return Ok(());
     };
-    if !handler.project.has(Bundle::Notifications) {
+    if !context.project.has(Bundle::Notifications) {
         return Ok(());
     }
     let notification = Notification {
@@ -34,7 +33,6 @@ pub(super) fn author(
         metadata: statement(decision).into(),
         about: About::NOTHING,
     };
-    let context = Context { app: &handler.app, project: &handler.project, now: handler.now };
     notifications::add(tx, context, &[notification])
 }
 
@@ -57,7 +55,7 @@ fn statement(decision: &Decision) -> String {
             "reason": decision.reason,
             "grounds": grounds,
             "ruleId": decision.rule_id,
-            "isAutomated": false,
+            "isAutomated": decision.operator_id.is_none() && decision.rule_id.is_some(),
             "endsAt": decision.ends_at,
         },
     })

@@ -21,6 +21,7 @@ use crate::features::moderation::reports::store as reports;
 use crate::features::moderation::target::{Target, TargetKind};
 use crate::features::spaces::store as spaces;
 use crate::features::users::store::{self as users, UserRow};
+use crate::features::visibility::moderation::ModerationRow;
 use crate::values::ids::{
     ChatMessageId, CommentId, EntityId, FileId, ProjectId, ReportId, SpaceId, UserId,
 };
@@ -255,8 +256,9 @@ fn with_parents(
     Ok(all)
 }
 
-fn state(is_deleted: bool, is_removed: bool) -> ContentState {
-    match (is_deleted, is_removed) {
+fn state(is_deleted: bool, moderation: &ModerationRow) -> ContentState {
+    match (is_deleted, moderation.is_removed()) {
+        (false, true) if moderation.is_held() => ContentState::Held,
         (true, _) => ContentState::Deleted,
         (false, true) => ContentState::Removed,
         (false, false) => ContentState::Visible,
@@ -267,7 +269,7 @@ fn of_entity(row: &EntityRow) -> Content {
     Content {
         title: row.title.clone(),
         text: row.content.clone(),
-        state: state(row.deleted_at.is_some() || row.is_emptied, row.is_removed()),
+        state: state(row.deleted_at.is_some() || row.is_emptied, &row.moderation),
         entity: Some(row.id),
         conversation: None,
         created_at: row.created_at,
@@ -280,7 +282,7 @@ fn of_comment(row: &CommentRow) -> Content {
     Content {
         title: None,
         text: row.content.clone(),
-        state: state(is_deleted, row.is_removed()),
+        state: state(is_deleted, &row.moderation),
         entity: Some(row.entity_id),
         conversation: None,
         created_at: row.created_at,
@@ -293,7 +295,7 @@ fn of_message(row: &MessageRow) -> Content {
     Content {
         title: None,
         text: row.content.clone(),
-        state: state(is_deleted, row.is_removed),
+        state: state(is_deleted, &row.moderation),
         entity: None,
         conversation: Some(row.conversation_id),
         created_at: row.created_at,

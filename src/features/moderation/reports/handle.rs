@@ -102,8 +102,8 @@ impl Orders {
     }
 
     /// Whether the content changes: it must be locked before the report.
-    pub fn concerns_content(&self, _report: &ReportRow) -> bool {
-        self.remove
+    pub fn concerns_content(&self, report: &ReportRow) -> bool {
+        self.remove || (self.dismiss && report.is_held)
     }
 }
 

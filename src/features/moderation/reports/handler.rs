@@ -11,9 +11,9 @@ use crate::auth::store::suspensions::{self, NewSuspension};
 use crate::domain_events::Context;
 use crate::error::Result;
 use crate::features::chat;
-use crate::features::comments::{self, store::CommentRow};
+use crate::features::comments::store::CommentRow;
 use crate::features::entities::{self, store::EntityRow};
-use crate::features::moderation::moderate::{moderate_comment, moderate_entity};
+use crate::features::moderation::moderate::{lock_comment, moderate_comment, moderate_entity};
 use crate::features::moderation::reports::handle::Orders;
 use crate::features::moderation::reports::model::{Status, TargetType};
 use crate::features::moderation::reports::store::{self, ReportRow, Resolution};
@@ -91,19 +91,32 @@ impl Handler {
     pub fn act(&self, tx: &Tx<'_>, content: Option<Content>, orders: &Orders) -> Result<()> {
         let project = self.project.id;
         let verdict = self.verdict(orders);
-        if let Some(Content::Message(id)) = content.as_ref().filter(|_| orders.remove) {
-            let row = chat::messages::moderation::lock(tx, project, *id, None)?;
-            chat::messages::moderation::remove(tx, project, row, &verdict)?;
+        if let Some(Content::Message(id)) = &content {
+            self.moderate_message(tx, *id, &verdict)?;
         }
         if orders.suspend {
             self.suspend(tx, project, orders)?;
         }
-        let context = Context { app: &self.app, project: &self.project, now: self.now };
+        let place = (&self.app, &self.project);
         match content {
-            Some(Content::Entity(row)) => moderate_entity(tx, context, &row, &verdict),
-            Some(Content::Comment(row)) => moderate_comment(tx, context, &row, &verdict),
+            Some(Content::Entity(row)) => moderate_entity(tx, place, &row, &verdict),
+            Some(Content::Comment(row)) => moderate_comment(tx, place, &row, &verdict),
             Some(Content::Message(_)) | None => Ok(()),
         }
+    }
+
+    fn moderate_message(
+        &self,
+        tx: &Tx<'_>,
+        id: ChatMessageId,
+        verdict: &Decision<'_>,
+    ) -> Result<()> {
+        if verdict.verdict == Verdict::Approved {
+            let context = Context { app: &self.app, project: &self.project, now: self.now };
+            return chat::messages::moderation::approve(tx, context, id, verdict);
+        }
+        let row = chat::messages::moderation::lock(tx, self.project.id, id, None)?;
+        chat::messages::moderation::remove(tx, self.project.id, row, verdict)
     }
 
     fn verdict<'a>(&self, orders: &'a Orders) -> Decision<'a> {
@@ -155,7 +168,7 @@ pub fn lock(tx: &Tx<'_>, project: ProjectId, kind: TargetType, id: Uuid) -> Resu
             entity.map(|row| Content::Entity(Box::new(row))).ok_or(ENTITY_NOT_FOUND.into())
         }
         TargetType::Comment => {
-            let comment = comments::store::find_for_update(tx, project, CommentId(id))?;
+            let comment = lock_comment(tx, project, CommentId(id))?;
             comment.map(|row| Content::Comment(Box::new(row))).ok_or(COMMENT_NOT_FOUND.into())
         }
         TargetType::Message => Ok(Content::Message(ChatMessageId(id))),

@@ -88,6 +88,8 @@ db::statements! {
             moderation_status = $11, moderated_at = $12, moderated_by_id = $13,
             moderated_by_type = $14, moderation_reason = $15, updated_at = $16
         WHERE project_id = $1 AND id = $2";
+    command SET_CREATED =
+        "UPDATE chat_messages SET created_at = $3 WHERE project_id = $1 AND id = $2";
     query SOME_OF -> ChatMessageId = "SELECT x.id FROM chat_messages x
         WHERE x.project_id = $1 AND x.conversation_id = $2 ORDER BY x.id LIMIT $3";
     command DELETE_ALL = "DELETE FROM chat_messages WHERE project_id = $1 AND id {any}($2)";
@@ -175,6 +177,16 @@ pub fn update(tx: &Tx<'_>, project: ProjectId, row: &MessageRow) -> Result<()> {
     ];
     tx.pipeline(&UPDATE, args)?;
     search_queue::note(tx, project, Kind::Message, row.id.0)
+}
+
+/// When others could see it first.
+pub fn set_created(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: ChatMessageId,
+    at: Timestamp,
+) -> Result<()> {
+    Ok(tx.pipeline(&SET_CREATED, args![project, id, at])?)
 }
 
 /// Stores the mentions of existing users.

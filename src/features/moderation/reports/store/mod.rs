@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::features::moderation::reports::model::{Reason, Status, TargetType};
 use crate::features::spaces::members::store as members;
 use crate::features::users;
+use crate::features::visibility::moderation::{Decision, Verdict};
 use crate::http::page::Page;
 use crate::values::ids::{ProjectId, ReportEntryId, ReportId, SpaceId, UserId};
 use crate::values::time::Timestamp;
@@ -76,8 +77,17 @@ db::statements! {
             (SELECT r.id FROM reports r WHERE r.project_id = $1 AND r.space_id = $2 LIMIT $3)";
     command RESOLVE =
         "UPDATE reports SET status = $3, action_taken = $4, handled_at = $5, handled_by_id = $6,
-            handled_by_type = $7, updated_at = $5
+            handled_by_type = $7, updated_at = $5, is_held = FALSE
          WHERE project_id = $1 AND id = $2 AND status = 'open'";
+    /// Users have reported it too: they still wait for an answer.
+    command RELEASE_HELD =
+        "UPDATE reports SET is_held = FALSE
+         WHERE project_id = $1 AND target_id = $2 AND target_type = $3 AND status = 'open' AND is_held";
+    command RESOLVE_HELD =
+        "UPDATE reports SET status = $4, handled_at = $5, handled_by_id = $6, handled_by_type = $7,
+            updated_at = $5
+         WHERE project_id = $1 AND target_id = $2 AND target_type = $3 AND status = 'open' AND is_held
+            AND reporter_count = 0";
 }
 
 /// Deletes some of the reports about content in a space; returns how many.
@@ -158,6 +168,24 @@ pub fn resolve(
     let by_type = if by.is_some() { "user" } else { "client" };
     let args = args![project, id, status, action_taken, at, by, by_type];
     Ok(tx.execute(&RESOLVE, args)? > 0)
+}
+
+/// A moderator has decided about content that a rule held, without its report: nothing is held any more.
+pub fn close_held(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    kind: TargetType,
+    target: Uuid,
+    decision: &Decision<'_>,
+) -> Result<()> {
+    let status = match decision.verdict {
+        Verdict::Approved => Status::Dismissed,
+        Verdict::Removed => Status::Actioned,
+    };
+    let by_type = decision.by_type();
+    let args = args![project, target, kind, status, decision.at, decision.by, by_type];
+    tx.pipeline(&RESOLVE_HELD, args)?;
+    Ok(tx.pipeline(&RELEASE_HELD, args![project, target, kind])?)
 }
 
 /// Which reports are listed.
