@@ -65,7 +65,7 @@ pub(super) fn verification(status: StatusCode, go_on: Option<(&str, &str)>) -> P
     page(status, title, &body)
 }
 
-fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
