@@ -4,6 +4,7 @@
 mod backup;
 mod check;
 mod realtime;
+pub mod reference;
 mod scale;
 mod source;
 mod traces;
