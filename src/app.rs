@@ -26,6 +26,7 @@ use crate::storage::Storage;
 use crate::storage::signed::Signer;
 use crate::storage::staging::Staging;
 use crate::tenancy::registry::Registry;
+use crate::traces::Traces;
 use crate::values::clock::Clock;
 use crate::values::fingerprint::Fingerprints;
 use crate::values::random::Random;
@@ -93,6 +94,7 @@ pub fn build(
         nodes: Nodes::new(&random),
         rooms,
         metrics: Metrics::default(),
+        traces: config.traces.clone().map(Traces::new),
         request_ids: RequestIds::new(&random),
         connections: Arc::default(),
         body_waits: BodyWaits::default(),

@@ -4,13 +4,16 @@
 mod backup;
 mod check;
 mod realtime;
+pub mod reference;
 mod scale;
 mod source;
+mod traces;
 
 pub use backup::BackupSchedule;
 pub use realtime::RealtimeLimits;
 pub use scale::Scale;
 pub use source::{Flags, Setting, Source};
+pub use traces::TraceSettings;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -89,6 +92,10 @@ pub struct Config {
     pub staging_mebibytes: usize,
     /// Scheduled backups, if there are to be any.
     pub backup: Option<BackupSchedule>,
+    /// Where traces go, if they are to go anywhere.
+    pub traces: Option<TraceSettings>,
+    /// `townhall dev`: the server shows people around.
+    pub is_dev: bool,
     /// Every setting as it is, for `townhall config`.
     pub settings: Vec<Setting>,
 }
@@ -208,6 +215,8 @@ impl Config {
             realtime: RealtimeLimits::default(),
             staging_mebibytes: 4096,
             backup: BackupSchedule::read(&mut from)?,
+            traces: TraceSettings::read(env)?,
+            is_dev: false,
             settings: from.finish(),
             data_dir,
         };

@@ -25,6 +25,7 @@ pub mod config;
 pub mod network;
 pub mod rate_limits;
 pub mod realtime;
+pub mod traces;
 
 pub mod metrics;
 

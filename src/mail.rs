@@ -4,6 +4,7 @@ use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
 
 use lettre::message::header::{ContentTransferEncoding, ContentType, HeaderName, HeaderValue};
@@ -50,6 +51,15 @@ pub fn on_one_line(text: &str) -> String {
 pub struct Mailer {
     from: Mailbox,
     way: Way,
+    sent: AtomicU64,
+    failed: AtomicU64,
+}
+
+/// Mails since the start.
+#[derive(Debug, Clone, Copy)]
+pub struct Figures {
+    pub sent: u64,
+    pub failed: u64,
 }
 
 #[derive(Debug)]
@@ -74,7 +84,7 @@ impl Mailer {
 
     pub fn outbox(directory: &Path, from: &str) -> Result<Self, String> {
         let directory = directory.to_owned();
-        Ok(Mailer { from: parse_from(from)?, way: Way::Outbox(directory) })
+        Mailer::new(from, Way::Outbox(directory))
     }
 
     pub fn smtp(url: &str, from: &str) -> Result<Self, String> {
@@ -82,7 +92,16 @@ impl Mailer {
             .map_err(|error| format!("the SMTP address is not usable: {error}"))?
             .timeout(Some(Duration::from_secs(30)))
             .build();
-        Ok(Mailer { from: parse_from(from)?, way: Way::Smtp(Box::new(transport)) })
+        Mailer::new(from, Way::Smtp(Box::new(transport)))
+    }
+
+    fn new(from: &str, way: Way) -> Result<Self, String> {
+        let (sent, failed) = (AtomicU64::new(0), AtomicU64::new(0));
+        Ok(Mailer { from: parse_from(from)?, way, sent, failed })
+    }
+
+    pub fn figures(&self) -> Figures {
+        Figures { sent: self.sent.load(Relaxed), failed: self.failed.load(Relaxed) }
     }
 
     /// Whether the mail server responds, and accepts the credentials if there are any. Succeeds without a
@@ -97,6 +116,13 @@ impl Mailer {
     }
 
     pub async fn send(&self, mail: Mail, now: Timestamp, random: &Random) -> Result<()> {
+        let handed_over = self.hand_over(mail, now, random).await;
+        let counted = if handed_over.is_ok() { &self.sent } else { &self.failed };
+        counted.fetch_add(1, Relaxed);
+        handed_over
+    }
+
+    async fn hand_over(&self, mail: Mail, now: Timestamp, random: &Random) -> Result<()> {
         let id = hex(&random.bytes::<16>());
         let millis = u64::try_from(now.millis()).unwrap_or(0);
         let mut message = Message::builder()

@@ -38,7 +38,12 @@ pub fn reserve_address(address: SocketAddr) -> Result<TcpSocket, String> {
         socket.bind(address)?;
         Ok(socket)
     });
-    reserved.map_err(|error| format!("TOWNHALL_LISTEN: cannot listen on {address}: {error}"))
+    reserved.map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => format!(
+            "TOWNHALL_LISTEN: another program listens on {address}: end it, or choose another address with --listen"
+        ),
+        _ => format!("TOWNHALL_LISTEN: cannot listen on {address}: {error}"),
+    })
 }
 
 /// Starts to listen, and returns the address: the system may have chosen the port.

@@ -5,6 +5,7 @@ mod admin;
 mod audit;
 mod distribute;
 mod doctor;
+mod generate;
 mod jobs;
 mod jwt_issuers;
 mod keys;
@@ -150,6 +151,16 @@ enum Command {
         #[arg(long)]
         url: Option<String>,
     },
+    /// Print the completions of a shell
+    Completions {
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// Write the man pages into a directory
+    Man {
+        /// Created if it does not exist
+        directory: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -248,6 +259,8 @@ fn execute(cli: Cli) -> CommandResult {
         Command::Routes => Ok(routes::list()),
         Command::Config => Ok(show::config(&Config::load(&flags)?)),
         Command::Health { url } => show::health(url, &flags),
+        Command::Completions { shell } => generate::completions(shell),
+        Command::Man { directory } => generate::man_pages(&directory),
     }
 }
 

@@ -21,6 +21,7 @@ use crate::features::search::index;
 use crate::features::users::store::{self as users, UserRow};
 use crate::state::App;
 use crate::tenancy::{Bundle, store as projects};
+use crate::traces::Exporter;
 use crate::transfer::{load, schedule};
 use crate::values::ids::{ProjectId, UserId, new_id};
 use crate::{jobs, logs, server, start};
@@ -41,7 +42,8 @@ pub(super) fn serve(config: Config, json: bool) -> CommandResult {
     run(config, false, json)
 }
 
-pub(super) fn dev(config: Config, json: bool) -> CommandResult {
+pub(super) fn dev(mut config: Config, json: bool) -> CommandResult {
+    config.is_dev = true;
     run(config, true, json)
 }
 
@@ -107,6 +109,7 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
         if app.config.backup.is_some() {
             tokio::spawn(schedule::work(app.clone()));
         }
+        let exporter = app.traces.clone().map(Exporter::start);
         tokio::spawn(signals.stop(app.clone()));
         let router = match app.config.admin_listen {
             AdminListen::Same => features::router()?,
@@ -125,6 +128,9 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
         // The last request has been counted by now.
         let _ = flushing.await;
         let _ = tokio::time::timeout(LAST_WRITE, indexing).await;
+        if let Some(exporter) = exporter {
+            exporter.stop().await;
+        }
         if let Err(error) = view_buffer::flush(&app).await {
             tracing::error!(error = %error, "the last views and scores could not be written");
         }
@@ -181,7 +187,7 @@ struct Demo {
 /// JSON; people's text goes elsewhere then.
 fn report(app: &App, address: SocketAddr, demo: Option<&Demo>, json: bool) {
     let url = &app.config.public_url;
-    let text = demo.map(|demo| demo.text(url)).unwrap_or_default();
+    let text = demo.map(|demo| demo.text(app)).unwrap_or_default();
     // A closed pipe is no reason to stop.
     let mut out = std::io::stdout();
     let _ = if json {
@@ -198,7 +204,8 @@ fn report(app: &App, address: SocketAddr, demo: Option<&Demo>, json: bool) {
 }
 
 impl Demo {
-    fn text(&self, url: &str) -> String {
+    fn text(&self, app: &App) -> String {
+        let (url, data) = (&app.config.public_url, app.config.data_dir.display());
         let mut text = format!("\nTownhall is listening on {url}\n\n");
         let id = self.project;
         let _ = writeln!(text, "  project      {id}");
@@ -215,11 +222,16 @@ impl Demo {
             ),
         };
         let _ = writeln!(text, "  users        ada@example.com and grace@example.com");
-        let _ = writeln!(text, "  password     {DEMO_PASSWORD}");
-        let _ = match &self.invitation {
-            Some(link) => writeln!(text, "  admin        {link}\n"),
-            None => writeln!(text, "  admin        {url}/admin\n"),
-        };
+        let _ = writeln!(text, "  password     {DEMO_PASSWORD}\n");
+        let admin = self.invitation.clone().unwrap_or_else(|| format!("{url}/admin"));
+        let _ = writeln!(
+            text,
+            "  admin        {admin}\n  start page   {url}/\n  \
+             API          {url}/docs?projectId={id}, {url}/openapi.json\n  \
+             guides       docs/ of the sources; begin with docs/first-five-minutes.md\n  \
+             mails        {data}/outbox, as files: none is sent\n  \
+             data         {data}; remove it to begin anew\n"
+        );
         if !self.tour.is_empty() {
             let _ = writeln!(text, "Try it:\n\n{}", self.tour.join("\n\n"));
         }

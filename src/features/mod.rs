@@ -256,6 +256,8 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         push::store::ALL,
         digests::store::ALL,
         crate::tenancy::store::ALL,
+        server::store::ALL,
+        jobs::store::figures::ALL,
         files::store::audit::ALL,
         files::store::ALL,
         reactions::store::delete_reactions::ALL,

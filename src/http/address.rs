@@ -76,6 +76,7 @@ impl Address {
             Some((version, project, endpoint)) => {
                 in_project(version, Dialect::Reference, project, endpoint)
             }
+            None if words.is_empty() => Address { scope: Scope::Server, endpoint: "/".to_owned() },
             None => Address { scope: Scope::Server, endpoint: join(&words) },
         })
     }

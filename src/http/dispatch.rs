@@ -5,7 +5,6 @@
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, EXPECT, ORIGIN};
@@ -18,6 +17,7 @@ use crate::auth::caller::Credential;
 use crate::auth::credential::Presented;
 use crate::error::{Error, Fault, Result, WindowState, faults};
 use crate::http::access::check_credential;
+use crate::http::account::{Recorded, Served, account};
 use crate::http::address::{self, Address, Dialect, Scope};
 use crate::http::admission::{HEAD_TOO_LARGE, URI_TOO_LONG, check_head, check_room};
 use crate::http::body::{
@@ -73,6 +73,7 @@ pub async fn handle(
 ) -> Response {
     let started = app.clock.uptime();
     let (head, body) = request.into_parts();
+    let recorded = Recorded::begin(app, &head.headers);
     let id = client::request_id(&head.headers, &app.request_ids);
     let origin = head.headers.get(ORIGIN).cloned();
     let method = head.method.clone();
@@ -84,7 +85,8 @@ pub async fn handle(
 
     let mut trace = RequestTrace::default();
     let mut body = Some(body);
-    let answered = catch_panic(answer(app, router, peer, head, &mut body, &mut trace)).await;
+    let answering = catch_panic(answer(app, router, peer, head, &mut body, &mut trace));
+    let (answered, in_database) = db::timed(answering).await;
     let result = answered.unwrap_or_else(|| Err(Error::internal("the handler panicked")));
 
     // A refusal by the operation's own limit reports that limit, not the client's.
@@ -121,7 +123,9 @@ pub async fn handle(
     }
 
     let took = app.clock.uptime().saturating_sub(started);
-    account(app, &method, &trace, response.status().as_u16(), took, &id, failure.as_deref());
+    let status = response.status().as_u16();
+    let served = Served { method, status, took, in_database, id, failure };
+    account(app, &trace, served, recorded);
     response
 }
 
@@ -130,11 +134,11 @@ pub async fn handle(
 pub(super) struct RequestTrace {
     pub(super) operation: Option<&'static Operation>,
     is_legacy: bool,
-    version: Option<Version>,
-    project: Option<ProjectId>,
+    pub(super) version: Option<Version>,
+    pub(super) project: Option<ProjectId>,
     /// The project's setting for how version 7 replies to a bad token.
     v7_auth_forbids: Option<bool>,
-    caller: Presented,
+    pub(super) caller: Presented,
     pub(super) window: Option<WindowState>,
     /// The page's origin is not on the project's list and may not read the reply.
     foreign_origin: bool,
@@ -148,29 +152,6 @@ impl RequestTrace {
             Some(operation) => operation.feature,
             None => "server",
         }
-    }
-}
-
-/// One log line for each request: the route's pattern, never the address, a body or a credential.
-fn account(
-    app: &App,
-    method: &Method,
-    trace: &RequestTrace,
-    status: u16,
-    took: Duration,
-    id: &str,
-    failure: Option<&str>,
-) {
-    let route = trace.operation.map(|operation| operation.path);
-    app.metrics.record(route, method, status, took);
-    let version = trace.version.map(Version::segment);
-    let project = trace.project.map(tracing::field::display);
-    let caller = tracing::field::display(trace.caller);
-    let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-    if status >= 500 {
-        tracing::error!(%method, route, version, project, caller, status, took_us, id, failure, "request");
-    } else {
-        tracing::info!(%method, route, version, project, caller, status, took_us, id, "request");
     }
 }
 

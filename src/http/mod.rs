@@ -4,6 +4,7 @@
 //! the checks and the OpenAPI document all read that one declaration.
 
 pub mod access;
+mod account;
 pub mod address;
 pub mod admission;
 mod audited;

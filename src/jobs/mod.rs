@@ -3,6 +3,8 @@
 //! retried with exponential backoff, and one that is given up stays as a dead letter for the operator. Jobs of a
 //! queue run one after another. Each feature declares its own jobs; `features/mod.rs` lists their kinds.
 
+mod execution;
+pub mod figures;
 mod queue;
 pub mod store;
 mod worker;

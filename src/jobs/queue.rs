@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use crate::error::Result;
+use crate::jobs::execution::{UNKNOWN, described, execute, finish};
 use crate::jobs::store::{self, JobRow, QueueRow};
-use crate::jobs::worker::{QUEUE_CLAIM as CLAIM, backoff, described, execute, finish};
+use crate::jobs::worker::{QUEUE_CLAIM as CLAIM, backoff};
 use crate::state::{App, JobKind};
 use crate::values::ids::{ProjectId, QueueId};
 use crate::values::time::Timestamp;
@@ -54,7 +55,8 @@ async fn next(app: &App, claim: &mut Claim, jobs: &mut usize) -> Result<bool> {
         app.db.write(move |tx| store::set_queue(tx, project, queue, now, row)).await?;
         return reclaim(app, claim).await;
     };
-    let (kind, result) = execute(app, &job).await;
+    let is_last = now >= job.created_at.plus(MAX_AGE);
+    let (kind, result) = execute(app, &job, is_last).await;
     *jobs += 1;
     let now = app.clock.now();
     let Err(error) = result else {
@@ -95,7 +97,7 @@ async fn fail(
     error: String,
 ) -> Result<()> {
     let Claim { project, queue, row, .. } = claim;
-    let (now, name) = (app.clock.now(), kind.map_or("unknown", |kind| kind.name));
+    let (now, name) = (app.clock.now(), kind.map_or(UNKNOWN, |kind| kind.name));
     let since = row.failing_since.unwrap_or(now);
     let is_paused = now >= since.plus(MAX_AGE);
     let failures = row.failures + 1;

@@ -4,18 +4,17 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use db::{Signal, Tx};
-use serde_json::Value;
+use db::Signal;
 use tokio::task::JoinSet;
 
 use crate::error::{Error, Result};
 use crate::jobs::TryLater;
+use crate::jobs::execution::{UNKNOWN, described, execute, finish, kind_name};
 use crate::jobs::queue::{self, Claim};
 use crate::jobs::store::{self, JobRow};
-use crate::state::{App, JobKind, Sweep};
+use crate::state::{App, Sweep};
 use crate::values::ids::{ProjectId, QueueId};
 use crate::values::random::Random;
-use crate::values::time::Timestamp;
 
 /// Longer than any job takes: after this a claimed job counts as abandoned.
 pub(super) const CLAIM: Duration = Duration::from_secs(120);
@@ -130,8 +129,9 @@ impl Running {
             self.jobs.insert(project, running + 1);
             let app = app.clone();
             self.tasks.spawn(async move {
+                let kind = kind_name(&app, &row);
                 if let Err(error) = run(&app, row).await {
-                    tracing::error!(%error, job = %id, "the end of a job could not be stored");
+                    tracing::error!(%error, job = %id, kind, %project, "the end of a job could not be stored");
                 }
                 Ran::Job(project)
             });
@@ -197,7 +197,8 @@ impl Running {
 
 async fn run(app: &App, row: JobRow) -> Result<()> {
     let (project, id) = (row.project_id, row.id);
-    let (kind, result) = execute(app, &row).await;
+    let is_last = row.attempts >= MAX_ATTEMPTS;
+    let (kind, result) = execute(app, &row, is_last).await;
     let now = app.clock.now();
     let Err(error) = result else {
         return app.db.write(move |tx| finish(tx, &row, kind, now)).await;
@@ -207,8 +208,8 @@ async fn run(app: &App, row: JobRow) -> Result<()> {
         _ => None,
     };
     let (error, attempt) = (described(&error), row.attempts);
-    let kind = kind.map_or("unknown", |kind| kind.name);
-    if attempt >= MAX_ATTEMPTS {
+    let kind = kind.map_or(UNKNOWN, |kind| kind.name);
+    if is_last {
         tracing::error!(job = %id, kind, %project, error, "job given up");
         return app.db.write(move |tx| store::end(tx, project, id, now, Some(&error))).await;
     }
@@ -216,44 +217,6 @@ async fn run(app: &App, row: JobRow) -> Result<()> {
     let delay = backoff(FIRST_RETRY, attempt, &app.random).max(wanted.unwrap_or_default());
     let until = now.plus(delay);
     app.db.write(move |tx| store::postpone(tx, project, id, until, &error)).await
-}
-
-/// Runs a job. The kind is none if no feature knows it.
-pub(super) async fn execute(app: &App, row: &JobRow) -> (Option<JobKind>, Result<()>) {
-    match find_kind(app, &row.payload.0) {
-        Ok((kind, payload)) => {
-            // In a task of its own: a job that panics fails, and the worker continues.
-            let done = tokio::spawn((kind.run)(app.clone(), row.project_id, payload)).await;
-            (Some(kind), done.unwrap_or_else(|panic| Err(Error::internal(panic))))
-        }
-        Err(error) => (None, Err(error)),
-    }
-}
-
-/// With all its causes.
-pub(super) fn described(error: &Error) -> String {
-    error.chain().unwrap_or_else(|| error.to_string())
-}
-
-/// A job is done: it goes, or is kept.
-pub(super) fn finish(
-    tx: &Tx<'_>,
-    row: &JobRow,
-    kind: Option<JobKind>,
-    now: Timestamp,
-) -> Result<()> {
-    if kind.is_some_and(|kind| kind.is_kept) {
-        return store::end(tx, row.project_id, row.id, now, None);
-    }
-    store::delete(tx, row.project_id, row.id).map(drop)
-}
-
-fn find_kind(app: &App, payload: &str) -> Result<(JobKind, Value)> {
-    let payload: Value = serde_json::from_str(payload).map_err(Error::internal)?;
-    let name = payload.get("kind").and_then(Value::as_str).unwrap_or_default();
-    let kind = app.lists.of::<JobKind>().iter().find(|kind| kind.name == name);
-    let kind = kind.ok_or_else(|| Error::internal(format!("no job is called `{name}`")))?;
-    Ok((*kind, payload))
 }
 
 /// The last of the attempts comes about six hours after the first.

@@ -3,6 +3,7 @@
 //! connection goes to a checked address; each redirect is checked again.
 
 mod address;
+pub(crate) mod dialer;
 mod http2;
 mod message;
 mod resolver;
@@ -16,7 +17,7 @@ pub use message::Message;
 pub use resolver::Resolver;
 pub use signature::signature;
 pub use target::Target;
-pub(crate) use tls::Tls;
+use tls::Tls;
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};

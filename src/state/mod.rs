@@ -33,6 +33,7 @@ use crate::storage::Storage;
 use crate::storage::signed::Signer;
 use crate::storage::staging::Staging;
 use crate::tenancy::registry::Registry;
+use crate::traces::Traces;
 use crate::values::clock::Clock;
 use crate::values::fingerprint::Fingerprints;
 use crate::values::ids::{ConversationId, ProjectId, UserId};
@@ -66,6 +67,8 @@ pub struct AppState {
     pub nodes: Nodes,
     pub rooms: Rooms,
     pub metrics: Metrics,
+    /// None unless a collector is configured.
+    pub traces: Option<Arc<Traces>>,
     pub request_ids: RequestIds,
     /// Places for connections.
     pub connections: Arc<Places>,

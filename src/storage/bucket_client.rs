@@ -1,58 +1,36 @@
-//! The HTTP client that reaches the bucket: HTTP/1.1 on kept connections, with the TLS of all outgoing calls.
+//! The HTTP client that reaches the bucket, as `object_store` asks for it.
 
 use std::error::Error as _;
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::stream;
-use http::Uri;
 use http_body_util::{BodyExt as _, StreamBody};
 use hyper::body::Incoming;
-use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector as Dialer};
-use hyper_util::client::legacy::{Client, Error};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::client::legacy::Error;
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpRequestBody,
     HttpResponse, HttpResponseBody, HttpService,
 };
 use object_store::{ClientConfigKey, ClientOptions};
-use tokio::io::{AsyncRead, AsyncWrite};
-use tower_service::Service;
-use url::Url;
 
-use crate::outbound::Tls;
+use crate::outbound::dialer::{self, OperatorClient};
 
-const CONNECT: Duration = Duration::from_secs(5);
 /// Until a reply begins, and between two pieces of it. A whole reply may take as long as its reader needs.
 const SILENCE: Duration = Duration::from_secs(30);
-/// Servers close idle connections after a while; ours go first.
-const IDLE: Duration = Duration::from_secs(15);
 
 /// Makes the client when the bucket is opened.
 #[derive(Debug)]
 pub(super) struct BucketConnector;
 
 #[derive(Debug)]
-struct BucketClient(Client<Dial, HttpRequestBody>);
+struct BucketClient(OperatorClient<HttpRequestBody>);
 
 impl HttpConnector for BucketConnector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let allow_http = options.get_config_value(&ClientConfigKey::AllowHttp);
-        let mut tcp = Dialer::new();
-        tcp.enforce_http(false);
-        tcp.set_connect_timeout(Some(CONNECT));
-        tcp.set_nodelay(true);
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE)
-            .build(Dial {
-                tcp,
-                tls: Arc::default(),
-                allow_http: allow_http.as_deref() == Some("true"),
-            });
+        let client = dialer::client(allow_http.as_deref() == Some("true"));
         Ok(HttpClient::new(BucketClient(client)))
     }
 }
@@ -104,52 +82,6 @@ fn failed(error: Error) -> HttpError {
         _ => HttpErrorKind::Unknown,
     };
     HttpError::new(kind, error)
-}
-
-/// Opens connections.
-#[derive(Debug, Clone)]
-struct Dial {
-    tcp: Dialer,
-    tls: Arc<Tls>,
-    /// Off unless the operator names an http:// endpoint: credentials travel in these requests.
-    allow_http: bool,
-}
-
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
-
-impl Connection for Box<dyn Stream> {
-    fn connected(&self) -> Connected {
-        Connected::new()
-    }
-}
-
-impl Service<Uri> for Dial {
-    type Response = TokioIo<Box<dyn Stream>>;
-    type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.tcp.poll_ready(context).map_err(io::Error::other)
-    }
-
-    fn call(&mut self, address: Uri) -> Self::Future {
-        let is_plain = address.scheme_str() != Some("https");
-        if is_plain && !self.allow_http {
-            return Box::pin(async { Err(io::Error::other("plain HTTP is not allowed here")) });
-        }
-        let (tcp, tls) = (self.tcp.call(address.clone()), Arc::clone(&self.tls));
-        Box::pin(async move {
-            let stream = tcp.await.map_err(io::Error::other)?.into_inner();
-            if is_plain {
-                return Ok(TokioIo::new(Box::new(stream) as Box<dyn Stream>));
-            }
-            let url = Url::parse(&address.to_string()).map_err(io::Error::other)?;
-            let secured = tokio::time::timeout(CONNECT, tls.connect(&url, stream)).await??;
-            Ok(TokioIo::new(Box::new(secured) as Box<dyn Stream>))
-        })
-    }
 }
 
 #[cfg(test)]

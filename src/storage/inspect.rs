@@ -10,14 +10,14 @@ use object_store::{ObjectStore as _, ObjectStoreExt as _};
 use crate::error::Error;
 use crate::storage::local::{Local, MARKER, Root};
 use crate::storage::s3::{S3, as_io};
-use crate::storage::{Storage, unavailable};
+use crate::storage::{Place, Storage, unavailable};
 
 impl Storage {
     /// The size of an object; none if it does not exist.
     pub async fn size(&self, key: &str) -> Result<Option<u64>, Error> {
-        let found = match self {
-            Storage::Local(local) => local.size(key).await,
-            Storage::S3(bucket) => bucket.size(key).await,
+        let found = match &self.place {
+            Place::Local(local) => local.size(key).await,
+            Place::S3(bucket) => bucket.size(key).await,
         };
         match found {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -27,12 +27,12 @@ impl Storage {
 
     /// The keys of all stored objects.
     pub async fn keys(&self) -> io::Result<BoxStream<'_, io::Result<String>>> {
-        match self {
-            Storage::Local(local) => {
+        match &self.place {
+            Place::Local(local) => {
                 let keys = local.keys().await?;
                 Ok(stream::iter(keys.into_iter().map(Ok)).boxed())
             }
-            Storage::S3(bucket) => Ok(bucket.keys().boxed()),
+            Place::S3(bucket) => Ok(bucket.keys().boxed()),
         }
     }
 }

@@ -14,8 +14,10 @@ pub mod staging;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use bytes::Bytes;
+use db::{Histogram, Latency};
 use futures_util::stream::BoxStream;
 
 use crate::error::Error;
@@ -34,9 +36,54 @@ pub struct Settings<'a> {
 }
 
 #[derive(Debug)]
-pub enum Storage {
+pub struct Storage {
+    place: Place,
+    meters: Meters,
+}
+
+#[derive(Debug)]
+enum Place {
     Local(Local),
     S3(Box<S3>),
+}
+
+/// What the operations of a storage have taken.
+#[derive(Debug, Default)]
+struct Meters {
+    put: Meter,
+    read: Meter,
+    remove: Meter,
+}
+
+#[derive(Debug, Default)]
+struct Meter {
+    durations: Histogram,
+    failures: AtomicU64,
+}
+
+/// By the operation's name.
+pub type Figures = [(&'static str, OperationFigures); 3];
+
+#[derive(Debug)]
+pub struct OperationFigures {
+    pub durations: Latency,
+    pub failures: u64,
+}
+
+impl Meter {
+    async fn measure<T>(&self, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+        let done = self.durations.time(work).await;
+        // That an object does not exist is an answer.
+        if done.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::NotFound) {
+            self.failures.fetch_add(1, Relaxed);
+        }
+        done
+    }
+
+    fn figures(&self) -> OperationFigures {
+        let (durations, failures) = (self.durations.snapshot(), self.failures.load(Relaxed));
+        OperationFigures { durations, failures }
+    }
 }
 
 impl Storage {
@@ -51,31 +98,47 @@ impl Storage {
 
     pub fn open(settings: &Settings<'_>) -> Result<Self, String> {
         if let Some(directory) = settings.address.strip_prefix("file://") {
-            return Ok(Storage::Local(Local::open(directory)));
+            return Ok(Storage::at(Place::Local(Local::open(directory))));
         }
         if let Some(bucket) = settings.address.strip_prefix("s3://") {
             let bucket = S3::open(bucket, settings.aws, settings.path_style)?;
-            return Ok(Storage::S3(Box::new(bucket)));
+            return Ok(Storage::at(Place::S3(Box::new(bucket))));
         }
         Err(unknown_address(settings.address))
+    }
+
+    fn at(place: Place) -> Self {
+        Storage { place, meters: Meters::default() }
+    }
+
+    /// Whether files are on this machine.
+    pub fn is_local(&self) -> bool {
+        matches!(self.place, Place::Local(_))
+    }
+
+    pub fn figures(&self) -> Figures {
+        let Meters { put, read, remove } = &self.meters;
+        [("put", put.figures()), ("read", read.figures()), ("remove", remove.figures())]
     }
 
     /// Called once at the start, with whether there are rows of files: see [`Local::claim`]. A lost bucket is
     /// not created again silently, so it needs no marker.
     pub async fn claim(&self, should_hold_files: bool) -> io::Result<bool> {
-        match self {
-            Storage::Local(local) => local.claim(should_hold_files).await,
-            Storage::S3(_) => Ok(true),
+        match &self.place {
+            Place::Local(local) => local.claim(should_hold_files).await,
+            Place::S3(_) => Ok(true),
         }
     }
 
     /// Stores a staged file under a key. The staged file may be moved.
     pub async fn put(&self, key: &str, staged: &Path) -> Result<(), Error> {
-        let stored = match self {
-            Storage::Local(local) => local.put(key, staged).await,
-            Storage::S3(bucket) => bucket.put(key, staged).await,
-        };
-        stored.map_err(unavailable)
+        let stored = self.meters.put.measure(async {
+            match &self.place {
+                Place::Local(local) => local.put(key, staged).await,
+                Place::S3(bucket) => bucket.put(key, staged).await,
+            }
+        });
+        stored.await.map_err(unavailable)
     }
 
     /// The bytes of an object, or of a part of it.
@@ -84,11 +147,13 @@ impl Storage {
         key: &str,
         range: Option<Range<u64>>,
     ) -> Result<Option<Chunks>, Error> {
-        let opened = match self {
-            Storage::Local(local) => local.read(key, range).await,
-            Storage::S3(bucket) => bucket.read(key, range).await,
-        };
-        match opened {
+        let opened = self.meters.read.measure(async {
+            match &self.place {
+                Place::Local(local) => local.read(key, range).await,
+                Place::S3(bucket) => bucket.read(key, range).await,
+            }
+        });
+        match opened.await {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             opened => opened.map(Some).map_err(unavailable),
         }
@@ -96,36 +161,42 @@ impl Storage {
 
     /// Removes one object, which exists.
     pub async fn remove(&self, key: &str) -> Result<(), Error> {
-        let removed = match self {
-            Storage::Local(local) => local.remove(key).await,
-            Storage::S3(bucket) => bucket.remove(key).await,
-        };
-        removed.map_err(unavailable)
+        let removed = self.meters.remove.measure(async {
+            match &self.place {
+                Place::Local(local) => local.remove(key).await,
+                Place::S3(bucket) => bucket.remove(key).await,
+            }
+        });
+        removed.await.map_err(unavailable)
     }
 
     /// Removes everything below a prefix of whole segments. No error if nothing exists.
     pub async fn remove_under(&self, prefix: &str) -> Result<(), Error> {
-        let removed = match self {
-            Storage::Local(local) => local.remove_under(prefix).await,
-            Storage::S3(bucket) => bucket.remove_under(prefix).await,
-        };
-        removed.map_err(unavailable)
+        let removed = self.meters.remove.measure(async {
+            match &self.place {
+                Place::Local(local) => local.remove_under(prefix).await,
+                Place::S3(bucket) => bucket.remove_under(prefix).await,
+            }
+        });
+        removed.await.map_err(unavailable)
     }
 
     /// Removes at most this many objects below a prefix of whole segments. Whether there may be more.
     pub async fn remove_some(&self, prefix: &str, most: usize) -> Result<bool, Error> {
-        let left = match self {
-            Storage::Local(local) => local.remove_some(prefix, most).await,
-            Storage::S3(bucket) => bucket.remove_some(prefix, most).await,
-        };
-        left.map_err(unavailable)
+        let left = self.meters.remove.measure(async {
+            match &self.place {
+                Place::Local(local) => local.remove_some(prefix, most).await,
+                Place::S3(bucket) => bucket.remove_some(prefix, most).await,
+            }
+        });
+        left.await.map_err(unavailable)
     }
 
     /// Whether files can be stored and read right now.
     pub async fn check(&self) -> io::Result<()> {
-        match self {
-            Storage::Local(local) => local.check(),
-            Storage::S3(bucket) => bucket.check().await,
+        match &self.place {
+            Place::Local(local) => local.check(),
+            Place::S3(bucket) => bucket.check().await,
         }
     }
 }

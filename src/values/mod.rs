@@ -10,6 +10,7 @@ pub mod javascript;
 pub mod json;
 pub mod metadata;
 pub mod names;
+pub mod percent;
 pub mod random;
 pub mod texts;
 pub mod time;

@@ -18,6 +18,8 @@ installed_on_both_engines![
     another_secret_is_refused_until_it_is_accepted,
     a_secret_is_changed_without_ending_sessions,
     a_server_prints_its_document_when_it_is_ready,
+    a_demo_says_where_everything_is,
+    a_taken_address_is_explained,
     a_server_on_all_addresses_says_what_links_look_like,
 ];
 
@@ -381,6 +383,32 @@ fn a_server_prints_its_document_when_it_is_ready(town: Installation) {
     assert_eq!(document, json!({ "url": format!("http://{address}"), "listen": address }));
     server.signal("TERM");
     assert_eq!(server.finish().1, "");
+}
+
+fn a_demo_says_where_everything_is(town: Installation) {
+    let mut demo = town.launch(&["dev"], &[]);
+    let (printed, data) = (demo.printed(), town.data_dir.display().to_string());
+    let url = format!("http://{}", demo.address);
+    for place in [format!("{url}/\n"), format!("{url}/openapi.json"), format!("{data}/outbox")] {
+        assert!(printed.contains(&place), "{place} in {printed}");
+    }
+    let (status, page) = demo.request("GET", "/", "", "");
+    assert_eq!(status, 200);
+    let project = &town.json(&["project", "list"])[0]["projectId"];
+    let feed = format!("href=\"/v8/{}/entities\"", project.as_str().unwrap());
+    for part in ["<!doctype html>", "href=\"/openapi.json\"", &data, &feed] {
+        assert!(page.contains(part), "{part} in {page}");
+    }
+    drop(demo);
+    let server = town.serve();
+    assert_eq!(server.request("GET", "/", "", "").0, 404, "a real server shows nothing there");
+}
+
+fn a_taken_address_is_explained(town: Installation) {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let line = failure(town.command().args(["dev", "--listen", &address]).env("RUST_LOG", "off"));
+    assert!(line.contains(&address) && line.contains("--listen"), "{line}");
 }
 
 fn a_server_on_all_addresses_says_what_links_look_like(town: Installation) {

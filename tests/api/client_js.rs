@@ -11,7 +11,7 @@ use tokio::sync::OnceCell;
 use townhall::http::openapi;
 use townhall::http::version::Version;
 
-use crate::support::{TestApp, on_both_engines};
+use crate::support::{Installation, TestApp, on_both_engines};
 
 on_both_engines![it_keeps_its_promises];
 
@@ -24,6 +24,26 @@ async fn it_keeps_its_promises(app: TestApp) {
 async fn every_snippet_of_its_readme_runs() {
     let app = TestApp::start(Engine::Sqlite, "every_snippet_of_its_readme_runs").await;
     run(&app, "readme.test.js").await;
+}
+
+/// The page of `docs/tutorial.md`, with the program that its readers start.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_page_of_the_tutorial_works() {
+    build().await;
+    let launched = tokio::task::spawn_blocking(|| {
+        let town = Installation::new(Engine::Sqlite);
+        let mut demo = town.launch(&["dev", "--json"], &[]);
+        let printed: serde_json::Value = serde_json::from_str(&demo.printed()).unwrap();
+        (town, demo, printed)
+    });
+    let (_town, _demo, printed) = launched.await.unwrap();
+    let mut command = Command::new("node");
+    command
+        .arg("--test-force-exit")
+        .arg(folder().join("test/tutorial.test.js"))
+        .env("TOWNHALL_URL", printed["url"].as_str().unwrap())
+        .env("TOWNHALL_PROJECT_ID", printed["projectId"].as_str().unwrap());
+    succeeded(&output(command).await);
 }
 
 /// Runs a file of the client's tests, which may move the clock.

@@ -20,7 +20,7 @@ const ROOMS: &[&[&str]] = &[
     &["outbound"],
     &["mail", "storage"],
     &["config", "installation"],
-    &["network", "rate_limits"],
+    &["network", "rate_limits", "traces"],
     &["realtime"],
     &["metrics"],
     &["state"],

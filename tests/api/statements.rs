@@ -17,11 +17,19 @@ on_both_engines![
 ];
 
 /// What the operator runs by hand, and what goes through the projects: it may look at every row.
-const MAY_SCAN: [(&str, &str); 31] = [
+const MAY_SCAN: [(&str, &str); 39] = [
     ("audit::store::PROJECTS", "the doctor goes through every project"),
     ("jobs::store::FIND", "an operator names a job"),
     ("queue::store::LAST_DECISIONS", "numbers the rows of a subquery, which an index has found"),
     ("jobs::store::LIST_ALL", "an operator lists all jobs"),
+    ("jobs::store::figures::BACKLOG", "the operator's figures, at most every ten seconds"),
+    ("server::store::USERS", "the operator asks how much there is"),
+    ("server::store::ENTITIES", "the operator asks how much there is"),
+    ("server::store::COMMENTS", "the operator asks how much there is"),
+    ("server::store::MESSAGES", "the operator asks how much there is"),
+    ("server::store::SPACES", "the operator asks how much there is"),
+    ("server::store::FILES", "the operator asks how much there is"),
+    ("server::store::FILE_BYTES", "the operator asks how much there is"),
     ("files::store::FIRST", "ends with the first row"),
     ("tables::store::catalogue::PROJECTS", "the doctor goes through every table"),
     ("tenancy::store::LIST", "lists every project"),

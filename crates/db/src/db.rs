@@ -242,6 +242,10 @@ impl Db {
         Stats {
             queue_depth,
             silent: self.inner.is_silent(),
+            pool: match &self.inner.backend {
+                Backend::Sqlite(_) => None,
+                Backend::Postgres(postgres) => Some(postgres.pool()),
+            },
             reads: self.inner.reads.snapshot(),
             writes: self.inner.writes.snapshot(),
             replica: self.inner.replica.as_ref().map(Replica::stats),
@@ -292,7 +296,7 @@ impl Inner {
         let Backend::Sqlite(sqlite) = &self.backend else { return Ok(false) };
         let start = now();
         let read = sqlite.read(work);
-        self.reads.record(now() - start);
+        self.reads.record_since(start);
         read.map(|()| true)
     }
 
@@ -305,7 +309,7 @@ impl Inner {
             let soon = start + until.saturating_duration_since(start) / 2;
             match replica.read(soon, work).await.ok_or(Error::Busy)? {
                 Answer { work, instead: None } => {
-                    self.reads.record(now() - start);
+                    self.reads.record_since(start);
                     return Ok(work);
                 }
                 failed => work = failed.work,
@@ -314,7 +318,7 @@ impl Inner {
         let (job, answer) = Job::read(until, work);
         self.push(job)?;
         let done = self.received(answer, until, Error::Busy).await;
-        self.reads.record(now() - start);
+        self.reads.record_since(start);
         done
     }
 
@@ -339,7 +343,7 @@ impl Inner {
             }
         });
         let answer = reading.await.unwrap_or(Err(Error::Busy));
-        this.reads.record(now() - start);
+        this.reads.record_since(start);
         answer
     }
 
@@ -351,7 +355,7 @@ impl Inner {
         self.push(job)?;
         // No reply at all: the thread died with the job, perhaps during COMMIT.
         let answer = self.received(answer, until, Error::OutcomeUnknown).await;
-        self.writes.record(now() - start);
+        self.writes.record_since(start);
         answer
     }
 

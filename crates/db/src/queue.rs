@@ -79,6 +79,11 @@ impl<T> Queue<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Consumers that wait for an item.
+    pub(crate) fn idle(&self) -> usize {
+        self.lock().waiting.len()
+    }
+
     /// Gives the item back when the queue is full or closed.
     pub(crate) fn push(&self, item: T) -> Result<(), T> {
         let mut state = self.lock();

@@ -1,5 +1,6 @@
 //! Figures for the metrics page. Recording is a handful of relaxed atomic additions.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -14,10 +15,19 @@ pub struct Stats {
     pub queue_depth: usize,
     /// PostgreSQL: the server does not respond, and work is refused until it does.
     pub silent: bool,
+    /// PostgreSQL: the connections of the pool.
+    pub pool: Option<PoolStats>,
     /// From call to reply, including the wait.
     pub reads: Latency,
     pub writes: Latency,
     pub replica: Option<ReplicaStats>,
+}
+
+/// Connections of a pool: those that work, and all that there may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolStats {
+    pub busy: usize,
+    pub size: usize,
 }
 
 /// Figures of a read replica.
@@ -45,6 +55,17 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
+tokio::task_local! {
+    static SPENT: Cell<Duration>;
+}
+
+/// The outcome of a future, and the time that its units of database work took, waiting included. Those that it runs
+/// at the same time add up; those of tasks that it spawns are not its own.
+pub async fn timed<T>(work: impl Future<Output = T>) -> (T, Duration) {
+    let timed = async { (work.await, SPENT.with(Cell::get)) };
+    SPENT.scope(Cell::new(Duration::ZERO), timed).await
+}
+
 /// Counts durations; also for measurements outside of the database.
 #[derive(Debug, Default)]
 pub struct Histogram {
@@ -53,6 +74,22 @@ pub struct Histogram {
 }
 
 impl Histogram {
+    /// Records what the running task has spent since a moment, and adds it to [the task's sum](timed).
+    pub(crate) fn record_since(&self, start: Instant) {
+        let taken = now() - start;
+        self.record(taken);
+        // Most tasks are not timed.
+        let _ = SPENT.try_with(|spent| spent.set(spent.get() + taken));
+    }
+
+    /// Runs work and records how long it took.
+    pub async fn time<T>(&self, work: impl Future<Output = T>) -> T {
+        let start = now();
+        let done = work.await;
+        self.record(now() - start);
+        done
+    }
+
     pub fn record(&self, taken: Duration) {
         let seconds = taken.as_secs_f64();
         let bucket = BOUNDS.partition_point(|bound| *bound < seconds);

@@ -17,7 +17,6 @@ use crate::error::Result;
 use crate::http::operation::ServerCall;
 use crate::http::reply::{Reply, ReplyDoc, Response, json};
 use crate::state::App;
-use crate::storage::Storage;
 use crate::values::time::Timestamp;
 
 /// How long a reply waits for a check.
@@ -146,7 +145,7 @@ fn directories(config: &Config) -> Vec<PathBuf> {
 
 async fn storage(app: &App) -> Finding {
     const DOWN: Finding = Finding::warn("files can be neither stored nor read");
-    if let Storage::Local(_) = app.storage {
+    if app.storage.is_local() {
         // A cheap system call.
         return app.storage.check().await.map_or(DOWN, |()| Finding::PASS);
     }

@@ -32,7 +32,7 @@ use tokio::sync::watch;
 use crate::announce::Broadcast;
 use crate::job::{self, Job};
 use crate::queue::Queue;
-use crate::{Announcement, Announcements, Error, Options, stats};
+use crate::{Announcement, Announcements, Error, Options, PoolStats, stats};
 use address::Address;
 use announcer::{Announcer, Loose};
 use breaker::Breaker;
@@ -50,6 +50,8 @@ const MAX_LOST: usize = 2;
 pub(crate) struct Postgres {
     address: Arc<Address>,
     queue: Arc<Queue<Job>>,
+    /// Threads, each with a connection of its own.
+    size: usize,
     breaker: Arc<Breaker>,
     board: Arc<Broadcast>,
     announcer: Loose,
@@ -79,7 +81,8 @@ impl Postgres {
         let (alive, ended) = watch::channel(());
         let alive = Arc::new(alive);
         let announcer = Announcer::start(Arc::clone(&address), Arc::clone(&alive))?;
-        for number in 0..options.pool.max(1) {
+        let size = options.pool.max(1);
+        for number in 0..size {
             let (queue, address, alive) = (queue.clone(), address.clone(), alive.clone());
             let (breaker, announcer) = (Arc::clone(&breaker), announcer.clone());
             let serve = move || {
@@ -93,7 +96,11 @@ impl Postgres {
         }
         let (board, spare) = (Arc::default(), Mutex::new(None));
         let announcer = Loose::new(announcer);
-        Ok(Postgres { address, queue, breaker, board, announcer, ended, spare })
+        Ok(Postgres { address, queue, size, breaker, board, announcer, ended, spare })
+    }
+
+    pub(crate) fn pool(&self) -> PoolStats {
+        PoolStats { busy: self.size.saturating_sub(self.queue.idle()), size: self.size }
     }
 
     /// Runs blocking work on a connection outside the pool. On a thread of its own, because the caller may be

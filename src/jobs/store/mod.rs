@@ -1,5 +1,7 @@
 //! All SQL about the job queue.
 
+pub mod figures;
+
 use std::time::Duration;
 
 use db::{Conn, JsonText, Tx, args};

@@ -1,0 +1,71 @@
+//! One run of one job: what it is, how it ended, what is kept of it.
+
+use db::Tx;
+use serde_json::Value;
+
+use crate::error::{Error, Result};
+use crate::jobs::store::{self, JobRow};
+use crate::metrics::JobOutcome;
+use crate::state::{App, JobKind};
+use crate::values::time::Timestamp;
+
+/// The kind of a job that no feature knows.
+pub(super) const UNKNOWN: &str = "unknown";
+
+/// Runs a job. The kind is none if no feature knows it. `is_last`: a failure is not retried.
+pub(super) async fn execute(
+    app: &App,
+    row: &JobRow,
+    is_last: bool,
+) -> (Option<JobKind>, Result<()>) {
+    let started = app.clock.uptime();
+    let (kind, done) = match find_kind(app, &row.payload.0) {
+        Ok((kind, payload)) => {
+            // In a task of its own: a job that panics fails, and the worker continues.
+            let done = tokio::spawn((kind.run)(app.clone(), row.project_id, payload)).await;
+            (Some(kind), done.unwrap_or_else(|panic| Err(Error::internal(panic))))
+        }
+        Err(error) => (None, Err(error)),
+    };
+    let took = app.clock.uptime().saturating_sub(started);
+    let outcome = match &done {
+        Ok(()) => JobOutcome::Done,
+        Err(_) if is_last => JobOutcome::GivenUp,
+        Err(_) => JobOutcome::Failed,
+    };
+    let name = kind.map_or(UNKNOWN, |kind| kind.name);
+    app.metrics.job_ran(name, outcome, took);
+    tracing::debug!(job = %row.id, kind = name, project = %row.project_id, ?outcome, ?took, "job ran");
+    (kind, done)
+}
+
+/// For the log.
+pub(super) fn kind_name(app: &App, row: &JobRow) -> &'static str {
+    find_kind(app, &row.payload.0).map_or(UNKNOWN, |(kind, _)| kind.name)
+}
+
+/// With all its causes.
+pub(super) fn described(error: &Error) -> String {
+    error.chain().unwrap_or_else(|| error.to_string())
+}
+
+/// A job is done: it goes, or is kept.
+pub(super) fn finish(
+    tx: &Tx<'_>,
+    row: &JobRow,
+    kind: Option<JobKind>,
+    now: Timestamp,
+) -> Result<()> {
+    if kind.is_some_and(|kind| kind.is_kept) {
+        return store::end(tx, row.project_id, row.id, now, None);
+    }
+    store::delete(tx, row.project_id, row.id).map(drop)
+}
+
+fn find_kind(app: &App, payload: &str) -> Result<(JobKind, Value)> {
+    let payload: Value = serde_json::from_str(payload).map_err(Error::internal)?;
+    let name = payload.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let kind = app.lists.of::<JobKind>().iter().find(|kind| kind.name == name);
+    let kind = kind.ok_or_else(|| Error::internal(format!("no job is called `{name}`")))?;
+    Ok((*kind, payload))
+}
