@@ -238,6 +238,7 @@ CREATE INDEX comments_entity_controversial ON comments USING btree (project_id, 
 CREATE INDEX comments_entity_new ON comments USING btree (project_id, entity_id, created_at DESC, id DESC) WHERE deleted_at IS NULL;
 CREATE INDEX comments_entity_top ON comments USING btree (project_id, entity_id, balance DESC, upvote_count DESC, created_at DESC, id DESC) WHERE deleted_at IS NULL AND (upvote_count + downvote_count) > 0;
 CREATE INDEX comments_foreign_id ON comments USING btree (project_id, foreign_id, created_at, id) WHERE foreign_id IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX comments_held ON comments USING btree (project_id, entity_id, user_id) WHERE moderated_by_type = 'hold'::text;
 CREATE INDEX comments_hidden ON comments USING btree (project_id, entity_id) WHERE deleted_at IS NOT NULL;
 CREATE INDEX comments_new ON comments USING btree (project_id, created_at DESC, id DESC) WHERE deleted_at IS NULL;
 CREATE INDEX comments_thread_controversial ON comments USING btree (project_id, thread_id, controversy DESC, created_at DESC, id DESC) WHERE deleted_at IS NULL AND controversy >= 0::double precision;
@@ -760,6 +761,50 @@ CREATE TABLE moderation_notes (
 );
 CREATE INDEX moderation_notes_user ON moderation_notes USING btree (project_id, user_id, created_at DESC, id DESC);
 
+CREATE TABLE moderation_posts (
+    project_id uuid NOT NULL,
+    id uuid NOT NULL,
+    user_id uuid,
+    text_hash uuid NOT NULL,
+    written_at bigint NOT NULL,
+    CONSTRAINT moderation_posts_pkey PRIMARY KEY (project_id, id),
+    CONSTRAINT moderation_posts_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+    CONSTRAINT moderation_posts_project_id_user_id_fkey FOREIGN KEY (project_id, user_id) REFERENCES users(project_id, id) ON DELETE CASCADE
+);
+CREATE INDEX moderation_posts_old ON moderation_posts USING btree (written_at);
+CREATE INDEX moderation_posts_text ON moderation_posts USING btree (project_id, text_hash, written_at DESC);
+CREATE INDEX moderation_posts_user ON moderation_posts USING btree (project_id, user_id, written_at DESC);
+
+CREATE TABLE moderation_rule_hits (
+    project_id uuid NOT NULL,
+    id uuid NOT NULL,
+    rule_id uuid NOT NULL,
+    target_type text COLLATE "C" NOT NULL,
+    target_id uuid NOT NULL,
+    action text COLLATE "C" NOT NULL,
+    created_at bigint NOT NULL,
+    CONSTRAINT moderation_rule_hits_pkey PRIMARY KEY (project_id, id),
+    CONSTRAINT moderation_rule_hits_project_id_rule_id_fkey FOREIGN KEY (project_id, rule_id) REFERENCES moderation_rules(project_id, id) ON DELETE CASCADE
+);
+CREATE INDEX moderation_rule_hits_old ON moderation_rule_hits USING btree (created_at);
+CREATE INDEX moderation_rule_hits_rule ON moderation_rule_hits USING btree (project_id, rule_id, created_at DESC, id DESC);
+
+CREATE TABLE moderation_rules (
+    project_id uuid NOT NULL,
+    id uuid NOT NULL,
+    "position" bigint NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    targets jsonb NOT NULL,
+    condition jsonb NOT NULL,
+    action text COLLATE "C" NOT NULL,
+    state text COLLATE "C" NOT NULL,
+    message text COLLATE "C",
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    CONSTRAINT moderation_rules_pkey PRIMARY KEY (project_id, id),
+    CONSTRAINT moderation_rules_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+
 CREATE TABLE notification_counts (
     project_id uuid NOT NULL,
     user_id uuid NOT NULL,
@@ -945,6 +990,7 @@ CREATE TABLE projects (
     search_language text COLLATE "C" DEFAULT 'english'::text NOT NULL,
     interest_matching boolean DEFAULT false NOT NULL,
     interest_samples boolean DEFAULT false NOT NULL,
+    rules_version bigint DEFAULT 0 NOT NULL,
     CONSTRAINT projects_pkey PRIMARY KEY (id)
 );
 

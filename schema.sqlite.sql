@@ -207,6 +207,7 @@ CREATE INDEX comments_entity_controversial ON comments (project_id, entity_id, c
 CREATE INDEX comments_entity_new ON comments (project_id, entity_id, created_at DESC, id DESC) WHERE deleted_at IS NULL;
 CREATE INDEX comments_entity_top ON comments (project_id, entity_id, balance DESC, upvote_count DESC, created_at DESC, id DESC) WHERE deleted_at IS NULL AND upvote_count + downvote_count > 0;
 CREATE INDEX comments_foreign_id ON comments (project_id, foreign_id, created_at, id) WHERE foreign_id IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX comments_held ON comments (project_id, entity_id, user_id) WHERE moderated_by_type = 'hold';
 CREATE INDEX comments_hidden ON comments (project_id, entity_id) WHERE deleted_at IS NOT NULL;
 CREATE INDEX comments_new ON comments (project_id, created_at DESC, id DESC) WHERE deleted_at IS NULL;
 CREATE INDEX comments_thread_controversial ON comments (project_id, thread_id, controversy DESC, created_at DESC, id DESC) WHERE deleted_at IS NULL AND controversy >= 0;
@@ -715,6 +716,48 @@ CREATE TABLE moderation_notes (
 ) STRICT;
 CREATE INDEX moderation_notes_user ON moderation_notes (project_id, user_id, created_at DESC, id DESC);
 
+CREATE TABLE moderation_posts (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    id BLOB NOT NULL,
+    user_id BLOB,
+    text_hash BLOB NOT NULL,
+    written_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX moderation_posts_old ON moderation_posts (written_at);
+CREATE INDEX moderation_posts_text ON moderation_posts (project_id, text_hash, written_at DESC);
+CREATE INDEX moderation_posts_user ON moderation_posts (project_id, user_id, written_at DESC);
+
+CREATE TABLE moderation_rule_hits (
+    project_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    rule_id BLOB NOT NULL,
+    target_type TEXT NOT NULL,
+    target_id BLOB NOT NULL,
+    action TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, rule_id) REFERENCES moderation_rules (project_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX moderation_rule_hits_old ON moderation_rule_hits (created_at);
+CREATE INDEX moderation_rule_hits_rule ON moderation_rule_hits (project_id, rule_id, created_at DESC, id DESC);
+
+CREATE TABLE moderation_rules (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    id BLOB NOT NULL,
+    position INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    targets TEXT NOT NULL,
+    condition TEXT NOT NULL,
+    action TEXT NOT NULL,
+    state TEXT NOT NULL,
+    message TEXT,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, id)
+) STRICT;
+
 CREATE TABLE notification_counts (
     project_id BLOB NOT NULL,
     user_id BLOB NOT NULL,
@@ -888,7 +931,8 @@ CREATE TABLE projects (
     has_search INTEGER NOT NULL DEFAULT TRUE,
     search_language TEXT NOT NULL DEFAULT 'english',
     interest_matching INTEGER NOT NULL DEFAULT FALSE,
-    interest_samples INTEGER NOT NULL DEFAULT FALSE
+    interest_samples INTEGER NOT NULL DEFAULT FALSE,
+    rules_version INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE push_devices (

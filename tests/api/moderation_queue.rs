@@ -337,8 +337,8 @@ async fn every_order_of_a_hundred_thousand_reports_is_read_off_an_index(app: Tes
     }
     assert!(statements.len() > 30, "{}", statements.len());
     for (name, text, label, plan) in explained(&app, statements, explain).await {
-        // A search reads the content of a bounded number of items, here of none.
-        let searches = text.contains("entity_bodies");
+        // What looks into other tables is bounded otherwise; here they are empty.
+        let searches = text.contains("EXISTS");
         assert!(searches || !scans(&plan), "{label}: {name} {text}\n{}", plan.join("\n"));
         let has_filter = text.contains("EXISTS")
             || text.contains("claimed")

@@ -62,7 +62,7 @@ fn bare(fixture: &Fixture, db: &Db) -> Vec<Bare> {
             details: None,
         };
         async move {
-            let added = db.write(move |tx| reports::add(tx, project, &new, None, now));
+            let added = db.write(move |tx| reports::add(tx, project, &new, (None, None), now));
             added.await.map_err(text)?;
             Ok(ANSWER.as_bytes().to_vec())
         }

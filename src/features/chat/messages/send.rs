@@ -148,15 +148,16 @@ fn write(
     let hidden = screen(tx, context, &row, before.space_id, false)?;
     let is_hidden = hidden.is_some();
     let row = MessageRow { moderation: hidden.unwrap_or_default(), is_removed: is_hidden, ..row };
-    tx.batch(|| {
+    if is_hidden {
         store::insert(tx, project.id, &row)?;
         // Inserting stores no decision.
-        if is_hidden {
-            store::update(tx, project.id, &row)
-        } else {
+        store::update(tx, project.id, &row)?;
+    } else {
+        tx.batch(|| {
+            store::insert(tx, project.id, &row)?;
             note(tx, project, before, &row)
-        }
-    })?;
+        })?;
+    }
     store::mention(tx, project.id, row.id, sent.mentions.users())?;
     uploads::insert(tx, project.id, &sent.prepared)?;
     let points = sent.bucket.map(|bucket| (bucket, before.space_id));

@@ -88,9 +88,7 @@ impl Request {
                 Err(why) => outcome.refused.push(RefusedItem::new(*item, why)),
             }
         }
-        tx.batch(|| {
-            outcome.decided.iter().try_for_each(|new| store::insert(tx, self.project, new))
-        })?;
+        outcome.decided.iter().try_for_each(|new| store::insert(tx, self.project, new))?;
         if !outcome.decided.is_empty() {
             let ids = outcome.decided.iter().map(|decision| decision.id).collect();
             let payload = jobs::payload(&ApplyDecisions { ids })?;

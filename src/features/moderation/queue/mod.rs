@@ -2,6 +2,7 @@
 //! content. A page takes a constant number of statements, and every order has an index.
 
 mod claim;
+mod content;
 pub mod model;
 mod show;
 pub mod store;
