@@ -203,6 +203,7 @@ mod upgrades;
 mod upload_files;
 mod upload_images;
 mod upload_limits;
+mod upgrades_each;
 mod url_metadata;
 mod user_connection_lists;
 mod user_connections;
