@@ -58,7 +58,7 @@ const ROOMS: &[&[&str]] = &[
     &["features::auth"],
     &["features::oauth"],
     &["features::tables"],
-    &["features::project_deletion"],
+    &["features::project_deletion", "features::exports"],
     &["features::server"],
     // The lists of all features.
     &["features"],
