@@ -10,6 +10,7 @@ mod jobs;
 mod jwt_issuers;
 mod keys;
 mod mail_templates;
+mod moving;
 mod oauth;
 mod project_settings;
 mod projects;
@@ -132,6 +133,10 @@ enum Command {
     },
     /// Copy everything from one database to another, of either engine
     Copy(transfer::CopyArgs),
+    /// Write everything of a project into files that other programs can read
+    Export(moving::ExportArgs),
+    /// Add users, posts, comments and more to a project, from an export or from another system
+    Import(moving::ImportArgs),
     /// Try an upgrade without touching the database
     #[command(subcommand)]
     Upgrade(upgrade::UpgradeCommand),
@@ -251,9 +256,16 @@ fn execute(cli: Cli) -> CommandResult {
             Ok(doctor::diagnose(&Config::load(&flags)?, asked))
         }
         Command::Backup(args) => transfer::backup(&args, &Admin::open(&flags)?, cli.global.json),
-        Command::Restore(args) => transfer::restore(&args, &flags, cli.global.json),
+        Command::Restore(args) => match args.project {
+            Some(project) => {
+                transfer::restore_project(&args, project, &Admin::open(&flags)?, cli.global.json)
+            }
+            None => transfer::restore(&args, &flags, cli.global.json),
+        },
         Command::Verify { path } => transfer::verify(&path),
         Command::Copy(args) => transfer::copy(&args, cli.global.json),
+        Command::Export(args) => moving::export(&args, &Admin::open(&flags)?, cli.global.json),
+        Command::Import(args) => moving::import(&args, &Admin::open(&flags)?, cli.global.json),
         Command::Upgrade(command) => upgrade::run(command, &Config::load(&flags)?),
         Command::Openapi { version } => Ok(show::openapi(version)),
         Command::Routes => Ok(routes::list()),

@@ -11,20 +11,23 @@ use db::{Db, Options};
 use serde_json::{Map, Value, json};
 
 use crate::app::Dependencies;
-use crate::cli::{Admin, CommandResult, Output};
+use crate::cli::{Admin, CommandResult, Output, project_id};
 use crate::config::{Config, Flags};
+use crate::features::files::store as files;
 use crate::start;
 use crate::storage::Storage;
 use crate::storage::staging::Staging;
 use crate::transfer::archive::{self, Manifest};
 use crate::transfer::backup::Backup;
 use crate::transfer::load::{self, Filled};
+use crate::transfer::project::RestoreProject;
 use crate::transfer::restore::{self, Restore};
-use crate::transfer::{Failure, copy};
+use crate::transfer::{Failure, Store, copy};
 use crate::values::clock::Clock;
+use crate::values::ids::ProjectId;
 
 /// Enough for the largest file, which is stored one at a time.
-const STAGING_MEBIBYTES: usize = 1024;
+pub(super) const STAGING_MEBIBYTES: usize = 1024;
 const BETWEEN_LINES: Duration = Duration::from_millis(100);
 const CONFIG_FILE: &str = "townhall.toml";
 
@@ -38,12 +41,21 @@ pub(super) struct BackupArgs {
     /// Also store the installation's secret, encrypted with the passphrase in this file
     #[arg(long, value_name = "FILE")]
     secret_passphrase_file: Option<PathBuf>,
+    /// One project alone
+    #[arg(long, value_name = "ID", value_parser = project_id, conflicts_with = "secret_passphrase_file")]
+    project: Option<ProjectId>,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct RestoreArgs {
     /// The archive
     path: PathBuf,
+    /// One project of the archive, into an installation that may have others
+    #[arg(long, value_name = "ID", value_parser = project_id, conflicts_with = "secret_passphrase_file")]
+    pub(super) project: Option<ProjectId>,
+    /// The id that the project gets
+    #[arg(long = "as", value_name = "NEW_ID", value_parser = project_id, requires = "project")]
+    new_id: Option<ProjectId>,
     /// The file with the passphrase of the secret in the archive
     #[arg(long, value_name = "FILE")]
     secret_passphrase_file: Option<PathBuf>,
@@ -74,6 +86,7 @@ pub(super) fn backup(args: &BackupArgs, admin: &Admin, quiet: bool) -> CommandRe
         now: admin.world.clock.now(),
         secret,
         directory: args.directory,
+        project: args.project,
     };
     let progress = Progress::new(quiet, &admin.world.clock);
     let manifest =
@@ -87,7 +100,7 @@ pub(super) fn backup(args: &BackupArgs, admin: &Admin, quiet: bool) -> CommandRe
         manifest.tables.len(),
         manifest.files,
     );
-    if args.secret_passphrase_file.is_none() {
+    if args.secret_passphrase_file.is_none() && args.project.is_none() {
         text +=
             "The secret key is not in it: keep it elsewhere, or use --secret-passphrase-file.\n";
     }
@@ -180,12 +193,62 @@ pub(super) fn restore(args: &RestoreArgs, flags: &Flags, quiet: bool) -> Command
     Ok(Output::new(text, json))
 }
 
+/// One project into an installation that may have others; a server may be running.
+pub(super) fn restore_project(
+    args: &RestoreArgs,
+    project: ProjectId,
+    admin: &Admin,
+    quiet: bool,
+) -> CommandResult {
+    let id = args.new_id.unwrap_or(project);
+    let storage = Storage::open(&admin.config.storage_settings())?;
+    claim(admin, &storage)?;
+    let staging = Staging::open(&admin.config.data_dir, STAGING_MEBIBYTES)?;
+    let (runtime, random) = (admin.runtime.handle(), &admin.world.random);
+    let staged = admin.block_on(Box::pin(staging.directory(random)))?;
+    let progress = Progress::new(quiet, &admin.world.clock);
+    let restored = RestoreProject {
+        db: &admin.db,
+        store: Store { storage: &storage, staging: &staging, runtime, random },
+        scratch: staged.path(),
+        now: admin.world.clock.now(),
+        project,
+        id,
+    }
+    .run(&args.path, &|what, count| progress.show(what, count));
+    progress.clear();
+    let restored = restored.map_err(one_line)?;
+    let tables: Map<String, Value> =
+        restored.tables.iter().map(|table| (table.name.clone(), table.found.rows.into())).collect();
+    let rows: u64 = restored.tables.iter().map(|table| table.found.rows).sum();
+    let text = format!(
+        "restored as {id}: {rows} rows of {} tables, {} files, all compared\n\
+         If the archive is of an installation with another secret key, secrets of webhooks, sign-in providers, push \
+         services and digests have to be set again.\n",
+        tables.len(),
+        restored.files
+    );
+    let json = json!({ "projectId": id, "tables": tables, "files": restored.files });
+    Ok(Output::new(text, json))
+}
+
+/// As a server does at its start: a storage that was lost is not made again silently.
+pub(super) fn claim(admin: &Admin, storage: &Storage) -> CommandResult<()> {
+    let has_files = admin.read(files::any)?;
+    let claimed = admin.runtime.block_on(storage.claim(has_files));
+    match claimed.map_err(|error| error.to_string())? {
+        true => Ok(()),
+        false => Err("the storage is empty, but the database knows of files".to_owned()),
+    }
+}
+
 pub(super) fn copy(args: &CopyArgs, quiet: bool) -> CommandResult {
     let (_from_lock, _to_lock) = (lock(&args.from)?, lock(&args.to)?);
     let open = |url: &str| Db::open(url, Options::default()).map_err(|error| error.to_string());
     let (from, to) = (open(&args.from)?, open(&args.to)?);
     let clock = Dependencies::real().clock;
-    let progress = Progress::new(quiet, &clock);
+    let count = || copy::count(&from).map_err(one_line);
+    let progress = Progress::new(quiet, &clock).of(count)?;
     let now = clock.now();
     let copied = copy::run(&from, &to, now, &|what, count| progress.show(what, count));
     progress.clear();
@@ -248,38 +311,86 @@ fn measure(path: &Path) -> CommandResult<(u64, String)> {
     archive::measure(&file).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-fn one_line(Failure(text): Failure) -> String {
+pub(super) fn one_line(Failure(text): Failure) -> String {
     text
 }
 
 /// One line on a terminal that is written over.
-struct Progress {
+pub(super) struct Progress {
     is_shown: bool,
     clock: Clock,
-    last: Mutex<Option<Duration>>,
+    /// Rows that there are in all, if that is known.
+    total: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    begun: Option<Duration>,
+    last: Option<Duration>,
+    what: String,
+    count: u64,
+    /// Of what came before.
+    done: u64,
 }
 
 impl Progress {
-    fn new(quiet: bool, clock: &Clock) -> Self {
+    pub(super) fn new(quiet: bool, clock: &Clock) -> Self {
         let is_shown = !quiet && io::stderr().is_terminal();
-        Progress { is_shown, clock: clock.clone(), last: Mutex::default() }
+        Progress { is_shown, clock: clock.clone(), total: 0, state: Mutex::default() }
     }
 
-    fn show(&self, what: &str, count: u64) {
+    /// Also shows how much time is left.
+    pub(super) fn of(self, count: impl FnOnce() -> CommandResult<u64>) -> CommandResult<Self> {
+        let total = if self.is_shown { count()? } else { 0 };
+        Ok(Progress { total, ..self })
+    }
+
+    pub(super) fn show(&self, what: &str, count: u64) {
         if !self.is_shown {
             return;
         }
-        let mut last = self.last.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let now = self.clock.uptime();
-        if last.is_none_or(|last| now - last >= BETWEEN_LINES) {
-            *last = Some(now);
-            let _ = write!(io::stderr(), "\r\x1b[K{what}: {count}");
+        if state.what != what {
+            state.done += state.count;
+            what.clone_into(&mut state.what);
+        }
+        state.count = count;
+        let begun = *state.begun.get_or_insert(now);
+        if state.last.is_none_or(|last| now - last >= BETWEEN_LINES) {
+            state.last = Some(now);
+            let left = time_left(now - begun, state.done + count, self.total);
+            let _ = write!(io::stderr(), "\r\x1b[K{what}: {count}{left}");
         }
     }
 
-    fn clear(&self) {
+    pub(super) fn clear(&self) {
         if self.is_shown {
             let _ = write!(io::stderr(), "\r\x1b[K");
         }
+    }
+}
+
+/// As far as it can be told from what was done so far.
+fn time_left(taken: Duration, done: u64, total: u64) -> String {
+    if total == 0 || done == 0 || done >= total {
+        return String::new();
+    }
+    let seconds = taken.as_secs().saturating_mul(total - done) / done;
+    let percent = done.saturating_mul(100) / total;
+    format!(", {percent} %, {}:{:02} left", seconds / 60, seconds % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_follows_from_the_time_taken() {
+        let of = |seconds, done| time_left(Duration::from_secs(seconds), done, 400);
+        assert_eq!(of(60, 100), ", 25 %, 3:00 left");
+        assert_eq!(of(7, 300), ", 75 %, 0:02 left");
+        assert_eq!((of(0, 0), of(9, 400)), (String::new(), String::new()));
     }
 }

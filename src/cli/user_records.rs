@@ -1,20 +1,27 @@
 //! `townhall user list|find|show|sessions|delete|erase`: support and privacy work.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::transfer::STAGING_MEBIBYTES;
 use super::users::Who;
 use crate::auth::store::suspensions;
-use crate::cli::{Admin, CommandResult, Output, confirm, project_id};
+use crate::cli::{Admin, CommandResult, Output, confirm, plain, project_id};
 use crate::features::auth::store as auth;
 use crate::features::deletion::user::erase;
+use crate::features::exports::user::{UserExport, Written};
+use crate::features::exports::{kinds, store as exports};
 use crate::features::files::store as files;
 use crate::features::users::NOT_FOUND;
 use crate::features::users::store::{self, UserRow};
 use crate::realtime;
+use crate::storage::Storage;
+use crate::storage::staging::Staging;
 use crate::values::ids::{ProjectId, UserId};
 
 #[derive(Debug, Args)]
@@ -44,6 +51,16 @@ pub(super) struct SessionsArgs {
     /// End them all
     #[arg(long)]
     end: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ExportArgs {
+    #[arg(long, value_parser = project_id, value_name = "ID")]
+    project: ProjectId,
+    #[arg(value_parser = super::user_id, value_name = "USER")]
+    user: UserId,
+    /// The archive to write; it must not exist
+    path: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -120,6 +137,33 @@ pub(super) fn sessions(args: &SessionsArgs, admin: &Admin) -> CommandResult {
     Ok(Output::new(text, json!({ "sessions": sessions, "ended": end })))
 }
 
+/// Everything that is stored about a user, for the user.
+pub(super) fn export(args: &ExportArgs, admin: &Admin) -> CommandResult {
+    let ExportArgs { project, user, path } = args;
+    let storage = Storage::open(&admin.config.storage_settings())?;
+    let staging = Staging::open(&admin.config.data_dir, STAGING_MEBIBYTES)?;
+    let staged = admin.block_on(Box::pin(staging.directory(&admin.world.random)))?;
+    let export = UserExport {
+        db: &admin.db,
+        storage: &storage,
+        runtime: admin.runtime.handle(),
+        now: admin.world.clock.now(),
+        project: *project,
+        user: *user,
+    };
+    if path.exists() {
+        return Err(format!("{} exists already", path.display()));
+    }
+    let written = export.write(path, staged.path()).map_err(|error| {
+        let _ = std::fs::remove_file(path);
+        plain(error)
+    })?;
+    let Written { documents, files } = written;
+    let text = format!("{}: {documents} documents, {files} stored files\n", path.display());
+    let json = json!({ "path": path, "userId": user, "documents": documents, "files": files });
+    Ok(Output::new(text, json))
+}
+
 /// Everything of the user. What others have built on stays, anonymized; bytes of files are removed by a job.
 pub(super) fn delete(args: &DeleteArgs, admin: &Admin) -> CommandResult {
     let (who, now) = (args.who, admin.world.clock.now());
@@ -141,12 +185,19 @@ pub(super) fn erase_with_receipt(args: &DeleteArgs, admin: &Admin) -> CommandRes
         &format!("User {} and everything that is theirs alone is erased.", who.user),
         args.yes,
     )?;
-    let (created_at, files, sessions) = admin.write(move |tx| {
+    let (created_at, files, sessions, documents) = admin.write(move |tx| {
         let row = store::find(tx, who.project, who.user)?.ok_or(NOT_FOUND)?;
         let files = files::count_of_user(tx, who.project, who.user)?;
         let sessions = auth::sessions(tx, who.project, who.user, now)?.len();
+        let mut documents = BTreeMap::new();
+        for kind in kinds::of_user() {
+            let count = exports::count_of_user(tx, who.project, who.user, kind)?;
+            if count > 0 {
+                documents.insert(kind.name, count);
+            }
+        }
         erase(tx, who.project, who.user, None, now)?;
-        Ok((row.created_at, files, sessions))
+        Ok((row.created_at, files, sessions, documents))
     })?;
     let receipt = json!({
         "projectId": who.project,
@@ -155,6 +206,7 @@ pub(super) fn erase_with_receipt(args: &DeleteArgs, admin: &Admin) -> CommandRes
         "memberSince": created_at,
         "files": files,
         "sessions": sessions,
+        "documents": documents,
     });
     let text = format!(
         "user {} is erased at {now}: profile, credentials, {files} files, {sessions} sessions; what others have \

@@ -26,6 +26,8 @@ pub(super) enum UserCommand {
     },
     /// List or end the sessions of a user
     Sessions(user_records::SessionsArgs),
+    /// Write everything of a user into an archive (tar.gz)
+    Export(user_records::ExportArgs),
     /// Delete a user and everything that is theirs alone
     Delete(user_records::DeleteArgs),
     /// The same, with a receipt for the user
@@ -66,6 +68,7 @@ pub(super) fn run(command: UserCommand, admin: Admin) -> CommandResult {
         UserCommand::Find(args) => user_records::find(&args, &admin),
         UserCommand::Show { who } => user_records::show(who, &admin),
         UserCommand::Sessions(args) => user_records::sessions(&args, &admin),
+        UserCommand::Export(args) => user_records::export(&args, &admin),
         UserCommand::Delete(args) => user_records::delete(&args, &admin),
         UserCommand::Erase(args) => user_records::erase_with_receipt(&args, &admin),
         UserCommand::Token { who } => token(&admin, who),

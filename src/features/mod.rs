@@ -13,6 +13,7 @@ pub mod deletion;
 pub mod digests;
 pub mod entities;
 pub mod events;
+pub mod exports;
 pub mod files;
 pub mod follows;
 pub mod grants;
@@ -65,6 +66,7 @@ pub fn operations() -> &'static [Operation] {
             identities::operations(),
             oauth::operations(),
             users::operations(),
+            exports::operations(),
             follows::operations(),
             connections::operations(),
             blocks::operations(),
@@ -180,6 +182,8 @@ fn job_kinds() -> Vec<JobKind> {
         jobs::kind::<deletion::user::EmptyDatabaseLog>(),
         jobs::kind::<workspaces::invites::mail::WorkspaceInvitation>(),
         jobs::kind::<project_deletion::DeleteProject>(),
+        jobs::kind::<exports::ExportUser>(),
+        jobs::kind::<exports::RemoveExport>(),
         jobs::kind::<digests::SendDigest>(),
         jobs::kind::<push::automatic::PushNotification>(),
         jobs::kind::<push::PushChatMessage>(),

@@ -202,6 +202,20 @@ impl<T: Serialize + JsonSchema + Send + 'static> Reply for Created<T> {
     }
 }
 
+/// 202: a job does it.
+#[derive(Debug)]
+pub struct Accepted<T>(pub T);
+
+impl<T: Serialize + JsonSchema + Send + 'static> Reply for Accepted<T> {
+    fn into_response(self) -> Result<Response> {
+        json(StatusCode::ACCEPTED, &self.0)
+    }
+
+    fn describe(generator: &mut SchemaGenerator) -> Vec<ReplyDoc> {
+        vec![json_doc::<T>(202, generator)]
+    }
+}
+
 /// 200 for an existing thing, 201 for a new one.
 #[derive(Debug)]
 pub enum FoundOrCreated<T> {

@@ -3,6 +3,7 @@
 //! A key is `<projectId>/<relative path>`. A file is durable once `put` has returned, so a row that names it
 //! may be committed after that; a missing object reads as `None`, never as an error.
 
+pub mod blocking;
 mod bucket_client;
 pub(crate) mod durable;
 mod inspect;

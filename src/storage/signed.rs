@@ -59,6 +59,13 @@ impl Signer {
         format!("{base}/internal/files/{project}/{path}?signature={signature}")
     }
 
+    /// An address that expires then.
+    pub fn url_until(&self, project: ProjectId, path: &str, expires: Timestamp) -> String {
+        let (base, expires) = (&self.base, expires.seconds().to_string());
+        let signature = self.signature(project, path, &expires);
+        format!("{base}/internal/files/{project}/{path}?expires={expires}&signature={signature}")
+    }
+
     /// A lasting signature of an address of another kind. `purpose` names the kind first.
     pub fn sign_for(&self, project: ProjectId, purpose: &str) -> String {
         signed_purpose(&self.key, project, purpose)

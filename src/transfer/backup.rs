@@ -1,33 +1,28 @@
 //! A backup while the server runs: a snapshot of the database, then the files that its rows name. Deleted files
 //! keep their bytes meanwhile.
 
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 use bytes::Bytes;
 use db::{Conn, Db, Engine};
-use futures_util::StreamExt as _;
 use tokio::runtime::Handle;
 
 use super::archive::{
     self, FILES, FORMAT, MANIFEST, Manifest, SECRET, SealedSecret, TABLES, TableFacts, TableHead,
     VERSION, Writer,
 };
+use super::files::{Hold, Object, objects_of, parent};
 use super::tables::{self, Part};
-use super::{Checksum, Progress, Result, rows};
-use crate::features::files::store::audit;
-use crate::installation::store as installation;
+use super::{Checksum, Progress, Result, rows, store};
 use crate::schema::MIGRATIONS;
+use crate::storage::Storage;
+use crate::storage::blocking::Blocking;
 use crate::storage::durable::sync_directory;
-use crate::storage::{Chunks, Storage};
-use crate::tenancy::store as projects;
+use crate::tenancy::{NOT_FOUND, store as projects};
 use crate::values::ids::ProjectId;
 use crate::values::random::{Random, hex};
 use crate::values::time::Timestamp;
 
-/// How long the bytes of deleted files are kept if the backup dies.
-const HOLD: Duration = Duration::from_secs(24 * 3600);
 /// About the size of one entry with rows.
 const CHUNK: usize = 8 << 20;
 
@@ -41,10 +36,9 @@ pub struct Backup<'a> {
     /// The secret, and the passphrase to encrypt it with.
     pub secret: Option<(Vec<u8>, String)>,
     pub directory: bool,
+    /// Of this project alone.
+    pub project: Option<ProjectId>,
 }
-
-/// An object of the storage: its key and size.
-type Object = (String, u64);
 
 impl Backup<'_> {
     /// Writes the archive beside its place, verifies it, and moves it there.
@@ -54,7 +48,8 @@ impl Backup<'_> {
         }
         let name = path.file_name().ok_or("the path names no file")?.to_string_lossy();
         let aside = path.with_file_name(format!(".{name}.{}", hex(&self.random.bytes::<4>())));
-        let made = self.hold_files(|| self.write(&aside, progress));
+        let hold = Hold { db: self.db, runtime: self.runtime, random: self.random, now: self.now };
+        let made = hold.during(|| self.write(&aside, progress));
         let finished = made.and_then(|()| {
             progress("verifying", 0);
             let manifest = archive::verify(&aside)?;
@@ -67,18 +62,6 @@ impl Backup<'_> {
             let _ = std::fs::remove_dir_all(&aside);
         }
         finished
-    }
-
-    /// Bytes of files that are deleted after the snapshot stay until they have been copied.
-    fn hold_files<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        let (name, until) = (hex(&self.random.bytes::<8>()), self.now.plus(HOLD));
-        let held = name.clone();
-        let hold = self.db.write(move |tx| installation::hold_files(tx, &held, until));
-        self.runtime.block_on(hold)?;
-        let done = work();
-        let release = self.db.write(move |tx| installation::release_files(tx, &name));
-        self.runtime.block_on(release)?;
-        done
     }
 
     fn write(&self, path: &Path, progress: Progress<'_>) -> Result<()> {
@@ -100,12 +83,20 @@ impl Backup<'_> {
             missing_files: Vec::new(),
             entries: Vec::new(),
         };
-        let mut tables = Tables { writer: &mut writer, manifest: &mut manifest, progress };
+        let (engine, project) = (self.db.engine(), self.project);
+        let mut tables = Tables { writer: &mut writer, manifest: &mut manifest, project, progress };
         let objects = self.db.snapshot(|c| {
-            for (number, part) in (1..).zip(tables::all(c, self.db.engine())?) {
+            let parts = match project {
+                None => tables::all(c, engine)?,
+                Some(project) => {
+                    projects::find(c, project)?.ok_or(NOT_FOUND.message)?;
+                    tables::of(c, engine, project)?
+                }
+            };
+            for (number, part) in (1..).zip(parts) {
                 tables.add(c, number, &part)?;
             }
-            objects(c)
+            objects(c, project)
         })?;
         self.add_files(&mut writer, &mut manifest, objects, progress)?;
         if let Some((secret, passphrase)) = &self.secret {
@@ -140,35 +131,21 @@ impl Backup<'_> {
     }
 }
 
-fn parent(path: &Path) -> PathBuf {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    parent.map_or_else(|| PathBuf::from("."), Path::to_owned)
-}
-
 /// What the rows of files name.
-fn objects(c: &Conn<'_>) -> Result<Vec<Object>> {
+fn objects(c: &Conn<'_>, of: Option<ProjectId>) -> Result<Vec<Object>> {
     let mut objects = Vec::new();
-    for project in projects::list(c)? {
-        objects_of(c, project.id, &mut objects)?;
-    }
-    Ok(objects)
-}
-
-fn objects_of(c: &Conn<'_>, project: ProjectId, objects: &mut Vec<Object>) -> Result<()> {
-    let mut last = None;
-    loop {
-        let page = audit::page(c, project, last)?;
-        let Some(row) = page.last() else { return Ok(()) };
-        last = Some(row.id);
-        for row in &page {
-            objects.extend(row.objects()?.iter().map(|one| (one.key(project), one.size)));
+    for project in projects::list(c)?.iter().map(|row| row.id) {
+        if of.is_none_or(|of| of == project) {
+            objects_of(c, project, &mut objects)?;
         }
     }
+    Ok(objects)
 }
 
 struct Tables<'a> {
     writer: &'a mut Writer,
     manifest: &'a mut Manifest,
+    project: Option<ProjectId>,
     progress: Progress<'a>,
 }
 
@@ -180,7 +157,7 @@ impl Tables<'_> {
         self.entry(&format!("{prefix}{}", archive::TABLE), &head)?;
         let (mut sum, mut bytes, mut chunks) = (Checksum::default(), Vec::new(), 0);
         let mut failure = None;
-        c.table_rows(&part.table, &part.shape, &[], &mut |row| {
+        store::each(c, part, &part.shape, self.project, &mut |row| {
             sum.add(&row, &json);
             rows::encode(&row, &mut bytes);
             if bytes.len() >= CHUNK {
@@ -206,26 +183,5 @@ impl Tables<'_> {
         let added = self.writer.add(name, bytes.len() as u64, &mut &bytes[..])?;
         self.manifest.entries.push(added);
         Ok(())
-    }
-}
-
-/// A stored file as a blocking reader.
-struct Blocking<'a> {
-    runtime: &'a Handle,
-    chunks: Chunks,
-    rest: Bytes,
-}
-
-impl Read for Blocking<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.rest.is_empty() {
-            match self.runtime.block_on(self.chunks.next()) {
-                Some(chunk) => self.rest = chunk?,
-                None => return Ok(0),
-            }
-        }
-        let count = buffer.len().min(self.rest.len());
-        buffer[..count].copy_from_slice(&self.rest.split_to(count));
-        Ok(count)
     }
 }

@@ -2,12 +2,12 @@
 
 use std::sync::mpsc::{SyncSender, sync_channel};
 
-use db::{Conn, Db};
+use db::{Conn, Db, Engine};
 
 use super::load::{self, Filled, Message};
 use super::rows::Row;
 use super::tables::{self, Part};
-use super::{Checksum, Failure, Progress, Result};
+use super::{Checksum, Failure, Progress, Result, store};
 use crate::schema::MIGRATIONS;
 use crate::values::time::Timestamp;
 
@@ -17,13 +17,41 @@ const BATCH_BYTES: usize = 4 << 20;
 /// Batches that wait for the target.
 const AHEAD: usize = 4;
 
-/// Copies everything, with the schema that the source has. Goes on where an interrupted copy of the same source has ended.
+/// How many rows there are to copy.
+pub fn count(source: &Db) -> Result<u64> {
+    source.snapshot(|c| {
+        let mut sum = 0;
+        for part in tables::all(c, source.engine())? {
+            sum += store::count(c, &part.table)?;
+        }
+        Ok(sum)
+    })
+}
+
+/// Copies everything while nobody can write to the source: a lock on all tables lets others read them. SQLite is locked by
+/// its data directory.
 pub fn run(
     source: &Db,
     target: &Db,
     now: Timestamp,
     progress: Progress<'_>,
 ) -> Result<Vec<Filled>> {
+    if source.engine() == Engine::Sqlite {
+        return copy(source, target, now, progress);
+    }
+    source.bulk(|bulk| {
+        let parts = tables::all(bulk.conn(), source.engine())?;
+        store::lock_against_writes(bulk, &parts).map_err(|error| {
+            format!("somebody is writing to the source ({}): stop the server first", error.0)
+        })?;
+        let copied = copy(source, target, now, progress);
+        store::unlock(bulk)?;
+        copied
+    })
+}
+
+/// Copies everything, with the schema that the source has. Goes on where an interrupted copy of the same source has ended.
+fn copy(source: &Db, target: &Db, now: Timestamp, progress: Progress<'_>) -> Result<Vec<Filled>> {
     let schema = MIGRATIONS.len() - source.pending_migrations(MIGRATIONS)?;
     if schema == 0 {
         return Err("the source holds nothing".into());

@@ -236,7 +236,7 @@ impl Loader<'_> {
 }
 
 /// PostgreSQL creates no reference to a table that does not exist yet: references come last.
-fn unlinked(table: &Table, engine: Engine) -> Table {
+pub fn unlinked(table: &Table, engine: Engine) -> Table {
     if engine == Engine::Sqlite {
         return table.clone();
     }

@@ -8,7 +8,11 @@ pub mod archive;
 pub mod backup;
 mod checksum;
 pub mod copy;
+pub mod export;
+mod files;
+pub mod import;
 pub mod load;
+pub mod project;
 pub mod restore;
 mod rows;
 pub mod schedule;
@@ -18,6 +22,7 @@ mod tables;
 use std::fmt;
 
 pub use checksum::Checksum;
+pub use files::Store;
 pub use tables::Part;
 
 /// One line for the operator.

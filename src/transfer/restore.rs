@@ -1,6 +1,6 @@
 //! Everything from an archive into an empty database and an empty storage.
 
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
@@ -9,6 +9,7 @@ use futures_util::StreamExt as _;
 use tokio::runtime::Runtime;
 
 use super::archive::{self, FILES, Manifest, SECRET, SealedSecret, TABLE, TABLES, TableHead};
+use super::files::Store;
 use super::load::{self, Filled, Message};
 use super::{Failure, Progress, Result, rows};
 use crate::installation::store as installation;
@@ -90,6 +91,8 @@ impl Restore<'_> {
 
     fn send(&self, path: &Path, to: SyncSender<Message>, progress: Progress<'_>) -> Result<u64> {
         let gone = |_| db::Error::Busy;
+        let Restore { storage, staging, runtime, random, .. } = *self;
+        let store = Store { storage, staging, runtime: runtime.handle(), random };
         let (mut width, mut files) = (None, 0);
         let mut to = Some(to);
         archive::each(path, &mut |name, content| {
@@ -116,22 +119,12 @@ impl Restore<'_> {
                 to.send(Message::End).map_err(gone)?;
             }
             if let Some(key) = name.strip_prefix(FILES) {
-                self.store(key, content)?;
+                store.put(key, content)?;
                 files += 1;
                 progress("files", files);
             }
             Ok(())
         })?;
         Ok(files)
-    }
-
-    fn store(&self, key: &str, content: &mut dyn Read) -> Result<()> {
-        let staged = self.runtime.block_on(self.staging.directory(self.random))?;
-        let path = staged.path().join("file");
-        let mut file = std::fs::File::create_new(&path)?;
-        io::copy(content, &mut file)?;
-        file.sync_all()?;
-        self.runtime.block_on(self.storage.put(key, &path))?;
-        Ok(())
     }
 }

@@ -1,9 +1,11 @@
 //! The SQL of transfers: the notes that an unfinished one keeps in its target, and whole tables.
 
-use db::{Bulk, Conn, Query, TableName};
+use db::{Bulk, Conn, Query, Shape, TableName, Value, args};
 
-use super::Result;
 use super::rows::Row;
+use super::tables::Part;
+use super::{Checksum, Result};
+use crate::values::ids::ProjectId;
 
 /// The table with the notes of an unfinished transfer.
 pub const MARKER: &str = "unfinished_transfer";
@@ -72,4 +74,68 @@ pub fn empty(bulk: &Bulk<'_>, table: &TableName, name: &str) -> Result<()> {
 pub fn is_empty(c: &Conn<'_>, table: &TableName) -> Result<bool> {
     let text = format!("SELECT count(*) FROM (SELECT 1 FROM {} LIMIT 1) AS first", table.quoted());
     Ok(c.one(&Query::<i64>::built("transfer", text), &[])? == 0)
+}
+
+/// Passes on the rows of a table: those of a project, or all.
+pub fn each(
+    c: &Conn<'_>,
+    part: &Part,
+    shape: &Shape,
+    project: Option<ProjectId>,
+    take: &mut dyn FnMut(Row) -> Result<(), db::Error>,
+) -> Result<(), db::Error> {
+    let (Some(scope), Some(project)) = (part.scope(), project) else {
+        return c.table_rows(&part.table, shape, &[], take);
+    };
+    let columns: Vec<String> =
+        shape.columns.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+    let key: Vec<String> = shape.key.iter().map(|name| format!("\"{name}\"")).collect();
+    let (columns, key) = (columns.join(", "), key.join(", "));
+    let table = part.table.quoted();
+    let text = format!("SELECT {columns} FROM {table} WHERE {scope} = $1 ORDER BY {key}");
+    let query = Query::<Vec<Value<'static>>>::built("transfer", text);
+    let mut failure = None;
+    c.each(&query, args![project], |row| {
+        if failure.is_none() {
+            failure = take(row).err();
+        }
+    })?;
+    failure.map_or(Ok(()), Err)
+}
+
+/// The checksum of a project's rows in a table.
+pub fn summed(
+    c: &Conn<'_>,
+    part: &Part,
+    shape: &Shape,
+    json: &[bool],
+    project: ProjectId,
+) -> Result<Checksum> {
+    let mut sum = Checksum::default();
+    each(c, part, shape, Some(project), &mut |row| {
+        sum.add(&row, json);
+        Ok(())
+    })?;
+    Ok(sum)
+}
+
+pub fn count(c: &Conn<'_>, table: &TableName) -> Result<u64> {
+    let text = format!("SELECT count(*) FROM {}", table.quoted());
+    let count = c.one(&Query::<i64>::built("transfer", text), &[])?;
+    Ok(u64::try_from(count).unwrap_or_default())
+}
+
+/// PostgreSQL: until [`unlock`] others can read the tables and nobody can write to them. Fails when somebody is writing.
+pub fn lock_against_writes(bulk: &Bulk<'_>, parts: &[Part]) -> Result<()> {
+    let names: Vec<String> = parts.iter().map(|part| part.table.quoted()).collect();
+    let names = names.join(", ");
+    bulk.execute(&format!(
+        "BEGIN; SET LOCAL lock_timeout = '3s'; LOCK TABLE {names} IN SHARE MODE"
+    ))
+    .inspect_err(|_| drop(bulk.execute("ROLLBACK")))?;
+    Ok(())
+}
+
+pub fn unlock(bulk: &Bulk<'_>) -> Result<()> {
+    Ok(bulk.execute("COMMIT")?)
 }

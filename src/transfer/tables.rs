@@ -31,6 +31,15 @@ impl Part {
         self.shape.columns.iter().map(|(_, kind)| *kind == ColumnKind::Json).collect()
     }
 
+    /// The column that tells whose rows they are; none if they are of one project anyway, or of none.
+    pub fn scope(&self) -> Option<&'static str> {
+        match &*self.name {
+            "projects" => Some("id"),
+            _ if Part::custom(&self.name).is_some() => None,
+            _ => self.columns.iter().any(|column| column == "project_id").then_some("project_id"),
+        }
+    }
+
     /// Its columns in the order of the other side's.
     pub fn shape_in_order_of(&self, columns: &[String]) -> Result<Shape> {
         let mut shape = Shape { columns: Vec::new(), key: self.shape.key.clone() };
@@ -59,6 +68,21 @@ impl Part {
     }
 }
 
+/// The name of a custom table on both engines.
+pub fn custom_name(project: ProjectId, name: &str) -> String {
+    format!("{CUSTOM}{project}/{name}")
+}
+
+/// The tables with rows of one project.
+pub fn of(c: &Conn<'_>, engine: Engine, project: ProjectId) -> Result<Vec<Part>> {
+    let mut parts = all(c, engine)?;
+    parts.retain(|part| match Part::custom(&part.name) {
+        Some((of, _)) => of == project,
+        None => part.scope().is_some(),
+    });
+    Ok(parts)
+}
+
 /// Every table: first those of the program, then those of the projects.
 pub fn all(c: &Conn<'_>, engine: Engine) -> Result<Vec<Part>> {
     let mut parts = Vec::new();
@@ -85,7 +109,7 @@ pub fn of_program(c: &Conn<'_>, table: TableName) -> Result<Part> {
 
 /// Its columns have other names on SQLite.
 pub fn of_project(c: &Conn<'_>, dialect: Dialect, table: &Table) -> Result<Part> {
-    let name = format!("{CUSTOM}{}/{}", table.project, table.name);
+    let name = custom_name(table.project, &table.name);
     let place = dialect.table_name(table.project, &table.name);
     let mut shape = c.shape(&place)?;
     let mut columns = Vec::new();

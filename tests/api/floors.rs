@@ -58,7 +58,7 @@ const ROOMS: &[&[&str]] = &[
     &["features::auth"],
     &["features::oauth", "features::notification_mails"],
     &["features::tables"],
-    &["features::project_deletion"],
+    &["features::project_deletion", "features::exports"],
     &["features::server"],
     &["features::admin"],
     // The lists of all features.

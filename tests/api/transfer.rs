@@ -28,6 +28,7 @@ on_both_engines![
     only_an_empty_installation_is_restored,
     everything_is_copied_to_either_engine,
     an_interrupted_copy_goes_on,
+    nobody_writes_to_the_source_of_a_copy,
     files_deleted_during_a_backup_keep_their_bytes,
 ];
 
@@ -289,6 +290,29 @@ async fn only_an_empty_installation_is_restored(app: TestApp) {
         let line = town.fails(&["restore", archive]);
         assert!(line.contains("the target is not empty"), "{line}");
     }
+}
+
+async fn nobody_writes_to_the_source_of_a_copy(app: TestApp) {
+    let app = app.own_server().await;
+    if app.engine() == Engine::Sqlite {
+        // Its directory is locked by the server.
+        return;
+    }
+    let (url, db) = (app.app.config.database_url.clone(), app.app.db.clone());
+    let writing = move || {
+        db.bulk(|bulk| {
+            bulk.execute("BEGIN; UPDATE projects SET name = name")?;
+            let town = Installation::new(Engine::Postgres).untouched();
+            let line = town.fails(&["copy", "--from", &url, "--to", &town.database_url]);
+            bulk.execute("ROLLBACK")?;
+            let copied = town.json(&["copy", "--from", &url, "--to", &town.database_url]);
+            Ok::<_, db::Error>((line, copied))
+        })
+    };
+    let (line, copied) = tokio::task::spawn_blocking(writing).await.unwrap().unwrap();
+    assert!(line.contains("somebody is writing to the source"), "{line}");
+    assert_eq!(copied["equal"], true);
+    app.user().await;
 }
 
 async fn everything_is_copied_to_either_engine(app: TestApp) {

@@ -29,7 +29,8 @@ type Wrong<Id> = Vec<(ProjectId, Id)>;
 
 /// Tells how many were repaired.
 type Repair = Box<dyn FnOnce(&Db) -> Result<u64, String>>;
-type Check = Box<dyn Fn(&Db) -> Result<Drift, String>>;
+/// Of one project, or of all.
+type Check = Box<dyn Fn(&Db, Option<ProjectId>) -> Result<Drift, String>>;
 
 /// Counts of one kind: how the report calls what they count, and their checks in the order of repair.
 type Kind = (&'static str, Vec<Check>);
@@ -77,17 +78,25 @@ fn kinds() -> Vec<Kind> {
     ]
 }
 
-/// Finds rows with wrong counts, and repairs each in a transaction of its own.
+/// Rows that are repaired in one transaction.
+const BATCH_SIZE: usize = 50;
+
+/// Finds rows with wrong counts, and repairs them in small transactions.
 fn check<Id: Copy + Send + 'static>(
     find: fn(&Conn<'_>) -> Result<Wrong<Id>>,
     repair: fn(&Tx<'_>, ProjectId, Id) -> Result<()>,
 ) -> Check {
-    Box::new(move |db| {
-        let found = block_on(db.read_slow(find))?;
+    Box::new(move |db, of| {
+        let mut found = block_on(db.read_slow(find))?;
+        found.retain(|(project, _)| of.is_none_or(|of| of == *project));
         let wrong = found.len();
         let repair = move |db: &Db| {
-            for (project, id) in found {
-                block_on(db.write(move |tx| repair(tx, project, id)))?;
+            for some in found.chunks(BATCH_SIZE) {
+                let some = some.to_vec();
+                let repair_all = move |tx: &Tx<'_>| {
+                    some.iter().try_for_each(|(project, id)| repair(tx, *project, *id))
+                };
+                block_on(db.write(repair_all))?;
             }
             Ok(wrong as u64)
         };
@@ -96,9 +105,11 @@ fn check<Id: Copy + Send + 'static>(
 }
 
 /// The feeds of every project.
-fn feeds(db: &Db) -> Result<Drift, String> {
+fn feeds(db: &Db, of: Option<ProjectId>) -> Result<Drift, String> {
     let (mut wrong, mut of_projects) = (0, Vec::new());
-    for project in block_on(db.read_slow(entities::projects))? {
+    let mut projects = block_on(db.read_slow(entities::projects))?;
+    projects.retain(|project| of.is_none_or(|of| of == *project));
+    for project in projects {
         let drifted = block_on(db.read_slow(move |c| entities::drifted_feeds(c, project)))?.len();
         wrong += drifted;
         of_projects.extend(Some(project).filter(|_| drifted > 0));
@@ -118,7 +129,7 @@ pub(super) fn counters(db: &Db, fix: bool) -> Finding {
     for (name, checks) in kinds() {
         let mut wrong = 0;
         for check in checks {
-            let drift = check(db)?;
+            let drift = check(db, None)?;
             wrong += drift.wrong;
             repairs.push(drift.repair);
         }
@@ -137,4 +148,14 @@ pub(super) fn counters(db: &Db, fix: bool) -> Finding {
     }
     let report = report.join(", ").replacen(" of ", " wrong counts of ", 1);
     Err(format!("{report}; repair with --fix"))
+}
+
+/// Repairs the counts of a project after an import; how many were wrong.
+pub(in crate::cli) fn recount(db: &Db, project: ProjectId) -> Result<u64, String> {
+    let mut repaired = 0;
+    // One after the other: some counts are made of others.
+    for check in kinds().into_iter().flat_map(|(_, checks)| checks) {
+        repaired += (check(db, Some(project))?.repair)(db)?;
+    }
+    Ok(repaired)
 }

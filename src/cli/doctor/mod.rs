@@ -2,7 +2,7 @@
 //! everything that is stored. Exit code 1 when anything is wrong.
 
 mod content;
-mod counts;
+pub(super) mod counts;
 mod reach;
 
 use std::fmt::Write as _;

@@ -3,14 +3,14 @@
 //! their rows (`rows`) as far as each table's access allows. `store/catalogue.rs` lists the tables, `sql`
 //! builds the statements over them.
 
-mod definitions;
+pub mod definitions;
 pub mod handle;
 pub mod model;
 pub mod openapi;
 pub mod rows;
 pub mod sql;
 pub mod store;
-mod values;
+pub mod values;
 
 use crate::error::faults;
 use crate::http::input::Invalid;

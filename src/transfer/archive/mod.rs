@@ -14,7 +14,7 @@ mod write;
 
 pub use read::{each, verify};
 pub use secret::SealedSecret;
-pub use write::{Added, Writer, measure};
+pub use write::{Added, Writer, create_private, measure};
 
 use serde::{Deserialize, Serialize};
 

@@ -79,7 +79,7 @@ impl Writer {
 }
 
 /// For its owner alone: it holds addresses and password hashes.
-fn create_private(path: &Path) -> io::Result<File> {
+pub fn create_private(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 

@@ -50,6 +50,7 @@ impl Destination {
             now,
             secret: None,
             directory: false,
+            project: None,
         };
         match self {
             Destination::Directory(directory) => {

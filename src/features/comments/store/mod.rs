@@ -257,10 +257,21 @@ pub fn insert(
     let (mentions, attachments) = (&row.mentions, &row.attachments);
     let body = args![project, row.id, content, gif, mentions, attachments, &row.metadata];
     tx.pipeline(&INSERT_BODY, body)?;
-    for user in mentioned {
-        tx.pipeline(&INSERT_MENTION, args![project, *user, row.id])?;
-    }
+    insert_mentions(tx, project, row.id, mentioned)?;
     search_queue::note(tx, project, Kind::Comment, row.id.0)
+}
+
+/// For a new comment.
+pub fn insert_mentions(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: CommentId,
+    mentioned: &[UserId],
+) -> Result<()> {
+    for user in mentioned {
+        tx.pipeline(&INSERT_MENTION, args![project, *user, id])?;
+    }
+    Ok(())
 }
 
 /// How a created or deleted comment changes the counts above it.

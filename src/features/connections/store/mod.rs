@@ -142,6 +142,18 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, row: &ConnectionRow) -> Result<()
     count(tx, project, row, status, 1)
 }
 
+/// What belongs to a connection that was inserted in any status, from an import.
+pub fn insert_sides(tx: &Tx<'_>, project: ProjectId, row: &ConnectionRow) -> Result<()> {
+    let (requester, receiver, status) = (row.requester_id, row.receiver_id(), row.status);
+    if status != Status::Declined {
+        tx.pipeline(&INSERT_SIDES, args![project, requester, receiver, row.id, row.created_at])?;
+    }
+    if status == Status::Accepted {
+        tx.pipeline(&CONNECT_SIDES, args![project, row.id])?;
+    }
+    count(tx, project, row, status, 1)
+}
+
 /// Accepts or declines a pending connection. The caller has locked both users.
 pub fn answer(
     tx: &Tx<'_>,

@@ -259,7 +259,8 @@ fn replace_terms(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) 
     insert_terms(tx, project, e, terms)
 }
 
-fn insert_terms(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<()> {
+/// For a new entity.
+pub fn insert_terms(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<()> {
     if terms.terms.is_empty() {
         return Ok(());
     }

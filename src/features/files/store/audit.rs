@@ -26,6 +26,8 @@ db::statements! {
     query AFTER -> Stored =
         "SELECT id, path, size, image, sha256 FROM files
          WHERE project_id = $1 AND id > $2 ORDER BY id LIMIT $3";
+    query FIND -> Stored =
+        "SELECT id, path, size, image, sha256 FROM files WHERE project_id = $1 AND id = $2";
     query EXISTS -> i64 = "SELECT count(*) FROM files WHERE project_id = $1 AND id = $2";
 }
 
@@ -65,6 +67,10 @@ impl Stored {
 pub fn page(c: &Conn<'_>, project: ProjectId, last: Option<FileId>) -> Result<Vec<Stored>> {
     let last = last.unwrap_or(FileId(Uuid::nil()));
     Ok(c.all(&AFTER, args![project, last, PAGE])?)
+}
+
+pub fn find(c: &Conn<'_>, project: ProjectId, id: FileId) -> Result<Option<Stored>> {
+    Ok(c.opt(&FIND, args![project, id])?)
 }
 
 pub fn exists(c: &Conn<'_>, project: ProjectId, id: FileId) -> Result<bool> {

@@ -214,12 +214,25 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, row: &SpaceRow) -> Result<()> {
     ];
     tx.execute(&INSERT, args)?;
     search_queue::note(tx, project, Kind::Space, row.id.0)?;
-    tx.pipeline(&INSERT_SELF, args![project, row.id])?;
-    if let Some(parent) = row.parent_id {
-        tx.pipeline(&INSERT_LINE, args![project, parent, row.id])?;
-        tx.pipeline(&COUNT_CHILD, args![project, parent, 1])?;
+    insert_lines(tx, project, row.id, row.parent_id)?;
+    match row.parent_id {
+        Some(parent) => Ok(tx.pipeline(&COUNT_CHILD, args![project, parent, 1])?),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// The place of a new space below its ancestors.
+pub fn insert_lines(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: SpaceId,
+    parent: Option<SpaceId>,
+) -> Result<()> {
+    tx.pipeline(&INSERT_SELF, args![project, id])?;
+    match parent {
+        Some(parent) => Ok(tx.pipeline(&INSERT_LINE, args![project, parent, id])?),
+        None => Ok(()),
+    }
 }
 
 /// The caller has locked the space.

@@ -48,7 +48,7 @@ pub(super) async fn add_column(
     Ok(Created(Added { added }))
 }
 
-fn add(
+pub(super) fn add(
     tx: &Tx<'_>,
     project: ProjectId,
     name: &str,

@@ -42,7 +42,7 @@ pub(super) async fn create_table(
     Ok(Created(CreatedTable { table }))
 }
 
-fn create(
+pub(super) fn create(
     tx: &Tx<'_>,
     project: ProjectId,
     id: TableId,

@@ -3,6 +3,7 @@
 mod columns;
 mod create;
 mod drop;
+pub mod import;
 mod request;
 
 use http::Method;

@@ -94,6 +94,10 @@ pub struct ColumnDefinition {
 }
 
 impl CreateTable {
+    pub fn of(definition: Json) -> Self {
+        CreateTable(definition)
+    }
+
     pub fn check(self) -> Result<TableDefinition> {
         let body = &self.0;
         let name = body.get("tableName").and_then(Json::as_str).unwrap_or_default();
@@ -156,6 +160,10 @@ fn repeated(columns: &[ColumnDefinition]) -> Option<&str> {
 }
 
 impl AddColumn {
+    pub fn of(definition: Json) -> Self {
+        AddColumn(definition)
+    }
+
     pub fn check(self) -> Result<ColumnDefinition> {
         let column = ColumnDefinition::read(&self.0)?;
         column.check_name()?;

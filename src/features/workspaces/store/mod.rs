@@ -148,11 +148,21 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, row: &WorkspaceRow) -> Result<()>
         row.created_at,
     ];
     tx.execute(&INSERT, args)?;
-    tx.pipeline(&INSERT_SELF, args![project, row.id])?;
-    if let Some(parent) = row.parent_id {
-        tx.pipeline(&INSERT_LINE, args![project, parent, row.id])?;
+    insert_lines(tx, project, row.id, row.parent_id)
+}
+
+/// The place of a new workspace below its ancestors.
+pub fn insert_lines(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: WorkspaceId,
+    parent: Option<WorkspaceId>,
+) -> Result<()> {
+    tx.pipeline(&INSERT_SELF, args![project, id])?;
+    match parent {
+        Some(parent) => Ok(tx.pipeline(&INSERT_LINE, args![project, parent, id])?),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// The caller has locked the tree.
