@@ -97,7 +97,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration::shared(25, "push", include_str!("../migrations/0025_push.sql")),
     Migration::shared(26, "digests", include_str!("../migrations/0026_digests.sql")),
     Migration::shared(27, "operators and audit log", include_str!("../migrations/0027_admin.sql")),
-    Migration::shared(28, "moderation queue", include_str!("../migrations/0030_moderation.sql")),
+    Migration::shared(28, "moderation queue", include_str!("../migrations/0028_moderation.sql")),
     Migration::shared(
         29,
         "notifications by mail",

@@ -94,10 +94,10 @@ describe("every page", () => {
     const ada = await api("GET", "/users/by-foreign-id?foreignId=ada&createIfNotFound=true");
     const post = await api("POST", "/entities", { userId: ada.id, title: "Hello", content: "World" });
     await api("POST", "/db/tables", { tableName: "pets", columns: [{ columnName: "name", dataType: "text", nullable: true }] }).catch(() => {});
-    const paths = ["", "/queue", "/users", `/users/${ada.id}`, "/content", `/content/${post.id}`, "/spaces", "/tables", "/webhooks", "/keys", "/settings", "/jobs", "/audit"];
+    const paths = ["", "/queue", "/users", `/users/${ada.id}`, "/content", `/content/${post.id}`, "/spaces", `/why?item=${post.id}`, "/rules", "/tables", "/webhooks", "/keys", "/settings", "/jobs", "/audit"];
     for (const path of paths) {
       await open(path);
-      await accessible(`project${path.replaceAll("/", "-").replaceAll(/-[0-9a-f]{8}-.*/g, "-one")}`);
+      await accessible(`project${path.replace(/\?.*/, "").replaceAll("/", "-").replaceAll(/-[0-9a-f]{8}-.*/g, "-one")}`);
     }
     for (const path of ["", "/account", "/operators", "/system", "/audit"]) {
       await page.goto(`${url}/admin${path}`);

@@ -23,6 +23,8 @@ const PROJECT_PAGES: &[(&str, &str, Role)] = &[
     ("/users", "Users", Role::Moderator),
     ("/content", "Content", Role::Moderator),
     ("/spaces", "Spaces", Role::Moderator),
+    ("/why", "Why?", Role::Moderator),
+    ("/rules", "Rules", Role::Admin),
     ("/tables", "Tables", Role::Admin),
     ("/webhooks", "Webhooks", Role::Admin),
     ("/keys", "Keys", Role::Admin),

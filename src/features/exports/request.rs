@@ -95,7 +95,7 @@ impl Job for ExportUser {
              Whoever has this address can read it. If it was not you, change your password.\n",
             self.expires_at
         );
-        let mail = Mail { to: email, subject: "Your data", text };
+        let mail = Mail::new(email, "Your data", text);
         app.mailer.send(mail, app.clock.now(), &app.random).await
     }
 }

@@ -10,12 +10,14 @@ mod projects;
 mod queue;
 mod queue_item;
 mod queue_live;
+mod rules;
 mod settings;
 mod spaces;
 mod system;
 mod tables;
 mod users;
 mod webhooks;
+mod why;
 
 use http::Method;
 
@@ -65,6 +67,9 @@ pub(super) fn pages() -> Vec<Operation> {
         post("/admin/p/{projectId}/webhooks", "Change Webhook", admin) => webhooks::change,
         get("/admin/p/{projectId}/keys", "Keys Page", admin) => keys::list,
         post("/admin/p/{projectId}/keys", "Change Keys", admin) => keys::change,
+        get("/admin/p/{projectId}/rules", "Rules Page", admin) => rules::list,
+        post("/admin/p/{projectId}/rules", "Change Rules", admin) => rules::change,
+        get("/admin/p/{projectId}/why", "Why Page", moderator) => why::show,
         get("/admin/p/{projectId}/settings", "Settings Page", admin) => settings::show,
         post("/admin/p/{projectId}/settings", "Change Settings", admin) => settings::change,
         get("/admin/p/{projectId}/jobs", "Jobs Page", admin) => jobs::list,
