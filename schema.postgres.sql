@@ -713,6 +713,20 @@ CREATE TABLE jwt_issuers (
     CONSTRAINT jwt_issuers_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 );
 
+CREATE TABLE mail_preferences (
+    project_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    frequency text COLLATE "C" NOT NULL,
+    timezone text COLLATE "C",
+    quiet_from bigint,
+    quiet_until bigint,
+    language text COLLATE "C",
+    updated_at bigint NOT NULL,
+    CONSTRAINT mail_preferences_pkey PRIMARY KEY (project_id, user_id),
+    CONSTRAINT mail_preferences_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+    CONSTRAINT mail_preferences_project_id_user_id_fkey FOREIGN KEY (project_id, user_id) REFERENCES users(project_id, id) ON DELETE CASCADE
+);
+
 CREATE TABLE mail_quotas (
     project_id uuid NOT NULL,
     address_hash bytea NOT NULL,
@@ -722,6 +736,27 @@ CREATE TABLE mail_quotas (
     CONSTRAINT mail_quotas_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 );
 CREATE INDEX mail_quotas_expiry ON mail_quotas USING btree (expires_at);
+
+CREATE TABLE mail_schedules (
+    project_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    since bigint,
+    due_at bigint,
+    not_before bigint NOT NULL,
+    CONSTRAINT mail_schedules_pkey PRIMARY KEY (project_id, user_id),
+    CONSTRAINT mail_schedules_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+    CONSTRAINT mail_schedules_project_id_user_id_fkey FOREIGN KEY (project_id, user_id) REFERENCES users(project_id, id) ON DELETE CASCADE
+);
+CREATE INDEX mail_schedules_due ON mail_schedules USING btree (due_at) WHERE due_at IS NOT NULL;
+
+CREATE TABLE mail_templates (
+    project_id uuid NOT NULL,
+    language text COLLATE "C" NOT NULL,
+    settings jsonb NOT NULL,
+    updated_at bigint NOT NULL,
+    CONSTRAINT mail_templates_pkey PRIMARY KEY (project_id, language),
+    CONSTRAINT mail_templates_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
 
 CREATE TABLE moderation_decisions (
     project_id uuid NOT NULL,
@@ -991,6 +1026,7 @@ CREATE TABLE projects (
     interest_matching boolean DEFAULT false NOT NULL,
     interest_samples boolean DEFAULT false NOT NULL,
     rules_version bigint DEFAULT 0 NOT NULL,
+    notification_mails boolean DEFAULT false NOT NULL,
     CONSTRAINT projects_pkey PRIMARY KEY (id)
 );
 

@@ -670,6 +670,19 @@ CREATE TABLE jwt_issuers (
     PRIMARY KEY (project_id, issuer)
 ) STRICT;
 
+CREATE TABLE mail_preferences (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    user_id BLOB NOT NULL,
+    frequency TEXT NOT NULL,
+    timezone TEXT,
+    quiet_from INTEGER,
+    quiet_until INTEGER,
+    language TEXT,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, user_id),
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT;
+
 CREATE TABLE mail_quotas (
     project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
     address_hash BLOB NOT NULL,
@@ -678,6 +691,25 @@ CREATE TABLE mail_quotas (
     PRIMARY KEY (project_id, address_hash)
 ) STRICT;
 CREATE INDEX mail_quotas_expiry ON mail_quotas (expires_at);
+
+CREATE TABLE mail_schedules (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    user_id BLOB NOT NULL,
+    since INTEGER,
+    due_at INTEGER,
+    not_before INTEGER NOT NULL,
+    PRIMARY KEY (project_id, user_id),
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX mail_schedules_due ON mail_schedules (due_at) WHERE due_at IS NOT NULL;
+
+CREATE TABLE mail_templates (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    language TEXT NOT NULL,
+    settings TEXT NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, language)
+) STRICT;
 
 CREATE TABLE moderation_decisions (
     project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
@@ -932,7 +964,8 @@ CREATE TABLE projects (
     search_language TEXT NOT NULL DEFAULT 'english',
     interest_matching INTEGER NOT NULL DEFAULT FALSE,
     interest_samples INTEGER NOT NULL DEFAULT FALSE,
-    rules_version INTEGER NOT NULL DEFAULT 0
+    rules_version INTEGER NOT NULL DEFAULT 0,
+    notification_mails INTEGER NOT NULL DEFAULT FALSE
 ) STRICT;
 
 CREATE TABLE push_devices (

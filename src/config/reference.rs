@@ -14,6 +14,11 @@ const MEANINGS: &[(&str, &str)] = &[
         "used in links that are mailed and in addresses of files: `http` or `https`, without a \
          query. The log warns when it is missing and the server listens on all addresses",
     ),
+    (
+        "admin_listen",
+        "an address of its own for the [admin](admin.md) and its pages, which the server's other \
+         address then no longer serves, or `off`",
+    ),
     ("data_dir", "SQLite file, stored files, mails, the generated secret, the lock"),
     (
         "database_url",

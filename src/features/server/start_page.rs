@@ -35,7 +35,9 @@ pub(super) async fn start_page(call: ServerCall) -> Result<Page> {
          </style>\n</head>\n<body>\n<h1>Townhall</h1>\n\
          <p>This server was started with <code>townhall dev</code>, to try things out.</p>\n\
          <ul>\n{rows}\
-         <li><a href=\"/openapi.json\">The OpenAPI document</a> describes every operation.</li>\n\
+         <li><a href=\"/docs\">The API explorer</a> shows and tries every operation of \
+         <a href=\"/openapi.json\">the OpenAPI document</a>.</li>\n\
+         <li><a href=\"/admin\">The admin</a> is for operators: <code>townhall admin invite</code> prints a link.</li>\n\
          <li>The guides are in <code>docs/</code> of the sources; begin with <code>docs/first-five-minutes.md</code>.</li>\n\
          <li>Mails are not sent: they are files in <code>{}/outbox</code>.</li>\n\
          <li>The database and uploaded files are in <code>{}</code>.</li>\n\

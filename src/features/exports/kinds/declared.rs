@@ -55,6 +55,13 @@ pub(super) const DECLARED: &[Declared] = &[
         "user_id#users disabled_types{ updated_at@",
     ),
     kind(
+        "mailPreference",
+        "mail_preferences",
+        "user_id",
+        "user_id",
+        "user_id#users frequency timezone quiet_from% quiet_until% language updated_at@",
+    ),
+    kind(
         "pushDevice",
         "push_devices",
         "user_id key_hash",
@@ -202,7 +209,8 @@ pub(super) const DECLARED: &[Declared] = &[
         "id",
         "",
         "id# space_id# target_type target_id# status reporter_count% action_taken handled_at@ handled_by_id#
-         handled_by_type created_at@ updated_at@",
+         handled_by_type created_at@ updated_at@ author_id# decision_id# rule_id# is_held? matches{ claimed_by#
+         claimed_by_name claimed_until@",
     ),
     kind(
         "reportEntry",
@@ -210,6 +218,21 @@ pub(super) const DECLARED: &[Declared] = &[
         "report_id user_id",
         "user_id",
         "report_id#reports user_id#users id# reason details created_at@",
+    ),
+    kind(
+        "moderationDecision",
+        "moderation_decisions",
+        "id",
+        "author_id",
+        "id# report_id# target_type target_id# author_id# space_id# action ends_at@ reason rule_id# operator_id#
+         decided_by decided_at@ apply_at@ state error",
+    ),
+    kind(
+        "moderationNote",
+        "moderation_notes",
+        "id",
+        "",
+        "id# user_id#users text operator_id# written_by created_at@",
     ),
     kind(
         "notification",
@@ -307,11 +330,14 @@ pub(super) const SECRET: &[(&str, &[&str])] = &[
     ("user", &["password_hash", "secure_metadata"]),
     ("pushDevice", &["key_hash", "auth", "p256dh"]),
     ("session", &["id", "successor_id"]),
+    ("moderationDecision", &["report_id", "operator_id", "decided_by", "error"]),
 ];
 
 /// Tables with rows of a project that are not exported, and why.
 pub const LEFT_OUT: &[(&str, &str)] = &[
     ("account_deletions", "codes, which expire"),
+    ("audit_log", "sealed for this installation"),
+    ("audit_seals", "sealed for this installation"),
     ("chat_mentions", "made of the messages"),
     ("comment_mentions", "made of the comments"),
     ("connection_counts", "counted"),
@@ -328,6 +354,11 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("jobs", "work of this installation"),
     ("jwt_issuers", "a setting"),
     ("mail_quotas", "limits, which expire"),
+    ("mail_schedules", "work of this installation"),
+    ("mail_templates", "a setting"),
+    ("moderation_posts", "counts of the last day"),
+    ("moderation_rule_hits", "trials of rules"),
+    ("moderation_rules", "a setting"),
     ("notification_counts", "counted"),
     ("oauth_providers", "a setting with a secret"),
     ("oauth_states", "sign-ins under way"),
