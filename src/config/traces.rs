@@ -133,7 +133,7 @@ mod tests {
             ("OTEL_TRACES_SAMPLER", "mine"),
             ("OTEL_BSP_SCHEDULE_DELAY", "soon"),
         ] {
-            let error = load(&[], &[ENDPOINT, (name, value)]).unwrap_err();
+            let error = load(&[], &[(name, value), ENDPOINT]).unwrap_err();
             assert!(error.contains(name) && !error.contains('\n'), "{error}");
         }
     }

@@ -218,7 +218,8 @@ impl<R: BufRead> BufRead for Bounded<R> {
         if self.read > LONGEST {
             return Err(io::Error::other("a tag or a text is too long"));
         }
-        self.from.fill_buf()
+        let left = LONGEST + 1 - self.read;
+        self.from.fill_buf().map(|bytes| &bytes[..bytes.len().min(left)])
     }
 
     fn consume(&mut self, count: usize) {
