@@ -168,14 +168,20 @@ const SHORT_LENGTH: usize = 22;
 
 /// A short id: its value in base 58, always 22 characters.
 pub fn short_id(id: Uuid) -> String {
+    /// Ten digits fit into 64 bits, which divide many times faster than 128.
+    const TEN_DIGITS: u128 = 58_u128.pow(10);
     let mut digits = [b'1'; SHORT_LENGTH];
     let mut rest = id.as_u128();
-    for digit in digits.iter_mut().rev() {
-        // The remainder is below 58.
-        *digit = BASE_58[usize::try_from(rest % 58).unwrap_or(0)];
-        rest /= 58;
+    for ten in digits.rchunks_mut(10) {
+        let mut low = u64::try_from(rest % TEN_DIGITS).unwrap_or_default();
+        rest /= TEN_DIGITS;
+        for digit in ten.iter_mut().rev() {
+            // The remainder is below 58.
+            *digit = BASE_58[usize::try_from(low % 58).unwrap_or_default()];
+            low /= 58;
+        }
     }
-    digits.iter().map(|digit| char::from(*digit)).collect()
+    std::str::from_utf8(&digits).unwrap_or_default().to_owned()
 }
 
 /// The id of a short id; none if it is invalid.
