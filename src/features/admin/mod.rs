@@ -6,6 +6,7 @@ pub mod accounts;
 mod api;
 mod assets;
 mod explorer;
+mod fields;
 mod layout;
 mod pages;
 pub mod store;

@@ -315,4 +315,10 @@ impl Visit {
         let project = self.project.as_ref().map_or(audit::INSTALLATION, |project| project.id);
         Entry::new(project, &self.actor(), action, target.into(), (self.now, &self.app.random))
     }
+
+    /// The same about the installation, where the log of the project would be of no use.
+    pub fn entry_of_installation(&self, action: &str, target: impl Into<String>) -> Entry {
+        let made = (self.now, &self.app.random);
+        Entry::new(audit::INSTALLATION, &self.actor(), action, target.into(), made)
+    }
 }
