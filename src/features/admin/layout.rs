@@ -33,6 +33,7 @@ const PROJECT_PAGES: &[(&str, &str, Role)] = &[
     ("/keys", "Keys", Role::Admin),
     ("/settings", "Settings", Role::Admin),
     ("/jobs", "Jobs", Role::Admin),
+    ("/requests", "Requests", Role::Admin),
     ("/audit", "Audit log", Role::Admin),
 ];
 
@@ -41,6 +42,7 @@ const SYSTEM_PAGES: &[(&str, &str, Role)] = &[
     ("/admin", "Projects", Role::Analyst),
     ("/admin/operators", "Operators", Role::Owner),
     ("/admin/system", "System", Role::Admin),
+    ("/admin/requests", "Requests", Role::Admin),
     ("/admin/audit", "Audit log", Role::Owner),
 ];
 

@@ -5,6 +5,7 @@
 pub mod accounts;
 mod api;
 mod assets;
+mod charts;
 mod explorer;
 mod fields;
 mod layout;

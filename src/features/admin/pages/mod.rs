@@ -3,6 +3,7 @@
 mod audit_log;
 mod content;
 mod files;
+mod health;
 mod jobs;
 mod keys;
 mod lifecycle;
@@ -13,6 +14,7 @@ mod push;
 mod queue;
 mod queue_item;
 mod queue_live;
+mod requests;
 mod rules;
 mod settings;
 mod sign_in;
@@ -50,6 +52,8 @@ pub(super) fn pages() -> Vec<Operation> {
         get("/admin", "Projects Page", Audience::Operator) => projects::list,
         post("/admin/projects", "Create Project", everywhere) => projects::create,
         get("/admin/system", "System Page", everywhere) => system::show,
+        get("/admin/requests", "Recent Requests", everywhere) => requests::installation,
+        get("/admin/p/{projectId}/requests", "Recent Requests of a Project", admin) => requests::project,
         get("/admin/audit", "Audit Log of the Installation", owner) => audit_log::installation,
         get("/admin/p/{projectId}", "Overview Page", analyst) => overview::show,
         get("/admin/p/{projectId}/queue", "Queue Page", moderator) => queue::show,
