@@ -220,7 +220,9 @@ fn is_own_form(call: &ServerCall) -> bool {
 impl<W> Visit<W> {
     fn new(call: ServerCall, who: W, project: Option<Arc<Project>>) -> Self {
         let form = url::form_urlencoded::parse(&call.body);
-        let form = form.map(|(name, value)| (name.into_owned(), value.replace('\0', ""))).collect();
+        // Browsers end the lines of a field with two characters.
+        let plain = |value: &str| value.replace('\0', "").replace("\r\n", "\n");
+        let form = form.map(|(name, value)| (name.into_owned(), plain(&value))).collect();
         Visit {
             now: call.app.clock.now(),
             app: call.app,
