@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use super::Config;
+use super::parse::{duration, positive};
 use super::source::Sources;
-use super::{Config, duration, positive};
 use crate::storage;
 
 #[derive(Debug, Clone)]

@@ -46,9 +46,11 @@ pub(super) async fn run(
     client: IpAddr,
     work: impl AsyncFnOnce(CheckedRequest) -> Result<Response>,
 ) -> Result<Response> {
-    match entry(&request, client) {
-        Some(entry) => db::accompanied(move |tx| entry.write(tx), work(request)).await,
-        None => work(request).await,
+    let entry = entry(&request, client);
+    let work = std::pin::pin!(work(request));
+    match entry {
+        Some(entry) => db::accompanied(move |tx| entry.write(tx), work).await,
+        None => work.await,
     }
 }
 

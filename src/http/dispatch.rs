@@ -85,8 +85,11 @@ pub async fn handle(
 
     let mut trace = RequestTrace::default();
     let mut body = Some(body);
-    let answering = catch_panic(answer(app, router, peer, head, &mut body, &mut trace));
-    let (answered, in_database) = db::timed(answering).await;
+    let (answered, in_database) = {
+        // A future that takes another by value keeps it twice; this is the largest of a request.
+        let answering = std::pin::pin!(answer(app, router, peer, head, &mut body, &mut trace));
+        db::timed(catch_panic(answering)).await
+    };
     let result = answered.unwrap_or_else(|| Err(Error::internal("the handler panicked")));
 
     // A refusal by the operation's own limit reports that limit, not the client's.

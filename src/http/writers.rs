@@ -53,26 +53,34 @@ pub(super) async fn run(
     work: impl AsyncFnOnce(CheckedRequest) -> Result<Response>,
 ) -> Result<Response> {
     let app = request.app.clone();
-    if !app.db.has_replica() {
-        return work(request).await;
-    }
-    let (writer, may_lag) = match request.presented {
-        Presented::User { user, .. } => {
-            ((request.project.id, user.0.as_u128()), app.nodes.others(app.clock.uptime()) == 0)
-        }
-        Presented::Key { .. } => return work(request).await,
-        _ => ((request.project.id, network), true),
-    };
-    let (reads, may_lag) =
-        (request.operation.is_read(), may_lag && request.operation.tolerates_lag);
+    let reader = reader(&request, network);
+    let (reads, tolerates_lag) = (request.operation.is_read(), request.operation.tolerates_lag);
+    let work = std::pin::pin!(work(request));
+    let Some((writer, may_lag)) = reader else { return work.await };
     let writers = app.features.get::<Writers>();
-    if reads && may_lag {
-        return db::tolerate_lag(writers.last(writer), work(request)).await;
+    if reads && may_lag && tolerates_lag {
+        return db::tolerate_lag(writers.last(writer), work).await;
     }
-    let reply = work(request).await;
+    let reply = work.await;
     if !reads {
         // Whatever the reply: part of it may have been written.
         writers.wrote(writer);
     }
     reply
+}
+
+/// Who asks, and whether they may read from a replica unless they wrote; none for those who read from the primary.
+fn reader(request: &CheckedRequest, network: u128) -> Option<(Writer, bool)> {
+    let app = &request.app;
+    if !app.db.has_replica() {
+        return None;
+    }
+    match request.presented {
+        Presented::User { user, .. } => {
+            let may_lag = app.nodes.others(app.clock.uptime()) == 0;
+            Some(((request.project.id, user.0.as_u128()), may_lag))
+        }
+        Presented::Key { .. } => None,
+        _ => Some(((request.project.id, network), true)),
+    }
 }

@@ -121,7 +121,9 @@ impl Outbound {
         accept: &'static str,
         limits: Limits,
     ) -> Result<Answer, Failure> {
-        let in_time = tokio::time::timeout(limits.time, self.follow(target, accept, limits)).await;
+        // Large, with its TLS session: on the heap, not in the future of every caller.
+        let followed = Box::pin(self.follow(target, accept, limits));
+        let in_time = tokio::time::timeout(limits.time, followed).await;
         in_time.unwrap_or(Err(Failure::Late))
     }
 
@@ -132,7 +134,7 @@ impl Outbound {
         message: Message,
         limits: Limits,
     ) -> Result<Answer, Failure> {
-        let called = async {
+        let called = Box::pin(async {
             let mut driver = JoinSet::new();
             let (schemes, is_http2) = (message.schemes(), message.is_http2());
             let request = request(&target, message)?;
@@ -142,7 +144,7 @@ impl Outbound {
                 self.send(&target, schemes, request, &mut driver).await?
             };
             answer(target, response, limits.body).await
-        };
+        });
         tokio::time::timeout(limits.time, called).await.unwrap_or(Err(Failure::Late))
     }
 

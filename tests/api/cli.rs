@@ -152,7 +152,10 @@ fn keys_are_made_listed_and_revoked(town: Installation) {
         assert_eq!(list.as_array().unwrap().len(), 3);
         list.as_array().unwrap().iter().find(|one| one["keyId"] == key).unwrap().clone()
     };
-    assert_eq!(keys(&find()), ["createdAt", "keyId", "kind", "label", "revokedAt"]);
+    assert_eq!(
+        keys(&find()),
+        ["createdAt", "expiresAt", "keyId", "kind", "label", "lastUsedAt", "revokedAt", "scopes"]
+    );
     assert_eq!((&find()["label"], &find()["revokedAt"]), (&json!("backend"), &Value::Null));
 
     assert!(town.fails(&["key", "revoke", key]).contains("--yes"));

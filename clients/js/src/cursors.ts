@@ -10,6 +10,10 @@ const EPOCH = new Date(0).toISOString();
 
 const before = (moment: string, by: number) => new Date(Math.max(0, Date.parse(moment) - by)).toISOString();
 
+/** Sorts messages by their time. */
+export const inOrder = (messages: ChatMessage[]) =>
+  messages.sort((one, other) => (one.createdAt < other.createdAt ? -1 : Number(one.createdAt > other.createdAt)));
+
 export class Cursors {
   readonly #of = new Map<string, string>();
   /** The cursor of conversations that have none: those that began after the start, or were quiet before it. */
@@ -19,15 +23,21 @@ export class Cursors {
   /** From here on. */
   async start(client: Client): Promise<void> {
     const { conversations, hasMore } = await client.get("/chat/conversations", CONVERSATIONS);
-    for (const { id, lastMessageAt, createdAt } of conversations) this.#pass(id, lastMessageAt ?? createdAt);
+    // The first message may be of the same millisecond as its conversation.
+    for (const { id, lastMessageAt, createdAt } of conversations) this.#pass(id, lastMessageAt ?? before(createdAt, 1));
     // They come with the newest message first: those that were not listed have no newer one than the last that was.
     const listed = (hasMore && conversations.at(-1)?.lastMessageAt) || EPOCH;
     const recent = before(this.#newest, CLOCK_SKEW);
     this.#start = listed > recent ? listed : recent;
   }
 
-  passed({ conversationId, createdAt }: ChatMessage): void {
+  /** Notes that a message is delivered; false if it was before, or is older than the start: a server tells of messages a
+   * little later than it stores them. */
+  passed({ conversationId, createdAt }: ChatMessage): boolean {
+    const cursor = this.#of.get(conversationId);
+    if (cursor && createdAt <= cursor) return false;
     this.#pass(conversationId, createdAt);
+    return true;
   }
 
   /** Messages since the cursors: of every conversation, and of these threads. Moves no cursor. */
@@ -44,7 +54,7 @@ export class Cursors {
     for (const { conversationId, parentId } of threads) {
       missed.push(...(await this.#since(client, conversationId, parentId)));
     }
-    return missed.sort((one, other) => (one.createdAt < other.createdAt ? -1 : Number(one.createdAt > other.createdAt)));
+    return missed;
   }
 
   async #since(client: Client, conversationId: string, parentId?: string): Promise<ChatMessage[]> {

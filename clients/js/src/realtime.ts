@@ -2,7 +2,7 @@
 // delivers it before anything newer, each message once.
 import { io, type Socket } from "socket.io-client";
 import type { Client } from "./client.js";
-import { Cursors } from "./cursors.js";
+import { Cursors, inOrder } from "./cursors.js";
 import { SERVER_EVENTS, type ChatMessage, type Events, type ServerEvents } from "./events.js";
 
 export type { ChatMessage, Events } from "./events.js";
@@ -112,13 +112,13 @@ export class Realtime {
   #resume(missed: ChatMessage[], held: Held[]): void {
     this.#held = null;
     this.#failures = 0;
-    for (const message of missed) this.#deliver("message:created", message);
+    // Cursors only move forward: what was heard meanwhile, such as a reply in another thread, may be older than what was missed.
+    const heard = held.flatMap(([name, payload]) => (name === "message:created" ? [payload as ChatMessage] : []));
+    for (const message of inOrder([...missed, ...heard])) this.#deliver("message:created", message);
     if (this.#hasStarted) this.#emit("resumed", { messages: missed.length });
     else this.#emit("connected", undefined);
     this.#hasStarted = true;
-    const ids = new Set(missed.map(({ id }) => id));
-    const isNew = ([name, payload]: Held) => name !== "message:created" || !ids.has((payload as ChatMessage).id);
-    for (const [name, payload] of held.filter(isNew)) this.#deliver(name, payload);
+    for (const [name, payload] of held) if (name !== "message:created") this.#deliver(name, payload);
   }
 
   #threads(): { conversationId: string; parentId: string }[] {
@@ -157,7 +157,7 @@ export class Realtime {
   }
 
   #deliver(name: keyof ServerEvents, payload: unknown): void {
-    if (name === "message:created") this.#cursors.passed(payload as ChatMessage);
+    if (name === "message:created" && !this.#cursors.passed(payload as ChatMessage)) return;
     this.#emit(name, payload as ServerEvents[typeof name]);
   }
 

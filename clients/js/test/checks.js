@@ -16,8 +16,7 @@ export async function refusal(promise) {
 
 /** Waits for what must happen soon. */
 export async function until(isTrue, what) {
-  // Longer than a server of the tests waits for a lost announcement, after which it closes its sockets.
-  for (let tries = 0; tries < 3000; tries++) {
+  for (let tries = 0; tries < 1500; tries++) {
     if (await isTrue()) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

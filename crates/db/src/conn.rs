@@ -1,16 +1,17 @@
 //! The connection types of closures. `Conn` only takes queries, so writing outside a transaction does not
 //! compile. On both engines a failed statement aborts its transaction.
 
+mod tx;
+
+pub use tx::Tx;
+
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::Deref;
 use std::time::{Duration, Instant};
 
 use crate::statement::Text;
-use crate::{
-    Announcement, AnyStatement, Columns, Command, Error, Query, Row, Signal, Statement, Value,
-};
+use crate::{AnyStatement, Columns, Error, Query, Row, Statement, Value};
 use crate::{postgres, sqlite, stats};
 
 /// A connection of one of the engines.
@@ -253,155 +254,5 @@ impl fmt::Debug for Conn<'_> {
             .field("transaction", &self.transaction)
             .field("failure", &self.failure)
             .finish_non_exhaustive()
-    }
-}
-
-/// A transaction: reads what [`Conn`] reads, and writes.
-#[derive(Debug)]
-pub struct Tx<'a> {
-    conn: Conn<'a>,
-    /// Announcements to publish after the commit. On PostgreSQL the connection keeps them.
-    announced: RefCell<Vec<Announcement>>,
-    announcements: Cell<u64>,
-    signals: RefCell<Vec<Signal>>,
-}
-
-impl<'a> Tx<'a> {
-    pub(crate) fn new(link: Link<'a>) -> Self {
-        let mut tx = Tx::reading(link);
-        tx.conn.transaction = true;
-        tx
-    }
-
-    /// An empty transaction, for jobs that only read.
-    pub(crate) fn reading(link: Link<'a>) -> Self {
-        Tx {
-            conn: Conn::new(link),
-            announced: RefCell::default(),
-            announcements: Cell::new(0),
-            signals: RefCell::default(),
-        }
-    }
-
-    /// The first failure; with one, the transaction must not be committed.
-    pub(crate) fn failure(&self) -> Option<Failure> {
-        self.conn.failure.borrow().clone()
-    }
-
-    /// Commands that were run and announcements made so far: whether a closure has had any effect.
-    pub(crate) fn effects(&self) -> u64 {
-        self.conn.commands.get() + self.announcements.get()
-    }
-
-    /// The next closure of the transaction has no time limit of its own yet.
-    pub(crate) fn next_closure(&self) {
-        self.conn.link.limit(None);
-    }
-
-    pub(crate) fn is_lost(&self) -> bool {
-        self.conn.transaction && self.conn.failure.borrow().is_some()
-    }
-
-    /// Every row of a query, or every row a command returns.
-    pub fn all<S: Statement>(
-        &self,
-        statement: &S,
-        args: &[Value<'_>],
-    ) -> Result<Vec<S::Row>, Error> {
-        self.conn.rows(statement, args)
-    }
-
-    /// The row, if there is one. More than one is an error.
-    pub fn opt<S: Statement>(
-        &self,
-        statement: &S,
-        args: &[Value<'_>],
-    ) -> Result<Option<S::Row>, Error> {
-        self.conn.at_most_one(statement, args)
-    }
-
-    /// The row. None, or more than one, is an error.
-    pub fn one<S: Statement>(&self, statement: &S, args: &[Value<'_>]) -> Result<S::Row, Error> {
-        self.conn.exactly_one(statement, args)
-    }
-
-    /// Runs a command without waiting for its outcome: on PostgreSQL it is sent together with the next
-    /// statement (pipelining). If it fails, the transaction fails with its error.
-    pub fn pipeline(&self, command: &Command<()>, args: &[Value<'_>]) -> Result<(), Error> {
-        let Link::Postgres(session) = self.conn.link else {
-            return self.execute(command, args).map(drop);
-        };
-        if self.is_lost() {
-            return Err(Error::Aborted);
-        }
-        self.conn.count(command.inner());
-        self.conn.noted(session.pipeline(command.inner(), args))
-    }
-
-    /// Runs commands that do not depend on each other. On PostgreSQL those that are
-    /// [`pipelined`](Tx::pipeline) inside are one statement, together with the first that is awaited: all see
-    /// the same snapshot, and no two may change the same row.
-    pub fn batch<T, E: From<Error>>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
-        let Link::Postgres(session) = self.conn.link else { return work() };
-        session.gather();
-        let done = work();
-        // Also after an error: earlier commands are done if the closure continues.
-        let sent = self.conn.noted(session.gathered());
-        let done = done?;
-        sent?;
-        Ok(done)
-    }
-
-    /// Announces to every process on the database, after the commit and only then; see
-    /// [`Db::announcements`](crate::Db::announcements). On SQLite that is this process alone.
-    pub fn announce(&self, topic: &str, text: &str) -> Result<(), Error> {
-        if self.is_lost() {
-            return Err(Error::Aborted);
-        }
-        let announcement = Announcement::new(topic, text)?;
-        self.announcements.set(self.announcements.get() + 1);
-        match self.conn.link {
-            Link::Sqlite(_) => self.announced.borrow_mut().push(announcement),
-            Link::Postgres(session) => session.announce(announcement),
-        }
-        Ok(())
-    }
-
-    /// Wakes the task that awaits [`Db::signalled`](crate::Db::signalled) in this process, after the commit and only
-    /// then.
-    pub fn signal(&self, signal: Signal) {
-        self.signals.borrow_mut().push(signal);
-    }
-
-    /// The signals of the closure that has just run.
-    pub(crate) fn take_signals(&self) -> Vec<Signal> {
-        self.signals.take()
-    }
-
-    /// Waits until everything that was pipelined is done, and fails if it failed.
-    pub fn flush(&self) -> Result<(), Error> {
-        static NOTHING: Query<i64> = Query::declared("db::NOTHING", "SELECT 1", None);
-        match self.conn.link {
-            Link::Sqlite(_) => Ok(()),
-            Link::Postgres(_) => self.one(&NOTHING, &[]).map(drop),
-        }
-    }
-
-    /// The announcements to publish after the commit.
-    pub(crate) fn announced(self) -> Vec<Announcement> {
-        self.announced.into_inner()
-    }
-
-    /// Runs a command and returns the number of affected rows.
-    pub fn execute(&self, command: &Command<()>, args: &[Value<'_>]) -> Result<u64, Error> {
-        self.conn.run(command.inner(), args, &mut |_| Ok(()))
-    }
-}
-
-impl<'a> Deref for Tx<'a> {
-    type Target = Conn<'a>;
-
-    fn deref(&self) -> &Conn<'a> {
-        &self.conn
     }
 }

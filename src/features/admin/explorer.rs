@@ -196,9 +196,9 @@ fn form(document: &Value, one: &Described<'_>, url: &str) -> Markup {
             div.actions { button { "Send" } }
         }
         noscript { p { "Sending needs JavaScript; the command below works without." } }
-        h2 { "As curl" } pre #curl {}
-        h2 { "As fetch" } pre #fetch {}
-        h2 { "Reply" } pre #reply aria-live="polite" { "–" }
+        h2 { "As curl" } pre #curl tabindex="0" {}
+        h2 { "As fetch" } pre #fetch tabindex="0" {}
+        h2 { "Reply" } pre #reply tabindex="0" aria-live="polite" { "–" }
     }
 }
 
@@ -222,7 +222,7 @@ fn replies(document: &Value, operation: &Value) -> Markup {
                 details {
                     summary { code { (status) } " " (reply["description"].as_str().unwrap_or_default().lines().next().unwrap_or_default()) }
                     (paragraphs(reply["description"].as_str().unwrap_or_default()))
-                    @if !example.is_null() { pre { (pretty(example)) } }
+                    @if !example.is_null() { pre tabindex="0" { (pretty(example)) } }
                 }
             }
         }

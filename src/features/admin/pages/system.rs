@@ -59,7 +59,7 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
         @if !outbox.is_empty() {
             section aria-labelledby="mails" {
                 h2 #mails { "Mails that are kept here, because no mail server is set" }
-                @for (name, text) in &outbox { details { summary { (name) } pre { (text) } } }
+                @for (name, text) in &outbox { details { summary { (name) } pre tabindex="0" { (text) } } }
             }
         }
     };
