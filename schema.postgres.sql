@@ -909,6 +909,15 @@ CREATE TABLE oauth_states (
 CREATE INDEX oauth_states_expiry ON oauth_states USING btree (expires_at);
 CREATE INDEX oauth_states_user ON oauth_states USING btree (project_id, link_to_user_id) WHERE link_to_user_id IS NOT NULL;
 
+CREATE TABLE operator_challenges (
+    challenge bytea NOT NULL,
+    operator_id uuid,
+    expires_at bigint NOT NULL,
+    CONSTRAINT operator_challenges_pkey PRIMARY KEY (challenge),
+    CONSTRAINT operator_challenges_operator_id_fkey FOREIGN KEY (operator_id) REFERENCES operators(id) ON DELETE CASCADE
+);
+CREATE INDEX operator_challenges_expiry ON operator_challenges USING btree (expires_at);
+
 CREATE TABLE operator_invitations (
     id uuid NOT NULL,
     token_hash bytea NOT NULL,
@@ -923,6 +932,21 @@ CREATE TABLE operator_invitations (
 );
 CREATE INDEX operator_invitations_expiry ON operator_invitations USING btree (expires_at);
 CREATE UNIQUE INDEX operator_invitations_token ON operator_invitations USING btree (token_hash);
+
+CREATE TABLE operator_passkeys (
+    id uuid NOT NULL,
+    operator_id uuid NOT NULL,
+    credential_id bytea NOT NULL,
+    public_key bytea NOT NULL,
+    sign_count bigint NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    created_at bigint NOT NULL,
+    used_at bigint,
+    CONSTRAINT operator_passkeys_pkey PRIMARY KEY (id),
+    CONSTRAINT operator_passkeys_operator_id_fkey FOREIGN KEY (operator_id) REFERENCES operators(id) ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX operator_passkeys_credential ON operator_passkeys USING btree (credential_id);
+CREATE INDEX operator_passkeys_operator ON operator_passkeys USING btree (operator_id, created_at);
 
 CREATE TABLE operator_roles (
     operator_id uuid NOT NULL,

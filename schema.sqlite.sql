@@ -856,6 +856,13 @@ CREATE TABLE oauth_states (
 CREATE INDEX oauth_states_expiry ON oauth_states (expires_at);
 CREATE INDEX oauth_states_user ON oauth_states (project_id, link_to_user_id) WHERE link_to_user_id IS NOT NULL;
 
+CREATE TABLE operator_challenges (
+    challenge BLOB NOT NULL PRIMARY KEY,
+    operator_id BLOB REFERENCES operators (id) ON DELETE CASCADE,
+    expires_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX operator_challenges_expiry ON operator_challenges (expires_at);
+
 CREATE TABLE operator_invitations (
     id BLOB NOT NULL PRIMARY KEY,
     token_hash BLOB NOT NULL,
@@ -868,6 +875,19 @@ CREATE TABLE operator_invitations (
 ) STRICT;
 CREATE INDEX operator_invitations_expiry ON operator_invitations (expires_at);
 CREATE UNIQUE INDEX operator_invitations_token ON operator_invitations (token_hash);
+
+CREATE TABLE operator_passkeys (
+    id BLOB NOT NULL PRIMARY KEY,
+    operator_id BLOB NOT NULL REFERENCES operators (id) ON DELETE CASCADE,
+    credential_id BLOB NOT NULL,
+    public_key BLOB NOT NULL,
+    sign_count INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    used_at INTEGER
+) STRICT;
+CREATE UNIQUE INDEX operator_passkeys_credential ON operator_passkeys (credential_id);
+CREATE INDEX operator_passkeys_operator ON operator_passkeys (operator_id, created_at);
 
 CREATE TABLE operator_roles (
     operator_id BLOB NOT NULL REFERENCES operators (id) ON DELETE CASCADE,

@@ -117,6 +117,18 @@ impl Error {
         Some(text)
     }
 
+    /// What the refusal or failure is called where there is no text.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::Refused(refusal) => refusal.fault.code,
+            Error::NoCredential => "no credential",
+            Error::BadCredential => "bad credential",
+            Error::RateLimited(_) => "rate limited",
+            Error::Busy(_) => "busy",
+            Error::Internal(_) => "internal",
+        }
+    }
+
     pub fn is(&self, fault: Fault) -> bool {
         matches!(self, Error::Refused(refusal) if refusal.fault == fault)
     }

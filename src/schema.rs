@@ -103,4 +103,5 @@ pub const MIGRATIONS: &[Migration] = &[
         "notifications by mail",
         include_str!("../migrations/0029_notification_mails.sql"),
     ),
+    Migration::shared(30, "passkeys", include_str!("../migrations/0030_passkeys.sql")),
 ];

@@ -56,6 +56,16 @@ impl fmt::Display for Presented {
 }
 
 impl Presented {
+    /// Whoever it is, without saying who.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Presented::Nothing | Presented::Placeholder | Presented::Unusable => "anonymous",
+            Presented::User { .. } => "user",
+            Presented::Key { kind: KeyKind::Service, .. } => "service key",
+            Presented::Key { kind: KeyKind::Master, .. } => "master key",
+        }
+    }
+
     pub fn read(
         headers: &HeaderMap,
         project: &Project,

@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use text_index::Language;
 
+use crate::features::projects::admin::{parse_hours, parse_page};
 use crate::tenancy::Deletion;
 use crate::tenancy::store::{Settings, WorkspaceSettings};
 
@@ -189,29 +190,8 @@ pub(super) fn plain(value: &Value) -> String {
     }
 }
 
-/// A page that a browser opens from a mail.
-fn parse_page(text: &str) -> Result<String, String> {
-    if text.is_empty() {
-        return Ok(String::new());
-    }
-    match url::Url::parse(text) {
-        Ok(url) if ["http", "https"].contains(&url.scheme()) && url.has_host() => Ok(url.into()),
-        _ => Err("must be an address such as https://app.example.com/invitation".to_owned()),
-    }
-}
-
 fn parse_language(name: &str) -> Result<Language, String> {
     let names: Vec<&str> = Language::ALL.into_iter().map(Language::name).collect();
     let unknown = || format!("must be one of {}", names.join(", "));
     Language::from_name(&name.to_lowercase()).ok_or_else(unknown)
-}
-
-/// Up to a century: beyond, scores would not tell entities apart.
-fn parse_hours(text: &str) -> Result<f64, String> {
-    let hours: f64 = text.parse().map_err(|_| "must be a number of hours".to_owned())?;
-    if (0.01..=876_000.0).contains(&hours) {
-        Ok(hours)
-    } else {
-        Err("must be from 0.01 to 876000".to_owned())
-    }
 }

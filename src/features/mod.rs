@@ -297,6 +297,7 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         workspaces::store::erase::ALL,
         admin::store::ALL,
         admin::store::figures::ALL,
+        admin::store::passkeys::ALL,
         audit::store::ALL,
         crate::auth::store::sessions::ALL,
         crate::auth::store::suspensions::ALL,

@@ -1,5 +1,5 @@
-//! What is kept of a request that was served: its figures, one log line and, if a collector is configured, a span. All
-//! of them have the route's pattern, never the address, a body or a credential.
+//! What is kept of a request that was served: its figures, its place among the recent ones, one log line and, if a
+//! collector is configured, a span. All of them have the route's pattern, never the address, a body or a credential.
 
 use std::time::Duration;
 
@@ -7,6 +7,8 @@ use http::{HeaderMap, Method};
 
 use crate::http::dispatch::RequestTrace;
 use crate::http::version::Version;
+use crate::metrics::method_label;
+use crate::metrics::recent::RecentRequest;
 use crate::state::App;
 use crate::traces::{Context, Span};
 use crate::values::time::Timestamp;
@@ -37,13 +39,18 @@ pub(super) struct Served {
     pub in_database: Duration,
     pub id: String,
     pub failure: Option<String>,
+    pub code: Option<&'static str>,
 }
 
 pub(super) fn account(app: &App, trace: &RequestTrace, served: Served, recorded: Option<Recorded>) {
     let route = trace.operation.map(|operation| operation.path);
     app.metrics.record(route, &served.method, served.status, served.took);
-    let recorded = recorded.filter(|_| route.is_none_or(|route| !UNTRACED.contains(&route)));
+    let is_of_machines = route.is_some_and(|route| UNTRACED.contains(&route));
+    let recorded = recorded.filter(|_| !is_of_machines);
     log(trace, &served, recorded.as_ref());
+    if !is_of_machines {
+        app.metrics.recent.keep(recent(app, trace, &served));
+    }
     if let (Some(traces), Some(recorded)) = (&app.traces, recorded) {
         let Served { method, status, took, in_database, id, .. } = served;
         let Recorded { context, began } = recorded;
@@ -64,8 +71,24 @@ pub(super) fn account(app: &App, trace: &RequestTrace, served: Served, recorded:
     }
 }
 
+fn recent(app: &App, trace: &RequestTrace, served: &Served) -> RecentRequest {
+    RecentRequest {
+        id: served.id.clone(),
+        at: app.clock.now(),
+        method: method_label(&served.method),
+        route: trace.operation.map(|operation| operation.path),
+        version: trace.version.map(Version::segment),
+        project: trace.project,
+        caller: trace.caller.kind(),
+        status: served.status,
+        took: served.took,
+        in_database: served.in_database,
+        code: served.code,
+    }
+}
+
 fn log(trace: &RequestTrace, served: &Served, recorded: Option<&Recorded>) {
-    let Served { method, status, took, in_database, id, failure } = served;
+    let Served { method, status, took, in_database, id, failure, .. } = served;
     let route = trace.operation.map(|operation| operation.path);
     let version = trace.version.map(Version::segment);
     let project = trace.project.map(tracing::field::display);

@@ -101,6 +101,7 @@ pub async fn handle(
             || trace.operation.is_some_and(|operation| operation.plain_refusals),
     };
     let failure = result.as_ref().err().and_then(Error::chain);
+    let code = result.as_ref().err().map(Error::code);
     let mut response = result.unwrap_or_else(|error| render::error(error, context));
     let (operation, fingerprints) = (trace.operation, &app.fingerprints);
     representation::negotiate(&mut response, &negotiation, operation, fingerprints).await;
@@ -127,7 +128,7 @@ pub async fn handle(
 
     let took = app.clock.uptime().saturating_sub(started);
     let status = response.status().as_u16();
-    let served = Served { method, status, took, in_database, id, failure };
+    let served = Served { method, status, took, in_database, id, failure, code };
     account(app, &trace, served, recorded);
     response
 }

@@ -3,6 +3,7 @@
 
 mod page;
 mod process;
+pub mod recent;
 mod render;
 
 pub use render::{Backlog, JobState, ProjectCount, Readings, SearchFigures};
@@ -15,6 +16,8 @@ use std::time::Duration;
 use db::Histogram;
 use http::Method;
 
+use self::recent::Recent;
+
 #[derive(Debug, Default)]
 pub struct Metrics {
     in_flight: AtomicI64,
@@ -22,6 +25,8 @@ pub struct Metrics {
     routes: RwLock<HashMap<Route, Arc<RouteFigures>>>,
     limited: Mutex<BTreeMap<&'static str, u64>>,
     jobs: Mutex<BTreeMap<&'static str, JobFigures>>,
+    /// Not for Prometheus: for operators who look at this server.
+    pub recent: Recent,
 }
 
 type Route = (&'static str, &'static str);
@@ -116,7 +121,7 @@ impl Metrics {
 }
 
 /// Unknown methods share a label, or a client could create any number of them.
-fn method_label(method: &Method) -> &'static str {
+pub fn method_label(method: &Method) -> &'static str {
     match method.as_str() {
         "GET" => "GET",
         "HEAD" => "HEAD",

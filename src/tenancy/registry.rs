@@ -43,7 +43,7 @@ impl ProjectState {
         }
     }
 
-    fn from_name(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         use ProjectState::{Active, Migrating, PendingDeletion};
         [Active, Migrating, PendingDeletion].into_iter().find(|state| state.name() == name)
     }
@@ -66,7 +66,7 @@ impl Deletion {
         }
     }
 
-    fn from_name(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         [Deletion::Hard, Deletion::Soft].into_iter().find(|deletion| deletion.name() == name)
     }
 }

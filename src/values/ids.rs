@@ -155,6 +155,7 @@ typed_ids! {
     RowId;
     OperatorSessionId;
     OperatorInvitationId;
+    OperatorPasskeyId;
     AuditEntryId;
 }
 

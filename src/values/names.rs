@@ -13,6 +13,9 @@ macro_rules! names {
         }
 
         impl $type {
+            /// All names, in the order of the declaration.
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
+
             pub const fn name(self) -> &'static str {
                 match self {
                     $($type::$variant => $name,)*

@@ -11,22 +11,42 @@ use crate::support::{TestApp, on_both_engines};
 
 const TICK: Duration = Duration::from_millis(500);
 
-on_both_engines![everything_works_in_a_browser];
+on_both_engines![everything_works_in_a_browser, projects_passkeys_and_sockets_work_in_a_browser];
 
 async fn everything_works_in_a_browser(app: TestApp) {
+    let app = prepared(app).await;
+    let url = [("TOWNHALL_URL", format!("http://{}", app.address))];
+    drive(&app, "admin.test.js", &url).await;
+}
+
+async fn projects_passkeys_and_sockets_work_in_a_browser(app: TestApp) {
+    let app = prepared(app).await;
+    app.change_settings(app.project.id, |settings| settings.live_feeds = true).await;
+    let user = app.user().await;
+    let more = [
+        ("TOWNHALL_ADDRESS", app.address.to_string()),
+        ("USER_ID", user.id.to_string()),
+        ("USER_TOKEN", user.access_token.clone()),
+    ];
+    drive(&app, "system.test.js", &more).await;
+}
+
+/// Without TLS: a browser keeps no secure cookie of such a page.
+async fn prepared(app: TestApp) -> TestApp {
     let installed = folder().join("node_modules/puppeteer-core").exists();
     assert!(installed, "what drives the browser is missing: scripts/test installs it");
-    // Without TLS: a browser keeps no secure cookie of such a page.
-    let app =
-        app.restart_with(|config| config.set("TOWNHALL_PUBLIC_URL", "http://localhost")).await;
+    app.restart_with(|config| config.set("TOWNHALL_PUBLIC_URL", "http://localhost")).await
+}
+
+async fn drive(app: &TestApp, test: &str, environment: &[(&str, String)]) {
     let invitations =
-        [invite(&app, Role::Owner, None).await, invite(&app, Role::Moderator, None).await];
+        [invite(app, Role::Owner, None).await, invite(app, Role::Moderator, None).await];
     let pictures = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("admin-{:?}", app.engine()));
     let mut command = Command::new("node");
     command
         .args(["--test", "--test-force-exit"])
-        .arg(folder().join("admin.test.js"))
-        .env("TOWNHALL_URL", format!("http://{}", app.address))
+        .arg(folder().join(test))
+        .envs(environment.iter().map(|(name, value)| (name, value)))
         .env("TOWNHALL_PROJECT_ID", app.project.id.to_string())
         .env("TOWNHALL_SERVICE_KEY", &app.project.service_key)
         .env("INVITATIONS", invitations.join(" "))
@@ -34,7 +54,7 @@ async fn everything_works_in_a_browser(app: TestApp) {
     let running = tokio::task::spawn_blocking(move || command.output());
     let output = tokio::select! {
         output = running => output.unwrap().unwrap(),
-        () = keep_pace(&app) => unreachable!(),
+        () = keep_pace(app) => unreachable!(),
     };
     let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
     assert!(output.status.success(), "{out}{err}");

@@ -12,10 +12,8 @@ use serde_json::{Value, json};
 use crate::app::Dependencies;
 use crate::cli::{Output, plain};
 use crate::config::Config;
+use crate::features::server::checks::Finding;
 use crate::start;
-
-/// What is fine, or what is wrong.
-type Finding = Result<String, String>;
 
 #[derive(Debug)]
 struct Check {

@@ -8,41 +8,28 @@ use tokio::time::timeout;
 
 use crate::cli::distribute;
 use crate::cli::doctor::{Finding, block_on, runtime};
-use crate::config::{BackupSchedule, Config, free_space, is_writable};
+use crate::config::{BackupSchedule, Config};
 use crate::features::files::store as files;
+use crate::features::server::checks;
 use crate::installation::store as installation;
 use crate::mail::Mailer;
-use crate::network::forwarding;
 use crate::schema::MIGRATIONS;
 use crate::storage::Storage;
 use crate::tenancy::store as projects;
 use crate::values::time::Timestamp;
 
-/// Below this much free space the operator should act.
-const LITTLE_SPACE: u64 = 1 << 30;
 /// How long a bucket or a mail server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 type OfConfig = fn(&Config) -> Finding;
 
 /// The checks that need no database.
-pub(super) const ALL: &[(&str, OfConfig)] =
-    &[("data directory", data_directory), ("disk", disk), ("mail", mail), ("proxy", proxy)];
-
-fn data_directory(config: &Config) -> Finding {
-    let directory = config.data_dir.display();
-    if is_writable(&config.data_dir) {
-        Ok(format!("{directory} is writable"))
-    } else {
-        Err(format!("{directory} is missing or not writable"))
-    }
-}
-
-fn disk(config: &Config) -> Finding {
-    let free = free_space(&config.data_dir).map_err(|error| error.to_string())?;
-    let text = format!("{} MiB free", free >> 20);
-    if free < LITTLE_SPACE { Err(text) } else { Ok(text) }
-}
+pub(super) const ALL: &[(&str, OfConfig)] = &[
+    ("data directory", checks::data_directory),
+    ("disk", checks::disk),
+    ("mail", mail),
+    ("proxy", checks::proxy),
+];
 
 fn mail(config: &Config) -> Finding {
     let from = config.mail_from.as_deref().unwrap_or(Mailer::DEFAULT_FROM);
@@ -55,16 +42,6 @@ fn mail(config: &Config) -> Finding {
         Ok(Err(error)) => Err(format!("the mail server cannot be used: {error}")),
         Err(_) => Err("the mail server does not answer".to_owned()),
     }
-}
-
-/// Anybody can send such headers, so they are worth a remark and are no failure.
-fn proxy(config: &Config) -> Finding {
-    Ok(match forwarding::untrusted_proxy(&config.data_dir) {
-        Some(peer) => format!(
-            "{peer} sends forwarding headers: if it is your proxy, name it in TOWNHALL_TRUSTED_PROXIES"
-        ),
-        None => "no forwarding headers from a peer that is not trusted".to_owned(),
-    })
 }
 
 pub(super) fn schema(db: &Db) -> Finding {
@@ -108,23 +85,10 @@ pub(super) fn open_storage(config: &Config, db: &Db) -> Result<Option<Storage>, 
     Err(format!("{} is gone, and with it the files", config.storage))
 }
 
-/// A clock that was set back shows in rows that come from the future.
 pub(super) fn clock(db: &Db, now: Timestamp) -> Finding {
-    match block_on(db.read(projects::newest))? {
-        Some(newest) if newest > now => {
-            Err(format!("it is {now}, but the database holds something from {newest}"))
-        }
-        _ => Ok(now.to_string()),
-    }
+    checks::clock(block_on(db.read(projects::newest))?, now)
 }
 
-/// Twice the interval: one may just be under way.
 pub(super) fn backups(schedule: &BackupSchedule, db: &Db, now: Timestamp) -> Finding {
-    match block_on(db.read(installation::last_backup))? {
-        None => Err("none has succeeded yet".to_owned()),
-        Some(last) if last.plus(2 * schedule.every) < now => {
-            Err(format!("the last one that succeeded is of {last}"))
-        }
-        Some(last) => Ok(format!("the last one is of {last}, in {}", schedule.to)),
-    }
+    checks::backups(schedule, block_on(db.read(installation::last_backup))?, now)
 }

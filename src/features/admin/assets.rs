@@ -26,8 +26,11 @@ const ASSETS: &[Asset] = &[
         media: "text/css; charset=utf-8",
         text: include_str!("assets/style.css"),
     },
+    Asset { name: "demo.js", media: SCRIPT, text: include_str!("assets/demo.js") },
     Asset { name: "explorer.js", media: SCRIPT, text: include_str!("assets/explorer.js") },
+    Asset { name: "passkeys.js", media: SCRIPT, text: include_str!("assets/passkeys.js") },
     Asset { name: "queue.js", media: SCRIPT, text: include_str!("assets/queue.js") },
+    Asset { name: "sockets.js", media: SCRIPT, text: include_str!("assets/sockets.js") },
 ];
 
 /// Differs between releases whose assets differ.

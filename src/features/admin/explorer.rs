@@ -17,10 +17,25 @@ use crate::http::version::Version;
 use crate::state::App;
 
 pub(super) const PATH: &str = "/docs";
+const CONSOLE: &str = "/docs/sockets";
+/// What a socket may send, and the key of the id that belongs to it.
+const MESSAGES: [(&str, &str); 10] = [
+    ("join:conversation", "conversationId"),
+    ("leave:conversation", "conversationId"),
+    ("typing:start", "conversationId"),
+    ("typing:stop", "conversationId"),
+    ("join:entity", "entityId"),
+    ("leave:entity", "entityId"),
+    ("join:space", "spaceId"),
+    ("leave:space", "spaceId"),
+    ("join:user", ""),
+    ("leave:user", ""),
+];
 
 pub(super) fn pages() -> Vec<Operation> {
     vec![
         open_page(Method::GET, PATH, "API Explorer", index),
+        open_page(Method::GET, CONSOLE, "Socket Console", sockets),
         open_page(Method::GET, "/docs/{operationId}", "API Explorer of an Operation", show),
     ]
 }
@@ -62,7 +77,8 @@ async fn index(visit: Visit<()>) -> Result<Response> {
     let groups = document["tags"].as_array().map_or(&[][..], Vec::as_slice);
     let content = html! {
         p { "Every operation of the API, generated from the program. The same as "
-            a href="/openapi.json" { "an OpenAPI 3.1 document" } "." }
+            a href="/openapi.json" { "an OpenAPI 3.1 document" } ". Events arrive over sockets: "
+            a href=(CONSOLE) { "Socket console" } "." }
         @for group in groups {
             @let name = group["name"].as_str().unwrap_or_default();
             section aria-label=(name) {
@@ -74,6 +90,42 @@ async fn index(visit: Visit<()>) -> Result<Response> {
         }
     };
     Ok(layout::documentation(StatusCode::OK, "API", None, &content))
+}
+
+/// A socket of one user: what it sends, and everything that it hears.
+async fn sockets(_: Visit<()>) -> Result<Response> {
+    let content = html! {
+        p { a href=(PATH) { "All operations" } }
+        p { "A Socket.IO connection as an app has it. It hears of all conversations of its user; of posts, spaces and "
+            "notifications once it has joined their rooms, if the project has live feeds on." }
+        form #connect.stack {
+            label { "projectId (required)" input name="projectId" required autocomplete="off"; }
+            label { "Access token of a user" input name="credential" type="password" autocomplete="off"; }
+            (demo_users())
+            div.actions { button { "Connect" } button.quiet type="button" name="disconnect" disabled { "Disconnect" } }
+        }
+        form #send.stack {
+            label { "Message" select name="message" {
+                @for (name, key) in MESSAGES { option value=(name) data-key=(key) { (name) } }
+            } }
+            label { "Id of the conversation, entity or space" input name="id" autocomplete="off"; }
+            div.actions { button disabled { "Send" } }
+        }
+        noscript { p { "A socket needs JavaScript." } }
+        p { "State: " strong #state role="status" { "not connected" } }
+        h2 #events { "Events, the newest first" }
+        ol.events reversed aria-labelledby="events" {}
+    };
+    Ok(layout::documentation(StatusCode::OK, "Socket console", Some("sockets.js"), &content))
+}
+
+fn demo_users() -> Markup {
+    html! {
+        div.actions {
+            button.quiet type="button" name="demo" value="ada" { "As Ada of the demo" }
+            button.quiet type="button" name="demo" value="grace" { "As Grace of the demo" }
+        }
+    }
 }
 
 async fn show(visit: Visit<()>) -> Result<Response> {
@@ -128,10 +180,7 @@ fn form(document: &Value, one: &Described<'_>, url: &str) -> Markup {
         form #try.stack data-method=(one.method.to_uppercase()) data-path=(one.path) data-url=(url) {
             label { "Credential: an access token or a key"
                 input name="credential" type="password" autocomplete="off"; }
-            div.actions {
-                button.quiet type="button" name="demo" value="ada" { "As Ada of the demo" }
-                button.quiet type="button" name="demo" value="grace" { "As Grace of the demo" }
-            }
+            (demo_users())
             @for parameter in parameters {
                 @let parameter = resolve(document, parameter);
                 @let name = parameter["name"].as_str().unwrap_or_default();

@@ -27,9 +27,13 @@ const PROJECT_PAGES: &[(&str, &str, Role)] = &[
     ("/rules", "Rules", Role::Admin),
     ("/tables", "Tables", Role::Admin),
     ("/webhooks", "Webhooks", Role::Admin),
+    ("/sign-in", "Sign-in", Role::Admin),
+    ("/push", "Push", Role::Admin),
+    ("/mails", "Mails", Role::Admin),
     ("/keys", "Keys", Role::Admin),
     ("/settings", "Settings", Role::Admin),
     ("/jobs", "Jobs", Role::Admin),
+    ("/requests", "Requests", Role::Admin),
     ("/audit", "Audit log", Role::Admin),
 ];
 
@@ -38,6 +42,7 @@ const SYSTEM_PAGES: &[(&str, &str, Role)] = &[
     ("/admin", "Projects", Role::Analyst),
     ("/admin/operators", "Operators", Role::Owner),
     ("/admin/system", "System", Role::Admin),
+    ("/admin/requests", "Requests", Role::Admin),
     ("/admin/audit", "Audit log", Role::Owner),
 ];
 
@@ -78,8 +83,11 @@ fn header(visit: &Visit) -> Markup {
 }
 
 fn navigation(visit: &Visit, title: &str) -> Markup {
+    // Some pages are there for a project and for the installation, under one name.
+    let in_project = visit.project().is_ok();
     let link = |to: &str, name: &str| {
-        html! { li { a href=(to) aria-current=[(name == title).then_some("page")] { (name) } } }
+        let is_current = name == title && in_project == to.starts_with("/admin/p/");
+        html! { li { a href=(to) aria-current=[is_current.then_some("page")] { (name) } } }
     };
     let may = |held: Option<Role>, least: Role| held.is_some_and(|held| held >= least);
     html! {
@@ -106,8 +114,17 @@ fn navigation(visit: &Visit, title: &str) -> Markup {
 
 /// A page without the frame, for those who are not signed in.
 pub(super) fn plain(status: StatusCode, title: &str, content: &Markup) -> Response {
+    plain_scripted(status, title, None, content)
+}
+
+pub(super) fn plain_scripted(
+    status: StatusCode,
+    title: &str,
+    script: Option<&str>,
+    content: &Markup,
+) -> Response {
     let body = html! { main.alone #content { p.brand { "Townhall" } h1 { (title) } (content) } };
-    respond(status, &document(title, None, &body))
+    respond(status, &document(title, script, &body))
 }
 
 /// A page of the documentation, which anybody may read.

@@ -5,7 +5,9 @@
 pub mod accounts;
 mod api;
 mod assets;
+mod charts;
 mod explorer;
+mod fields;
 mod layout;
 mod pages;
 pub mod store;

@@ -220,7 +220,9 @@ fn is_own_form(call: &ServerCall) -> bool {
 impl<W> Visit<W> {
     fn new(call: ServerCall, who: W, project: Option<Arc<Project>>) -> Self {
         let form = url::form_urlencoded::parse(&call.body);
-        let form = form.map(|(name, value)| (name.into_owned(), value.replace('\0', ""))).collect();
+        // Browsers end the lines of a field with two characters.
+        let plain = |value: &str| value.replace('\0', "").replace("\r\n", "\n");
+        let form = form.map(|(name, value)| (name.into_owned(), plain(&value))).collect();
         Visit {
             now: call.app.clock.now(),
             app: call.app,
@@ -314,5 +316,11 @@ impl Visit {
     pub fn entry(&self, action: &str, target: impl Into<String>) -> Entry {
         let project = self.project.as_ref().map_or(audit::INSTALLATION, |project| project.id);
         Entry::new(project, &self.actor(), action, target.into(), (self.now, &self.app.random))
+    }
+
+    /// The same about the installation, where the log of the project would be of no use.
+    pub fn entry_of_installation(&self, action: &str, target: impl Into<String>) -> Entry {
+        let made = (self.now, &self.app.random);
+        Entry::new(audit::INSTALLATION, &self.actor(), action, target.into(), made)
     }
 }

@@ -145,3 +145,24 @@ fn check_prerequisites(bundles: &[Bundle]) -> Result<()> {
         }
     }
 }
+
+/// A page that a browser opens from a mail; empty for none.
+pub fn parse_page(text: &str) -> Result<String, String> {
+    if text.is_empty() {
+        return Ok(String::new());
+    }
+    match url::Url::parse(text) {
+        Ok(url) if ["http", "https"].contains(&url.scheme()) && url.has_host() => Ok(url.into()),
+        _ => Err("must be an address such as https://app.example.com/invitation".to_owned()),
+    }
+}
+
+/// Up to a century: beyond, scores would not tell entities apart.
+pub fn parse_hours(text: &str) -> Result<f64, String> {
+    let hours: f64 = text.parse().map_err(|_| "must be a number of hours".to_owned())?;
+    if (0.01..=876_000.0).contains(&hours) {
+        Ok(hours)
+    } else {
+        Err("must be from 0.01 to 876000".to_owned())
+    }
+}

@@ -1,5 +1,6 @@
 //! The server's own operations: health, metrics, OpenAPI documents, the start page, and Verify Service Key.
 
+pub mod checks;
 pub mod document_cache;
 mod documents;
 mod metrics;

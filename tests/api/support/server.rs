@@ -246,14 +246,15 @@ fn runtime() -> Runtime {
 
 fn configure(settings: &TestConfig, data_dir: &Path, url: &str) -> Config {
     let data_dir = data_dir.display().to_string();
-    let find = |name: &str| match name {
-        "TOWNHALL_DATA_DIR" => Some(data_dir.clone()),
-        "TOWNHALL_DATABASE_URL" => Some(url.to_owned()),
-        "TOWNHALL_LISTEN" => Some("127.0.0.1:0".to_owned()),
-        "TOWNHALL_PUBLIC_URL" => Some("https://community.example".to_owned()),
-        other => {
-            let set = settings.variables.iter().rev().find(|(key, _)| key == other);
-            set.map(|(_, value)| value.clone())
+    let find = |name: &str| {
+        let set = settings.variables.iter().rev().find(|(key, _)| key == name);
+        let set = set.map(|(_, value)| value.clone());
+        match name {
+            "TOWNHALL_DATA_DIR" => Some(data_dir.clone()),
+            "TOWNHALL_DATABASE_URL" => Some(url.to_owned()),
+            "TOWNHALL_LISTEN" => Some("127.0.0.1:0".to_owned()),
+            "TOWNHALL_PUBLIC_URL" => set.or_else(|| Some("https://community.example".to_owned())),
+            _ => set,
         }
     };
     let mut config = Config::from_sources(&Flags::default(), &find).unwrap();

@@ -109,7 +109,7 @@ pub(super) async fn submit(visit: Visit<()>) -> Result<Response> {
     let token = visit.field("token").unwrap_or_default().to_owned();
     let row = find(&visit, &token).await?;
     match accept(&visit, &row).await {
-        Ok(operator) => sign_in::start(&visit, operator, "/admin").await,
+        Ok(operator) => sign_in::start(&visit, operator, "/admin", "Sign In").await,
         Err(Error::Refused(refusal)) if refusal.fault == INVALID || refusal.fault == TAKEN => {
             let text = refusal.message.as_deref().unwrap_or(refusal.fault.message);
             show(&visit, &row, &token, Some(text))
@@ -137,6 +137,8 @@ async fn accept(visit: &Visit<()>, row: &InvitationRow) -> Result<OperatorId> {
         if row.operator_id.is_some() {
             store::set_password(tx, id, &hash)?;
             store::end_sessions(tx, id, None)?;
+            // Whoever had the password may have added one.
+            store::passkeys::delete_all(tx, id)?;
         } else {
             let inserted = store::insert(tx, id, (&email, &name), &hash, now);
             inserted.map_err(|error| error.on_unique(store::EMAIL, TAKEN))?;

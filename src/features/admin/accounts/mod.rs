@@ -3,8 +3,10 @@
 pub mod invitations;
 mod operators;
 mod own_account;
+mod passkeys;
 mod sign_in;
 mod totp;
+mod webauthn;
 
 use http::Method;
 
@@ -29,6 +31,36 @@ pub(super) fn pages() -> Vec<Operation> {
         open_page(get.clone(), "/admin/sign-in", "Sign-in Page", sign_in::form),
         open_page(post.clone(), "/admin/sign-in", "Sign In as Operator", sign_in::submit)
             .rate(SIGN_INS),
+        open_page(
+            post.clone(),
+            "/admin/sign-in/passkey/begin",
+            "Begin Sign-in with a Passkey",
+            passkeys::begin_sign_in,
+        )
+        .rate(SIGN_INS),
+        open_page(
+            post.clone(),
+            "/admin/sign-in/passkey",
+            "Sign In with a Passkey",
+            passkeys::sign_in,
+        )
+        .rate(SIGN_INS),
+        page(
+            post.clone(),
+            "/admin/account/passkeys/begin",
+            "Begin Adding a Passkey",
+            anyone,
+            passkeys::begin_adding,
+        )
+        .rate(SIGN_INS),
+        page(
+            post.clone(),
+            "/admin/account/passkeys",
+            "Change Own Passkeys",
+            anyone,
+            passkeys::change,
+        )
+        .rate(SIGN_INS),
         page(post.clone(), "/admin/sign-out", "Sign Out as Operator", anyone, sign_in::sign_out),
         open_page(get.clone(), "/admin/invitation", "Invitation Page", invitations::form)
             .rate(SIGN_INS),

@@ -1,9 +1,9 @@
-//! An operator's own account: password, one-time passwords, sessions.
+//! An operator's own account: password, one-time passwords, passkeys, sessions.
 
 use maud::html;
 
-use crate::error::Result;
-use crate::features::admin::accounts::{check_password, place, totp as codes};
+use crate::error::{Error, Result};
+use crate::features::admin::accounts::{check_password, passkeys, place, totp as codes};
 use crate::features::admin::layout::{self, csrf, time};
 use crate::features::admin::store;
 use crate::features::admin::visit::{INVALID, Visit};
@@ -14,7 +14,10 @@ const PAGE: &str = "/admin/account";
 
 pub(super) async fn show(visit: Visit) -> Result<Response> {
     let (operator, now) = (visit.who.operator.id, visit.now);
-    let sessions = visit.app.db.read(move |c| store::sessions(c, operator, now)).await?;
+    let found = visit.app.db.read(move |c| {
+        Ok::<_, Error>((store::sessions(c, operator, now)?, store::passkeys::list(c, operator)?))
+    });
+    let (sessions, known_passkeys) = found.await?;
     let current = visit.who.session.id;
     let content = html! {
         p { (visit.who.operator.email) }
@@ -29,6 +32,7 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
             }
         }
         (totp_section(&visit))
+        (passkeys::section(&visit, &known_passkeys))
         section aria-labelledby="sessions" {
             h2 #sessions { "Sessions" }
             table {
@@ -42,7 +46,7 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
             (layout::button(&visit, "/admin/account/sessions", &[("all", "1")], "End all others"))
         }
     };
-    Ok(layout::page(&visit, "Your account", &content))
+    Ok(layout::scripted(&visit, "Your account", Some("passkeys.js"), &content))
 }
 
 fn totp_section(visit: &Visit) -> maud::Markup {
@@ -67,7 +71,7 @@ fn totp_section(visit: &Visit) -> maud::Markup {
 }
 
 /// Refuses whoever does not know the password, at somebody else's open page for instance.
-async fn check_current(visit: &Visit) -> Result<()> {
+pub(super) async fn check_current(visit: &Visit) -> Result<()> {
     let (given, hash) = (visit.required("current")?, &visit.who.operator.password_hash);
     let fits = visit.app.passwords.verify(given.to_owned(), hash.clone()).await?;
     if fits { Ok(()) } else { Err(INVALID.because("The current password is wrong.")) }

@@ -6,7 +6,7 @@ use maud::html;
 
 use crate::audit::{Actor, Entry, INSTALLATION};
 use crate::error::{Error, Result, faults};
-use crate::features::admin::accounts::{place, totp};
+use crate::features::admin::accounts::{passkeys, place, totp};
 use crate::features::admin::layout;
 use crate::features::admin::store::{self, OperatorRow, SessionRow};
 use crate::features::admin::visit::{Visit, cookie_name, expiry, hash, is_secure};
@@ -41,17 +41,18 @@ fn show(visit: &Visit<()>, problem: Option<&str>) -> Response {
                 input name="code" inputmode="numeric" autocomplete="one-time-code" pattern="[0-9 ]*"; }
             button { "Sign in" }
         }
+        @if passkeys::is_possible(&visit.app) { (passkeys::sign_in_form(visit.next())) }
         p.hint { "No account? An owner can invite you, or run " code { "townhall admin invite" } " on the server." }
     };
     let status = if problem.is_some() { StatusCode::FORBIDDEN } else { StatusCode::OK };
-    layout::plain(status, "Sign in", &content)
+    layout::plain_scripted(status, "Sign in", Some("passkeys.js"), &content)
 }
 
 pub(super) async fn submit(visit: Visit<()>) -> Result<Response> {
     match check(&visit).await {
         Ok(operator) => {
             let next = visit.next().unwrap_or("/admin").to_owned();
-            start(&visit, operator, &next).await
+            start(&visit, operator, &next, "Sign In").await
         }
         Err(Error::Refused(refusal)) if refusal.fault == WRONG => {
             Ok(show(&visit, Some(WRONG.message)))
@@ -90,8 +91,13 @@ async fn check_code(visit: &Visit<()>, operator: &OperatorRow) -> Result<()> {
     if is_new { Ok(()) } else { Err(WRONG.into()) }
 }
 
-/// Begins a session and goes to a page.
-pub(super) async fn start(visit: &Visit<()>, id: OperatorId, next: &str) -> Result<Response> {
+/// Begins a session and goes to a page; `how` is for the log.
+pub(super) async fn start(
+    visit: &Visit<()>,
+    id: OperatorId,
+    next: &str,
+    how: &'static str,
+) -> Result<Response> {
     let (app, now) = (&visit.app, visit.now);
     let token = hex(&app.random.bytes::<32>());
     let agent = visit.headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok());
@@ -109,9 +115,7 @@ pub(super) async fn start(visit: &Visit<()>, id: OperatorId, next: &str) -> Resu
         store::insert_session(tx, &token_hash, &row)?;
         let email = store::find(tx, id)?.map(|operator| operator.email).unwrap_or_default();
         let actor = Actor::Operator { id, email: email.clone(), client };
-        Ok::<_, Error>(
-            Entry::new(INSTALLATION, &actor, "Sign In", email, (now, &random)).write(tx)?,
-        )
+        Ok::<_, Error>(Entry::new(INSTALLATION, &actor, how, email, (now, &random)).write(tx)?)
     });
     started.await?;
     layout::see_other_with_cookie(next, &cookie(visit, &token, "604800"))

@@ -1,14 +1,10 @@
 // Fills in the commands below the form while it is filled in, and sends it.
+import { remember, signIn } from "./demo.js";
+
 const form = document.querySelector("#try");
 const { method, path, url } = form.dataset;
 const field = (name) => form.elements.namedItem(name);
-const remembered = ["credential", "projectId"];
-
-for (const name of remembered) {
-  const input = field(name);
-  if (!input) continue;
-  input.value ||= new URLSearchParams(location.search).get(name) ?? sessionStorage.getItem(name) ?? "";
-}
+const keep = remember(form, ["credential", "projectId"]);
 
 function request() {
   let filled = path;
@@ -36,10 +32,7 @@ function show() {
   const options = { method, headers, ...(body && { body }) };
   document.querySelector("#fetch").textContent =
     `const reply = await fetch(${JSON.stringify(url + address)}, ${JSON.stringify(options, null, 2)});\nconsole.log(await reply.json());`;
-  for (const name of remembered) {
-    const input = field(name);
-    if (input) sessionStorage.setItem(name, input.value);
-  }
+  keep();
 }
 
 async function send(event) {
@@ -62,15 +55,11 @@ async function send(event) {
 }
 
 async function demo(name) {
-  const project = field("projectId")?.value;
-  const reply = await fetch(`/v8/${project}/auth/sign-in`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ email: `${name}@example.com`, password: "townhall" }),
-  });
-  const { accessToken, error } = await reply.json();
-  if (accessToken) field("credential").value = accessToken;
-  else document.querySelector("#reply").textContent = error ?? "There is no such demo user in this project.";
+  try {
+    field("credential").value = await signIn(field("projectId")?.value, name);
+  } catch (error) {
+    document.querySelector("#reply").textContent = error.message;
+  }
   show();
 }
 

@@ -3,15 +3,21 @@
 mod audit_log;
 mod content;
 mod files;
+mod health;
 mod jobs;
 mod keys;
+mod lifecycle;
+mod mails;
 mod overview;
 mod projects;
+mod push;
 mod queue;
 mod queue_item;
 mod queue_live;
+mod requests;
 mod rules;
 mod settings;
+mod sign_in;
 mod spaces;
 mod system;
 mod tables;
@@ -31,6 +37,7 @@ pub(super) fn pages() -> Vec<Operation> {
     let analyst = Audience::InProject(Role::Analyst);
     let moderator = Audience::InProject(Role::Moderator);
     let admin = Audience::InProject(Role::Admin);
+    let project_owner = Audience::InProject(Role::Owner);
     let (everywhere, owner) =
         (Audience::Everywhere(Role::Admin), Audience::Everywhere(Role::Owner));
     macro_rules! pages {
@@ -45,6 +52,8 @@ pub(super) fn pages() -> Vec<Operation> {
         get("/admin", "Projects Page", Audience::Operator) => projects::list,
         post("/admin/projects", "Create Project", everywhere) => projects::create,
         get("/admin/system", "System Page", everywhere) => system::show,
+        get("/admin/requests", "Recent Requests", everywhere) => requests::installation,
+        get("/admin/p/{projectId}/requests", "Recent Requests of a Project", admin) => requests::project,
         get("/admin/audit", "Audit Log of the Installation", owner) => audit_log::installation,
         get("/admin/p/{projectId}", "Overview Page", analyst) => overview::show,
         get("/admin/p/{projectId}/queue", "Queue Page", moderator) => queue::show,
@@ -62,7 +71,9 @@ pub(super) fn pages() -> Vec<Operation> {
         post("/admin/p/{projectId}/content/{entityId}", "Change Entity", moderator) => content::change,
         get("/admin/p/{projectId}/spaces", "Spaces Page", moderator) => spaces::list,
         get("/admin/p/{projectId}/tables", "Tables Page", admin) => tables::list,
+        post("/admin/p/{projectId}/tables", "Create Table", admin) => tables::create,
         get("/admin/p/{projectId}/tables/{tableName}", "Table Page", admin) => tables::rows,
+        post("/admin/p/{projectId}/tables/{tableName}", "Change Table", admin) => tables::change,
         get("/admin/p/{projectId}/webhooks", "Webhooks Page", admin) => webhooks::list,
         post("/admin/p/{projectId}/webhooks", "Change Webhook", admin) => webhooks::change,
         get("/admin/p/{projectId}/keys", "Keys Page", admin) => keys::list,
@@ -72,6 +83,17 @@ pub(super) fn pages() -> Vec<Operation> {
         get("/admin/p/{projectId}/why", "Why Page", moderator) => why::show,
         get("/admin/p/{projectId}/settings", "Settings Page", admin) => settings::show,
         post("/admin/p/{projectId}/settings", "Change Settings", admin) => settings::change,
+        post("/admin/p/{projectId}/reindex", "Rebuild Search Index", admin) => lifecycle::reindex,
+        post("/admin/p/{projectId}/state", "Set State of Project", admin) => lifecycle::set_state,
+        post("/admin/p/{projectId}/delete", "Delete Project", project_owner) => lifecycle::delete,
+        get("/admin/p/{projectId}/sign-in", "Sign-in of Users Page", admin) => sign_in::show,
+        post("/admin/p/{projectId}/oauth", "Change OAuth Provider", admin) => sign_in::providers::change,
+        post("/admin/p/{projectId}/issuers", "Change JWT Issuer", admin) => sign_in::issuers::change,
+        post("/admin/p/{projectId}/jwt-key", "Rotate JWT Key", admin) => sign_in::rotate_key,
+        get("/admin/p/{projectId}/push", "Push Page", admin) => push::show,
+        post("/admin/p/{projectId}/push", "Change Push", admin) => push::change,
+        get("/admin/p/{projectId}/mails", "Mails Page", admin) => mails::show,
+        post("/admin/p/{projectId}/mails", "Change Mails", admin) => mails::change,
         get("/admin/p/{projectId}/jobs", "Jobs Page", admin) => jobs::list,
         post("/admin/p/{projectId}/jobs", "Change Job", admin) => jobs::change,
         get("/admin/p/{projectId}/audit", "Audit Log of a Project", admin) => audit_log::project,

@@ -1,8 +1,11 @@
 //! The start page of a project: three first steps, then its numbers.
 
+use std::time::Duration;
+
 use maud::{Markup, html};
 
 use crate::error::Result;
+use crate::features::admin::charts::{bars, bounded, bytes, seconds, tile};
 use crate::features::admin::layout;
 use crate::features::admin::store::figures;
 use crate::features::admin::visit::Visit;
@@ -15,6 +18,8 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
     let project = visit.project()?.clone();
     let (id, now) = (project.id, visit.now);
     let figures = visit.app.db.read_slow(move |c| figures::read(c, id, now, DAYS)).await?;
+    let waited = figures.first_due.map_or(0, |due| now.millis() - due.millis()).max(0);
+    let overdue = seconds(Duration::from_millis(waited.unsigned_abs()).as_secs_f64());
     let url = &visit.app.config.public_url;
     let steps = [
         (figures.users > 0, "First user", "POST /auth/sign-up".to_owned()),
@@ -29,12 +34,14 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
     let content = html! {
         @if is_new { (first_steps(&steps)) }
         div.tiles {
-            (tile("Users", figures.users)) (tile("Posts", figures.entities))
-            (tile("Comments", figures.comments)) (tile("Open reports", figures.open_reports))
-            (tile("Jobs waiting", figures.waiting_jobs)) (tile("Jobs given up", figures.failed_jobs))
+            (tile("Users", &bounded(figures.users))) (tile("Active in 7 days", &bounded(figures.active_users)))
+            (tile("Posts", &bounded(figures.entities))) (tile("Comments", &bounded(figures.comments)))
+            (tile("Open reports", &bounded(figures.open_reports))) (tile("Files", &bytes(figures.file_bytes)))
+            (tile("Jobs waiting", &bounded(figures.waiting_jobs))) (tile("Jobs given up", &bounded(figures.failed_jobs)))
+            (tile("First job due since", &overdue))
         }
-        section aria-labelledby="posts" { h2 #posts { "Posts a day" } (chart("Posts a day", &figures.entities_by_day)) }
-        section aria-labelledby="signups" { h2 #signups { "New users a day" } (chart("New users a day", &figures.users_by_day)) }
+        section aria-labelledby="posts" { h2 #posts { "Posts a day" } (bars("Posts a day", "Day", &figures.entities_by_day)) }
+        section aria-labelledby="signups" { h2 #signups { "New users a day" } (bars("New users a day", "Day", &figures.users_by_day)) }
     };
     Ok(layout::page(&visit, "Overview", &content))
 }
@@ -56,30 +63,5 @@ fn first_steps(steps: &[(bool, &str, String)]) -> Markup {
                 }
             } }
         }
-    }
-}
-
-fn tile(name: &str, number: i64) -> Markup {
-    html! { div.tile { span.number { (number) } span { (name) } } }
-}
-
-/// Bars, drawn by the server.
-fn chart(title: &str, days: &[(String, i64)]) -> Markup {
-    let highest = days.iter().map(|(_, count)| *count).max().unwrap_or(0).max(1);
-    let width = 24;
-    let total = i64::try_from(days.len()).unwrap_or(1) * width;
-    html! {
-        svg.chart role="img" aria-label=(title) viewBox={ "0 0 " (total) " 100" } {
-            @for (n, (day, count)) in days.iter().enumerate() {
-                @let height = (count * 96 + highest - 1) / highest;
-                rect x=(i64::try_from(n).unwrap_or(0) * width + 2) y=(100 - height) width=(width - 4) height=(height) {
-                    title { (day) ": " (count) }
-                }
-            }
-        }
-        details { summary { "As a table" } table {
-            thead { tr { th { "Day" } th { "Number" } } }
-            tbody { @for (day, count) in days { tr { td { (day) } td { (count) } } } }
-        } }
     }
 }

@@ -5,6 +5,7 @@ use maud::html;
 use crate::auth::operators::Role;
 use crate::error::{Error, Result};
 use crate::features::admin::layout::{self, csrf, time};
+use crate::features::admin::pages::health;
 use crate::features::admin::visit::Visit;
 use crate::features::projects::admin::{self, NewProject, ProjectSecrets};
 use crate::http::reply::Response;
@@ -15,6 +16,7 @@ pub(super) async fn list(visit: Visit) -> Result<Response> {
     let rows = visit.app.db.read(store::list).await?;
     let own: Vec<_> =
         rows.iter().filter(|row| visit.who.roles.in_project(row.id).is_some()).collect();
+    let runs_server = visit.who.roles.everywhere() >= Some(Role::Admin);
     let content = html! {
         @if own.is_empty() { p { "There is no project for you yet." } }
         @else {
@@ -26,13 +28,17 @@ pub(super) async fn list(visit: Visit) -> Result<Response> {
                 } } }
             }
         }
-        @if visit.who.roles.everywhere() >= Some(Role::Admin) {
+        @if runs_server {
+            (health::summary(&visit).await?)
             section aria-labelledby="new" {
                 h2 #new { "New project" }
                 form.stack method="post" action="/admin/projects" {
                     (csrf(&visit))
                     label { "Name" input name="name" required maxlength="100"; }
-                    button { "Create with all bundles" }
+                    fieldset { legend { "Bundles" } @for bundle in Bundle::ALL { label.check {
+                        input type="checkbox" name="bundle" value=(bundle.name()) checked; (bundle.name())
+                    } } }
+                    button { "Create project" }
                 }
             }
         }
@@ -48,7 +54,9 @@ pub(super) async fn create(visit: Visit) -> Result<Response> {
     let id = ProjectId(new_id(now, &visit.app.random));
     let shown = secrets.clone();
     let entry = visit.entry("Create Project", id.to_string()).change(None::<&()>, Some(&name));
-    let new = NewProject { id, name, bundles: Bundle::ALL.to_vec() };
+    let named: Vec<&str> = visit.fields("bundle").collect();
+    let bundles = Bundle::ALL.into_iter().filter(|bundle| named.contains(&bundle.name()));
+    let new = NewProject { id, name, bundles: bundles.collect() };
     let created = visit.write(entry, move |tx| {
         admin::create_project(tx, &new, &secrets, now)?;
         Ok(())

@@ -1,21 +1,24 @@
-//! The settings of a project: bundles, origins, switches.
+//! The settings of a project, all that `townhall project settings` knows: switches, choices, workspaces, bundles, origins.
 
 use maud::{Markup, html};
 use serde_json::{Value, json};
+use text_index::Language;
 
 use crate::error::Result;
+use crate::features::admin::fields::{self, check, choice, does, lines, text};
 use crate::features::admin::layout::{self, csrf};
+use crate::features::admin::pages::lifecycle;
 use crate::features::admin::visit::{INVALID, Visit};
 use crate::features::projects::admin;
 use crate::http::cors::parse_origin;
 use crate::http::reply::Response;
-use crate::tenancy::store::{self, Settings};
-use crate::tenancy::{Bundle, Project};
+use crate::tenancy::store::{self, Settings, WorkspaceSettings};
+use crate::tenancy::{Bundle, Deletion, Project};
 
 /// A switch of a project: its field, what it says, and where it is.
 type Switch = (&'static str, &'static str, fn(&mut Settings) -> &mut bool);
 
-const SWITCHES: [Switch; 10] = [
+const SWITCHES: [Switch; 11] = [
     ("anonymousPosts", "Entities may be created without a user", |s| &mut s.anonymous_posts),
     ("keysInBrowsers", "Pages in browsers may call with a key", |s| &mut s.keys_in_browsers),
     ("deleteSpaces", "Users may delete the spaces they created", |s| &mut s.deletes_spaces),
@@ -32,17 +35,20 @@ const SWITCHES: [Switch; 10] = [
         &mut s.keeps_files_of_deleted_events
     }),
     ("userGrants", "Users may give reputation to each other", |s| &mut s.user_grants),
+    ("notificationMails", "Users get notifications by mail", |s| &mut s.notification_mails),
 ];
+const DELETIONS: &[(&str, &str)] = &[("hard", "for good"), ("soft", "out of sight")];
 
 pub(super) async fn show(visit: Visit) -> Result<Response> {
     let project = visit.project()?.clone();
     let here = format!("/admin/p/{}/settings", project.id);
     let content = html! {
-        (switches(&visit, &here, &project))
+        (settings(&visit, &here, &project))
+        (workspaces(&visit, &here, &project.workspaces))
         section aria-labelledby="bundles" {
             h2 #bundles { "Bundles" }
             form.stack method="post" action=(here) {
-                (csrf(&visit)) input type="hidden" name="do" value="bundles";
+                (csrf(&visit)) (does("bundles"))
                 @for bundle in Bundle::ALL { label.check {
                     input type="checkbox" name="bundle" value=(bundle.name()) checked[project.has(bundle)];
                     (bundle.name())
@@ -54,89 +60,140 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
             h2 #origins { "Origins" }
             p { "Pages that may call the API from a browser, one on each line. Without any, all may." }
             form.stack method="post" action=(here) {
-                (csrf(&visit)) input type="hidden" name="do" value="origins";
-                label { "Origins" textarea name="origins" rows="4" { (project.allowed_origins.join("\n")) } }
+                (csrf(&visit)) (does("origins"))
+                (lines("Origins", "origins", 4, &project.allowed_origins.join("\n")))
                 button { "Save origins" }
             }
         }
+        (lifecycle::sections(&visit, &project).await?)
     };
     Ok(layout::page(&visit, "Settings", &content))
 }
 
-fn switches(visit: &Visit, here: &str, project: &Project) -> Markup {
+fn settings(visit: &Visit, here: &str, project: &Project) -> Markup {
     let mut settings = project.settings();
+    let languages = Language::ALL.map(|language| (language.name(), language.name()));
+    let v7 = match settings.v7_auth_forbids {
+        None => "",
+        Some(false) => "401",
+        Some(true) => "403",
+    };
     html! {
         form.stack method="post" action=(here) {
-            (csrf(visit)) input type="hidden" name="do" value="switches";
-            @for (name, text, field) in SWITCHES { label.check {
-                input type="checkbox" name=(name) value="on" checked[*field(&mut settings)]; (text)
-            } }
+            (csrf(visit)) (does("settings"))
+            @for (name, text, field) in SWITCHES { (check(text, name, *field(&mut settings))) }
+            (choice("A deleted entity goes", "entityDeletion", DELETIONS, settings.entity_deletion))
+            (choice("A deleted event goes", "eventDeletion", DELETIONS, settings.event_deletion))
+            (choice("Version 7 answers a bad token with", "v7AuthStatus",
+                &[("", "what TOWNHALL_V7_AUTH_STATUS says"), ("401", "401"), ("403", "403")], v7))
+            (choice("Language of the search; another one rebuilds the index", "searchLanguage", &languages, settings.search_language))
             label { "Hours in which freshness falls to about a third"
-                input name="scoreHours" type="number" min="0.1" max="10000" step="0.1" value=(settings.score_hours); }
+                input name="scoreHours" type="number" min="0.01" max="876000" step="0.01" value=(settings.score_hours); }
             button { "Save" }
         }
     }
 }
 
+fn workspaces(visit: &Visit, here: &str, settings: &WorkspaceSettings) -> Markup {
+    html! {
+        section aria-labelledby="workspaces" {
+            h2 #workspaces { "Workspaces" }
+            form.stack method="post" action=(here) {
+                (csrf(visit)) (does("workspaces"))
+                (text("Page of the app that invitations lead to (empty: nobody is invited)", "inviteAcceptUrl", settings.invite_accept_url.as_deref()))
+                (check("A new workspace inherits from its parent", "inheritDefault", settings.inherits_default))
+                (check("Nobody may change what a workspace inherits", "inheritEnforced", settings.inherit_enforced))
+                button { "Save workspaces" }
+            }
+        }
+    }
+}
+
 pub(super) async fn change(visit: Visit) -> Result<Response> {
-    let project = visit.project()?.clone();
-    let (id, now) = (project.id, visit.now);
+    let id = visit.project()?.id;
     match visit.required("do")? {
-        "switches" => {
-            let mut settings = project.settings();
-            let before = described(settings);
-            for (name, _, field) in SWITCHES {
-                *field(&mut settings) = visit.field(name).is_some();
-            }
-            let hours: f64 = visit
-                .required("scoreHours")?
-                .parse()
-                .map_err(|_| INVALID.because("scoreHours is a number."))?;
-            if !(0.1..=10_000.0).contains(&hours) {
-                return Err(INVALID.because("scoreHours: from 0.1 to 10000."));
-            }
-            settings.score_hours = hours;
-            let entry = visit.entry("Change Settings", id.to_string());
-            let entry = entry.change(Some(&before), Some(&described(settings)));
-            let changed = visit.write(entry, move |tx| {
-                store::set_settings(tx, id, settings, now)?;
-                Ok(())
-            });
-            changed.await?;
-        }
-        "bundles" => {
-            let named: Vec<&str> = visit.fields("bundle").collect();
-            let (add, remove): (Vec<Bundle>, Vec<Bundle>) =
-                Bundle::ALL.into_iter().partition(|bundle| named.contains(&bundle.name()));
-            let names =
-                |bundles: &[Bundle]| bundles.iter().map(|bundle| bundle.name()).collect::<Vec<_>>();
-            let entry = visit.entry("Change Bundles", id.to_string());
-            let entry = entry.change(Some(&names(&project.bundles)), Some(&names(&add)));
-            let changed = visit.write(entry, move |tx| {
-                admin::change_bundles(tx, id, &add, &remove)?;
-                Ok(())
-            });
-            changed.await?;
-        }
-        "origins" => {
-            let lines = visit.field("origins").unwrap_or_default().lines();
-            let lines = lines.map(str::trim).filter(|line| !line.is_empty());
-            let origins: Vec<String> = lines
-                .map(|line| parse_origin(line).map_err(|why| INVALID.because(why)))
-                .collect::<Result<_>>()?;
-            let entry = visit.entry("Change Origins", id.to_string());
-            let entry = entry.change(Some(&project.allowed_origins), Some(&origins));
-            let text = json!(origins).to_string();
-            let changed = visit.write(entry, move |tx| {
-                store::set_origins(tx, id, &text, now)?;
-                Ok(())
-            });
-            changed.await?;
-        }
+        "settings" => change_settings(&visit).await?,
+        "workspaces" => change_workspaces(&visit).await?,
+        "bundles" => change_bundles(&visit).await?,
+        "origins" => change_origins(&visit).await?,
         _ => return Err(INVALID.into()),
     }
     visit.app.projects.forget(id);
     layout::see_other(&format!("/admin/p/{id}/settings"))
+}
+
+/// The settings that the form holds.
+fn chosen(visit: &Visit, mut settings: Settings) -> Result<Settings> {
+    for (name, _, field) in SWITCHES {
+        *field(&mut settings) = visit.field(name).is_some();
+    }
+    let deletion = |name| -> Result<&'static str> {
+        Ok(Deletion::from_name(visit.required(name)?).ok_or(INVALID)?.name())
+    };
+    settings.entity_deletion = deletion("entityDeletion")?;
+    settings.event_deletion = deletion("eventDeletion")?;
+    settings.v7_auth_forbids = visit.field("v7AuthStatus").map(|status| status == "403");
+    let language = Language::from_name(visit.required("searchLanguage")?).ok_or(INVALID)?;
+    settings.search_language = language.name();
+    let hours = admin::parse_hours(visit.required("scoreHours")?);
+    settings.score_hours = hours.map_err(|why| INVALID.because(format!("scoreHours: {why}.")))?;
+    Ok(settings)
+}
+
+async fn change_settings(visit: &Visit) -> Result<()> {
+    let (project, now) = (visit.project()?, visit.now);
+    let (id, before) = (project.id, project.settings());
+    let settings = chosen(visit, before)?;
+    let entry = visit.entry("Change Settings", id.to_string());
+    let entry = entry.change(Some(&described(before)), Some(&described(settings)));
+    let changed = visit.write(entry, move |tx| store::set_settings(tx, id, settings, now));
+    changed.await.map(drop)
+}
+
+async fn change_workspaces(visit: &Visit) -> Result<()> {
+    let (project, now) = (visit.project()?, visit.now);
+    let page = admin::parse_page(visit.field("inviteAcceptUrl").unwrap_or_default());
+    let page = page.map_err(|why| INVALID.because(format!("The page {why}.")))?;
+    let new = WorkspaceSettings {
+        invite_accept_url: Some(page).filter(|page| !page.is_empty()),
+        inherits_default: visit.field("inheritDefault").is_some(),
+        inherit_enforced: visit.field("inheritEnforced").is_some(),
+    };
+    let shown = |settings: &WorkspaceSettings| {
+        json!({
+            "inviteAcceptUrl": settings.invite_accept_url,
+            "inheritDefault": settings.inherits_default,
+            "inheritEnforced": settings.inherit_enforced,
+        })
+    };
+    let entry = visit.entry("Change Settings of Workspaces", project.id.to_string());
+    let entry = entry.change(Some(&shown(&project.workspaces)), Some(&shown(&new)));
+    let id = project.id;
+    visit.write(entry, move |tx| store::set_workspaces(tx, id, &new, now)).await.map(drop)
+}
+
+async fn change_bundles(visit: &Visit) -> Result<()> {
+    let project = visit.project()?;
+    let named: Vec<&str> = visit.fields("bundle").collect();
+    let (add, remove): (Vec<Bundle>, Vec<Bundle>) =
+        Bundle::ALL.into_iter().partition(|bundle| named.contains(&bundle.name()));
+    let names = |bundles: &[Bundle]| bundles.iter().map(|bundle| bundle.name()).collect::<Vec<_>>();
+    let entry = visit.entry("Change Bundles", project.id.to_string());
+    let entry = entry.change(Some(&names(&project.bundles)), Some(&names(&add)));
+    let id = project.id;
+    visit.write(entry, move |tx| admin::change_bundles(tx, id, &add, &remove)).await.map(drop)
+}
+
+async fn change_origins(visit: &Visit) -> Result<()> {
+    let (project, now) = (visit.project()?, visit.now);
+    let origins: Vec<String> = fields::of_lines(visit, "origins")
+        .iter()
+        .map(|line| parse_origin(line).map_err(|why| INVALID.because(why)))
+        .collect::<Result<_>>()?;
+    let entry = visit.entry("Change Origins", project.id.to_string());
+    let entry = entry.change(Some(&project.allowed_origins), Some(&origins));
+    let (id, text) = (project.id, json!(origins).to_string());
+    visit.write(entry, move |tx| store::set_origins(tx, id, &text, now)).await.map(drop)
 }
 
 fn described(mut settings: Settings) -> Value {
@@ -145,5 +202,9 @@ fn described(mut settings: Settings) -> Value {
         .map(|(name, _, field)| (name.to_owned(), (*field(&mut settings)).into()))
         .collect();
     all.insert("scoreHours".to_owned(), settings.score_hours.into());
+    all.insert("entityDeletion".to_owned(), settings.entity_deletion.into());
+    all.insert("eventDeletion".to_owned(), settings.event_deletion.into());
+    all.insert("v7AuthForbids".to_owned(), settings.v7_auth_forbids.into());
+    all.insert("searchLanguage".to_owned(), settings.search_language.into());
     all.into()
 }

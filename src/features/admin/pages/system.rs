@@ -1,19 +1,32 @@
-//! The installation: its settings and where they came from, the database, mails that were not sent anywhere.
+//! The installation: how it does, its settings and where they came from, mails that were not sent anywhere.
 
 use std::path::Path;
 
 use maud::html;
 
 use crate::error::{Error, Result};
-use crate::features::admin::layout::{self, time};
+use crate::features::admin::layout;
+use crate::features::admin::pages::health;
 use crate::features::admin::visit::Visit;
 use crate::http::reply::Response;
-use crate::installation::store as installation;
 
 const MAILS: usize = 20;
+const COMMANDS: [&str; 11] = [
+    "backup",
+    "restore",
+    "verify",
+    "copy",
+    "export",
+    "import",
+    "migrate",
+    "upgrade",
+    "secret",
+    "doctor --deep",
+    "audit --verify",
+];
 
 pub(super) async fn show(visit: Visit) -> Result<Response> {
-    let last_backup = visit.app.db.read(installation::last_backup).await?;
+    let health = health::whole(&visit).await?;
     let stats = visit.app.db.stats();
     let config = &visit.app.config;
     let outbox = if config.smtp_url.is_none() {
@@ -27,9 +40,12 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
             dt { "Version" } dd { (env!("CARGO_PKG_VERSION")) }
             dt { "Database" } dd { (format!("{:?}", visit.app.db.engine())) }
             dt { "Requests waiting for the database" } dd { (stats.queue_depth) }
-            dt { "Last scheduled backup" } dd { @match last_backup {
-                Some(at) => (time(at)), None => "none: set TOWNHALL_BACKUP_EVERY and TOWNHALL_BACKUP_TO",
-            } }
+        }
+        (health)
+        section aria-labelledby="commands" {
+            h2 #commands { "By the command line alone" }
+            p { "What stops, replaces or moves the whole installation stays with the shell of the machine, where files and the other "
+                "database are: " @for command in COMMANDS { code { "townhall " (command) } " " } }
         }
         section aria-labelledby="settings" {
             h2 #settings { "Settings" }

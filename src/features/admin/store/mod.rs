@@ -1,6 +1,7 @@
 //! The SQL about operators, their sessions and invitations.
 
 pub mod figures;
+pub mod passkeys;
 
 use db::{Conn, Tx, args};
 use serde::Serialize;
@@ -291,8 +292,9 @@ pub fn delete_invitation(tx: &Tx<'_>, id: OperatorInvitationId) -> Result<bool> 
     Ok(tx.execute(&DELETE_INVITATION, args![id])? > 0)
 }
 
-/// Deletes expired sessions and invitations, at most this many of each.
+/// Deletes expired sessions, invitations and challenges, at most this many of each.
 pub fn sweep(tx: &Tx<'_>, now: Timestamp, most: i64) -> Result<u64> {
     let sessions = tx.execute(&SWEEP_SESSIONS, args![now, most])?;
-    Ok(sessions.max(tx.execute(&SWEEP_INVITATIONS, args![now, most])?))
+    let invitations = tx.execute(&SWEEP_INVITATIONS, args![now, most])?;
+    Ok(sessions.max(invitations).max(passkeys::sweep(tx, now, most)?))
 }

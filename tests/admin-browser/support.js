@@ -1,0 +1,53 @@
+// What the tests in Chromium share: a browser, an operator who enters with an invitation, and what axe finds.
+import assert from "node:assert/strict";
+import { readFile, mkdir } from "node:fs/promises";
+import { createRequire } from "node:module";
+import puppeteer from "puppeteer-core";
+
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+export const password = "correct horse battery";
+
+export async function launch(screenshots, args = []) {
+  await mkdir(screenshots, { recursive: true });
+  return puppeteer.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", ...args] });
+}
+
+/** A page with its own cookies, whose errors fail the test. */
+export async function newPage(browser) {
+  const context = await browser.createBrowserContext();
+  const page = await context.newPage();
+  page.on("pageerror", (error) => assert.fail(String(error)));
+  await page.setViewport({ width: 1280, height: 900 });
+  return page;
+}
+
+/** Makes an operator with an invitation, with the keyboard alone. */
+export async function enter(page, url, invitation, email) {
+  await page.goto(`${url}/admin/invitation?token=${invitation}`);
+  await page.focus("[name=name]");
+  await page.keyboard.type("Mo");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type(email);
+  await page.keyboard.press("Tab");
+  await page.keyboard.type(password);
+  await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
+  assert.equal(new URL(page.url()).pathname, "/admin");
+}
+
+/** What is wrong for WCAG in light and in dark, wide and narrow; a picture of each is kept. */
+export async function accessibility(page, name, screenshots) {
+  const problems = [];
+  for (const [scheme, width] of [["light", 1280], ["dark", 1280], ["light", 390]]) {
+    await page.setViewport({ width, height: 900 });
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+    const found = await page.evaluate(`${axe}; axe.run(document, { resultTypes: ["violations"] })`);
+    const where = `${name}, ${scheme}, ${width} pixels`;
+    for (const { id, nodes } of found.violations) problems.push(`${where}: ${id}: ${nodes.map((node) => node.html).join(" | ")}`);
+    const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    if (wider > 0) problems.push(`${where}: ${wider} pixels wider than the screen`);
+    await page.screenshot({ path: `${screenshots}/${name}-${scheme}-${width}.png` });
+  }
+  await page.setViewport({ width: 1280, height: 900 });
+  return problems;
+}
