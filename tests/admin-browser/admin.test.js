@@ -1,17 +1,13 @@
 // The admin in Chromium, against the server that the environment names. `cargo test admin_browser` starts one.
 import assert from "node:assert/strict";
-import { readFile, mkdir } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { after, before, describe, it } from "node:test";
-import puppeteer from "puppeteer-core";
+import { accessibility, enter, launch, newPage } from "./support.js";
 
 const { TOWNHALL_URL: url, TOWNHALL_PROJECT_ID: project, TOWNHALL_SERVICE_KEY: key } = process.env;
 const { INVITATIONS: invitations, SCREENSHOTS: screenshots } = process.env;
 if (!url) throw new Error("there is no server: run `cargo test admin_browser`");
 const [owner, second] = invitations.split(" ");
-const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const base = `${url}/admin/p/${project}`;
-const password = "correct horse battery";
 const soon = { timeout: 120_000 };
 
 let browser, page;
@@ -41,40 +37,18 @@ async function reported(count) {
   return made;
 }
 
-/** Opens a page with its own cookies and makes an operator with an invitation, with the keyboard alone. */
-async function enter(invitation, email) {
-  const context = await browser.createBrowserContext();
-  const opened = await context.newPage();
-  opened.on("pageerror", (error) => assert.fail(String(error)));
-  await opened.setViewport({ width: 1280, height: 900 });
-  await opened.goto(`${url}/admin/invitation?token=${invitation}`);
-  await opened.focus("[name=name]");
-  await opened.keyboard.type("Mo");
-  await opened.keyboard.press("Tab");
-  await opened.keyboard.type(email);
-  await opened.keyboard.press("Tab");
-  await opened.keyboard.type(password);
-  await Promise.all([opened.waitForNavigation(), opened.keyboard.press("Enter")]);
-  assert.equal(new URL(opened.url()).pathname, "/admin");
+/** A page of an operator of their own. */
+async function entered(invitation, email) {
+  const opened = await newPage(browser);
+  await enter(opened, url, invitation, email);
   return opened;
 }
 
 /** What axe and the width of the screen find wrong. */
 const problems = [];
 
-/** No violation of WCAG in light and in dark, wide and narrow; a picture of each is kept. */
 async function accessible(name, at = page) {
-  for (const [scheme, width] of [["light", 1280], ["dark", 1280], ["light", 390]]) {
-    await at.setViewport({ width, height: 900 });
-    await at.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
-    const found = await at.evaluate(`${axe}; axe.run(document, { resultTypes: ["violations"] })`);
-    const where = `${name}, ${scheme}, ${width} pixels`;
-    for (const { id, nodes } of found.violations) problems.push(`${where}: ${id}: ${nodes.map((node) => node.html).join(" | ")}`);
-    const wider = await at.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    if (wider > 0) problems.push(`${where}: ${wider} pixels wider than the screen`);
-    await at.screenshot({ path: `${screenshots}/${name}-${scheme}-${width}.png` });
-  }
-  await at.setViewport({ width: 1280, height: 900 });
+  problems.push(...(await accessibility(at, name, screenshots)));
 }
 
 const open = (path) => page.goto(`${base}${path}`);
@@ -83,9 +57,8 @@ const press = (...keys) => keys.reduce((done, key) => done.then(() => page.keybo
 const settled = (count) => page.waitForFunction((n) => document.querySelectorAll(".item").length === n, {}, count);
 
 before(async () => {
-  await mkdir(screenshots, { recursive: true });
-  browser = await puppeteer.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
-  page = await enter(owner, "owner@browser.example");
+  browser = await launch(screenshots);
+  page = await entered(owner, "owner@browser.example");
 });
 after(() => browser.close());
 
@@ -164,7 +137,7 @@ describe("the queue", () => {
     await open("/queue?q=of+2");
     await settled(2);
     await page.waitForFunction(() => document.querySelector("[aria-current]"));
-    const other = await enter(second, "second@browser.example");
+    const other = await entered(second, "second@browser.example");
     await other.goto(`${base}/queue?q=of+2`);
     await other.waitForFunction(() => document.querySelector(".toast")?.textContent.includes("works on this one"));
     await other.keyboard.press("a");

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use db::Engine;
 use townhall::auth::operators::Role;
 
 use crate::support::visitor::invite;
@@ -51,6 +52,9 @@ async fn drive(app: &TestApp, test: &str, environment: &[(&str, String)]) {
         .env("TOWNHALL_SERVICE_KEY", &app.project.service_key)
         .env("INVITATIONS", invitations.join(" "))
         .env("SCREENSHOTS", pictures);
+    if app.engine() == Engine::Sqlite {
+        command.env("EVERY_SCREEN", "yes");
+    }
     let running = tokio::task::spawn_blocking(move || command.output());
     let output = tokio::select! {
         output = running => output.unwrap().unwrap(),
