@@ -10,6 +10,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::app::{self, Dependencies};
 use crate::auth::operators::Role;
+use crate::cli::transfer::before_serving;
 use crate::cli::{CommandResult, Output, plain};
 use crate::config::{AdminListen, Config};
 use crate::features;
@@ -68,6 +69,7 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
     if load::is_unfinished(&db).map_err(|error| error.to_string())? {
         return Err(UNFINISHED.to_owned());
     }
+    before_serving(&db, &config.database_url)?;
     runtime.block_on(start::check_secret(&db, &secret, config.secret_key_previous.as_deref()))?;
     if let Some(copy) = start::copy_before_migration(&config, &db, &runtime)? {
         tracing::info!(
