@@ -69,7 +69,7 @@ pub fn remove_leftovers(source: &Db) -> Result<()> {
     match source.engine() {
         Engine::Sqlite => reopen(source),
         Engine::Postgres => {
-            source.bulk(|bulk| if store::claim(bulk.conn())? { reopen(source) } else { Ok(()) })
+            source.bulk(|bulk| if store::claim(bulk)? { reopen(source) } else { Ok(()) })
         }
     }
 }
@@ -81,7 +81,7 @@ impl Online<'_> {
             return self.copy_or_clean_up(progress);
         }
         self.source.bulk(|bulk| {
-            if !store::claim(bulk.conn())? {
+            if !store::claim(bulk)? {
                 return Err("the source is being copied already".into());
             }
             self.copy_or_clean_up(progress)

@@ -7,7 +7,7 @@ mod target;
 
 use std::collections::HashMap;
 
-use db::{Conn, Db, Engine, Query, TableName};
+use db::{Bulk, Conn, Db, Engine, Query, TableName};
 
 use crate::transfer::Result;
 
@@ -64,10 +64,14 @@ pub fn forget(source: &Db) -> Result<()> {
     Ok(source.execute_script(&format!("DROP TABLE IF EXISTS {STATE}"))?)
 }
 
-/// PostgreSQL: whether nobody else copies this source, until the connection is closed.
-pub fn claim(c: &Conn<'_>) -> Result<bool> {
-    let text = format!("SELECT pg_try_advisory_lock(hashtextextended('{STATE}', 0))");
-    Ok(c.one(&Query::built(NAME, text), &[])?)
+/// PostgreSQL: nobody else copies this source until the connection is closed. That of a process that was killed may be
+/// there for a moment.
+pub fn claim(bulk: &Bulk<'_>) -> Result<bool> {
+    let lock = format!("SELECT pg_advisory_lock(hashtextextended('{STATE}', 0))");
+    match bulk.execute(&format!("SET lock_timeout = '5s'; {lock}; RESET lock_timeout")) {
+        Err(db::Error::Busy) => Ok(false),
+        done => Ok(done.map(|()| true)?),
+    }
 }
 
 /// The rows of a few keys are looked up one by one: the planner knows too little about a log to choose.
