@@ -92,10 +92,18 @@ pub fn fill(
         let filled = load::run(target, receiver, progress);
         (reading.join().unwrap_or_else(|_| Err(Failure("the source failed".into()))), filled)
     });
-    // The target's error comes first: the source then only says that nobody takes its rows.
-    let mut filled = filled?;
-    filled.extend(read?);
+    let (read, mut filled) = both(read, filled)?;
+    filled.extend(read);
     Ok(filled)
+}
+
+/// The results of both sides. If one fails the other one only says that nobody sends or takes rows.
+pub fn both<R, W>(read: Result<R>, written: Result<W>) -> Result<(R, W)> {
+    match (read, written) {
+        (Ok(read), Ok(written)) => Ok((read, written)),
+        (Err(Failure(text)), Err(failure)) if text == db::Error::Busy.to_string() => Err(failure),
+        (Err(failure), _) | (_, Err(failure)) => Err(failure),
+    }
 }
 
 /// As it was noted when it was sent: JSON by its value where either side knows of it.

@@ -208,8 +208,8 @@ async fn a_source_that_was_moved_is_read_only_until_it_is_reopened(app: TestApp)
     let url = app.app.config.database_url.clone();
     let online = ["copy", "--online", "--from", &url, "--to", &town.database_url];
     equal(&json_of(command(&app).args(online)));
-    let post = || app.service().post("/entities", json!({ "title": "lost" }));
-    assert_eq!(post().await.status, BUSY);
+    let (key, post) = (app.service(), json!({ "title": "lost" }));
+    assert_eq!(key.post("/entities", post.clone()).await.status, BUSY);
     app.service().get("/entities?sortBy=new").await.expect(200);
     let line = failure(command(&app).arg("serve").env("TOWNHALL_LOG", "json"));
     assert!(line.contains("was moved"), "{line}");
@@ -224,7 +224,7 @@ async fn a_source_that_was_moved_is_read_only_until_it_is_reopened(app: TestApp)
     ]));
     assert!(line.contains("--reopen"), "{line}");
     json_of(command(&app).args(["copy", "--reopen", "--from", &url]));
-    post().await.expect(201);
+    key.post("/entities", post).await.expect(201);
     no_traces(&app);
 }
 

@@ -7,6 +7,8 @@
 //!
 //! The log belongs to one target, by a token that both sides note. After a crash the same command goes on with it.
 
+mod apply;
+mod read;
 mod round;
 mod store;
 
@@ -22,8 +24,13 @@ use super::{Checksum, Part, Progress, Result, copy};
 use crate::features::tables::sql::Dialect;
 use crate::schema::MIGRATIONS;
 use crate::values::clock::Clock;
-use round::{Held, Rounds, Watched};
+use apply::Held;
+use read::Watched;
+use round::Rounds;
 pub use store::is_own;
+
+/// Checksums of tables, by name.
+type Sums = BTreeMap<String, Checksum>;
 
 /// So few changed rows take no time.
 const FEW: u64 = 500;
@@ -221,7 +228,7 @@ impl Online<'_> {
                 return Err(format!("{name} was not copied").into());
             };
             let one = Held::new(to.clone(), &part, *sum)?;
-            watched.insert(name.clone(), Watched::program(part, *number, one.json()));
+            watched.insert(name.clone(), Watched::program(part, *number, one.json.clone()));
             held.insert(name, one);
         }
         Ok(Rounds::new(self.source, self.target, watched, held))
