@@ -55,11 +55,11 @@ async fn write_one(key: &Actor<'_>, ann: &User<'_>, number: usize, to: &mut Writ
     to.entities.last_mut().unwrap().1 = comment["id"].as_str().map(str::to_owned);
     accepted(&key.post("/db/notes", json!({ "t": "x" })).await, 201)?;
     to.rows += 1;
-    if number % 3 == 0 {
+    if number.is_multiple_of(3) {
         let path = format!("/entities/{id}");
         accepted(&ann.patch(&path, json!({ "title": "changed" })).await, 200)?;
     }
-    if number % 5 == 0 {
+    if number.is_multiple_of(5) {
         let (id, _) = to.entities[0].clone();
         accepted(&ann.delete(&format!("/entities/{id}")).await, 204)?;
         to.entities.remove(0);

@@ -200,7 +200,7 @@ pub fn changed_rows(
 pub fn remove_logs(source: &Db) -> Result<()> {
     let triggers = match source.engine() {
         Engine::Sqlite => "SELECT 'DROP TRIGGER ' || name FROM sqlite_schema
-             WHERE type = 'trigger' AND name GLOB 'online_copy_*_[0-9]*'"
+             WHERE type = 'trigger' AND name GLOB 'online_copy_*' AND name NOT GLOB 'online_copy_fence_*'"
             .to_owned(),
         Engine::Postgres => format!(
             "SELECT format('DROP TRIGGER %I ON %s', tgname, tgrelid::regclass) FROM pg_trigger
