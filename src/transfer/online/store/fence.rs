@@ -9,17 +9,27 @@ const FENCE: &str = "online_copy_fence";
 /// Of one table SQLite refuses each kind of write by a trigger of its own.
 const WRITES: [&str; 3] = ["INSERT", "UPDATE", "DELETE"];
 
-/// Waits until whoever is writing has ended; nobody can write from then on. `before`: how many tables are fenced already.
+/// Nobody can write to these tables from then on, and whoever was writing has ended. `before`: how many tables are fenced
+/// already.
 pub fn fence(source: &Db, tables: &[TableName], before: usize) -> Result<()> {
     let names: Vec<String> = tables.iter().map(TableName::quoted).collect();
-    let mut script = match source.engine() {
+    let mut steps = match source.engine() {
         Engine::Sqlite => sqlite(&names, before),
         Engine::Postgres => postgres(&names),
     };
     if before == 0 {
-        script.push(format!("INSERT INTO {STATE} (kind, value) VALUES ('fence', '')"));
+        steps.insert(0, format!("INSERT INTO {STATE} (kind, value) VALUES ('fence', '')"));
     }
-    patiently(source, &script.join(";"))
+    one_by_one(source, &steps)
+}
+
+/// On PostgreSQL each step is a transaction: it waits for those who write to one table and holds no other, so nobody waits in a
+/// circle. A transaction that meets the first fence is rolled back as a whole.
+fn one_by_one(source: &Db, steps: &[String]) -> Result<()> {
+    match source.engine() {
+        Engine::Sqlite => patiently(source, &steps.join(";")),
+        Engine::Postgres => steps.iter().try_for_each(|step| patiently(source, step)),
+    }
 }
 
 fn sqlite(names: &[String], before: usize) -> Vec<String> {
@@ -38,14 +48,11 @@ fn sqlite(names: &[String], before: usize) -> Vec<String> {
 
 /// 55P03, as of a lock that is held: the server answers that it is busy.
 fn postgres(names: &[String]) -> Vec<String> {
-    let mut script = vec![
-        format!("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE", names.join(", ")),
-        format!(
-            "CREATE OR REPLACE FUNCTION {FENCE}() RETURNS trigger LANGUAGE plpgsql AS $fence$ BEGIN
-                RAISE EXCEPTION 'the database was moved' USING ERRCODE = '55P03';
-             END $fence$"
-        ),
-    ];
+    let mut script = vec![format!(
+        "CREATE OR REPLACE FUNCTION {FENCE}() RETURNS trigger LANGUAGE plpgsql AS $fence$ BEGIN
+            RAISE EXCEPTION 'the database was moved' USING ERRCODE = '55P03';
+         END $fence$"
+    )];
     script.extend(names.iter().map(|table| {
         format!(
             "CREATE TRIGGER {FENCE} BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON {table}
@@ -72,5 +79,5 @@ pub fn unfence(source: &Db) -> Result<()> {
         script.push(format!("DROP FUNCTION IF EXISTS {FENCE}()"));
     }
     script.push(format!("DELETE FROM {STATE} WHERE kind = 'fence'"));
-    patiently(source, &script.join(";"))
+    one_by_one(source, &script)
 }

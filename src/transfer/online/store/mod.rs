@@ -22,8 +22,9 @@ const NAME: &str = "transfer::online";
 const STATE: &str = "online_copy";
 /// Before the numbers of the logs, which are tables, and on PostgreSQL functions.
 const LOG: &str = "online_copy_log_";
-/// Writing statements wait behind a lock that is waited for: not for long.
-const LOCK_WAIT: &str = "SET LOCAL lock_timeout = '1s'";
+/// Writing statements wait behind a lock that is waited for: not for long, but longer than it takes PostgreSQL to stop an
+/// automatic vacuum for it (`deadlock_timeout`).
+const LOCK_WAIT: &str = "SET LOCAL lock_timeout = '3s'";
 const ATTEMPTS: usize = 30;
 
 /// Whether a table belongs to an online copy, and not to the installation.
