@@ -3,8 +3,8 @@
 
 mod connection;
 mod open_files;
-
 mod stream;
+mod supervisor;
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -18,6 +18,7 @@ use crate::sockets;
 use crate::state::App;
 
 pub use open_files::connections_that_fit;
+pub use supervisor::Supervisor;
 
 /// Pause after a failed accept (out of file descriptors, say), to avoid a busy loop.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);

@@ -92,13 +92,22 @@ pub fn lock_data_dir(config: &Config) -> Result<Lock, String> {
 }
 
 pub fn lock_directory(directory: &Path) -> Result<Lock, String> {
-    let path = directory.join("lock");
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
-    let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
-    file.try_lock().map_err(|_| {
+    lock_file(&directory.join("lock"))?.ok_or_else(|| {
         format!("the data directory {} is in use by another server", directory.display())
-    })?;
-    Ok(Lock(file))
+    })
+}
+
+/// Held by an online copy of a SQLite database, beside a server.
+pub fn lock_copying(directory: &Path) -> Result<Lock, String> {
+    lock_file(&directory.join("copy.lock"))?
+        .ok_or_else(|| format!("the database in {} is being copied already", directory.display()))
+}
+
+/// `None` while another process holds it.
+fn lock_file(path: &Path) -> Result<Option<Lock>, String> {
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path);
+    let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(file.try_lock().is_ok().then_some(Lock(file)))
 }
 
 /// Writes the secret of a restored installation; one that is configured has to be the same.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -10,6 +11,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::app::{self, Dependencies};
 use crate::auth::operators::Role;
+use crate::cli::transfer::before_serving;
 use crate::cli::{CommandResult, Output, plain};
 use crate::config::{AdminListen, Config};
 use crate::features;
@@ -19,6 +21,7 @@ use crate::features::entities::views::view_buffer;
 use crate::features::projects::admin::{self, NewProject, ProjectSecrets};
 use crate::features::search::index;
 use crate::features::users::store::{self as users, UserRow};
+use crate::server::Supervisor;
 use crate::state::App;
 use crate::tenancy::{Bundle, store as projects};
 use crate::traces::Exporter;
@@ -68,6 +71,7 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
     if load::is_unfinished(&db).map_err(|error| error.to_string())? {
         return Err(UNFINISHED.to_owned());
     }
+    before_serving(&db, &config.database_url)?;
     runtime.block_on(start::check_secret(&db, &secret, config.secret_key_previous.as_deref()))?;
     if let Some(copy) = start::copy_before_migration(&config, &db, &runtime)? {
         tracing::info!(
@@ -103,6 +107,9 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
         }
         let signals = Signals::install()?;
         tracing::info!(listen = %address, url = app.config.public_url, "townhall is ready");
+        let supervisor = Arc::new(Supervisor::from_env());
+        supervisor.ready();
+        tokio::spawn(Arc::clone(&supervisor).keep_alive());
         let mut worker = tokio::spawn(jobs::work(app.clone()));
         let flushing = tokio::spawn(view_buffer::flush_loop(app.clone()));
         let indexing = tokio::spawn(index::work(app.clone()));
@@ -110,7 +117,7 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
             tokio::spawn(schedule::work(app.clone()));
         }
         let exporter = app.traces.clone().map(Exporter::start);
-        tokio::spawn(signals.stop(app.clone()));
+        tokio::spawn(signals.stop(app.clone(), supervisor));
         let router = match app.config.admin_listen {
             AdminListen::Same => features::router()?,
             AdminListen::Own(_) | AdminListen::Off => features::api_router()?,
@@ -157,7 +164,7 @@ impl Signals {
     }
 
     /// The first signal begins an orderly stop; the second ends the process at once.
-    async fn stop(mut self, app: App) {
+    async fn stop(mut self, app: App, supervisor: Arc<Supervisor>) {
         for stop_at_once in [false, true] {
             tokio::select! {
                 _ = self.terminate.recv() => {}
@@ -167,6 +174,7 @@ impl Signals {
                 std::process::exit(1);
             }
             tracing::info!("stopping: requests in flight are finished first");
+            supervisor.stopping();
             app.drain();
         }
     }

@@ -16,25 +16,45 @@ pub struct Checksum {
 impl Checksum {
     /// `json`: which columns hold JSON, of which the value counts and not the spelling.
     pub fn add(&mut self, row: &[Value<'_>], json: &[bool]) {
-        let mut bytes = Vec::with_capacity(256);
-        for (value, is_json) in row.iter().zip(json) {
-            match value {
-                Value::Text(text) | Value::Json(text) if *is_json => {
-                    let spelt = normal(text).unwrap_or_else(|| text.to_string());
-                    rows::encode(&[Value::from(spelt)], &mut bytes);
-                }
-                value => rows::encode(std::slice::from_ref(value), &mut bytes),
-            }
-        }
-        let digest = digest(&SHA256, &bytes);
-        let (first, _) = digest.as_ref().split_first_chunk().unwrap_or((&[0; 16], &[]));
-        self.sum = self.sum.wrapping_add(u128::from_le_bytes(*first));
+        self.sum = self.sum.wrapping_add(of_row(row, json));
         self.rows += 1;
+    }
+
+    /// A row that was added before.
+    pub fn remove(&mut self, row: &[Value<'_>], json: &[bool]) {
+        self.sum = self.sum.wrapping_sub(of_row(row, json));
+        self.rows = self.rows.wrapping_sub(1);
+    }
+
+    /// For a note; [`parse_noted`](Checksum::parse_noted) reads it.
+    pub fn noted(&self) -> String {
+        format!("{} {self}", self.rows)
+    }
+
+    pub fn parse_noted(text: &str) -> Option<Checksum> {
+        let (rows, sum) = text.split_once(' ')?;
+        Checksum::parse(rows.parse().ok()?, sum)
     }
 
     pub fn parse(rows: u64, text: &str) -> Option<Checksum> {
         Some(Checksum { rows, sum: u128::from_str_radix(text, 16).ok()? })
     }
+}
+
+fn of_row(row: &[Value<'_>], json: &[bool]) -> u128 {
+    let mut bytes = Vec::with_capacity(256);
+    for (value, is_json) in row.iter().zip(json) {
+        match value {
+            Value::Text(text) | Value::Json(text) if *is_json => {
+                let spelt = normal(text).unwrap_or_else(|| text.to_string());
+                rows::encode(&[Value::from(spelt)], &mut bytes);
+            }
+            value => rows::encode(std::slice::from_ref(value), &mut bytes),
+        }
+    }
+    let digest = digest(&SHA256, &bytes);
+    let (first, _) = digest.as_ref().split_first_chunk().unwrap_or((&[0; 16], &[]));
+    u128::from_le_bytes(*first)
 }
 
 impl fmt::Display for Checksum {
@@ -94,8 +114,16 @@ mod tests {
     }
 
     #[test]
+    fn a_row_that_is_removed_leaves_no_trace() {
+        let mut sum = of(&["a", "b"], false);
+        sum.remove(&[Value::Text("a".into())], &[false]);
+        assert_eq!(sum, of(&["b"], false));
+    }
+
+    #[test]
     fn its_text_can_be_read_again() {
         let sum = of(&["a"], false);
         assert_eq!(Checksum::parse(1, &sum.to_string()), Some(sum));
+        assert_eq!(Checksum::parse_noted(&sum.noted()), Some(sum));
     }
 }

@@ -15,7 +15,7 @@ use crate::values::time::Timestamp;
 const BATCH_ROWS: usize = 2_000;
 const BATCH_BYTES: usize = 4 << 20;
 /// Batches that wait for the target.
-const AHEAD: usize = 4;
+pub const AHEAD: usize = 4;
 
 /// How many rows there are to copy.
 pub fn count(source: &Db) -> Result<u64> {
@@ -61,68 +61,87 @@ fn copy(source: &Db, target: &Db, now: Timestamp, progress: Progress<'_>) -> Res
     }
     let done = load::prepare(target, schema, now)?;
     let known = target.snapshot(|c| tables::all(c, target.engine()))?;
-    let (sender, receiver) = sync_channel(AHEAD);
-    let (read, filled) = std::thread::scope(|scope| {
-        let (done, known) = (&done, &known);
-        let reading = scope.spawn(move || {
-            source.snapshot(|c| {
-                let mut earlier = Vec::new();
-                for part in tables::all(c, source.engine())? {
-                    match done.get(&part.name) {
-                        Some(sent) if summed(c, &part, known)? == *sent => {
-                            earlier.push(Filled { name: part.name, sent: *sent, found: *sent });
-                        }
-                        _ => send(c, &part, &sender)?,
-                    }
+    let mut filled = fill(source, target, progress, |c, sender| {
+        let mut earlier = Vec::new();
+        for part in tables::all(c, source.engine())? {
+            match done.get(&part.name) {
+                Some(sent) if summed(c, &part, &known)? == *sent => {
+                    earlier.push(Filled { name: part.name, sent: *sent, found: *sent });
                 }
-                Ok::<_, Failure>(earlier)
-            })
-        });
-        let filled = load::run(target, receiver, progress);
-        (reading.join().unwrap_or_else(|_| Err(Failure("the source failed".into()))), filled)
-    });
-    // The target's error comes first: the source then only says that nobody takes its rows.
-    let mut filled = filled?;
-    filled.extend(read?);
+                _ => send(c, &part, sender)?,
+            }
+        }
+        Ok(earlier)
+    })?;
     filled.sort_by(|a, b| a.name.cmp(&b.name));
     load::compare(&filled)?;
     load::finish(target, progress)?;
     Ok(filled)
 }
 
+/// Sends tables of a snapshot of the source, while the target takes them; returns those that were filled before, too.
+pub fn fill(
+    source: &Db,
+    target: &Db,
+    progress: Progress<'_>,
+    read: impl FnOnce(&Conn<'_>, &SyncSender<Message>) -> Result<Vec<Filled>> + Send,
+) -> Result<Vec<Filled>> {
+    let (sender, receiver) = sync_channel(AHEAD);
+    let (read, filled) = std::thread::scope(|scope| {
+        let reading = scope.spawn(move || source.snapshot(|c| read(c, &sender)));
+        let filled = load::run(target, receiver, progress);
+        (reading.join().unwrap_or_else(|_| Err(Failure("the source failed".into()))), filled)
+    });
+    let (read, mut filled) = both(read, filled)?;
+    filled.extend(read);
+    Ok(filled)
+}
+
+/// The results of both sides. If one fails the other one only says that nobody sends or takes rows.
+pub fn both<R, W>(read: Result<R>, written: Result<W>) -> Result<(R, W)> {
+    match (read, written) {
+        (Ok(read), Ok(written)) => Ok((read, written)),
+        (Err(Failure(text)), Err(failure)) if text == db::Error::Busy.to_string() => Err(failure),
+        (Err(failure), _) | (_, Err(failure)) => Err(failure),
+    }
+}
+
 /// As it was noted when it was sent: JSON by its value where either side knows of it.
 fn summed(c: &Conn<'_>, part: &Part, known: &[Part]) -> Result<Checksum> {
-    let mut sum = Checksum::default();
     let mut json = part.json();
     if let Some(there) = known.iter().find(|there| there.name == part.name) {
         json = there.json_in_order_of(&part.columns, json);
     }
-    c.table_rows(&part.table, &part.shape, &[], &mut |row| {
-        sum.add(&row, &json);
-        Ok(())
-    })?;
-    Ok(sum)
+    store::sum_of(c, part, &part.shape, &json)
 }
 
-fn send(c: &Conn<'_>, part: &Part, to: &SyncSender<Message>) -> Result<()> {
+pub fn send(c: &Conn<'_>, part: &Part, to: &SyncSender<Message>) -> Result<()> {
     let gone = |_| db::Error::Busy;
     let (columns, json) = (part.columns.clone(), part.json());
     to.send(Message::Table { name: part.name.clone(), columns, json }).map_err(gone)?;
+    in_batches(to, Message::Rows, |take| c.table_rows(&part.table, &part.shape, &[], take))?;
+    to.send(Message::End).map_err(gone)?;
+    Ok(())
+}
+
+/// Sends the rows that `read` passes on.
+pub fn in_batches<M>(
+    to: &SyncSender<M>,
+    message: fn(Vec<Row>) -> M,
+    read: impl FnOnce(&mut dyn FnMut(Row) -> Result<(), db::Error>) -> Result<(), db::Error>,
+) -> Result<(), db::Error> {
+    let gone = |_| db::Error::Busy;
     let (mut batch, mut bytes) = (Vec::new(), 0);
-    c.table_rows(&part.table, &part.shape, &[], &mut |row| {
+    read(&mut |row| {
         bytes += size(&row);
         batch.push(row);
         if batch.len() >= BATCH_ROWS || bytes >= BATCH_BYTES {
             bytes = 0;
-            to.send(Message::Rows(std::mem::take(&mut batch))).map_err(gone)?;
+            to.send(message(std::mem::take(&mut batch))).map_err(gone)?;
         }
         Ok(())
     })?;
-    if !batch.is_empty() {
-        to.send(Message::Rows(batch)).map_err(gone)?;
-    }
-    to.send(Message::End).map_err(gone)?;
-    Ok(())
+    if batch.is_empty() { Ok(()) } else { to.send(message(batch)).map_err(gone) }
 }
 
 fn size(row: &Row) -> usize {

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::Receiver;
 
-use db::{Bulk, Db, Definition, Engine};
+use db::{Bulk, Db, Definition, Engine, Shape};
 
 use super::rows::Row;
 use super::store::{self, Note};
@@ -45,6 +45,11 @@ pub fn is_unfinished(db: &Db) -> Result<bool, db::Error> {
     db.snapshot(store::has_marker)
 }
 
+/// From now on a transfer into the database has begun.
+pub fn mark(bulk: &Bulk<'_>) -> Result<()> {
+    if store::has_marker(bulk.conn())? { Ok(()) } else { store::create_marker(bulk) }
+}
+
 /// The tables that an interrupted transfer has finished, with what was sent. Refuses a target that holds data.
 pub fn prepare(target: &Db, schema: usize, now: Timestamp) -> Result<BTreeMap<String, Checksum>> {
     if is_unfinished(target)? {
@@ -74,11 +79,11 @@ pub fn prepare(target: &Db, schema: usize, now: Timestamp) -> Result<BTreeMap<St
     Ok(BTreeMap::new())
 }
 
-fn finished(bulk: &Bulk<'_>) -> Result<BTreeMap<String, Checksum>> {
+/// The tables that are noted as done, with what was sent.
+pub fn finished(bulk: &Bulk<'_>) -> Result<BTreeMap<String, Checksum>> {
     let mut done = BTreeMap::new();
     for (name, text) in store::notes(bulk, Note::Done)? {
-        let sum =
-            text.split_once(' ').and_then(|(rows, sum)| Checksum::parse(rows.parse().ok()?, sum));
+        let sum = Checksum::parse_noted(&text);
         done.insert(name, sum.ok_or("the notes of the interrupted transfer are damaged")?);
     }
     Ok(done)
@@ -98,7 +103,7 @@ pub fn run(
             let Message::Table { name, columns, json } = message else {
                 return Err("rows of no table".into());
             };
-            filled.push(loader.table(name, columns, json, &arriving)?);
+            filled.push(loader.table(name, &columns, json, &arriving)?);
         }
         Ok(filled)
     })
@@ -116,14 +121,22 @@ pub fn compare(filled: &[Filled]) -> Result<()> {
 
 /// Creates what was dropped, checks foreign keys where nothing else does, and removes the notes.
 pub fn finish(target: &Db, progress: Progress<'_>) -> Result<()> {
+    create_indexes(target, progress)?;
+    create_references(target, progress)
+}
+
+/// With statistics for the planner.
+pub fn create_indexes(target: &Db, progress: Progress<'_>) -> Result<()> {
     target.bulk(|bulk| {
-        // Foreign keys need the unique indexes.
-        let mut dropped = store::notes(bulk, Note::Index)?;
-        dropped.extend(store::notes(bulk, Note::ForeignKey)?);
-        for (at, (_, create)) in (1..).zip(&dropped) {
-            progress("indexes", at);
-            bulk.execute(create)?;
-        }
+        create_dropped(bulk, Note::Index, progress)?;
+        store::analyze(bulk)
+    })
+}
+
+/// The last step. Foreign keys need the unique indexes.
+pub fn create_references(target: &Db, progress: Progress<'_>) -> Result<()> {
+    target.bulk(|bulk| {
+        create_dropped(bulk, Note::ForeignKey, progress)?;
         let dangling = bulk.dangling()?;
         if !dangling.is_empty() {
             return Err(
@@ -134,6 +147,15 @@ pub fn finish(target: &Db, progress: Progress<'_>) -> Result<()> {
     })
 }
 
+/// Creates what is noted, and removes the notes.
+pub fn create_dropped(bulk: &Bulk<'_>, kind: Note, progress: Progress<'_>) -> Result<()> {
+    for (at, (name, create)) in (1..).zip(store::notes(bulk, kind)?) {
+        progress("indexes", at);
+        store::carry_out(bulk, kind, &name, &create)?;
+    }
+    Ok(())
+}
+
 struct Loader<'a> {
     bulk: &'a Bulk<'a>,
     engine: Engine,
@@ -141,98 +163,119 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    /// Notes every definition before the first is dropped.
     fn start(&self) -> Result<()> {
-        let c = self.bulk.conn();
-        let parts = tables::all(c, self.engine)?;
-        if !store::has_marker(c)? {
-            store::create_marker(self.bulk)?;
-        }
-        self.drop_definitions(&parts)
-    }
-
-    /// Foreign keys first: they need the unique indexes of other tables.
-    fn drop_definitions(&self, parts: &[Part]) -> Result<()> {
-        let mut found = Vec::new();
-        for part in parts {
-            found.extend(self.bulk.definitions(&part.table)?);
-        }
-        let (keys, indexes): (Vec<Definition>, Vec<Definition>) =
-            found.into_iter().partition(|one| one.is_foreign_key);
-        for (kind, definitions) in [(Note::ForeignKey, &keys), (Note::Index, &indexes)] {
-            let values = definitions.iter().map(|one| (one.drop.clone(), one.create.clone()));
-            store::note(self.bulk, kind, values.collect())?;
-        }
-        for Definition { drop, .. } in keys.into_iter().chain(indexes) {
-            self.bulk.execute(&drop)?;
-        }
-        Ok(())
+        mark(self.bulk)?;
+        drop_definitions(self.bulk, &tables::all(self.bulk.conn(), self.engine)?)
     }
 
     fn table(
         &self,
         name: String,
-        columns: Vec<String>,
+        columns: &[String],
         json: Vec<bool>,
         arriving: &Receiver<Message>,
     ) -> Result<Filled> {
-        let part = self.part(&name)?;
-        let shape = part.shape_in_order_of(&columns)?;
-        let places: Vec<String> = shape.columns.iter().map(|(place, _)| place.clone()).collect();
-        let json = part.json_in_order_of(&columns, json);
-        // Left by an interrupted transfer, or by a change of the source since.
-        store::empty(self.bulk, &part.table, &name)?;
-        let mut sent = Checksum::default();
+        let mut filling = Filling::begin(self.bulk, name, columns, json)?;
         loop {
             match arriving.recv() {
                 Ok(Message::Rows(rows)) => {
-                    rows.iter().for_each(|row| sent.add(row, &json));
-                    self.bulk.insert(&part.table, &places, &rows)?;
-                    (self.progress)(&name, sent.rows);
+                    filling.take(&rows)?;
+                    (self.progress)(&filling.part.name, filling.sent.rows);
                 }
-                Ok(Message::End) => break,
+                Ok(Message::End) => return Ok(filling.end()?.1),
                 Ok(Message::Table { .. }) | Err(_) => {
-                    return Err(format!("{name}: the source ended too early").into());
+                    return Err(format!("{}: the source ended too early", filling.part.name).into());
                 }
             }
         }
-        let mut found = Checksum::default();
-        self.bulk.conn().table_rows(&part.table, &shape, &[], &mut |row| {
-            found.add(&row, &json);
-            Ok(())
-        })?;
-        let done = format!("{} {sent}", sent.rows);
-        store::note(self.bulk, Note::Done, vec![(name.clone(), done)])?;
-        Ok(Filled { name, sent, found })
+    }
+}
+
+/// A table that is being filled, from the first row on.
+#[derive(Debug)]
+pub struct Filling<'a> {
+    bulk: &'a Bulk<'a>,
+    part: Part,
+    /// In the order of the source.
+    shape: Shape,
+    places: Vec<String>,
+    json: Vec<bool>,
+    sent: Checksum,
+}
+
+impl<'a> Filling<'a> {
+    /// `columns` and `json` are those of the source.
+    pub fn begin(
+        bulk: &'a Bulk<'a>,
+        name: String,
+        columns: &[String],
+        json: Vec<bool>,
+    ) -> Result<Self> {
+        let part = part(bulk, &name)?;
+        let shape = part.shape_in_order_of(columns)?;
+        let places = shape.columns.iter().map(|(place, _)| place.clone()).collect();
+        let json = part.json_in_order_of(columns, json);
+        // Left by an interrupted transfer, or by a change of the source since.
+        store::empty(bulk, &part.table, &name)?;
+        Ok(Filling { bulk, part, shape, places, json, sent: Checksum::default() })
     }
 
-    /// The table of this name; a custom table is created as the catalogue, which was filled before, says.
-    fn part(&self, name: &str) -> Result<Part> {
-        let c = self.bulk.conn();
-        let Some((project, custom)) = Part::custom(name) else {
-            let known = c.tables()?.into_iter().find(|table| table.name == name);
-            return tables::of_program(
-                c,
-                known.ok_or_else(|| format!("there is no table {name} here"))?,
-            );
-        };
-        let dialect = Dialect(self.engine);
-        let table = catalogue::find(c, project, custom)?;
-        let table = table.ok_or_else(|| format!("{name} is not in the catalogue"))?;
-        if c.shape(&dialect.table_name(project, custom))?.columns.is_empty() {
-            for (statement, _) in dialect.create(&unlinked(&table, self.engine)) {
-                self.bulk.execute(&statement)?;
-            }
-            if self.engine == Engine::Postgres {
-                let links =
-                    dialect.links(&table).into_iter().map(|create| (create.clone(), create));
-                store::note(self.bulk, Note::ForeignKey, links.collect())?;
-            }
-        }
-        let part = tables::of_project(c, dialect, &table)?;
-        self.drop_definitions(std::slice::from_ref(&part))?;
-        Ok(part)
+    pub fn take(&mut self, rows: &[Row]) -> Result<()> {
+        rows.iter().for_each(|row| self.sent.add(row, &self.json));
+        Ok(self.bulk.insert(&self.part.table, &self.places, rows)?)
     }
+
+    /// Reads the table again, and notes that it is done.
+    pub fn end(self) -> Result<(Part, Filled)> {
+        let Filling { bulk, part, shape, json, sent, .. } = self;
+        let found = store::sum_of(bulk.conn(), &part, &shape, &json)?;
+        let name = part.name.clone();
+        store::note(bulk, Note::Done, vec![(name.clone(), sent.noted())])?;
+        Ok((part, Filled { name, sent, found }))
+    }
+}
+
+/// The table of this name; a custom table is created as the catalogue, which was filled before, says.
+fn part(bulk: &Bulk<'_>, name: &str) -> Result<Part> {
+    let c = bulk.conn();
+    let Some((project, custom)) = Part::custom(name) else {
+        let known = c.tables()?.into_iter().find(|table| table.name == name);
+        let known = known.ok_or_else(|| format!("there is no table {name} here"))?;
+        return tables::of_program(c, known);
+    };
+    let dialect = Dialect(c.engine());
+    let table = catalogue::find(c, project, custom)?;
+    let table = table.ok_or_else(|| format!("{name} is not in the catalogue"))?;
+    if c.shape(&dialect.table_name(project, custom))?.columns.is_empty() {
+        for (statement, _) in dialect.create(&unlinked(&table, c.engine())) {
+            bulk.execute(&statement)?;
+        }
+        if c.engine() == Engine::Postgres {
+            let links = dialect.links(&table).into_iter().map(|create| (create.clone(), create));
+            store::note(bulk, Note::ForeignKey, links.collect())?;
+        }
+    }
+    let part = tables::of_project(c, dialect, &table)?;
+    drop_definitions(bulk, std::slice::from_ref(&part))?;
+    Ok(part)
+}
+
+/// Foreign keys first: they need the unique indexes of other tables. Every definition is noted before the first is dropped.
+fn drop_definitions(bulk: &Bulk<'_>, parts: &[Part]) -> Result<()> {
+    let mut found = Vec::new();
+    for part in parts {
+        found.extend(bulk.definitions(&part.table)?);
+    }
+    let (keys, indexes): (Vec<Definition>, Vec<Definition>) =
+        found.into_iter().partition(|one| one.is_foreign_key);
+    for (kind, definitions) in [(Note::ForeignKey, &keys), (Note::Index, &indexes)] {
+        let values = definitions.iter().map(|one| (one.drop.clone(), one.create.clone()));
+        store::note(bulk, kind, values.collect())?;
+    }
+    for Definition { drop, .. } in keys.into_iter().chain(indexes) {
+        bulk.execute(&drop)?;
+    }
+    Ok(())
 }
 
 /// PostgreSQL creates no reference to a table that does not exist yet: references come last.

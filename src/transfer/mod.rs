@@ -12,6 +12,7 @@ pub mod export;
 mod files;
 pub mod import;
 pub mod load;
+pub mod online;
 pub mod project;
 pub mod restore;
 mod rows;

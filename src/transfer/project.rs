@@ -30,8 +30,8 @@ use crate::values::time::Timestamp;
 
 /// The table of projects themselves.
 const PROJECTS: &str = "projects";
-/// What a copy does not take along: the original does it.
-const WORK: &str = "jobs";
+/// What a copy under another id does not take along: the original does its jobs, and its audit log is sealed under its id.
+const OF_THE_ORIGINAL: [&str; 3] = ["jobs", "audit_log", "audit_seals"];
 /// Columns with ids of custom tables.
 const TABLE_IDS: &[(&str, &str)] =
     &[("custom_tables", "id"), ("custom_columns", "table_id"), ("custom_columns", "references_id")];
@@ -149,7 +149,7 @@ impl RestoreProject<'_> {
     fn takes(&self, head: &TableHead) -> bool {
         match Part::custom(&head.name) {
             Some((project, _)) => project == self.project,
-            None if head.name == WORK => self.id == self.project,
+            None if OF_THE_ORIGINAL.contains(&&*head.name) => self.id == self.project,
             None => head.name == PROJECTS || head.columns.iter().any(|column| column == SCOPE),
         }
     }

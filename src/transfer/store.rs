@@ -10,12 +10,14 @@ use crate::values::ids::ProjectId;
 /// The table with the notes of an unfinished transfer.
 pub const MARKER: &str = "unfinished_transfer";
 
-/// What is noted: the statement that creates an index or a foreign key again, or a table that is done.
+/// What is noted: the statement that creates an index or a foreign key again, a table that is done, or the token of
+/// the online copy that fills the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Note {
     Index,
     ForeignKey,
     Done,
+    Token,
 }
 
 impl Note {
@@ -24,6 +26,7 @@ impl Note {
             Note::Index => "index",
             Note::ForeignKey => "foreign key",
             Note::Done => "done",
+            Note::Token => "token",
         }
     }
 }
@@ -39,9 +42,13 @@ pub fn create_marker(bulk: &Bulk<'_>) -> Result<()> {
     ))?)
 }
 
-/// After the last step, with statistics for the planner.
+/// After the last step.
 pub fn remove_marker(bulk: &Bulk<'_>) -> Result<()> {
-    bulk.execute(&format!("DROP TABLE {MARKER}"))?;
+    Ok(bulk.execute(&format!("DROP TABLE {MARKER}"))?)
+}
+
+/// Statistics for the planner.
+pub fn analyze(bulk: &Bulk<'_>) -> Result<()> {
     Ok(bulk.execute("ANALYZE")?)
 }
 
@@ -64,10 +71,48 @@ pub fn note(bulk: &Bulk<'_>, kind: Note, values: Vec<(String, String)>) -> Resul
     Ok(bulk.insert(&TableName::plain(MARKER), &columns, &rows)?)
 }
 
-/// Removes the rows of a table, and the note that it is done. Names of tables hold no quotes.
+/// In a transaction that has begun, where there is no such note.
+pub fn note_in(bulk: &Bulk<'_>, kind: Note, name: &str, value: &str) -> Result<()> {
+    let columns = ["kind", "name", "value"].map(str::to_owned);
+    let row: Row =
+        vec![kind.name().to_owned().into(), name.to_owned().into(), value.to_owned().into()];
+    Ok(bulk.append(&TableName::plain(MARKER), &columns, &[row])?)
+}
+
+pub fn forget(bulk: &Bulk<'_>, kind: Note, name: &str) -> Result<()> {
+    Ok(bulk.execute(&forget_text(kind, name))?)
+}
+
+fn forget_text(kind: Note, name: &str) -> String {
+    let (kind, name) = (kind.name(), literal(name));
+    format!("DELETE FROM {MARKER} WHERE kind = '{kind}' AND name = {name}")
+}
+
+/// The notes whose names begin so.
+pub fn forget_beginning(bulk: &Bulk<'_>, kind: Note, first: &str) -> Result<()> {
+    let (kind, length, first) = (kind.name(), first.chars().count(), literal(first));
+    Ok(bulk.execute(&format!(
+        "DELETE FROM {MARKER} WHERE kind = '{kind}' AND substr(name, 1, {length}) = {first}"
+    ))?)
+}
+
+pub fn forget_all(bulk: &Bulk<'_>, kind: Note) -> Result<()> {
+    Ok(bulk.execute(&format!("DELETE FROM {MARKER} WHERE kind = '{}'", kind.name()))?)
+}
+
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// Runs a statement that was noted, and removes the note.
+pub fn carry_out(bulk: &Bulk<'_>, kind: Note, name: &str, statement: &str) -> Result<()> {
+    let script = format!("BEGIN; {statement}; {}; COMMIT", forget_text(kind, name));
+    Ok(bulk.execute(&script).inspect_err(|_| drop(bulk.execute("ROLLBACK")))?)
+}
+
+/// Removes the rows of a table, and the note that it is done.
 pub fn empty(bulk: &Bulk<'_>, table: &TableName, name: &str) -> Result<()> {
-    let done = Note::Done.name();
-    bulk.execute(&format!("DELETE FROM {MARKER} WHERE kind = '{done}' AND name = '{name}'"))?;
+    forget(bulk, Note::Done, name)?;
     Ok(bulk.execute(&format!("DELETE FROM {}", table.quoted()))?)
 }
 
@@ -113,6 +158,16 @@ pub fn summed(
 ) -> Result<Checksum> {
     let mut sum = Checksum::default();
     each(c, part, shape, Some(project), &mut |row| {
+        sum.add(&row, json);
+        Ok(())
+    })?;
+    Ok(sum)
+}
+
+/// The checksum of all rows of a table.
+pub fn sum_of(c: &Conn<'_>, part: &Part, shape: &Shape, json: &[bool]) -> Result<Checksum> {
+    let mut sum = Checksum::default();
+    c.table_rows(&part.table, shape, &[], &mut |row| {
         sum.add(&row, json);
         Ok(())
     })?;

@@ -3,6 +3,7 @@
 use db::{ColumnKind, Conn, Engine, Shape, TableName};
 
 use super::Result;
+use super::online::is_own;
 use super::store::MARKER;
 use crate::features::tables::model::Table;
 use crate::features::tables::sql::Dialect;
@@ -85,20 +86,33 @@ pub fn of(c: &Conn<'_>, engine: Engine, project: ProjectId) -> Result<Vec<Part>>
 
 /// Every table: first those of the program, then those of the projects.
 pub fn all(c: &Conn<'_>, engine: Engine) -> Result<Vec<Part>> {
+    let mut parts = program(c)?;
+    for table in custom(c)? {
+        parts.push(of_project(c, Dialect(engine), &table)?);
+    }
+    Ok(parts)
+}
+
+/// The tables of the program.
+pub fn program(c: &Conn<'_>) -> Result<Vec<Part>> {
     let mut parts = Vec::new();
     for table in c.tables()? {
         // On SQLite custom tables are among the others: their names begin with the project's.
-        if OWN.contains(&&*table.name) || table.name.contains('.') {
+        if OWN.contains(&&*table.name) || is_own(&table.name) || table.name.contains('.') {
             continue;
         }
         parts.push(of_program(c, table)?);
     }
-    for project in catalogue::projects(c)? {
-        for table in catalogue::list(c, project)? {
-            parts.push(of_project(c, Dialect(engine), &table)?);
-        }
-    }
     Ok(parts)
+}
+
+/// Every custom table, as the catalogue says.
+pub fn custom(c: &Conn<'_>) -> Result<Vec<Table>> {
+    let mut tables = Vec::new();
+    for project in catalogue::projects(c)? {
+        tables.extend(catalogue::list(c, project)?);
+    }
+    Ok(tables)
 }
 
 pub fn of_program(c: &Conn<'_>, table: TableName) -> Result<Part> {

@@ -116,7 +116,7 @@ impl<'a> Conn<'a> {
     }
 
     /// The same as long as `take` succeeds; its error ends the reading.
-    pub(crate) fn each_while<R: Row>(
+    pub fn each_while<R: Row>(
         &self,
         query: &Query<R>,
         args: &[Value<'_>],

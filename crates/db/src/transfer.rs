@@ -55,6 +55,21 @@ pub struct Shape {
     pub key: Vec<String>,
 }
 
+impl Shape {
+    /// The columns as a statement selects them: `alias` is the table's.
+    pub fn selection(&self, alias: &str) -> String {
+        let columns: Vec<String> = self
+            .columns
+            .iter()
+            .map(|(name, kind)| match kind {
+                ColumnKind::Decimal => format!("{alias}.{}::text", quoted(name)),
+                ColumnKind::Json | ColumnKind::Other => format!("{alias}.{}", quoted(name)),
+            })
+            .collect();
+        columns.join(", ")
+    }
+}
+
 crate::row! {
     /// An index or a foreign key that is dropped while rows are written in bulk.
     #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,7 +154,7 @@ fn patient(link: Link<'_>) -> Conn<'_> {
 }
 
 impl Conn<'_> {
-    fn engine(&self) -> Engine {
+    pub fn engine(&self) -> Engine {
         match self.link() {
             Link::Sqlite(_) => Engine::Sqlite,
             Link::Postgres(_) => Engine::Postgres,
@@ -235,17 +250,9 @@ impl Conn<'_> {
         after: &[Value<'_>],
         take: &mut dyn FnMut(Vec<Value<'static>>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let columns: Vec<String> = shape
-            .columns
-            .iter()
-            .map(|(name, kind)| match kind {
-                ColumnKind::Decimal => format!("{}::text", quoted(name)),
-                ColumnKind::Json | ColumnKind::Other => quoted(name),
-            })
-            .collect();
         let key: Vec<String> = shape.key.iter().map(|name| quoted(name)).collect();
         let key = key.join(", ");
-        let mut text = format!("SELECT {} FROM {}", columns.join(", "), table.quoted());
+        let mut text = format!("SELECT {} FROM {} AS t", shape.selection("t"), table.quoted());
         if !after.is_empty() {
             let places: Vec<String> = (1..=after.len()).map(|place| format!("${place}")).collect();
             text += &format!(" WHERE ({key}) > ({})", places.join(", "));
@@ -278,6 +285,19 @@ impl<'a> Bulk<'a> {
     ) -> Result<(), Error> {
         match self.conn.link() {
             Link::Sqlite(connection) => connection.insert_all(table, columns, rows),
+            Link::Postgres(session) => session.insert_all(table, columns, rows),
+        }
+    }
+
+    /// The same in a transaction that was begun by [`execute`](Bulk::execute).
+    pub fn append(
+        &self,
+        table: &TableName,
+        columns: &[String],
+        rows: &[Vec<Value<'static>>],
+    ) -> Result<(), Error> {
+        match self.conn.link() {
+            Link::Sqlite(connection) => connection.append_all(table, columns, rows),
             Link::Postgres(session) => session.insert_all(table, columns, rows),
         }
     }

@@ -30,26 +30,33 @@ impl Connection {
         columns: &[String],
         rows: &[Vec<Value<'static>>],
     ) -> Result<(), Error> {
-        let names: Vec<String> = columns.iter().map(|name| quoted(name)).collect();
-        let places: Vec<String> = (1..=columns.len()).map(|place| format!("?{place}")).collect();
-        let (table, names, places) = (table.quoted(), names.join(", "), places.join(", "));
-        let insert = format!("INSERT INTO {table} ({names}) VALUES ({places})");
-        let failed = |error| errors::failed(self.raw(), NAME, error).error;
         self.execute_plain("BEGIN IMMEDIATE")?;
-        let inserted = (|| {
-            let mut statement = self.raw().prepare_cached(&insert).map_err(failed)?;
-            for row in rows {
-                statement.execute(rusqlite::params_from_iter(row)).map_err(failed)?;
-            }
-            Ok(())
-        })();
-        if let Err(error) = inserted {
+        if let Err(error) = self.append_all(table, columns, rows) {
             self.execute_plain("ROLLBACK")?;
             return Err(error);
         }
         self.execute_plain("COMMIT")?;
         // Nothing else keeps the WAL short here.
         self.checkpoint("PASSIVE")
+    }
+
+    /// The same in a transaction that has begun.
+    pub(crate) fn append_all(
+        &self,
+        table: &TableName,
+        columns: &[String],
+        rows: &[Vec<Value<'static>>],
+    ) -> Result<(), Error> {
+        let names: Vec<String> = columns.iter().map(|name| quoted(name)).collect();
+        let places: Vec<String> = (1..=columns.len()).map(|place| format!("?{place}")).collect();
+        let (table, names, places) = (table.quoted(), names.join(", "), places.join(", "));
+        let insert = format!("INSERT INTO {table} ({names}) VALUES ({places})");
+        let failed = |error| errors::failed(self.raw(), NAME, error).error;
+        let mut statement = self.raw().prepare_cached(&insert).map_err(failed)?;
+        for row in rows {
+            statement.execute(rusqlite::params_from_iter(row)).map_err(failed)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn execute_plain(&self, sql: &str) -> Result<(), Error> {

@@ -30,6 +30,8 @@ pub(super) fn failed(
             let message = message.unwrap_or_default();
             match code.extended_code {
                 ffi::SQLITE_CONSTRAINT_FOREIGNKEY => Error::ForeignKey,
+                // The only triggers that refuse are those of a database that was moved elsewhere.
+                ffi::SQLITE_CONSTRAINT_TRIGGER => Error::Busy,
                 ffi::SQLITE_CONSTRAINT_PRIMARYKEY | ffi::SQLITE_CONSTRAINT_ROWID => {
                     Error::Unique { index: format!("{}_pkey", table(message)) }
                 }
