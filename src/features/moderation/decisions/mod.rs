@@ -9,8 +9,8 @@ pub(super) mod notify;
 pub mod store;
 mod undo;
 
-pub use apply::ApplyDecisions;
-pub use decide::decide;
+pub use apply::{ApplyDecisions, enqueue_overdue};
+pub use decide::{Request, decide};
 pub use model::{
     Action, Decision, DecisionState, Item, Outcome, Refused, RefusedItem, Suspend, Verdict,
 };

@@ -31,7 +31,7 @@ names! {
     }
 }
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Page {
     pub items: Vec<QueueItem>,

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::error::Result;
 use crate::features::moderation::decisions::model::Decision;
-use crate::features::moderation::target::TargetKind;
+use crate::features::moderation::target::{Target, TargetKind};
 use crate::values::ids::{OperatorId, ProjectId, ReportId, RuleId, SpaceId, UserId};
 use crate::values::time::Timestamp;
 
@@ -34,6 +34,12 @@ db::row! {
     }
 }
 
+impl QueueRow {
+    pub fn target(&self) -> Target {
+        Target { kind: self.target_type, id: self.target_id }
+    }
+}
+
 macro_rules! columns {
     () => {
         "r.id, r.target_type, r.target_id, r.space_id, r.author_id, r.rule_id, r.is_held, r.matches,
@@ -57,12 +63,13 @@ db::statements! {
          WHERE e.project_id = $1 AND e.user_id {any}($2) AND r.status <> 'open' GROUP BY e.user_id";
     query STRIKES -> (UserId, i64) =
         "SELECT author_id, count(*) FROM moderation_decisions
-         WHERE project_id = $1 AND author_id {any}($2) AND state = 'applied' AND action <> 'approve'
+         WHERE project_id = $1 AND author_id {any}($2) AND state = 'applied'
+            AND action IN ('remove', 'suspend', 'warn')
          GROUP BY author_id";
     /// The last five about each author.
     query LAST_DECISIONS -> Decision =
         "SELECT id, report_id, target_type, target_id, author_id, space_id, action, ends_at, reason, rule_id,
-            operator_id, decided_by, decided_at, apply_at, state, error
+            operator_id, decided_by, decided_at, apply_at, state, error, appeal_id
          FROM (SELECT d.*, ROW_NUMBER() OVER
                 (PARTITION BY d.author_id ORDER BY d.decided_at DESC, d.id DESC) AS place
             FROM moderation_decisions d
