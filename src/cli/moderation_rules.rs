@@ -264,9 +264,11 @@ fn check(wrong: &[InvalidField]) -> CommandResult<()> {
     if wrong.is_empty() { Ok(()) } else { Err(described(wrong)) }
 }
 
+/// On one line: what is wrong with a pattern is drawn on several.
 fn described(wrong: &[InvalidField]) -> String {
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let texts: Vec<String> =
-        wrong.iter().map(|one| format!("{}: {}", one.field, one.message)).collect();
+        wrong.iter().map(|one| format!("{}: {}", one.field, one_line(&one.message))).collect();
     texts.join("; ")
 }
 

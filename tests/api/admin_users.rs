@@ -6,7 +6,11 @@ use townhall::auth::operators::Role;
 use crate::support::visitor::Visitor;
 use crate::support::{TestApp, on_both_engines};
 
-on_both_engines![a_user_is_exported, a_user_is_erased_with_a_receipt];
+on_both_engines![
+    a_user_is_exported,
+    a_user_is_erased_with_a_receipt,
+    whoever_is_suspended_on_their_page_may_appeal,
+];
 
 async fn a_user_is_exported(app: TestApp) {
     let ada = app.user().await;
@@ -46,4 +50,25 @@ async fn a_user_is_erased_with_a_receipt(app: TestApp) {
     app.service().get(&format!("/users/{id}")).await.expect(404);
     assert_eq!(admin.get(&page).await.status, 404);
     assert_eq!(admin.submit(&page, &erase).await.status, 404);
+}
+
+async fn whoever_is_suspended_on_their_page_may_appeal(app: TestApp) {
+    let ada = app.user().await;
+    let page = format!("/admin/p/{}/users/{}", app.project.id, ada.id);
+    let moderator = Visitor::operator(&app, Role::Moderator, Some(app.project.id)).await;
+    let fields = [("do", "suspend"), ("term", "7"), ("reason", "Spam")];
+    assert_eq!(moderator.submit(&page, &fields).await.status, 303);
+    ada.post("/entities", json!({ "title": "t" })).await.refused(403, "user/suspended");
+    assert!(moderator.get(&page).await.text().contains("<dt>Strikes</dt><dd>1</dd>"));
+    let told = ada.get("/app-notifications").await.expect(200)["data"][0]["metadata"].clone();
+    assert_eq!(
+        (&told["content"], &told["moderation"]["action"]),
+        (&json!("Spam"), &json!("suspend"))
+    );
+    let body = json!({ "decisionId": told["moderation"]["decisionId"], "text": "It was not me" });
+    ada.post("/moderation/appeals", body).await.expect(201);
+    let queue = moderator.get(&format!("/admin/p/{}/queue", app.project.id)).await.text();
+    assert!(queue.contains("It was not me") && queue.contains("You made this decision"), "{queue}");
+    let nobody = format!("/admin/p/{}/users/00000000-0000-4000-8000-000000000001", app.project.id);
+    assert_eq!(moderator.submit(&nobody, &fields).await.status, 404);
 }

@@ -43,9 +43,9 @@ fn rules_are_managed_and_tried(town: Installation) {
     let (status, body) = server.request("POST", &path, "", &user.to_string());
     assert_eq!(status, 201, "{body}");
     let body: Value = serde_json::from_str(&body).unwrap();
-    let token = format!("Authorization: Bearer {}\r\n", body["accessToken"].as_str().unwrap());
+    let token = body["accessToken"].as_str().unwrap();
     let post = json!({ "title": "Casino night" }).to_string();
-    let (status, body) = server.request("POST", &format!("/v8/{id}/entities"), &token, &post);
+    let (status, body) = server.request("POST", &format!("/v8/{id}/entities"), token, &post);
     assert_eq!(status, 201, "{body}");
     let tried = rules(&town, &["try", &id, one]);
     assert_eq!((&tried["matched"], &tried["examined"]), (&json!(1), &json!(1)));
@@ -80,9 +80,9 @@ fn the_queue_is_shown_and_decided(town: Installation) {
     let (_, body) =
         server.request("POST", &format!("/v8/{id}/auth/sign-up"), "", &user.to_string());
     let body: Value = serde_json::from_str(&body).unwrap();
-    let token = format!("Authorization: Bearer {}\r\n", body["accessToken"].as_str().unwrap());
+    let token = body["accessToken"].as_str().unwrap();
     let post = json!({ "title": "Casino night" }).to_string();
-    let (status, made) = server.request("POST", &format!("/v8/{id}/entities"), &token, &post);
+    let (status, made) = server.request("POST", &format!("/v8/{id}/entities"), token, &post);
     assert_eq!(status, 201, "{made}");
     let queue = |more: &[&str]| town.json(&[&["moderation", "queue", &id][..], more].concat());
     let waiting = queue(&[]);
@@ -103,6 +103,8 @@ fn the_queue_is_shown_and_decided(town: Installation) {
     town.fails(&["moderation", "decide", UNKNOWN, report, "--action", "warn"]);
     town.fails(&["moderation", "queue", UNKNOWN]);
     assert_eq!(town.run(&[&decide[..], &["x", "--action", "warn"]].concat()).code, 2);
+    let post = json!({ "title": "A quiet night" }).to_string();
+    let (_, made) = server.request("POST", &format!("/v8/{id}/entities"), token, &post);
     let entity: Value = serde_json::from_str(&made).unwrap();
     let item = format!("entity:{}", entity["id"].as_str().unwrap());
     let removed = town.json(&[&decide[..], &[&item, "--action", "remove"]].concat());

@@ -33,6 +33,7 @@ on_both_engines![
     a_decision_about_an_appeal_can_be_undone,
     comments_and_messages_come_back,
     what_a_rule_removed_comes_back,
+    what_was_held_and_then_removed_comes_back,
     a_later_removal_stays,
     it_can_be_too_late,
     appeals_are_in_the_queue_of_the_admin,
@@ -157,7 +158,7 @@ async fn only_the_author_of_a_decision_against_them_may_appeal(app: TestApp) {
     };
     same(bob.post(APPEALS, against(decision)).await);
     same(app.stranger().await.post(APPEALS, against(decision)).await);
-    app.anonymous().post(APPEALS, against(decision)).await.expect(403);
+    app.anonymous().post(APPEALS, against(decision)).await.expect(401);
     // Not while it can be undone, nor after it was, nor in favour of the author.
     let entity = publish(&ada).await;
     let item = reported(&app, &bob, &entity).await;
@@ -281,8 +282,7 @@ async fn what_a_rule_removed_comes_back(app: TestApp) {
     let post = ada.post("/entities", json!({ "title": "casino" })).await.expect(201);
     let said = comment(&ada, &entity, "casino").await;
     let conversation = direct(&ada, &bob).await;
-    let body = json!({ "content": "casino" });
-    ada.post(&format!("{conversation}/messages"), body).await.expect(201);
+    send(&ada, &conversation, "casino").await;
     assert_eq!(bob.get(&entity).await.expect(200)["repliesCount"], 0);
     assert!(texts(&messages(&bob, &conversation, "").await).is_empty());
     let notices = ada.get("/app-notifications?limit=10").await.expect(200);
@@ -303,6 +303,22 @@ async fn what_a_rule_removed_comes_back(app: TestApp) {
     assert_eq!(read(&bob, &said).await["content"], "casino");
     assert_eq!(bob.get(&entity).await.expect(200)["repliesCount"], 1);
     assert_eq!(texts(&messages(&bob, &conversation, "").await), ["casino"]);
+}
+
+async fn what_was_held_and_then_removed_comes_back(app: TestApp) {
+    let (ada, bob) = (app.user().await, app.user().await);
+    let entity = publish(&bob).await;
+    add(&app, rule(words("casino"), RuleAction::Hold)).await;
+    let said = comment(&ada, &entity, "casino").await;
+    let item = Item::Report(queued(&app).await[0]);
+    let decision = decide_one(&app, item, Action::Remove).await;
+    apply(&app).await;
+    ada.get(&crate::comments::path(&said)).await.expect(404);
+    let item = appeal(&ada, decision.id).await;
+    decide_one(&app, item, Action::Approve).await;
+    apply(&app).await;
+    assert_eq!(read(&bob, &said).await["content"], "casino");
+    assert_eq!(bob.get(&entity).await.expect(200)["repliesCount"], 1);
 }
 
 async fn a_later_removal_stays(app: TestApp) {

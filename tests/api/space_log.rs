@@ -120,7 +120,8 @@ async fn it_is_for_moderators_until_an_admin_opens_it(app: TestApp) {
 
 async fn the_log_of_a_private_space_is_not_found(app: TestApp) {
     let (ada, bob, eve) = (app.user().await, app.user().await, app.user().await);
-    let space = create(&ada, json!({ "readingPermission": "members" })).await;
+    let space =
+        create(&ada, json!({ "readingPermission": "members", "requireJoinApproval": false })).await;
     join(&bob, &space).await;
     ada.patch(&log(&space), json!({ "isPublic": true })).await.expect(200);
     bob.get(&log(&space)).await.expect(200);

@@ -183,7 +183,7 @@ fn wants_json(visit: &Visit) -> bool {
     visit.headers.get("accept").is_some_and(|accept| accept == "application/json")
 }
 
-fn moderator(visit: &Visit) -> Moderator {
+pub(super) fn moderator(visit: &Visit) -> Moderator {
     Moderator { operator: Some(visit.who.operator.id), name: visit.who.operator.email.clone() }
 }
 

@@ -15,7 +15,7 @@ use crate::tenancy::{Bundle, Project};
 /// A switch of a project: its field, what it says, and where it is.
 type Switch = (&'static str, &'static str, fn(&mut Settings) -> &mut bool);
 
-const SWITCHES: [Switch; 10] = [
+const SWITCHES: [Switch; 11] = [
     ("anonymousPosts", "Entities may be created without a user", |s| &mut s.anonymous_posts),
     ("keysInBrowsers", "Pages in browsers may call with a key", |s| &mut s.keys_in_browsers),
     ("deleteSpaces", "Users may delete the spaces they created", |s| &mut s.deletes_spaces),
@@ -31,6 +31,11 @@ const SWITCHES: [Switch; 10] = [
     ("keepFilesOfDeletedEvents", "Files of events that are only out of sight stay", |s| {
         &mut s.keeps_files_of_deleted_events
     }),
+    (
+        "statementsOfReasons",
+        "Authors get a statement of reasons about decisions against them",
+        |s| &mut s.statements_of_reasons,
+    ),
     ("userGrants", "Users may give reputation to each other", |s| &mut s.user_grants),
 ];
 

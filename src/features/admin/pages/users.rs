@@ -8,11 +8,14 @@ use uuid::Uuid;
 
 use crate::auth::operators::Role;
 use crate::auth::store::suspensions::{self, NewSuspension};
+use crate::domain_events::Context;
 use crate::error::{Error, Result};
 use crate::features::admin::layout::{self, csrf, or_dash, time};
+use crate::features::admin::pages::queue::moderator;
 use crate::features::admin::pages::user_records;
 use crate::features::admin::visit::{INVALID, NOT_ALLOWED, NOT_FOUND, Visit};
 use crate::features::auth::store as auth;
+use crate::features::moderation::decisions;
 use crate::features::moderation::people::{self, Event, Timeline};
 use crate::features::users::store::{self as users, UserRow};
 use crate::http::reply::Response;
@@ -194,11 +197,10 @@ pub(super) async fn change(visit: Visit) -> Result<Response> {
                 None::<&Value>,
                 Some(&json!({ "reason": new.reason, "until": new.end_date })),
             );
+            let (app, of, by) = (visit.app.clone(), visit.project()?.clone(), moderator(&visit));
             let suspended = visit.write(entry, move |tx| {
-                users::find_for_update(tx, project, id)?.ok_or(NOT_FOUND)?;
-                suspensions::insert(tx, project, &new, now)?;
-                realtime::suspend(tx, project, id)?;
-                Ok(())
+                let context = Context { app: &app, project: &of, now };
+                decisions::suspend_now(tx, context, &by, &new)
             });
             suspended.await?;
         }

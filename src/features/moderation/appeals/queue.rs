@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::features::moderation::appeals::model::{AppealItem, OpenAppeals};
 use crate::features::moderation::appeals::store;
 use crate::features::moderation::decisions::store as decisions;
-use crate::features::moderation::queue::{COUNTED, Contents, authors_of};
+use crate::features::moderation::queue::{Contents, authors_of};
 use crate::features::moderation::target::Target;
 use crate::values::ids::{DecisionId, OperatorId, ProjectId, UserId};
 use crate::values::time::Timestamp;
@@ -44,5 +44,5 @@ pub fn open(
     };
     let mut items: Vec<AppealItem> = rows.into_iter().filter_map(show).collect();
     items.sort_by_key(|item| item.is_own);
-    Ok(OpenAppeals { items, total: store::count_open(c, project, COUNTED)? })
+    Ok(OpenAppeals { items, total: store::count_open(c, project)? })
 }

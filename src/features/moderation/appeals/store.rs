@@ -57,9 +57,8 @@ db::statements! {
          FROM moderation_appeals WHERE project_id = $1 AND state = 'open' AND outcome_id IS NULL
          ORDER BY created_at, id LIMIT $2";
     query COUNT_OPEN -> i64 =
-        "SELECT count(*) FROM (SELECT 1 FROM moderation_appeals
-            WHERE project_id = $1 AND state = 'open' AND outcome_id IS NULL
-            ORDER BY created_at, id LIMIT $2) few";
+        "SELECT count(*) FROM moderation_appeals
+         WHERE project_id = $1 AND state = 'open' AND outcome_id IS NULL";
     query LOCK -> CaseRow =
         "SELECT a.id, a.state, a.outcome_id, d.target_type, d.target_id, d.author_id, d.space_id
          FROM moderation_appeals a
@@ -101,9 +100,9 @@ pub fn open(c: &Conn<'_>, project: ProjectId, limit: i64) -> Result<Vec<AppealRo
     Ok(c.all(&OPEN, args![project, limit])?)
 }
 
-/// How many wait; counted up to a number.
-pub fn count_open(c: &Conn<'_>, project: ProjectId, most: i64) -> Result<i64> {
-    Ok(c.one(&COUNT_OPEN, args![project, most])?)
+/// How many wait.
+pub fn count_open(c: &Conn<'_>, project: ProjectId) -> Result<i64> {
+    Ok(c.one(&COUNT_OPEN, args![project])?)
 }
 
 /// Locks appeals and the decisions they are against.

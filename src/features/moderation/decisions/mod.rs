@@ -7,6 +7,7 @@ mod decide;
 pub mod model;
 pub(super) mod notify;
 pub mod store;
+mod suspend;
 mod undo;
 
 pub use apply::{ApplyDecisions, enqueue_overdue};
@@ -14,6 +15,7 @@ pub use decide::{Request, decide};
 pub use model::{
     Action, Decision, DecisionState, Item, Outcome, Refused, RefusedItem, Suspend, Verdict,
 };
+pub use suspend::suspend_now;
 pub use undo::undo;
 
 use std::time::Duration;
