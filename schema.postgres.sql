@@ -758,6 +758,25 @@ CREATE TABLE mail_templates (
     CONSTRAINT mail_templates_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 );
 
+CREATE TABLE moderation_appeals (
+    project_id uuid NOT NULL,
+    id uuid NOT NULL,
+    decision_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    text text COLLATE "C" NOT NULL,
+    state text COLLATE "C" NOT NULL,
+    outcome_id uuid,
+    answer text COLLATE "C",
+    created_at bigint NOT NULL,
+    decided_at bigint,
+    CONSTRAINT moderation_appeals_pkey PRIMARY KEY (project_id, id),
+    CONSTRAINT moderation_appeals_project_id_user_id_fkey FOREIGN KEY (project_id, user_id) REFERENCES users(project_id, id) ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX moderation_appeals_decision ON moderation_appeals USING btree (project_id, decision_id);
+CREATE INDEX moderation_appeals_outcome ON moderation_appeals USING btree (project_id, outcome_id) WHERE outcome_id IS NOT NULL;
+CREATE INDEX moderation_appeals_queue ON moderation_appeals USING btree (project_id, created_at, id) WHERE state = 'open'::text AND outcome_id IS NULL;
+CREATE INDEX moderation_appeals_user ON moderation_appeals USING btree (project_id, user_id, created_at DESC, id DESC);
+
 CREATE TABLE moderation_decisions (
     project_id uuid NOT NULL,
     id uuid NOT NULL,
@@ -776,11 +795,13 @@ CREATE TABLE moderation_decisions (
     apply_at bigint NOT NULL,
     state text COLLATE "C" NOT NULL,
     error text COLLATE "C",
+    appeal_id uuid,
     CONSTRAINT moderation_decisions_pkey PRIMARY KEY (project_id, id),
     CONSTRAINT moderation_decisions_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 );
 CREATE INDEX moderation_decisions_author ON moderation_decisions USING btree (project_id, author_id, decided_at DESC, id DESC) WHERE author_id IS NOT NULL;
 CREATE INDEX moderation_decisions_new ON moderation_decisions USING btree (project_id, decided_at DESC, id DESC);
+CREATE INDEX moderation_decisions_pending ON moderation_decisions USING btree (apply_at) WHERE state = 'pending'::text;
 CREATE INDEX moderation_decisions_target ON moderation_decisions USING btree (project_id, target_id, decided_at DESC, id DESC);
 
 CREATE TABLE moderation_notes (
@@ -1051,6 +1072,9 @@ CREATE TABLE projects (
     interest_samples boolean DEFAULT false NOT NULL,
     rules_version bigint DEFAULT 0 NOT NULL,
     notification_mails boolean DEFAULT false NOT NULL,
+    statements_of_reasons boolean DEFAULT true NOT NULL,
+    statement_ground text COLLATE "C",
+    statement_contact text COLLATE "C",
     CONSTRAINT projects_pkey PRIMARY KEY (id)
 );
 
@@ -1339,6 +1363,22 @@ CREATE TABLE space_lines (
 );
 CREATE INDEX space_lines_space ON space_lines USING btree (project_id, space_id, ancestor_id);
 
+CREATE TABLE space_log (
+    project_id uuid NOT NULL,
+    id uuid NOT NULL,
+    space_id uuid NOT NULL,
+    action text COLLATE "C" NOT NULL,
+    target_type text COLLATE "C" NOT NULL,
+    target_id uuid NOT NULL,
+    decided_by text COLLATE "C" NOT NULL,
+    reason text COLLATE "C",
+    created_at bigint NOT NULL,
+    CONSTRAINT space_log_pkey PRIMARY KEY (project_id, id),
+    CONSTRAINT space_log_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+CREATE INDEX space_log_new ON space_log USING btree (project_id, space_id, created_at DESC, id DESC);
+CREATE INDEX space_log_users ON space_log USING btree (project_id, target_id) WHERE target_type = 'user'::text;
+
 CREATE TABLE space_members (
     project_id uuid NOT NULL,
     space_id uuid NOT NULL,
@@ -1397,6 +1437,7 @@ CREATE TABLE spaces (
     created_at bigint NOT NULL,
     updated_at bigint NOT NULL,
     deleted_at bigint,
+    is_log_public boolean DEFAULT false NOT NULL,
     CONSTRAINT spaces_pkey PRIMARY KEY (project_id, id),
     CONSTRAINT spaces_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
     CONSTRAINT spaces_project_id_user_id_fkey FOREIGN KEY (project_id, user_id) REFERENCES users(project_id, id)

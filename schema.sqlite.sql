@@ -711,6 +711,25 @@ CREATE TABLE mail_templates (
     PRIMARY KEY (project_id, language)
 ) STRICT;
 
+CREATE TABLE moderation_appeals (
+    project_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    decision_id BLOB NOT NULL,
+    user_id BLOB NOT NULL,
+    text TEXT NOT NULL,
+    state TEXT NOT NULL,
+    outcome_id BLOB,
+    answer TEXT,
+    created_at INTEGER NOT NULL,
+    decided_at INTEGER,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE UNIQUE INDEX moderation_appeals_decision ON moderation_appeals (project_id, decision_id);
+CREATE INDEX moderation_appeals_outcome ON moderation_appeals (project_id, outcome_id) WHERE outcome_id IS NOT NULL;
+CREATE INDEX moderation_appeals_queue ON moderation_appeals (project_id, created_at, id) WHERE state = 'open' AND outcome_id IS NULL;
+CREATE INDEX moderation_appeals_user ON moderation_appeals (project_id, user_id, created_at DESC, id DESC);
+
 CREATE TABLE moderation_decisions (
     project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
     id BLOB NOT NULL,
@@ -729,10 +748,12 @@ CREATE TABLE moderation_decisions (
     apply_at INTEGER NOT NULL,
     state TEXT NOT NULL,
     error TEXT,
+    appeal_id BLOB,
     PRIMARY KEY (project_id, id)
 ) STRICT;
 CREATE INDEX moderation_decisions_author ON moderation_decisions (project_id, author_id, decided_at DESC, id DESC) WHERE author_id IS NOT NULL;
 CREATE INDEX moderation_decisions_new ON moderation_decisions (project_id, decided_at DESC, id DESC);
+CREATE INDEX moderation_decisions_pending ON moderation_decisions (apply_at) WHERE state = 'pending';
 CREATE INDEX moderation_decisions_target ON moderation_decisions (project_id, target_id, decided_at DESC, id DESC);
 
 CREATE TABLE moderation_notes (
@@ -985,7 +1006,10 @@ CREATE TABLE projects (
     interest_matching INTEGER NOT NULL DEFAULT FALSE,
     interest_samples INTEGER NOT NULL DEFAULT FALSE,
     rules_version INTEGER NOT NULL DEFAULT 0,
-    notification_mails INTEGER NOT NULL DEFAULT FALSE
+    notification_mails INTEGER NOT NULL DEFAULT FALSE,
+    statements_of_reasons INTEGER NOT NULL DEFAULT TRUE,
+    statement_ground TEXT,
+    statement_contact TEXT
 ) STRICT;
 
 CREATE TABLE push_devices (
@@ -1260,6 +1284,21 @@ CREATE TABLE space_lines (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX space_lines_space ON space_lines (project_id, space_id, ancestor_id);
 
+CREATE TABLE space_log (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    id BLOB NOT NULL,
+    space_id BLOB NOT NULL,
+    action TEXT NOT NULL,
+    target_type TEXT NOT NULL,
+    target_id BLOB NOT NULL,
+    decided_by TEXT NOT NULL,
+    reason TEXT,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, id)
+) STRICT;
+CREATE INDEX space_log_new ON space_log (project_id, space_id, created_at DESC, id DESC);
+CREATE INDEX space_log_users ON space_log (project_id, target_id) WHERE target_type = 'user';
+
 CREATE TABLE space_members (
     project_id BLOB NOT NULL,
     space_id BLOB NOT NULL,
@@ -1318,6 +1357,7 @@ CREATE TABLE spaces (
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     deleted_at INTEGER,
+    is_log_public INTEGER NOT NULL DEFAULT FALSE,
     PRIMARY KEY (project_id, id),
     FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id)
 ) STRICT;

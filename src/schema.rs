@@ -104,4 +104,9 @@ pub const MIGRATIONS: &[Migration] = &[
         include_str!("../migrations/0029_notification_mails.sql"),
     ),
     Migration::shared(30, "passkeys", include_str!("../migrations/0030_passkeys.sql")),
+    Migration::shared(
+        31,
+        "appeals, statements of reasons, logs of spaces",
+        include_str!("../migrations/0031_transparency.sql"),
+    ),
 ];

@@ -10,6 +10,8 @@ mod jobs;
 mod jwt_issuers;
 mod keys;
 mod mail_templates;
+mod moderation;
+mod moderation_rules;
 mod moving;
 mod oauth;
 mod project_settings;
@@ -93,6 +95,9 @@ enum Command {
     /// Find, show, suspend and delete users; sign tokens for them
     #[command(subcommand)]
     User(users::UserCommand),
+    /// What waits for a moderator, decisions about it, and rules that check what users write
+    #[command(subcommand)]
+    Moderation(moderation::ModerationCommand),
     /// Where a project's events are sent, and what became of them
     #[command(subcommand)]
     Webhooks(webhooks::WebhooksCommand),
@@ -240,6 +245,7 @@ fn execute(cli: Cli) -> CommandResult {
         Command::Project(command) => projects::run(command, Admin::open(&flags)?),
         Command::Key(command) => keys::run(command, Admin::open(&flags)?),
         Command::User(command) => users::run(command, Admin::open(&flags)?),
+        Command::Moderation(command) => moderation::run(command, &Admin::open(&flags)?),
         Command::Webhooks(command) => webhooks::run(command, &Admin::open(&flags)?),
         Command::Jobs(command) => jobs::run(&command, &Admin::open(&flags)?),
         Command::Search(command) => search::run(&command, &Admin::open(&flags)?),

@@ -6,7 +6,10 @@ use text_index::Language;
 
 use crate::features::projects::admin::{parse_hours, parse_page};
 use crate::tenancy::Deletion;
-use crate::tenancy::store::{Settings, WorkspaceSettings};
+use crate::tenancy::store::{Settings, StatementTexts, WorkspaceSettings};
+
+/// Characters of a text in statements of reasons.
+const LONGEST_STATEMENT: usize = 2_000;
 
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct SettingsChange {
@@ -58,6 +61,28 @@ pub(super) struct SettingsChange {
     /// Whether users get notifications by mail
     #[arg(long, value_name = "ON|OFF")]
     notification_mails: Option<Switch>,
+    /// Whether authors get a statement of reasons when a moderator or a rule decides against them
+    #[arg(long, value_name = "ON|OFF")]
+    statements_of_reasons: Option<Switch>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(super) struct StatementChange {
+    /// The law or the terms that statements of reasons name; empty: none
+    #[arg(long, value_name = "TEXT", value_parser = parse_statement)]
+    statement_ground: Option<String>,
+    /// Whom statements of reasons tell authors to write to; empty: nobody
+    #[arg(long, value_name = "TEXT", value_parser = parse_statement)]
+    statement_contact: Option<String>,
+}
+
+impl StatementChange {
+    pub(super) fn apply(&self, texts: &mut StatementTexts) {
+        let given =
+            |text: &Option<String>| text.clone().map(|text| Some(text).filter(|t| !t.is_empty()));
+        put(&mut texts.ground, given(&self.statement_ground));
+        put(&mut texts.contact, given(&self.statement_contact));
+    }
 }
 
 #[derive(Debug, Clone, Args)]
@@ -116,6 +141,7 @@ impl SettingsChange {
         put(&mut settings.keeps_files_of_deleted_events, keeps_files);
         put(&mut settings.user_grants, self.user_grants.map(Switch::is_on));
         put(&mut settings.notification_mails, self.notification_mails.map(Switch::is_on));
+        put(&mut settings.statements_of_reasons, self.statements_of_reasons.map(Switch::is_on));
     }
 }
 
@@ -142,7 +168,7 @@ fn put<T>(setting: &mut T, change: Option<T>) {
 }
 
 /// Each setting: its name for people, its key in JSON, its value.
-pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value); 16] {
+pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value); 17] {
     let v7_status = settings.v7_auth_forbids.map(|forbids| if forbids { 403 } else { 401 });
     [
         ("entity deletion", "entityDeletion", json!(settings.entity_deletion)),
@@ -165,6 +191,7 @@ pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value)
         ),
         ("user grants", "userGrants", json!(settings.user_grants)),
         ("notification mails", "notificationMails", json!(settings.notification_mails)),
+        ("statements of reasons", "statementsOfReasons", json!(settings.statements_of_reasons)),
     ]
 }
 
@@ -180,6 +207,17 @@ pub(super) fn shown_of_workspaces(
     ]
 }
 
+/// The same for the texts of statements of reasons.
+pub(super) fn shown_of_statements(
+    texts: &StatementTexts,
+) -> [(&'static str, &'static str, Value); 2] {
+    let StatementTexts { ground, contact } = texts;
+    [
+        ("ground of statements", "statementGround", json!(ground)),
+        ("contact in statements", "statementContact", json!(contact)),
+    ]
+}
+
 /// A value as people read it.
 pub(super) fn plain(value: &Value) -> String {
     match (value, value.as_f64()) {
@@ -188,6 +226,15 @@ pub(super) fn plain(value: &Value) -> String {
         (_, Some(number)) => number.to_string(),
         (other, None) => other.to_string(),
     }
+}
+
+/// A text that fits into a notification.
+fn parse_statement(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    if text.chars().count() > LONGEST_STATEMENT || text.contains('\0') {
+        return Err(format!("must have at most {LONGEST_STATEMENT} characters"));
+    }
+    Ok(text.to_owned())
 }
 
 fn parse_language(name: &str) -> Result<Language, String> {

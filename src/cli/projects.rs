@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::cli::jwt_issuers::{self, JwtIssuerCommand};
 use crate::cli::mail_templates::{self, MailTemplateCommand};
 use crate::cli::oauth::{self, OauthCommand};
-use crate::cli::project_settings::{self, SettingsChange, WorkspaceChange};
+use crate::cli::project_settings::{self, SettingsChange, StatementChange, WorkspaceChange};
 use crate::cli::push::{self, PushCommand};
 use crate::cli::{Admin, CommandResult, Output, confirm, project_id};
 use crate::features::project_deletion;
@@ -82,6 +82,8 @@ pub(super) enum ProjectCommand {
         change: SettingsChange,
         #[command(flatten)]
         workspaces: WorkspaceChange,
+        #[command(flatten)]
+        statements: StatementChange,
     },
     /// Sign-in with Google, GitHub, Facebook, Apple or an OpenID Connect issuer
     #[command(subcommand)]
@@ -131,7 +133,7 @@ pub(super) fn run(command: ProjectCommand, admin: Admin) -> CommandResult {
             show(&admin, id)
         }
         ProjectCommand::Delete { id, yes } => delete(&admin, id, yes),
-        ProjectCommand::Settings { id, change, workspaces } => {
+        ProjectCommand::Settings { id, change, workspaces, statements } => {
             let now = admin.world.clock.now();
             admin.write(move |tx| {
                 let project = registry::load(tx, id)?.ok_or(NOT_FOUND)?;
@@ -140,6 +142,9 @@ pub(super) fn run(command: ProjectCommand, admin: Admin) -> CommandResult {
                 let mut of_workspaces = project.workspaces;
                 workspaces.apply(&mut of_workspaces);
                 store::set_workspaces(tx, id, &of_workspaces, now)?;
+                let mut texts = project.statement;
+                statements.apply(&mut texts);
+                store::set_statements(tx, id, &texts, now)?;
                 store::set_settings(tx, id, settings, now)
             })?;
             show(&admin, id)
@@ -232,7 +237,9 @@ fn show(admin: &Admin, id: ProjectId) -> CommandResult {
         "createdAt": project.created_at,
     });
     let of_workspaces = project_settings::shown_of_workspaces(&project.workspaces);
-    let settings = project_settings::shown(&project.settings()).into_iter().chain(of_workspaces);
+    let of_statements = project_settings::shown_of_statements(&project.statement);
+    let settings = project_settings::shown(&project.settings()).into_iter();
+    let settings = settings.chain(of_workspaces).chain(of_statements);
     for (name, key, value) in settings {
         let _ = writeln!(text, "{name:<21}  {}", project_settings::plain(&value));
         json[key] = value;

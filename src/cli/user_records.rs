@@ -1,6 +1,5 @@
 //! `townhall user list|find|show|sessions|delete|erase`: support and privacy work.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -15,8 +14,7 @@ use crate::cli::{Admin, CommandResult, Output, confirm, plain, project_id};
 use crate::features::auth::store as auth;
 use crate::features::deletion::user::erase;
 use crate::features::exports::user::{UserExport, Written};
-use crate::features::exports::{kinds, store as exports};
-use crate::features::files::store as files;
+use crate::features::exports::{self, Receipt};
 use crate::features::users::NOT_FOUND;
 use crate::features::users::store::{self, UserRow};
 use crate::realtime;
@@ -178,42 +176,22 @@ pub(super) fn delete(args: &DeleteArgs, admin: &Admin) -> CommandResult {
     Ok(Output::new(format!("user {} is deleted\n", who.user), json))
 }
 
-/// The same with a receipt: what there was, counted in the transaction that deleted it.
+/// The same with a receipt.
 pub(super) fn erase_with_receipt(args: &DeleteArgs, admin: &Admin) -> CommandResult {
     let (who, now) = (args.who, admin.world.clock.now());
     confirm(
         &format!("User {} and everything that is theirs alone is erased.", who.user),
         args.yes,
     )?;
-    let (created_at, files, sessions, documents) = admin.write(move |tx| {
-        let row = store::find(tx, who.project, who.user)?.ok_or(NOT_FOUND)?;
-        let files = files::count_of_user(tx, who.project, who.user)?;
-        let sessions = auth::sessions(tx, who.project, who.user, now)?.len();
-        let mut documents = BTreeMap::new();
-        for kind in kinds::of_user() {
-            let count = exports::count_of_user(tx, who.project, who.user, kind)?;
-            if count > 0 {
-                documents.insert(kind.name, count);
-            }
-        }
-        erase(tx, who.project, who.user, None, now)?;
-        Ok((row.created_at, files, sessions, documents))
-    })?;
-    let receipt = json!({
-        "projectId": who.project,
-        "userId": who.user,
-        "erasedAt": now,
-        "memberSince": created_at,
-        "files": files,
-        "sessions": sessions,
-        "documents": documents,
-    });
+    let receipt =
+        admin.write(move |tx| exports::erase_with_receipt(tx, who.project, who.user, None, now))?;
+    let Receipt { files, sessions, .. } = receipt;
     let text = format!(
         "user {} is erased at {now}: profile, credentials, {files} files, {sessions} sessions; what others have \
          built on stays without a name\n",
         who.user
     );
-    Ok(Output::new(text, receipt))
+    Ok(Output::new(text, json!(receipt)))
 }
 
 fn listed(rows: &[UserRow]) -> Output {

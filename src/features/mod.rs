@@ -204,6 +204,7 @@ fn sweeps() -> Vec<Sweep> {
         Sweep(admin::store::sweep),
         Sweep(notification_mails::enqueue_due),
         Sweep(moderation::rules::store::sweep),
+        Sweep(moderation::decisions::enqueue_overdue),
     ]
 }
 
@@ -266,6 +267,7 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         files::store::ALL,
         reactions::store::delete_reactions::ALL,
         reactions::store::ALL,
+        moderation::appeals::store::ALL,
         moderation::decisions::store::ALL,
         moderation::people::store::ALL,
         moderation::queue::store::ALL,
@@ -282,6 +284,7 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         spaces::store::recount::ALL,
         deletion::store::space::ALL,
         spaces::store::anonymize::ALL,
+        spaces::store::moderation_log::ALL,
         spaces::list::store::mutual::ALL,
         spaces::members::store::ALL,
         spaces::store::rulebook::ALL,

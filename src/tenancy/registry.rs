@@ -14,7 +14,7 @@ use text_index::Language;
 use crate::error::{Error, Result};
 use crate::tenancy::bundles::Bundle;
 use crate::tenancy::keys::{KeyKind, StoredKey, parse_scopes};
-use crate::tenancy::store::{Settings, WorkspaceSettings};
+use crate::tenancy::store::{Settings, StatementTexts, WorkspaceSettings};
 use crate::tenancy::{TABLES_NOT_AVAILABLE, store};
 use crate::values::ids::{KeyId, ProjectId, QueueId};
 use crate::values::time::Timestamp;
@@ -109,6 +109,9 @@ pub struct Project {
     pub user_grants: bool,
     /// Whether users get notifications by mail.
     pub notification_mails: bool,
+    /// Whether authors get a statement of reasons about a decision against them.
+    pub statements_of_reasons: bool,
+    pub statement: StatementTexts,
     /// Grows with every change of the rules of moderation; 0 if there never were any.
     pub rules_version: i64,
     pub created_at: Timestamp,
@@ -163,6 +166,7 @@ impl Project {
             keeps_files_of_deleted_events: self.keeps_files_of_deleted_events,
             user_grants: self.user_grants,
             notification_mails: self.notification_mails,
+            statements_of_reasons: self.statements_of_reasons,
         }
     }
 }
@@ -220,6 +224,8 @@ pub fn load(c: &Conn<'_>, id: ProjectId) -> Result<Option<Project>> {
         keeps_files_of_deleted_events: row.keeps_files_of_deleted_events,
         user_grants: row.user_grants,
         notification_mails: row.notification_mails,
+        statements_of_reasons: row.statements_of_reasons,
+        statement: StatementTexts { ground: row.statement_ground, contact: row.statement_contact },
         rules_version: row.rules_version,
         created_at: row.created_at,
         updated_at: row.updated_at,

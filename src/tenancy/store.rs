@@ -36,6 +36,9 @@ db::row! {
         pub user_grants: bool,
         pub notification_mails: bool,
         pub rules_version: i64,
+        pub statements_of_reasons: bool,
+        pub statement_ground: Option<String>,
+        pub statement_contact: Option<String>,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
     }
@@ -50,7 +53,8 @@ macro_rules! select_project {
                 v7_auth_forbids, live_feeds, workspace_invite_accept_url, workspace_inherits_default,
                 workspace_inherit_enforced, has_search, search_language, interest_matching,
                 interest_samples, event_deletion, keeps_files_of_deleted_events, user_grants,
-                notification_mails, rules_version, created_at, updated_at
+                notification_mails, rules_version, statements_of_reasons, statement_ground,
+                statement_contact, created_at, updated_at
              FROM projects ",
             $rest
         )
@@ -120,12 +124,14 @@ db::statements! {
             deletes_spaces = $5, keys_in_browsers = $6, anonymous_posts = $7, v7_auth_forbids = $8,
             live_feeds = $9, has_search = $10, search_language = $11, interest_matching = $12,
             interest_samples = $13, event_deletion = $14, keeps_files_of_deleted_events = $15,
-            user_grants = $16, notification_mails = $17, updated_at = $18
+            user_grants = $16, notification_mails = $17, statements_of_reasons = $18, updated_at = $19
          WHERE id = $1";
     command SET_WORKSPACES, unscoped "the project itself is changed" =
         "UPDATE projects SET workspace_invite_accept_url = $2, workspace_inherits_default = $3,
             workspace_inherit_enforced = $4, updated_at = $5
          WHERE id = $1";
+    command SET_STATEMENTS, unscoped "the project itself is changed" =
+        "UPDATE projects SET statement_ground = $2, statement_contact = $3, updated_at = $4 WHERE id = $1";
     command CHANGE_RULES, unscoped "the project itself is changed" =
         "UPDATE projects SET rules_version = rules_version + 1 WHERE id = $1";
     /// Whoever has this row is indexed; see `features/search`.
@@ -294,6 +300,7 @@ pub struct Settings {
     pub keeps_files_of_deleted_events: bool,
     pub user_grants: bool,
     pub notification_mails: bool,
+    pub statements_of_reasons: bool,
 }
 
 /// The rules of moderation change. Locks the project until the transaction ends, so changes come one after another.
@@ -322,6 +329,7 @@ pub fn set_settings(tx: &Tx<'_>, id: ProjectId, new: Settings, now: Timestamp) -
         new.keeps_files_of_deleted_events,
         new.user_grants,
         new.notification_mails,
+        new.statements_of_reasons,
         now
     ];
     changed(tx, id)?;
@@ -356,6 +364,25 @@ pub fn set_workspaces(
     let WorkspaceSettings { invite_accept_url, inherits_default, inherit_enforced } = new;
     let args = args![id, invite_accept_url, *inherits_default, *inherit_enforced, now];
     Ok(tx.execute(&SET_WORKSPACES, args)? > 0)
+}
+
+/// What statements of reasons say for every decision.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StatementTexts {
+    /// The law or the terms that decisions are based on.
+    pub ground: Option<String>,
+    /// Whom to write to.
+    pub contact: Option<String>,
+}
+
+pub fn set_statements(
+    tx: &Tx<'_>,
+    id: ProjectId,
+    new: &StatementTexts,
+    now: Timestamp,
+) -> Result<bool> {
+    changed(tx, id)?;
+    Ok(tx.execute(&SET_STATEMENTS, args![id, &new.ground, &new.contact, now])? > 0)
 }
 
 pub fn rotate_public_key(tx: &Tx<'_>, id: ProjectId, key: &str, now: Timestamp) -> Result<bool> {

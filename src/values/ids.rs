@@ -117,6 +117,8 @@ typed_ids! {
     OperatorId;
     /// A moderator's decision.
     DecisionId;
+    /// An entry in the log of a space.
+    SpaceLogId;
     /// What an operator noted about a user.
     NoteId;
     /// A rule that checks what users write.

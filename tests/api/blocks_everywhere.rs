@@ -171,12 +171,14 @@ fn addresses(town: &Town<'_>, viewer: &User<'_>, path: &str) -> Option<Vec<Strin
         | "/events/{eventId}/rsvps"
         | "/events/{eventId}/invites"
         | "/reputation-grants"
+        // Nor in the log of a space, which names nobody but those who were banned.
+        | "/spaces/{spaceId}/moderation-log"
         // Nor in workspaces; who invites whom is in `workspace_invites`.
         | "/workspaces"
         | "/workspaces/{workspaceId}/invites"
         | "/me/workspace-invites" => Vec::new(),
         // The caller's own, without users, or for keys only.
-        "/blocks" | "/app-notifications" | "/reports" | "/db/{tableName}" => Vec::new(),
+        "/blocks" | "/moderation/appeals" | "/app-notifications" | "/reports" | "/db/{tableName}" => Vec::new(),
         _ => return None,
     })
 }

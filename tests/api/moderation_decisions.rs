@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use townhall::features::moderation::decisions::{
-    Action, Decision, DecisionState, Item, Outcome, Refused, Suspend, decide, store, undo,
+    Action, Decision, DecisionState, Item, Outcome, Refused, Suspend, decide, enqueue_overdue,
+    store, undo,
 };
 use townhall::features::moderation::target::{Target, TargetKind};
 use townhall::features::moderation::{Moderator, queue};
@@ -31,6 +32,7 @@ on_both_engines![
     a_report_that_was_handled_meanwhile_fails_the_decision,
     five_hundred_items_are_decided_at_once,
     a_deleted_user_is_forgotten,
+    a_decision_whose_job_was_lost_is_applied_later,
 ];
 
 pub(crate) const UNDONE_AFTER: Duration = Duration::from_secs(10);
@@ -370,4 +372,31 @@ async fn a_deleted_user_is_forgotten(app: TestApp) {
     let (project, ids) = (app.project.id, [about_content.id, pending.id]);
     let left = app.app.db.read(move |c| store::find_all(c, project, &ids)).await.unwrap();
     assert_eq!((left.len(), left[0].author_id), (1, None));
+}
+
+/// An imported project has its decisions, but no jobs.
+async fn a_decision_whose_job_was_lost_is_applied_later(app: TestApp) {
+    let (ada, bob) = (app.user().await, app.user().await);
+    let entity = publish(&ada).await;
+    let item = reported(&app, &bob, &entity).await;
+    let decision = decide_one(&app, item, Action::Remove).await;
+    let (db, project) = (&app.app.db, app.project.id);
+    let sql = "DELETE FROM jobs WHERE project_id = $1".to_owned();
+    let command = db::Command::<()>::built("test::forget_jobs", sql);
+    db.write(move |tx| tx.execute(&command, db::args![project]).map(drop)).await.unwrap();
+    let sweep = || {
+        let now = app.now();
+        app.app.db.write(move |tx| enqueue_overdue(tx, now, 100))
+    };
+    app.advance(Duration::from_secs(600));
+    assert_eq!(sweep().await.unwrap(), 0, "its job may be late");
+    assert_eq!(state(&app, decision.id).await.0, DecisionState::Pending);
+    app.advance(Duration::from_secs(11));
+    let enqueued = all_at_once((0..4).map(|_| sweep())).await;
+    let enqueued: u64 = enqueued.into_iter().map(Result::unwrap).sum();
+    assert_eq!(enqueued, 1);
+    app.run_jobs().await;
+    assert_eq!(state(&app, decision.id).await, (DecisionState::Applied, None));
+    assert_eq!(reports(&app, "").await[0]["status"], "actioned");
+    assert_eq!(sweep().await.unwrap(), 0);
 }

@@ -38,11 +38,11 @@ on_both_engines![
     webhooks_hear_of_what_is_held_once_it_is_approved,
 ];
 
-fn words(word: &str) -> Condition {
+pub(crate) fn words(word: &str) -> Condition {
     Condition::Words { words: vec![word.to_owned()] }
 }
 
-fn rule(condition: Condition, action: RuleAction) -> NewRule {
+pub(crate) fn rule(condition: Condition, action: RuleAction) -> NewRule {
     NewRule {
         name: "Test".to_owned(),
         targets: vec![TargetType::Entity, TargetType::Comment, TargetType::Message],
@@ -54,7 +54,7 @@ fn rule(condition: Condition, action: RuleAction) -> NewRule {
 }
 
 /// Adds a rule; by the time this returns every node knows.
-async fn add(app: &TestApp, rule: NewRule) -> Rule {
+pub(crate) async fn add(app: &TestApp, rule: NewRule) -> Rule {
     let saved = rules::create(&app.app, &project(app).await, &rule, app.now()).await.unwrap();
     app.advance(Duration::from_secs(1));
     app.app.projects.forget_all();
@@ -382,19 +382,19 @@ async fn a_back_test_counts_what_would_have_matched(app: TestApp) {
     }
     let (of, now) = (project(&app).await, app.now());
     let tried = rule(words("casino"), RuleAction::Remove);
-    let result = rules::backtest(&app.app, &of, &tried, now).await.unwrap().unwrap();
+    let result = rules::backtest(&app.app.db, of.id, &tried, now).await.unwrap().unwrap();
     assert_eq!((result.examined, result.matched, result.is_cut_off), (30, 10, false));
     assert_eq!(result.samples.len(), 10);
     assert_eq!(result.samples[0].matches[0].start, 4);
     let tried = rule(Condition::Duplicate { minutes: 1 }, RuleAction::Remove);
-    let result = rules::backtest(&app.app, &of, &tried, now).await.unwrap().unwrap();
+    let result = rules::backtest(&app.app.db, of.id, &tried, now).await.unwrap().unwrap();
     assert_eq!(result.matched, 28);
     let tried = rule(Condition::Rate { posts: 10, minutes: 1 }, RuleAction::Remove);
-    let result = rules::backtest(&app.app, &of, &tried, now).await.unwrap().unwrap();
+    let result = rules::backtest(&app.app.db, of.id, &tried, now).await.unwrap().unwrap();
     assert_eq!(result.matched, 20);
     let wrong = rule(Condition::Pattern { pattern: "(".to_owned() }, RuleAction::Remove);
     assert_eq!(
-        rules::backtest(&app.app, &of, &wrong, now).await.unwrap().unwrap_err()[0].field,
+        rules::backtest(&app.app.db, of.id, &wrong, now).await.unwrap().unwrap_err()[0].field,
         "pattern"
     );
 }

@@ -84,6 +84,9 @@ db::statements! {
     command LIFT =
         "UPDATE suspensions SET end_date = $3, updated_at = $3
          WHERE project_id = $1 AND user_id = $2 AND (end_date IS NULL OR end_date > $3)";
+    command LIFT_ONE =
+        "UPDATE suspensions SET end_date = $3, updated_at = $3
+         WHERE project_id = $1 AND id = $2 AND (end_date IS NULL OR end_date > $3)";
 }
 
 /// `None` when there is no such user.
@@ -169,4 +172,10 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, new: &NewSuspension, now: Timesta
 pub fn lift(tx: &Tx<'_>, project: ProjectId, user: UserId, now: Timestamp) -> Result<u64> {
     let just_past = Timestamp::from_millis(now.millis() - 1);
     Ok(tx.execute(&LIFT, args![project, user, just_past])?)
+}
+
+/// The same for one suspension.
+pub fn lift_one(tx: &Tx<'_>, project: ProjectId, id: SuspensionId, now: Timestamp) -> Result<()> {
+    let just_past = Timestamp::from_millis(now.millis() - 1);
+    Ok(tx.pipeline(&LIFT_ONE, args![project, id, just_past])?)
 }

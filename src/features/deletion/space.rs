@@ -14,6 +14,7 @@ use crate::features::moderation::reports::store as reports;
 use crate::features::notifications;
 use crate::features::spaces::authority::{self, Authority};
 use crate::features::spaces::store as spaces;
+use crate::features::spaces::store::moderation_log;
 use crate::features::spaces::{DELETION_DISABLED, NOT_FOUND, SpacePath};
 use crate::features::users::reputation;
 use crate::http::input::Path;
@@ -149,6 +150,7 @@ async fn empty(app: &App, project: ProjectId, space: SpaceId) -> Result<bool> {
             return Ok(true);
         }
         if reports::remove_of_space(tx, project, space, BATCH_SIZE)? > 0
+            || moderation_log::remove_of_space(tx, project, space, BATCH_SIZE)? > 0
             || reputation::dissolve(tx, project, space, BATCH_SIZE)? > 0
             || store::delete_members(tx, project, space, BATCH_SIZE)? > 0
         {

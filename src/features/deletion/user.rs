@@ -65,6 +65,7 @@ pub(crate) fn erase(
     follows::store::forget_user(tx, project, user)?;
     connections::store::forget_user(tx, project, user)?;
     spaces::store::anonymize::forget_user(tx, project, user)?;
+    spaces::store::moderation_log::forget_user(tx, project, user)?;
     chat::store::anonymize::forget_user(tx, project, user, now)?;
     workspaces::forget_user(tx, project, context, &row)?;
     events::store::anonymize::forget_user(tx, project, user)?;

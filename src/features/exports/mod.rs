@@ -3,10 +3,12 @@
 
 pub mod document;
 pub mod kinds;
+mod receipt;
 mod request;
 pub mod store;
 pub mod user;
 
+pub use receipt::{Receipt, erase_with_receipt};
 pub use request::{ExportUser, RemoveExport};
 
 use http::Method;

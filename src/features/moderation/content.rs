@@ -13,6 +13,7 @@ use crate::features::entities::{self, store::EntityRow};
 use crate::features::moderation::moderate;
 use crate::features::moderation::store::entity;
 use crate::features::spaces::authority::{self, Authority};
+use crate::features::spaces::moderation_log::LogTarget;
 use crate::features::spaces::rules::Reason;
 use crate::features::spaces::{INVALID_PARAMS, MODERATOR_REQUIRED, NOT_FOUND, ON_BEHALF, store};
 use crate::features::visibility::moderation::{Decision, Verdict};
@@ -231,14 +232,17 @@ async fn moderate_message(
     call: Call<ActorOrKey>,
     (Path(path), Body(body)): (Path<MessageInSpace>, Body<MessageModeration>),
 ) -> Result<Json<Moderated>> {
-    let (project, caller, now) = (call.project.id, call.caller, call.now);
+    let (app, project, caller) = (call.app.clone(), call.project.id, call.caller);
+    let now = call.now;
     let moderated = call.app.db.write(move |tx| {
         permit(tx, project, path.space_id, caller)?;
         let of = Some((path.space_id, MESSAGE_NOT_IN_SPACE));
-        let row = chat::messages::moderation::lock(tx, project, path.message_id, of)?;
+        let (row, space) = chat::messages::moderation::lock(tx, project, path.message_id, of)?;
         let reason = body.moderation_reason.as_ref().map(Reason::as_str);
         let decision = Decision { verdict: Verdict::Removed, by: caller.user(), reason, at: now };
-        chat::messages::moderation::remove(tx, project, row, &decision)
+        chat::messages::moderation::remove(tx, project, row, &decision)?;
+        let target = (LogTarget::Message, path.message_id.0);
+        moderate::log(tx, &app, (project, space), target, &decision)
     });
     moderated.await?;
     Ok(Json(Moderated::new(Verdict::Removed)))

@@ -1,12 +1,14 @@
 //! Moderation: reports by users, the handling of reports, decisions of a space's moderators without a report, and
-//! what operators do in the admin: the queue of open reports, decisions that can be undone, notes about users.
+//! what operators do in the admin: the queue of open reports and appeals, decisions that can be undone, notes about users.
 
+pub mod appeals;
 mod content;
 pub mod decisions;
 mod moderate;
 pub mod people;
 pub mod queue;
 pub mod reports;
+mod restore;
 pub mod rules;
 pub mod store;
 pub mod target;
@@ -39,5 +41,5 @@ pub struct Moderator {
 pub fn operations() -> Vec<Operation> {
     let content = content::operations().into_iter();
     let content = content.map(|operation| operation.bundle(Bundle::Spaces));
-    reports::operations().into_iter().chain(content).collect()
+    reports::operations().into_iter().chain(content).chain(appeals::operations()).collect()
 }

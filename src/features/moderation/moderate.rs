@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use db::Tx;
+use uuid::Uuid;
 
 use crate::domain_events::{self, Context};
 use crate::error::Result;
@@ -13,10 +14,11 @@ use crate::features::entities::{self, store::EntityRow};
 use crate::features::moderation::reports::model::TargetType;
 use crate::features::moderation::reports::store as reports;
 use crate::features::moderation::store::{comment, entity};
+use crate::features::spaces::moderation_log::{self, LogAction, LogTarget, Logged, LoggedBy};
 use crate::features::visibility::moderation::{Decision, Verdict};
 use crate::state::App;
 use crate::tenancy::Project;
-use crate::values::ids::{CommentId, ProjectId};
+use crate::values::ids::{CommentId, ProjectId, SpaceId};
 
 /// The caller has locked the entity.
 pub(super) fn moderate_entity(
@@ -34,6 +36,8 @@ pub(super) fn moderate_entity(
         let row = EntityRow { moderation: decision.into(), ..row.clone() };
         entities::write::screen::approved(tx, context, project, row)?;
     }
+    let target = (LogTarget::Entity, row.id.0);
+    log(tx, app, (project.id, row.space_id), target, decision)?;
     let kind = entities::events::MODERATED;
     domain_events::happened(tx, context, &kind, || kind.event(&row.into()))
 }
@@ -59,8 +63,28 @@ pub(super) fn moderate_comment(
         // Nobody has seen it, so it leaves no placeholder.
         Verdict::Removed => comments::store::hide(tx, project.id, row.id, decision.at)?,
     }
+    let target = (LogTarget::Comment, row.id.0);
+    log(tx, app, (project.id, row.space_id), target, decision)?;
     let kind = comments::events::MODERATED;
     domain_events::happened(tx, context, &kind, || kind.event(&row.into()))
+}
+
+/// Notes the verdict in the log of the space, if the content is in one.
+pub(super) fn log(
+    tx: &Tx<'_>,
+    app: &App,
+    (project, space): (ProjectId, Option<SpaceId>),
+    target: (LogTarget, Uuid),
+    decision: &Decision<'_>,
+) -> Result<()> {
+    let Some(space) = space else { return Ok(()) };
+    let action = match decision.verdict {
+        Verdict::Removed => LogAction::Remove,
+        Verdict::Approved => LogAction::Approve,
+    };
+    let by = LoggedBy::user(decision.by);
+    let logged = Logged { action, target, by, reason: decision.reason };
+    moderation_log::add(tx, app, (project, space), logged, decision.at)
 }
 
 /// Locks a comment that is visible, or new and held by a rule.

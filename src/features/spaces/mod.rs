@@ -9,6 +9,7 @@ pub mod files;
 pub mod list;
 pub mod members;
 pub mod model;
+pub mod moderation_log;
 pub mod observer;
 pub mod permissions;
 pub mod rulebook;
@@ -96,7 +97,15 @@ pub struct SpacePath {
 }
 
 pub fn operations() -> Vec<Operation> {
-    let operations = [lists(), one(), changes(), membership(), team(), rulebook::operations()];
+    let operations = [
+        lists(),
+        one(),
+        changes(),
+        membership(),
+        team(),
+        rulebook::operations(),
+        moderation_log::operations(),
+    ];
     operations.into_iter().flatten().map(|operation| operation.bundle(Bundle::Spaces)).collect()
 }
 

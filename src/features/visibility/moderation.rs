@@ -68,6 +68,11 @@ impl ModerationRow {
         self.moderated_by_type.as_deref() == Some(HELD)
     }
 
+    /// A rule removed it, without a moderator.
+    pub fn is_removed_by_rule(&self) -> bool {
+        self.moderated_by_type.as_deref() == Some(RULE)
+    }
+
     /// What a rule holds.
     pub fn held(at: Timestamp, is_edit: bool) -> Self {
         let by = if is_edit { HELD_EDIT } else { HELD };

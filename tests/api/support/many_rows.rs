@@ -290,6 +290,16 @@ pub(super) fn script(engine: Engine) -> String {
         ("moderation_notes (project_id, id, user_id, text, written_by, created_at)", 5_999, {
             format!("{project}, {id}, {id}, 't', 'o', n")
         }),
+        (
+            "moderation_appeals (project_id, id, decision_id, user_id, text, state, outcome_id, created_at)",
+            5_999,
+            format!("{project}, {id}, {id}, {id}, 't', 'open', CASE WHEN n % 2 = 0 THEN {id} END, n"),
+        ),
+        (
+            "space_log (project_id, id, space_id, action, target_type, target_id, decided_by, created_at)",
+            5_999,
+            format!("{project}, {id}, {id}, 'ban', 'user', {id}, 'rule', n"),
+        ),
         ("report_entries (project_id, report_id, user_id, id, reason, created_at)", 5_999, {
             format!("{project}, {id}, {id}, {id}, 'spam', n")
         }),

@@ -48,6 +48,7 @@ function focus(index) {
 }
 
 async function claim(item) {
+  if (item.dataset.item.startsWith("appeal:")) return;
   const { ok, body } = await post(list.dataset.claim, [["item", item.dataset.item]]);
   if (!ok && body.by) toast(`${body.by} works on this one.`);
 }
@@ -84,7 +85,7 @@ async function decide(action, extra = []) {
   const { ok, body } = await post(here, [["do", action], ...fields, ...extra]);
   if (!ok) return toast(body.error ?? "This did not work.");
   if (body.decided.length === 0) return toast(`${body.refused.length} refused: ${body.refused[0]?.why.code}`);
-  const decided = new Set(body.decided.map((one) => one.reportId));
+  const decided = new Set(body.decided.map((one) => (one.appealId ? `appeal:${one.appealId}` : one.reportId)));
   const gone = places.filter(({ item }) => decided.has(item.dataset.item));
   for (const { item } of gone) item.remove();
   undoable = [{ ids: body.decided.map((one) => one.id), gone }, ...undoable].slice(0, 20);

@@ -1,18 +1,22 @@
 //! The queue: what users have reported and rules have held, one below the other, to be decided with the keyboard or
 //! the mouse. Forms work without a script; with it (`assets/queue.js`) nothing is loaded again.
 
+use db::Conn;
 use maud::{Markup, html};
 use serde_json::json;
 use uuid::Uuid;
 
 use crate::error::{Error, Result};
 use crate::features::admin::layout::{self, csrf, time};
+use crate::features::admin::pages::queue_appeals;
 use crate::features::admin::pages::queue_item::item;
 use crate::features::admin::visit::{INVALID, NOT_FOUND, Visit};
 use crate::features::moderation::Moderator;
 use crate::features::moderation::decisions::{self, Action, DecisionState, Item, Outcome, Suspend};
 use crate::features::moderation::people;
-use crate::features::moderation::queue::{self, ClaimFilter, Cursor, Filter, ItemKind, Order};
+use crate::features::moderation::queue::{
+    self, ClaimFilter, Cursor, Filter, ItemKind, Order, Page,
+};
 use crate::features::moderation::reports::model::Reason;
 use crate::features::moderation::target::TargetKind;
 use crate::http::query::percent_encode;
@@ -29,13 +33,14 @@ const TARGETS: [TargetKind; 4] =
 const ORDERS: [(&str, Order); 3] =
     [("oldest", Order::Oldest), ("newest", Order::Newest), ("most-reported", Order::MostReported)];
 /// What digits open, unless the moderator has saved a view under them.
-const VIEWS: [(&str, &str); 6] = [
+const VIEWS: [(&str, &str); 7] = [
     ("All, oldest first", ""),
     ("Newest first", "?order=newest"),
     ("Most reported first", "?order=most-reported"),
     ("Held", "?kind=held"),
     ("Nobody works on", "?claim=free"),
     ("Mine", "?claim=mine"),
+    ("Appeals", "?kind=appeal"),
 ];
 /// The parameters of a page's address.
 const PARAMETERS: [&str; 9] =
@@ -68,20 +73,23 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
     let (project, now) = (visit.project()?.id, visit.now);
     let (filter, (_, order)) = (filter(&visit), order(&visit));
     let after: Option<Cursor> = visit.query("after").and_then(|cursor| cursor.parse().ok());
-    let found = visit
-        .app
-        .db
-        .read_slow(move |c| queue::list(c, project, &filter, order, after, PAGE_SIZE, now));
-    let page = found.await?;
+    let list = move |c: &Conn<'_>| queue::list(c, project, &filter, order, after, PAGE_SIZE, now);
+    let page = match visit.query("kind") {
+        Some(queue_appeals::KIND) => Page::default(),
+        _ => visit.app.db.read_slow(list).await?,
+    };
+    let appeals = queue_appeals::load(&visit).await?;
+    let waiting = appeals.total;
     let here = format!("/admin/p/{project}/queue");
     let next = page.next.map(|cursor| address(&visit, &cursor));
     let content = html! {
         (views(&here))
         (filters(&visit))
-        p { strong #open { (page.total) @if page.total_is_capped { "+" } } " open" }
-        @if page.items.is_empty() { p { "Nothing waits. Well done." } }
+        p { strong #open { (page.total) @if page.total_is_capped { "+" } } " open" @if waiting > 0 { " · " (waiting) " appeals" } }
+        @if page.items.is_empty() && waiting == 0 { p { "Nothing waits. Well done." } }
         form #bulk method="post" action=(here) { (csrf(&visit)) }
         ol.queue data-live={ (here) "/live" } data-undo={ (here) "/undo" } data-claim={ (here) "/claim" } data-note={ (here) "/note" } {
+            @for one in &appeals.items { (queue_appeals::item(&visit, &here, one)) }
             @for one in &page.items { (item(&visit, &here, one)) }
         }
         @if let Some(next) = next { p { a #next rel="next" href=(next) { "More" } } }
@@ -117,7 +125,7 @@ fn filters(visit: &Visit) -> Markup {
     html! {
         form.search method="get" role="search" {
             label { "Text" input #search type="search" name="q" value=[visit.query("q")]; }
-            label { "How" select name="kind" { (options("kind", "any way", &KINDS.map(ItemKind::name))) } }
+            label { "How" select name="kind" { (options("kind", "any way", &["reported", "flagged", "held", queue_appeals::KIND])) } }
             label { "What" select name="target" { (options("target", "anything", &TARGETS.map(TargetKind::name))) } }
             label { "Order" select name="order" { (options("order", "oldest", &["newest", "most-reported"])) } }
             button { "Show" }
@@ -175,7 +183,7 @@ fn wants_json(visit: &Visit) -> bool {
     visit.headers.get("accept").is_some_and(|accept| accept == "application/json")
 }
 
-fn moderator(visit: &Visit) -> Moderator {
+pub(super) fn moderator(visit: &Visit) -> Moderator {
     Moderator { operator: Some(visit.who.operator.id), name: visit.who.operator.email.clone() }
 }
 
@@ -184,8 +192,8 @@ fn back(visit: &Visit) -> Result<Response> {
 }
 
 pub(super) async fn decide(visit: Visit) -> Result<Response> {
-    let items = visit.fields("item").map(|id| id.parse().map(Item::Report));
-    let items: Vec<Item> = items.collect::<Result<_, _>>().map_err(|_| Error::from(NOT_FOUND))?;
+    let items: Option<Vec<Item>> = visit.fields("item").map(named_item).collect();
+    let items = items.ok_or(NOT_FOUND)?;
     if items.len() > CONFIRM_ABOVE && visit.field("confirm") != Some(&*items.len().to_string()) {
         return Err(INVALID.because(format!("Type {} to confirm so many decisions.", items.len())));
     }
@@ -215,6 +223,14 @@ pub(super) async fn decide(visit: Visit) -> Result<Response> {
     match refusals(&outcome) {
         None => back(&visit),
         Some(text) => Err(INVALID.because(text)),
+    }
+}
+
+/// A report, or an appeal.
+fn named_item(text: &str) -> Option<Item> {
+    match text.strip_prefix(queue_appeals::PREFIX) {
+        Some(id) => id.parse().map(Item::Appeal).ok(),
+        None => text.parse().map(Item::Report).ok(),
     }
 }
 

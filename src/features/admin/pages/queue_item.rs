@@ -38,7 +38,7 @@ pub(super) fn item(visit: &Visit, here: &str, one: &QueueItem) -> Markup {
     }
 }
 
-fn text(content: &Content, matches: &[Match]) -> Markup {
+pub(super) fn text(content: &Content, matches: &[Match]) -> Markup {
     html! {
         @if let Some(title) = &content.title { h2 { (marked(title, "title", matches)) } }
         @if let Some(text) = &content.text { p.text { (marked(text, "content", matches)) } }
@@ -76,7 +76,7 @@ fn reasons(reporters: &Reporters) -> Markup {
     }
 }
 
-fn author_line(project: &str, author: &Author, now: Timestamp) -> Markup {
+pub(super) fn author_line(project: &str, author: &Author, now: Timestamp) -> Markup {
     let days = (now.millis() - author.created_at.millis()) / DAY;
     html! {
         p { "By " a href={ "/admin/p/" (project) "/users/" (author.user) } {

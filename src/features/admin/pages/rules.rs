@@ -190,7 +190,7 @@ pub(super) async fn change(visit: Visit) -> Result<Response> {
 /// What the rule would have found, before it is switched on.
 async fn try_out(visit: &Visit, rule: &NewRule) -> Result<Response> {
     let project = visit.project()?;
-    let tried = rules::backtest(&visit.app, project, rule, visit.now).await?;
+    let tried = rules::backtest(&visit.app.db, project.id, rule, visit.now).await?;
     let tried = tried.map_err(|wrong| refused(&wrong))?;
     let content = html! {
         p { "Of what was written in the last 30 days: " strong { (tried.matched) } " of " (tried.examined) " texts match."

@@ -34,6 +34,11 @@ const SWITCHES: [Switch; 11] = [
     ("keepFilesOfDeletedEvents", "Files of events that are only out of sight stay", |s| {
         &mut s.keeps_files_of_deleted_events
     }),
+    (
+        "statementsOfReasons",
+        "Authors get a statement of reasons about decisions against them",
+        |s| &mut s.statements_of_reasons,
+    ),
     ("userGrants", "Users may give reputation to each other", |s| &mut s.user_grants),
     ("notificationMails", "Users get notifications by mail", |s| &mut s.notification_mails),
 ];

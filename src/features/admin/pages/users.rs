@@ -8,11 +8,14 @@ use uuid::Uuid;
 
 use crate::auth::operators::Role;
 use crate::auth::store::suspensions::{self, NewSuspension};
+use crate::domain_events::Context;
 use crate::error::{Error, Result};
-use crate::features::admin::api::{self, Request};
 use crate::features::admin::layout::{self, csrf, or_dash, time};
+use crate::features::admin::pages::queue::moderator;
+use crate::features::admin::pages::user_records;
 use crate::features::admin::visit::{INVALID, NOT_ALLOWED, NOT_FOUND, Visit};
 use crate::features::auth::store as auth;
+use crate::features::moderation::decisions;
 use crate::features::moderation::people::{self, Event, Timeline};
 use crate::features::users::store::{self as users, UserRow};
 use crate::http::reply::Response;
@@ -116,11 +119,12 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
             @if !suspended.is_empty() { (layout::button(&visit, &here, &[("do", "unsuspend")], "Lift suspension")) }
             (layout::button(&visit, &here, &[("do", "sign-out")], "End all sessions"))
             @if is_admin {
-                details { summary { "Delete for good" }
+                (layout::button(&visit, &here, &[("do", "export")], "Export everything about them"))
+                details { summary { "Erase for good" }
                     form.stack method="post" action=(here) {
-                        (csrf(&visit)) input type="hidden" name="do" value="delete";
+                        (csrf(&visit)) input type="hidden" name="do" value="erase";
                         label { "Type the id to confirm" input name="confirm" required; }
-                        button.danger { "Delete with everything that is theirs alone" }
+                        button.danger { "Erase with everything that is theirs alone" }
                     }
                 }
             }
@@ -193,11 +197,10 @@ pub(super) async fn change(visit: Visit) -> Result<Response> {
                 None::<&Value>,
                 Some(&json!({ "reason": new.reason, "until": new.end_date })),
             );
+            let (app, of, by) = (visit.app.clone(), visit.project()?.clone(), moderator(&visit));
             let suspended = visit.write(entry, move |tx| {
-                users::find_for_update(tx, project, id)?.ok_or(NOT_FOUND)?;
-                suspensions::insert(tx, project, &new, now)?;
-                realtime::suspend(tx, project, id)?;
-                Ok(())
+                let context = Context { app: &app, project: &of, now };
+                decisions::suspend_now(tx, context, &by, &new)
             });
             suspended.await?;
         }
@@ -218,14 +221,12 @@ pub(super) async fn change(visit: Visit) -> Result<Response> {
             });
             ended.await?;
         }
-        "delete" if visit.role() < Some(Role::Admin) => return Err(NOT_ALLOWED.into()),
-        "delete" if visit.field("confirm") != Some(&*id.to_string()) => {
-            return Err(INVALID.because("This is not the id of the user. Nothing was deleted."));
+        "export" | "erase" if visit.role() < Some(Role::Admin) => return Err(NOT_ALLOWED.into()),
+        "erase" if visit.field("confirm") != Some(&*id.to_string()) => {
+            return Err(INVALID.because("This is not the id of the user. Nothing was erased."));
         }
-        "delete" => {
-            api::call(&visit, "Delete User", Request::params(json!({ "userId": id }))).await?;
-            return layout::see_other(&format!("/admin/p/{project}/users"));
-        }
+        "export" => return user_records::export(&visit, id).await,
+        "erase" => return user_records::erase(&visit, id).await,
         _ => return Err(INVALID.into()),
     }
     layout::see_other(&back)

@@ -1,4 +1,4 @@
-//! A moderator removes a message: it is hidden from everybody for good, and its text is kept.
+//! A moderator removes a message: it is hidden from everybody, and its text is kept. Only an appeal brings it back.
 
 use db::Tx;
 use serde_json::json;
@@ -16,20 +16,22 @@ use crate::tenancy::Project;
 use crate::values::ids::{ChatMessageId, ProjectId, SpaceId};
 use crate::values::time::Timestamp;
 
-/// Locks a message and its conversation. `elsewhere`: the error if it is not in that space.
+/// Locks a message and its conversation; also the space it is in. `of`: the space it must be in, and the error if it
+/// is not.
 pub fn lock(
     tx: &Tx<'_>,
     project: ProjectId,
     id: ChatMessageId,
     of: Option<(SpaceId, Fault)>,
-) -> Result<MessageRow> {
+) -> Result<(MessageRow, Option<SpaceId>)> {
     let found = store::find(tx, project, id)?.ok_or(MESSAGE_NOT_FOUND)?;
     let conversation = conversations::lock(tx, project, found.conversation_id)?;
     let conversation = conversation.ok_or(MESSAGE_NOT_FOUND)?;
     if let Some((_, elsewhere)) = of.filter(|(space, _)| conversation.space_id != Some(*space)) {
         return Err(elsewhere.into());
     }
-    store::lock(tx, project, id)?.ok_or_else(|| Error::from(MESSAGE_NOT_FOUND))
+    let row = store::lock(tx, project, id)?.ok_or_else(|| Error::from(MESSAGE_NOT_FOUND))?;
+    Ok((row, conversation.space_id))
 }
 
 /// The caller has locked the message. The first decision stays.
@@ -73,15 +75,40 @@ pub fn approve(
     id: ChatMessageId,
     decision: &Decision<'_>,
 ) -> Result<()> {
-    let (project, now): (&Project, _) = (context.project, context.now);
-    let found = store::find(tx, project.id, id)?.ok_or(MESSAGE_NOT_FOUND)?;
-    let conversation = conversations::lock(tx, project.id, found.conversation_id)?;
-    let conversation = conversation.ok_or(MESSAGE_NOT_FOUND)?;
-    let row = store::lock(tx, project.id, id)?.ok_or(MESSAGE_NOT_FOUND)?;
+    let (row, _) = lock(tx, context.project.id, id, None)?;
     if !row.moderation.is_held() {
         return Ok(());
     }
     let is_new = row.moderation.is_held_new();
+    reveal(tx, context, row, decision, is_new)
+}
+
+/// Takes a removal back, unless the author has deleted the message.
+pub fn restore(
+    tx: &Tx<'_>,
+    context: Context<'_>,
+    row: MessageRow,
+    decision: &Decision<'_>,
+) -> Result<()> {
+    if !row.is_removed || row.user_deleted_at.is_some() {
+        return Ok(());
+    }
+    // Nobody has ever seen what a rule removed when it was sent.
+    let is_new = row.moderation.is_removed_by_rule() && row.edited_at.is_none();
+    reveal(tx, context, row, decision, is_new)
+}
+
+/// Shows a hidden message. The caller has locked it and its conversation. `is_new`: as if it had been sent now.
+fn reveal(
+    tx: &Tx<'_>,
+    context: Context<'_>,
+    row: MessageRow,
+    decision: &Decision<'_>,
+    is_new: bool,
+) -> Result<()> {
+    let (project, now): (&Project, _) = (context.project, context.now);
+    let conversation = conversations::lock(tx, project.id, row.conversation_id)?;
+    let conversation = conversation.ok_or(MESSAGE_NOT_FOUND)?;
     let at = if is_new { conversation.next_moment(now) } else { row.created_at };
     let row = MessageRow {
         is_removed: false,

@@ -90,6 +90,13 @@ db::statements! {
     query HELD_PLACE -> (EntityId, Option<CommentId>) =
         "SELECT entity_id, parent_id FROM comments
          WHERE project_id = $1 AND id = $2 AND deleted_at IS NULL AND moderated_by_type = 'hold'";
+    /// A comment that was removed before anybody saw it.
+    query UNSEEN_PLACE -> (EntityId, Option<CommentId>) =
+        "SELECT entity_id, parent_id FROM comments
+         WHERE project_id = $1 AND id = $2 AND moderation_status = 'removed' AND deleted_at = moderated_at";
+    command HOLD_AGAIN =
+        "UPDATE comments SET deleted_at = NULL, moderated_by_type = 'hold'
+         WHERE project_id = $1 AND id = $2 AND moderation_status = 'removed' AND deleted_at = moderated_at";
     command MODERATE =
         "UPDATE comments SET moderation_status = $3, moderated_at = $4, moderated_by_type = $5,
             moderation_reason = $6
@@ -317,6 +324,16 @@ pub fn lock_to_moderate(
         lock(tx, project, parent.as_slice())?;
     }
     find_for_update(tx, project, id)
+}
+
+/// A comment that was removed before anybody saw it is held again, so that it can be approved. Lock order: its entity
+/// and its parent first.
+pub fn hold_again(tx: &Tx<'_>, project: ProjectId, id: CommentId) -> Result<()> {
+    let Some((entity, parent)) = tx.opt(&UNSEEN_PLACE, args![project, id])? else { return Ok(()) };
+    crate::features::entities::store::lock(tx, project, entity)?;
+    lock(tx, project, parent.as_slice())?;
+    tx.execute(&HOLD_AGAIN, args![project, id])?;
+    Ok(())
 }
 
 /// Hides it as a rule says: one that was visible is a placeholder, a new one is its author's alone.

@@ -75,7 +75,7 @@ pub(super) const DECLARED: &[Declared] = &[
         "user_id",
         "id# slug name name_key description user_id#users avatar_file_id# banner_file_id# reading_permission
          posting_permission visibility is_open? nsfw? nsfw_effective? requires_approval? parent_id#spaces depth%
-         metadata{ members_count% children_count% created_at@ updated_at@ deleted_at@",
+         metadata{ members_count% children_count% created_at@ updated_at@ deleted_at@ is_log_public?",
     ),
     kind(
         "spaceMember",
@@ -225,7 +225,21 @@ pub(super) const DECLARED: &[Declared] = &[
         "id",
         "author_id",
         "id# report_id# target_type target_id# author_id# space_id# action ends_at@ reason rule_id# operator_id#
-         decided_by decided_at@ apply_at@ state error",
+         decided_by decided_at@ apply_at@ state error appeal_id#",
+    ),
+    kind(
+        "moderationAppeal",
+        "moderation_appeals",
+        "id",
+        "user_id",
+        "id# decision_id# user_id#users text state outcome_id# answer created_at@ decided_at@",
+    ),
+    kind(
+        "spaceLogEntry",
+        "space_log",
+        "id",
+        "",
+        "id# space_id#spaces action target_type target_id# decided_by reason created_at@",
     ),
     kind(
         "moderationNote",

@@ -2,6 +2,7 @@
 //! transaction, so that one that cannot be applied does not hinder the others.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use db::Tx;
 use serde::{Deserialize, Serialize};
@@ -9,15 +10,17 @@ use serde::{Deserialize, Serialize};
 use crate::auth::caller::ActorOrKey;
 use crate::domain_events::Context;
 use crate::error::{Error, Refusal, Result};
+use crate::features::moderation::appeals;
 use crate::features::moderation::decisions::model::{Decision, Verdict};
 use crate::features::moderation::decisions::{notify, store};
 use crate::features::moderation::reports::Orders;
 use crate::features::moderation::reports::handler::{Handler, lock};
 use crate::features::moderation::reports::store as reports;
-use crate::jobs::Job;
+use crate::jobs::{self, Job};
 use crate::state::App;
 use crate::tenancy::Project;
-use crate::values::ids::{DecisionId, NotificationId, ProjectId, new_id};
+use crate::values::ids::{DecisionId, NotificationId, ProjectId, SuspensionId, new_id};
+use crate::values::time::Timestamp;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ApplyDecisions {
@@ -37,10 +40,27 @@ impl Job for ApplyDecisions {
     }
 }
 
+/// A decision this late has lost its job: jobs are not part of an export, or of the backup of one project.
+const LOST_AFTER: Duration = Duration::from_secs(600);
+
+/// Enqueues jobs for pending decisions without one; returns how many.
+pub fn enqueue_overdue(tx: &Tx<'_>, now: Timestamp, limit: i64) -> Result<u64> {
+    let (before, mut enqueued) = (now.minus(LOST_AFTER), 0);
+    for (project, id) in store::overdue(tx, before, limit)? {
+        if store::renew(tx, project, id, before, now)? {
+            let job = jobs::derived_id(&format!("decision {id} {now}"));
+            jobs::insert(tx, project, job, &ApplyDecisions { ids: vec![id] }, now)?;
+            enqueued += 1;
+        }
+    }
+    Ok(enqueued)
+}
+
 async fn apply(app: &App, project: &Arc<Project>, id: DecisionId) -> Result<()> {
     let now = app.clock.now();
     let key = ActorOrKey::Key { user: None };
-    let handler = Handler::new(app, project, key, now);
+    // A suspension has the id of its decision, by which an appeal ends it.
+    let handler = Handler::new(app, project, key, now).suspending_as(SuspensionId(id.0));
     let (of, notice) = (project.id, NotificationId(new_id(now, &app.random)));
     let applied = app.db.write(move |tx| match store::take(tx, of, id, now)? {
         Some(decision) => carry_out(tx, &handler, &decision, notice),
@@ -51,7 +71,7 @@ async fn apply(app: &App, project: &Arc<Project>, id: DecisionId) -> Result<()> 
             let why = why(&refusal);
             let failed = app.db.write(move |tx| {
                 if store::fail(tx, of, id, &why)? {
-                    store::release_reports(tx, of, &[id])?;
+                    store::release(tx, of, &[id])?;
                 }
                 Ok(())
             });
@@ -72,6 +92,9 @@ fn carry_out(
     decision: &Decision,
     notice: NotificationId,
 ) -> Result<()> {
+    if let Some(appeal) = decision.appeal_id {
+        return appeals::settle(tx, handler, (appeal, decision), notice);
+    }
     let project = handler.project.id;
     let orders = orders(decision);
     // Deleted with its only reporter, perhaps.

@@ -8,6 +8,8 @@ use db::Tx;
 use uuid::Uuid;
 
 use crate::error::Result;
+use crate::features::moderation::appeals::AppealState;
+use crate::features::moderation::appeals::store::{self as appeals, CaseRow as AppealCase};
 use crate::features::moderation::decisions::apply::ApplyDecisions;
 use crate::features::moderation::decisions::model::{
     Action, Decision, DecisionState, Item, Outcome, Refused, RefusedItem, Verdict,
@@ -21,6 +23,7 @@ use crate::jobs;
 use crate::state::App;
 use crate::tenancy::Project;
 use crate::values::ids::{DecisionId, JobId, ProjectId, ReportId, new_id};
+use crate::values::random::Random;
 use crate::values::time::Timestamp;
 
 /// Decides about items of the queue, or about content and users found elsewhere. It takes effect after
@@ -34,27 +37,13 @@ pub async fn decide(
     reason: Option<&str>,
     now: Timestamp,
 ) -> Result<Outcome> {
-    if items.len() > MAX_ITEMS {
-        return Err(TOO_MANY_ITEMS.into());
-    }
-    let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
-    if reason.is_some_and(|reason| reason.chars().count() > LONGEST_REASON) {
-        return Err(TEXT_TOO_LONG.into());
-    }
-    let id = |_| DecisionId(new_id(now, &app.random));
-    let request = Request {
-        project: project.id,
-        by: by.clone(),
-        action,
-        reason: reason.map(str::to_owned),
-        now,
-        items: items.iter().copied().zip((0..).map(id)).collect(),
-        job: JobId(new_id(now, &app.random)),
-    };
+    let request = Request::new(project.id, by, items, (action, reason), (now, &app.random))?;
     app.db.write(move |tx| request.record(tx)).await
 }
 
-struct Request {
+/// What is to be decided.
+#[derive(Debug)]
+pub struct Request {
     project: ProjectId,
     by: Moderator,
     action: Action,
@@ -71,15 +60,45 @@ struct Subject<'a> {
     target: Target,
     written: WrittenRow,
     report: Option<&'a CaseRow>,
+    appeal: Option<&'a AppealCase>,
 }
 
 impl Request {
-    fn record(&self, tx: &Tx<'_>) -> Result<Outcome> {
+    /// Refused if there is too much of it.
+    pub fn new(
+        project: ProjectId,
+        by: &Moderator,
+        items: &[Item],
+        (action, reason): (Action, Option<&str>),
+        (now, random): (Timestamp, &Random),
+    ) -> Result<Self> {
+        if items.len() > MAX_ITEMS {
+            return Err(TOO_MANY_ITEMS.into());
+        }
+        let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
+        if reason.is_some_and(|reason| reason.chars().count() > LONGEST_REASON) {
+            return Err(TEXT_TOO_LONG.into());
+        }
+        let id = |_| DecisionId(new_id(now, random));
+        Ok(Request {
+            project,
+            by: by.clone(),
+            action,
+            reason: reason.map(str::to_owned),
+            now,
+            items: items.iter().copied().zip((0..).map(id)).collect(),
+            job: JobId(new_id(now, random)),
+        })
+    }
+
+    /// Stores the decisions and the job that applies them.
+    pub fn record(&self, tx: &Tx<'_>) -> Result<Outcome> {
         let facts = self.load(tx)?;
         let (mut outcome, mut seen) = (Outcome::default(), HashSet::new());
         for (item, id) in &self.items {
             let subject = facts.subject(*item).and_then(|subject| {
                 let key = subject.report.map_or(subject.target.id, |report| report.id.0);
+                let key = subject.appeal.map_or(key, |appeal| appeal.id.0);
                 self.permit(&subject)?;
                 if seen.insert(key) { Ok(subject) } else { Err(Refused::AlreadyDecided) }
             });
@@ -102,7 +121,7 @@ impl Request {
     fn load(&self, tx: &Tx<'_>) -> Result<Facts> {
         let targets = self.items.iter().filter_map(|(item, _)| match item {
             Item::Target(target) => Some(*target),
-            Item::Report(_) => None,
+            Item::Report(_) | Item::Appeal(_) => None,
         });
         let targets: Vec<Target> = targets.collect();
         let mut reports: Vec<ReportId> = self
@@ -110,13 +129,19 @@ impl Request {
             .iter()
             .filter_map(|(item, _)| match item {
                 Item::Report(id) => Some(*id),
-                Item::Target(_) => None,
+                Item::Target(_) | Item::Appeal(_) => None,
             })
             .collect();
         let ids = targets.iter().map(|target| target.id).collect();
         reports.extend(
             store::open_of_targets(tx, self.project, ids)?.into_iter().map(|(_, report)| report),
         );
+        let appealed = self.items.iter().filter_map(|(item, _)| match item {
+            Item::Appeal(id) => Some(*id),
+            Item::Report(_) | Item::Target(_) => None,
+        });
+        // Lock order: appeals, with their decisions, before reports.
+        let appeals = appeals::lock(tx, self.project, &appealed.collect::<Vec<_>>())?;
         let cases = store::lock_reports(tx, self.project, &reports)?;
         let mut written = HashMap::new();
         for kind in [TargetKind::Entity, TargetKind::Comment, TargetKind::Message, TargetKind::User]
@@ -127,10 +152,13 @@ impl Request {
                 written.insert((kind, row.id), row);
             }
         }
-        Ok(Facts { cases, written })
+        Ok(Facts { cases, appeals, written })
     }
 
     fn permit(&self, subject: &Subject<'_>) -> Result<(), Refused> {
+        if let Some(appeal) = subject.appeal {
+            return self.permit_appeal(appeal);
+        }
         if let Some(report) = subject.report {
             if report.status != Status::Open || report.decision_id.is_some() {
                 return Err(Refused::AlreadyDecided);
@@ -152,8 +180,28 @@ impl Request {
         Ok(())
     }
 
+    fn permit_appeal(&self, appeal: &AppealCase) -> Result<(), Refused> {
+        if appeal.state != AppealState::Open || appeal.outcome_id.is_some() {
+            return Err(Refused::AlreadyDecided);
+        }
+        match self.action {
+            Action::Approve | Action::Remove => Ok(()),
+            Action::Suspend(_) | Action::Warn => Err(Refused::NotForAppeal),
+        }
+    }
+
+    /// Of an appeal, approving means that the decision is taken back.
+    fn verdict(&self, subject: &Subject<'_>) -> Verdict {
+        match self.action.verdict() {
+            verdict if subject.appeal.is_none() => verdict,
+            Verdict::Approve => Verdict::Reverse,
+            _ => Verdict::Uphold,
+        }
+    }
+
     fn decision(&self, id: DecisionId, subject: Subject<'_>) -> Decision {
-        let Subject { target, written, report } = subject;
+        let action = self.verdict(&subject);
+        let Subject { target, written, report, appeal } = subject;
         let apply_at = self.now.plus(UNDO_FOR);
         Decision {
             id,
@@ -162,7 +210,7 @@ impl Request {
             target_id: target.id,
             author_id: written.user_id,
             space_id: written.space_id,
-            action: self.action.verdict(),
+            action,
             ends_at: self.action.ends_at(apply_at),
             reason: self.reason.clone(),
             rule_id: report.and_then(|report| report.rule_id),
@@ -172,6 +220,7 @@ impl Request {
             apply_at,
             state: DecisionState::Pending,
             error: None,
+            appeal_id: appeal.map(|appeal| appeal.id),
         }
     }
 }
@@ -179,6 +228,7 @@ impl Request {
 /// What is known of the items.
 struct Facts {
     cases: Vec<CaseRow>,
+    appeals: Vec<AppealCase>,
     written: HashMap<(TargetKind, Uuid), WrittenRow>,
 }
 
@@ -189,6 +239,10 @@ impl Facts {
                 let found = self.cases.iter().find(|report| report.id == id);
                 found.map(Self::of_report).ok_or(Refused::NotFound)
             }
+            Item::Appeal(id) => {
+                let found = self.appeals.iter().find(|appeal| appeal.id == id);
+                found.map(Self::of_appeal).ok_or(Refused::NotFound)
+            }
             Item::Target(target) => {
                 let report = self.cases.iter().find(|report| {
                     (report.target_type, report.target_id) == (target.kind, target.id)
@@ -196,15 +250,22 @@ impl Facts {
                 });
                 let written = self.written.get(&(target.kind, target.id));
                 let written = *written.ok_or(Refused::NotFound)?;
-                Ok(Subject { target, written, report })
+                Ok(Subject { target, written, report, appeal: None })
             }
         }
+    }
+
+    fn of_appeal(appeal: &AppealCase) -> Subject<'_> {
+        let target = Target { kind: appeal.target_type, id: appeal.target_id };
+        let AppealCase { author_id: user_id, space_id, .. } = *appeal;
+        let written = WrittenRow { id: target.id, user_id, space_id };
+        Subject { target, written, report: None, appeal: Some(appeal) }
     }
 
     fn of_report(report: &CaseRow) -> Subject<'_> {
         let target = Target { kind: report.target_type, id: report.target_id };
         let CaseRow { author_id: user_id, space_id, .. } = *report;
         let written = WrittenRow { id: target.id, user_id, space_id };
-        Subject { target, written, report: Some(report) }
+        Subject { target, written, report: Some(report), appeal: None }
     }
 }

@@ -7,13 +7,15 @@ mod decide;
 pub mod model;
 pub(super) mod notify;
 pub mod store;
+mod suspend;
 mod undo;
 
-pub use apply::ApplyDecisions;
-pub use decide::decide;
+pub use apply::{ApplyDecisions, enqueue_overdue};
+pub use decide::{Request, decide};
 pub use model::{
     Action, Decision, DecisionState, Item, Outcome, Refused, RefusedItem, Suspend, Verdict,
 };
+pub use suspend::suspend_now;
 pub use undo::undo;
 
 use std::time::Duration;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use crate::features::moderation::target::{Target, TargetKind};
-use crate::values::ids::{DecisionId, OperatorId, ReportId, RuleId, SpaceId, UserId};
+use crate::values::ids::{AppealId, DecisionId, OperatorId, ReportId, RuleId, SpaceId, UserId};
 use crate::values::names::names;
 use crate::values::time::Timestamp;
 
@@ -18,6 +18,10 @@ names! {
         Remove "remove",
         Suspend "suspend",
         Warn "warn",
+        /// About an appeal: the decision stands.
+        Uphold "uphold",
+        /// About an appeal: the decision is taken back.
+        Reverse "reverse",
     }
     #[schemars(rename = "DecisionState")]
     DecisionState {
@@ -27,6 +31,15 @@ names! {
         Undone "undone",
         /// It could not be applied: `error` says why.
         Failed "failed",
+        /// An appeal against it was successful.
+        Reversed "reversed",
+    }
+}
+
+impl Verdict {
+    /// Whether the author may appeal: a strike.
+    pub const fn is_against_author(self) -> bool {
+        matches!(self, Verdict::Remove | Verdict::Suspend | Verdict::Warn)
     }
 }
 
@@ -80,6 +93,8 @@ pub enum Item {
     Report(ReportId),
     /// With its open report, if there is one.
     Target(Target),
+    /// Approving reverses the decision, removing upholds it.
+    Appeal(AppealId),
 }
 
 db::row! {
@@ -103,6 +118,8 @@ db::row! {
         pub apply_at: Timestamp,
         pub state: DecisionState,
         pub error: Option<String>,
+        /// The appeal that it is about.
+        pub appeal_id: Option<AppealId>,
     }
 }
 
@@ -123,16 +140,18 @@ pub struct Outcome {
 pub struct RefusedItem {
     pub report: Option<ReportId>,
     pub target: Option<Target>,
+    pub appeal: Option<AppealId>,
     pub why: Refused,
 }
 
 impl RefusedItem {
     pub(super) fn new(item: Item, why: Refused) -> Self {
-        let (report, target) = match item {
-            Item::Report(id) => (Some(id), None),
-            Item::Target(target) => (None, Some(target)),
-        };
-        RefusedItem { report, target, why }
+        let nothing = RefusedItem { report: None, target: None, appeal: None, why };
+        match item {
+            Item::Report(id) => RefusedItem { report: Some(id), ..nothing },
+            Item::Target(target) => RefusedItem { target: Some(target), ..nothing },
+            Item::Appeal(id) => RefusedItem { appeal: Some(id), ..nothing },
+        }
     }
 }
 
@@ -151,4 +170,6 @@ pub enum Refused {
     NoAuthor,
     /// A user cannot be approved or removed.
     NotContent,
+    /// An appeal is upheld or reversed, nothing else.
+    NotForAppeal,
 }

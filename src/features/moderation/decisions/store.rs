@@ -4,6 +4,7 @@ use db::{Conn, Tx, args};
 use uuid::Uuid;
 
 use crate::error::Result;
+use crate::features::moderation::appeals::store as appeals;
 use crate::features::moderation::decisions::model::Decision;
 use crate::features::moderation::reports::model::Status;
 use crate::features::moderation::target::TargetKind;
@@ -42,7 +43,7 @@ db::row! {
 macro_rules! decision {
     () => {
         "id, report_id, target_type, target_id, author_id, space_id, action, ends_at, reason, rule_id,
-            operator_id, decided_by, decided_at, apply_at, state, error"
+            operator_id, decided_by, decided_at, apply_at, state, error, appeal_id"
     };
 }
 
@@ -68,8 +69,8 @@ db::statements! {
     command INSERT =
         "INSERT INTO moderation_decisions (project_id, id, report_id, target_type, target_id, author_id,
             space_id, action, ends_at, reason, rule_id, operator_id, decided_by, decided_at, apply_at,
-            state)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
+            state, appeal_id)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
     command MARK_REPORT =
         "UPDATE reports SET decision_id = $3, claimed_by = NULL, claimed_by_name = NULL,
             claimed_until = NULL
@@ -107,6 +108,20 @@ db::statements! {
              WHERE project_id = $1 AND (decided_at, id) < ($2, $3)
              ORDER BY decided_at DESC, id DESC LIMIT $4"
         );
+    command REVERSE =
+        "UPDATE moderation_decisions SET state = 'reversed'
+         WHERE project_id = $1 AND id = $2 AND state = 'applied'";
+    /// Another removal of the same content that stands.
+    query OTHER_REMOVAL -> DecisionId =
+        "SELECT id FROM moderation_decisions
+         WHERE project_id = $1 AND target_id = $2 AND decided_at > $3 AND target_type = $4
+            AND action = 'remove' AND state = 'applied' LIMIT 1";
+    query OVERDUE -> (ProjectId, DecisionId), unscoped "the worker serves every project" =
+        "SELECT project_id, id FROM moderation_decisions
+         WHERE state = 'pending' AND apply_at < $1 ORDER BY apply_at LIMIT $2";
+    command RENEW =
+        "UPDATE moderation_decisions SET apply_at = $4
+         WHERE project_id = $1 AND id = $2 AND state = 'pending' AND apply_at < $3";
     command FORGET_AUTHOR =
         "UPDATE moderation_decisions SET author_id = NULL WHERE project_id = $1 AND author_id = $2";
     command DELETE_ABOUT_USER =
@@ -157,7 +172,7 @@ pub fn written(
     Ok(c.all(statement, args![project, ids])?)
 }
 
-/// Stores a pending decision and takes its report out of the queue. The caller has locked the report.
+/// Stores a pending decision and takes its report or appeal out of the queue. The caller has locked it.
 pub fn insert(tx: &Tx<'_>, project: ProjectId, new: &Decision) -> Result<()> {
     tx.pipeline(
         &INSERT,
@@ -177,9 +192,13 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, new: &Decision) -> Result<()> {
             &new.decided_by,
             new.decided_at,
             new.apply_at,
-            new.state
+            new.state,
+            new.appeal_id
         ],
     )?;
+    if let Some(appeal) = new.appeal_id {
+        appeals::mark(tx, project, appeal, new.id)?;
+    }
     match new.report_id {
         Some(report) => Ok(tx.pipeline(&MARK_REPORT, args![project, report, new.id])?),
         None => Ok(()),
@@ -201,10 +220,10 @@ pub fn undo(tx: &Tx<'_>, project: ProjectId, id: DecisionId, now: Timestamp) -> 
     Ok(tx.execute(&UNDO, args![project, id, now])? > 0)
 }
 
-/// Puts the reports of these decisions back into the queue, unless they were handled meanwhile.
-pub fn release_reports(tx: &Tx<'_>, project: ProjectId, ids: &[DecisionId]) -> Result<()> {
+/// Puts the reports and appeals of these decisions back into the queue, unless they were handled meanwhile.
+pub fn release(tx: &Tx<'_>, project: ProjectId, ids: &[DecisionId]) -> Result<()> {
     tx.execute(&RELEASE_REPORTS, args![project, DecisionId::list(ids)])?;
-    Ok(())
+    appeals::release(tx, project, ids)
 }
 
 /// A pending decision that is due, as applied; none if it was undone or applied already.
@@ -219,6 +238,37 @@ pub fn take(
 
 pub fn fail(tx: &Tx<'_>, project: ProjectId, id: DecisionId, error: &str) -> Result<bool> {
     Ok(tx.execute(&FAIL, args![project, id, error])? > 0)
+}
+
+/// An appeal was successful; false if the decision does not stand.
+pub fn reverse(tx: &Tx<'_>, project: ProjectId, id: DecisionId) -> Result<bool> {
+    Ok(tx.execute(&REVERSE, args![project, id])? > 0)
+}
+
+/// Whether the content was removed again after this decision.
+pub fn is_removed_again(c: &Conn<'_>, project: ProjectId, decision: &Decision) -> Result<bool> {
+    let Decision { target_id, decided_at, target_type, .. } = *decision;
+    Ok(c.opt(&OTHER_REMOVAL, args![project, target_id, decided_at, target_type])?.is_some())
+}
+
+/// Decisions that should have been applied before that time.
+pub fn overdue(
+    c: &Conn<'_>,
+    before: Timestamp,
+    limit: i64,
+) -> Result<Vec<(ProjectId, DecisionId)>> {
+    Ok(c.all(&OVERDUE, args![before, limit])?)
+}
+
+/// It is due now; false if it is not overdue any more.
+pub fn renew(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: DecisionId,
+    before: Timestamp,
+    now: Timestamp,
+) -> Result<bool> {
+    Ok(tx.execute(&RENEW, args![project, id, before, now])? > 0)
 }
 
 /// In no particular order.

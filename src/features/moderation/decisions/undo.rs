@@ -29,7 +29,7 @@ pub async fn undo(
             }
         }
         undone.retain(|id| !lost.contains(id));
-        store::release_reports(tx, project, &undone)?;
+        store::release(tx, project, &undone)?;
         Ok(undone)
     });
     undone.await

@@ -12,7 +12,6 @@ use crate::features::entities::store::{self as entities, EntityRow};
 use crate::features::files::store as files;
 use crate::features::moderation::queue::model::{Content, ContentState, Parent, Thread};
 use crate::features::moderation::queue::show::unique;
-use crate::features::moderation::queue::store::QueueRow;
 use crate::features::moderation::target::{Target, TargetKind};
 use crate::features::visibility::moderation::ModerationRow;
 use crate::values::ids::{ChatMessageId, CommentId, EntityId, FileId, ProjectId};
@@ -21,7 +20,7 @@ use crate::values::ids::{ChatMessageId, CommentId, EntityId, FileId, ProjectId};
 const PARENTS: usize = 2;
 
 /// The content of the items, and what is around it.
-pub(super) struct Contents {
+pub(in crate::features::moderation) struct Contents {
     entities: HashMap<Uuid, EntityRow>,
     comments: HashMap<Uuid, CommentRow>,
     messages: HashMap<Uuid, MessageRow>,
@@ -29,10 +28,9 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    pub fn load(c: &Conn<'_>, project: ProjectId, rows: &[QueueRow]) -> Result<Self> {
+    pub fn load(c: &Conn<'_>, project: ProjectId, targets: &[Target]) -> Result<Self> {
         let of = |kind: TargetKind| {
-            let of = rows.iter().filter(move |row| row.target_type == kind);
-            of.map(|row| row.target_id)
+            targets.iter().filter(move |target| target.kind == kind).map(|target| target.id)
         };
         let comment_ids: Vec<CommentId> = of(TargetKind::Comment).map(CommentId).collect();
         let message_ids: Vec<ChatMessageId> = of(TargetKind::Message).map(ChatMessageId).collect();

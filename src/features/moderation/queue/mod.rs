@@ -8,6 +8,7 @@ mod show;
 pub mod store;
 
 pub use claim::{CLAIM_FOR, claim, release};
+pub(super) use content::Contents;
 pub use model::{ItemKind, Page, QueueItem};
 pub(super) use show::authors_of;
 pub use store::filter::{ClaimFilter, Cursor, Filter, Order};

@@ -31,7 +31,7 @@ names! {
     }
 }
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Page {
     pub items: Vec<QueueItem>,
@@ -105,7 +105,7 @@ pub struct Reporter {
     pub reason: String,
     pub details: Option<String>,
     pub created_at: Timestamp,
-    /// Their reports that were handled, and those of them that led to an action.
+    /// Of their last hundred reports those that were handled, and those that led to an action.
     pub handled: i64,
     pub actioned: i64,
 }

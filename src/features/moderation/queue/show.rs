@@ -31,14 +31,15 @@ pub(super) fn items(
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    let mut contents = Contents::load(c, project, &rows)?;
+    let targets: Vec<Target> = rows.iter().map(QueueRow::target).collect();
+    let mut contents = Contents::load(c, project, &targets)?;
     let mut reporters = reporters(c, project, &rows)?;
     let authors: Vec<UserId> = unique(rows.iter().filter_map(|row| row.author_id));
     let authors = authors_of(c, project, &authors, now)?;
     let in_spaces: Vec<SpaceId> = unique(rows.iter().filter_map(|row| row.space_id));
     let places = spaces::find_all(c, project, &in_spaces)?;
     let show = |row: QueueRow| {
-        let target = Target { kind: row.target_type, id: row.target_id };
+        let target = row.target();
         let place = places.iter().find(|space| Some(space.id) == row.space_id);
         let matches = match &row.matches {
             Some(json) => serde_json::from_str(&json.0).map_err(Error::internal)?,

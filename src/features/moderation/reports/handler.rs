@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::features::chat;
 use crate::features::comments::store::CommentRow;
 use crate::features::entities::{self, store::EntityRow};
-use crate::features::moderation::moderate::{lock_comment, moderate_comment, moderate_entity};
+use crate::features::moderation::moderate::{lock_comment, log, moderate_comment, moderate_entity};
 use crate::features::moderation::reports::handle::Orders;
 use crate::features::moderation::reports::model::{Status, TargetType};
 use crate::features::moderation::reports::store::{self, ReportRow, Resolution};
@@ -25,6 +25,7 @@ use crate::features::spaces::MEMBER_NOT_FOUND;
 use crate::features::spaces::authority::{self, Authority};
 use crate::features::spaces::members::change;
 use crate::features::spaces::members::store::{self as members, Ban};
+use crate::features::spaces::moderation_log::LogTarget;
 use crate::features::users::store as users;
 use crate::features::visibility::moderation::{Decision, Verdict};
 use crate::realtime;
@@ -57,6 +58,11 @@ impl Handler {
             suspension: SuspensionId(suspension),
             ban: SpaceBanId(ban),
         }
+    }
+
+    /// A suspension that results has this id.
+    pub fn suspending_as(self, suspension: SuspensionId) -> Self {
+        Handler { suspension, ..self }
     }
 
     /// Resolves a report once, and takes the actions. The caller has locked the content if it is to be
@@ -111,12 +117,15 @@ impl Handler {
         id: ChatMessageId,
         verdict: &Decision<'_>,
     ) -> Result<()> {
+        let (row, space) = chat::messages::moderation::lock(tx, self.project.id, id, None)?;
         if verdict.verdict == Verdict::Approved {
             let context = Context { app: &self.app, project: &self.project, now: self.now };
-            return chat::messages::moderation::approve(tx, context, id, verdict);
+            chat::messages::moderation::approve(tx, context, id, verdict)?;
+        } else {
+            chat::messages::moderation::remove(tx, self.project.id, row, verdict)?;
         }
-        let row = chat::messages::moderation::lock(tx, self.project.id, id, None)?;
-        chat::messages::moderation::remove(tx, self.project.id, row, verdict)
+        let place = (self.project.id, space);
+        log(tx, &self.app, place, (LogTarget::Message, id.0), verdict)
     }
 
     fn verdict<'a>(&self, orders: &'a Orders) -> Decision<'a> {

@@ -1,9 +1,9 @@
 //! What a rule would have matched in the last thirty days, read in small batches.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Duration;
 
+use db::Db;
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -13,9 +13,7 @@ use crate::features::moderation::reports::model::TargetType;
 use crate::features::moderation::rules::compile::{CompiledRule, Texts};
 use crate::features::moderation::rules::model::{Condition, InvalidField, NewRule, Rule};
 use crate::features::moderation::rules::store::{self, TextRow};
-use crate::state::App;
-use crate::tenancy::Project;
-use crate::values::ids::{RuleId, UserId, first_id};
+use crate::values::ids::{ProjectId, RuleId, UserId, first_id};
 use crate::values::time::Timestamp;
 
 const BACK: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -54,8 +52,8 @@ pub struct Sample {
 /// texts are counted among the texts of one kind; `first-post` matches the first one of an account that is not older
 /// than the test.
 pub async fn backtest(
-    app: &App,
-    project: &Arc<Project>,
+    db: &Db,
+    project: ProjectId,
     rule: &NewRule,
     now: Timestamp,
 ) -> Result<Result<Backtest, Vec<InvalidField>>> {
@@ -75,9 +73,9 @@ pub async fn backtest(
     for kind in &rule.targets {
         let (mut memory, mut after, mut examined) = (Memory::default(), first_id(since), 0);
         loop {
-            let (id, kind) = (project.id, *kind);
+            let kind = *kind;
             let batch =
-                app.db.read_slow(move |c| store::past(c, id, kind, after, BATCH_SIZE)).await?;
+                db.read_slow(move |c| store::past(c, project, kind, after, BATCH_SIZE)).await?;
             let Some(last) = batch.last() else { break };
             after = last.id;
             for row in batch {

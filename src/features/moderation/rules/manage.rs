@@ -39,19 +39,27 @@ pub async fn create(
     }
     let (project, id) = (project.id, RuleId(new_id(now, &app.random)));
     let rule = rule.clone();
-    let created = app.db.write(move |tx| {
-        lock(tx, project)?;
-        let others = store::list(tx, project)?;
-        if others.len() >= MAX_RULES {
-            let message = format!("a project has at most {MAX_RULES} rules");
-            return Ok(Saved::Invalid(vec![InvalidField { field: "name", message }]));
-        }
-        let last = others.last().map_or(0, |other| other.position);
-        let row = RuleRow::new(id, last + 1, &rule, now);
-        store::insert(tx, project, &row)?;
-        Ok(Saved::Rule(Box::new(row.try_into()?)))
-    });
-    created.await
+    app.db.write(move |tx| add(tx, project, id, &rule, now)).await
+}
+
+/// The same in a transaction of the caller. The rule was checked.
+pub fn add(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: RuleId,
+    rule: &NewRule,
+    now: Timestamp,
+) -> Result<Saved> {
+    lock(tx, project)?;
+    let others = store::list(tx, project)?;
+    if others.len() >= MAX_RULES {
+        let message = format!("a project has at most {MAX_RULES} rules");
+        return Ok(Saved::Invalid(vec![InvalidField { field: "name", message }]));
+    }
+    let last = others.last().map_or(0, |other| other.position);
+    let row = RuleRow::new(id, last + 1, rule, now);
+    store::insert(tx, project, &row)?;
+    Ok(Saved::Rule(Box::new(row.try_into()?)))
 }
 
 /// Replaces a rule; refused with `moderation/rule-not-found`.
@@ -66,42 +74,60 @@ pub async fn update(
     if !wrong.is_empty() {
         return Ok(Saved::Invalid(wrong));
     }
-    let (project, row) = (project.id, RuleRow::new(id, 0, rule, now));
-    let updated = app.db.write(move |tx| {
-        lock(tx, project)?;
-        if !store::update(tx, project, &row)? {
-            return Err(RULE_NOT_FOUND.into());
-        }
-        let found = list(tx, project)?.into_iter().find(|rule| rule.id == id);
-        found.map(|rule| Saved::Rule(Box::new(rule))).ok_or(RULE_NOT_FOUND.into())
-    });
-    updated.await
+    let (project, rule) = (project.id, rule.clone());
+    let updated = app.db.write(move |tx| replace(tx, project, id, &rule, now));
+    updated.await.map(|rule| Saved::Rule(Box::new(rule)))
+}
+
+/// The same in a transaction of the caller. The rule was checked.
+pub fn replace(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: RuleId,
+    rule: &NewRule,
+    now: Timestamp,
+) -> Result<Rule> {
+    lock(tx, project)?;
+    if !store::update(tx, project, &RuleRow::new(id, 0, rule, now))? {
+        return Err(RULE_NOT_FOUND.into());
+    }
+    find(tx, project, id)
+}
+
+/// Refused with `moderation/rule-not-found`.
+pub fn find(c: &Conn<'_>, project: ProjectId, id: RuleId) -> Result<Rule> {
+    let found = list(c, project)?.into_iter().find(|rule| rule.id == id);
+    found.ok_or(RULE_NOT_FOUND.into())
 }
 
 /// False if there is no such rule. What it holds stays in the queue.
 pub async fn delete(app: &App, project: &Arc<Project>, id: RuleId) -> Result<bool> {
     let project = project.id;
-    let deleted = app.db.write(move |tx| {
-        lock(tx, project)?;
-        store::delete(tx, project, id)
-    });
-    deleted.await
+    app.db.write(move |tx| remove(tx, project, id)).await
+}
+
+/// The same in a transaction of the caller.
+pub fn remove(tx: &Tx<'_>, project: ProjectId, id: RuleId) -> Result<bool> {
+    lock(tx, project)?;
+    store::delete(tx, project, id)
 }
 
 /// Puts the rules into this order; those that are not named keep theirs, behind.
 pub async fn reorder(app: &App, project: &Arc<Project>, order: &[RuleId]) -> Result<Vec<Rule>> {
     let (project, order) = (project.id, order.to_vec());
-    let ordered = app.db.write(move |tx| {
-        lock(tx, project)?;
-        let all: Vec<RuleId> = store::list(tx, project)?.iter().map(|row| row.id).collect();
-        let others = all.iter().filter(|id| !order.contains(id));
-        let known = order.iter().filter(|id| all.contains(id));
-        for (position, id) in (1..).zip(known.chain(others)) {
-            store::place(tx, project, *id, position)?;
-        }
-        list(tx, project)
-    });
-    ordered.await
+    app.db.write(move |tx| order_rules(tx, project, &order)).await
+}
+
+/// The same in a transaction of the caller.
+pub fn order_rules(tx: &Tx<'_>, project: ProjectId, order: &[RuleId]) -> Result<Vec<Rule>> {
+    lock(tx, project)?;
+    let all: Vec<RuleId> = store::list(tx, project)?.iter().map(|row| row.id).collect();
+    let others = all.iter().filter(|id| !order.contains(id));
+    let known = order.iter().filter(|id| all.contains(id));
+    for (position, id) in (1..).zip(known.chain(others)) {
+        store::place(tx, project, *id, position)?;
+    }
+    list(tx, project)
 }
 
 /// What a rule in shadow would have acted on: the newest, and how many there are.

@@ -11,6 +11,9 @@ pub mod store;
 
 pub use backtest::{Backtest, Sample, backtest};
 pub use compile::{CompiledRule, RuleSet};
-pub use manage::{Saved, create, delete, list, reorder, shadow_hits, update};
+pub use manage::{
+    Saved, add, create, delete, find, list, order_rules, remove, reorder, replace, shadow_hits,
+    update,
+};
 pub use model::{Condition, InvalidField, LinkMode, NewRule, Rule, RuleAction, RuleState};
 pub use screen::Rules;

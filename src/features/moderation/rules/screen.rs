@@ -17,6 +17,7 @@ use crate::features::moderation::reports::model::TargetType;
 use crate::features::moderation::rules::compile::{CompiledRule, RuleSet, Texts};
 use crate::features::moderation::rules::model::{Condition, Rule, RuleAction, RuleState};
 use crate::features::moderation::rules::store::{self, Hit, NewCase};
+use crate::features::spaces::moderation_log::{self, LogAction, LogTarget, Logged, LoggedBy};
 use crate::features::visibility::moderation::ModerationRow;
 use crate::features::visibility::screening::{ContentKind, Screen, Written};
 use crate::values::ids::{DecisionId, NotificationId, ProjectId, ReportId, new_id};
@@ -210,9 +211,31 @@ impl<'a, 'c> Screening<'a, 'c> {
             apply_at: now,
             state: DecisionState::Applied,
             error: None,
+            appeal_id: None,
         };
         decisions::insert(self.tx, self.context.project.id, &decision)?;
+        if action == Verdict::Remove {
+            self.log(&decision)?;
+        }
         notify::author(self.tx, self.context, &decision, NotificationId(self.id()))
+    }
+
+    /// In the log of the space, if the content is in one.
+    fn log(&self, decision: &Decision) -> Result<()> {
+        let Some(space) = self.written.space else { return Ok(()) };
+        let target = match self.kind {
+            TargetType::Entity => LogTarget::Entity,
+            TargetType::Comment => LogTarget::Comment,
+            TargetType::Message => LogTarget::Message,
+        };
+        let logged = Logged {
+            action: LogAction::Remove,
+            target: (target, self.written.id),
+            by: LoggedBy::Rule,
+            reason: decision.reason.as_deref(),
+        };
+        let Context { app, project, now } = self.context;
+        moderation_log::add(self.tx, app, (project.id, space), logged, now)
     }
 }
 

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::features::spaces::authority::{self, Authority, Held};
 use crate::features::spaces::members::store::{self, Ban, MemberRow};
 use crate::features::spaces::members::{MemberPath, notify};
+use crate::features::spaces::moderation_log::{self, LogAction, LogTarget, Logged, LoggedBy};
 use crate::features::spaces::observer::observers;
 use crate::features::spaces::rules::{Reason, Role, Status};
 use crate::features::spaces::{CREATOR_REQUIRED, MEMBERSHIP_NOT_FOUND, NOT_ACTIVE, NOT_PENDING};
@@ -178,17 +179,33 @@ pub fn ban(
     let after = MemberRow { status: Status::Banned, ..found.clone() };
     store::update(tx, project, &found, &after)?;
     store::insert_ban(tx, project, &after, ban)?;
+    log(tx, app, project, held, &after, (LogAction::Ban, ban.reason), ban.at)?;
     for observer in observers(app) {
         observer.member_left(tx, project, held.space.id, after.user_id, ban.at)?;
     }
     Ok(after)
 }
 
+/// A ban and its end are in the log of the space.
+fn log(
+    tx: &Tx<'_>,
+    app: &App,
+    project: ProjectId,
+    held: &Held,
+    member: &MemberRow,
+    (action, reason): (LogAction, Option<&str>),
+    now: Timestamp,
+) -> Result<()> {
+    let (by, target) = (LoggedBy::user(held.by), (LogTarget::User, member.user_id.0));
+    let logged = Logged { action, target, by, reason };
+    moderation_log::add(tx, app, (project, held.space.id), logged, now)
+}
+
 pub(in crate::features::spaces) async fn unban_member(
     call: Call<ActorOrKey>,
     Path(path): Path<MemberPath>,
 ) -> Result<Json<Changed<SpaceMember>>> {
-    let (project, caller) = (call.project.id, call.caller);
+    let (app, project, caller, now) = (call.app.clone(), call.project.id, call.caller, call.now);
     let unbanned = call.app.db.write(move |tx| {
         let held = authority::lock(tx, project, path.space_id, caller, Authority::Moderator)?;
         let found = member(tx, project, &held, path.member_id)?;
@@ -199,6 +216,7 @@ pub(in crate::features::spaces) async fn unban_member(
         let after = MemberRow { status: Status::Active, ..found.clone() };
         store::delete_ban(tx, project, &found)?;
         store::update(tx, project, &found, &after)?;
+        log(tx, &app, project, &held, &after, (LogAction::Unban, None), now)?;
         Ok::<_, Error>(after)
     });
     let membership = SpaceMember::new(project, unbanned.await?);

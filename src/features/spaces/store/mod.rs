@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod anonymize;
+pub mod moderation_log;
 pub mod recount;
 pub mod rulebook;
 

@@ -7,12 +7,14 @@ use uuid::Uuid;
 
 use crate::error::Result;
 use crate::features::moderation::decisions::model::Decision;
-use crate::features::moderation::target::TargetKind;
+use crate::features::moderation::target::{Target, TargetKind};
 use crate::values::ids::{OperatorId, ProjectId, ReportId, RuleId, SpaceId, UserId};
 use crate::values::time::Timestamp;
 
 /// How many items of the order a search for text looks at.
 const SEARCHED: i64 = 20_000;
+/// Reports of a user by which moderators see how often they were right.
+const LOOKED_BACK: i64 = 100;
 
 db::row! {
     #[derive(Debug, Clone)]
@@ -34,6 +36,12 @@ db::row! {
     }
 }
 
+impl QueueRow {
+    pub fn target(&self) -> Target {
+        Target { kind: self.target_type, id: self.target_id }
+    }
+}
+
 macro_rules! columns {
     () => {
         "r.id, r.target_type, r.target_id, r.space_id, r.author_id, r.rule_id, r.is_held, r.matches,
@@ -50,19 +58,27 @@ db::statements! {
     query REASONS -> (ReportId, String, i64) =
         "SELECT report_id, reason, count(*) FROM report_entries
          WHERE project_id = $1 AND report_id {any}($2) GROUP BY report_id, reason ORDER BY 3 DESC, 2";
-    /// How many handled reports each of the users had joined, and how many of them led to an action.
+    /// Of the last reports that each of the users joined, how many were handled, and how many led to an action.
     query ACCURACY -> (UserId, i64, i64) =
-        "SELECT e.user_id, count(*), count(CASE WHEN r.status = 'actioned' THEN 1 END)
-         FROM report_entries e JOIN reports r ON r.project_id = e.project_id AND r.id = e.report_id
-         WHERE e.project_id = $1 AND e.user_id {any}($2) AND r.status <> 'open' GROUP BY e.user_id";
+        "SELECT u.id,
+            (SELECT count(*) FROM (SELECT e.report_id FROM report_entries e
+                WHERE e.project_id = $1 AND e.user_id = u.id
+                ORDER BY e.created_at DESC, e.id DESC LIMIT $3) l
+             JOIN reports r ON r.project_id = $1 AND r.id = l.report_id WHERE r.status <> 'open'),
+            (SELECT count(*) FROM (SELECT e.report_id FROM report_entries e
+                WHERE e.project_id = $1 AND e.user_id = u.id
+                ORDER BY e.created_at DESC, e.id DESC LIMIT $3) l
+             JOIN reports r ON r.project_id = $1 AND r.id = l.report_id WHERE r.status = 'actioned')
+         FROM users u WHERE u.project_id = $1 AND u.id {any}($2)";
     query STRIKES -> (UserId, i64) =
         "SELECT author_id, count(*) FROM moderation_decisions
-         WHERE project_id = $1 AND author_id {any}($2) AND state = 'applied' AND action <> 'approve'
+         WHERE project_id = $1 AND author_id {any}($2) AND state = 'applied'
+            AND action IN ('remove', 'suspend', 'warn')
          GROUP BY author_id";
     /// The last five about each author.
     query LAST_DECISIONS -> Decision =
         "SELECT id, report_id, target_type, target_id, author_id, space_id, action, ends_at, reason, rule_id,
-            operator_id, decided_by, decided_at, apply_at, state, error
+            operator_id, decided_by, decided_at, apply_at, state, error, appeal_id
          FROM (SELECT d.*, ROW_NUMBER() OVER
                 (PARTITION BY d.author_id ORDER BY d.decided_at DESC, d.id DESC) AS place
             FROM moderation_decisions d
@@ -152,13 +168,13 @@ pub fn reasons(
     Ok(c.all(&REASONS, args![project, ReportId::list(ids)])?)
 }
 
-/// For each user the number of their reports that were handled, and of those that led to an action.
+/// For each user how many of their last reports were handled, and how many led to an action.
 pub fn accuracy(
     c: &Conn<'_>,
     project: ProjectId,
     users: &[UserId],
 ) -> Result<Vec<(UserId, i64, i64)>> {
-    Ok(c.all(&ACCURACY, args![project, UserId::list(users)])?)
+    Ok(c.all(&ACCURACY, args![project, UserId::list(users), LOOKED_BACK])?)
 }
 
 /// How many decisions were applied against each user.

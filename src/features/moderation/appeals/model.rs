@@ -1,0 +1,96 @@
+//! Appeals as their authors and as operators see them.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::features::moderation::appeals::store::AppealRow;
+use crate::features::moderation::decisions::{Decision, Verdict};
+use crate::features::moderation::queue::model::{Author, Content};
+use crate::features::moderation::target::TargetKind;
+use crate::values::ids::{AppealId, DecisionId, EntityId};
+use crate::values::names::names;
+use crate::values::time::Timestamp;
+
+names! {
+    #[schemars(rename = "AppealStatus")]
+    AppealState {
+        Open "open",
+        /// The decision stands.
+        Upheld "upheld",
+        /// The decision was taken back.
+        Reversed "reversed",
+    }
+}
+
+/// As its author sees it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Appeal {
+    id: AppealId,
+    decision_id: DecisionId,
+    text: String,
+    status: AppealState,
+    /// What the moderators wrote about it.
+    answer: Option<String>,
+    created_at: Timestamp,
+    decided_at: Option<Timestamp>,
+    decision: AppealedDecision,
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct AppealedDecision {
+    action: Verdict,
+    target_type: TargetKind,
+    #[schemars(with = "EntityId")]
+    target_id: Uuid,
+    reason: Option<String>,
+    /// The end of a suspension; null if it is for ever.
+    ends_at: Option<Timestamp>,
+    decided_at: Timestamp,
+}
+
+impl Appeal {
+    pub(super) fn new(row: AppealRow, decision: &Decision) -> Self {
+        let decision = AppealedDecision {
+            action: decision.action,
+            target_type: decision.target_type,
+            target_id: decision.target_id,
+            reason: decision.reason.clone(),
+            ends_at: decision.ends_at,
+            decided_at: decision.decided_at,
+        };
+        Appeal {
+            id: row.id,
+            decision_id: row.decision_id,
+            text: row.text,
+            status: row.state,
+            answer: row.answer,
+            created_at: row.created_at,
+            decided_at: row.decided_at,
+            decision,
+        }
+    }
+}
+
+/// As the queue shows it.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AppealItem {
+    pub id: AppealId,
+    pub text: String,
+    pub created_at: Timestamp,
+    pub decision: Decision,
+    /// The operator who looks at it has made the decision.
+    pub is_own: bool,
+    pub content: Option<Content>,
+    pub author: Option<Author>,
+}
+
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct OpenAppeals {
+    /// Those about decisions of others first.
+    pub items: Vec<AppealItem>,
+    pub total: i64,
+}

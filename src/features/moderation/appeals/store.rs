@@ -1,0 +1,136 @@
+//! All SQL about appeals.
+
+use db::{Conn, Tx, args};
+use uuid::Uuid;
+
+use crate::error::Result;
+use crate::features::moderation::appeals::model::AppealState;
+use crate::features::moderation::target::TargetKind;
+use crate::http::page::Page;
+use crate::values::ids::{AppealId, DecisionId, ProjectId, SpaceId, UserId};
+use crate::values::time::Timestamp;
+
+db::row! {
+    #[derive(Debug, Clone)]
+    pub struct AppealRow {
+        pub id: AppealId,
+        pub decision_id: DecisionId,
+        pub user_id: UserId,
+        pub text: String,
+        pub state: AppealState,
+        pub answer: Option<String>,
+        pub created_at: Timestamp,
+        pub decided_at: Option<Timestamp>,
+    }
+}
+
+db::row! {
+    /// An appeal as far as deciding needs it, with what the first decision was about.
+    #[derive(Debug, Clone)]
+    pub struct CaseRow {
+        pub id: AppealId,
+        pub state: AppealState,
+        pub outcome_id: Option<DecisionId>,
+        pub target_type: TargetKind,
+        pub target_id: Uuid,
+        pub author_id: Option<UserId>,
+        pub space_id: Option<SpaceId>,
+    }
+}
+
+db::statements! {
+    /// None if there is an appeal against the decision already.
+    command INSERT =
+        "INSERT INTO moderation_appeals (project_id, id, decision_id, user_id, text, state, created_at)
+         VALUES ($1, $2, $3, $4, $5, 'open', $6) ON CONFLICT (project_id, decision_id) DO NOTHING";
+    query FIND -> AppealRow =
+        "SELECT id, decision_id, user_id, text, state, answer, created_at, decided_at
+         FROM moderation_appeals WHERE project_id = $1 AND id = $2";
+    query LIST -> AppealRow =
+        "SELECT id, decision_id, user_id, text, state, answer, created_at, decided_at
+         FROM moderation_appeals WHERE project_id = $1 AND user_id = $2
+         ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4";
+    query COUNT -> i64 =
+        "SELECT count(*) FROM moderation_appeals WHERE project_id = $1 AND user_id = $2";
+    query OPEN -> AppealRow =
+        "SELECT id, decision_id, user_id, text, state, answer, created_at, decided_at
+         FROM moderation_appeals WHERE project_id = $1 AND state = 'open' AND outcome_id IS NULL
+         ORDER BY created_at, id LIMIT $2";
+    query COUNT_OPEN -> i64 =
+        "SELECT count(*) FROM moderation_appeals
+         WHERE project_id = $1 AND state = 'open' AND outcome_id IS NULL";
+    query LOCK -> CaseRow =
+        "SELECT a.id, a.state, a.outcome_id, d.target_type, d.target_id, d.author_id, d.space_id
+         FROM moderation_appeals a
+            JOIN moderation_decisions d ON d.project_id = a.project_id AND d.id = a.decision_id
+         WHERE a.project_id = $1 AND a.id {any}($2) ORDER BY a.id {for_update}";
+    command MARK =
+        "UPDATE moderation_appeals SET outcome_id = $3 WHERE project_id = $1 AND id = $2";
+    command RELEASE =
+        "UPDATE moderation_appeals SET outcome_id = NULL
+         WHERE project_id = $1 AND outcome_id {any}($2) AND state = 'open'";
+    command CLOSE =
+        "UPDATE moderation_appeals SET state = $3, answer = $4, decided_at = $5
+         WHERE project_id = $1 AND id = $2 AND state = 'open'";
+}
+
+/// False if there is an appeal against the decision already.
+pub fn insert(tx: &Tx<'_>, project: ProjectId, new: &AppealRow) -> Result<bool> {
+    let args = args![project, new.id, new.decision_id, new.user_id, &new.text, new.created_at];
+    Ok(tx.execute(&INSERT, args)? > 0)
+}
+
+pub fn find(c: &Conn<'_>, project: ProjectId, id: AppealId) -> Result<Option<AppealRow>> {
+    Ok(c.opt(&FIND, args![project, id])?)
+}
+
+/// A user's appeals, newest first, and how many there are.
+pub fn list(
+    c: &Conn<'_>,
+    project: ProjectId,
+    user: UserId,
+    page: Page,
+) -> Result<(Vec<AppealRow>, i64)> {
+    let rows = c.all(&LIST, args![project, user, page.limit, page.offset()])?;
+    Ok((rows, c.one(&COUNT, args![project, user])?))
+}
+
+/// Those that wait for a decision, oldest first.
+pub fn open(c: &Conn<'_>, project: ProjectId, limit: i64) -> Result<Vec<AppealRow>> {
+    Ok(c.all(&OPEN, args![project, limit])?)
+}
+
+/// How many wait.
+pub fn count_open(c: &Conn<'_>, project: ProjectId) -> Result<i64> {
+    Ok(c.one(&COUNT_OPEN, args![project])?)
+}
+
+/// Locks appeals and the decisions they are against.
+pub fn lock(tx: &Tx<'_>, project: ProjectId, ids: &[AppealId]) -> Result<Vec<CaseRow>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(tx.all(&LOCK, args![project, AppealId::list(ids)])?)
+}
+
+/// Takes an appeal out of the queue. The caller has locked it.
+pub fn mark(tx: &Tx<'_>, project: ProjectId, id: AppealId, outcome: DecisionId) -> Result<()> {
+    Ok(tx.pipeline(&MARK, args![project, id, outcome])?)
+}
+
+/// Puts the appeals of decisions that were undone or have failed back into the queue.
+pub fn release(tx: &Tx<'_>, project: ProjectId, outcomes: &[DecisionId]) -> Result<()> {
+    tx.execute(&RELEASE, args![project, DecisionId::list(outcomes)])?;
+    Ok(())
+}
+
+/// False if it is not open.
+pub fn close(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: AppealId,
+    (state, answer): (AppealState, Option<&str>),
+    now: Timestamp,
+) -> Result<bool> {
+    Ok(tx.execute(&CLOSE, args![project, id, state, answer, now])? > 0)
+}
