@@ -3,6 +3,7 @@
 
 mod backup;
 mod check;
+mod models;
 mod realtime;
 pub mod reference;
 mod scale;
@@ -10,6 +11,7 @@ mod source;
 mod traces;
 
 pub use backup::BackupSchedule;
+pub use models::{Model, Models};
 pub use realtime::RealtimeLimits;
 pub use scale::Scale;
 pub use source::{Flags, Setting, Source};
@@ -92,6 +94,8 @@ pub struct Config {
     pub staging_mebibytes: usize,
     /// Scheduled backups, if there are to be any.
     pub backup: Option<BackupSchedule>,
+    /// Models outside that search may use.
+    pub models: Models,
     /// Where traces go, if they are to go anywhere.
     pub traces: Option<TraceSettings>,
     /// `townhall dev`: the server shows people around.
@@ -215,6 +219,7 @@ impl Config {
             realtime: RealtimeLimits::default(),
             staging_mebibytes: 4096,
             backup: BackupSchedule::read(&mut from)?,
+            models: Models::read(&mut from)?,
             traces: TraceSettings::read(env)?,
             is_dev: false,
             settings: from.finish(),

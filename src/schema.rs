@@ -103,4 +103,9 @@ pub const MIGRATIONS: &[Migration] = &[
         "notifications by mail",
         include_str!("../migrations/0029_notification_mails.sql"),
     ),
+    Migration::shared(
+        30,
+        "search by meaning",
+        include_str!("../migrations/0030_search_vectors.sql"),
+    ),
 ];
