@@ -1298,6 +1298,9 @@ CREATE TABLE search_state (
     language text COLLATE "C" NOT NULL,
     next_number bigint NOT NULL,
     is_filled boolean NOT NULL,
+    vector_model text COLLATE "C",
+    vectors_to bigint DEFAULT 0 NOT NULL,
+    vectors_claimed_until bigint,
     CONSTRAINT search_state_pkey PRIMARY KEY (project_id),
     CONSTRAINT search_state_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 );
@@ -1309,6 +1312,24 @@ CREATE TABLE search_todo (
     stamp bigint NOT NULL,
     CONSTRAINT search_todo_pkey PRIMARY KEY (project_id, record_id),
     CONSTRAINT search_todo_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+
+CREATE TABLE search_vector_blocks (
+    project_id uuid NOT NULL,
+    class bigint NOT NULL,
+    block bigint NOT NULL,
+    bytes bytea NOT NULL,
+    CONSTRAINT search_vector_blocks_pkey PRIMARY KEY (project_id, class, block),
+    CONSTRAINT search_vector_blocks_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+
+CREATE TABLE search_vectors (
+    project_id uuid NOT NULL,
+    number bigint NOT NULL,
+    chunk bigint NOT NULL,
+    bytes bytea NOT NULL,
+    CONSTRAINT search_vectors_pkey PRIMARY KEY (project_id, number, chunk),
+    CONSTRAINT search_vectors_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 );
 
 CREATE TABLE search_words (

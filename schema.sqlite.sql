@@ -1223,6 +1223,9 @@ CREATE TABLE search_state (
     language TEXT NOT NULL,
     next_number INTEGER NOT NULL,
     is_filled INTEGER NOT NULL,
+    vector_model TEXT,
+    vectors_to INTEGER NOT NULL DEFAULT 0,
+    vectors_claimed_until INTEGER,
     PRIMARY KEY (project_id)
 ) STRICT;
 
@@ -1232,6 +1235,22 @@ CREATE TABLE search_todo (
     kind INTEGER NOT NULL,
     stamp INTEGER NOT NULL,
     PRIMARY KEY (project_id, record_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE search_vector_blocks (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    class INTEGER NOT NULL,
+    block INTEGER NOT NULL,
+    bytes BLOB NOT NULL,
+    PRIMARY KEY (project_id, class, block)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE search_vectors (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    chunk INTEGER NOT NULL,
+    bytes BLOB NOT NULL,
+    PRIMARY KEY (project_id, number, chunk)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE search_words (

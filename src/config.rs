@@ -3,6 +3,7 @@
 
 mod backup;
 mod check;
+mod models;
 mod parse;
 mod realtime;
 pub mod reference;
@@ -11,6 +12,7 @@ mod source;
 mod traces;
 
 pub use backup::BackupSchedule;
+pub use models::{Model, Models};
 pub use parse::duration;
 pub use realtime::RealtimeLimits;
 pub use scale::Scale;
@@ -95,6 +97,8 @@ pub struct Config {
     pub staging_mebibytes: usize,
     /// Scheduled backups, if there are to be any.
     pub backup: Option<BackupSchedule>,
+    /// Models outside that search may use.
+    pub models: Models,
     /// Where traces go, if they are to go anywhere.
     pub traces: Option<TraceSettings>,
     /// `townhall dev`: the server shows people around.
@@ -218,6 +222,7 @@ impl Config {
             realtime: RealtimeLimits::default(),
             staging_mebibytes: 4096,
             backup: BackupSchedule::read(&mut from)?,
+            models: Models::read(&mut from)?,
             traces: TraceSettings::read(env)?,
             is_dev: false,
             settings: from.finish(),

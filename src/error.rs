@@ -8,6 +8,9 @@ use serde_json::{Map, Value};
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// Why a transaction was given up that others came before on every try.
+const CONFLICT: &str = "others changed the same at the same time";
+
 /// One documented error of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
@@ -145,6 +148,11 @@ impl Error {
         }
     }
 
+    /// Maps the loss against other transactions to a fault; without one it is a 503.
+    pub fn on_conflict(self, fault: impl Into<Error>) -> Self {
+        if matches!(self, Error::Busy(CONFLICT)) { fault.into() } else { self }
+    }
+
     /// Maps the violation of a foreign key to a fault.
     pub fn on_foreign_key(self, fault: impl Into<Error>) -> Self {
         match &self {
@@ -168,6 +176,7 @@ impl From<db::Error> for Error {
     fn from(error: db::Error) -> Self {
         match error {
             db::Error::Busy => Error::Busy("the server is busy"),
+            db::Error::Conflict => Error::Busy(CONFLICT),
             db::Error::Full => Error::Busy("the server is out of disk space"),
             db::Error::Deadline { .. } => Error::Busy("the request took too long"),
             db::Error::Unreachable(_) => Error::Busy("the database cannot be reached"),

@@ -109,4 +109,9 @@ pub const MIGRATIONS: &[Migration] = &[
         "appeals, statements of reasons, logs of spaces",
         include_str!("../migrations/0031_transparency.sql"),
     ),
+    Migration::shared(
+        32,
+        "search by meaning",
+        include_str!("../migrations/0032_search_vectors.sql"),
+    ),
 ];

@@ -147,7 +147,7 @@ impl Fixture {
     }
 }
 
-async fn create_project(db: &Db, now: Timestamp, random: &Random) -> Result<ProjectId, String> {
+pub async fn create_project(db: &Db, now: Timestamp, random: &Random) -> Result<ProjectId, String> {
     let id = ProjectId(new_id(now, random));
     let secrets = ProjectSecrets::generate(now, random).map_err(text)?;
     let new = NewProject { id, name: "Bench".to_owned(), bundles: Bundle::ALL.to_vec() };

@@ -1,6 +1,7 @@
 //! Measures the server: starts it on a database of its own, sends it the requests of scenarios,
 //! and says how fast it was beside how fast it could have been. `README.md` explains the numbers.
 
+mod alone;
 mod ceiling;
 mod chat;
 pub mod client;
@@ -8,12 +9,14 @@ pub mod clock;
 mod connections;
 pub mod dice;
 mod entities;
+mod events;
 mod fixture;
 mod load;
 mod report;
 mod run;
 mod scenario;
 mod scenarios;
+mod search;
 pub mod server;
 mod sockets;
 mod spaces;
@@ -48,6 +51,12 @@ struct Args {
     /// Measure the rows of docs/performance.md on both engines and print them beside their goals.
     #[arg(long, conflicts_with_all = ["scenarios", "rate", "sockets", "page"])]
     table: bool,
+    /// Index so many entities and search them, instead of the scenarios.
+    #[arg(long, value_name = "ENTITIES", conflicts_with_all = ["table", "scenarios", "events"])]
+    search: Option<usize>,
+    /// List so many events, instead of the scenarios.
+    #[arg(long, conflicts_with_all = ["table", "scenarios"])]
+    events: Option<usize>,
     /// Which database; may be given twice. SQLite when not given, both for --table.
     #[arg(long = "engine", value_enum)]
     engines: Vec<Engine>,
@@ -229,8 +238,27 @@ async fn measure_all(args: &Args, cores: usize) -> Result<Printed, String> {
         let results = table.run(cores).await?;
         return Printed::new(args, &results, Results::table, results.errors());
     }
+    if args.search.is_some() || args.events.is_some() {
+        return alone(args).await;
+    }
     let report = report(args, cores).await?;
     Printed::new(args, &report, Report::table, report.errors())
+}
+
+/// The measurements that have a database of their own, as Markdown.
+async fn alone(args: &Args) -> Result<Printed, String> {
+    let engines = if args.engines.is_empty() { &[Engine::Sqlite][..] } else { &args.engines };
+    let (program, span) = (args.program()?, args.span());
+    let mut text = if args.search.is_some() { search::HEAD } else { events::HEAD }.to_owned();
+    for engine in engines {
+        text += &match (args.search, args.events) {
+            (Some(count), _) => search::measure(*engine, count, &program, span).await?,
+            (None, count) => {
+                events::measure(*engine, count.unwrap_or_default(), &program, span).await?
+            }
+        };
+    }
+    Ok(Printed { text, errors: 0 })
 }
 
 async fn report(args: &Args, cores: usize) -> Result<Report, String> {

@@ -36,13 +36,14 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use serde_json::Value;
 
-use crate::app::Dependencies;
+use crate::app::{self, Dependencies};
 use crate::audit::{Actor, Entry, INSTALLATION};
 use crate::auth::sealed::Sealer;
 use crate::config::{Config, Flags};
 use crate::error::Error;
 use crate::http::version::Version;
 use crate::start;
+use crate::state::App;
 use crate::values::ids::{JobId, KeyId, ProjectId, QueueId, UserId, parse_uuid};
 
 #[derive(Debug, Parser)]
@@ -336,11 +337,25 @@ impl Admin {
         Entry::new(INSTALLATION, &Actor::Command, &action, target, made)
     }
 
-    /// Encrypts secrets with the server's secret key.
-    fn sealer(&self) -> CommandResult<Sealer> {
+    /// The server's secret key.
+    fn secret(&self) -> CommandResult<Vec<u8>> {
         let key = start::secret(&self.config, &self.world.random)?;
         let previous = self.config.secret_key_previous.as_deref();
         self.runtime.block_on(start::claim_secret(&self.db, &key, previous))?;
+        Ok(key)
+    }
+
+    /// The application as the server has it, for what has observers.
+    fn app(&self) -> CommandResult<App> {
+        let secret = self.secret()?;
+        let _entered = self.runtime.enter();
+        app::build(self.config.clone(), &secret, self.db.clone(), Dependencies::real())
+    }
+
+    /// Encrypts secrets with the server's secret key.
+    fn sealer(&self) -> CommandResult<Sealer> {
+        let key = self.secret()?;
+        let previous = self.config.secret_key_previous.as_deref();
         Sealer::new(&key)
             .and_then(|sealer| sealer.accepting(previous.map(str::as_bytes)))
             .map_err(plain)

@@ -29,11 +29,12 @@ pub(super) fn run(command: &SearchCommand, admin: &Admin) -> CommandResult {
     match command {
         SearchCommand::Status { id } => {
             let status = status(admin, &find(admin, *id)?)?;
-            let IndexStatus { language, is_filled, documents, words, blocks, block_bytes, waiting } =
-                &status;
+            let IndexStatus { language, documents, words, blocks, .. } = &status;
+            let IndexStatus { is_filled, block_bytes, vectors, waiting, .. } = &status;
             let state = if *is_filled { "complete" } else { "being filled" };
             let text = format!(
-                "{documents} documents, {words} words, {blocks} blocks ({block_bytes} bytes), {waiting} waiting; \
+                "{documents} documents, {words} words, {blocks} blocks ({block_bytes} bytes), {vectors} vectors, \
+                 {waiting} waiting; \
                  {language}, {state}\n"
             );
             let json = serde_json::to_value(&status).map_err(|error| error.to_string())?;

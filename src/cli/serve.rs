@@ -113,6 +113,7 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
         let mut worker = tokio::spawn(jobs::work(app.clone()));
         let flushing = tokio::spawn(view_buffer::flush_loop(app.clone()));
         let indexing = tokio::spawn(index::work(app.clone()));
+        tokio::spawn(index::vectors::work(app.clone()));
         if app.config.backup.is_some() {
             tokio::spawn(schedule::work(app.clone()));
         }

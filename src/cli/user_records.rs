@@ -11,6 +11,7 @@ use super::transfer::STAGING_MEBIBYTES;
 use super::users::Who;
 use crate::auth::store::suspensions;
 use crate::cli::{Admin, CommandResult, Output, confirm, plain, project_id};
+use crate::domain_events::Context;
 use crate::features::auth::store as auth;
 use crate::features::deletion::user::erase;
 use crate::features::exports::user::{UserExport, Written};
@@ -20,6 +21,7 @@ use crate::features::users::store::{self, UserRow};
 use crate::realtime;
 use crate::storage::Storage;
 use crate::storage::staging::Staging;
+use crate::tenancy::{self, registry};
 use crate::values::ids::{ProjectId, UserId};
 
 #[derive(Debug, Args)]
@@ -169,8 +171,11 @@ pub(super) fn delete(args: &DeleteArgs, admin: &Admin) -> CommandResult {
         &format!("User {} and everything that is theirs alone is deleted.", who.user),
         args.yes,
     )?;
+    let app = admin.app()?;
     admin.write(move |tx| {
-        if erase(tx, who.project, who.user, None, now)? { Ok(()) } else { Err(NOT_FOUND.into()) }
+        let project = registry::load(tx, who.project)?.ok_or(tenancy::NOT_FOUND)?;
+        let context = Context { app: &app, project: &project, now };
+        if erase(tx, context, who.user)? { Ok(()) } else { Err(NOT_FOUND.into()) }
     })?;
     let json = json!({ "userId": who.user, "deleted": true });
     Ok(Output::new(format!("user {} is deleted\n", who.user), json))
@@ -183,8 +188,11 @@ pub(super) fn erase_with_receipt(args: &DeleteArgs, admin: &Admin) -> CommandRes
         &format!("User {} and everything that is theirs alone is erased.", who.user),
         args.yes,
     )?;
-    let receipt =
-        admin.write(move |tx| exports::erase_with_receipt(tx, who.project, who.user, None, now))?;
+    let app = admin.app()?;
+    let receipt = admin.write(move |tx| {
+        let project = registry::load(tx, who.project)?.ok_or(tenancy::NOT_FOUND)?;
+        exports::erase_with_receipt(tx, Context { app: &app, project: &project, now }, who.user)
+    })?;
     let Receipt { files, sessions, .. } = receipt;
     let text = format!(
         "user {} is erased at {now}: profile, credentials, {files} files, {sessions} sessions; what others have \

@@ -9,7 +9,6 @@ use crate::cli::{Admin, CommandResult, Output, project_id, user_id, user_records
 use crate::features::auth::session::{self, TokenSeed, refresh_token};
 use crate::features::users::{NOT_FOUND, store};
 use crate::realtime;
-use crate::start;
 use crate::values::ids::{ProjectId, SuspensionId, UserId, new_id};
 use crate::values::time::Timestamp;
 
@@ -86,9 +85,7 @@ pub(super) fn run(command: UserCommand, admin: Admin) -> CommandResult {
 
 fn token(admin: &Admin, who: Who) -> CommandResult {
     let now = admin.world.clock.now();
-    let secret = start::secret(&admin.config, &admin.world.random)?;
-    let previous = admin.config.secret_key_previous.as_deref();
-    admin.runtime.block_on(start::claim_secret(&admin.db, &secret, previous))?;
+    let secret = admin.secret()?;
     let (access_ttl, refresh_ttl) = (admin.config.access_token_ttl, admin.config.refresh_token_ttl);
     let tokens = Tokens::new(&secret, access_ttl, refresh_ttl);
     let seed = TokenSeed::draw(&tokens, &admin.world.random, now);

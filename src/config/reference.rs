@@ -129,6 +129,26 @@ const MEANINGS: &[(&str, &str)] = &[
         "how many of them one IPv4 address or IPv6 /64 may take; trusted proxies are not counted",
     ),
     ("drain", "how long running requests may continue after SIGTERM; then they are cut off"),
+    (
+        "embeddings_url",
+        "an address such as `https://api.example/v1/embeddings` that makes vectors from texts, for \
+         [search](search.md) by meaning. Content of all searchable projects is sent to it",
+    ),
+    ("embeddings_key", "its key, sent as a bearer token"),
+    ("embeddings_model", "the model to ask for; after a change all vectors are made again"),
+    (
+        "embeddings_unrelated",
+        "how near (cosine) texts seem to the model that have nothing to do with each other; nothing \
+         is found by meaning alone below it",
+    ),
+    (
+        "answers_url",
+        "an address such as `https://api.example/v1/chat/completions` that answers questions from \
+         what was found. Without it *Ask* quotes",
+    ),
+    ("answers_key", "its key, sent as a bearer token"),
+    ("answers_model", "the model to ask for"),
+    ("models_read_messages", "`on`: messages, too, are sent to these two addresses"),
     ("backup_every", "a verified backup such as every `24h`: [backup](backup.md)"),
     ("backup_to", "where these backups go: a directory or `s3://bucket/prefix`"),
     ("backup_keep", "how many of those backups stay; all of them, if it is not set"),

@@ -146,7 +146,13 @@ impl<'a> Sources<'a> {
 
     fn remember(&mut self, name: &'static str, value: &str, source: Source) {
         let value = match name {
-            "secret_key" | "secret_key_previous" | "metrics_token" if !value.is_empty() => {
+            "secret_key"
+            | "secret_key_previous"
+            | "metrics_token"
+            | "embeddings_key"
+            | "answers_key"
+                if !value.is_empty() =>
+            {
                 "****".to_owned()
             }
             "database_url" | "database_read_url" | "smtp_url" => mask_password(value),

@@ -1,5 +1,7 @@
 //! Server-sent events: a reply that is sent piece by piece.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -13,6 +15,9 @@ use crate::http::reply::{Body, Reply, ReplyDoc, Response};
 const MEDIA: &str = "text/event-stream";
 /// Events that wait for a slow client; whoever sends more waits as well.
 const QUEUE: usize = 16;
+/// How long a client hears nothing at most.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+const COMMENT: &[u8] = b": keep-alive\n\n";
 
 /// The reply, which the client reads while events are sent.
 #[derive(Debug)]
@@ -34,6 +39,23 @@ impl Sender {
         // JSON on one line: line feeds inside of it are escaped.
         let data = serde_json::to_string(data).map_err(Error::internal)?;
         Ok(self.0.send(format!("event: {event}\ndata: {data}\n\n").into()).await.is_ok())
+    }
+
+    /// Waits for something slow, and meanwhile keeps the connection from looking dead.
+    pub async fn waiting_for<T>(&self, slow: impl Future<Output = T>) -> T {
+        let mut slow = std::pin::pin!(slow);
+        loop {
+            match tokio::time::timeout(KEEP_ALIVE, &mut slow).await {
+                Ok(done) => return done,
+                // Whether the client is gone is noticed by `closed`.
+                Err(_) => drop(self.0.send(Bytes::from_static(COMMENT)).await),
+            }
+        }
+    }
+
+    /// Completes when the client is gone.
+    pub async fn closed(&self) {
+        self.0.closed().await;
     }
 }
 

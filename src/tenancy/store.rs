@@ -149,6 +149,8 @@ db::statements! {
     command FORGET_BLOCKS = "DELETE FROM search_blocks WHERE project_id = $1";
     command FORGET_WORDS = "DELETE FROM search_words WHERE project_id = $1";
     command FORGET_SECTIONS = "DELETE FROM search_sections WHERE project_id = $1";
+    command FORGET_VECTORS = "DELETE FROM search_vectors WHERE project_id = $1";
+    command FORGET_SIGNS = "DELETE FROM search_vector_blocks WHERE project_id = $1";
     command DELETE, unscoped "the project itself is deleted" =
         "DELETE FROM projects WHERE id = $1";
     command ROTATE_PUBLIC_KEY, unscoped "the project itself is changed" =
@@ -228,8 +230,9 @@ pub fn add_bundle(tx: &Tx<'_>, id: ProjectId, bundle: &str) -> Result<()> {
 
 /// Empties the search index. With `state` nothing is indexed any more.
 pub fn forget_index(tx: &Tx<'_>, id: ProjectId, state: bool) -> Result<()> {
-    let all = [&FORGET_TODO, &FORGET_DOCS, &FORGET_BLOCKS, &FORGET_WORDS, &FORGET_SECTIONS];
-    for statement in all.into_iter().chain(state.then_some(&FORGET_STATE)) {
+    let words = [&FORGET_TODO, &FORGET_DOCS, &FORGET_BLOCKS, &FORGET_WORDS, &FORGET_SECTIONS];
+    let all = words.into_iter().chain([&FORGET_VECTORS, &FORGET_SIGNS]);
+    for statement in all.chain(state.then_some(&FORGET_STATE)) {
         tx.execute(statement, args![id])?;
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use db::args;
+use db::{Engine, args};
 use serde_json::{Value, json};
 use townhall::features::grants::store::recount;
 use townhall::tenancy::Bundle;
@@ -11,6 +11,7 @@ use townhall::values::ids::{SpaceId, UserId};
 use crate::blocks::block;
 use crate::comments::comment;
 use crate::events::notified;
+use crate::feed_plans::run;
 use crate::notifications::{UNKNOWN, counts_are_exact};
 use crate::reactions::publish;
 use crate::spaces::{create as space, id as space_id};
@@ -24,6 +25,7 @@ on_both_engines![
     who_may_give_for_whom,
     points_of_a_space_are_its_own,
     nobody_gives_more_than_they_have_under_any_concurrency,
+    whoever_loses_against_others_every_time_gets_a_conflict,
     points_neither_appear_nor_vanish_under_any_concurrency,
     a_project_gives_and_takes,
     targets_must_exist_for_the_sender,
@@ -187,6 +189,24 @@ async fn nobody_gives_more_than_they_have_under_any_concurrency(app: TestApp) {
     assert_eq!((count(&replies, 201), count(&replies, 409)), (10, 54));
     assert_eq!(reputation(&app, ada.id).await, 0);
     assert_eq!(reputation(&app, bob.id).await + reputation(&app, cleo.id).await, 10);
+}
+
+/// On SQLite writers queue, so nobody loses.
+async fn whoever_loses_against_others_every_time_gets_a_conflict(app: TestApp) {
+    if app.engine() == Engine::Sqlite {
+        return;
+    }
+    let (ada, bob) = (app.user().await, app.user().await);
+    mint(&app, ada.id, 10, json!({})).await;
+    let refuse = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+            'BEGIN RAISE EXCEPTION USING ERRCODE = ''40001''; END';
+        CREATE TRIGGER refuse BEFORE INSERT ON reputation_grants FOR EACH ROW EXECUTE FUNCTION refuse();";
+    run(&app, refuse.to_owned()).await;
+    let conflict = "reputation-grant/conflict";
+    give(&ada, bob.id, 1, json!({})).await.refused(409, conflict);
+    let body = json!({ "recipientId": bob.id, "amount": 1 });
+    app.service().post("/reputation-grants/mint", body).await.refused(409, conflict);
+    assert_eq!((reputation(&app, ada.id).await, reputation(&app, bob.id).await), (10, 0));
 }
 
 async fn points_neither_appear_nor_vanish_under_any_concurrency(app: TestApp) {

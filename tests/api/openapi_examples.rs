@@ -25,6 +25,8 @@ async fn examples_are_what_the_server_replies(app: TestApp) {
     story.relations(&ada, &grace).await;
     story.chat(&ada, &grace).await;
     story.workspaces(&app, &ada, &grace).await;
+    story.events(&ada, &grace).await;
+    story.grants(&app.service(), (&ada, &grace), &entity).await;
     story.moderation(&app.service(), &ada, &grace, (&space, &comment)).await;
     story.tables(&app.service()).await;
     story.farewell(&ada, &grace).await;
@@ -314,6 +316,48 @@ impl Story<'_> {
         self.get("Fetch Authority", grace, &format!("{one}/authority/me")).await;
         self.get("List Workspace Members", ada, &format!("{one}/members")).await;
         self.get("List Workspaces", grace, "/workspaces?include=memberCount").await;
+    }
+
+    async fn events(&mut self, ada: &User<'_>, grace: &User<'_>) {
+        let new = json!({
+            "title": "Plant swap", "description": "Bring a seedling, take another.", "type": "physical",
+            "startTime": "2099-05-01T12:00:00.000Z", "endTime": "2099-05-01T15:00:00.000Z",
+            "timezone": "Europe/Berlin", "venueName": "Allotments", "address": "Garden Lane 1",
+            "location": { "latitude": 52.5, "longitude": 13.4 }, "capacity": 30, "metadata": { "theme": "spring" },
+        });
+        let swap = id(&self.post("Create Event", ada, "/events", new).await);
+        let one = format!("/events/{swap}");
+        let target = json!({ "userId": grace.id });
+        self.post("Add Invite", ada, &format!("{one}/invites"), target.clone()).await;
+        self.get("Fetch Invitees", ada, &format!("{one}/invites")).await;
+        let going = json!({ "status": "going" });
+        self.post("Set RSVP", grace, &format!("{one}/rsvp"), going).await;
+        self.get("Fetch Event RSVPs", ada, &format!("{one}/rsvps?status=going")).await;
+        self.post("Add Host", ada, &format!("{one}/hosts"), target).await;
+        let path = "/events?timeWindow=upcoming&include=userRsvp";
+        self.get("Fetch Many Events", grace, path).await;
+        self.get("Fetch Event", grace, &format!("{one}?include=userRsvp")).await;
+        let later = json!({ "endTime": "2099-05-01T16:00:00.000Z" });
+        self.patch("Update Event", grace, &one, later).await;
+        self.post("Cancel Event", ada, &format!("{one}/cancel"), Value::Null).await;
+    }
+
+    async fn grants(
+        &mut self,
+        key: &Actor<'_>,
+        (ada, grace): (&User<'_>, &User<'_>),
+        entity: &str,
+    ) {
+        let path = "/reputation-grants";
+        let welcome = json!({ "recipientId": grace.id, "amount": 50, "note": "Welcome!" });
+        self.post("Mint Reputation Grant", key, &format!("{path}/mint"), welcome).await;
+        let thanks = json!({
+            "recipientId": ada.id, "amount": 5, "note": "Thank you for the photo.",
+            "targetType": "entity", "targetId": entity,
+        });
+        self.post("Create Reputation Grant", grace, path, thanks).await;
+        let of = format!("{path}?targetType=entity&targetId={entity}");
+        self.get("Fetch Many Reputation Grants", ada, &of).await;
     }
 
     async fn tables(&mut self, key: &Actor<'_>) {

@@ -10,6 +10,7 @@ use crate::support::{Actor, Reply, TestApp, TestConfig, on_both_engines};
 on_both_engines![
     a_limit_holds_for_its_window,
     headers_tell_how_a_client_stands,
+    searches_and_questions_have_limits_of_their_own,
     each_endpoint_has_its_own_text_and_number,
     refused_requests_count_too,
     valid_keys_are_exempt,
@@ -52,6 +53,29 @@ async fn a_limit_holds_for_its_window(app: TestApp) {
     app.advance(Duration::from_secs(1));
     use_up(&app.anonymous(), 25).await;
     sign_in(&app.anonymous()).await.says(429, SIGN_IN_TEXT);
+}
+
+/// Ruling R29. Bodies that are refused count as well, and take no time.
+async fn searches_and_questions_have_limits_of_their_own(app: TestApp) {
+    let app = limited(app, |_| {}).await;
+    let ada = app.user().await;
+    for (path, most) in [
+        ("/search/content", 100),
+        ("/search/users", 100),
+        ("/search/spaces", 100),
+        ("/match/users", 100),
+        ("/search/ask", 20),
+    ] {
+        for number in 0..most {
+            assert_eq!(ada.post(path, json!({})).await.status, 400, "{path} {number}");
+        }
+        let refused = ada.post(path, json!({ "query": "x" })).await;
+        assert_eq!(refused.status, 429, "{path}");
+        assert_eq!(refused.header("x-ratelimit-limit"), Some(most.to_string().as_str()));
+        assert_ne!(app.service().post(path, json!({})).await.status, 429, "keys have no limit");
+    }
+    app.advance(Duration::from_secs(300));
+    assert_eq!(ada.post("/search/ask", json!({})).await.status, 400);
 }
 
 async fn headers_tell_how_a_client_stands(app: TestApp) {

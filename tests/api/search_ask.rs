@@ -14,7 +14,7 @@ on_both_engines![
 ];
 
 /// The events in order, each with its data.
-async fn ask(actor: &Actor<'_>, query: &str) -> Vec<(String, Value)> {
+pub(crate) async fn ask(actor: &Actor<'_>, query: &str) -> Vec<(String, Value)> {
     let reply = actor.post("/search/ask", json!({ "query": query })).await;
     assert_eq!(reply.status, 200, "{}", reply.text());
     assert_eq!(reply.header("content-type"), Some("text/event-stream"));
@@ -30,7 +30,7 @@ async fn ask(actor: &Actor<'_>, query: &str) -> Vec<(String, Value)> {
     events.collect()
 }
 
-fn answer(events: &[(String, Value)]) -> String {
+pub(crate) fn answer(events: &[(String, Value)]) -> String {
     let tokens = events.iter().filter(|(name, _)| name == "token");
     tokens.map(|(_, data)| data["content"].as_str().unwrap()).collect()
 }

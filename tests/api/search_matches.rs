@@ -13,6 +13,7 @@ on_both_engines![
     a_query_finds_users_who_write_about_it,
     a_profile_is_enough_to_begin_with,
     hidden_users_are_never_matched,
+    blocked_pairs_are_never_matched,
     samples_follow_the_setting,
     requests_are_checked,
 ];
@@ -98,6 +99,33 @@ async fn a_profile_is_enough_to_begin_with(app: TestApp) {
     let results = matched(&ada, json!({ "mode": "passive" })).await;
     assert_eq!(ids(&results), [grace.id.to_string()]);
     assert!(results[0]["matchedFacets"][0].get("askerFacet").is_none());
+}
+
+/// Whoever blocked whom, by what they wrote and by their profiles.
+async fn blocked_pairs_are_never_matched(app: TestApp) {
+    matching(&app, true).await;
+    let (ada, grace, mary, jean) =
+        (app.user().await, app.user().await, app.user().await, app.user().await);
+    writes(&app, &ada, &["orchids"]).await;
+    writes(&app, &grace, &["orchids"]).await;
+    writes(&app, &jean, &["orchids"]).await;
+    mary.patch(&format!("/users/{}", mary.id), json!({ "bio": "orchids" })).await.expect(200);
+    app.index().await;
+    let modes = [json!({ "mode": "passive" }), json!({ "mode": "directed", "query": "orchids" })];
+    for mode in &modes {
+        assert_eq!(matched(&ada, mode.clone()).await.len(), 3, "{mode}");
+    }
+    block(&ada, &grace).await;
+    block(&mary, &ada).await;
+    for mode in &modes {
+        let results = matched(&ada, mode.clone()).await;
+        assert_eq!(ids(&results), [jean.id.to_string()], "{mode}");
+        assert!(!json!(results).to_string().contains(&grace.id.to_string()));
+        for blocked in [&grace, &mary] {
+            let results = matched(blocked, mode.clone()).await;
+            assert!(!ids(&results).contains(&ada.id.to_string().as_str()), "{mode}");
+        }
+    }
 }
 
 async fn hidden_users_are_never_matched(app: TestApp) {

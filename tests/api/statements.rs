@@ -17,7 +17,7 @@ on_both_engines![
 ];
 
 /// What the operator runs by hand, and what goes through the projects: it may look at every row.
-const MAY_SCAN: [(&str, &str); 40] = [
+const MAY_SCAN: [(&str, &str); 41] = [
     (
         "queue::store::ACCURACY",
         "counts a subquery of at most a hundred rows, which an index has found",
@@ -51,6 +51,7 @@ const MAY_SCAN: [(&str, &str); 40] = [
     ("comments::store::recount::MISCOUNTED_REACTIONS", "the doctor recounts everything"),
     ("comments::store::recount::UNBALANCED", "the doctor recounts everything"),
     ("search::store::DUE", "has one row for each indexed project"),
+    ("search::store::vectors::DUE", "has one row for each indexed project"),
     ("search::store::PROJECTS", "the doctor goes through every project"),
     ("search::store::ALL_TODO", "counts what waits, which is little"),
     ("search::store::ALL_DOCUMENTS", "has three rows for each indexed project"),

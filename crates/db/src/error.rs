@@ -6,8 +6,10 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// Queue full, pool exhausted, retries used up, or closing. Nothing was written; try again later.
+    /// Queue full, pool exhausted, or closing. Nothing was written; try again later.
     Busy,
+    /// The transaction lost against others on every try. Nothing was written.
+    Conflict,
     /// The database cannot be opened or reached.
     Unreachable(String),
     /// The connection broke during COMMIT: whether it was written is unknown.
@@ -61,6 +63,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Busy => f.write_str("the database is busy or closing"),
+            Error::Conflict => f.write_str("other transactions came first on every try"),
             Error::Unreachable(cause) => write!(f, "the database cannot be reached: {cause}"),
             Error::OutcomeUnknown => {
                 f.write_str("the connection broke during COMMIT: the outcome is unknown")

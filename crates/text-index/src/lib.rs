@@ -1,6 +1,6 @@
 //! What a search index is made of, without a word of the domain and without a database: the words of a text and the
 //! terms they are found by ([`Analyzer`]), postings in blocks ([`postings`]), BM25 scores ([`Bm25`], [`Scores`]),
-//! spelling ([`spelling`]), highlights and the best passages of a text ([`passages`]).
+//! spelling ([`spelling`]), vectors of meaning ([`vectors`]), highlights and the best passages of a text ([`passages`]).
 
 mod analysis;
 mod document;
@@ -11,10 +11,11 @@ pub mod postings;
 mod query;
 mod scores;
 pub mod spelling;
+pub mod vectors;
 
 pub use analysis::{Analyzer, Word};
 pub use document::{Document, unpack_words};
 pub use highlight::{Span, highlights};
 pub use language::Language;
 pub use query::{QueryWord, query_words};
-pub use scores::{Bm25, Filter, Ranking, Scores, Statistics};
+pub use scores::{Bm25, Filter, Ranking, Scores, Statistics, fused};

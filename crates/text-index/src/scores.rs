@@ -143,10 +143,32 @@ impl Scores {
         }
     }
 
+    /// Makes each score its share of the highest one possible, by number of the document.
+    pub fn normalise(&mut self, highest: f32) -> &[f32] {
+        if highest > 0.0 {
+            self.total.0.iter_mut().for_each(|score| *score = (*score / highest).min(1.0));
+        }
+        &self.total.0
+    }
+
+    /// Brings a second share in: either of them makes a document relevant, both make it more so. See [`fused`].
+    pub fn fuse(&mut self, number: i64, share: f32) {
+        self.total.add(number, 0.0);
+        let score = usize::try_from(number).ok().and_then(|number| self.total.0.get_mut(number));
+        if let Some(score) = score {
+            *score = fused(*score, share);
+        }
+    }
+
     pub fn ranking(self) -> Ranking {
         let scored = self.total.0.into_iter().zip(0..).filter(|(score, _)| *score > 0.0);
         Ranking { documents: scored.collect(), next: 0 }
     }
+}
+
+/// Two shares as one. It depends on nothing but the document, so it tells nothing about others.
+pub fn fused(one: f32, other: f32) -> f32 {
+    1.0 - (1.0 - one.clamp(0.0, 1.0)) * (1.0 - other.clamp(0.0, 1.0))
 }
 
 /// Documents by score: the best first, among equals the highest number. Only as many are sorted as are asked for.
@@ -263,6 +285,17 @@ mod tests {
         scores.finish_word();
         let ranked = all(scores);
         assert!((ranked[0].0 - ranked[1].0).abs() < 1e-6, "{ranked:?}");
+    }
+
+    #[test]
+    fn two_shares_are_more_than_one() {
+        let mut scores = Scores::new(2);
+        scores.total.add(1, 2.0);
+        assert_eq!(scores.normalise(4.0), [0.0, 0.5]);
+        scores.fuse(1, 0.5);
+        scores.fuse(3, 0.25);
+        assert_eq!(all(scores), [(0.75, 1), (0.25, 3)]);
+        assert_eq!((fused(1.0, 0.3), fused(0.0, 0.0)), (1.0, 0.0));
     }
 
     #[test]

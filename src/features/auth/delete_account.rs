@@ -50,7 +50,7 @@ pub(super) async fn confirm_account_deletion(
         };
         if verify_slices_are_equal(&pending.code_hash, &code).is_ok() {
             let context = Context { app: &app, project: &of, now };
-            if !erase(tx, project, user, Some(context), now)? {
+            if !erase(tx, context, user)? {
                 return Err(users::NOT_FOUND.into());
             }
             return Ok(true);

@@ -32,20 +32,15 @@ pub(super) async fn delete_user(
     let (app, project, now) = (call.app.clone(), call.project.clone(), call.now);
     let deleted = call.app.db.write(move |tx| {
         let context = Context { app: &app, project: &project, now };
-        erase(tx, project.id, path.user_id, Some(context), now)
+        erase(tx, context, path.user_id)
     });
     let deleted = deleted.await?;
     if deleted { Ok(NoContent) } else { Err(NOT_FOUND.into()) }
 }
 
-/// Deletes a user and their data; false if there was no such user. Without a context nobody observes it.
-pub(crate) fn erase(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    user: UserId,
-    context: Option<Context<'_>>,
-    now: Timestamp,
-) -> Result<bool> {
+/// Deletes a user and their data; false if there was no such user.
+pub(crate) fn erase(tx: &Tx<'_>, context: Context<'_>, user: UserId) -> Result<bool> {
+    let (project, now) = (context.project.id, context.now);
     entities::store::anonymize::lock(tx, project, user)?;
     comments::store::anonymize::lock(tx, project, user)?;
     reports::store::anonymize::lock(tx, project, user)?;
@@ -67,7 +62,7 @@ pub(crate) fn erase(
     spaces::store::anonymize::forget_user(tx, project, user)?;
     spaces::store::moderation_log::forget_user(tx, project, user)?;
     chat::store::anonymize::forget_user(tx, project, user, now)?;
-    workspaces::forget_user(tx, project, context, &row)?;
+    workspaces::forget_user(tx, context, &row)?;
     events::store::anonymize::forget_user(tx, project, user)?;
     grants::store::anonymize::forget_user(tx, project, user)?;
     purge::delete_of_user(tx, project, user, now)?;

@@ -29,14 +29,8 @@ pub struct Receipt {
 }
 
 /// Deletes everything of the user. What others have built on stays, anonymized; a job removes the bytes of files.
-/// Without a context nobody observes it.
-pub fn erase_with_receipt(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    user: UserId,
-    context: Option<Context<'_>>,
-    now: Timestamp,
-) -> Result<Receipt> {
+pub fn erase_with_receipt(tx: &Tx<'_>, context: Context<'_>, user: UserId) -> Result<Receipt> {
+    let (project, now) = (context.project.id, context.now);
     let row = users::find(tx, project, user)?.ok_or(NOT_FOUND)?;
     let mut documents = BTreeMap::new();
     for kind in kinds::of_user() {
@@ -54,6 +48,6 @@ pub fn erase_with_receipt(
         sessions: auth::sessions(tx, project, user, now)?.len(),
         documents,
     };
-    erase(tx, project, user, context, now)?;
+    erase(tx, context, user)?;
     Ok(receipt)
 }

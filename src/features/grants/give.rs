@@ -16,8 +16,8 @@ use crate::features::grants::rules::{Given, Minted, Note, Source, TargetKind};
 use crate::features::grants::store::{self, GrantRow};
 use crate::features::grants::targets::{self, Target};
 use crate::features::grants::{
-    INSUFFICIENT, INVALID_BODY, SELF_GRANT, SPACE_NOT_FOUND, USER_GRANTS_DISABLED, USER_NOT_FOUND,
-    notify,
+    CONFLICT, INSUFFICIENT, INVALID_BODY, SELF_GRANT, SPACE_NOT_FOUND, USER_GRANTS_DISABLED,
+    USER_NOT_FOUND, notify,
 };
 use crate::features::spaces::store as spaces;
 use crate::features::users::store::{lock_pair, points};
@@ -162,7 +162,7 @@ pub(super) async fn create_grant(
         let sender = users::find(tx, project.id, sender)?;
         wanted.store(tx, sender.as_ref(), target.as_ref())
     });
-    given.await.map(Created)
+    given.await.map(Created).map_err(|error: Error| error.on_conflict(CONFLICT))
 }
 
 pub(super) async fn mint_grant(
@@ -179,5 +179,5 @@ pub(super) async fn mint_grant(
         points::add(tx, project, row.recipient_id, row.space_id, row.amount)?;
         wanted.store(tx, None, target.as_ref())
     });
-    minted.await.map(Created)
+    minted.await.map(Created).map_err(|error: Error| error.on_conflict(CONFLICT))
 }

@@ -36,6 +36,8 @@ faults! {
     USER_NOT_FOUND = 404 "reputation-grant/user-not-found": "User not found";
     TARGET_NOT_FOUND = 404 "reputation-grant/target-not-found":
         "What the reputation is given for was not found";
+    CONFLICT = 409 "reputation-grant/conflict":
+        "Others changed the same points at the same time; try again";
     INSUFFICIENT = 409 "reputation-grant/insufficient-reputation": "The sender has too few points";
 }
 
@@ -48,8 +50,8 @@ const ACTS_AS: ActsAs = ActsAs {
     other: Some(UNAUTHORIZED),
 };
 
-const NOT_THERE: &[Fault] =
-    &[SPACE_NOT_FOUND, USER_NOT_FOUND, TARGET_NOT_FOUND, TABLES_NOT_AVAILABLE];
+const MINT_ERRORS: &[Fault] =
+    &[SPACE_NOT_FOUND, USER_NOT_FOUND, TARGET_NOT_FOUND, TABLES_NOT_AVAILABLE, CONFLICT];
 
 pub fn operations() -> Vec<Operation> {
     let (post, feature) = (Method::POST, "reputation-grant");
@@ -71,6 +73,7 @@ pub fn operations() -> Vec<Operation> {
             TARGET_NOT_FOUND,
             TABLES_NOT_AVAILABLE,
             INSUFFICIENT,
+            CONFLICT,
         ]),
         Operation::new(
             post,
@@ -80,7 +83,7 @@ pub fn operations() -> Vec<Operation> {
             INVALID,
             give::mint_grant,
         )
-        .errors(NOT_THERE),
+        .errors(MINT_ERRORS),
         Operation::new(
             Method::GET,
             "/reputation-grants",

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::error::Result;
 use crate::features::search::class::Class;
 use crate::features::search::index;
-use crate::features::search::store::{self, fill, postings, words};
+use crate::features::search::store::{self, fill, postings, vectors, words};
 use crate::search_queue::{self, Kind};
 use crate::tenancy::{Project, registry};
 
@@ -25,6 +25,8 @@ pub struct IndexStatus {
     pub words: i64,
     pub blocks: i64,
     pub block_bytes: i64,
+    /// Vectors of meaning, of the chunks of documents.
+    pub vectors: i64,
     /// Changed records that are not indexed yet.
     pub waiting: i64,
 }
@@ -42,6 +44,7 @@ pub async fn status(db: &Db, project: &Project) -> Result<Option<IndexStatus>> {
             words: words::count(c, id)?,
             blocks,
             block_bytes,
+            vectors: vectors::count(c, id)?,
             waiting: store::count_todo(c, id)?,
         }))
     });

@@ -17,8 +17,9 @@ use crate::features::comments;
 use crate::features::entities;
 use crate::features::search::class::Section;
 use crate::features::search::guard::{Guard, Hit, Row};
-use crate::features::search::lookup::{self, Limits, Plan, Reach};
+use crate::features::search::lookup::{self, Limits, Meaning, Plan, Reach};
 use crate::features::search::model::{ContentSearchResult, FoundRecord, Highlight};
+use crate::features::search::models::embeddings;
 use crate::features::search::rules::{Limit, SearchText, SourceType, SourceTypes};
 use crate::features::search::store::scope;
 use crate::features::search::{INVALID_QUERY, require_search};
@@ -27,6 +28,7 @@ use crate::http::include::Include;
 use crate::http::input::{Body, Query};
 use crate::http::operation::Call;
 use crate::http::reply::Json;
+use crate::state::App;
 use crate::storage::signed::Links;
 use crate::values::ids::{ConversationId, SpaceId};
 
@@ -51,7 +53,7 @@ pub(super) async fn search_content(
     (Query(reputation), Body(body)): (Query<ReputationQuery>, Body<ContentSearch>),
 ) -> Result<Json<Vec<ContentSearchResult>>> {
     require_search(&call.project)?;
-    let search = Search::new(&call, &reputation, body)?;
+    let search = Search::new(&call, &reputation, body)?.with_meaning(&call.app).await;
     let found = call.app.db.read_slow(move |c| search.run(c).map(|found| found.results));
     found.await.map(Json)
 }
@@ -62,6 +64,8 @@ pub(super) struct Search {
     body: ContentSearch,
     views: Views,
     perspective: Perspective,
+    /// Of the query, where a model can say it.
+    meaning: Option<Meaning>,
 }
 
 /// What was found, and by which terms.
@@ -80,7 +84,21 @@ impl Search {
         let bucket = reputation.bucket_or_context(&call.project, INVALID_QUERY)?;
         // A key has no user: it finds what anybody may read.
         let perspective = call.caller.user().map_or(Perspective::Anonymous, Perspective::User);
-        Ok(Search { body, views: Views::new(call, perspective, bucket), perspective })
+        let views = Views::new(call, perspective, bucket);
+        Ok(Search { body, views, perspective, meaning: None })
+    }
+
+    pub async fn with_meaning(self, app: &App) -> Self {
+        let project = self.views.entities.project.id;
+        let query = embeddings::of_query(app, project, self.body.query.as_str()).await;
+        let unrelated = app.config.models.unrelated;
+        Search { meaning: query.map(|query| Meaning { query, unrelated }), ..self }
+    }
+
+    pub fn without_messages(mut self) -> Self {
+        self.body.source_types =
+            Some(self.body.source_types.unwrap_or_default().without_messages());
+        self
     }
 
     pub fn run(&self, c: &Conn<'_>) -> Result<FoundContent> {
@@ -96,16 +114,32 @@ impl Search {
         let classes = body.source_types.clone().unwrap_or_default().classes();
         let viewer = self.perspective.viewer();
         let reach = Reach::new(c, project.id, viewer, &classes, &limits)?;
-        let mut ranked = lookup::rank(c, project, &plan, &reach)?;
-        let nsfw = body.include_nsfw == Some(true);
-        let guard = Guard { project, perspective: self.perspective, limits: &limits, nsfw };
-        let hits = guard.take(c, &mut ranked, body.limit.0)?;
+        let guard = self.guard(&limits);
+        let limit = body.limit.0;
+        let hits = match &self.meaning {
+            None => guard.take(c, &mut lookup::rank(c, project, &plan, &reach)?, limit)?,
+            Some(meaning) => {
+                let mut ranked = lookup::rank_by_meaning(c, project, &plan, &reach, meaning)?;
+                let hits = guard.take(c, &mut ranked, Meaning::candidates(limit))?;
+                meaning.refine(c, project, &ranked, hits, limit)?
+            }
+        };
         let mut results = self.views.show(c, hits)?;
         let terms = plan.matched();
         for result in &mut results {
             result.highlights = Highlight::all(&analyzer, &terms, &result.record.texts());
         }
         Ok(FoundContent { results, plan })
+    }
+
+    fn guard<'a>(&'a self, limits: &'a Limits) -> Guard<'a> {
+        let nsfw = self.body.include_nsfw == Some(true);
+        Guard { project: &self.views.entities.project, perspective: self.perspective, limits, nsfw }
+    }
+
+    /// Whether the caller may still see all of these.
+    pub fn still_sees(&self, c: &Conn<'_>, records: &[(SourceType, Uuid)]) -> Result<bool> {
+        self.guard(&Limits::default()).sees(c, records)
     }
 }
 

@@ -17,6 +17,7 @@ use crate::features::comments::visibility as comment_visibility;
 use crate::features::entities::store::{self as entities, EntityRow};
 use crate::features::entities::visibility as entity_visibility;
 use crate::features::search::lookup::{Candidate, Limits, Ranked};
+use crate::features::search::rules::SourceType;
 use crate::features::spaces::store as spaces;
 use crate::search_queue::Kind;
 use crate::tenancy::Project;
@@ -34,6 +35,8 @@ pub enum Row {
 #[derive(Debug)]
 pub struct Hit {
     pub row: Row,
+    /// Of the document in the index.
+    pub number: i64,
     pub similarity: f64,
 }
 
@@ -55,12 +58,26 @@ impl Guard<'_> {
             let mut visible = self.visible(c, &candidates)?;
             let found = candidates.iter().filter_map(|one| {
                 let row = visible.remove(&one.doc.record_id)?;
-                Some(Hit { row, similarity: one.similarity })
+                Some(Hit { row, number: one.doc.number, similarity: one.similarity })
             });
             hits.extend(found);
         }
         hits.truncate(limit);
         Ok(hits)
+    }
+
+    /// Whether all of these records may be seen.
+    pub fn sees(&self, c: &Conn<'_>, records: &[(SourceType, Uuid)]) -> Result<bool> {
+        let of = |kind: SourceType| {
+            records.iter().filter(move |(one, _)| *one == kind).map(|(_, record)| *record)
+        };
+        let entities: Vec<EntityId> = of(SourceType::Entity).map(EntityId).collect();
+        let comments: Vec<CommentId> = of(SourceType::Comment).map(CommentId).collect();
+        let messages: Vec<ChatMessageId> = of(SourceType::Message).map(ChatMessageId).collect();
+        let seen = self.entities(c, &entities)?.len()
+            + self.comments(c, &comments)?.len()
+            + self.messages(c, &messages)?.len();
+        Ok(seen == records.len())
     }
 
     fn visible(&self, c: &Conn<'_>, candidates: &[Candidate]) -> Result<HashMap<Uuid, Row>> {

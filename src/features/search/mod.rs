@@ -11,6 +11,7 @@ pub mod index;
 mod lookup;
 mod matching;
 mod model;
+mod models;
 mod people;
 mod rules;
 pub mod store;

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 use text_index::{Analyzer, highlights};
+use uuid::Uuid;
 
 use crate::features::chat::model::ChatMessage;
 use crate::features::comments::model::Comment;
@@ -76,6 +77,14 @@ impl Highlight {
 }
 
 impl FoundRecord {
+    pub fn id(&self) -> Uuid {
+        match self {
+            FoundRecord::Entity(entity) => entity.id.0,
+            FoundRecord::Comment(comment) => comment.id.0,
+            FoundRecord::Message(message) => message.id.0,
+        }
+    }
+
     /// The fields in which words are found and marked.
     pub fn texts(&self) -> Vec<(&'static str, Option<&str>)> {
         match self {

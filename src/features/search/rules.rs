@@ -130,6 +130,12 @@ impl TryFrom<Vec<SourceType>> for SourceTypes {
 }
 
 impl SourceTypes {
+    /// May be none.
+    pub fn without_messages(mut self) -> Self {
+        self.0.retain(|source| *source != SourceType::Message);
+        self
+    }
+
     pub fn classes(&self) -> Vec<Class> {
         let is_asked = |class: &Class| self.0.iter().any(|source| source.kind() == class.kind());
         Class::ALL.into_iter().filter(is_asked).collect()

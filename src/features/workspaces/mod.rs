@@ -31,7 +31,7 @@ use crate::http::operation::{Call, Operation};
 use crate::http::reply::Reply;
 use crate::http::version::Version;
 use crate::tenancy::Bundle;
-use crate::values::ids::{ProjectId, WorkspaceId};
+use crate::values::ids::WorkspaceId;
 
 faults! {
     INVALID_PARAMS = 400 "workspace/invalid-params": "Invalid path parameters";
@@ -75,21 +75,10 @@ fn has_verified_email(user: &UserRow) -> bool {
 
 /// Ends the memberships of a user who is being deleted, and deletes the invitations to them. What they own stays. Their
 /// trees have been locked with `store::erase::lock`. Without a context nobody observes it.
-pub fn forget_user(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    context: Option<Context<'_>>,
-    user: &UserRow,
-) -> Result<()> {
-    let rows = store::members::of_user(tx, project, user.id)?;
-    match context {
-        Some(context) => changes::remove_member(tx, context, user.id, &rows)?,
-        None => {
-            let workspaces: Vec<WorkspaceId> = rows.iter().map(|row| row.workspace_id).collect();
-            store::members::delete(tx, project, user.id, &workspaces)?;
-        }
-    }
-    store::erase::delete_invites(tx, project, user.id, user.email.as_deref())
+pub fn forget_user(tx: &Tx<'_>, context: Context<'_>, user: &UserRow) -> Result<()> {
+    let rows = store::members::of_user(tx, context.project.id, user.id)?;
+    changes::remove_member(tx, context, user.id, &rows)?;
+    store::erase::delete_invites(tx, context.project.id, user.id, user.email.as_deref())
 }
 
 fn operation<A, I, O, H, F>(

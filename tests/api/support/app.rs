@@ -158,6 +158,8 @@ impl TestApp {
     pub async fn index(&self) {
         for project in [self.project.id, self.other.id] {
             index::catch_up(&self.app, project).await.unwrap();
+            // A provider that is down changes nothing.
+            let _ = index::vectors::catch_up(&self.app, project).await;
         }
     }
 

@@ -123,6 +123,12 @@ pub(super) fn script(engine: Engine) -> String {
         ("search_words (project_id, section, word, frequency, letters, reversed)", 5_999, {
             format!("{project}, n % 3, 'w' || n, 1, 5, 'w' || n")
         }),
+        ("search_vectors (project_id, number, chunk, bytes)", 5_999, {
+            format!("{project}, n, 0, {hash}")
+        }),
+        ("search_vector_blocks (project_id, class, block, bytes)", 5_999, {
+            format!("{project}, n % 5, n, {hash}")
+        }),
         ("search_sections (project_id, section, documents, length)", 5_999, {
             format!("{project}, n % 10, 1, 1")
         }),

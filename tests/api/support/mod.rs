@@ -19,6 +19,7 @@ pub mod node;
 pub mod openid;
 mod parallel;
 pub mod project_scope;
+pub mod provider;
 pub mod published;
 pub mod push;
 pub mod raw_socket;

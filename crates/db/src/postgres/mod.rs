@@ -287,7 +287,7 @@ fn run(
             Attempt::Retry => {
                 runs += 1;
                 if runs >= MAX_RUNS {
-                    return job.answer(Some(Error::Busy));
+                    return job.answer(Some(Error::Conflict));
                 }
                 // Without a pause it could take the lock that the other side of a deadlock was just given.
                 std::thread::sleep(BACK_OFF * runs);

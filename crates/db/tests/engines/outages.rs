@@ -119,7 +119,7 @@ async fn deadlocked_transactions_are_run_again() {
 }
 
 #[tokio::test]
-async fn failures_worth_a_retry_end_in_busy() {
+async fn failures_worth_a_retry_end_in_a_conflict() {
     let test = TestDb::postgres();
     let db = test.ready(one_connection());
     db.execute_script(REFUSE).unwrap();
@@ -129,7 +129,7 @@ async fn failures_worth_a_retry_end_in_busy() {
         seen.fetch_add(1, SeqCst);
         tx.one(&Query::<i64>::built("refuse", "SELECT refuse()"), &[])
     });
-    assert_eq!(refused.await, Err(Error::Busy));
+    assert_eq!(refused.await, Err(Error::Conflict));
     assert_eq!(runs.load(SeqCst), 3);
 }
 

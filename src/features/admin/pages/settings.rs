@@ -18,7 +18,7 @@ use crate::tenancy::{Bundle, Deletion, Project};
 /// A switch of a project: its field, what it says, and where it is.
 type Switch = (&'static str, &'static str, fn(&mut Settings) -> &mut bool);
 
-const SWITCHES: [Switch; 11] = [
+const SWITCHES: [Switch; 12] = [
     ("anonymousPosts", "Entities may be created without a user", |s| &mut s.anonymous_posts),
     ("keysInBrowsers", "Pages in browsers may call with a key", |s| &mut s.keys_in_browsers),
     ("deleteSpaces", "Users may delete the spaces they created", |s| &mut s.deletes_spaces),

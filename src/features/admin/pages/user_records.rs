@@ -32,7 +32,7 @@ pub(super) async fn erase(visit: &Visit, id: UserId) -> Result<Response> {
     let entry = visit.entry("Erase User", id.to_string());
     let erased = visit.write(entry, move |tx| {
         let context = Context { app: &app, project: &project, now };
-        erase_with_receipt(tx, project.id, id, Some(context), now)
+        erase_with_receipt(tx, context, id)
     });
     let receipt = erased.await?;
     let Receipt { erased_at, member_since, files, sessions, documents, .. } = &receipt;

@@ -387,6 +387,8 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("search_sections", "the search index"),
     ("search_state", "the search index"),
     ("search_todo", "the search index"),
+    ("search_vector_blocks", "the search index"),
+    ("search_vectors", "the search index"),
     ("search_words", "the search index"),
     ("space_digests", "a setting with a secret"),
     ("space_lines", "made of the spaces"),

@@ -2,6 +2,7 @@
 //! of a project, on whichever node.
 
 mod records;
+pub mod vectors;
 mod verify;
 mod write;
 

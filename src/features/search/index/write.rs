@@ -56,6 +56,10 @@ pub fn apply(
     for row in &old {
         changes.remove(analyzer, row)?;
     }
+    if state.vector_model.is_some() {
+        let gone: Vec<(i64, i64)> = old.iter().map(|row| (row.class, row.number)).collect();
+        store::vectors::remove(tx, project, &gone)?;
+    }
     store::remove(tx, project, ids)?;
     let before: HashSet<Uuid> = old.iter().map(|row| row.record_id).collect();
     let mut next = state.next_number;

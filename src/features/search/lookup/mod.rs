@@ -1,9 +1,11 @@
 //! Finds documents: words of a query become terms, terms become blocks of postings, postings become scores. What is
 //! found still has to be checked; see `guard.rs`.
 
+mod meaning;
 mod plan;
 mod reach;
 
+pub use meaning::Meaning;
 pub use plan::Plan;
 pub use reach::{Limits, Reach};
 
@@ -29,6 +31,8 @@ pub struct Ranked {
     /// The highest score possible.
     highest: f32,
     step: usize,
+    /// What the words alone gave, by number, where meaning counts, too.
+    lexical: Vec<f32>,
 }
 
 /// A document, and its score as a share of the highest score possible.
@@ -41,6 +45,28 @@ pub struct Candidate {
 
 /// Scores all documents that the plan finds within reach.
 pub fn rank(c: &Conn<'_>, project: &Project, plan: &Plan, reach: &Reach) -> Result<Ranked> {
+    let (scores, highest) = scores(c, project, plan, reach)?;
+    Ok(Ranked { ranking: scores.ranking(), highest, step: FIRST, lexical: Vec::new() })
+}
+
+/// The same, and all within reach that means something similar. The order is an estimate; see [`Meaning::refine`].
+pub fn rank_by_meaning(
+    c: &Conn<'_>,
+    project: &Project,
+    plan: &Plan,
+    reach: &Reach,
+    meaning: &Meaning,
+) -> Result<Ranked> {
+    let (mut scores, highest) = scores(c, project, plan, reach)?;
+    let lexical = scores.normalise(highest).to_vec();
+    for (number, share) in meaning.estimates(c, project.id, reach)? {
+        scores.fuse(number, share);
+    }
+    Ok(Ranked { ranking: scores.ranking(), highest: 1.0, step: FIRST, lexical })
+}
+
+/// By words alone, with the highest score possible.
+fn scores(c: &Conn<'_>, project: &Project, plan: &Plan, reach: &Reach) -> Result<(Scores, f32)> {
     let statistics = store::statistics(c, project.id, plan.section)?;
     let bm25 = Bm25::new(statistics);
     let mut blocks: HashMap<String, Vec<(Class, Vec<u8>)>> = HashMap::new();
@@ -74,7 +100,7 @@ pub fn rank(c: &Conn<'_>, project: &Project, plan: &Plan, reach: &Reach) -> Resu
         scores.finish_word();
         highest += typed;
     }
-    Ok(Ranked { ranking: scores.ranking(), highest, step: FIRST })
+    Ok((scores, highest))
 }
 
 impl Ranked {
@@ -108,6 +134,12 @@ impl Ranked {
 
     pub fn is_at_end(&self) -> bool {
         self.ranking.is_at_end()
+    }
+
+    /// The share of the highest score that the words of a document gave it.
+    fn lexical(&self, number: i64) -> f32 {
+        let found = usize::try_from(number).ok().and_then(|number| self.lexical.get(number));
+        found.copied().unwrap_or_default()
     }
 }
 

@@ -1,9 +1,10 @@
 //! The SQL about the index as a whole: its state, its queue and its documents. Postings are in `postings.rs`, words in
-//! `words.rs`, what a caller may read in `scope.rs`.
+//! `words.rs`, vectors in `vectors.rs`, what a caller may read in `scope.rs`.
 
 pub mod fill;
 pub mod postings;
 pub mod scope;
+pub mod vectors;
 pub mod words;
 
 use db::{Builder, Conn, Query, Tx, args};
@@ -21,6 +22,8 @@ db::row! {
         pub language: String,
         pub next_number: i64,
         pub is_filled: bool,
+        /// The model that vectors are of, if there are any.
+        pub vector_model: Option<String>,
     }
 }
 
@@ -88,14 +91,16 @@ db::statements! {
         "SELECT number, class, record_id FROM search_docs
          WHERE project_id = $1 AND number > $2 ORDER BY number LIMIT $3";
     query STATE -> StateRow =
-        "SELECT language, next_number, is_filled FROM search_state WHERE project_id = $1";
+        "SELECT language, next_number, is_filled, vector_model FROM search_state WHERE project_id = $1";
     /// One indexer at a time.
     query LOCK_STATE -> StateRow =
-        "SELECT language, next_number, is_filled FROM search_state WHERE project_id = $1 {for_update}";
+        "SELECT language, next_number, is_filled, vector_model FROM search_state
+         WHERE project_id = $1 {for_update}";
     command SET_NEXT = "UPDATE search_state SET next_number = $2 WHERE project_id = $1";
     command SET_FILLED = "UPDATE search_state SET is_filled = TRUE WHERE project_id = $1";
     command START_OVER =
-        "UPDATE search_state SET language = $2, next_number = 1, is_filled = FALSE WHERE project_id = $1";
+        "UPDATE search_state SET language = $2, next_number = 1, is_filled = FALSE, vectors_to = 0
+         WHERE project_id = $1";
     query TODO -> TodoRow =
         "SELECT record_id, kind, stamp FROM search_todo WHERE project_id = $1 ORDER BY record_id LIMIT $2";
     query COUNT_TODO -> i64 = "SELECT count(*) FROM search_todo WHERE project_id = $1";
