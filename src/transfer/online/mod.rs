@@ -258,7 +258,11 @@ impl Online<'_> {
             if tables.is_empty() {
                 return Ok(());
             }
-            store::fence(self.source, &tables, fenced.len())?;
+            match store::fence(self.source, &tables, fenced.len()) {
+                // SQLite fences all or none: a table was dropped since they were listed.
+                Err(db::Error::Missing { .. }) => continue,
+                done => done?,
+            }
             fenced.extend(tables);
         }
     }

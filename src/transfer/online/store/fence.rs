@@ -11,7 +11,7 @@ const WRITES: [&str; 3] = ["INSERT", "UPDATE", "DELETE"];
 
 /// Nobody can write to these tables from then on, and whoever was writing has ended. `before`: how many tables are fenced
 /// already.
-pub fn fence(source: &Db, tables: &[TableName], before: usize) -> Result<()> {
+pub fn fence(source: &Db, tables: &[TableName], before: usize) -> Result<(), db::Error> {
     let names: Vec<String> = tables.iter().map(TableName::quoted).collect();
     let mut steps = match source.engine() {
         Engine::Sqlite => sqlite(&names, before),
@@ -24,11 +24,14 @@ pub fn fence(source: &Db, tables: &[TableName], before: usize) -> Result<()> {
 }
 
 /// On PostgreSQL each step is a transaction: it waits for those who write to one table and holds no other, so nobody waits in a
-/// circle. A transaction that meets the first fence is rolled back as a whole.
-fn one_by_one(source: &Db, steps: &[String]) -> Result<()> {
+/// circle. A transaction that meets the first fence is rolled back as a whole. A custom table that was dropped needs none.
+fn one_by_one(source: &Db, steps: &[String]) -> Result<(), db::Error> {
     match source.engine() {
         Engine::Sqlite => patiently(source, &steps.join(";")),
-        Engine::Postgres => steps.iter().try_for_each(|step| patiently(source, step)),
+        Engine::Postgres => steps.iter().try_for_each(|step| match patiently(source, step) {
+            Err(db::Error::Missing { .. }) => Ok(()),
+            done => done,
+        }),
     }
 }
 
@@ -79,5 +82,5 @@ pub fn unfence(source: &Db) -> Result<()> {
         script.push(format!("DROP FUNCTION IF EXISTS {FENCE}()"));
     }
     script.push(format!("DELETE FROM {STATE} WHERE kind = 'fence'"));
-    one_by_one(source, &script)
+    Ok(one_by_one(source, &script)?)
 }

@@ -85,7 +85,7 @@ pub fn look_up_keys(c: &Conn<'_>) -> Result<()> {
 }
 
 /// Runs a script in one transaction, again as long as others are in the way.
-fn patiently(db: &Db, script: &str) -> Result<()> {
+fn patiently(db: &Db, script: &str) -> Result<(), db::Error> {
     let script = match db.engine() {
         Engine::Sqlite => script.to_owned(),
         Engine::Postgres => format!("BEGIN; {LOCK_WAIT}; {script}; COMMIT"),
@@ -93,10 +93,10 @@ fn patiently(db: &Db, script: &str) -> Result<()> {
     for _ in 1..ATTEMPTS {
         match db.execute_script(&script) {
             Err(db::Error::Busy) => {}
-            done => return Ok(done?),
+            done => return done,
         }
     }
-    Ok(db.execute_script(&script)?)
+    db.execute_script(&script)
 }
 
 fn quoted(name: &str) -> String {
