@@ -27,7 +27,7 @@ db::statements! {
     query PROJECTS_BETWEEN -> ProjectId, unscoped "every project is sealed" =
         "SELECT DISTINCT project_id FROM audit_log WHERE at > $1 AND at <= $2";
     query PROJECTS -> ProjectId, unscoped "the operator checks every project" =
-        "SELECT DISTINCT project_id FROM audit_log";
+        "SELECT project_id FROM audit_log UNION SELECT project_id FROM audit_seals";
     query AFTER -> Entry =
         "SELECT project_id, id, at, actor_kind, actor_id, actor_name, client, action, target, old_state, new_state
          FROM audit_log WHERE project_id = $1 AND id > $2 AND id < $3 ORDER BY id LIMIT $4";
@@ -64,7 +64,7 @@ pub fn projects_between(c: &Conn<'_>, from: Timestamp, to: Timestamp) -> Result<
     Ok(c.all(&PROJECTS_BETWEEN, args![from, to])?)
 }
 
-/// The projects that have entries.
+/// The projects that have entries, or had some.
 pub fn projects(c: &Conn<'_>) -> Result<Vec<ProjectId>> {
     Ok(c.all(&PROJECTS, args![])?)
 }

@@ -3,6 +3,7 @@
 
 mod admin;
 mod audit;
+mod context;
 mod distribute;
 mod doctor;
 mod generate;
@@ -30,21 +31,16 @@ mod webhooks;
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use serde_json::Value;
 
-use crate::app::{self, Dependencies};
-use crate::audit::{Actor, Entry, INSTALLATION};
-use crate::auth::sealed::Sealer;
 use crate::config::{Config, Flags};
 use crate::error::Error;
 use crate::http::version::Version;
-use crate::start;
-use crate::state::App;
-use crate::values::ids::{JobId, KeyId, ProjectId, QueueId, UserId, parse_uuid};
+use crate::values::ids::{JobId, KeyId, ProjectId, QueueId, UserId};
+use context::Admin;
 
 #[derive(Debug, Parser)]
 #[command(name = "townhall", version, about = "A self-hostable community backend in one binary.")]
@@ -280,99 +276,6 @@ fn execute(cli: Cli) -> CommandResult {
         Command::Health { url } => show::health(url, &flags),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man { directory } => generate::man_pages(&directory),
-    }
-}
-
-/// What commands about the data need: the migrated database, a runtime, the world.
-#[derive(Debug)]
-struct Admin {
-    config: Config,
-    db: db::Db,
-    world: Dependencies,
-    runtime: tokio::runtime::Runtime,
-}
-
-impl Admin {
-    fn open(flags: &Flags) -> CommandResult<Self> {
-        let config = Config::load(flags)?;
-        let world = Dependencies::real();
-        start::prepare_data_dir(&config)?;
-        let db = start::open_database(&config)?;
-        start::migrate_if_new(&db, world.clock.now())?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .map_err(|error| error.to_string())?;
-        Ok(Admin { config, db, world, runtime })
-    }
-
-    fn read<T: Send + 'static>(
-        &self,
-        work: impl Fn(&db::Conn<'_>) -> crate::error::Result<T> + Send + 'static,
-    ) -> CommandResult<T> {
-        self.block_on(Box::pin(self.db.read(work)))
-    }
-
-    fn write<T: Send + 'static>(
-        &self,
-        work: impl Fn(&db::Tx<'_>) -> crate::error::Result<T> + Send + 'static,
-    ) -> CommandResult<T> {
-        let entry = self.entry();
-        let written = db::accompanied(move |tx| entry.write(tx), self.db.write(work));
-        self.block_on(Box::pin(written))
-    }
-
-    /// What the audit log says of this command: its name, and the ids that it names. Other words may be secrets.
-    fn entry(&self) -> Entry {
-        let words: Vec<String> = std::env::args().skip(1).collect();
-        let is_name = |word: &&String| {
-            word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-')
-        };
-        let name: Vec<&str> = words.iter().take_while(is_name).map(|word| &**word).collect();
-        let ids = words.iter().filter_map(|word| parse_uuid(word)).map(|id| id.to_string());
-        let (target, made) =
-            (ids.collect::<Vec<_>>().join(" "), (self.world.clock.now(), &self.world.random));
-        let action = format!("townhall {}", name.join(" "));
-        Entry::new(INSTALLATION, &Actor::Command, &action, target, made)
-    }
-
-    /// The server's secret key.
-    fn secret(&self) -> CommandResult<Vec<u8>> {
-        let key = start::secret(&self.config, &self.world.random)?;
-        let previous = self.config.secret_key_previous.as_deref();
-        self.runtime.block_on(start::claim_secret(&self.db, &key, previous))?;
-        Ok(key)
-    }
-
-    /// The application as the server has it, for what has observers.
-    fn app(&self) -> CommandResult<App> {
-        let secret = self.secret()?;
-        let _entered = self.runtime.enter();
-        app::build(self.config.clone(), &secret, self.db.clone(), Dependencies::real())
-    }
-
-    /// Encrypts secrets with the server's secret key.
-    fn sealer(&self) -> CommandResult<Sealer> {
-        let key = self.secret()?;
-        let previous = self.config.secret_key_previous.as_deref();
-        Sealer::new(&key)
-            .and_then(|sealer| sealer.accepting(previous.map(str::as_bytes)))
-            .map_err(plain)
-    }
-
-    /// Of a boxed future, so that the runtime is not compiled once for each command.
-    fn block_on<T>(
-        &self,
-        work: Pin<Box<dyn Future<Output = crate::error::Result<T>> + '_>>,
-    ) -> CommandResult<T> {
-        self.runtime.block_on(work).map_err(plain)
-    }
-}
-
-impl Drop for Admin {
-    fn drop(&mut self) {
-        self.runtime.block_on(self.db.close());
     }
 }
 

@@ -126,6 +126,8 @@ async fn a_changed_or_missing_entry_is_found(app: TestApp) {
     assert!(problems(&app).await.is_empty());
     change("DELETE FROM audit_log WHERE project_id = $1 AND id = $2").await.unwrap();
     assert_eq!(problems(&app).await, ["1 entries are missing"]);
+    change("DELETE FROM audit_log WHERE project_id = $1 OR id = $2").await.unwrap();
+    assert_eq!(problems(&app).await, ["4 entries are missing"; 3]);
 }
 
 async fn a_seal_waits_for_slow_transactions(app: TestApp) {

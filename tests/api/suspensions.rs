@@ -199,6 +199,8 @@ const OPEN: &[&str] = &[
     "/mark-as-read",
     "/read",
     "/mute",
+    // Against the suspension, among other decisions.
+    "/moderation/appeals",
     // Everybody may have their own data.
     "POST /users/{userId}/export",
     // Not a write of theirs: with it the oldest clients say that something was looked at.
