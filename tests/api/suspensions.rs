@@ -194,6 +194,7 @@ const OPEN: &[&str] = &[
     "/match/",
     "/app-notifications/",
     "/push-notifications/",
+    "/mail-preferences",
     "PATCH /users/{userId}",
     "/block",
     "/mark-as-read",
