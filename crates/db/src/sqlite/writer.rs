@@ -216,14 +216,18 @@ impl Writer {
         Ok(())
     }
 
-    /// Runs every job in a savepoint. `Some`: that job aborted the whole transaction.
+    /// Runs every job in a savepoint; one alone needs none, and SQLite need not keep what its pages were before. `Some`: that
+    /// job aborted the whole transaction.
     fn run_all(
         &self,
         jobs: &mut Jobs,
         announced: &mut Vec<Announcement>,
     ) -> Result<Option<usize>, Dead> {
+        let is_alone = jobs.len() == 1;
         for (index, job) in jobs.iter_mut().enumerate() {
-            self.must("SAVEPOINT job")?;
+            if !is_alone {
+                self.must("SAVEPOINT job")?;
+            }
             let tx = Tx::new(Link::Sqlite(&self.connection));
             let keep = job.run(&tx);
             match tx.failure() {
@@ -234,6 +238,9 @@ impl Writer {
                 }
                 _ => {}
             }
+            if is_alone && !keep {
+                self.rollback()?;
+            }
             if self.connection.raw().is_autocommit() {
                 return Ok(Some(index));
             }
@@ -242,7 +249,9 @@ impl Writer {
             } else {
                 self.must("ROLLBACK TO job")?;
             }
-            self.must("RELEASE job")?;
+            if !is_alone {
+                self.must("RELEASE job")?;
+            }
         }
         Ok(None)
     }
