@@ -49,12 +49,15 @@ db::statements! {
     query LOCK_STORED_DAYS -> i64 =
         "SELECT day FROM event_days WHERE project_id = $1
          ORDER BY status, visibility, type, day {for_no_key_update}";
+    command CLEAR_DAYS = "UPDATE event_days SET total = 0 WHERE project_id = $1";
     command RECOUNT_DAYS = concat!(
-        "UPDATE event_days SET total = (SELECT count(*) FROM events e
-            WHERE e.project_id = $1 AND e.status = event_days.status
-                AND e.visibility = event_days.visibility AND e.type = event_days.type
-                AND e.deleted_at IS NULL AND ", day!(), " = event_days.day)
-         WHERE project_id = $1"
+        "INSERT INTO event_days (project_id, status, visibility, type, day, total)
+         SELECT b.project_id, b.status, b.visibility, b.type, b.day, count(*) FROM
+            (SELECT e.project_id, e.status, e.visibility, e.type, ", day!(), " AS day FROM events e
+             WHERE e.project_id = $1 AND e.deleted_at IS NULL) b
+         WHERE TRUE
+         GROUP BY b.project_id, b.status, b.visibility, b.type, b.day
+         ON CONFLICT (project_id, status, visibility, type, day) DO UPDATE SET total = excluded.total"
     );
 }
 
@@ -79,6 +82,7 @@ pub fn drifted_days(c: &Conn<'_>) -> Result<Vec<(ProjectId, ProjectId)>> {
 pub fn repair_days(tx: &Tx<'_>, project: ProjectId, _: ProjectId) -> Result<()> {
     tx.all(&LOCK_STORED_DAYS, args![project])?;
     tx.execute(&LOCK_DAYS, args![project])?;
+    tx.execute(&CLEAR_DAYS, args![project])?;
     tx.execute(&RECOUNT_DAYS, args![project])?;
     Ok(())
 }
