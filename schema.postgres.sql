@@ -495,17 +495,6 @@ CREATE TABLE event_bodies (
     CONSTRAINT event_bodies_project_id_id_fkey FOREIGN KEY (project_id, id) REFERENCES events(project_id, id) ON DELETE CASCADE
 );
 
-CREATE TABLE event_days (
-    project_id uuid NOT NULL,
-    status text COLLATE "C" NOT NULL,
-    visibility text COLLATE "C" NOT NULL,
-    type text COLLATE "C" NOT NULL,
-    day bigint NOT NULL,
-    total bigint NOT NULL,
-    CONSTRAINT event_days_pkey PRIMARY KEY (project_id, status, visibility, type, day),
-    CONSTRAINT event_days_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
-);
-
 CREATE TABLE event_hosts (
     project_id uuid NOT NULL,
     event_id uuid NOT NULL,
@@ -543,6 +532,18 @@ CREATE TABLE event_rsvps (
 );
 CREATE INDEX event_rsvps_listed ON event_rsvps USING btree (project_id, event_id, status, created_at DESC, id DESC);
 CREATE INDEX event_rsvps_user ON event_rsvps USING btree (project_id, user_id, status, event_id);
+
+CREATE TABLE event_totals (
+    project_id uuid NOT NULL,
+    days bigint NOT NULL,
+    status text COLLATE "C" NOT NULL,
+    visibility text COLLATE "C" NOT NULL,
+    type text COLLATE "C" NOT NULL,
+    number bigint NOT NULL,
+    total bigint NOT NULL,
+    CONSTRAINT event_totals_pkey PRIMARY KEY (project_id, days, status, visibility, type, number),
+    CONSTRAINT event_totals_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
 
 CREATE TABLE events (
     project_id uuid NOT NULL,

@@ -460,16 +460,6 @@ CREATE TABLE event_bodies (
     FOREIGN KEY (project_id, id) REFERENCES events (project_id, id) ON DELETE CASCADE
 ) STRICT;
 
-CREATE TABLE event_days (
-    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
-    status TEXT NOT NULL,
-    visibility TEXT NOT NULL,
-    type TEXT NOT NULL,
-    day INTEGER NOT NULL,
-    total INTEGER NOT NULL,
-    PRIMARY KEY (project_id, status, visibility, type, day)
-) STRICT, WITHOUT ROWID;
-
 CREATE TABLE event_hosts (
     project_id BLOB NOT NULL,
     event_id BLOB NOT NULL,
@@ -507,6 +497,17 @@ CREATE TABLE event_rsvps (
 ) STRICT;
 CREATE INDEX event_rsvps_listed ON event_rsvps (project_id, event_id, status, created_at DESC, id DESC);
 CREATE INDEX event_rsvps_user ON event_rsvps (project_id, user_id, status, event_id);
+
+CREATE TABLE event_totals (
+    project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    days INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    visibility TEXT NOT NULL,
+    type TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    total INTEGER NOT NULL,
+    PRIMARY KEY (project_id, days, status, visibility, type, number)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE events (
     project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,

@@ -114,4 +114,5 @@ pub const MIGRATIONS: &[Migration] = &[
         "search by meaning",
         include_str!("../migrations/0032_search_vectors.sql"),
     ),
+    Migration::shared(33, "totals of events", include_str!("../migrations/0033_event_totals.sql")),
 ];

@@ -13,7 +13,8 @@ use crate::server::get;
 use crate::store::Engine;
 
 const BATCH: usize = 5_000;
-const HOUR: i64 = 3_600_000;
+/// Milliseconds: two years before now and two after.
+const SPAN: i64 = 4 * 365 * 86_400_000;
 const LISTS: [&str; 4] =
     ["", "timeWindow=upcoming", "timeWindow=past&sortDir=desc", "sortBy=going&sortDir=desc"];
 
@@ -39,10 +40,10 @@ pub async fn measure(
     Ok(format!("| {name} | {count} | {} |\n", latencies.join(" | ")))
 }
 
-/// One an hour, half of them over by now; a tenth for those who are invited.
+/// Half of them over by now; a tenth for those who are invited.
 async fn seed(alone: &Alone, count: usize) -> Result<(), String> {
     let (project, now) = (alone.project, alone.now.millis());
-    let half = i64::try_from(count / 2).map_err(|error| error.to_string())?;
+    let all = i64::try_from(count.max(1)).map_err(|error| error.to_string())?;
     for begin in (0..count).step_by(BATCH) {
         let end = count.min(begin + BATCH);
         let written = alone.db.write(move |tx| {
@@ -51,7 +52,7 @@ async fn seed(alone: &Alone, count: usize) -> Result<(), String> {
             for n in begin..end {
                 let id = Uuid::from_u128(n as u128 + 1);
                 let place = i64::try_from(n).unwrap_or_default();
-                let start = now + (place - half) * HOUR;
+                let start = now - SPAN / 2 + place * (SPAN / all);
                 let kind = ["online", "physical", "hybrid"][n % 3];
                 let visibility = if n % 10 == 0 { "invite" } else { "public" };
                 tx.pipeline(&event, args![project, id, start, kind, visibility, place % 100])?;
@@ -61,7 +62,7 @@ async fn seed(alone: &Alone, count: usize) -> Result<(), String> {
         });
         written.await.map_err(text)?;
     }
-    let counted = alone.db.write(move |tx| recount::repair_days(tx, project, project));
+    let counted = alone.db.write(move |tx| recount::repair_totals(tx, project, project));
     counted.await.map_err(text)?;
     alone.db.execute_script("ANALYZE").map_err(|error| error.to_string())
 }

@@ -248,7 +248,7 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         entities::score::store::ALL,
         entities::store::ALL,
         events::store::anonymize::ALL,
-        events::store::days::ALL,
+        events::store::totals::ALL,
         events::store::people::ALL,
         events::store::recount::ALL,
         events::store::ALL,

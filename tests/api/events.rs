@@ -543,7 +543,7 @@ pub(crate) async fn no_count_has_drifted(app: &TestApp) {
     use townhall::features::events::store::recount;
     let wrong = app.app.db.read(recount::miscounted).await.unwrap();
     assert!(app.own(wrong).is_empty());
-    let wrong = app.app.db.read(recount::drifted_days).await.unwrap();
+    let wrong = app.app.db.read(recount::drifted_totals).await.unwrap();
     assert!(app.own(wrong).is_empty());
 }
 

@@ -57,7 +57,7 @@ const MAY_SCAN: [(&str, &str); 41] = [
     ("search::store::ALL_DOCUMENTS", "has three rows for each indexed project"),
     ("chat::store::recount::MISCOUNTED", "the doctor recounts everything"),
     ("events::store::recount::MISCOUNTED", "the doctor recounts everything"),
-    ("events::store::recount::DRIFTED_DAYS", "the doctor recounts everything"),
+    ("events::store::recount::DRIFTED_TOTALS", "the doctor recounts everything"),
     ("grants::store::recount::DRIFTED", "the doctor recounts everything"),
     ("chat::store::recount::MISCOUNTED_REPLIES", "the doctor recounts everything"),
     ("chat::store::recount::REACTED", "the doctor recounts everything"),

@@ -71,7 +71,7 @@ fn kinds() -> Vec<Kind> {
             "events",
             vec![
                 check(events::miscounted, events::repair),
-                check(events::drifted_days, events::repair_days),
+                check(events::drifted_totals, events::repair_totals),
             ],
         ),
         ("grants", vec![check(grants::drifted, grants::repair)]),

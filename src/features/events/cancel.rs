@@ -7,7 +7,7 @@ use crate::features::events::model::Event;
 use crate::features::events::notify::Guests;
 use crate::features::events::rules::Status;
 use crate::features::events::show::View;
-use crate::features::events::store::{self, days};
+use crate::features::events::store::{self, totals};
 use crate::features::events::{EventPath, visibility};
 use crate::http::input::Path;
 use crate::http::operation::Call;
@@ -32,7 +32,7 @@ pub(super) async fn cancel_event(
         row.updated_at = now;
         store::update(tx, project.id, &row)?;
         let shown = view.event(tx, row.clone())?;
-        days::update(tx, project.id, &found, &row)?;
+        totals::update(tx, project.id, &found, &row)?;
         guests.notify(tx, &row)?;
         Ok(shown)
     });

@@ -14,7 +14,7 @@ use crate::features::events::rules::{
     VenueName, Visibility,
 };
 use crate::features::events::show::View;
-use crate::features::events::store::{self, EventRow, days, people};
+use crate::features::events::store::{self, EventRow, people, totals};
 use crate::features::events::{
     INVALID_BODY, NOT_SPACE_MEMBER, SPACE_NOT_FOUND, SPACES_BUNDLE_REQUIRED,
 };
@@ -118,7 +118,7 @@ pub(super) async fn create_event(
         add(tx, project, &row, &hosts)?;
         uploads::insert(tx, project, &files)?;
         let shown = view.event(tx, row.clone())?;
-        days::add(tx, project, &row)?;
+        totals::add(tx, project, &row)?;
         Ok(shown)
     });
     uploads::settle(app, project, &stored.prepared, created.await, now).await.map(Created)

@@ -3,7 +3,7 @@
 use crate::auth::caller::ActorOrKey;
 use crate::auth::perspective::Perspective;
 use crate::error::Result;
-use crate::features::events::store::{self, days, people};
+use crate::features::events::store::{self, people, totals};
 use crate::features::events::{DELETE_FAILED, EventPath, NOT_FOUND, visibility};
 use crate::features::files::purge;
 use crate::features::notifications;
@@ -37,7 +37,7 @@ pub(super) async fn delete_event(
         if !(is_soft && project.keeps_files_of_deleted_events) {
             purge::delete_of_event(tx, project.id, id, now)?;
         }
-        days::remove(tx, project.id, &row)?;
+        totals::remove(tx, project.id, &row)?;
         notifications::store::hide::delete_of_subjects(tx, project.id, vec![id.0])
     });
     deleted.await.map(|()| NoContent)

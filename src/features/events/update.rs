@@ -16,7 +16,7 @@ use crate::features::events::rules::{
     self, Address, Capacity, Description, Kind, Timezone, Title, Url, VenueName, Visibility,
 };
 use crate::features::events::show::View;
-use crate::features::events::store::{self, EventRow, days};
+use crate::features::events::store::{self, EventRow, totals};
 use crate::features::events::{EventPath, INVALID_REMOVE_IMAGE_IDS, visibility};
 use crate::features::files::store as storage;
 use crate::features::files::{purge, uploads};
@@ -132,7 +132,7 @@ pub(super) async fn update_event(
             store::update(tx, project.id, &row)?;
         }
         let shown = view.event(tx, row.clone())?;
-        days::update(tx, project.id, &found, &row)?;
+        totals::update(tx, project.id, &found, &row)?;
         if is_moved {
             guests.notify(tx, &row)?;
         }

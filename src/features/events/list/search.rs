@@ -1,5 +1,5 @@
 //! What a list of events asks for, and how it is found. A list of all events reads parts of an index that hold what
-//! everybody sees, and adds the few that the caller alone may see; its total adds up days. Other lists begin with
+//! everybody sees, and adds the few that the caller alone may see; its total adds up spans of days. Other lists begin with
 //! what they name: a space, a host, the caller's answers, a place.
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::features::entities::list::filters::{Near, TextFilter};
 use crate::features::events::list::sql::{self, Branch};
 use crate::features::events::rules::{Kind, Rsvp, Status, Visibility};
-use crate::features::events::store::days::{self, Span};
+use crate::features::events::store::totals::{self, Span};
 use crate::http::input::Direction;
 use crate::http::page::Page;
 use crate::tenancy::{Bundle, Project};
@@ -120,8 +120,11 @@ impl Search {
         let mut branches = Vec::new();
         let mut total = 0;
         if self.window == Some(Window::Ongoing) {
-            branches.push(Branch::Current);
-            total += sql::count(self, c, &Branch::Current)?;
+            let counts = sql::count_current(self, c)?;
+            total += counts.iter().map(|(_, count)| count).sum::<i64>();
+            if total > 0 {
+                branches.push(Branch::Current(counts.iter().map(|(class, _)| *class).collect()));
+            }
         } else {
             for visibility in everybody {
                 branches.extend(kinds.iter().map(|kind| Branch::Listed(*visibility, *kind)));
@@ -145,12 +148,13 @@ impl Search {
     /// Those in a span of days, without those that are going on if only past ones count.
     fn count_listed(&self, c: &Conn<'_>, visible: &[Visibility], kinds: &[Kind]) -> Result<i64> {
         let (project, span) = (self.project.id, self.span());
-        let total = days::total(c, project, self.status, visible, kinds, span)?;
+        let total = totals::total(c, project, self.status, visible, kinds, span)?;
         if self.window != Some(Window::Past) {
             return Ok(total);
         }
         let ongoing = Search { window: Some(Window::Ongoing), ..self.clone() };
-        Ok(total - sql::count(&ongoing, c, &Branch::Current)?)
+        let ongoing = sql::count_current(&ongoing, c)?;
+        Ok(total - ongoing.iter().map(|(_, count)| count).sum::<i64>())
     }
 
     /// When the events start.

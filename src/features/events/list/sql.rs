@@ -18,12 +18,12 @@ use crate::tenancy::Bundle;
 use crate::values::ids::{EventId, ProjectId, UserId};
 
 /// Where a part of a list begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Branch {
     /// All of one visibility and type.
     Listed(Visibility, Kind),
-    /// What is going on now, by how long it lasts.
-    Current,
+    /// What is going on now, of these classes of length.
+    Current(Vec<i64>),
     /// What a user hosts and not everybody sees.
     HostedPrivately(UserId),
     /// What a user is invited to.
@@ -57,7 +57,12 @@ impl<'s> Writer<'s> {
 
     /// `walks_going`: the order of who goes is walked, so no index is to be looked up by time.
     fn part(&mut self, branch: &Branch, walks_going: bool) -> Part {
-        let mut part = self.start(branch);
+        let part = self.start(branch);
+        self.narrowed(part, branch, walks_going)
+    }
+
+    /// The part with the conditions that all of a list have.
+    fn narrowed(&mut self, mut part: Part, branch: &Branch, walks_going: bool) -> Part {
         let status = self.search.status.name();
         part.conditions
             .push(format!("e.project_id = $1 AND e.deleted_at IS NULL AND e.status = '{status}'"));
@@ -118,7 +123,7 @@ impl<'s> Writer<'s> {
                     vec![format!("e.visibility = '{visibility}' AND e.type = '{kind}'")],
                 )
             }
-            Branch::Current => self.current(),
+            Branch::Current(classes) => self.current(classes),
             Branch::HostedPrivately(user) => {
                 let user = self.sql.bind(*user);
                 let hosted =
@@ -153,21 +158,25 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// For each length of events, those that started recently enough to go on still.
-    fn current(&mut self) -> Part {
-        let classes: Vec<String> =
-            (0..LENGTH_CLASSES).map(|class| format!("({class}, {})", longest_of(class))).collect();
+    /// Of each class of length, those that started recently enough to go on still.
+    fn current(&mut self, classes: &[i64]) -> Part {
         let now = self.sql.bind(self.search.now);
-        let mut conditions = vec![format!(
-            "e.length_class = v.column1 AND e.length_class IS NOT NULL
-                AND e.start_time >= CAST({now} AS {{int}}) - v.column2"
-        )];
+        let started: Vec<String> = classes
+            .iter()
+            .map(|class| {
+                let longest = longest_of(*class);
+                format!("(e.length_class = {class} AND e.start_time >= CAST({now} AS {{int}}) - {longest})")
+            })
+            .collect();
+        self.current_of(format!("({})", started.join(" OR ")))
+    }
+
+    fn current_of(&self, started: String) -> Part {
+        let mut conditions = vec![started, "e.length_class IS NOT NULL".to_owned()];
         if !self.search.perspective.is_key() {
             conditions.push("e.visibility = 'public'".to_owned());
         }
-        let with =
-            format!("WITH v AS MATERIALIZED (SELECT * FROM (VALUES {}) AS c) ", classes.join(", "));
-        Part { with, from: "v CROSS JOIN events e", conditions }
+        Part { with: String::new(), from: "events e", conditions }
     }
 
     /// What a filter names, as far as the caller may see it.
@@ -250,6 +259,26 @@ pub fn count(search: &Search, c: &Conn<'_>, branch: &Branch) -> Result<i64> {
     let mut writer = Writer::new(search);
     let text = writer.part(branch, false).select("count(*)");
     Ok(c.one(&Query::<i64>::built("events::list::count", text), writer.sql.args())?)
+}
+
+/// How many events are going on, by their class of length. Each class is counted by itself: PostgreSQL would otherwise
+/// read all events, as it cannot know that few of them go on.
+pub fn count_current(search: &Search, c: &Conn<'_>) -> Result<Vec<(i64, i64)>> {
+    let mut writer = Writer::new(search);
+    let now = writer.sql.bind(search.now);
+    let part = writer.current_of(format!(
+        "e.length_class = v.column1 AND e.start_time >= CAST({now} AS {{int}}) - v.column2"
+    ));
+    let counted = writer.narrowed(part, &Branch::Current(Vec::new()), false).select("count(*)");
+    let classes: Vec<String> =
+        (0..LENGTH_CLASSES).map(|class| format!("({class}, {})", longest_of(class))).collect();
+    let text = format!(
+        "SELECT CAST(v.column1 AS {{int}}), ({counted}) FROM (VALUES {}) AS v",
+        classes.join(", ")
+    );
+    let query = Query::<(i64, i64)>::built("events::list::count_current", text);
+    let counts = c.all(&query, writer.sql.args())?;
+    Ok(counts.into_iter().filter(|(_, count)| *count > 0).collect())
 }
 
 pub fn count_all(search: &Search, c: &Conn<'_>, branches: &[Branch]) -> Result<i64> {

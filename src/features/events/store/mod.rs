@@ -1,10 +1,11 @@
 //! The SQL about events themselves. Deleted events are invisible to all statements but those that say so. Every write
-//! locks the event first, and counts the days that events start on last.
+//! locks the event first, and counts the totals of time spans last.
 
 pub mod anonymize;
-pub mod days;
+
 pub mod people;
 pub mod recount;
+pub mod totals;
 
 use db::{Conn, JsonText, Tx, args};
 

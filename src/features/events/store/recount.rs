@@ -1,10 +1,17 @@
-//! Stored counts of guests, and of events on each day, against what they count, for the operator's check-up.
+//! Stored counts of guests, and of events in each span of days, against what they count, for the operator's check-up.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
 
 use db::{Conn, Tx, args};
 
 use crate::error::Result;
+use crate::features::events::store::totals::{DAY, SPANS};
 use crate::recount::sql::{drifted, lock, recount};
 use crate::values::ids::{EventId, ProjectId};
+
+/// All events of a project are counted at once.
+const LONGEST_REPAIR: Duration = Duration::from_secs(600);
 
 /// An event's counts, and what they count.
 macro_rules! counts {
@@ -17,11 +24,21 @@ macro_rules! counts {
     };
 }
 
-/// The day that an event `e` starts on.
-macro_rules! day {
-    () => {
-        "CASE WHEN e.start_time >= 0 THEN e.start_time / 86400000
-            ELSE (e.start_time - 86399999) / 86400000 END"
+/// Each event with the span of so many days, of a length in milliseconds, that it is counted in.
+macro_rules! counted {
+    ($days:literal, $length:literal, $condition:literal) => {
+        concat!(
+            "SELECT e.project_id, CAST(",
+            $days,
+            " AS {int}) AS days, e.status, e.visibility, e.type, CASE WHEN e.start_time >= 0
+                THEN e.start_time / CAST(",
+            $length,
+            " AS {int}) ELSE (e.start_time + 1) / CAST(",
+            $length,
+            " AS {int}) - 1 END AS number, 1 AS total
+             FROM events e WHERE e.deleted_at IS NULL",
+            $condition
+        )
     };
 }
 
@@ -29,35 +46,36 @@ db::statements! {
     query MISCOUNTED -> (ProjectId, EventId), unscoped "the operator examines every project" = counts!(drifted);
     query LOCK -> EventId = counts!(lock);
     command REPAIR = counts!(recount);
-    query DRIFTED_DAYS -> ProjectId, unscoped "the operator examines every project" = concat!(
+    query DRIFTED_TOTALS -> ProjectId, unscoped "the operator examines every project" = concat!(
         "SELECT DISTINCT g.project_id FROM
-            (SELECT b.project_id, b.status, b.visibility, b.type, b.day FROM
-                (SELECT e.project_id, e.status, e.visibility, e.type, ", day!(), " AS day, 1 AS total
-                 FROM events e WHERE e.deleted_at IS NULL
-                 UNION ALL
-                 SELECT d.project_id, d.status, d.visibility, d.type, d.day, -d.total FROM event_days d) b
-             GROUP BY b.project_id, b.status, b.visibility, b.type, b.day
+            (SELECT b.project_id FROM
+                (", counted!("$1", "$2", ""), " UNION ALL
+                 SELECT t.project_id, t.days, t.status, t.visibility, t.type, t.number, -t.total
+                 FROM event_totals t WHERE t.days = $1) b
+             GROUP BY b.project_id, b.days, b.status, b.visibility, b.type, b.number
              HAVING sum(b.total) <> 0) g
          ORDER BY g.project_id"
     );
-    command LOCK_DAYS = concat!(
-        "INSERT INTO event_days (project_id, status, visibility, type, day, total)
-         SELECT DISTINCT e.project_id, e.status, e.visibility, e.type, ", day!(), ", 0 FROM events e
-         WHERE e.project_id = $1 AND e.deleted_at IS NULL
-         ON CONFLICT (project_id, status, visibility, type, day) DO UPDATE SET total = event_days.total"
+    query LOCK_STORED_TOTALS -> i64 =
+        "SELECT number FROM event_totals WHERE project_id = $1
+         ORDER BY days, status, visibility, type, number {for_no_key_update}";
+    command LOCK_TOTALS = concat!(
+        "INSERT INTO event_totals (project_id, days, status, visibility, type, number, total)
+         SELECT DISTINCT b.project_id, b.days, b.status, b.visibility, b.type, b.number, 0 FROM
+            (", counted!("$2", "$3", " AND e.project_id = $1"), ") b
+         WHERE TRUE ORDER BY 2, 3, 4, 5, 6
+         ON CONFLICT (project_id, days, status, visibility, type, number)
+         DO UPDATE SET total = event_totals.total"
     );
-    query LOCK_STORED_DAYS -> i64 =
-        "SELECT day FROM event_days WHERE project_id = $1
-         ORDER BY status, visibility, type, day {for_no_key_update}";
-    command CLEAR_DAYS = "UPDATE event_days SET total = 0 WHERE project_id = $1";
-    command RECOUNT_DAYS = concat!(
-        "INSERT INTO event_days (project_id, status, visibility, type, day, total)
-         SELECT b.project_id, b.status, b.visibility, b.type, b.day, count(*) FROM
-            (SELECT e.project_id, e.status, e.visibility, e.type, ", day!(), " AS day FROM events e
-             WHERE e.project_id = $1 AND e.deleted_at IS NULL) b
+    command CLEAR_TOTALS = "UPDATE event_totals SET total = 0 WHERE project_id = $1";
+    command RECOUNT_TOTALS = concat!(
+        "INSERT INTO event_totals (project_id, days, status, visibility, type, number, total)
+         SELECT b.project_id, b.days, b.status, b.visibility, b.type, b.number, sum(b.total) FROM
+            (", counted!("$2", "$3", " AND e.project_id = $1"), ") b
          WHERE TRUE
-         GROUP BY b.project_id, b.status, b.visibility, b.type, b.day
-         ON CONFLICT (project_id, status, visibility, type, day) DO UPDATE SET total = excluded.total"
+         GROUP BY b.project_id, b.days, b.status, b.visibility, b.type, b.number
+         ON CONFLICT (project_id, days, status, visibility, type, number)
+         DO UPDATE SET total = excluded.total"
     );
 }
 
@@ -72,17 +90,25 @@ pub fn repair(tx: &Tx<'_>, project: ProjectId, event: EventId) -> Result<()> {
     Ok(())
 }
 
-/// Each project with days that are wrong, twice: days have no ids.
-pub fn drifted_days(c: &Conn<'_>) -> Result<Vec<(ProjectId, ProjectId)>> {
-    let found = c.all(&DRIFTED_DAYS, args![])?;
-    Ok(found.into_iter().map(|project| (project, project)).collect())
+/// Each project with totals that are wrong, twice: totals have no ids.
+pub fn drifted_totals(c: &Conn<'_>) -> Result<Vec<(ProjectId, ProjectId)>> {
+    let mut wrong = BTreeSet::new();
+    for days in SPANS {
+        wrong.extend(c.all(&DRIFTED_TOTALS, args![days, days * DAY])?);
+    }
+    Ok(wrong.into_iter().map(|project| (project, project)).collect())
 }
 
-/// Every write of events counts the days last, so once they are locked all counted rows are committed.
-pub fn repair_days(tx: &Tx<'_>, project: ProjectId, _: ProjectId) -> Result<()> {
-    tx.all(&LOCK_STORED_DAYS, args![project])?;
-    tx.execute(&LOCK_DAYS, args![project])?;
-    tx.execute(&CLEAR_DAYS, args![project])?;
-    tx.execute(&RECOUNT_DAYS, args![project])?;
+/// Every write of events counts the totals last, so once they are locked all counted rows are committed.
+pub fn repair_totals(tx: &Tx<'_>, project: ProjectId, _: ProjectId) -> Result<()> {
+    tx.within(LONGEST_REPAIR);
+    tx.all(&LOCK_STORED_TOTALS, args![project])?;
+    for days in SPANS {
+        tx.execute(&LOCK_TOTALS, args![project, days, days * DAY])?;
+    }
+    tx.execute(&CLEAR_TOTALS, args![project])?;
+    for days in SPANS {
+        tx.execute(&RECOUNT_TOTALS, args![project, days, days * DAY])?;
+    }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! How many events start on each day. Lists of a time window add up days instead of counting events one by one; only
-//! the days at its ends are counted by events.
+//! How many events start on each day, and in each period of 64 days. Lists of a time window add up whole periods, then
+//! whole days; only what is left at its ends is counted by events.
 
 use db::{Builder, Conn, Query, Tx, args};
 
@@ -9,51 +9,49 @@ use crate::features::events::store::EventRow;
 use crate::values::ids::ProjectId;
 
 /// Milliseconds.
-const DAY: i64 = 86_400_000;
+pub(super) const DAY: i64 = 86_400_000;
+/// Days of the spans that are counted, the shortest first, as their totals are locked.
+pub(super) const SPANS: [i64; 2] = [1, 64];
 
 db::statements! {
     command COUNT =
-        "INSERT INTO event_days (project_id, status, visibility, type, day, total)
-         VALUES ($1, $2, $3, $4, $5, $6)
-         ON CONFLICT (project_id, status, visibility, type, day)
-         DO UPDATE SET total = event_days.total + excluded.total";
+        "INSERT INTO event_totals (project_id, days, status, visibility, type, number, total)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)
+         ON CONFLICT (project_id, days, status, visibility, type, number)
+         DO UPDATE SET total = event_totals.total + excluded.total";
 }
 
-/// What the days of an event are counted by.
-type Key = (Status, Visibility, Kind, i64);
+/// What a total is of, in the order in which totals are locked.
+type Key = (i64, &'static str, &'static str, &'static str, i64);
 
-fn key(row: &EventRow) -> Key {
-    (row.status, row.visibility, row.kind, row.start_time.millis().div_euclid(DAY))
-}
-
-fn count(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    (status, visibility, kind, day): Key,
-    by: i64,
-) -> Result<()> {
-    Ok(tx.pipeline(&COUNT, args![project, status, visibility, kind, day, by])?)
+fn keys(row: &EventRow) -> [Key; 2] {
+    let start = row.start_time.millis();
+    SPANS.map(|days| {
+        let number = start.div_euclid(days * DAY);
+        (days, row.status.name(), row.visibility.name(), row.kind.name(), number)
+    })
 }
 
 pub fn add(tx: &Tx<'_>, project: ProjectId, row: &EventRow) -> Result<()> {
-    count(tx, project, key(row), 1)
+    count(tx, project, keys(row).map(|key| (key, 1)).to_vec())
 }
 
 pub fn remove(tx: &Tx<'_>, project: ProjectId, row: &EventRow) -> Result<()> {
-    count(tx, project, key(row), -1)
+    count(tx, project, keys(row).map(|key| (key, -1)).to_vec())
 }
 
-/// After a change of the event. Lock order: the lower key first.
+/// After a change of the event.
 pub fn update(tx: &Tx<'_>, project: ProjectId, before: &EventRow, after: &EventRow) -> Result<()> {
-    let (old, new) = (key(before), key(after));
-    if old == new {
-        return Ok(());
+    let changed = keys(before).into_iter().zip(keys(after)).filter(|(old, new)| old != new);
+    count(tx, project, changed.flat_map(|(old, new)| [(old, -1), (new, 1)]).collect())
+}
+
+fn count(tx: &Tx<'_>, project: ProjectId, mut changes: Vec<(Key, i64)>) -> Result<()> {
+    changes.sort();
+    for ((days, status, visibility, kind, number), by) in changes {
+        tx.pipeline(&COUNT, args![project, days, status, visibility, kind, number, by])?;
     }
-    let order =
-        |(status, visibility, kind, day): Key| (status.name(), visibility.name(), kind.name(), day);
-    let mut changes = [(old, -1), (new, 1)];
-    changes.sort_by_key(|(key, _)| order(*key));
-    changes.into_iter().try_for_each(|(key, by)| count(tx, project, key, by))
+    Ok(())
 }
 
 /// Start times in milliseconds, from the first up to but not including the second.
@@ -64,19 +62,33 @@ pub struct Span {
 }
 
 impl Span {
-    /// The whole days in it, and what is left at its ends.
-    fn parts(self) -> (Option<Span>, Vec<Span>) {
-        let first =
-            self.since.map(|since| since.div_euclid(DAY) + i64::from(since.rem_euclid(DAY) > 0));
-        let last = self.until.map(|until| until.div_euclid(DAY));
+    /// The spans of so many days that are wholly in it, by number, and what is left at its ends.
+    fn whole(self, days: i64) -> (Option<Span>, Vec<Span>) {
+        let length = days * DAY;
+        let first = self
+            .since
+            .map(|since| since.div_euclid(length) + i64::from(since.rem_euclid(length) > 0));
+        let last = self.until.map(|until| until.div_euclid(length));
         if first.zip(last).is_some_and(|(first, last)| first >= last) {
             return (None, vec![self]);
         }
-        let head = self.since.zip(first).map(|(since, day)| (since, day * DAY));
-        let tail = self.until.zip(last).map(|(until, day)| (day * DAY, until));
+        let head = self.since.zip(first).map(|(since, number)| (since, number * length));
+        let tail = self.until.zip(last).map(|(until, number)| (number * length, until));
         let ends = head.into_iter().chain(tail).filter(|(since, until)| since < until);
         let ends = ends.map(|(since, until)| Span { since: Some(since), until: Some(until) });
         (Some(Span { since: first, until: last }), ends.collect())
+    }
+
+    /// What is counted in spans of days, by their numbers, and the rest of it.
+    fn parts(self) -> (Vec<(i64, Span)>, Vec<Span>) {
+        let mut counted = Vec::new();
+        let mut rest = vec![self];
+        for days in SPANS.into_iter().rev() {
+            let split: Vec<_> = rest.into_iter().map(|span| span.whole(days)).collect();
+            counted.extend(split.iter().filter_map(|(whole, _)| whole.map(|whole| (days, whole))));
+            rest = split.into_iter().flat_map(|(_, ends)| ends).collect();
+        }
+        (counted, rest)
     }
 
     /// Adds the condition that a column is in it.
@@ -111,28 +123,26 @@ pub fn total(
             status.name()
         )
     };
-    let (days, ends) = span.parts();
-    let mut found = 0;
-    if let Some(days) = days {
-        let mut sql = Builder::all([project.into()]);
-        let condition = days.condition("d.day", &mut sql);
-        let text = format!(
-            "SELECT CAST(COALESCE(sum(d.total), 0) AS {{int}}) FROM event_days d
-             WHERE {} AND {condition}",
-            scope("d")
-        );
-        found += c.one(&Query::<i64>::built("events::days::sum", text), sql.args())?;
+    let (counted, rest) = span.parts();
+    let mut sql = Builder::all([project.into()]);
+    let mut parts = Vec::new();
+    for (days, numbers) in counted {
+        let condition = numbers.condition("t.number", &mut sql);
+        parts.push(format!(
+            "(SELECT CAST(COALESCE(sum(t.total), 0) AS {{int}}) FROM event_totals t
+              WHERE {} AND t.days = {days} AND {condition})",
+            scope("t")
+        ));
     }
-    for end in ends {
-        let mut sql = Builder::all([project.into()]);
-        let condition = end.condition("e.start_time", &mut sql);
-        let text = format!(
-            "SELECT count(*) FROM events e WHERE {} AND e.deleted_at IS NULL AND {condition}",
+    for times in rest {
+        let condition = times.condition("e.start_time", &mut sql);
+        parts.push(format!(
+            "(SELECT count(*) FROM events e WHERE {} AND e.deleted_at IS NULL AND {condition})",
             scope("e")
-        );
-        found += c.one(&Query::<i64>::built("events::days::end", text), sql.args())?;
+        ));
     }
-    Ok(found)
+    let query = Query::<i64>::built("events::totals", format!("SELECT {}", parts.join(" + ")));
+    Ok(c.one(&query, sql.args())?)
 }
 
 #[cfg(test)]
@@ -140,23 +150,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_is_whole_days_and_two_ends() {
+    fn a_span_is_whole_periods_whole_days_and_two_ends() {
         let span = |since, until| Span { since, until };
         let parts = |since, until| span(since, until).parts();
-        assert_eq!(parts(None, None), (Some(span(None, None)), vec![]));
+        assert_eq!(parts(None, None), (vec![(64, span(None, None))], vec![]));
         assert_eq!(
-            parts(Some(1), Some(3 * DAY + 5)),
+            parts(Some(1), Some(130 * DAY + 5)),
             (
-                Some(span(Some(1), Some(3))),
-                vec![span(Some(1), Some(DAY)), span(Some(3 * DAY), Some(3 * DAY + 5))]
+                vec![
+                    (64, span(Some(1), Some(2))),
+                    (1, span(Some(1), Some(64))),
+                    (1, span(Some(128), Some(130))),
+                ],
+                vec![span(Some(1), Some(DAY)), span(Some(130 * DAY), Some(130 * DAY + 5))]
             )
         );
-        assert_eq!(parts(Some(DAY), Some(2 * DAY)), (Some(span(Some(1), Some(2))), vec![]));
-        assert_eq!(parts(Some(5), Some(9)), (None, vec![span(Some(5), Some(9))]));
+        assert_eq!(parts(Some(DAY), Some(2 * DAY)), (vec![(1, span(Some(1), Some(2)))], vec![]));
+        assert_eq!(parts(Some(5), Some(9)), (vec![], vec![span(Some(5), Some(9))]));
         assert_eq!(
             parts(Some(-1), None),
-            (Some(span(Some(0), None)), vec![span(Some(-1), Some(0))])
+            (vec![(64, span(Some(0), None))], vec![span(Some(-1), Some(0))])
         );
-        assert_eq!(parts(Some(5), Some(DAY + 1)), (None, vec![span(Some(5), Some(DAY + 1))]));
+        assert_eq!(parts(Some(5), Some(DAY + 1)), (vec![], vec![span(Some(5), Some(DAY + 1))]));
     }
 }

@@ -361,7 +361,7 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("email_verifications", "codes, which expire"),
     ("entity_counts", "counted"),
     ("entity_terms", "made of the entities"),
-    ("event_days", "counted"),
+    ("event_totals", "counted"),
     ("follow_counts", "counted"),
     ("grant_totals", "counted"),
     ("job_queues", "work of this installation"),
