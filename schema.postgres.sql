@@ -687,7 +687,7 @@ CREATE INDEX job_queues_retries ON job_queues USING btree (run_at) WHERE paused_
 CREATE TABLE jobs (
     project_id uuid NOT NULL,
     id uuid NOT NULL,
-    payload jsonb NOT NULL,
+    payload json NOT NULL,
     attempts bigint NOT NULL,
     run_at bigint NOT NULL,
     created_at bigint NOT NULL,

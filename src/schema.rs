@@ -115,4 +115,10 @@ pub const MIGRATIONS: &[Migration] = &[
         include_str!("../migrations/0032_search_vectors.sql"),
     ),
     Migration::shared(33, "totals of events", include_str!("../migrations/0033_event_totals.sql")),
+    Migration::twins(
+        34,
+        "payloads of jobs",
+        include_str!("../migrations/0034_payloads.sqlite.sql"),
+        include_str!("../migrations/0034_payloads.postgres.sql"),
+    ),
 ];

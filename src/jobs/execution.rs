@@ -1,7 +1,9 @@
 //! One run of one job: what it is, how it ended, what is kept of it.
 
+use std::borrow::Cow;
+
 use db::Tx;
-use serde_json::Value;
+use serde::Deserialize;
 
 use crate::error::{Error, Result};
 use crate::jobs::store::{self, JobRow};
@@ -20,9 +22,10 @@ pub(super) async fn execute(
 ) -> (Option<JobKind>, Result<()>) {
     let started = app.clock.uptime();
     let (kind, done) = match find_kind(app, &row.payload.0) {
-        Ok((kind, payload)) => {
+        Ok(kind) => {
             // In a task of its own: a job that panics fails, and the worker continues.
-            let done = tokio::spawn((kind.run)(app.clone(), row.project_id, payload)).await;
+            let running = (kind.run)(app.clone(), row.project_id, &row.payload.0);
+            let done = tokio::spawn(running).await;
             (Some(kind), done.unwrap_or_else(|panic| Err(Error::internal(panic))))
         }
         Err(error) => (None, Err(error)),
@@ -41,7 +44,7 @@ pub(super) async fn execute(
 
 /// For the log.
 pub(super) fn kind_name(app: &App, row: &JobRow) -> &'static str {
-    find_kind(app, &row.payload.0).map_or(UNKNOWN, |(kind, _)| kind.name)
+    find_kind(app, &row.payload.0).map_or(UNKNOWN, |kind| kind.name)
 }
 
 /// With all its causes.
@@ -57,15 +60,20 @@ pub(super) fn finish(
     now: Timestamp,
 ) -> Result<()> {
     if kind.is_some_and(|kind| kind.is_kept) {
-        return store::end(tx, row.project_id, row.id, now, None);
+        return store::end(tx, row.project_id, row.id, (row.attempts, now), None);
     }
     store::delete(tx, row.project_id, row.id).map(drop)
 }
 
-fn find_kind(app: &App, payload: &str) -> Result<(JobKind, Value)> {
-    let payload: Value = serde_json::from_str(payload).map_err(Error::internal)?;
-    let name = payload.get("kind").and_then(Value::as_str).unwrap_or_default();
+/// What every payload has.
+#[derive(Deserialize)]
+struct Named<'a> {
+    #[serde(borrow, default)]
+    kind: Cow<'a, str>,
+}
+
+fn find_kind(app: &App, payload: &str) -> Result<JobKind> {
+    let Named { kind: name } = serde_json::from_str(payload).map_err(Error::internal)?;
     let kind = app.lists.of::<JobKind>().iter().find(|kind| kind.name == name);
-    let kind = kind.ok_or_else(|| Error::internal(format!("no job is called `{name}`")))?;
-    Ok((*kind, payload))
+    kind.copied().ok_or_else(|| Error::internal(format!("no job is called `{name}`")))
 }

@@ -64,10 +64,8 @@ pub const fn kind<J: Job>() -> JobKind {
     JobKind {
         name: J::KIND,
         run: |app, project, payload| {
-            Box::pin(async move {
-                let job: J = serde_json::from_value(payload).map_err(Error::internal)?;
-                job.run(&app, project).await
-            })
+            let job: Result<J> = serde_json::from_str(payload).map_err(Error::internal);
+            Box::pin(async move { job?.run(&app, project).await })
         },
         is_kept: J::IS_KEPT,
         paused: |app, project, queue| {

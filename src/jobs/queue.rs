@@ -51,21 +51,18 @@ async fn next(app: &App, claim: &mut Claim, jobs: &mut usize) -> Result<bool> {
         claim.until = longer;
     }
     let job = app.db.read(move |c| store::next_queued(c, project, queue)).await?;
-    let Some(job) = job.filter(|_| !app.is_draining()) else {
+    let Some(mut job) = job.filter(|_| !app.is_draining()) else {
         app.db.write(move |tx| store::set_queue(tx, project, queue, now, row)).await?;
         return reclaim(app, claim).await;
     };
     let is_last = now >= job.created_at.plus(MAX_AGE);
     let (kind, result) = execute(app, &job, is_last).await;
     *jobs += 1;
+    job.attempts += 1;
     let now = app.clock.now();
     let Err(error) = result else {
         claim.row = QueueRow { failures: 0, failing_since: None, paused_at: None };
-        let written = app.db.write(move |tx| {
-            store::count_attempt(tx, project, job.id, None)?;
-            finish(tx, &job, kind, now)
-        });
-        written.await?;
+        app.db.write(move |tx| finish(tx, &job, kind, now)).await?;
         return Ok(true);
     };
     fail(app, *claim, job, kind, described(&error)).await?;
@@ -107,9 +104,9 @@ async fn fail(
     let run_at = now.plus(backoff(FIRST_RETRY, failures, &app.random).min(MAX_RETRY));
     let is_given_up = now >= job.created_at.plus(MAX_AGE);
     let written = app.db.write(move |tx| {
-        store::count_attempt(tx, project, job.id, Some(&error))?;
-        if is_given_up {
-            store::end(tx, project, job.id, now, Some(&error))?;
+        match is_given_up {
+            true => store::end(tx, project, job.id, (job.attempts, now), Some(&error))?,
+            false => store::count_attempt(tx, project, job.id, &error)?,
         }
         store::set_queue(tx, project, queue, run_at, after)
     });

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use db::Signal;
+use db::{Signal, Tx};
 use tokio::task::JoinSet;
 
 use crate::error::{Error, Result};
@@ -211,7 +211,8 @@ async fn run(app: &App, row: JobRow) -> Result<()> {
     let kind = kind.map_or(UNKNOWN, |kind| kind.name);
     if is_last {
         tracing::error!(job = %id, kind, %project, error, "job given up");
-        return app.db.write(move |tx| store::end(tx, project, id, now, Some(&error))).await;
+        let ended = move |tx: &Tx<'_>| store::end(tx, project, id, (attempt, now), Some(&error));
+        return app.db.write(ended).await;
     }
     tracing::warn!(job = %id, kind, %project, error, attempt, "job failed");
     let delay = backoff(FIRST_RETRY, attempt, &app.random).max(wanted.unwrap_or_default());

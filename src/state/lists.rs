@@ -9,7 +9,6 @@ use std::pin::Pin;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use db::{Conn, Tx};
-use serde_json::Value;
 
 use super::App;
 use crate::error::Result;
@@ -71,7 +70,8 @@ impl fmt::Debug for FeatureState {
 #[derive(Debug, Clone, Copy)]
 pub struct JobKind {
     pub name: &'static str,
-    pub run: fn(App, ProjectId, Value) -> Running,
+    /// With the payload, as it is stored.
+    pub run: fn(App, ProjectId, &str) -> Running,
     /// Whether jobs that are done are kept for a while.
     pub is_kept: bool,
     /// Runs when a queue of such jobs is paused because they have failed for too long.

@@ -29,19 +29,32 @@ struct Body<'a> {
     data: &'a RawValue,
 }
 
-/// As the endpoint gets it, byte by byte. `name`: of the event, as the endpoint subscribed to it.
-pub(super) fn body(project: ProjectId, name: &str, event: &Event, stage: Stage) -> Result<String> {
+/// What [`canonical`] makes the body of. `name`: of the event, as the endpoint subscribed to it.
+pub(super) fn raw_body(
+    project: ProjectId,
+    name: &str,
+    event: &Event,
+    stage: Stage,
+) -> Result<Box<RawValue>> {
     let data = match &event.changed {
         Some(changed) if stage == Stage::Before => {
             let mut object: serde_json::Map<String, serde_json::Value> =
                 serde_json::from_str(event.data.get()).map_err(Error::internal)?;
             object.retain(|key, _| key == "id" || changed.contains(key));
-            serde_json::value::to_raw_value(&object).map_err(Error::internal)?
+            &serde_json::value::to_raw_value(&object).map_err(Error::internal)?
         }
-        _ => event.data.clone(),
+        _ => &event.data,
     };
     let (r#type, project_id, initiator_id) = (name, project, event.initiator);
-    let body = Body { r#type, project_id, initiator_id, stage, data: &data };
-    let text = serde_json::to_string(&body).map_err(Error::internal)?;
-    javascript::restringify(&text).map_err(Error::internal)
+    let body = Body { r#type, project_id, initiator_id, stage, data };
+    serde_json::value::to_raw_value(&body).map_err(Error::internal)
+}
+
+/// As the endpoint gets it, byte by byte.
+pub(super) fn canonical(body: &RawValue) -> Result<String> {
+    // Deliveries of earlier versions are stored as a text that is canonical.
+    if body.get().starts_with('"') {
+        return serde_json::from_str(body.get()).map_err(Error::internal);
+    }
+    javascript::restringify(body.get()).map_err(Error::internal)
 }

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
+use crate::features::webhooks::body::canonical;
 use crate::features::webhooks::signature::Secrets;
 use crate::features::webhooks::{admin, store};
 use crate::jobs::Job;
@@ -21,7 +23,8 @@ pub struct Delivery {
     pub id: JobId,
     pub endpoint: QueueId,
     pub event: String,
-    pub body: String,
+    /// Not canonical yet: the request that causes a delivery need not wait for that.
+    pub body: Box<RawValue>,
 }
 
 impl Job for Delivery {
@@ -34,7 +37,7 @@ impl Job for Delivery {
         // Removed, or without a URL since.
         let Some(row) = found.filter(|row| row.url.is_some()) else { return Ok(()) };
         let secrets = Secrets::open(&app.sealer, project, &row)?;
-        let request = request(&secrets, self.body, app.clock.now())
+        let request = request(&secrets, canonical(&self.body)?, app.clock.now())
             .with_header("X-Webhook-Id", self.id.to_string());
         let target = target(row.url.as_deref())?;
         let answer = app.outbound.call(target, request, LIMITS).await.map_err(Error::internal)?;

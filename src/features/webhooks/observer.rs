@@ -4,7 +4,7 @@ use db::Tx;
 
 use crate::domain_events::{Context, Event, EventObserver, Verdict};
 use crate::error::Result;
-use crate::features::webhooks::body::{Stage, body};
+use crate::features::webhooks::body::{Stage, raw_body};
 use crate::features::webhooks::deliver::Delivery;
 use crate::features::webhooks::{COMPLETE, VALIDATING, validate};
 use crate::jobs;
@@ -27,7 +27,7 @@ impl EventObserver for Webhooks {
     fn happened(&self, tx: &Tx<'_>, context: Context<'_>, event: &Event) -> Result<()> {
         let Context { app, project, now } = context;
         let name = completed(event.name);
-        let body = body(project.id, &name, event, Stage::Complete)?;
+        let body = raw_body(project.id, &name, event, Stage::Complete)?;
         for endpoint in subscribers(project, &name) {
             let id = JobId(new_id(now, &app.random));
             let delivery = Delivery { id, endpoint, event: name.clone(), body: body.clone() };

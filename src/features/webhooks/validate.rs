@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::domain_events::{Event, Refusal};
-use crate::features::webhooks::body::{Stage, body};
+use crate::features::webhooks::body::{Stage, canonical, raw_body};
 use crate::features::webhooks::deliver::{request, target};
 use crate::features::webhooks::observer::subscribers;
 use crate::features::webhooks::signature::Secrets;
@@ -49,7 +49,8 @@ async fn ask(
     let found = app.db.read(move |c| store::find(c, id, endpoint)).await;
     let Some(row) = found.map_err(|error| refuse(&error))? else { return Ok(()) };
     let secrets = Secrets::open(&app.sealer, id, &row).map_err(|error| refuse(&error))?;
-    let body = body(id, event.name, event, Stage::Before).map_err(|error| refuse(&error))?;
+    let body = raw_body(id, event.name, event, Stage::Before).and_then(|body| canonical(&body));
+    let body = body.map_err(|error| refuse(&error))?;
     let target = target(row.url.as_deref()).map_err(|error| refuse(&error))?;
     let request = request(&secrets, body, app.clock.now());
     let called = app.outbound.call(target, request, LIMITS).await;

@@ -117,7 +117,7 @@ db::statements! {
     command POSTPONE =
         "UPDATE jobs SET run_at = $3, last_error = $4 WHERE project_id = $1 AND id = $2";
     command END =
-        "UPDATE jobs SET ended_at = $3, has_failed = $4, last_error = $5
+        "UPDATE jobs SET ended_at = $3, has_failed = $4, last_error = $5, attempts = $6
          WHERE project_id = $1 AND id = $2";
     command SWEEP, unscoped "the worker serves every project" =
         "DELETE FROM jobs WHERE ended_at < $1 AND (project_id, id) IN
@@ -253,10 +253,10 @@ pub fn end(
     tx: &Tx<'_>,
     project: ProjectId,
     id: JobId,
-    now: Timestamp,
+    (attempts, now): (i64, Timestamp),
     failure: Option<&str>,
 ) -> Result<()> {
-    tx.execute(&END, args![project, id, now, failure.is_some(), failure])?;
+    tx.execute(&END, args![project, id, now, failure.is_some(), failure, attempts])?;
     Ok(())
 }
 
@@ -345,12 +345,8 @@ pub fn next_queued(c: &Conn<'_>, project: ProjectId, queue: QueueId) -> Result<O
     Ok(c.opt(&NEXT_QUEUED, args![project, queue])?)
 }
 
-pub fn count_attempt(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    id: JobId,
-    error: Option<&str>,
-) -> Result<()> {
+/// After a failed attempt.
+pub fn count_attempt(tx: &Tx<'_>, project: ProjectId, id: JobId, error: &str) -> Result<()> {
     tx.execute(&COUNT_ATTEMPT, args![project, id, error])?;
     Ok(())
 }

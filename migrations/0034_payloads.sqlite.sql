@@ -1,0 +1,1 @@
+-- SQLite keeps the payload of a job as it was written already.
