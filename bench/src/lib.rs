@@ -7,6 +7,7 @@ mod chat;
 pub mod client;
 pub mod clock;
 mod connections;
+mod deliveries;
 pub mod dice;
 mod entities;
 mod events;
@@ -52,11 +53,14 @@ struct Args {
     #[arg(long, conflicts_with_all = ["scenarios", "rate", "sockets", "page"])]
     table: bool,
     /// Index so many entities and search them, instead of the scenarios.
-    #[arg(long, value_name = "ENTITIES", conflicts_with_all = ["table", "scenarios", "events"])]
+    #[arg(long, value_name = "ENTITIES", conflicts_with_all = ["table", "scenarios", "events", "deliveries"])]
     search: Option<usize>,
     /// List so many events, instead of the scenarios.
-    #[arg(long, conflicts_with_all = ["table", "scenarios"])]
+    #[arg(long, conflicts_with_all = ["table", "scenarios", "deliveries"])]
     events: Option<usize>,
+    /// Send so many webhook deliveries that wait in the queue, instead of the scenarios.
+    #[arg(long, conflicts_with_all = ["table", "scenarios"])]
+    deliveries: Option<usize>,
     /// Which database; may be given twice. SQLite when not given, both for --table.
     #[arg(long = "engine", value_enum)]
     engines: Vec<Engine>,
@@ -238,7 +242,7 @@ async fn measure_all(args: &Args, cores: usize) -> Result<Printed, String> {
         let results = table.run(cores).await?;
         return Printed::new(args, &results, Results::table, results.errors());
     }
-    if args.search.is_some() || args.events.is_some() {
+    if args.search.is_some() || args.events.is_some() || args.deliveries.is_some() {
         return alone(args).await;
     }
     let report = report(args, cores).await?;
@@ -249,14 +253,22 @@ async fn measure_all(args: &Args, cores: usize) -> Result<Printed, String> {
 async fn alone(args: &Args) -> Result<Printed, String> {
     let engines = if args.engines.is_empty() { &[Engine::Sqlite][..] } else { &args.engines };
     let (program, span) = (args.program()?, args.span());
-    let mut text = if args.search.is_some() { search::HEAD } else { events::HEAD }.to_owned();
+    let mut text = String::new();
     for engine in engines {
-        text += &match (args.search, args.events) {
-            (Some(count), _) => search::measure(*engine, count, &program, span).await?,
-            (None, count) => {
-                events::measure(*engine, count.unwrap_or_default(), &program, span).await?
+        let (head, line) = match (args.search, args.events, args.deliveries) {
+            (Some(count), ..) => {
+                (search::HEAD, search::measure(*engine, count, &program, span).await?)
+            }
+            (_, Some(count), _) => {
+                (events::HEAD, events::measure(*engine, count, &program, span).await?)
+            }
+            (.., count) => {
+                let count = count.unwrap_or_default();
+                (deliveries::HEAD, deliveries::measure(*engine, count, &program).await?)
             }
         };
+        text += if text.is_empty() { head } else { "" };
+        text += &line;
     }
     Ok(Printed { text, errors: 0 })
 }

@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-use db::Db;
+use db::{Db, Tx};
 use townhall::auth::sealed::Sealer;
 use townhall::error::Error;
 use townhall::features::users::store::{self as users, UserRow};
@@ -18,6 +18,7 @@ use crate::fixture::text;
 use crate::server::SECRET;
 
 const USERS: usize = 1000;
+pub const EVENT: &str = "entity.created.complete";
 /// Threads of the endpoint; each serves one request at a time.
 const THREADS: usize = 2;
 /// Nothing listens here.
@@ -68,19 +69,31 @@ async fn writers(
     let written = db.write(move |tx| {
         rows.iter().try_for_each(|row| users::insert(tx, project, row))?;
         if let Some(url) = &url {
-            let change = Change {
-                url: Some(Some(url.clone())),
-                secret: Some("bench".to_owned()),
-                events: Some(vec!["entity.created.complete".to_owned()]),
-                keeps_previous_secret: false,
-            };
-            let blank = admin::blank(queue, true, now);
-            admin::put(tx, project, blank, change, (&sealer, &random), now)?;
+            subscribe(tx, project, queue, url, &sealer, now)?;
         }
         Ok::<_, Error>(())
     });
     written.await.map_err(text)?;
     Ok(Writers { project, users: ids })
+}
+
+/// Registers an endpoint for new entities.
+pub fn subscribe(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    queue: QueueId,
+    url: &str,
+    sealer: &Sealer,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let change = Change {
+        url: Some(Some(url.to_owned())),
+        secret: Some("bench".to_owned()),
+        events: Some(vec![EVENT.to_owned()]),
+        keeps_previous_secret: false,
+    };
+    let blank = admin::blank(queue, true, now);
+    admin::put(tx, project, blank, change, (sealer, &Random::System), now).map(drop)
 }
 
 /// Starts an endpoint that takes everything. `hear` runs with the text of each request, before the reply.

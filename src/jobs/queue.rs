@@ -26,27 +26,35 @@ pub(super) struct Claim {
     pub until: Timestamp,
 }
 
+/// Why a queue does not run any longer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// It is empty, or another worker has claimed it.
+    Released,
+    Failed,
+}
+
 /// Runs the queue until it is empty, a job fails, or another worker has claimed it; returns how many jobs ran.
-pub(super) async fn run(app: &App, mut claim: Claim) -> (usize, Result<()>) {
+pub(super) async fn run(app: &App, mut claim: Claim) -> (usize, Result<Ended>) {
     let mut jobs = 0;
     loop {
         match next(app, &mut claim, &mut jobs).await {
-            Ok(true) => {}
-            Ok(false) => return (jobs, Ok(())),
+            Ok(None) => {}
+            Ok(Some(ended)) => return (jobs, Ok(ended)),
             Err(error) => return (jobs, Err(error)),
         }
     }
 }
 
-/// Runs the first job, if there is one; false if the queue is released.
-async fn next(app: &App, claim: &mut Claim, jobs: &mut usize) -> Result<bool> {
+/// Runs the first job, if there is one; none if more may follow.
+async fn next(app: &App, claim: &mut Claim, jobs: &mut usize) -> Result<Option<Ended>> {
     let Claim { project, queue, row, until } = *claim;
     let now = app.clock.now();
     if now.plus(CLAIM / 2) > until {
         let longer = now.plus(CLAIM);
         let renewed = app.db.write(move |tx| store::renew_claim(tx, project, queue, until, longer));
         if !renewed.await? {
-            return Ok(false);
+            return Ok(Some(Ended::Released));
         }
         claim.until = longer;
     }
@@ -63,27 +71,26 @@ async fn next(app: &App, claim: &mut Claim, jobs: &mut usize) -> Result<bool> {
     let Err(error) = result else {
         claim.row = QueueRow { failures: 0, failing_since: None, paused_at: None };
         app.db.write(move |tx| finish(tx, &job, kind, now)).await?;
-        return Ok(true);
+        return Ok(None);
     };
     fail(app, *claim, job, kind, described(&error)).await?;
-    Ok(false)
+    Ok(Some(Ended::Failed))
 }
 
 /// Claims the queue again, if a job was added between the last look and the release: whoever added it found the
 /// queue claimed.
-async fn reclaim(app: &App, claim: &mut Claim) -> Result<bool> {
+async fn reclaim(app: &App, claim: &mut Claim) -> Result<Option<Ended>> {
     let Claim { project, queue, .. } = *claim;
     let job = app.db.read(move |c| store::next_queued(c, project, queue)).await?;
     if job.is_none() || app.is_draining() {
-        return Ok(false);
+        return Ok(Some(Ended::Released));
     }
     let now = app.clock.now();
     let until = now.plus(CLAIM);
     let again = app.db.write(move |tx| store::claim_queue(tx, project, queue, now, until)).await?;
-    Ok(again.is_some_and(|row| {
-        *claim = Claim { row, until, ..*claim };
-        true
-    }))
+    let Some(row) = again else { return Ok(Some(Ended::Released)) };
+    *claim = Claim { row, until, ..*claim };
+    Ok(None)
 }
 
 async fn fail(

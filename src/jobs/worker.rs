@@ -24,6 +24,8 @@ pub(super) const QUEUE_CLAIM: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_secs(2);
 /// How often all queues are looked at: for those of nodes that died.
 const POLL_QUEUES: Duration = Duration::from_secs(30);
+/// How long a queue rests whose first job has just failed, however many jobs are added to it meanwhile.
+const REST: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 const SWEEP_BATCH_SIZE: i64 = 500;
 const MAX_ATTEMPTS: i64 = 12;
@@ -35,7 +37,7 @@ const MAX_QUEUES: usize = 64;
 pub async fn work(app: App) {
     let (mut swept_at, mut queues_at) = (None::<Duration>, None::<Duration>);
     let mut running = Running::default();
-    let mut signals = Vec::new();
+    let mut wake = Wake::Poll;
     while !app.is_draining() {
         let now = app.clock.uptime();
         let is_due = |at: &mut Option<Duration>, every: Duration| {
@@ -43,9 +45,14 @@ pub async fn work(app: App) {
             *at = if is_due { Some(now) } else { *at };
             is_due
         };
-        let look =
-            if is_due(&mut queues_at, POLL_QUEUES) { Look::AllQueues } else { Look::Retries };
-        if let Err(error) = running.fill(&app, look, std::mem::take(&mut signals)).await {
+        let filled = match wake {
+            Wake::Signals(signals) => running.start_signalled(&app, signals).await,
+            Wake::Poll if is_due(&mut queues_at, POLL_QUEUES) => {
+                running.fill(&app, Look::AllQueues).await
+            }
+            Wake::Poll => running.fill(&app, Look::Retries).await,
+        };
+        if let Err(error) = filled {
             tracing::error!(%error, "the job queue could not be worked");
         }
         if is_due(&mut swept_at, SWEEP_EVERY)
@@ -53,22 +60,30 @@ pub async fn work(app: App) {
         {
             tracing::error!(%error, "expired rows could not be swept");
         }
-        tokio::select! {
-            Some(_) = running.finished() => {}
-            committed = app.db.signalled() => signals = committed,
-            () = tokio::time::sleep(POLL) => {}
-            () = app.draining() => {}
-        }
+        wake = tokio::select! {
+            Some(_) = running.finished(&app) => Wake::Poll,
+            committed = app.db.signalled() => Wake::Signals(committed),
+            () = tokio::time::sleep(POLL) => Wake::Poll,
+            () = app.draining() => Wake::Poll,
+        };
     }
-    while running.finished().await.is_some() {}
+    while running.finished(&app).await.is_some() {}
+}
+
+/// Why the worker looks for work.
+enum Wake {
+    /// Jobs were added to these queues.
+    Signals(Vec<Signal>),
+    /// Time has passed, or something has ended.
+    Poll,
 }
 
 /// Runs everything that is due now; returns the number of jobs.
 pub async fn run_due(app: &App) -> Result<usize> {
     let (mut running, mut done) = (Running::default(), 0);
     loop {
-        running.fill(app, Look::AllQueues, Vec::new()).await?;
-        match running.finished().await {
+        running.fill(app, Look::AllQueues).await?;
+        match running.finished(app).await {
             Some(jobs) => done += jobs,
             None => return Ok(done),
         }
@@ -86,7 +101,15 @@ enum Look {
 #[derive(Clone, Copy)]
 enum Ran {
     Job(ProjectId),
-    Queue(QueueId, usize),
+    Queue { project: ProjectId, queue: QueueId, jobs: usize, has_failed: bool },
+}
+
+/// A queue that is not looked at for a moment.
+struct Rest {
+    project: ProjectId,
+    until: Duration,
+    /// Jobs were added to it meanwhile.
+    is_signalled: bool,
 }
 
 /// The jobs and queues that this worker runs at the moment.
@@ -94,19 +117,50 @@ enum Ran {
 struct Running {
     tasks: JoinSet<Ran>,
     jobs: HashMap<ProjectId, usize>,
-    queues: HashSet<QueueId>,
+    /// Whether jobs were added to it since it started.
+    queues: HashMap<QueueId, bool>,
+    resting: HashMap<QueueId, Rest>,
 }
 
 impl Running {
     /// Starts what is due, as far as there is room.
-    async fn fill(&mut self, app: &App, look: Look, signals: Vec<Signal>) -> Result<()> {
-        while self.jobs.values().sum::<usize>() < MAX_JOBS && self.start_jobs(app).await? {}
-        for (project, queue) in signals.into_iter().filter(|(_, queue)| !queue.is_nil()) {
-            if self.queues.len() < MAX_QUEUES {
-                self.start_queue(app, ProjectId(project), QueueId(queue)).await?;
+    async fn fill(&mut self, app: &App, look: Look) -> Result<()> {
+        self.start_all_jobs(app).await?;
+        let now = app.clock.uptime();
+        for (queue, rest) in
+            self.resting.extract_if(|_, rest| rest.until <= now).collect::<Vec<_>>()
+        {
+            if rest.is_signalled {
+                self.start_queue(app, rest.project, queue).await?;
             }
         }
         while self.queues.len() < MAX_QUEUES && self.start_queues(app, look).await? {}
+        Ok(())
+    }
+
+    /// Starts what jobs were added to, without looking at anything else.
+    async fn start_signalled(&mut self, app: &App, signals: Vec<Signal>) -> Result<()> {
+        let mut seen = HashSet::new();
+        for (project, queue) in signals.into_iter().filter(|signal| seen.insert(*signal)) {
+            let (project, queue) = (ProjectId(project), QueueId(queue));
+            if queue.0.is_nil() {
+                self.start_all_jobs(app).await?;
+            } else if let Some(rest) = self.resting.get_mut(&queue) {
+                rest.is_signalled = true;
+            } else if let Some(is_signalled) = self.queues.get_mut(&queue) {
+                *is_signalled = true;
+            } else if self.queues.len() < MAX_QUEUES {
+                self.start_queue(app, project, queue).await?;
+            } else {
+                let until = app.clock.uptime();
+                self.resting.insert(queue, Rest { project, until, is_signalled: true });
+            }
+        }
+        Ok(())
+    }
+
+    async fn start_all_jobs(&mut self, app: &App) -> Result<()> {
+        while self.jobs.values().sum::<usize>() < MAX_JOBS && self.start_jobs(app).await? {}
         Ok(())
     }
 
@@ -140,7 +194,7 @@ impl Running {
     }
 
     async fn start_queues(&mut self, app: &App, look: Look) -> Result<bool> {
-        let busy: Vec<QueueId> = self.queues.iter().copied().collect();
+        let busy: Vec<QueueId> = self.queues.keys().copied().collect();
         let now = app.clock.now();
         let due = app.db.read(move |c| match look {
             Look::AllQueues => store::due_queues(c, now, &busy),
@@ -157,25 +211,26 @@ impl Running {
     async fn start_queue(&mut self, app: &App, project: ProjectId, id: QueueId) -> Result<bool> {
         let now = app.clock.now();
         let until = now.plus(QUEUE_CLAIM);
-        if self.queues.contains(&id) {
+        if self.queues.contains_key(&id) {
             return Ok(false);
         }
         let claim = app.db.write(move |tx| store::claim_queue(tx, project, id, now, until));
         let Some(row) = claim.await? else { return Ok(false) };
-        self.queues.insert(id);
+        self.queues.insert(id, false);
         let app = app.clone();
         self.tasks.spawn(async move {
             let (jobs, ended) = queue::run(&app, Claim { project, queue: id, row, until }).await;
+            let has_failed = !matches!(ended, Ok(queue::Ended::Released));
             if let Err(error) = ended {
                 tracing::error!(%error, queue = %id, "a job queue could not be worked");
             }
-            Ran::Queue(id, jobs)
+            Ran::Queue { project, queue: id, jobs, has_failed }
         });
         Ok(true)
     }
 
     /// Waits for the next task to end; the number of its jobs. None when nothing runs.
-    async fn finished(&mut self) -> Option<usize> {
+    async fn finished(&mut self, app: &App) -> Option<usize> {
         // A job that panics does so in a task of its own, so these tasks always end well.
         let ran = self.tasks.join_next().await?.ok()?;
         Some(match ran {
@@ -187,8 +242,13 @@ impl Running {
                 }
                 1
             }
-            Ran::Queue(queue, jobs) => {
-                self.queues.remove(&queue);
+            Ran::Queue { project, queue, jobs, has_failed } => {
+                let is_signalled = self.queues.remove(&queue).unwrap_or_default();
+                if has_failed || is_signalled {
+                    let rest = if has_failed { REST } else { Duration::ZERO };
+                    let until = app.clock.uptime() + rest;
+                    self.resting.insert(queue, Rest { project, until, is_signalled });
+                }
                 jobs
             }
         })

@@ -58,3 +58,18 @@ pub(super) fn canonical(body: &RawValue) -> Result<String> {
     }
     javascript::restringify(body.get()).map_err(Error::internal)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_canonical_however_it_was_stored() {
+        let of = |text: &str| {
+            let raw = RawValue::from_string(text.to_owned()).unwrap();
+            canonical(&raw).unwrap()
+        };
+        assert_eq!(of(r#"{"b": 1.0, "1": "x"}"#), r#"{"1":"x","b":1}"#);
+        assert_eq!(of(r#""{\"b\":1}""#), r#"{"b":1}"#);
+    }
+}
