@@ -95,8 +95,8 @@ impl<T: Target> Change<T> {
 
     /// Removes the reaction; does nothing if there is none.
     pub fn take(&self, tx: &Tx<'_>) -> Result<Changed<T>> {
-        let Locked { mut target, change, votes, space } = self
-            .locking(tx, || store::take(tx, self.project.id, self.target, self.actor.id))?;
+        let Locked { mut target, change, votes, space } =
+            self.locking(tx, || store::take(tx, self.project.id, self.target, self.actor.id))?;
         let before = change.opt()?;
         let mut author = None;
         if before.is_some() {

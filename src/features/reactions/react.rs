@@ -6,10 +6,10 @@ use serde::Deserialize;
 
 use crate::auth::caller::Actor;
 use crate::error::{Fault, Result};
-use crate::features::reactions::ReactionType;
 use crate::features::reactions::change::{Change, Changed};
 use crate::features::reactions::notify::Announce;
 use crate::features::reactions::target::{Known, Target};
+use crate::features::reactions::{ReactionType, store};
 use crate::features::users::store::UserRow;
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
@@ -106,11 +106,9 @@ async fn write<T: Target>(
     let view = T::view(&call);
     let change = Change::<T>::new(&call, &path, &view);
     let seen = view.clone();
-    let written = call
-        .app
-        .db
-        .write_contended(change.target.uuid(), move |tx| work(tx, &change, &seen));
-    let (mut shown, author) = written.await?;
+    let written =
+        call.app.db.write_contended(change.target.uuid(), move |tx| work(tx, &change, &seen));
+    let (mut shown, author) = written.await.map_err(store::refused)?;
     if let Some(author) = author {
         T::set_author(&mut shown, &view, author.opt()?)?;
     }

@@ -160,7 +160,8 @@ mod tests {
         assert!(batch.lead(main()).is_none() && batch.lead(main()).is_some());
         batch.take_in("b", "DELETE FROM b", Vec::new());
         let Outgoing { name, sql, args, .. } = batch.all().unwrap();
-        let expected = "WITH part_0 AS (DELETE FROM a WHERE b = $1), part_1 AS (DELETE FROM b) SELECT $2";
+        let expected =
+            "WITH part_0 AS (DELETE FROM a WHERE b = $1), part_1 AS (DELETE FROM b) SELECT $2";
         assert_eq!((name, sql.as_str()), ("main", expected));
         assert_eq!(args, [2.into(), 1.into()]);
         assert!(batch.all().is_none());

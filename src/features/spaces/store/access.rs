@@ -229,7 +229,8 @@ impl KnownSpace {
 
     fn opens_to(&self, user: Option<UserId>) -> bool {
         let member = self.members.iter().find(|(member, _, _)| Some(*member) == user);
-        let member = member.map(|(_, role, status)| SpaceMembership { role: *role, status: *status });
+        let member =
+            member.map(|(_, role, status)| SpaceMembership { role: *role, status: *status });
         self.row.as_ref().is_some_and(|row| {
             Permissions::new(row.reading_permission, row.posting_permission, member).can_read
         })
