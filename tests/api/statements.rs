@@ -25,6 +25,10 @@ const MAY_SCAN: [(&str, &str); 41] = [
     ("audit::store::PROJECTS", "the doctor goes through every project"),
     ("jobs::store::FIND", "an operator names a job"),
     ("queue::store::LAST_DECISIONS", "numbers the rows of a subquery, which an index has found"),
+    (
+        "reactions::store::UNBLOCKED_VOTES",
+        "filters the rows of a subquery, which an index has found",
+    ),
     ("jobs::store::LIST_ALL", "an operator lists all jobs"),
     ("jobs::store::figures::BACKLOG", "the operator's figures, at most every ten seconds"),
     ("server::store::USERS", "the operator asks how much there is"),

@@ -157,10 +157,10 @@ fn put(tx: &Tx<'_>, r: &Reaction) -> Result<(), Error> {
 fn put_with_all_effects(tx: &Tx<'_>, r: &Reaction) -> Result<(), Error> {
     match r.target {
         TargetId::Entity(id) => {
-            entities::find_unblocked_for_update(tx, r.project, id, r.user).map(drop)?
+            entities::find_for_update_later(tx, r.project, id, Some(r.user)).map(drop)?
         }
         TargetId::Comment(id) => {
-            comments::find_unblocked_for_update(tx, r.project, id, r.user).map(drop)?
+            comments::find_for_update_later(tx, r.project, id, Some(r.user)).map(drop)?
         }
     }
     put(tx, r)?;
@@ -181,7 +181,7 @@ fn put_with_all_effects(tx: &Tx<'_>, r: &Reaction) -> Result<(), Error> {
     let author = tx.batch(|| {
         reaction_deltas::change(tx, r.project, r.target, by)?;
         notifications::insert_kept(tx, r.project, r.now, &told)?;
-        points::earn(tx, r.project, r.author, None, r.kind.points())
+        points::earn_later(tx, r.project, r.author, None, r.kind.points())
     });
     author.map(drop)
 }

@@ -128,3 +128,59 @@ impl InProcess {
         self.app.db.close().await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat;
+    use crate::fixture::{Fixture, Scale};
+    use crate::table::rows::ROWS;
+
+    /// More entities than a list would sort, so that common keywords and rare ones have different plans.
+    const SCALE: Scale = Scale {
+        users: 500,
+        entities: 3000,
+        comments: 100,
+        spread_comments: 100,
+        rows: 10,
+        chat: chat::Size { messages: 10, group_members: 4 },
+        page: 1,
+    };
+
+    /// Statements and round trips of each scenario on PostgreSQL; COMMIT is part of the last one.
+    const ASKED: &[(&str, [f64; 2])] = &[
+        ("fetch-entity", [1.0, 1.0]),
+        ("feed-new-user", [4.0, 2.0]),
+        ("feed-hot-keyword", [3.0, 2.0]),
+        ("feed-top-keyword", [3.0, 2.0]),
+        ("v6-hot-keyword", [5.0, 2.0]),
+        ("v6-top-keyword", [5.0, 2.0]),
+        ("comments-new", [4.0, 2.0]),
+        ("feed-page-500", [3.0, 2.0]),
+        ("create-entity", [4.0, 3.0]),
+        ("create-comment", [4.0, 3.0]),
+        ("add-reaction", [4.0, 3.0]),
+        // Of an entity in a space, which costs one more.
+        ("react-one", [6.0, 4.0]),
+        ("v6-upvote", [5.0, 3.0]),
+    ];
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn each_row_of_the_table_asks_postgresql_as_little_as_this() {
+        let store = tokio::task::spawn_blocking(|| Store::create(Engine::Postgres));
+        let store = store.await.unwrap().unwrap();
+        let db = store.open().unwrap();
+        let fixture = Fixture::seed(&db, SCALE).await.unwrap();
+        db.close().await;
+        let server = InProcess::start(Engine::Postgres, &store).await.unwrap();
+        let mut asked = Vec::new();
+        for scenario in ROWS.iter().filter_map(|row| row.scenario()) {
+            let requests = (scenario.requests)(&fixture);
+            let Counted { statements, flights, .. } =
+                server.count(scenario, &requests).await.unwrap();
+            asked.push((scenario.name, [statements, flights.unwrap_or_default()]));
+        }
+        server.stop().await;
+        assert_eq!(asked, ASKED);
+    }
+}

@@ -3,7 +3,7 @@
 
 mod tx;
 
-pub use tx::Tx;
+pub use tx::{Later, Tx};
 
 use std::cell::{Cell, RefCell};
 use std::fmt;

@@ -34,7 +34,7 @@ pub use administration::Examination;
 pub use announce::{Announced, Announcement, Announcements};
 pub use builder::{Builder, Placeholder, Placeholders};
 pub use companion::accompanied;
-pub use conn::{Conn, Prefetch, Tx};
+pub use conn::{Conn, Later, Prefetch, Tx};
 pub use db::Db;
 pub use error::Error;
 pub use lag::{Moment, exactly, tolerate_lag};

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use db::Conn;
+use db::{Conn, Prefetch};
 use uuid::Uuid;
 
 use crate::auth::perspective::Perspective;
@@ -14,6 +14,8 @@ use crate::features::comments::store::{self, CommentRow};
 use crate::features::comments::visibility;
 use crate::features::entities;
 use crate::features::grants;
+use crate::features::reactions::store::hidden::{self, VotesByTarget, by_target, prefetch_votes};
+use crate::features::reactions::target::Known;
 use crate::features::reactions::{self, ReactionType};
 use crate::features::users::model::{self, User};
 use crate::features::users::reputation::{self, Bucket};
@@ -23,7 +25,7 @@ use crate::http::operation::Call;
 use crate::http::version::Version;
 use crate::storage::signed::Links;
 use crate::tenancy::Project;
-use crate::values::ids::{EntityId, UserId};
+use crate::values::ids::{CommentId, EntityId, UserId};
 
 /// Which parts of comments are shown, and to which viewer.
 #[derive(Debug, Clone)]
@@ -40,8 +42,10 @@ pub struct View {
     bucket: Option<Bucket>,
     /// The viewer's reaction, if it is known already.
     own: Option<Option<ReactionType>>,
-    /// The author of all comments, if known already.
-    author: Option<UserRow>,
+    /// The authors of all comments, if known already.
+    authors: Option<Vec<UserRow>>,
+    /// The voters of all comments, if known already.
+    votes: Option<VotesByTarget>,
     /// Authors see their names on what they deleted.
     shows_deleted: bool,
     links: Links,
@@ -68,7 +72,8 @@ impl View {
                 .then(|| entities::show::View::asked(call, viewer, &include.only("space"))),
             bucket: None,
             own: None,
-            author: None,
+            authors: None,
+            votes: None,
             shows_deleted: false,
             links: call.links(),
         }
@@ -86,7 +91,8 @@ impl View {
             entity: None,
             bucket: None,
             own: None,
-            author: None,
+            authors: None,
+            votes: None,
             shows_deleted: false,
             links,
         }
@@ -101,8 +107,43 @@ impl View {
         View { own: Some(reaction), ..self }
     }
 
-    pub fn with_author(self, author: Option<UserRow>) -> Self {
-        View { author, ..self }
+    pub fn with_author(self, author: UserRow) -> Self {
+        View { authors: Some(vec![author]), ..self }
+    }
+
+    /// The reply to a reaction need not read back what the change knows.
+    pub fn with_known(self, known: Known) -> Self {
+        let Known { own, votes, author_follows, .. } = known;
+        View { own: Some(own), votes, user: self.user && !author_follows, ..self }
+    }
+
+    /// For what was shown without its author.
+    pub fn set_author(&self, comment: &mut Comment, author: Option<UserRow>) -> Result<()> {
+        let author = author.filter(|author| comment.user_id == Some(author.id));
+        comment.user = Some(author.map(|row| User::public(&self.links, &row)).transpose()?);
+        Ok(())
+    }
+
+    /// Whether the voters of each comment are shown.
+    pub fn lists_voters(&self) -> bool {
+        self.version == Version::V6
+    }
+
+    /// Those of the ids that exist, in the order of the ids. Their authors and voters are asked for together with
+    /// them.
+    pub fn found(&self, c: &Conn<'_>, ids: &[CommentId]) -> Result<Vec<Comment>> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (project, viewer) = (&*self.project, self.viewer);
+        let authors = self.user.then(|| store::prefetch_authors(c, project.id, ids)).transpose()?;
+        let targets = || ids.iter().map(|id| id.0).collect();
+        let votes = self.lists_voters().then(|| prefetch_votes(c, project, viewer, targets()));
+        let votes = votes.transpose()?;
+        let rows = store::find_all(c, project.id, ids)?;
+        let authors = authors.map_or(Ok(None), Prefetch::rows)?;
+        let votes = votes.map_or(Ok(None), Prefetch::rows)?.map(by_target);
+        View { authors, votes, ..self.clone() }.comments(c, rows)
     }
 
     pub fn with_points(self, bucket: Option<Bucket>) -> Self {
@@ -180,10 +221,15 @@ impl View {
         if let Some(view) = &self.entity {
             self.add_entities(c, view, &mut comments)?;
         }
-        if self.version == Version::V6 {
-            let mut votes = reactions::store::hidden::votes(c, &self.project, self.viewer, ids)?;
+        if self.lists_voters() {
+            let found = match &self.votes {
+                Some(_) => None,
+                None => Some(hidden::votes(c, &self.project, self.viewer, ids)?),
+            };
+            let votes = found.as_ref().or(self.votes.as_ref());
             for comment in &mut comments {
-                let votes = votes.remove(&comment.id.0).unwrap_or_default();
+                let votes = votes.and_then(|votes| votes.get(&comment.id.0)).cloned();
+                let votes = votes.unwrap_or_default();
                 let own = comment.user_reaction.flatten();
                 (comment.upvotes, comment.downvotes) = votes.with_own(self.viewer, own);
             }
@@ -203,8 +249,8 @@ impl View {
 
     fn add_authors(&self, c: &Conn<'_>, comments: &mut [Comment]) -> Result<()> {
         let ids = comments.iter().filter_map(|comment| comment.user_id).collect();
-        let authors = match &self.author {
-            Some(row) => HashMap::from([(row.id, User::public(&self.links, row)?)]),
+        let authors = match &self.authors {
+            Some(rows) => model::by_id(&self.links, rows)?,
             None => model::shown(c, &self.links, ids)?,
         };
         for comment in comments.iter_mut() {

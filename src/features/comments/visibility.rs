@@ -2,12 +2,12 @@
 //! user's draft, if it is in a space that the viewer may not read, or if there is a block between the viewer
 //! and its author or the entity's author. Authors always see their own. Lists ask for more: see [`is_open`].
 
-use db::{Conn, Tx};
+use db::{Conn, Later, Tx};
 
 use crate::auth::perspective::Perspective;
 use crate::error::Result;
 use crate::features::comments::store::{self, CommentRow};
-use crate::features::spaces::store::access;
+use crate::features::spaces::store::access::{self, KnownSpace};
 use crate::features::visibility::store::blocks;
 use crate::tenancy::Project;
 use crate::values::ids::{CommentId, UserId};
@@ -79,31 +79,50 @@ pub fn among(
     Ok(rows)
 }
 
-/// The same, locked until the transaction ends. For a user, the same statement checks blocks.
+/// Locks the comment until the transaction ends; [`locked`] tells whether this perspective may see it. For a user,
+/// the same statement checks blocks.
 pub fn lock(
     tx: &Tx<'_>,
     project: &Project,
     id: CommentId,
     perspective: Perspective,
+) -> Result<Later<CommentRow>> {
+    store::find_for_update_later(tx, project.id, id, checked_for(project, perspective))
+}
+
+/// What [`lock`] has found, if this perspective may see it.
+pub fn locked(
+    tx: &Tx<'_>,
+    project: &Project,
+    found: Option<CommentRow>,
+    perspective: Perspective,
 ) -> Result<Option<CommentRow>> {
-    match (perspective, blocks::counting(project, perspective.viewer())) {
-        (Perspective::User(_), Some(viewer)) => {
-            let unblocked = store::find_unblocked_for_update(tx, project.id, id, viewer)?;
-            match unblocked.filter(|row| is_reachable(row, perspective)) {
-                Some(row)
-                    if access::may_read(
-                        tx,
-                        project.id,
-                        row.space_id,
-                        row.user_id,
-                        perspective,
-                    )? =>
-                {
-                    Ok(Some(row))
-                }
-                _ => Ok(None),
-            }
-        }
-        _ => seen(tx, project, store::find_for_update(tx, project.id, id)?, perspective),
+    found.map_or(Ok(None), |row| locked_in(tx, project, row, perspective, None))
+}
+
+/// The same in a space that is known already.
+pub fn locked_in(
+    tx: &Tx<'_>,
+    project: &Project,
+    row: CommentRow,
+    perspective: Perspective,
+    space: Option<&KnownSpace>,
+) -> Result<Option<CommentRow>> {
+    if checked_for(project, perspective).is_none() {
+        return seen(tx, project, Some(row), perspective);
     }
+    if !is_reachable(&row, perspective) {
+        return Ok(None);
+    }
+    let may_read = match space {
+        Some(space) => space.may_read(row.user_id, perspective),
+        None => access::may_read(tx, project.id, row.space_id, row.user_id, perspective)?,
+    };
+    Ok(may_read.then_some(row))
+}
+
+/// The user whose blocks the locking statement checks.
+fn checked_for(project: &Project, perspective: Perspective) -> Option<UserId> {
+    let is_user = matches!(perspective, Perspective::User(_));
+    blocks::counting(project, perspective.viewer()).filter(|_| is_user)
 }

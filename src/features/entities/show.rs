@@ -13,10 +13,13 @@ use crate::features::entities::store::{self, EntityRow};
 use crate::features::files::model::{File, show};
 use crate::features::files::store as storage;
 use crate::features::grants;
+use crate::features::reactions::store::hidden::{self, VotesByTarget, by_target, prefetch_votes};
+use crate::features::reactions::target::Known;
 use crate::features::reactions::{self, ReactionType};
 use crate::features::spaces;
 use crate::features::spaces::show::View as SpaceView;
-use crate::features::users::model;
+use crate::features::spaces::store::SpaceRow;
+use crate::features::users::model::{self, User};
 use crate::features::users::reputation::{self, Bucket};
 use crate::features::users::store::UserRow;
 use crate::http::include::Include;
@@ -52,6 +55,10 @@ pub struct View {
     own: Option<Option<ReactionType>>,
     /// The authors of all entities, if known already.
     authors: Option<Vec<UserRow>>,
+    /// The voters of all entities, if known already.
+    votes: Option<VotesByTarget>,
+    /// The spaces of all entities, if known already.
+    spaces: Option<Vec<SpaceRow>>,
     links: Links,
     extras: Option<EntityExtras>,
 }
@@ -73,6 +80,8 @@ impl View {
             bucket: None,
             own: None,
             authors: None,
+            votes: None,
+            spaces: None,
             links: call.links(),
             extras: call.app.lists.of().first().copied(),
         }
@@ -93,6 +102,8 @@ impl View {
             bucket: None,
             own: None,
             authors: None,
+            votes: None,
+            spaces: None,
             links,
             extras: None,
         }
@@ -103,7 +114,20 @@ impl View {
         View { user: true, ..View::asked(call, viewer, &Include::default()) }
     }
 
-    /// The reply to a reaction knows the reaction and need not read it back.
+    /// The reply to a reaction need not read back what the change knows.
+    pub fn with_known(self, known: Known) -> Self {
+        let Known { own, votes, space, author_follows } = known;
+        let spaces = space.map(|space| space.row.into_iter().collect());
+        View { own: Some(own), votes, spaces, user: self.user && !author_follows, ..self }
+    }
+
+    /// For what was shown without its author.
+    pub fn set_author(&self, entity: &mut Entity, author: Option<UserRow>) -> Result<()> {
+        let author = author.filter(|author| entity.user_id == Some(author.id));
+        entity.user = Some(author.map(|row| User::public(&self.links, &row)).transpose()?);
+        Ok(())
+    }
+
     pub fn with_own(self, reaction: Option<ReactionType>) -> Self {
         View { own: Some(reaction), ..self }
     }
@@ -112,20 +136,29 @@ impl View {
         self.with_authors(author.map(|author| vec![author]))
     }
 
-    pub fn with_authors(self, authors: Option<Vec<UserRow>>) -> Self {
+    fn with_authors(self, authors: Option<Vec<UserRow>>) -> Self {
         View { authors, ..self }
     }
 
-    /// Sends the query for the authors of these entities ahead, if they are shown.
-    pub fn prefetch_authors<'c>(
-        &self,
-        c: &'c Conn<'_>,
-        ids: &[EntityId],
-    ) -> Result<Option<Prefetch<'c, UserRow>>> {
-        match self.user && !ids.is_empty() {
-            true => store::prefetch_authors(c, self.project.id, ids).map(Some),
-            false => Ok(None),
+    /// Whether the voters of each entity are shown.
+    pub fn lists_voters(&self) -> bool {
+        self.version == Version::V6
+    }
+
+    /// Those of the ids that exist, in the order of the ids. Their authors and voters are asked for together with
+    /// them.
+    pub fn found(&self, c: &Conn<'_>, ids: &[EntityId]) -> Result<Vec<Entity>> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
         }
+        let (project, viewer) = (&*self.project, self.viewer);
+        let authors = self.user.then(|| store::prefetch_authors(c, project.id, ids)).transpose()?;
+        let votes = self.lists_voters().then(|| prefetch_votes(c, project, viewer, uuids(ids)));
+        let votes = votes.transpose()?;
+        let rows = store::find_all(c, project.id, ids)?;
+        let authors = authors.map_or(Ok(None), Prefetch::rows)?;
+        let votes = votes.map_or(Ok(None), Prefetch::rows)?.map(by_target);
+        View { votes, ..self.clone().with_authors(authors) }.entities(c, rows)
     }
 
     pub fn with_files(self) -> Self {
@@ -189,11 +222,15 @@ impl View {
         if self.files {
             self.add_files(c, &ids, &mut entities)?;
         }
-        if self.version == Version::V6 {
-            let mut votes =
-                reactions::store::hidden::votes(c, &self.project, self.viewer, uuids(&ids))?;
+        if self.lists_voters() {
+            let found = match &self.votes {
+                Some(_) => None,
+                None => Some(hidden::votes(c, &self.project, self.viewer, uuids(&ids))?),
+            };
+            let votes = found.as_ref().or(self.votes.as_ref());
             for entity in &mut entities {
-                let votes = votes.remove(&entity.id.0).unwrap_or_default();
+                let votes = votes.and_then(|votes| votes.get(&entity.id.0)).cloned();
+                let votes = votes.unwrap_or_default();
                 let own = entity.user_reaction.flatten();
                 (entity.upvotes, entity.downvotes) = votes.with_own(self.viewer, own);
             }
@@ -227,7 +264,10 @@ impl View {
         if !project.has(Bundle::Spaces) {
             ids.clear();
         }
-        let rows = spaces::store::find_all(c, project.id, &ids)?;
+        let rows = match &self.spaces {
+            Some(known) if !ids.is_empty() => known.clone(),
+            _ => spaces::store::find_all(c, project.id, &ids)?,
+        };
         let nsfw: HashSet<SpaceId> =
             rows.iter().filter(|row| row.nsfw_effective).map(|row| row.id).collect();
         let shown = match self.space {

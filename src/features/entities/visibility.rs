@@ -2,12 +2,12 @@
 //! entities are treated as not found: drafts of others, entities in spaces that the viewer may not read, and
 //! entities with a block between author and viewer.
 
-use db::{Conn, Tx};
+use db::{Conn, Later, Tx};
 
 use crate::auth::perspective::Perspective;
 use crate::error::Result;
 use crate::features::entities::store::{self, EntityRow};
-use crate::features::spaces::store::access;
+use crate::features::spaces::store::access::{self, KnownSpace};
 use crate::features::visibility::store::blocks;
 use crate::tenancy::Project;
 use crate::values::ids::{EntityId, UserId};
@@ -76,21 +76,42 @@ pub fn lock_shared(
     seen(tx, project, store::lock_shared(tx, project.id, id)?, perspective)
 }
 
-/// The same, locked until the transaction ends. The same statement checks blocks.
+/// Locks the entity until the transaction ends; [`locked`] tells whether this perspective may see it. The same
+/// statement checks blocks.
 pub fn lock(
     tx: &Tx<'_>,
     project: &Project,
     id: EntityId,
     perspective: Perspective,
+) -> Result<Later<EntityRow>> {
+    let viewer = blocks::counting(project, perspective.viewer());
+    store::find_for_update_later(tx, project.id, id, viewer)
+}
+
+/// What [`lock`] has found, if this perspective may see it.
+pub fn locked(
+    tx: &Tx<'_>,
+    project: &Project,
+    found: Option<EntityRow>,
+    perspective: Perspective,
 ) -> Result<Option<EntityRow>> {
-    let found = match blocks::counting(project, perspective.viewer()) {
-        Some(viewer) => store::find_unblocked_for_update(tx, project.id, id, viewer)?,
-        None => store::find_for_update(tx, project.id, id)?,
-    };
-    match found.filter(|entity| is_published_for(perspective, entity)) {
-        Some(row) if access::may_read(tx, project.id, row.space_id, row.user_id, perspective)? => {
-            Ok(Some(row))
-        }
-        _ => Ok(None),
+    found.map_or(Ok(None), |row| locked_in(tx, project, row, perspective, None))
+}
+
+/// The same in a space that is known already.
+pub fn locked_in(
+    tx: &Tx<'_>,
+    project: &Project,
+    row: EntityRow,
+    perspective: Perspective,
+    space: Option<&KnownSpace>,
+) -> Result<Option<EntityRow>> {
+    if !is_published_for(perspective, &row) {
+        return Ok(None);
     }
+    let may_read = match space {
+        Some(space) => space.may_read(row.user_id, perspective),
+        None => access::may_read(tx, project.id, row.space_id, row.user_id, perspective)?,
+    };
+    Ok(may_read.then_some(row))
 }

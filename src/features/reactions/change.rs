@@ -4,7 +4,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use db::Tx;
+use db::{Later, Tx};
 
 use crate::auth::caller::Actor;
 use crate::auth::caller::Initiator;
@@ -14,14 +14,16 @@ use crate::error::Result;
 use crate::features::notifications;
 use crate::features::reactions::events;
 use crate::features::reactions::notify::{self, Announce};
+use crate::features::reactions::store::hidden::{VotesByTarget, by_target, votes_later};
 use crate::features::reactions::target::{Target, TargetId};
 use crate::features::reactions::{ReactionCounts, ReactionType, store};
+use crate::features::spaces::store::access::KnownSpace;
 use crate::features::users::reputation;
 use crate::features::users::store::{self as users, UserRow};
 use crate::http::operation::Call;
 use crate::state::App;
 use crate::tenancy::Project;
-use crate::values::ids::{ReactionId, new_id};
+use crate::values::ids::{ReactionId, UserId, new_id};
 use crate::values::time::Timestamp;
 
 /// The user who reacts, and the target.
@@ -34,6 +36,8 @@ pub struct Change<T> {
     pub(super) target: TargetId,
     id: ReactionId,
     pub now: Timestamp,
+    /// Whether the reply lists the voters.
+    lists_voters: bool,
     kind: PhantomData<fn() -> T>,
 }
 
@@ -43,12 +47,24 @@ pub struct Changed<T> {
     /// With the counts after the change.
     pub target: T,
     pub before: Option<ReactionType>,
-    /// The target's author after the change, if anything changed.
-    pub author: Option<UserRow>,
+    /// The target's author after the change, if anything changed. There when the transaction is committed.
+    pub author: Option<Later<UserRow>>,
+    /// The voters after the change, if they are listed.
+    pub votes: Option<VotesByTarget>,
+    /// The target's space, if it is in one.
+    pub space: Option<KnownSpace>,
+}
+
+/// A locked target, and what was asked for with it.
+struct Locked<T, R> {
+    target: T,
+    change: Later<R>,
+    votes: Option<VotesByTarget>,
+    space: Option<KnownSpace>,
 }
 
 impl<T: Target> Change<T> {
-    pub fn new(call: &Call<Actor>, path: &T::Path) -> Self {
+    pub fn new(call: &Call<Actor>, path: &T::Path, view: &T::View) -> Self {
         Change {
             app: call.app.clone(),
             project: call.project.clone(),
@@ -57,6 +73,7 @@ impl<T: Target> Change<T> {
             target: T::named(path),
             id: ReactionId(new_id(call.now, &call.app.random)),
             now: call.now,
+            lists_voters: T::lists_voters(view),
             kind: PhantomData,
         }
     }
@@ -64,31 +81,55 @@ impl<T: Target> Change<T> {
     /// Sets the reaction, replacing any earlier one.
     pub fn put(&self, tx: &Tx<'_>, kind: ReactionType, announce: Announce) -> Result<Changed<T>> {
         let (project, now) = (self.project.id, self.now);
-        let mut target = self.lock(tx)?;
-        let before = store::put(tx, project, self.target, self.actor.id, self.id, kind, now)?;
+        let Locked { mut target, change, votes, space } = self.locking(tx, || {
+            store::put(tx, project, self.target, self.actor.id, self.id, kind, now)
+        })?;
+        let before = change.one()?;
         let mut author = None;
         if before != Some(kind) {
-            author = self.count(tx, &mut target, before, Some((kind, announce)))?;
+            let after = Some((kind, announce));
+            author = self.count(tx, (&mut target, space.as_ref()), before, after)?;
         }
-        Ok(Changed { target, before, author })
+        Ok(Changed { target, before, author, votes, space })
     }
 
     /// Removes the reaction; does nothing if there is none.
     pub fn take(&self, tx: &Tx<'_>) -> Result<Changed<T>> {
-        let mut target = self.lock(tx)?;
-        let before = store::take(tx, self.project.id, self.target, self.actor.id)?;
+        let Locked { mut target, change, votes, space } =
+            self.locking(tx, || store::take(tx, self.project.id, self.target, self.actor.id))?;
+        let before = change.opt()?;
         let mut author = None;
         if before.is_some() {
-            author = self.count(tx, &mut target, before, None)?;
+            author = self.count(tx, (&mut target, space.as_ref()), before, None)?;
         }
-        Ok(Changed { target, before, author })
+        Ok(Changed { target, before, author, votes, space })
     }
 
-    /// Locks the target until the transaction ends. Lock order: the target before its reactions, as in
-    /// deletion. The counts read here include all earlier reactions.
-    fn lock(&self, tx: &Tx<'_>) -> Result<T> {
-        let held = T::lock(tx, &self.project, self.target, self.perspective)?;
-        held.ok_or(T::FAULTS.not_found.into())
+    /// Locks the target until the transaction ends, changes the reaction and reads the voters, in one round trip:
+    /// an error undoes the change. Lock order: the target before its reactions, as in deletion. The counts read here
+    /// include all earlier reactions.
+    fn locking<R>(
+        &self,
+        tx: &Tx<'_>,
+        change: impl FnOnce() -> Result<Later<R>>,
+    ) -> Result<Locked<T, R>> {
+        let project = &*self.project;
+        let locking = T::lock(tx, project, self.target, self.perspective)?;
+        let change = change()?;
+        let (viewer, targets) = (Some(self.actor.id), vec![self.target.uuid()]);
+        let votes = self.lists_voters.then(|| votes_later(tx, project, viewer, targets));
+        let votes = votes.transpose()?;
+        tx.flush().map_err(|error| store::refused(error.into()))?;
+        let found = locking.opt()?.ok_or(T::FAULTS.not_found)?;
+        let space = found.space().map(|space| {
+            let users: Vec<UserId> = found.author().into_iter().chain([self.actor.id]).collect();
+            KnownSpace::load(tx, project.id, space, &users)
+        });
+        let space = space.transpose()?;
+        let target = T::locked(tx, project, (found, space.as_ref()), self.perspective)?;
+        let target = target.ok_or(T::FAULTS.not_found)?;
+        let votes = votes.map(Later::all).transpose()?.map(by_target);
+        Ok(Locked { target, change, votes, space })
     }
 
     /// Updates the counts, awards the author's points and notifies them. The target is locked: nobody else
@@ -96,10 +137,10 @@ impl<T: Target> Change<T> {
     fn count(
         &self,
         tx: &Tx<'_>,
-        target: &mut T,
+        (target, space): (&mut T, Option<&KnownSpace>),
         before: Option<ReactionType>,
         after: Option<(ReactionType, Announce)>,
-    ) -> Result<Option<UserRow>> {
+    ) -> Result<Option<Later<UserRow>>> {
         let (mut counts, mut by) = (target.reactions(), ReactionCounts::default());
         let mut points = 0;
         for (kind, one) in [(before, -1), (after.map(|(kind, _)| kind), 1)] {
@@ -111,21 +152,22 @@ impl<T: Target> Change<T> {
         target.set_reactions(counts);
         let notices = match after {
             Some((kind, announce)) => {
-                notify::notifications(tx, self, target, kind, before, announce)?
+                let reaction = (kind, before, announce);
+                notify::notifications(tx, self, (target, space), reaction)?
             }
             None => Vec::new(),
         };
         let project = &*self.project;
         let author = tx.batch(|| {
+            let author = target.author().map(|author| match points {
+                0 => users::find_later(tx, project.id, author),
+                _ => reputation::awarded_later(tx, project, author, target.space(), points),
+            });
             target.change_reactions(tx, project.id, by)?;
             if let [one] = &*notices {
                 notifications::store::insert::insert_kept(tx, project.id, self.now, one)?;
             }
-            match target.author() {
-                Some(author) if points == 0 => users::find(tx, project.id, author),
-                Some(author) => reputation::awarded(tx, project, author, target.space(), points),
-                None => Ok(None),
-            }
+            author.transpose()
         })?;
         // Lock order: notification_counts last.
         let context = Context { app: &self.app, project, now: self.now };

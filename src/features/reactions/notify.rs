@@ -12,7 +12,7 @@ use crate::features::reactions::change::Change;
 use crate::features::reactions::store::ReactorRow;
 use crate::features::reactions::target::Target;
 use crate::features::reactions::{ReactionType, store};
-use crate::features::spaces::store::access;
+use crate::features::spaces::store::access::KnownSpace;
 use crate::features::visibility::store::blocks;
 use crate::tenancy::Bundle;
 use crate::values::ids::{NotificationId, UserId, new_id};
@@ -31,10 +31,8 @@ pub enum Announce {
 pub(super) fn notifications<T: Target>(
     tx: &Tx<'_>,
     change: &Change<T>,
-    target: &T,
-    kind: ReactionType,
-    before: Option<ReactionType>,
-    announce: Announce,
+    (target, space): (&T, Option<&KnownSpace>),
+    (kind, before, announce): (ReactionType, Option<ReactionType>, Announce),
 ) -> Result<Vec<Notification<'static>>> {
     let mut notices = Vec::new();
     let Some(author) = target.author() else { return Ok(notices) };
@@ -44,7 +42,7 @@ pub(super) fn notifications<T: Target>(
         return Ok(notices);
     }
     // Users who can no longer read the space get no notifications about it.
-    if !access::shut_out(tx, project.id, target.space(), &[author])?.is_empty() {
+    if space.is_some_and(|space| space.shuts_out(author)) {
         return Ok(notices);
     }
     let notice = |kind, metadata: Map<String, Value>, actor| Notification {
@@ -55,7 +53,7 @@ pub(super) fn notifications<T: Target>(
         metadata: to_json(&metadata).into(),
         about: About { subject: target.notified_of(), space: target.space(), actor },
     };
-    let subject = || target.subject(tx, project.id);
+    let subject = || target.subject(tx, project.id, space);
 
     // A changed type notifies nobody, but a vote always notifies.
     let is_news = before.is_none() || announce == Announce::Upvote;

@@ -1,14 +1,16 @@
 //! Add Reaction, Remove Reaction, and the four older vote endpoints.
 
+use db::{Later, Tx};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::auth::caller::Actor;
 use crate::error::{Fault, Result};
-use crate::features::reactions::ReactionType;
 use crate::features::reactions::change::{Change, Changed};
 use crate::features::reactions::notify::Announce;
-use crate::features::reactions::target::Target;
+use crate::features::reactions::target::{Known, Target};
+use crate::features::reactions::{ReactionType, store};
+use crate::features::users::store::UserRow;
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::reply::Json;
@@ -67,15 +69,14 @@ async fn put<T: Target>(
     announce: Announce,
     again: Option<Fault>,
 ) -> Answer<T> {
-    let (change, view) = (Change::<T>::new(&call, &path), T::view(&call));
-    let shown = call.app.db.write_contended(change.target.uuid(), move |tx| {
-        let Changed { target, before, author } = change.put(tx, kind, announce)?;
+    write::<T>(call, path, move |tx, change, view| {
+        let changed = change.put(tx, kind, announce)?;
         match again {
-            Some(fault) if before == Some(kind) => Err(fault.into()),
-            _ => target.show(&view, tx, Some(kind), author),
+            Some(fault) if changed.before == Some(kind) => Err(fault.into()),
+            _ => show(tx, changed, Some(kind), view),
         }
-    });
-    shown.await.map(Json)
+    })
+    .await
 }
 
 /// `only`: the vote to remove, and the error if it was not cast.
@@ -84,13 +85,43 @@ async fn take<T: Target>(
     path: T::Path,
     only: Option<(ReactionType, Fault)>,
 ) -> Answer<T> {
-    let (change, view) = (Change::<T>::new(&call, &path), T::view(&call));
-    let shown = call.app.db.write_contended(change.target.uuid(), move |tx| {
-        let Changed { target, before, author } = change.take(tx)?;
+    write::<T>(call, path, move |tx, change, view| {
+        let changed = change.take(tx)?;
         match only {
-            Some((kind, fault)) if before != Some(kind) => Err(fault.into()),
-            _ => target.show(&view, tx, None, author),
+            Some((kind, fault)) if changed.before != Some(kind) => Err(fault.into()),
+            _ => show(tx, changed, None, view),
         }
-    });
-    shown.await.map(Json)
+    })
+    .await
+}
+
+/// The reply, and its author if they are known only after COMMIT.
+type Written<T> = (<T as Target>::Shown, Option<Later<UserRow>>);
+
+async fn write<T: Target>(
+    call: Call<Actor>,
+    path: T::Path,
+    work: impl Fn(&Tx<'_>, &Change<T>, &T::View) -> Result<Written<T>> + Send + 'static,
+) -> Answer<T> {
+    let view = T::view(&call);
+    let change = Change::<T>::new(&call, &path, &view);
+    let seen = view.clone();
+    let written =
+        call.app.db.write_contended(change.target.uuid(), move |tx| work(tx, &change, &seen));
+    let (mut shown, author) = written.await.map_err(store::refused)?;
+    if let Some(author) = author {
+        T::set_author(&mut shown, &view, author.opt()?)?;
+    }
+    Ok(Json(shown))
+}
+
+fn show<T: Target>(
+    tx: &Tx<'_>,
+    changed: Changed<T>,
+    own: Option<ReactionType>,
+    view: &T::View,
+) -> Result<Written<T>> {
+    let Changed { target, author, votes, space, .. } = changed;
+    let known = Known { own, votes, space, author_follows: author.is_some() };
+    Ok((target.show(view, tx, known)?, author))
 }

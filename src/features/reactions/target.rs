@@ -1,7 +1,7 @@
 //! Targets of reactions. Entities and comments each define how they are loaded, counted and shown; everything
 //! else about a reaction is the same for both.
 
-use db::{Conn, Tx};
+use db::{Conn, Later, Tx};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
@@ -12,7 +12,9 @@ use crate::auth::caller::Actor;
 use crate::auth::perspective::Perspective;
 use crate::error::{Fault, Result};
 use crate::features::notifications::Subject;
+use crate::features::reactions::store::hidden::VotesByTarget;
 use crate::features::reactions::{ReactionCounts, ReactionType};
+use crate::features::spaces::store::access::KnownSpace;
 use crate::features::users::store::UserRow;
 use crate::http::operation::Call;
 use crate::tenancy::Project;
@@ -120,6 +122,13 @@ pub trait Target: Sized + Send + 'static {
         project: &Project,
         id: TargetId,
         perspective: Perspective,
+    ) -> Result<Later<Self>>;
+    /// What was locked, if this perspective may react to it.
+    fn locked(
+        tx: &Tx<'_>,
+        project: &Project,
+        found: (Self, Option<&KnownSpace>),
+        perspective: Perspective,
     ) -> Result<Option<Self>>;
     /// Loads the target for reading.
     fn find(
@@ -138,15 +147,32 @@ pub trait Target: Sized + Send + 'static {
     fn reactions(&self) -> ReactionCounts;
     fn set_reactions(&mut self, counts: ReactionCounts);
     fn change_reactions(&self, tx: &Tx<'_>, project: ProjectId, by: ReactionCounts) -> Result<()>;
-    /// The content of notifications about it.
-    fn subject(&self, c: &Conn<'_>, project: ProjectId) -> Result<Map<String, Value>>;
-    fn view(call: &Call<Actor>) -> Self::View;
-    /// `own`: the viewer's reaction; `author`: if known already.
-    fn show(
-        self,
-        view: &Self::View,
+    /// The content of notifications about it, which is in this space.
+    fn subject(
+        &self,
         c: &Conn<'_>,
-        own: Option<ReactionType>,
+        project: ProjectId,
+        space: Option<&KnownSpace>,
+    ) -> Result<Map<String, Value>>;
+    fn view(call: &Call<Actor>) -> Self::View;
+    /// Whether replies list the voters.
+    fn lists_voters(view: &Self::View) -> bool;
+    fn show(self, view: &Self::View, c: &Conn<'_>, known: Known) -> Result<Self::Shown>;
+    fn set_author(
+        shown: &mut Self::Shown,
+        view: &Self::View,
         author: Option<UserRow>,
-    ) -> Result<Self::Shown>;
+    ) -> Result<()>;
+}
+
+/// What a change of a reaction knows already of what its reply shows.
+#[derive(Debug)]
+pub struct Known {
+    /// The viewer's reaction.
+    pub own: Option<ReactionType>,
+    pub votes: Option<VotesByTarget>,
+    /// The target's space, if it is in one.
+    pub space: Option<KnownSpace>,
+    /// The author is [set](Target::set_author) later.
+    pub author_follows: bool,
 }

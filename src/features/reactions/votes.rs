@@ -4,7 +4,7 @@ use crate::features::reactions::ReactionType;
 use crate::values::ids::UserId;
 
 /// The users who upvoted, and those who downvoted, in the order of their votes.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Votes {
     up: Vec<UserId>,
     down: Vec<UserId>,

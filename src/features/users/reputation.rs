@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use db::{Conn, Tx};
+use db::{Conn, Later, Tx};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -198,4 +198,32 @@ pub fn awarded(
         return store::lock_shared(tx, project.id, user);
     }
     points::earn(tx, project.id, user, space, points)
+}
+
+/// The same without waiting for the row.
+pub fn awarded_later(
+    tx: &Tx<'_>,
+    project: &Project,
+    user: UserId,
+    space: Option<SpaceId>,
+    points: i64,
+) -> Result<Later<UserRow>> {
+    if points == 0 || !project.has(Bundle::Reputation) {
+        return store::lock_shared_later(tx, project.id, user);
+    }
+    points::earn_later(tx, project.id, user, space, points)
+}
+
+/// For points that were awarded before their space was known: adds them to its bucket.
+pub fn put_aside(
+    tx: &Tx<'_>,
+    project: &Project,
+    user: UserId,
+    space: Option<SpaceId>,
+    points: i64,
+) -> Result<()> {
+    match space.filter(|_| points != 0 && project.has(Bundle::Reputation)) {
+        Some(space) => points::put_aside(tx, project.id, user, space, points),
+        None => Ok(()),
+    }
 }

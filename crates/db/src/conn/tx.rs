@@ -2,9 +2,11 @@
 
 use std::cell::{Cell, RefCell};
 use std::ops::Deref;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Conn, Failure, Link};
-use crate::{Announcement, AnyStatement, Command, Error, Query, Signal, Statement, Value};
+use crate::postgres::Take;
+use crate::{Announcement, AnyStatement, Command, Error, Row, Signal, Statement, Value};
 
 /// A transaction: reads what [`Conn`] reads, and writes.
 #[derive(Debug)]
@@ -88,9 +90,30 @@ impl<'a> Tx<'a> {
         self.conn.noted(session.pipeline(command.inner(), args))
     }
 
+    /// Runs a statement whose rows are needed later: on PostgreSQL it is sent together with the next statement, or
+    /// with COMMIT. If it fails, the transaction fails with its error.
+    pub fn later<S>(&self, statement: &S, args: &[Value<'_>]) -> Result<Later<S::Row>, Error>
+    where
+        S: Statement,
+        S::Row: Send + 'static,
+    {
+        let name = statement.name();
+        let Link::Postgres(session) = self.conn.link else {
+            let rows = self.conn.rows(statement, args)?;
+            return Ok(Later { statement: name, rows: Arc::new(Mutex::new(Ok(rows))) });
+        };
+        if self.is_lost() {
+            return Err(Error::Aborted);
+        }
+        self.conn.count(statement.inner());
+        let rows = Slot::new(Mutex::new(Ok(Vec::new())));
+        self.conn.noted(session.later(statement.inner(), args, collect(rows.clone())))?;
+        Ok(Later { statement: name, rows })
+    }
+
     /// Runs commands that do not depend on each other. On PostgreSQL those that are
-    /// [`pipelined`](Tx::pipeline) inside are one statement, together with the first that is awaited: all see
-    /// the same snapshot, and no two may change the same row.
+    /// [`pipelined`](Tx::pipeline) inside are one statement, together with the first that is awaited or needed
+    /// [`later`](Tx::later): all see the same snapshot, and no two may change the same row.
     pub fn batch<T, E: From<Error>>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let Link::Postgres(session) = self.conn.link else { return work() };
         session.gather();
@@ -128,12 +151,12 @@ impl<'a> Tx<'a> {
         self.signals.take()
     }
 
-    /// Waits until everything that was pipelined is done, and fails if it failed.
+    /// Waits until everything that was sent is done, and fails if it failed.
     pub fn flush(&self) -> Result<(), Error> {
-        static NOTHING: Query<i64> = Query::declared("db::NOTHING", "SELECT 1", None);
         match self.conn.link {
             Link::Sqlite(_) => Ok(()),
-            Link::Postgres(_) => self.one(&NOTHING, &[]).map(drop),
+            Link::Postgres(_) if self.is_lost() => Err(Error::Aborted),
+            Link::Postgres(session) => self.conn.noted(session.flush()),
         }
     }
 
@@ -153,5 +176,50 @@ impl<'a> Deref for Tx<'a> {
 
     fn deref(&self) -> &Conn<'a> {
         &self.conn
+    }
+}
+
+/// The rows of a statement of a transaction: there after [`Tx::flush`], and once the transaction is committed. See
+/// [`Tx::later`].
+#[derive(Debug)]
+pub struct Later<R> {
+    statement: &'static str,
+    rows: Slot<R>,
+}
+
+/// Where rows arrive.
+type Slot<R> = Arc<Mutex<Result<Vec<R>, Error>>>;
+
+fn collect<R: Row + Send + 'static>(slot: Slot<R>) -> Take {
+    Box::new(move |columns| {
+        let mut arrived = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        match (R::read(columns), &mut *arrived) {
+            (Ok(row), Ok(rows)) => rows.push(row),
+            (Err(error), Ok(_)) => *arrived = Err(error),
+            (_, Err(_)) => {}
+        }
+    })
+}
+
+impl<R> Later<R> {
+    pub fn all(self) -> Result<Vec<R>, Error> {
+        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *rows, Ok(Vec::new()))
+    }
+
+    /// The row, if there is one. More than one is an error.
+    pub fn opt(self) -> Result<Option<R>, Error> {
+        let statement = self.statement;
+        let mut rows = self.all()?;
+        match rows.len() {
+            0 | 1 => Ok(rows.pop()),
+            _ => Err(Error::ManyRows { statement }),
+        }
+    }
+
+    /// The row. None, or more than one, is an error.
+    pub fn one(self) -> Result<R, Error> {
+        let statement = self.statement;
+        self.opt()?.ok_or(Error::NoRow { statement })
     }
 }

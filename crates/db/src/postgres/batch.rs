@@ -5,16 +5,28 @@ use std::cell::{Cell, RefCell};
 
 use crate::{Value, dialect};
 
+use super::sending::Take;
+
 /// Maximum parts of one statement, to limit the number of different ones.
 const MAX_PARTS: usize = 8;
 
 type Command = (&'static str, String, Vec<Value<'static>>);
 
-#[derive(Debug, Default)]
+/// A statement to send, and what takes its rows.
+pub(super) struct Outgoing {
+    pub(super) name: &'static str,
+    pub(super) sql: String,
+    pub(super) args: Vec<Value<'static>>,
+    pub(super) take: Option<Take>,
+}
+
+#[derive(Default)]
 pub(super) struct Batch {
     /// Nesting depth of open batches.
     asked: Cell<u32>,
     commands: RefCell<Vec<Command>>,
+    /// The statement whose rows are needed later; the commands become its WITH clause.
+    main: RefCell<Option<Outgoing>>,
 }
 
 /// Whether the text can follow a WITH clause: not if it has one of its own.
@@ -36,6 +48,21 @@ impl Batch {
     pub(super) fn clear(&self) {
         self.asked.set(0);
         self.commands.borrow_mut().clear();
+        self.main.take();
+    }
+
+    /// Makes it the statement whose rows the batch returns, or gives it back if no batch is open, the batch has one
+    /// already, or its text cannot be the last.
+    pub(super) fn lead(&self, outgoing: Outgoing) -> Option<Outgoing> {
+        if self.asked.get() == 0 || self.has_main() || !can_be_last(&outgoing.sql) {
+            return Some(outgoing);
+        }
+        self.main.replace(Some(outgoing));
+        None
+    }
+
+    pub(super) fn has_main(&self) -> bool {
+        self.main.borrow().is_some()
     }
 
     pub(super) fn is_full(&self) -> bool {
@@ -57,13 +84,21 @@ impl Batch {
     }
 
     /// The whole batch as one statement.
-    pub(super) fn all(&self) -> Option<Command> {
-        let name = self.commands.borrow().first()?.0;
-        if self.commands.borrow().len() == 1 {
-            return self.commands.borrow_mut().pop();
+    pub(super) fn all(&self) -> Option<Outgoing> {
+        if let Some(main) = self.main.take() {
+            return Some(match self.joined(&main.sql, &main.args) {
+                Some((sql, args)) => Outgoing { sql, args, ..main },
+                None => main,
+            });
         }
-        let (sql, args) = self.joined("SELECT 1", &[])?;
-        Some((name, sql, args))
+        let name = self.commands.borrow().first()?.0;
+        let (sql, args) = if self.commands.borrow().len() == 1 {
+            let (_, sql, args) = self.commands.borrow_mut().pop()?;
+            (sql, args)
+        } else {
+            self.joined("SELECT 1", &[])?
+        };
+        Some(Outgoing { name, sql, args, take: None })
     }
 
     /// The whole batch as one statement with this last one, whose rows it returns.
@@ -108,6 +143,28 @@ mod tests {
         );
         assert_eq!(args, [1.into(), 2.into(), 3.into(), 4.into()]);
         assert!(gathered.joined("SELECT 1", &[]).is_none());
+    }
+
+    #[test]
+    fn commands_before_and_after_the_main_statement_are_parts_of_it() {
+        let main = || Outgoing {
+            name: "main",
+            sql: "SELECT $1".to_owned(),
+            args: vec![1.into()],
+            take: None,
+        };
+        let batch = Batch::default();
+        assert!(batch.lead(main()).is_some());
+        batch.open();
+        batch.take_in("a", "DELETE FROM a WHERE b = $1", vec![2.into()]);
+        assert!(batch.lead(main()).is_none() && batch.lead(main()).is_some());
+        batch.take_in("b", "DELETE FROM b", Vec::new());
+        let Outgoing { name, sql, args, .. } = batch.all().unwrap();
+        let expected =
+            "WITH part_0 AS (DELETE FROM a WHERE b = $1), part_1 AS (DELETE FROM b) SELECT $2";
+        assert_eq!((name, sql.as_str()), ("main", expected));
+        assert_eq!(args, [2.into(), 1.into()]);
+        assert!(batch.all().is_none());
     }
 
     #[test]

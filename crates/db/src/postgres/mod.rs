@@ -20,7 +20,7 @@ mod transaction;
 mod types;
 
 pub(crate) use replica::Replica;
-pub(crate) use sending::Prefetched;
+pub(crate) use sending::{Prefetched, Take};
 pub(crate) use session::Session;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

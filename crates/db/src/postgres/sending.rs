@@ -11,10 +11,14 @@ use tokio_postgres::Row;
 use crate::conn::{Failed, Sink};
 use crate::sqlite::expect_arguments;
 use crate::statement::Text;
-use crate::{Announcement, Columns, Engine, Value};
+use crate::{Announcement, Columns, Engine, Error, Value};
 
+use super::batch::Outgoing;
 use super::errors;
 use super::session::{Prepared, Session};
+
+/// Takes each row of a statement that is not waited for; keeps what it cannot read as an error.
+pub(crate) type Take = Box<dyn FnMut(&mut Columns<'_>) + Send>;
 
 impl Session {
     /// Sends a command without waiting for its outcome.
@@ -25,9 +29,37 @@ impl Session {
             self.send_gathered()?;
         }
         match self.gathered.take_in(text.name, sql, args) {
-            Some(args) => self.send(text.name, sql, args),
+            Some(args) => {
+                let outgoing = Outgoing { name: text.name, sql: sql.to_owned(), args, take: None };
+                self.send(outgoing, None)
+            }
             None => Ok(()),
         }
+    }
+
+    /// Sends a statement without waiting for its rows. In a batch it is the one whose rows the batch returns.
+    pub(crate) fn later(&self, text: &Text, args: &[Value<'_>], take: Take) -> Result<(), Failed> {
+        let sql = text.on(Engine::Postgres)?;
+        self.watch(text.name, sql);
+        let args = args.iter().cloned().map(Value::into_owned).collect();
+        let outgoing = Outgoing { name: text.name, sql: sql.to_owned(), args, take: Some(take) };
+        match self.gathered.lead(outgoing) {
+            Some(outgoing) => {
+                self.send_gathered()?;
+                self.send(outgoing, Some(text))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Waits for everything that was sent.
+    pub(crate) fn flush(&self) -> Result<(), Failed> {
+        self.send_gathered()?;
+        let pending = self.pending.take();
+        if pending.is_empty() {
+            return Ok(());
+        }
+        self.within(async { Ok(settle(pending).await) })?
     }
 
     /// Opens a batch: commands are collected, to be sent as one. Not on a cluster, which would run the parts of a
@@ -45,7 +77,7 @@ impl Session {
 
     pub(super) fn send_gathered(&self) -> Result<(), Failed> {
         match self.gathered.all() {
-            Some((name, sql, args)) => self.send(name, &sql, args),
+            Some(outgoing) => self.send(outgoing, None),
             None => Ok(()),
         }
     }
@@ -55,27 +87,43 @@ impl Session {
         self.announced.borrow_mut().push(announcement);
     }
 
-    fn send(&self, name: &'static str, sql: &str, args: Vec<Value<'static>>) -> Result<(), Failed> {
+    /// `text`: what the columns are compared with.
+    fn send(&self, outgoing: Outgoing, text: Option<&Text>) -> Result<(), Failed> {
+        let Outgoing { name, sql, args, mut take } = outgoing;
         self.tell_limit()?;
-        let prepared = self.prepared_as(name, sql, None)?;
-        if self.begin.get() {
-            return self.wait_for(name, &prepared, &args, &mut |_| Ok(())).map(drop);
-        }
-        let Prepared { statement, is_new } = prepared;
+        let Prepared { statement, is_new } = self.prepared_as(name, &sql, text)?;
         expect_arguments(name, statement.params().len(), args.len())?;
+        self.send_begin()?;
         let client = Arc::clone(&self.client);
-        let mut outcome = Box::pin(async move {
+        let outcome = Box::pin(async move {
             let mut stream = pin!(client.query_raw(&statement, args).await?);
-            while stream.try_next().await?.is_some() {}
+            while let Some(row) = stream.try_next().await? {
+                if let Some(take) = &mut take {
+                    take(&mut Columns::new(name, &row));
+                }
+            }
             Ok(())
         });
-        // Once started, it is on the wire before the next statement.
-        match outcome.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(outcome) => {
-                outcome.map_err(|error| errors::failed(name, &error).unless(is_new))
-            }
+        self.start(Pending { statement: name, is_new, outcome })
+    }
+
+    /// Sends BEGIN, if the transaction has not begun.
+    pub(super) fn send_begin(&self) -> Result<(), Failed> {
+        if !self.begin.take() {
+            return Ok(());
+        }
+        let client = Arc::clone(&self.client);
+        let outcome = Box::pin(async move { client.batch_execute("BEGIN").await });
+        self.start(Pending { statement: "transaction", is_new: false, outcome })
+    }
+
+    /// Once started, it is on the wire before the next statement.
+    fn start(&self, mut pending: Pending) -> Result<(), Failed> {
+        match pending.outcome.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(outcome) => outcome
+                .map_err(|error| errors::failed(pending.statement, &error).unless(pending.is_new)),
             Poll::Pending => {
-                self.pending.borrow_mut().push(Pending { statement: name, is_new, outcome });
+                self.pending.borrow_mut().push(pending);
                 Ok(())
             }
         }
@@ -135,11 +183,19 @@ pub(super) struct Pending {
 pub(super) async fn settle(pending: Vec<Pending>) -> Result<(), Failed> {
     let mut settled = Ok(());
     for Pending { statement, is_new, outcome } in pending {
-        if let Err(error) = outcome.await
-            && settled.is_ok()
-        {
-            settled = Err(errors::failed(statement, &error).unless(is_new));
+        match (outcome.await, &settled) {
+            (Err(error), Ok(())) => {
+                settled = Err(errors::failed(statement, &error).unless(is_new));
+            }
+            (Ok(()), Err(_)) => settled = Err(outside_of_transaction()),
+            _ => {}
         }
     }
     settled
+}
+
+/// After a failure no statement of a transaction succeeds. If one does, BEGIN has failed, for instance by a timeout:
+/// the statement ran outside of a transaction and took effect.
+pub(super) fn outside_of_transaction() -> Failed {
+    Error::OutcomeUnknown.into()
 }

@@ -24,7 +24,7 @@ use super::batch::{self, Batch};
 use super::breaker::Breaker;
 use super::cache::Cache;
 use super::errors;
-use super::sending::{Pending, settle};
+use super::sending::{Pending, outside_of_transaction, settle};
 
 pub(crate) struct Session {
     runtime: Runtime,
@@ -137,7 +137,7 @@ impl Session {
     ) -> Result<u64, Failed> {
         let sql = text.on(Engine::Postgres)?;
         self.watch(text.name, sql);
-        if !batch::can_be_last(sql) {
+        if self.gathered.has_main() || !batch::can_be_last(sql) {
             self.send_gathered()?;
         }
         match self.gathered.joined(sql, args) {
@@ -173,32 +173,24 @@ impl Session {
     ) -> Result<u64, Failed> {
         let Prepared { statement, is_new } = prepared;
         expect_arguments(name, statement.params().len(), args.len())?;
+        self.send_begin()?;
         let pending = self.pending.take();
         let mut settled = Ok(());
         let result = self.wait(async {
             let rows = self.rows(name, statement, args, sink);
-            if !pending.is_empty() {
-                let (rows, outcome) = tokio::join!(biased; rows, settle(pending));
-                settled = outcome;
-                return rows.map(Some);
+            if pending.is_empty() {
+                return rows.await;
             }
-            if !self.begin.take() {
-                return rows.await.map(Some);
-            }
-            let begin = self.client.batch_execute("BEGIN");
-            match tokio::join!(biased; begin, rows) {
-                (Ok(()), rows) => rows.map(Some),
-                (Err(error), Err(_)) => Err(error),
-                (Err(_), Ok(_)) => Ok(None),
-            }
+            let (rows, outcome) = tokio::join!(biased; rows, settle(pending));
+            settled = outcome;
+            rows
         });
+        if settled.is_err() && result.is_ok() {
+            return Err(outside_of_transaction());
+        }
         // An earlier failure explains this one.
         settled?;
-        let (taken, touched) = result
-            .map_err(|failed| understood(name, failed).unless(*is_new))?
-            // If BEGIN failed, for instance by a timeout, the statement ran outside of a transaction and took
-            // effect.
-            .ok_or(Error::OutcomeUnknown)?;
+        let (taken, touched) = result.map_err(|failed| understood(name, failed).unless(*is_new))?;
         taken?;
         Ok(touched)
     }

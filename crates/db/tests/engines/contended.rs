@@ -10,6 +10,7 @@ use crate::support::*;
 
 on_both![
     all_of_them_are_counted_once,
+    each_gets_its_own_rows_after_the_commit,
     a_refusal_before_any_write_concerns_nobody_else,
     a_failure_after_a_write_is_undone_alone,
     a_panic_is_undone_alone,
@@ -39,6 +40,23 @@ async fn all_of_them_are_counted_once(test: TestDb) {
     }
     assert_eq!(seen, (1..=100).collect());
     assert_eq!(counter(&db).await, 100);
+}
+
+async fn each_gets_its_own_rows_after_the_commit(test: TestDb) {
+    let db = test.ready(Options { pool: 4, ..Options::default() });
+    let mut writing = JoinSet::new();
+    for _ in 0..100 {
+        let db = db.clone();
+        writing.spawn(async move {
+            let written = db.write_contended(KEY, |tx| tx.later(&INCREMENT, args![1i64]));
+            written.await.and_then(db::Later::one)
+        });
+    }
+    let mut seen: HashSet<i64> = HashSet::new();
+    while let Some(written) = writing.join_next().await {
+        seen.insert(written.unwrap().unwrap());
+    }
+    assert_eq!(seen, (1..=100).collect());
 }
 
 /// Runs `odd` between two increments, all queued behind a job that holds the only connection.

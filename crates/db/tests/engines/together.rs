@@ -11,6 +11,9 @@ on_both![
     a_statement_with_a_clause_of_its_own_finds_them_done,
     a_failure_of_one_undoes_them_all,
     an_error_amid_them_loses_none_that_came_before,
+    rows_needed_later_are_there_after_a_flush_and_after_the_commit,
+    the_rows_of_a_batch_are_those_of_the_statement_needed_later,
+    a_failure_of_what_was_sent_ahead_is_that_of_the_transaction,
 ];
 
 async fn all_are_done_and_the_one_waited_for_gives_its_row(test: TestDb) {
@@ -101,4 +104,65 @@ async fn an_error_amid_them_loses_none_that_came_before(test: TestDb) {
     assert_eq!(written.await, Ok::<_, Error>(()));
     assert_eq!(slugs(&db).await, ["one"]);
     assert_eq!(db.read(|conn| conn.one(&COUNTER, args![1i64])).await, Ok::<_, Error>(7));
+}
+
+async fn rows_needed_later_are_there_after_a_flush_and_after_the_commit(test: TestDb) {
+    let db = test.ready(Options::default());
+    let written = db.write(|tx| {
+        // The first statements of the transaction: each sees what the one before it has done.
+        let first = tx.later(&INCREMENT, args![1i64])?;
+        let second = tx.later(&INCREMENT, args![1i64])?;
+        tx.flush()?;
+        assert_eq!((first.one()?, second.opt()?), (1, Some(2)));
+        tx.flush()?;
+        let nothing = tx.later(&LIST_SLUGS, &[])?;
+        Ok::<_, Error>((nothing, tx.later(&INCREMENT, args![1i64])?))
+    });
+    let (nothing, last) = written.await.unwrap();
+    assert_eq!((nothing.all(), last.one()), (Ok(Vec::new()), Ok(3)));
+}
+
+async fn the_rows_of_a_batch_are_those_of_the_statement_needed_later(test: TestDb) {
+    let db = test.ready(Options::default());
+    let written = db.write(|tx| {
+        let (first, second) = tx.batch(|| {
+            let first = tx.later(&INCREMENT, args![1i64])?;
+            tx.pipeline(&INSERT_NOTE, args![1i64, "one"])?;
+            // A batch returns the rows of one statement only.
+            let second = tx.later(&INCREMENT, args![1i64])?;
+            tx.pipeline(&INSERT_NOTE, args![2i64, "two"])?;
+            Ok::<_, Error>((first, second))
+        })?;
+        let third = tx.batch(|| {
+            let third = tx.later(&INCREMENT, args![1i64])?;
+            tx.pipeline(&INSERT_NOTE, args![3i64, "three"])?;
+            assert_eq!(tx.one(&COUNTER, args![1i64])?, 3);
+            Ok::<_, Error>(third)
+        })?;
+        Ok::<_, Error>([first, second, third])
+    });
+    let counted = written.await.unwrap().map(|later| later.one().unwrap());
+    assert_eq!(counted, [1, 2, 3]);
+    assert_eq!(slugs(&db).await, ["one", "three", "two"]);
+}
+
+async fn a_failure_of_what_was_sent_ahead_is_that_of_the_transaction(test: TestDb) {
+    let db = test.ready(one_connection());
+    insert(&db, 1, "one").await.unwrap();
+    for flushes in [true, false] {
+        let refused = db.write(move |tx| {
+            insert_in(tx, 2, "two")?;
+            let sent = tx.later(&INSERT_NOTE, args![3i64, "one"])?;
+            if flushes {
+                tx.flush()?;
+            }
+            Ok(sent)
+        });
+        let refused = refused.await.map(drop);
+        assert!(matches!(refused, Err(Error::Unique { .. })), "{flushes} {refused:?}");
+        assert_eq!(slugs(&db).await, ["one"]);
+    }
+    // Nothing is left over for the next job.
+    insert(&db, 5, "five").await.unwrap();
+    assert_eq!(slugs(&db).await, ["five", "one"]);
 }

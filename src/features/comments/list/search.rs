@@ -9,7 +9,6 @@ use crate::features::comments::list::Parent;
 use crate::features::comments::list::sql::PlaceRow;
 use crate::features::comments::model::Comment;
 use crate::features::comments::show::View;
-use crate::features::comments::store;
 use crate::features::comments::visibility::is_open;
 use crate::features::spaces::store::access::{self, Reader};
 use crate::features::visibility::store::blocks::Hidden;
@@ -49,9 +48,13 @@ impl Search {
         self.knows_total() && page.offset() <= QUICK_OFFSET
     }
 
+    /// Whether it lists the comments of one entity or the replies to one comment.
+    pub fn has_place(&self) -> bool {
+        self.entity.is_some() || matches!(self.parent, Some(Parent::Comment(_)))
+    }
+
     fn knows_total(&self) -> bool {
-        let has_place = self.entity.is_some() || matches!(self.parent, Some(Parent::Comment(_)));
-        has_place && self.author.is_none() && self.source.is_none() && !self.only_live
+        self.has_place() && self.author.is_none() && self.source.is_none() && !self.only_live
     }
 
     pub fn show(
@@ -61,6 +64,11 @@ impl Search {
         view: &View,
         hidden: Hidden,
     ) -> Result<Paged<Comment>> {
+        let conditions = {
+            let reads = (self.reader(view.perspective), own(view.perspective));
+            self.conditions(self.has_place(), &hidden, reads)
+        };
+        let ahead = self.prefetch(c, &conditions, page)?;
         let place = self.place(c)?;
         let is_there = |place: &PlaceRow| {
             is_open(view.perspective, place.is_open, place.user_id)
@@ -74,19 +82,14 @@ impl Search {
             },
             None => None,
         };
-        let conditions = {
-            let reads = (self.reader(view.perspective), own(view.perspective));
-            self.conditions(place.is_some(), &hidden, reads)
-        };
         let total = match &place {
             Some(place) if self.knows_total() => {
                 self.known_total(c, place, own(view.perspective))? - self.hidden_in(c, &hidden)?
             }
             _ => self.count(c, &conditions)?,
         };
-        let ids = self.page(c, &conditions, place.is_some(), page)?;
-        let rows = store::find_all(c, self.project, &ids)?;
-        Ok(page.of(view.comments(c, rows)?, total))
+        let ids = self.page(c, &conditions, page, ahead)?;
+        Ok(page.of(view.found(c, &ids)?, total))
     }
 
     /// Whether the viewer may read the space, and neither the entity's author nor that of the parent comment

@@ -1,7 +1,7 @@
 //! The SQL of a list of comments: its conditions, its order and its total. Only names that are written
 //! here become SQL; everything a caller sends is an argument.
 
-use db::{Builder, Conn, Placeholder, Query, args};
+use db::{Builder, Conn, Placeholder, Prefetch, Query, args};
 
 use crate::error::Result;
 use crate::features::comments::list::Parent;
@@ -137,6 +137,17 @@ impl Conditions {
         conditions
     }
 
+    /// The query for the ids of a part, and its arguments.
+    fn read(&self, part: &Part, limit: i64, skip: i64) -> (Query<CommentId>, Builder<'static>) {
+        let mut conditions = self.part(part);
+        let select = conditions.select("c.id");
+        let builder = &mut conditions.builder;
+        let (limit, skip) = (builder.bind(limit), builder.bind(skip));
+        let order = part.order;
+        let text = format!("{select} ORDER BY {order} LIMIT {limit} OFFSET {skip}");
+        (Query::built("comments::list::page", text), conditions.builder)
+    }
+
     fn select(&self, columns: &str) -> String {
         // The order of a CROSS JOIN is kept by the embedded engine.
         let (from, join) = match self.with_entity {
@@ -166,26 +177,37 @@ impl Search {
         Ok(c.one(&count, conditions.builder.args())?)
     }
 
-    /// `has_place`: the list is of one entity or comment.
+    /// Sends the first statement of the page ahead, if the list is of one entity or comment.
+    pub(super) fn prefetch<'c>(
+        &self,
+        c: &'c Conn<'_>,
+        conditions: &Conditions,
+        page: Page,
+    ) -> Result<Option<Prefetch<'c, CommentId>>> {
+        let Some(first) = self.sort.parts().first().filter(|_| self.has_place()) else {
+            return Ok(None);
+        };
+        let (query, sql) = conditions.read(first, i64::from(page.limit), page.offset());
+        Ok(Some(c.prefetch(&query, sql.args())?))
+    }
+
     pub(super) fn page(
         &self,
         c: &Conn<'_>,
         conditions: &Conditions,
-        has_place: bool,
         page: Page,
+        mut ahead: Option<Prefetch<'_, CommentId>>,
     ) -> Result<Vec<CommentId>> {
         let whole = [Part { condition: None, order: self.sort.order() }];
         let read = |part: &Part, limit, skip| {
-            let mut conditions = conditions.part(part);
-            let select = conditions.select("c.id");
-            let builder = &mut conditions.builder;
-            let (limit, skip) = (builder.bind(limit), builder.bind(skip));
-            let order = part.order;
-            let text = format!("{select} ORDER BY {order} LIMIT {limit} OFFSET {skip}");
-            Ok(c.all(&Query::<CommentId>::built("comments::list::page", text), builder.args())?)
+            if let Some(ids) = ahead.take().map_or(Ok(None), Prefetch::rows)? {
+                return Ok(ids);
+            }
+            let (query, sql) = conditions.read(part, limit, skip);
+            Ok(c.all(&query, sql.args())?)
         };
         let count = |part: &Part| self.count(c, &conditions.part(part));
-        page.of_parts(if has_place { self.sort.parts() } else { &whole }, read, count)
+        page.of_parts(if self.has_place() { self.sort.parts() } else { &whole }, read, count)
     }
 
     pub(super) fn conditions(

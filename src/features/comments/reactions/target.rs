@@ -1,6 +1,6 @@
 //! Comments as targets of reactions.
 
-use db::{Conn, Tx};
+use db::{Conn, Later, Tx};
 use serde_json::{Map, Value};
 
 use crate::auth::caller::Actor;
@@ -13,8 +13,9 @@ use crate::features::comments::write::notify;
 use crate::features::comments::{CommentPath, INVALID_QUERY, NOT_FOUND, visibility};
 use crate::features::entities;
 use crate::features::notifications::Subject;
-use crate::features::reactions::target::{Faults, NoticeTypes, Target, TargetId};
-use crate::features::reactions::{ReactionCounts, ReactionType};
+use crate::features::reactions::ReactionCounts;
+use crate::features::reactions::target::{Faults, Known, NoticeTypes, Target, TargetId};
+use crate::features::spaces::store::access::KnownSpace;
 use crate::features::users::store::UserRow;
 use crate::http::operation::Call;
 use crate::tenancy::Project;
@@ -61,9 +62,18 @@ impl Target for CommentRow {
         project: &Project,
         id: TargetId,
         perspective: Perspective,
+    ) -> Result<Later<Self>> {
+        visibility::lock(tx, project, comment_id(id), perspective)
+    }
+
+    fn locked(
+        tx: &Tx<'_>,
+        project: &Project,
+        (found, space): (Self, Option<&KnownSpace>),
+        perspective: Perspective,
     ) -> Result<Option<Self>> {
-        let held = visibility::lock(tx, project, comment_id(id), perspective)?;
-        Ok(held.filter(CommentRow::is_live))
+        let locked = visibility::locked_in(tx, project, found, perspective, space)?;
+        Ok(locked.filter(CommentRow::is_live))
     }
 
     /// A placeholder still lists its reactions.
@@ -108,10 +118,16 @@ impl Target for CommentRow {
         store::change_reactions(tx, project, self.id, by)
     }
 
-    fn subject(&self, c: &Conn<'_>, project: ProjectId) -> Result<Map<String, Value>> {
+    fn subject(
+        &self,
+        c: &Conn<'_>,
+        project: ProjectId,
+        space: Option<&KnownSpace>,
+    ) -> Result<Map<String, Value>> {
         let entity = entities::store::find(c, project, self.entity_id)?;
-        let about = |entity| entities::write::notify::subject(c, project, entity);
-        let mut keys = entity.as_ref().map(about).transpose()?.unwrap_or_default();
+        let space = space.and_then(|space| space.row.as_ref());
+        let about = |entity| entities::write::notify::subject_in(entity, space);
+        let mut keys = entity.as_ref().map(about).unwrap_or_default();
         notify::about(&mut keys, self);
         Ok(keys)
     }
@@ -120,13 +136,15 @@ impl Target for CommentRow {
         View::written(call, Perspective::from(&call.caller), Some(call.caller.user))
     }
 
-    fn show(
-        self,
-        view: &View,
-        c: &Conn<'_>,
-        own: Option<ReactionType>,
-        author: Option<UserRow>,
-    ) -> Result<Comment> {
-        view.clone().with_own(own).with_author(author).comment(c, self)
+    fn lists_voters(view: &View) -> bool {
+        view.lists_voters()
+    }
+
+    fn show(self, view: &View, c: &Conn<'_>, known: Known) -> Result<Comment> {
+        view.clone().with_known(known).comment(c, self)
+    }
+
+    fn set_author(shown: &mut Comment, view: &View, author: Option<UserRow>) -> Result<()> {
+        view.set_author(shown, author)
     }
 }

@@ -5,13 +5,14 @@ pub mod mark_replies;
 pub mod purge;
 pub mod recount;
 
-use db::{Conn, Query, Tx, args};
+use db::{Conn, Later, Prefetch, Query, Tx, args};
 
 use crate::error::Result;
 pub use crate::features::comments::row::CommentRow;
 use crate::features::reactions::store::reaction_deltas;
 use crate::features::reactions::target::TargetId;
 use crate::features::reactions::{ReactionCounts, reaction_columns};
+use crate::features::users::store::{UserRow, user_columns};
 use crate::features::visibility::moderation::{ModerationRow, moderation_columns};
 use crate::features::visibility::store::blocks::{Hidden, not_blocked};
 use crate::search_queue::{Kind, store as search_queue};
@@ -102,6 +103,12 @@ db::statements! {
             moderation_reason = $6
          WHERE project_id = $1 AND id = $2";
     query FIND_ALL -> CommentRow = select_comment!("AND c.id {any}($2)");
+    query AUTHORS -> UserRow = concat!(
+        "SELECT ",
+        user_columns!(),
+        " FROM users WHERE project_id = $1 AND id IN
+            (SELECT c.user_id FROM comments c WHERE c.project_id = $1 AND c.id {any}($2))"
+    );
     query FIND_ALL_EVER -> CommentRow = select_comment!(even deleted, "AND c.id {any}($2)");
     query FIND_BY_FOREIGN_ID -> CommentRow =
         select_comment!("AND c.foreign_id = $2 ORDER BY c.created_at, c.id LIMIT $3");
@@ -159,14 +166,18 @@ pub fn find_for_update(
     Ok(tx.opt(&FIND_FOR_UPDATE, args![project, id])?)
 }
 
-/// The same, if it is the viewer's own or there is no block between them and its authors.
-pub fn find_unblocked_for_update(
+/// The same without waiting for it, and only if it is the viewer's own or there is no block between them and its
+/// authors.
+pub fn find_for_update_later(
     tx: &Tx<'_>,
     project: ProjectId,
     id: CommentId,
-    viewer: UserId,
-) -> Result<Option<CommentRow>> {
-    Ok(tx.opt(&FIND_UNBLOCKED_FOR_UPDATE, args![project, id, viewer])?)
+    viewer: Option<UserId>,
+) -> Result<Later<CommentRow>> {
+    Ok(match viewer {
+        Some(viewer) => tx.later(&FIND_UNBLOCKED_FOR_UPDATE, args![project, id, viewer])?,
+        None => tx.later(&FIND_FOR_UPDATE, args![project, id])?,
+    })
 }
 
 /// Those of the ids that exist, in the order of the ids.
@@ -177,6 +188,15 @@ pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[CommentId]) -> Result<V
     let mut rows = c.all(&FIND_ALL, args![project, CommentId::list(ids)])?;
     rows.sort_by_cached_key(|row| ids.iter().position(|id| *id == row.id));
     Ok(rows)
+}
+
+/// Sends the query for the authors of these comments ahead.
+pub fn prefetch_authors<'c>(
+    c: &'c Conn<'_>,
+    project: ProjectId,
+    ids: &[CommentId],
+) -> Result<Prefetch<'c, UserRow>> {
+    Ok(c.prefetch(&AUTHORS, args![project, CommentId::list(ids)])?)
 }
 
 /// Includes soft-deleted ones, in no particular order.

@@ -1,6 +1,6 @@
 //! Create Comment: a user, or a key for any user, comments on an entity or replies to a comment.
 
-use db::{JsonText, Tx};
+use db::{JsonText, Later, Tx};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -82,7 +82,16 @@ pub(super) async fn create_comment(
     let perspective = Perspective::from(caller);
     let view = View::written(&call, perspective, caller.user());
     let work = move |tx: &Tx<'_>| {
-        let entity = lock_entity(tx, &project, entity, perspective)?;
+        // Sent together, in the order of locks. An error undoes the points.
+        let locking = entities::visibility::lock(tx, &project, entity, perspective)?;
+        let answering = blank.parent_id.map(|id| visibility::lock(tx, &project, id, perspective));
+        let answering = answering.transpose()?;
+        let awarded = caller.user();
+        let awarded =
+            awarded.map(|user| reputation::awarded_later(tx, &project, user, None, POINTS));
+        let awarded = awarded.transpose()?;
+        tx.flush()?;
+        let entity = open_entity(tx, &project, (entity, locking.opt()?), perspective)?;
         let author = caller.user().ok_or(MISSING_USER_ID)?;
         let (created_at, updated_at) = match caller {
             ActorOrKey::User(_) => (now, now),
@@ -91,7 +100,11 @@ pub(super) async fn create_comment(
                 given.unwrap_or((now, now))
             }
         };
-        let parent = answered(tx, &project, &blank, perspective)?;
+        check_referenced(tx, &project, &blank, perspective)?;
+        let parent = match answering {
+            Some(found) => Some(answered(tx, &project, &blank, (found.opt()?, perspective))?),
+            None => None,
+        };
         let (mentions, mentioned) = without_blocked(tx, &project, author, &mentions, &mentioned)?;
         let row = CommentRow {
             mentions,
@@ -105,11 +118,11 @@ pub(super) async fn create_comment(
             entity_user_id: entity.user_id,
             ..blank.clone()
         };
-        let author = reputation::awarded(tx, &project, author, row.space_id, POINTS)?;
         // Deleted by a concurrent request.
-        let author = author.ok_or(users::NOT_FOUND)?;
+        let author = awarded.map(Later::opt).transpose()?.flatten().ok_or(users::NOT_FOUND)?;
+        reputation::put_aside(tx, &project, author.id, row.space_id, POINTS)?;
         let context = Context { app: &app, project: &project, now };
-        let view = view.clone().with_own(None).with_author(Some(author.clone()));
+        let view = view.clone().with_own(None).with_author(author.clone());
         if let Some(moderation) = screen(tx, context, &row, false)? {
             store::insert(tx, project.id, &row, &mentioned)?;
             store::hide_by_rule(tx, project.id, row.id, &moderation)?;
@@ -150,14 +163,14 @@ pub(super) async fn create_comment(
     created.await.map(Created)
 }
 
-/// Locks the entity to comment on. Lock order: the entity before its comments.
-fn lock_entity(
+/// The entity to comment on, if it is open to comments.
+fn open_entity(
     tx: &Tx<'_>,
     project: &Project,
-    id: EntityId,
+    (id, found): (EntityId, Option<EntityRow>),
     perspective: Perspective,
 ) -> Result<EntityRow> {
-    let found = entities::visibility::lock(tx, project, id, perspective)?;
+    let found = entities::visibility::locked(tx, project, found, perspective)?;
     if let Perspective::User(user) = perspective {
         check_ban(tx, project, found.as_ref(), id, user)?;
     }
@@ -207,22 +220,31 @@ fn without_blocked(
     Ok((JsonText(to_json(&mentions)), visible))
 }
 
-/// Locks the parent comment; the quoted comment must exist, too.
-fn answered(
+/// The quoted comment must exist.
+fn check_referenced(
     tx: &Tx<'_>,
     project: &Project,
     new: &CommentRow,
     perspective: Perspective,
-) -> Result<Option<CommentRow>> {
+) -> Result<()> {
     if let Some(id) = new.referenced_id {
         let found = store::find(tx, project.id, id)?.filter(CommentRow::is_live);
         visibility::seen(tx, project, found, perspective)?.ok_or(REFERENCED_NOT_FOUND)?;
     }
-    let Some(id) = new.parent_id else { return Ok(None) };
-    let found = visibility::lock(tx, project, id, perspective)?.filter(CommentRow::is_live);
-    let parent = found.ok_or(PARENT_NOT_FOUND)?;
+    Ok(())
+}
+
+/// The parent comment, which is locked.
+fn answered(
+    tx: &Tx<'_>,
+    project: &Project,
+    new: &CommentRow,
+    (found, perspective): (Option<CommentRow>, Perspective),
+) -> Result<CommentRow> {
+    let found = visibility::locked(tx, project, found, perspective)?;
+    let parent = found.filter(CommentRow::is_live).ok_or(PARENT_NOT_FOUND)?;
     if parent.entity_id != new.entity_id {
         return Err(INVALID_PARENT.into());
     }
-    Ok(Some(parent))
+    Ok(parent)
 }

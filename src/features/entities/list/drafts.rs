@@ -69,6 +69,7 @@ pub(super) async fn fetch_drafts(
         reader: Reader::AUTHOR,
         nsfw: Nsfw::All,
         filters: Filters::default(),
+        guesses: call.app.features.get(),
     };
     call.app.db.read_slow(move |c| search.show(c, page, &view)).await.map(Json)
 }

@@ -2,6 +2,7 @@
 
 mod drafts;
 pub mod filters;
+mod guesses;
 mod metadata_sort;
 pub mod request;
 pub mod search;
@@ -97,6 +98,7 @@ async fn fetch_many(
         reader: if is_own { Reader::AUTHOR } else { Perspective::from(call.caller).into() },
         nsfw: request.nsfw,
         filters: request.filters,
+        guesses: call.app.features.get(),
     };
     let page = find(&call, search, page, view, request.shows_blocked).await?;
     let buffer = call.app.features.get::<ViewBuffer>();

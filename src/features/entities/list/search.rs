@@ -4,15 +4,17 @@
 //! entities, it starts from those and sorts them instead; `start.rs` decides which, `sql/` has the
 //! statements.
 
+use std::sync::Arc;
+
 use db::{Conn, Prefetch};
 
 use crate::error::Result;
 use crate::features::entities::list::filters::Filters;
+use crate::features::entities::list::guesses::Guesses;
 use crate::features::entities::list::request::{Filed, Nsfw, Sort};
 use crate::features::entities::list::start::{self, Start};
 use crate::features::entities::model::Entity;
 use crate::features::entities::show::View;
-use crate::features::entities::store;
 use crate::features::entities::store::feed_totals::{self, Scope, Size};
 use crate::features::spaces::store::access::Reader;
 use crate::features::visibility::store::blocks::Hidden;
@@ -40,7 +42,11 @@ pub struct Search {
     pub reader: Reader,
     pub nsfw: Nsfw,
     pub filters: Filters,
+    pub guesses: Arc<Guesses>,
 }
+
+/// The first statement of a page that was sent ahead, and what it starts from.
+pub(in crate::features::entities::list) type Ahead<'c> = (Start, Prefetch<'c, EntityId>);
 
 /// Which entities are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,9 +75,9 @@ impl Search {
             return Ok((Vec::new(), 0));
         }
         if let Some(scope) = self.known_scope() {
-            let first = self.prefetch(c, page)?;
+            let ahead = self.prefetch(c, page)?;
             let size = feed_totals::size(c, self.project, &scope, self.reader)?;
-            return self.walk(c, size, page, first);
+            return self.walk(c, size, page, ahead);
         }
         let (start, any_wide) = start::choose(self, c)?;
         // However the page is found: the followed are fewer than all there are.
@@ -100,13 +106,17 @@ impl Search {
         c: &Conn<'_>,
         size: Size,
         page: Page,
-        first: Option<Prefetch<'_, EntityId>>,
+        ahead: Option<Ahead<'_>>,
     ) -> Result<(Vec<EntityId>, i64)> {
         let total = size.readable() - self.count_hidden(c)?;
         if page.offset() >= total {
             return Ok((Vec::new(), total));
         }
         let start = start::of_known_size(self, total);
+        if let Some(term) = start::terms(&self.filters, false).first() {
+            self.guesses.note(self.project, *term, total < start::FEW);
+        }
+        let first = ahead.filter(|(guessed, _)| *guessed == start).map(|(_, first)| first);
         Ok((self.page(c, &start, false, page, first)?, total))
     }
 
@@ -135,12 +145,12 @@ impl Search {
         if !self.is_open(c)? {
             return Ok(Some(page.of(Vec::new(), 0)));
         }
-        let first = self.prefetch(c, page)?;
+        let ahead = self.prefetch(c, page)?;
         let size = feed_totals::size(c, self.project, &scope, self.reader)?;
         if size.is_sparse() {
             return Ok(None);
         }
-        let found = self.walk(c, size, page, first)?;
+        let found = self.walk(c, size, page, ahead)?;
         self.shown(c, page, view, found).map(Some)
     }
 
@@ -151,10 +161,7 @@ impl Search {
         view: &View,
         (ids, total): (Vec<EntityId>, i64),
     ) -> Result<Paged<Entity>> {
-        let authors = view.prefetch_authors(c, &ids)?;
-        let rows = store::find_all(c, self.project, &ids)?;
-        let view = view.clone().with_authors(authors.map_or(Ok(None), Prefetch::rows)?);
-        Ok(page.of(view.entities(c, rows)?, total))
+        Ok(page.of(view.found(c, &ids)?, total))
     }
 
     /// The feed that this is, if its size is kept.

@@ -36,6 +36,11 @@ pub enum Start {
 }
 
 impl Start {
+    /// Whether all its entities are read and sorted, however they are ordered.
+    pub fn sorts_all(&self) -> bool {
+        matches!(self, Start::FewOfTerm(_) | Start::FewOfTermOrWide(_) | Start::FewOfPlace(_))
+    }
+
     /// The term that all its entities have.
     pub fn term(&self) -> Option<Uuid> {
         match self {

@@ -1,6 +1,6 @@
 //! Entities as targets of reactions.
 
-use db::{Conn, Tx};
+use db::{Conn, Later, Tx};
 use serde_json::{Map, Value};
 
 use crate::auth::caller::Actor;
@@ -13,8 +13,9 @@ use crate::features::entities::visibility;
 use crate::features::entities::write::notify;
 use crate::features::entities::{EntityPath, INVALID_QUERY, store};
 use crate::features::notifications::Subject;
-use crate::features::reactions::target::{Faults, NoticeTypes, Target, TargetId};
-use crate::features::reactions::{ReactionCounts, ReactionType};
+use crate::features::reactions::ReactionCounts;
+use crate::features::reactions::target::{Faults, Known, NoticeTypes, Target, TargetId};
+use crate::features::spaces::store::access::KnownSpace;
 use crate::features::users::store::UserRow;
 use crate::http::operation::Call;
 use crate::tenancy::Project;
@@ -63,8 +64,17 @@ impl Target for EntityRow {
         project: &Project,
         id: TargetId,
         perspective: Perspective,
-    ) -> Result<Option<Self>> {
+    ) -> Result<Later<Self>> {
         visibility::lock(tx, project, entity_id(id), perspective)
+    }
+
+    fn locked(
+        tx: &Tx<'_>,
+        project: &Project,
+        (found, space): (Self, Option<&KnownSpace>),
+        perspective: Perspective,
+    ) -> Result<Option<Self>> {
+        visibility::locked_in(tx, project, found, perspective, space)
     }
 
     fn find(
@@ -108,21 +118,28 @@ impl Target for EntityRow {
         store::change_reactions(tx, project, self.id, by)
     }
 
-    fn subject(&self, c: &Conn<'_>, project: ProjectId) -> Result<Map<String, Value>> {
-        notify::subject(c, project, self)
+    fn subject(
+        &self,
+        _: &Conn<'_>,
+        _: ProjectId,
+        space: Option<&KnownSpace>,
+    ) -> Result<Map<String, Value>> {
+        Ok(notify::subject_in(self, space.and_then(|space| space.row.as_ref())))
     }
 
     fn view(call: &Call<Actor>) -> View {
         View::written(call, Some(call.caller.user))
     }
 
-    fn show(
-        self,
-        view: &View,
-        c: &Conn<'_>,
-        own: Option<ReactionType>,
-        author: Option<UserRow>,
-    ) -> Result<Entity> {
-        view.clone().with_own(own).with_author(author).entity(c, self)
+    fn lists_voters(view: &View) -> bool {
+        view.lists_voters()
+    }
+
+    fn show(self, view: &View, c: &Conn<'_>, known: Known) -> Result<Entity> {
+        view.clone().with_known(known).entity(c, self)
+    }
+
+    fn set_author(shown: &mut Entity, view: &View, author: Option<UserRow>) -> Result<()> {
+        view.set_author(shown, author)
     }
 }

@@ -87,40 +87,43 @@ impl Size {
 
 /// The length of the feed for a reader.
 pub fn size(c: &Conn<'_>, project: ProjectId, scope: &Scope, reader: Reader) -> Result<Size> {
-    let mut sql = Builder::list([project.into(), scope.key().into()]);
-    let parts = match scope {
-        Scope::Space(_) | Scope::NoSpace | Scope::Loose => {
-            return Ok(Size { all: total(c, project, scope)?, unreadable: 0 });
-        }
+    if matches!(scope, Scope::Space(_) | Scope::NoSpace | Scope::Loose) {
+        return Ok(Size { all: total(c, project, scope)?, unreadable: 0 });
+    }
+    let mut sql = Builder::list([project.into()]);
+    let (feeds, sourced) = match scope {
         Scope::UnsourcedKeyword(word) => {
-            let all = size(c, project, &Scope::Keyword(word.clone()), reader)?;
-            let sourced = size(c, project, &Scope::SourcedKeyword(word.clone()), reader)?;
-            return Ok(Size {
-                all: all.all - sourced.all,
-                unreadable: all.unreadable - sourced.unreadable,
-            });
+            let all = sql.bind(Scope::Keyword(word.clone()).key());
+            let sourced = sql.bind(Scope::SourcedKeyword(word.clone()).key());
+            (format!("IN ({all}, {sourced})"), Some(sourced))
         }
+        scope => (format!("= {}", sql.bind(scope.key())), None),
+    };
+    let sum = |feed: &str, total: &str| match sourced {
+        Some(sourced) => {
+            format!("COALESCE(sum(CASE {feed} WHEN {sourced} THEN -{total} ELSE {total} END), 0)")
+        }
+        None => format!("COALESCE(sum({total}), 0)"),
+    };
+    let parts = match scope {
         // A whole project has many parts, and seldom any unreadable one.
         Scope::Project => format!(
             "({}) shut CROSS JOIN entity_counts k {{indexed_by_entity_counts_within}}
-             WHERE k.project_id = $1 AND k.within = $2 AND k.space_id IS NOT NULL
+             WHERE k.project_id = $1 AND k.within {feeds} AND k.space_id IS NOT NULL
                 AND k.space_id = shut.space_id",
             reader.unreadable(&mut sql)
         ),
-        Scope::Source(_)
-        | Scope::NoSource
-        | Scope::Author(_)
-        | Scope::Keyword(_)
-        | Scope::SourcedKeyword(_) => format!(
+        _ => format!(
             "entity_counts k {{indexed_by_entity_counts_within}}
-             WHERE k.project_id = $1 AND k.within = $2 AND k.space_id IS NOT NULL AND NOT {}",
+             WHERE k.project_id = $1 AND k.within {feeds} AND k.space_id IS NOT NULL AND NOT {}",
             reader.reads("k.space_id", &mut sql)
         ),
     };
+    let (all, unreadable) = (sum("c.scope", "c.total"), sum("k.within", "k.total"));
     let text = format!(
-        "SELECT CAST((SELECT COALESCE(sum(c.total), 0) FROM entity_counts c
-                WHERE c.project_id = $1 AND c.scope = $2) AS {{int}}) AS \"all\",
-            CAST((SELECT COALESCE(sum(k.total), 0) FROM {parts}) AS {{int}}) AS unreadable"
+        "SELECT CAST((SELECT {all} FROM entity_counts c
+                WHERE c.project_id = $1 AND c.scope {feeds}) AS {{int}}) AS \"all\",
+            CAST((SELECT {unreadable} FROM {parts}) AS {{int}}) AS unreadable"
     );
     Ok(c.one(&Query::<Size>::built("entities::feed_totals::size", text), sql.args())?)
 }

@@ -7,7 +7,7 @@ pub mod recount;
 
 use std::collections::HashMap;
 
-use db::{Builder, Command, Conn, Prefetch, Tx, Value, args};
+use db::{Builder, Command, Conn, Later, Prefetch, Tx, Value, args};
 
 use crate::error::{Error, Result};
 pub use crate::features::entities::row::EntityRow;
@@ -110,14 +110,17 @@ pub fn find_for_update(tx: &Tx<'_>, project: ProjectId, id: EntityId) -> Result<
     Ok(tx.opt(&FIND_FOR_UPDATE, args![project, id])?)
 }
 
-/// The same, if there is no block between its author and the viewer.
-pub fn find_unblocked_for_update(
+/// The same without waiting for it, and only if there is no block between its author and the viewer.
+pub fn find_for_update_later(
     tx: &Tx<'_>,
     project: ProjectId,
     id: EntityId,
-    viewer: UserId,
-) -> Result<Option<EntityRow>> {
-    Ok(tx.opt(&FIND_UNBLOCKED_FOR_UPDATE, args![project, id, viewer])?)
+    viewer: Option<UserId>,
+) -> Result<Later<EntityRow>> {
+    Ok(match viewer {
+        Some(viewer) => tx.later(&FIND_UNBLOCKED_FOR_UPDATE, args![project, id, viewer])?,
+        None => tx.later(&FIND_FOR_UPDATE, args![project, id])?,
+    })
 }
 
 /// Locks the entity until the transaction ends, without reading it.
@@ -165,6 +168,10 @@ pub fn find_all_ever(c: &Conn<'_>, project: ProjectId, ids: &[EntityId]) -> Resu
 
 /// Only sends it: a refusal is the error of the transaction, and [`insert_refused`] names the reason.
 pub fn insert(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<()> {
+    tx.batch(|| insert_parts(tx, project, e, terms))
+}
+
+fn insert_parts(tx: &Tx<'_>, project: ProjectId, e: &EntityRow, terms: &Terms) -> Result<()> {
     tx.pipeline(
         &INSERT,
         args![

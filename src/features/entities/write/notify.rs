@@ -10,8 +10,8 @@ use crate::features::entities::store::EntityRow;
 use crate::features::entities::write::mentions;
 use crate::features::notifications::initiator;
 use crate::features::notifications::{self, About, Notification, Subject};
-use crate::features::spaces::store as spaces;
 use crate::features::spaces::store::access;
+use crate::features::spaces::store::{self as spaces, SpaceRow};
 use crate::features::users::store as users;
 use crate::features::visibility::store::blocks;
 use crate::state::App;
@@ -28,11 +28,17 @@ const MAX_METADATA: usize = 16 * 1024;
 
 /// The entity a notification is about, and its space.
 pub fn subject(c: &Conn<'_>, project: ProjectId, entity: &EntityRow) -> Result<Map<String, Value>> {
+    let space = entity.space_id.map(|space| spaces::find(c, project, space)).transpose()?;
+    Ok(subject_in(entity, space.flatten().as_ref()))
+}
+
+/// The same with its space, if that exists.
+pub fn subject_in(entity: &EntityRow, space: Option<&SpaceRow>) -> Map<String, Value> {
     let mut keys = Map::new();
-    if let Some(space) = entity.space_id {
-        let slug = spaces::find(c, project, space)?.and_then(|space| space.slug);
-        keys.insert("spaceId".to_owned(), json!(space));
-        keys.insert("spaceShortId".to_owned(), short_id(space.0).into());
+    if let Some(id) = entity.space_id {
+        let slug = space.and_then(|space| space.slug.clone());
+        keys.insert("spaceId".to_owned(), json!(id));
+        keys.insert("spaceShortId".to_owned(), short_id(id.0).into());
         keys.insert("spaceSlug".to_owned(), slug.into());
     }
     keys.insert("entityId".to_owned(), json!(entity.id));
@@ -41,7 +47,7 @@ pub fn subject(c: &Conn<'_>, project: ProjectId, entity: &EntityRow) -> Result<M
     keys.insert("entityTitle".to_owned(), entity.title.clone().into());
     keys.insert("entityContent".to_owned(), quoted(entity.content.as_deref()));
     keys.insert("entityMetadata".to_owned(), small_metadata(&entity.metadata));
-    Ok(keys)
+    keys
 }
 
 /// The beginning of a text; empty if there is none.

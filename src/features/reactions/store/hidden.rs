@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use db::{Builder, Conn, Query};
+use db::{Builder, Conn, Later, Prefetch, Query, Tx, Value};
 use uuid::Uuid;
 
 use crate::error::Result;
@@ -15,6 +15,11 @@ use crate::features::visibility::store::blocks::{self, Hidden};
 use crate::http::page::Page;
 use crate::tenancy::Project;
 use crate::values::ids::{ProjectId, UserId};
+
+/// A vote: on what, by whom.
+pub type Vote = (Uuid, UserId, ReactionType);
+
+pub type VotesByTarget = HashMap<Uuid, Votes>;
 
 /// The number of hidden reactions to the target, looked up user by user.
 pub fn count(
@@ -63,17 +68,54 @@ pub fn votes(
     project: &Project,
     viewer: Option<UserId>,
     targets: Vec<Uuid>,
-) -> Result<HashMap<Uuid, Votes>> {
-    let cast = store::votes(c, project.id, targets)?;
-    let mut voters: Vec<UserId> = cast.iter().map(|(_, user, _)| *user).collect();
-    voters.sort_unstable();
-    voters.dedup();
-    let hidden = blocks::blocked_among(c, project, viewer, &voters)?;
-    let mut votes: HashMap<Uuid, Votes> = HashMap::new();
-    for (target, user, kind) in cast.into_iter().filter(|(_, user, _)| !hidden.contains(user)) {
+) -> Result<VotesByTarget> {
+    let (query, args) = cast(project, viewer, targets);
+    Ok(by_target(c.all(query, &args)?))
+}
+
+/// The same, sent ahead.
+pub fn prefetch_votes<'c>(
+    c: &'c Conn<'_>,
+    project: &Project,
+    viewer: Option<UserId>,
+    targets: Vec<Uuid>,
+) -> Result<Prefetch<'c, Vote>> {
+    let (query, args) = cast(project, viewer, targets);
+    Ok(c.prefetch(query, &args)?)
+}
+
+/// The same in a transaction, without waiting for it.
+pub fn votes_later(
+    tx: &Tx<'_>,
+    project: &Project,
+    viewer: Option<UserId>,
+    targets: Vec<Uuid>,
+) -> Result<Later<Vote>> {
+    let (query, args) = cast(project, viewer, targets);
+    Ok(tx.later(query, &args)?)
+}
+
+pub fn by_target(cast: Vec<Vote>) -> VotesByTarget {
+    let mut votes = VotesByTarget::new();
+    for (target, user, kind) in cast {
         votes.entry(target).or_default().add(user, kind);
     }
-    Ok(votes)
+    votes
+}
+
+fn cast(
+    project: &Project,
+    viewer: Option<UserId>,
+    targets: Vec<Uuid>,
+) -> (&'static Query<Vote>, Vec<Value<'static>>) {
+    let mut args = vec![project.id.into(), targets.into()];
+    match blocks::counting(project, viewer) {
+        Some(viewer) => {
+            args.push(viewer.into());
+            (&store::UNBLOCKED_VOTES, args)
+        }
+        None => (&store::VOTES, args),
+    }
 }
 
 /// Only reactions `r` of this kind, or of every kind. `$1` is the project, `$2` the target, `$3` the viewer.

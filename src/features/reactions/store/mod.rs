@@ -8,7 +8,7 @@ pub mod reaction_deltas;
 
 use std::collections::HashMap;
 
-use db::{Conn, Tx, args};
+use db::{Conn, Later, Tx, args};
 use uuid::Uuid;
 
 use crate::error::{Error, Result};
@@ -109,10 +109,23 @@ db::statements! {
     query OF_USER -> (Uuid, ReactionType) =
         "SELECT target_id, reaction_type FROM reactions
          WHERE project_id = $1 AND user_id = $2 AND target_id {any}($3)";
+    /// Up to a limit: an unbounded list is why later versions have none.
     query VOTES -> (Uuid, UserId, ReactionType) =
         "SELECT target_id, user_id, reaction_type FROM reactions
          WHERE project_id = $1 AND target_id {any}($2) AND reaction_type IN ('upvote', 'downvote')
          ORDER BY updated_at, id LIMIT 10000";
+    /// The same without those of users with a block between them and the user $3.
+    query UNBLOCKED_VOTES -> (Uuid, UserId, ReactionType) =
+        "SELECT v.target_id, v.user_id, v.reaction_type FROM
+            (SELECT target_id, user_id, reaction_type, updated_at, id FROM reactions
+             WHERE project_id = $1 AND target_id {any}($2)
+                AND reaction_type IN ('upvote', 'downvote')
+             ORDER BY updated_at, id LIMIT 10000) AS v
+         WHERE v.user_id NOT IN (SELECT h.blocked_id FROM blocks h
+                WHERE h.project_id = $1 AND h.blocker_id = $3)
+            AND v.user_id NOT IN (SELECT h.blocker_id FROM blocks h
+                WHERE h.project_id = $1 AND h.blocked_id = $3)
+         ORDER BY v.updated_at, v.id";
     query NEWEST -> ReactionRow = list!("", "DESC");
     query OLDEST -> ReactionRow = list!("", "ASC");
     query NEWEST_OF_TYPE -> ReactionRow = list!("AND r.reaction_type = $5", "DESC");
@@ -128,7 +141,8 @@ db::statements! {
         "DELETE FROM reaction_milestones WHERE project_id = $1 AND target_id {any}($2)";
 }
 
-/// Sets the user's reaction; returns the one it replaced.
+/// Sets the user's reaction, without waiting for it; returns the one it replaced. A user who was deleted by a
+/// concurrent request is [`refused`].
 pub fn put(
     tx: &Tx<'_>,
     project: ProjectId,
@@ -137,20 +151,24 @@ pub fn put(
     id: ReactionId,
     kind: ReactionType,
     now: Timestamp,
-) -> Result<Option<ReactionType>> {
-    let put = tx.one(&PUT, args![project, target, user, id, target.kind().name(), kind, now]);
-    // The user was deleted by a concurrent request.
-    put.map_err(|error| Error::from(error).on_foreign_key(USER_NOT_FOUND))
+) -> Result<Later<Option<ReactionType>>> {
+    let put = tx.later(&PUT, args![project, target, user, id, target.kind().name(), kind, now]);
+    put.map_err(|error| refused(error.into()))
 }
 
-/// Removes the user's reaction; returns it.
+/// The error of a transaction that set a reaction.
+pub fn refused(error: Error) -> Error {
+    error.on_foreign_key(USER_NOT_FOUND)
+}
+
+/// Removes the user's reaction, without waiting for it; returns it.
 pub fn take(
     tx: &Tx<'_>,
     project: ProjectId,
     target: TargetId,
     user: UserId,
-) -> Result<Option<ReactionType>> {
-    Ok(tx.opt(&TAKE, args![project, target, user])?)
+) -> Result<Later<ReactionType>> {
+    Ok(tx.later(&TAKE, args![project, target, user])?)
 }
 
 pub fn find(
@@ -179,16 +197,6 @@ pub fn of_user(
     targets: Vec<Uuid>,
 ) -> Result<HashMap<Uuid, ReactionType>> {
     Ok(c.all(&OF_USER, args![project, user, targets])?.into_iter().collect())
-}
-
-/// The users who voted on any of the targets, oldest vote first, up to a limit: an unbounded list is why
-/// later versions have none.
-pub fn votes(
-    c: &Conn<'_>,
-    project: ProjectId,
-    targets: Vec<Uuid>,
-) -> Result<Vec<(Uuid, UserId, ReactionType)>> {
-    Ok(c.all(&VOTES, args![project, targets])?)
 }
 
 pub fn list(

@@ -37,6 +37,9 @@ db::statements! {
          FROM spaces s LEFT JOIN space_members m
             ON m.project_id = s.project_id AND m.space_id = s.id AND m.user_id = COALESCE($3, {nil})
          WHERE s.project_id = $1 AND s.id = $2 AND s.deleted_at IS NULL";
+    query MEMBERS -> (UserId, Role, Status) =
+        "SELECT user_id, role, status FROM space_members
+         WHERE project_id = $1 AND space_id = $2 AND user_id {any}($3)";
     query SHUT_OUT -> UserId =
         "SELECT u.id FROM users u
             JOIN spaces s ON s.project_id = u.project_id AND s.id = $2
@@ -193,6 +196,44 @@ pub fn shut_out(
             Ok(c.all(&SHUT_OUT, args![project, space, UserId::list(users)])?)
         }
         _ => Ok(Vec::new()),
+    }
+}
+
+/// A space and the memberships of some users, for a write that asks several times.
+#[derive(Debug)]
+pub struct KnownSpace {
+    /// None: it was deleted.
+    pub row: Option<SpaceRow>,
+    members: Vec<(UserId, Role, Status)>,
+}
+
+impl KnownSpace {
+    pub fn load(tx: &Tx<'_>, project: ProjectId, id: SpaceId, users: &[UserId]) -> Result<Self> {
+        let row = tx.later(&store::FIND, args![project, id])?;
+        let members = tx.later(&MEMBERS, args![project, id, UserId::list(users)])?;
+        tx.flush()?;
+        Ok(KnownSpace { row: row.opt()?, members: members.all()? })
+    }
+
+    /// [`may_read`] of a perspective whose user is one of them.
+    pub fn may_read(&self, author: Option<UserId>, perspective: Perspective) -> bool {
+        let is_own = author.is_some() && author == perspective.viewer();
+        let user = perspective.viewer().filter(|_| !perspective.is_key());
+        self.row.is_some() && (is_own || perspective.is_key() || self.opens_to(user))
+    }
+
+    /// [`shut_out`] of one of them.
+    pub fn shuts_out(&self, user: UserId) -> bool {
+        !self.opens_to(Some(user))
+    }
+
+    fn opens_to(&self, user: Option<UserId>) -> bool {
+        let member = self.members.iter().find(|(member, _, _)| Some(*member) == user);
+        let member =
+            member.map(|(_, role, status)| SpaceMembership { role: *role, status: *status });
+        self.row.as_ref().is_some_and(|row| {
+            Permissions::new(row.reading_permission, row.posting_permission, member).can_read
+        })
     }
 }
 

@@ -5,7 +5,7 @@ pub mod points;
 pub mod related;
 pub mod trigrams;
 
-use db::{AnyStatement as _, Conn, JsonText, Query, Tx, args};
+use db::{AnyStatement as _, Conn, JsonText, Later, Query, Tx, args};
 
 use crate::auth::caller::Initiator;
 use crate::error::{Error, Result};
@@ -154,6 +154,11 @@ pub fn find(c: &Conn<'_>, project: ProjectId, id: UserId) -> Result<Option<UserR
     Ok(c.opt(&FIND, args![project, id])?)
 }
 
+/// The same without waiting for it.
+pub fn find_later(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<Later<UserRow>> {
+    Ok(tx.later(&FIND, args![project, id])?)
+}
+
 /// Those of the ids that exist, in no particular order.
 pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[UserId]) -> Result<Vec<UserRow>> {
     if ids.is_empty() {
@@ -169,6 +174,11 @@ pub fn find_for_update(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<Op
 /// Locked against deletion until the transaction ends (shared).
 pub fn lock_shared(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<Option<UserRow>> {
     Ok(tx.opt(&LOCK_SHARED, args![project, id])?)
+}
+
+/// The same without waiting for it.
+pub fn lock_shared_later(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<Later<UserRow>> {
+    Ok(tx.later(&LOCK_SHARED, args![project, id])?)
 }
 
 /// Those of them that exist, each once; locked against deletion until the transaction ends.

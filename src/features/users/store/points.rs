@@ -2,9 +2,9 @@
 //! what was earned there. Both change in one transaction. Points earned outside of all spaces are the sum
 //! minus the buckets.
 
-use db::{Conn, Tx, args};
+use db::{Conn, Later, Tx, args};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::features::users::NOT_FOUND;
 use crate::features::users::store::{UserRow, user_columns};
 use crate::values::ids::{ProjectId, SpaceId, UserId};
@@ -112,11 +112,39 @@ pub fn earn(
     space: Option<SpaceId>,
     points: i64,
 ) -> Result<Option<UserRow>> {
-    let earned = tx.batch(|| {
-        if let Some(space) = space {
-            tx.pipeline(&PUT_ASIDE, args![project, user, space, points])?;
-        }
-        tx.opt(&EARN, args![project, user, points])
+    let earned = earn_later(tx, project, user, space, points);
+    let earned = earned.and_then(|earned| {
+        tx.flush()?;
+        Ok(earned.opt()?)
     });
-    earned.map_err(|error| Error::from(error).on_foreign_key(NOT_FOUND))
+    earned.map_err(|error| error.on_foreign_key(NOT_FOUND))
+}
+
+/// The same without waiting for the row.
+pub fn earn_later(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    user: UserId,
+    space: Option<SpaceId>,
+    points: i64,
+) -> Result<Later<UserRow>> {
+    tx.batch(|| {
+        // Lock order: the user's row before the buckets.
+        let earned = tx.later(&EARN, args![project, user, points])?;
+        if let Some(space) = space {
+            put_aside(tx, project, user, space, points)?;
+        }
+        Ok(earned)
+    })
+}
+
+/// Adds to the bucket of a space what the user has earned there. The user exists, and is locked.
+pub fn put_aside(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    user: UserId,
+    space: SpaceId,
+    points: i64,
+) -> Result<()> {
+    Ok(tx.pipeline(&PUT_ASIDE, args![project, user, space, points])?)
 }

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::features::entities::list::filters::Filters;
 use crate::features::entities::list::metadata_sort::Sorter;
 use crate::features::entities::list::request::{Filed, Nsfw, Sort};
-use crate::features::entities::list::search::{Search, Shows};
+use crate::features::entities::list::search::{Ahead, Search, Shows};
 use crate::features::entities::list::sql::Conditions;
 use crate::features::entities::list::start::{self, Start};
 use crate::features::entities::terms;
@@ -122,18 +122,24 @@ impl Search {
         }
     }
 
-    /// Sends the first statement of a page ahead, unless it depends on how long the feed is.
+    /// Sends the first statement of a page ahead, if it is known or can be guessed.
     pub(in crate::features::entities::list) fn prefetch<'c>(
         &self,
         c: &'c Conn<'_>,
         page: Page,
-    ) -> Result<Option<Prefetch<'c, EntityId>>> {
-        let segments = segments(&self.sort, &Start::Feed);
-        let depends = !start::terms(&self.filters, false).is_empty();
-        let Some(first) = segments.first().filter(|_| !depends) else { return Ok(None) };
-        let to = self.segment((&Start::Feed, false), first);
+    ) -> Result<Option<Ahead<'c>>> {
+        let is_rare = match start::terms(&self.filters, false).first() {
+            Some(term) => self.guesses.is_rare(self.project, *term),
+            None => Some(false),
+        };
+        let Some(is_rare) = is_rare else { return Ok(None) };
+        let start = start::of_known_size(self, if is_rare { 0 } else { start::FEW });
+        let segments = segments(&self.sort, &start);
+        let Some(first) = segments.first() else { return Ok(None) };
+        let to = self.segment((&start, false), first);
         let query = first.query(&to, i64::from(page.limit), page.offset());
-        Ok(Some(c.prefetch(&query, to.builder.args())?))
+        let sent = c.prefetch(&query, to.builder.args())?;
+        Ok(Some((start, sent)))
     }
 
     fn segment(&self, (start, any_wide): (&Start, bool), segment: &Segment) -> Conditions {
@@ -187,6 +193,10 @@ fn segments(sort: &Sort, start: &Start) -> Vec<Segment> {
     let newest = "e.created_at DESC, e.id DESC";
     let whole = |order: &str| vec![Segment { condition: None, order: order.to_owned() }];
     let first_those = |with: String, order: String, without: String| {
+        // Those without come last in one order, too, but no index holds it.
+        if start.sorts_all() {
+            return whole(&format!("{order} DESC NULLS LAST, {newest}"));
+        }
         let with = Segment { condition: Some(with), order: format!("{order} DESC, {newest}") };
         vec![with, Segment { condition: Some(without), order: newest.to_owned() }]
     };
@@ -199,7 +209,7 @@ fn segments(sort: &Sort, start: &Start) -> Vec<Segment> {
         },
         Sort::LastChanged => whole("e.updated_at DESC, e.id DESC"),
         Sort::Hot => whole(&format!("e.score DESC, {newest}")),
-        Sort::Balance => by_balance(newest),
+        Sort::Balance => by_balance(newest, start),
         Sort::Top(kind) => {
             let count = format!("e.{}", kind.column());
             first_those(format!("{count} > 0"), count.clone(), format!("{count} = 0"))
@@ -214,10 +224,13 @@ fn segments(sort: &Sort, start: &Start) -> Vec<Segment> {
 
 /// Most votes in balance first, then most upvotes. Entities without votes come before those whose
 /// downvotes prevail.
-fn by_balance(newest: &str) -> Vec<Segment> {
+fn by_balance(newest: &str, start: &Start) -> Vec<Segment> {
     let (votes, balance) =
         ("e.upvote_count + e.downvote_count", "e.upvote_count - e.downvote_count");
     let order = format!("{balance} DESC, e.upvote_count DESC, {newest}");
+    if start.sorts_all() {
+        return vec![Segment { condition: None, order }];
+    }
     let voted = |sign: &str| Segment {
         condition: Some(format!("{votes} > 0 AND {balance} {sign} 0")),
         order: order.clone(),
