@@ -125,7 +125,7 @@ pub fn send(c: &Conn<'_>, part: &Part, to: &SyncSender<Message>) -> Result<()> {
     let gone = |_| db::Error::Busy;
     let (columns, json) = (part.columns.clone(), part.json());
     to.send(Message::Table { name: part.name.clone(), columns, json }).map_err(gone)?;
-    in_batches(to, Message::Rows, |take| c.table_rows(&part.table, &part.shape, &[], take))?;
+    in_batches(to, Message::Rows, |take| c.table_rows(&part.table, &part.shape, take))?;
     to.send(Message::End).map_err(gone)?;
     Ok(())
 }

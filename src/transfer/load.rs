@@ -225,13 +225,14 @@ impl<'a> Filling<'a> {
         Ok(self.bulk.insert(&self.part.table, &self.places, rows)?)
     }
 
-    /// Reads the table again, and notes that it is done.
+    /// Reads the table again, and notes that it is done if it holds what was sent.
     pub fn end(self) -> Result<(Part, Filled)> {
         let Filling { bulk, part, shape, json, sent, .. } = self;
         let found = store::sum_of(bulk.conn(), &part, &shape, &json)?;
-        let name = part.name.clone();
-        store::note(bulk, Note::Done, vec![(name.clone(), sent.noted())])?;
-        Ok((part, Filled { name, sent, found }))
+        let filled = Filled { name: part.name.clone(), sent, found };
+        compare(std::slice::from_ref(&filled))?;
+        store::note(bulk, Note::Done, vec![(part.name.clone(), sent.noted())])?;
+        Ok((part, filled))
     }
 }
 
