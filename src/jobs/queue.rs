@@ -72,7 +72,7 @@ async fn next(app: &App, claim: &mut Claim, jobs: &mut usize) -> Result<bool> {
     Ok(false)
 }
 
-/// Claims the queue again, if a job was added between the last look and the release: whoever added it found the
+/// Claims the queue again, if a job was added between the last look and the release: the one who added it found the
 /// queue claimed.
 async fn reclaim(app: &App, claim: &mut Claim) -> Result<bool> {
     let Claim { project, queue, .. } = *claim;
