@@ -10,7 +10,7 @@ use townhall::features::exports::kinds;
 
 use crate::support::{Installation, TestApp, chat, fresh_directory, mode, on_both_engines};
 use crate::table_rows::TYPES;
-use crate::tables::create;
+use crate::tables::{create, insert};
 use crate::transfer::{command, fill, json_of};
 
 on_both_engines![
@@ -282,6 +282,8 @@ async fn a_damaged_export_is_refused(app: TestApp) {
 async fn csv_is_a_folder_that_can_be_read_again(app: TestApp) {
     let app = app.own_server().await;
     fill(&app).await;
+    // Null and an empty text are two things.
+    insert(&app.service(), "Things", json!({ "t": "" })).await;
     let (path, report) = export(&app, "project", "csv");
     let about: Value =
         serde_json::from_slice(&std::fs::read(path.join("export.json")).unwrap()).unwrap();
