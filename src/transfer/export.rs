@@ -213,7 +213,7 @@ impl Export<'_> {
         let shape = part.shape_in_order_of(&names)?;
         sink.begin_custom(&table)?;
         let mut failure = None;
-        let read = c.table_rows(&part.table, &shape, &mut |cells| {
+        let read = c.table_rows_in_order(&part.table, &shape, &mut |cells| {
             let written = Row::read(&table, cells).map_err(Into::into);
             failure = written.and_then(|row| sink.custom_row(&row)).err();
             *count += 1;

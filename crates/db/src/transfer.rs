@@ -249,8 +249,19 @@ impl Conn<'_> {
         self.all(&query, crate::args![&table.name, &table.schema])
     }
 
-    /// Passes on every row in the order of the key, as long as `take` succeeds.
+    /// Passes on every row, as it lies in the table, as long as `take` succeeds.
     pub fn table_rows(
+        &self,
+        table: &TableName,
+        shape: &Shape,
+        take: &mut dyn FnMut(Vec<Value<'static>>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let query = Query::<Vec<Value<'static>>>::built(NAME, shape.select(table));
+        self.each_while(&query, &[], take)
+    }
+
+    /// The same in the order of the key.
+    pub fn table_rows_in_order(
         &self,
         table: &TableName,
         shape: &Shape,
@@ -262,7 +273,7 @@ impl Conn<'_> {
         self.each_while(&query, &[], take)
     }
 
-    /// Passes on every row in any order, without copying its values.
+    /// Passes on every row without copying its values.
     pub fn table_values(
         &self,
         table: &TableName,

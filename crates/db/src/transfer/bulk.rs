@@ -81,6 +81,17 @@ impl<'a> Bulk<'a> {
         self.conn.all(&query, crate::args![&table.name, &table.schema])
     }
 
+    /// PostgreSQL: the statements that check foreign keys which were created as `NOT VALID`.
+    pub fn validations(&self) -> Result<Vec<String>, Error> {
+        if self.conn.engine() == Engine::Sqlite {
+            return Ok(Vec::new());
+        }
+        let text =
+            "SELECT format('ALTER TABLE %s VALIDATE CONSTRAINT %I', conrelid::regclass, conname)
+             FROM pg_constraint WHERE contype = 'f' AND NOT convalidated ORDER BY conname";
+        self.conn.all(&Query::built(NAME, text.to_owned()), &[])
+    }
+
     /// Runs a statement that holds no value of a caller.
     pub fn execute(&self, sql: &str) -> Result<(), Error> {
         match self.conn.link() {
