@@ -1,5 +1,5 @@
 //! Domain events: what has happened, said by the feature it happened in. A feature declares each kind of event beside
-//! the write that causes it; whoever is interested is an observer above it, registered in `features/mod.rs`. Observers
+//! the write that causes it; a feature that is interested is an observer above it, registered in `features/mod.rs`. Observers
 //! hear of an event in its own transaction, so that work for outside, a job, is stored if and only if the event is.
 //! Before that, observers may refuse what is about to be stored, while no transaction is open.
 

@@ -54,7 +54,7 @@ pub enum Actor {
         name: String,
         client: IpAddr,
     },
-    /// Whoever runs commands on the machine.
+    /// Somebody who runs commands on the machine.
     Command,
 }
 

@@ -56,7 +56,7 @@ impl fmt::Display for Presented {
 }
 
 impl Presented {
-    /// Whoever it is, without saying who.
+    /// Any caller, without saying which.
     pub fn kind(self) -> &'static str {
         match self {
             Presented::Nothing | Presented::Placeholder | Presented::Unusable => "anonymous",

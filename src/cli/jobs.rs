@@ -59,7 +59,7 @@ pub(super) fn run(command: &JobsCommand, admin: &Admin) -> CommandResult {
     }
 }
 
-/// The job with this id, in whichever project.
+/// The job with this id, in any project.
 pub(super) fn find(admin: &Admin, id: JobId) -> CommandResult<JobRecord> {
     let found = admin.read(move |c| store::find(c, id))?;
     found.ok_or_else(|| "there is no such job, or it was done long ago".to_owned())

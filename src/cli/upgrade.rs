@@ -35,7 +35,7 @@ pub(super) fn run(command: UpgradeCommand, config: &Config) -> CommandResult {
     if let Some(url) = to {
         let target = open(&url)?;
         let now = Dependencies::real().clock.now();
-        copy::run(&source, &target, now, &|_, _| {}).map_err(|Failure(text)| text)?;
+        copy::of_snapshot(&source, &target, now, &|_, _| {}).map_err(|Failure(text)| text)?;
         return rehearse(config, &url, &target);
     }
     if source.engine() == Engine::Postgres {

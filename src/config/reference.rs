@@ -28,8 +28,8 @@ const MEANINGS: &[(&str, &str)] = &[
     (
         "database_read_url",
         "a streaming replica of the database: entities, comments and feeds are read from it for \
-         anonymous callers, and for users while there is one node; whoever wrote reads what they \
-         wrote. While it is down, too slow or lags, the primary is read",
+         anonymous callers, and for users while there is one node; users always see \
+         their own writes. While it is down, too slow or lags, the primary is read",
     ),
     ("database_read_lag", "how much the replica may lag"),
     (

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use crate::http::query::percent_decode;
 use crate::http::version::Version;
 
-/// Where OAuth providers send browsers back to, whichever project and version has sent them there.
+/// Where OAuth providers send browsers back to, for every project and version.
 pub const OAUTH_CALLBACK: &str = "/v7/oauth/callback";
 /// Where a browser begins that a sign-in is bound to.
 pub const OAUTH_START: &str = "/v7/oauth/start";

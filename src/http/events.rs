@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::http::reply::{Body, Reply, ReplyDoc, Response};
 
 const MEDIA: &str = "text/event-stream";
-/// Events that wait for a slow client; whoever sends more waits as well.
+/// Events that wait for a slow client; a producer of more waits as well.
 const QUEUE: usize = 16;
 /// How long a client hears nothing at most.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);

@@ -25,7 +25,7 @@ pub type Response = http::Response<Body>;
 pub enum Body {
     Whole(Bytes),
     File(FileBody),
-    /// Parts as they are made; whoever makes them notices when the client is gone.
+    /// Parts as they are made; their producer notices when the client is gone.
     Stream(mpsc::Receiver<Bytes>),
 }
 

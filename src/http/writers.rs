@@ -1,4 +1,4 @@
-//! Who wrote when, for reads from a replica: whoever wrote reads what they wrote. A node remembers its own writers, so
+//! Who wrote when, for reads from a replica: users always see their own writes. A node remembers its own writers, so
 //! users read from a replica only if no other node could have written for them.
 
 use std::collections::HashMap;

@@ -77,7 +77,7 @@ async fn next(app: &App, claim: &mut Claim, jobs: &mut usize) -> Result<Option<E
     Ok(Some(Ended::Failed))
 }
 
-/// Claims the queue again, if a job was added between the last look and the release: whoever added it found the
+/// Claims the queue again, if a job was added between the last look and the release: the one who added it found the
 /// queue claimed.
 async fn reclaim(app: &App, claim: &mut Claim) -> Result<Option<Ended>> {
     let Claim { project, queue, .. } = *claim;

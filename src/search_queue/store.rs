@@ -1,4 +1,4 @@
-//! The SQL that notes changed records. At any point of a transaction: whoever notes a record holds its lock, and the
+//! The SQL that notes changed records. At any point of a transaction: the writer of a record holds its lock, and the
 //! indexer locks nothing but its own tables.
 
 use db::{Tx, args};

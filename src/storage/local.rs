@@ -4,56 +4,28 @@
 //! The root holds a marker, created at the first start. Without the marker this is not our directory but,
 //! say, the mount point of a missing disk: nothing is stored there, and no file is reported as deleted.
 
-use std::collections::HashSet;
+mod root;
+
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt as _, stream};
-use uuid::Uuid;
 
+pub(super) use self::root::{MARKER, Root};
 use crate::storage::Chunks;
-use crate::storage::durable::{make_directories, make_directory, remove_directory, sync_directory};
 
 /// Bytes read at once, and the most of a file in memory.
 const CHUNK: u64 = 128 * 1024;
-/// Attempts when a directory is removed just before it is used.
-const TRIES: usize = 4;
-/// Cached names of synced directories; beyond this they are synced again.
-const MAX_SYNCED: usize = 10_000;
-
-pub(super) const MARKER: &str = ".townhall";
-const MARKER_TEXT: &str =
-    "The files of a Townhall server. Without this file nothing is stored here.\n";
-
 #[derive(Debug, Clone)]
 pub struct Local(pub(super) Arc<Root>);
 
-#[derive(Debug)]
-pub(super) struct Root {
-    pub(super) path: PathBuf,
-    /// Directories whose names have been synced since the start. An existing directory need not be durable:
-    /// another upload may not have synced it yet.
-    synced: Mutex<HashSet<PathBuf>>,
-    /// Shared lock to store, exclusive to remove, so that no directory is removed between being synced and
-    /// being used.
-    removal: RwLock<()>,
-    #[cfg(test)]
-    syncs: Mutex<Vec<PathBuf>>,
-}
-
 impl Local {
     pub(super) fn open(directory: &str) -> Self {
-        Local(Arc::new(Root {
-            path: PathBuf::from(directory),
-            synced: Mutex::default(),
-            removal: RwLock::default(),
-            #[cfg(test)]
-            syncs: Mutex::default(),
-        }))
+        Local(Arc::new(Root::at(PathBuf::from(directory))))
     }
 
     /// Creates the directory and its marker at the first start, and only the marker where an older version
@@ -103,17 +75,7 @@ impl Local {
 
     pub(super) async fn remove_some(&self, prefix: &str, most: usize) -> io::Result<bool> {
         let directory = self.place(prefix)?;
-        self.blocking(move |root| {
-            let _alone = root.removal.write().unwrap_or_else(PoisonError::into_inner);
-            root.check_marker()?;
-            root.forget_below(&directory);
-            let mut most = most;
-            match remove_some(&directory, &mut most) {
-                Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-                emptied => Ok(!emptied?),
-            }
-        })
-        .await
+        self.blocking(move |root| root.remove_some(&directory, most)).await
     }
 
     /// Only asks the system and writes nothing, so it may run often.
@@ -141,149 +103,6 @@ impl Local {
     }
 }
 
-impl Root {
-    fn claim(&self, should_hold_files: bool) -> io::Result<bool> {
-        let marker = self.path.join(MARKER);
-        if !marker.exists() {
-            if should_hold_files && !self.holds_projects()? {
-                return Ok(false);
-            }
-            make_directories(&self.path)?;
-            let mut file = File::create(&marker)?;
-            file.write_all(MARKER_TEXT.as_bytes())?;
-            file.sync_all()?;
-        }
-        sync_directory(&self.path)?;
-        Ok(true)
-    }
-
-    /// Whether a file exists here in the form that `put` leaves.
-    fn holds_projects(&self) -> io::Result<bool> {
-        let entries = match fs::read_dir(&self.path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
-            entries => entries?,
-        };
-        let is_project = |name: &str| Uuid::try_parse(name).is_ok();
-        let mut names = entries.flatten().map(|entry| entry.file_name());
-        Ok(names.any(|name| name.to_str().is_some_and(is_project)))
-    }
-
-    fn check_marker(&self) -> io::Result<()> {
-        fs::metadata(self.path.join(MARKER)).map(drop).map_err(|error| {
-            let path = self.path.display();
-            io::Error::other(format!("the storage {path} is lost: no {MARKER} in it ({error})"))
-        })
-    }
-
-    fn put(&self, staged: &Path, target: &Path) -> io::Result<()> {
-        let _no_removal = self.removal.read().unwrap_or_else(PoisonError::into_inner);
-        self.check_marker()?;
-        let directory = target.parent().unwrap_or(&self.path);
-        let mut last = Ok(());
-        for _ in 0..TRIES {
-            last = self.try_put(staged, target, directory);
-            if !matches!(&last, Err(error) if error.kind() == ErrorKind::NotFound) {
-                break;
-            }
-            // Removed by hand.
-            self.forget(directory);
-        }
-        last
-    }
-
-    fn try_put(&self, staged: &Path, target: &Path, directory: &Path) -> io::Result<()> {
-        self.make_lasting(directory)?;
-        File::open(staged)?.sync_all()?;
-        match fs::rename(staged, target) {
-            // The staging directory is on another disk.
-            Err(error) if error.kind() == ErrorKind::CrossesDevices => copy(staged, target)?,
-            moved => moved?,
-        }
-        self.sync(directory)
-    }
-
-    /// Makes a directory below the root durable. The root itself is since the start.
-    fn make_lasting(&self, directory: &Path) -> io::Result<()> {
-        let synced = || self.synced.lock().unwrap_or_else(PoisonError::into_inner);
-        if directory == self.path || synced().contains(directory) {
-            return Ok(());
-        }
-        let parent = directory.parent().unwrap_or(&self.path);
-        self.make_lasting(parent)?;
-        make_directory(directory)?;
-        self.sync(parent)?;
-        let mut synced = synced();
-        if synced.len() >= MAX_SYNCED {
-            synced.clear();
-        }
-        synced.insert(directory.to_owned());
-        Ok(())
-    }
-
-    /// The directory and its parents must be created and synced again.
-    fn forget(&self, directory: &Path) {
-        let mut synced = self.synced.lock().unwrap_or_else(PoisonError::into_inner);
-        for above in directory.ancestors() {
-            synced.remove(above);
-        }
-    }
-
-    /// The same for the directories below it.
-    fn forget_below(&self, directory: &Path) {
-        let mut synced = self.synced.lock().unwrap_or_else(PoisonError::into_inner);
-        synced.retain(|known| !known.starts_with(directory));
-    }
-
-    /// Also removes parents that are empty now, up to the root.
-    fn remove_under(&self, directory: &Path) -> io::Result<()> {
-        let _alone = self.removal.write().unwrap_or_else(PoisonError::into_inner);
-        self.check_marker()?;
-        self.forget(directory);
-        remove_directory(directory)?;
-        let above = directory.ancestors().skip(1).take_while(|above| *above != self.path);
-        let kept = above.into_iter().find(|above| fs::remove_dir(above).is_err());
-        // If it does not exist, another call removed it and syncs.
-        match self.sync(kept.unwrap_or(&self.path)) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            synced => synced,
-        }
-    }
-
-    fn sync(&self, directory: &Path) -> io::Result<()> {
-        #[cfg(test)]
-        self.syncs.lock().unwrap().push(directory.to_owned());
-        sync_directory(directory)
-    }
-}
-
-/// Removes files, and directories that are empty then; whether the directory itself is gone. Not synced: whoever
-/// removes what is left does that.
-fn remove_some(directory: &Path, most: &mut usize) -> io::Result<bool> {
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        if *most == 0 {
-            return Ok(false);
-        }
-        if !entry.file_type()?.is_dir() {
-            fs::remove_file(entry.path())?;
-            *most -= 1;
-        } else if !remove_some(&entry.path(), most)? {
-            return Ok(false);
-        }
-    }
-    fs::remove_dir(directory)?;
-    Ok(true)
-}
-
-/// Atomic: a reader sees the whole file or none.
-fn copy(staged: &Path, target: &Path) -> io::Result<()> {
-    let mut aside = target.as_os_str().to_owned();
-    aside.push(".partial");
-    fs::copy(staged, &aside)?;
-    File::open(&aside)?.sync_all()?;
-    fs::rename(&aside, target)
-}
-
 /// A file that is too short ends early; the reply notices.
 async fn next_chunk((mut file, left): (File, u64)) -> io::Result<Option<(Bytes, (File, u64))>> {
     if left == 0 {
@@ -307,6 +126,7 @@ pub(super) async fn blocking<T: Send + 'static>(
 
 #[cfg(test)]
 mod tests {
+    use super::root::MAX_SYNCED;
     use super::*;
     use futures_util::TryStreamExt as _;
 

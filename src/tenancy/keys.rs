@@ -68,7 +68,7 @@ impl StoredKey {
     }
 }
 
-/// A part of the API that a key is for, as in `entities:read`, `chat:write` or `*:read`. Whoever may write may read.
+/// A part of the API that a key is for, as in `entities:read`, `chat:write` or `*:read`. A key that may write may read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
     area: String,

@@ -1,5 +1,5 @@
 //! A cache of project facts: state, bundles, origins, keys. Every request needs them and they change rarely.
-//! Changes are announced, and whoever hears of one drops its copy. A copy is used as long as this node has heard its
+//! Changes are announced, and every node that hears of one drops its copy. A copy is used as long as this node has heard its
 //! own heartbeat of the last half second, which is announced in order behind all earlier changes; without one, as
 //! on SQLite, for half a second. So a key revoked on one node stops working on all of them, whatever is lost.
 

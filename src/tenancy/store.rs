@@ -134,7 +134,7 @@ db::statements! {
         "UPDATE projects SET statement_ground = $2, statement_contact = $3, updated_at = $4 WHERE id = $1";
     command CHANGE_RULES, unscoped "the project itself is changed" =
         "UPDATE projects SET rules_version = rules_version + 1 WHERE id = $1";
-    /// Whoever has this row is indexed; see `features/search`.
+    /// Projects with this row are indexed; see `features/search`.
     command START_INDEX =
         "INSERT INTO search_state (project_id, language, next_number, is_filled)
          SELECT b.project_id, $2, 1, FALSE FROM project_bundles b

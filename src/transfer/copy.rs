@@ -37,21 +37,27 @@ pub fn run(
     progress: Progress<'_>,
 ) -> Result<Vec<Filled>> {
     if source.engine() == Engine::Sqlite {
-        return copy(source, target, now, progress);
+        return of_snapshot(source, target, now, progress);
     }
     source.bulk(|bulk| {
         let parts = tables::all(bulk.conn(), source.engine())?;
         store::lock_against_writes(bulk, &parts).map_err(|error| {
             format!("somebody is writing to the source ({}): stop the server first", error.0)
         })?;
-        let copied = copy(source, target, now, progress);
+        let copied = of_snapshot(source, target, now, progress);
         store::unlock(bulk)?;
         copied
     })
 }
 
-/// Copies everything, with the schema that the source has. Goes on where an interrupted copy of the same source has ended.
-fn copy(source: &Db, target: &Db, now: Timestamp, progress: Progress<'_>) -> Result<Vec<Filled>> {
+/// Copies everything as of one instant, with the schema that the source has; others may write to the source meanwhile. Goes on
+/// where an interrupted copy of the same source has ended.
+pub fn of_snapshot(
+    source: &Db,
+    target: &Db,
+    now: Timestamp,
+    progress: Progress<'_>,
+) -> Result<Vec<Filled>> {
     let schema = MIGRATIONS.len() - source.pending_migrations(MIGRATIONS)?;
     if schema == 0 {
         return Err("the source holds nothing".into());
@@ -74,7 +80,6 @@ fn copy(source: &Db, target: &Db, now: Timestamp, progress: Progress<'_>) -> Res
         Ok(earlier)
     })?;
     filled.sort_by(|a, b| a.name.cmp(&b.name));
-    load::compare(&filled)?;
     load::finish(target, progress)?;
     Ok(filled)
 }
@@ -119,7 +124,7 @@ pub fn send(c: &Conn<'_>, part: &Part, to: &SyncSender<Message>) -> Result<()> {
     let gone = |_| db::Error::Busy;
     let (columns, json) = (part.columns.clone(), part.json());
     to.send(Message::Table { name: part.name.clone(), columns, json }).map_err(gone)?;
-    in_batches(to, Message::Rows, |take| c.table_rows(&part.table, &part.shape, &[], take))?;
+    in_batches(to, Message::Rows, |take| c.table_rows(&part.table, &part.shape, take))?;
     to.send(Message::End).map_err(gone)?;
     Ok(())
 }

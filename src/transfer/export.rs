@@ -39,6 +39,20 @@ pub const VERSION: u64 = 1;
 /// Definitions and rows of custom tables.
 pub const CUSTOM_TABLE: &str = "customTable";
 pub const CUSTOM_ROW: &str = "customRow";
+/// In a folder of CSV files: what the first line says elsewhere, and what the names of files of custom tables begin with.
+pub const ABOUT: &str = "export.json";
+pub const CUSTOM_FILE: &str = "custom-";
+
+/// Refuses what is not the header of an export that this program can read.
+pub fn check_header(header: &serde_json::Value) -> Result<(), &'static str> {
+    if header["type"] != HEADER {
+        return Err("is no header of an export");
+    }
+    match header["version"].as_u64() {
+        Some(version) if version <= VERSION => Ok(()),
+        _ => Err("this version of the format is not known"),
+    }
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -199,7 +213,7 @@ impl Export<'_> {
         let shape = part.shape_in_order_of(&names)?;
         sink.begin_custom(&table)?;
         let mut failure = None;
-        let read = c.table_rows(&part.table, &shape, &[], &mut |cells| {
+        let read = c.table_rows_in_order(&part.table, &shape, &mut |cells| {
             let written = Row::read(&table, cells).map_err(Into::into);
             failure = written.and_then(|row| sink.custom_row(&row)).err();
             *count += 1;

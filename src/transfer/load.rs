@@ -137,14 +137,44 @@ pub fn create_indexes(target: &Db, progress: Progress<'_>) -> Result<()> {
 pub fn create_references(target: &Db, progress: Progress<'_>) -> Result<()> {
     target.bulk(|bulk| {
         create_dropped(bulk, Note::ForeignKey, progress)?;
-        let dangling = bulk.dangling()?;
-        if !dangling.is_empty() {
-            return Err(
-                format!("rows refer to rows that do not exist: {}", dangling.join("; ")).into()
-            );
+        refuse_dangling(bulk)?;
+        store::remove_marker(bulk)
+    })
+}
+
+/// The last step where everybody waits for it: foreign keys hold for what is written from now on, and no row is read.
+/// [`validate_references`] checks the rows.
+pub fn create_references_unchecked(target: &Db) -> Result<()> {
+    target.bulk(|bulk| {
+        for (name, create) in store::notes(bulk, Note::ForeignKey)? {
+            store::carry_out(bulk, Note::ForeignKey, &name, &format!("{create} NOT VALID"))?;
         }
         store::remove_marker(bulk)
     })
+}
+
+/// After [`create_references_unchecked`].
+pub fn validate_references(target: &Db, progress: Progress<'_>) -> Result<()> {
+    target.bulk(|bulk| {
+        for (at, statement) in (1..).zip(bulk.validations()?) {
+            progress("foreign keys", at);
+            bulk.execute(&statement)?;
+        }
+        Ok(())
+    })
+}
+
+/// On SQLite, where nothing else checks foreign keys.
+pub fn check_references(target: &Db) -> Result<()> {
+    target.bulk(refuse_dangling)
+}
+
+fn refuse_dangling(bulk: &Bulk<'_>) -> Result<()> {
+    let dangling = bulk.dangling()?;
+    if dangling.is_empty() {
+        return Ok(());
+    }
+    Err(format!("rows refer to rows that do not exist: {}", dangling.join("; ")).into())
 }
 
 /// Creates what is noted, and removes the notes.
@@ -225,13 +255,14 @@ impl<'a> Filling<'a> {
         Ok(self.bulk.insert(&self.part.table, &self.places, rows)?)
     }
 
-    /// Reads the table again, and notes that it is done.
+    /// Reads the table again, and notes that it is done if it holds what was sent.
     pub fn end(self) -> Result<(Part, Filled)> {
         let Filling { bulk, part, shape, json, sent, .. } = self;
         let found = store::sum_of(bulk.conn(), &part, &shape, &json)?;
-        let name = part.name.clone();
-        store::note(bulk, Note::Done, vec![(name.clone(), sent.noted())])?;
-        Ok((part, Filled { name, sent, found }))
+        let filled = Filled { name: part.name.clone(), sent, found };
+        compare(std::slice::from_ref(&filled))?;
+        store::note(bulk, Note::Done, vec![(part.name.clone(), sent.noted())])?;
+        Ok((part, filled))
     }
 }
 

@@ -8,6 +8,7 @@ pub mod archive;
 pub mod backup;
 mod checksum;
 pub mod copy;
+mod csv;
 pub mod export;
 mod files;
 pub mod import;

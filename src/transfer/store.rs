@@ -130,7 +130,7 @@ pub fn each(
     take: &mut dyn FnMut(Row) -> Result<(), db::Error>,
 ) -> Result<(), db::Error> {
     let (Some(scope), Some(project)) = (part.scope(), project) else {
-        return c.table_rows(&part.table, shape, &[], take);
+        return c.table_rows(&part.table, shape, take);
     };
     let columns: Vec<String> =
         shape.columns.iter().map(|(name, _)| format!("\"{name}\"")).collect();
@@ -167,8 +167,8 @@ pub fn summed(
 /// The checksum of all rows of a table.
 pub fn sum_of(c: &Conn<'_>, part: &Part, shape: &Shape, json: &[bool]) -> Result<Checksum> {
     let mut sum = Checksum::default();
-    c.table_rows(&part.table, shape, &[], &mut |row| {
-        sum.add(&row, json);
+    c.table_values(&part.table, shape, &mut |row| {
+        sum.add(row, json);
         Ok(())
     })?;
     Ok(sum)

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 use townhall::features::exports::kinds;
 
 use crate::support::{Installation, TestApp, chat, fresh_directory, mode, on_both_engines};
+use crate::table_rows::TYPES;
+use crate::tables::{create, insert};
 use crate::transfer::{command, fill, json_of};
 
 on_both_engines![
@@ -17,6 +19,7 @@ on_both_engines![
     every_column_is_exported_or_named,
     a_damaged_export_is_refused,
     csv_is_a_folder_that_can_be_read_again,
+    rows_of_a_custom_table_come_as_csv,
 ];
 
 /// A new project of another installation.
@@ -279,6 +282,8 @@ async fn a_damaged_export_is_refused(app: TestApp) {
 async fn csv_is_a_folder_that_can_be_read_again(app: TestApp) {
     let app = app.own_server().await;
     fill(&app).await;
+    // Null and an empty text are two things.
+    insert(&app.service(), "Things", json!({ "t": "" })).await;
     let (path, report) = export(&app, "project", "csv");
     let about: Value =
         serde_json::from_slice(&std::fs::read(path.join("export.json")).unwrap()).unwrap();
@@ -287,14 +292,87 @@ async fn csv_is_a_folder_that_can_be_read_again(app: TestApp) {
     assert!(path.join("custom-Things.csv").exists() && path.join("files").exists());
     let users = std::fs::read_to_string(path.join("user.csv")).unwrap();
     assert!(users.starts_with("id,foreignId,role,name,username,email,"), "{users}");
+    let (original, _) = export(&app, "project.jsonl", "jsonl");
     let town = other_engine(&app);
     let project = project_of(&town);
+    let dry =
+        ["import", "--project", &project, "--format", "csv", path.to_str().unwrap(), "--dry-run"];
+    let dry = town.json(&dry);
+    assert_eq!((&dry["added"], &dry["leftOut"]), (&report["documents"], &json!([])));
     let done = import(&town, &project, "csv", &path);
-    for kind in ["user", "entity", "comment", "reaction", "file", "message", "workspace"] {
-        assert_eq!(done["added"][kind], report["documents"][kind], "{kind}: {done}");
-    }
-    let left: Vec<&Value> = done["leftOut"].as_array().unwrap().iter().collect();
-    assert_eq!(left.len(), 1, "tables of the project have columns of their own: {done}");
+    assert_eq!((&done["added"], &done["leftOut"]), (&report["documents"], &json!([])), "{done}");
     drop(town.serve());
     sound(&town);
+    let again = path.with_file_name("again.jsonl");
+    town.json(&["export", "--project", &project, "--format", "jsonl", again.to_str().unwrap()]);
+    assert_eq!(documents(&again), documents(&original));
+    let twice = import(&town, &project, "csv", &path);
+    assert_eq!((&twice["added"], &twice["unchanged"]), (&json!({}), &report["documents"]));
+}
+
+async fn rows_of_a_custom_table_come_as_csv(app: TestApp) {
+    let key = app.service();
+    create(&key, "things", &TYPES, json!({})).await;
+    let required = json!({ "columnName": "need", "dataType": "text", "nullable": false });
+    key.post("/db/tables/things/columns", required).await.expect(201);
+    let preset = json!({ "columnName": "preset", "dataType": "integer", "nullable": false, "defaultValue": "7" });
+    key.post("/db/tables/things/columns", preset).await.expect(201);
+    let id = |number: u128| uuid::Uuid::from_u128(number);
+    let rows = [
+        "id,t,n,b,d,j,need,preset,createdAt,updatedAt".to_owned(),
+        format!(
+            "{},\"a, \"\"b\"\"\",1.50,TRUE,2024-02-29,\"{{\"\"k\"\":[1]}}\",x,,2024-01-02,2024-01-02",
+            id(1)
+        ),
+        format!("{},,,,,,y,3,2024-01-02,2024-01-02", id(2)),
+        format!("{},,much,,,,z,,2024-01-02,2024-01-02", id(3)),
+        format!("{},,,,,,,,2024-01-02,2024-01-02", id(4)),
+        ",,,,,,w,,2024-01-02,2024-01-02".to_owned(),
+        "short,row".to_owned(),
+    ];
+    let path = fresh_directory().join("custom-things.csv");
+    std::fs::write(&path, rows.join("\n")).unwrap();
+    let project = app.project.id.to_string();
+    let import = |rest: &[&str]| {
+        let arguments = ["import", "--project", &project, "--format", "csv"];
+        json_of(command(&app).args(arguments).arg(&path).args(rest))
+    };
+    let reasons = |report: &Value| -> Vec<String> {
+        let left = report["leftOut"].as_array().unwrap().iter();
+        left.map(|one| one["reason"].as_str().unwrap().to_owned()).collect()
+    };
+    let expected = [
+        "id: is required",
+        "n: the value is no decimal",
+        "need: is required",
+        "the row has another number of cells than the header",
+    ];
+    for arguments in [&["--dry-run"][..], &[]] {
+        let done = import(arguments);
+        assert_eq!(done["added"], json!({ "customRow": 2 }), "{done}");
+        assert_eq!(reasons(&done), expected);
+        assert!(
+            done["leftOut"][1]["examples"][0].as_str().unwrap().ends_with("custom-things.csv:4")
+        );
+    }
+    let twice = import(&[]);
+    assert_eq!((&twice["added"], &twice["unchanged"]), (&json!({}), &json!({ "customRow": 2 })));
+    let row = key.get(&format!("/db/things/{}", id(1))).await.expect(200);
+    let row = &row["row"];
+    assert_eq!(
+        (&row["t"], &row["n"], &row["b"]),
+        (&json!("a, \"b\""), &json!("1.50"), &json!(true))
+    );
+    assert_eq!(
+        (&row["d"], &row["j"], &row["preset"]),
+        (&json!("2024-02-29"), &json!({ "k": [1] }), &json!(7))
+    );
+    let row = key.get(&format!("/db/things/{}", id(2))).await.expect(200);
+    assert_eq!((&row["row"]["t"], &row["row"]["preset"]), (&Value::Null, &json!(3)));
+    // A table that nobody has defined.
+    let other = path.with_file_name("custom-unknown.csv");
+    std::fs::rename(&path, &other).unwrap();
+    let arguments = ["import", "--project", &project, "--format", "csv"];
+    let left = json_of(command(&app).args(arguments).arg(&other));
+    assert!(reasons(&left).contains(&"there is no table unknown".to_owned()), "{left}");
 }

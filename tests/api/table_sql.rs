@@ -246,7 +246,7 @@ fn every_statement_is_one_of_known_names_and_bound_values() {
                 }
             }
             let own: Vec<&Column> = table.own_columns().collect();
-            texts.extend([dialect.insert(&table), dialect.find(&table)]);
+            texts.extend([dialect.insert(&table, 1), dialect.find(&table)]);
             if !own.is_empty() {
                 texts.push(dialect.update(&table, &own));
             }

@@ -20,6 +20,7 @@ installed_on_both_engines![
     keywords_of_entities_with_a_source_are_counted,
     a_database_with_data_is_copied_before_it_is_migrated,
     an_upgrade_is_rehearsed_on_a_copy,
+    an_upgrade_is_rehearsed_while_others_write,
 ];
 
 fn block_on<T>(work: impl Future<Output = Result<T, Error>>) -> T {
@@ -273,4 +274,20 @@ fn an_upgrade_is_rehearsed_on_a_copy(town: Installation) {
         assert!(!town.data_dir.join("rehearsal").exists());
         assert_eq!(town.db().pending_migrations(MIGRATIONS).unwrap(), MIGRATIONS.len() - 16);
     }
+}
+
+fn an_upgrade_is_rehearsed_while_others_write(town: Installation) {
+    let (town, empty) = (town.untouched(), town.untouched());
+    fill_older(&town, 1);
+    town.db()
+        .bulk(|bulk| {
+            bulk.execute("BEGIN; UPDATE projects SET name = 'not committed yet'")?;
+            let done =
+                outcome(town.command().args(["upgrade", "rehearse", "--to", &empty.database_url]));
+            assert_eq!(done.code, 0, "{}{}", done.stdout, done.stderr);
+            bulk.execute("COMMIT")
+        })
+        .unwrap();
+    let name = block_on(empty.db().read(|c| Ok(townhall::tenancy::store::list(c)?.remove(0).name)));
+    assert_eq!(name, "p");
 }

@@ -24,7 +24,7 @@ export class TownhallError extends Error {
   }
 }
 
-/** What came back, whichever way it was sent. */
+/** What came back, however it was sent. */
 export interface Reply {
   readonly status: number;
   readonly body: unknown;

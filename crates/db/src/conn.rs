@@ -125,6 +125,16 @@ impl<'a> Conn<'a> {
         self.run(query.inner(), args, &mut |columns| take(R::read(columns)?)).map(drop)
     }
 
+    /// The same with values that the row still owns.
+    pub(crate) fn each_borrowed<R: Row>(
+        &self,
+        query: &Query<R>,
+        args: &[Value<'_>],
+        take: &mut dyn FnMut(&[Value<'_>]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.run(query.inner(), args, &mut |columns| take(&columns.borrowed()?)).map(drop)
+    }
+
     pub(crate) fn link(&self) -> &Link<'a> {
         &self.link
     }

@@ -94,16 +94,22 @@ impl Column for Uuid {
 /// Any value, for rows whose columns are known only at run time.
 impl Column for Value<'static> {
     fn from_column(value: ColumnRef<'_>) -> Result<Self, WrongType> {
-        Ok(match value {
+        Ok(Value::from(value).into_owned())
+    }
+}
+
+impl<'a> From<ColumnRef<'a>> for Value<'a> {
+    fn from(value: ColumnRef<'a>) -> Self {
+        match value {
             ColumnRef::Null => Value::Null,
             ColumnRef::Int(value) => Value::Int(value),
             ColumnRef::Real(value) => Value::Real(value),
-            ColumnRef::Text(text) => Value::from(text.to_owned()),
-            ColumnRef::Blob(bytes) => Value::from(bytes.to_vec()),
+            ColumnRef::Text(text) => Value::Text(text.into()),
+            ColumnRef::Blob(bytes) => Value::Blob(bytes.into()),
             ColumnRef::Bool(value) => Value::Bool(value),
             ColumnRef::Uuid(value) => Value::Uuid(value),
-            ColumnRef::Json(text) => Value::Json(text.to_owned().into()),
-        })
+            ColumnRef::Json(text) => Value::Json(text.into()),
+        }
     }
 }
 
@@ -150,6 +156,20 @@ impl<'a> Columns<'a> {
         };
         let value = self.source.value(index).map_err(|found| error("a known type", found))?;
         T::from_column(value).map_err(|wrong| error(wrong.expected, value.kind().to_owned()))
+    }
+
+    /// All columns, not copied.
+    pub(crate) fn borrowed(&self) -> Result<Vec<Value<'a>>, Error> {
+        let value = |index| match self.source.value(index) {
+            Ok(value) => Ok(value.into()),
+            Err(found) => Err(Error::Row {
+                statement: self.statement,
+                column: self.source.name(index),
+                expected: "a known type",
+                found,
+            }),
+        };
+        (0..self.source.width()).map(value).collect()
     }
 }
 

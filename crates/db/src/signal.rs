@@ -1,4 +1,4 @@
-//! Wake-ups after commits, within this process: a transaction names a key, and whoever waits gets the keys of all
+//! Wake-ups after commits, within this process: a transaction names a key, and a waiting task gets the keys of all
 //! transactions that were committed since.
 
 use std::collections::HashSet;

@@ -1,12 +1,16 @@
 //! Whole tables, for backups and for moving from one database to another: all rows of a consistent snapshot,
 //! and rows written in bulk. What was read on one engine can be written on the other.
 
+mod bulk;
+
 use std::path::Path;
 use std::time::Duration;
 
 use crate::conn::Link;
 use crate::db::{Backend, Db};
 use crate::{Conn, Engine, Error, Query, Value};
+
+pub use bulk::Bulk;
 
 const NAME: &str = "transfer";
 /// Statements over a whole table have no deadline that anybody would wait for.
@@ -68,6 +72,10 @@ impl Shape {
             .collect();
         columns.join(", ")
     }
+
+    fn select(&self, table: &TableName) -> String {
+        format!("SELECT {} FROM {} AS t", self.selection("t"), table.quoted())
+    }
 }
 
 crate::row! {
@@ -125,13 +133,13 @@ impl Db {
             Backend::Sqlite(sqlite) => {
                 let connection = sqlite.connect()?;
                 connection.begin_bulk()?;
-                let done = work(&Bulk { conn: patient(Link::Sqlite(&connection)) })?;
+                let done = work(&Bulk::new(patient(Link::Sqlite(&connection))))?;
                 connection.end_bulk()?;
                 Ok(done)
             }
             Backend::Postgres(postgres) => postgres.separately(|session| {
                 session.begin_bulk()?;
-                let done = work(&Bulk { conn: patient(Link::Postgres(session)) })?;
+                let done = work(&Bulk::new(patient(Link::Postgres(session))))?;
                 session.end_bulk()?;
                 Ok(done)
             }),
@@ -241,114 +249,38 @@ impl Conn<'_> {
         self.all(&query, crate::args![&table.name, &table.schema])
     }
 
-    /// Passes on every row after the one with this key (from the first on if it is empty), in the order of
-    /// the key, as long as `take` succeeds.
+    /// Passes on every row, as it lies in the table, as long as `take` succeeds.
     pub fn table_rows(
         &self,
         table: &TableName,
         shape: &Shape,
-        after: &[Value<'_>],
+        take: &mut dyn FnMut(Vec<Value<'static>>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let query = Query::<Vec<Value<'static>>>::built(NAME, shape.select(table));
+        self.each_while(&query, &[], take)
+    }
+
+    /// The same in the order of the key.
+    pub fn table_rows_in_order(
+        &self,
+        table: &TableName,
+        shape: &Shape,
         take: &mut dyn FnMut(Vec<Value<'static>>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let key: Vec<String> = shape.key.iter().map(|name| quoted(name)).collect();
-        let key = key.join(", ");
-        let mut text = format!("SELECT {} FROM {} AS t", shape.selection("t"), table.quoted());
-        if !after.is_empty() {
-            let places: Vec<String> = (1..=after.len()).map(|place| format!("${place}")).collect();
-            text += &format!(" WHERE ({key}) > ({})", places.join(", "));
-        }
-        text += &format!(" ORDER BY {key}");
+        let text = format!("{} ORDER BY {}", shape.select(table), key.join(", "));
         let query = Query::<Vec<Value<'static>>>::built(NAME, text);
-        self.each_while(&query, after, take)
-    }
-}
-
-/// A connection that writes whole tables. Nothing it writes is sure to be on disk before
-/// [`Db::bulk`] has returned.
-#[derive(Debug)]
-pub struct Bulk<'a> {
-    conn: Conn<'a>,
-}
-
-impl<'a> Bulk<'a> {
-    /// For reading.
-    pub fn conn(&self) -> &Conn<'a> {
-        &self.conn
+        self.each_while(&query, &[], take)
     }
 
-    /// Inserts the rows, all or none.
-    pub fn insert(
+    /// Passes on every row without copying its values.
+    pub fn table_values(
         &self,
         table: &TableName,
-        columns: &[String],
-        rows: &[Vec<Value<'static>>],
+        shape: &Shape,
+        take: &mut dyn FnMut(&[Value<'_>]) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        match self.conn.link() {
-            Link::Sqlite(connection) => connection.insert_all(table, columns, rows),
-            Link::Postgres(session) => session.insert_all(table, columns, rows),
-        }
-    }
-
-    /// The same in a transaction that was begun by [`execute`](Bulk::execute).
-    pub fn append(
-        &self,
-        table: &TableName,
-        columns: &[String],
-        rows: &[Vec<Value<'static>>],
-    ) -> Result<(), Error> {
-        match self.conn.link() {
-            Link::Sqlite(connection) => connection.append_all(table, columns, rows),
-            Link::Postgres(session) => session.insert_all(table, columns, rows),
-        }
-    }
-
-    /// The indexes that no constraint needs, and the foreign keys of a table, those first. On SQLite foreign
-    /// keys are no definitions of their own: none is checked here.
-    pub fn definitions(&self, table: &TableName) -> Result<Vec<Definition>, Error> {
-        let text = match self.conn.engine() {
-            Engine::Sqlite => {
-                "SELECT FALSE AS is_foreign_key, 'DROP INDEX IF EXISTS \"' || name || '\"' AS \"drop\",
-                    sql AS \"create\" FROM sqlite_schema
-                 WHERE type = 'index' AND tbl_name = $1 AND sql IS NOT NULL AND $2 IS NULL ORDER BY name"
-            }
-            Engine::Postgres => {
-                "WITH this AS (
-                    SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-                    WHERE c.relname = $1::text AND n.nspname = coalesce($2::text, current_schema()))
-                 SELECT part = 1 AS is_foreign_key, drop_text AS \"drop\", create_text AS \"create\" FROM (
-                    SELECT 1 AS part, conname::text AS name,
-                        format('ALTER TABLE %s DROP CONSTRAINT IF EXISTS %I', conrelid::regclass, conname)
-                            AS drop_text,
-                        format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname,
-                            pg_get_constraintdef(oid)) AS create_text
-                    FROM pg_constraint WHERE conrelid = (SELECT oid FROM this) AND contype = 'f'
-                    UNION ALL
-                    SELECT 2, x.relname::text, format('DROP INDEX IF EXISTS %s', i.indexrelid::regclass),
-                        pg_get_indexdef(i.indexrelid)
-                    FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid
-                    WHERE i.indrelid = (SELECT oid FROM this)
-                        AND NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid
-                            AND k.contype IN ('p', 'u', 'x'))) AS found
-                 ORDER BY part, name"
-            }
-        };
-        let query = Query::<Definition>::built(NAME, text.to_owned());
-        self.conn.all(&query, crate::args![&table.name, &table.schema])
-    }
-
-    /// Runs a statement that holds no value of a caller.
-    pub fn execute(&self, sql: &str) -> Result<(), Error> {
-        match self.conn.link() {
-            Link::Sqlite(connection) => connection.execute_plain(sql),
-            Link::Postgres(session) => session.execute_plain(sql),
-        }
-    }
-
-    /// Rows that refer to none, by table; only on SQLite, where nothing else has checked them.
-    pub fn dangling(&self) -> Result<Vec<String>, Error> {
-        match self.conn.link() {
-            Link::Sqlite(connection) => connection.dangling(),
-            Link::Postgres(_) => Ok(Vec::new()),
-        }
+        let query = Query::<Vec<Value<'static>>>::built(NAME, shape.select(table));
+        self.each_borrowed(&query, &[], take)
     }
 }

@@ -1,4 +1,4 @@
-//! BM25. The frequencies come from the caller, because whoever asks may only learn from what they may read; see
+//! BM25. The frequencies come from the caller, because the searcher may only learn from what they may read; see
 //! [`Statistics`].
 
 use std::collections::HashMap;

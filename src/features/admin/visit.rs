@@ -194,7 +194,7 @@ pub(super) fn hash(token: &str) -> Vec<u8> {
     digest(&SHA256, token.as_bytes()).as_ref().to_vec()
 }
 
-/// Bound to the session: whoever cannot read the cookie cannot know it.
+/// Bound to the session: a page that cannot read the cookie cannot know it.
 fn csrf(token: &str) -> String {
     let tag = digest(&SHA256, format!("csrf of {token}").as_bytes());
     URL_SAFE_NO_PAD.encode(&tag.as_ref()[..18])

@@ -1,4 +1,4 @@
-//! Users who come to be by signing up or in, for whoever observes it.
+//! Users who come to be by signing up or in, for observers.
 
 use crate::domain_events::{Event, EventKind};
 use crate::error::Result;

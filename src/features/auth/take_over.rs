@@ -1,4 +1,4 @@
-//! A user whose address somebody else has proven to own. Whoever signed up with it never verified it, so they
+//! A user whose address somebody else has proven to own. The person who signed up with it never verified it, so they
 //! lose every way in before the owner gets one.
 
 use db::Tx;

@@ -1,4 +1,4 @@
-//! What happens to comments, for whoever observes it.
+//! What happens to comments, for observers.
 
 use serde::Serialize;
 

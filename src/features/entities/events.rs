@@ -1,4 +1,4 @@
-//! What happens to entities, for whoever observes it.
+//! What happens to entities, for observers.
 
 use serde::Serialize;
 

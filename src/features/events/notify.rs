@@ -51,7 +51,7 @@ fn keys(
     Ok(keys)
 }
 
-/// Whoever may not read the space of an event for its members does not get the notification.
+/// Users who may not read the space of an event for its members do not get the notification.
 fn about(event: &EventRow, actor: Option<UserId>) -> About {
     let space = event.space_id.filter(|_| event.visibility == Visibility::Members);
     About { subject: Subject::Event(event.id), space, actor }

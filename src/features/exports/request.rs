@@ -92,7 +92,7 @@ impl Job for ExportUser {
         let text = format!(
             "Somebody asked for a copy of everything that is stored about your account.\n\n\
              You can download it until {} here:\n\n{url}\n\n\
-             Whoever has this address can read it. If it was not you, change your password.\n",
+             Anybody with this address can read it. If it was not you, change your password.\n",
             self.expires_at
         );
         let mail = Mail::new(email, "Your data", text);

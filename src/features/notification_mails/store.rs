@@ -55,7 +55,7 @@ db::statements! {
             quiet_until = excluded.quiet_until, language = excluded.language,
             updated_at = excluded.updated_at";
 
-    /// If a mail is scheduled already, this notification joins it. Even then the row is locked: whoever takes the mail
+    /// If a mail is scheduled already, this notification joins it. Even then the row is locked: the job that takes the mail
     /// waits for this transaction, so no notification is left behind.
     command SCHEDULE =
         "INSERT INTO mail_schedules (project_id, user_id, since, due_at, not_before)

@@ -1,6 +1,6 @@
 //! OAuth Callback: the provider has sent the browser back, by an address or (Apple) by a form.
 //!
-//! Whoever comes with a `state` that is unknown, used, expired or of another browser is sent nowhere. After
+//! A browser with a `state` that is unknown, used, expired or of another browser is redirected nowhere. After
 //! that, every outcome is a redirect to the address that the sign-in began with, which the project's operator
 //! has listed.
 

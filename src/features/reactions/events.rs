@@ -1,4 +1,4 @@
-//! Reactions that come and go, for whoever observes it.
+//! Reactions that come and go, for observers.
 
 use db::Tx;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What happens to spaces, for whoever observes it.
+//! What happens to spaces, for observers.
 
 use crate::domain_events::{self, EventKind};
 use crate::features::spaces::VALIDATION_FAILED;

@@ -1,4 +1,4 @@
-//! What happens to users, for whoever observes it.
+//! What happens to users, for observers.
 
 use crate::domain_events::{self, EventKind};
 use crate::features::users::VALIDATION_FAILED;

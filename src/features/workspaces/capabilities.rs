@@ -31,7 +31,7 @@ impl Capability {
         Capability::EditWorkspace,
     ];
 
-    /// Whoever holds one of these sees what other members may do.
+    /// A member with one of these sees what other members may do.
     pub const OVER_MEMBERS: [Capability; 4] = [
         Capability::Invite,
         Capability::RemoveMember,
@@ -141,7 +141,7 @@ stored_as_json!(Capabilities Permissions);
 
 /// The most junior rank.
 pub const MAX_RANK: i64 = 2_147_483_647;
-/// Where an owner stands, and whoever acts without a membership: above every rank.
+/// The rank of owners, and of callers who are not members: above every other.
 pub const APEX: i64 = -1;
 
 macro_rules! ranks {
@@ -168,7 +168,7 @@ macro_rules! ranks {
 
 ranks! {
     Rank from 0;
-    /// Counted from the rank of whoever gives it.
+    /// Counted from the giver's rank.
     RelativeRank from 1;
 }
 

@@ -1,5 +1,5 @@
 //! The seven things that happen in workspaces, each in one place and inside the transaction that it happens in, for
-//! whoever observes them. Every operation, and the deletion of a user, goes through these functions.
+//! observers. Every operation, and the deletion of a user, goes through these functions.
 
 use db::Tx;
 

@@ -97,7 +97,7 @@ impl Grants {
     }
 }
 
-/// The authority of whoever acts in every workspace of a line and of the subtree below it.
+/// The caller's authority in every workspace of a line and of the subtree below it.
 #[derive(Debug)]
 pub(super) struct Everywhere {
     acting: Acting,

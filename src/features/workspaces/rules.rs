@@ -31,7 +31,7 @@ pub fn given_rank(
     if authority.is_senior_to(rank) { Ok(Some(rank)) } else { Err(INSUFFICIENT_RANK.into()) }
 }
 
-/// The rank right below whoever gives it.
+/// The rank right below the giver's.
 pub fn next_rank(authority: &Authority) -> Result<i64> {
     below(authority, RelativeRank::NEXT)
 }

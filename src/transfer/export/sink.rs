@@ -7,23 +7,22 @@ use std::path::{Path, PathBuf};
 use db::Value;
 use serde_json::json;
 
-use super::{CUSTOM_ROW, CUSTOM_TABLE, END, Format};
+use super::{ABOUT, CUSTOM_FILE, CUSTOM_ROW, CUSTOM_TABLE, END, Format};
 use crate::features::exports::document;
-use crate::features::exports::kinds::Kind;
+use crate::features::exports::kinds::{Field, Kind};
 use crate::features::tables::model::{Column, Table};
 use crate::features::tables::rows::json::Row;
-use crate::features::tables::values;
 use crate::storage::durable::{make_directories, sync_directory};
 use crate::transfer::Result;
 pub(super) use crate::transfer::archive::create_private;
-use crate::transfer::import::csv;
+use crate::transfer::csv::{self, Cell};
 use crate::values::metadata::to_json;
 
 pub(super) enum Sink {
     Lines(BufWriter<File>),
     Folder {
         path: PathBuf,
-        /// What stands in `export.json`.
+        /// What stands in [`ABOUT`].
         about: serde_json::Value,
         /// The file that is open, with its header still to be written.
         open: Option<(BufWriter<File>, PathBuf)>,
@@ -60,7 +59,7 @@ impl Sink {
 
     pub(super) fn begin_custom(&mut self, table: &Table) -> Result<()> {
         let names = table.columns.iter().map(|column| column.name.clone());
-        self.begin_file(&format!("custom-{}", table.name), names.collect())
+        self.begin_file(&format!("{CUSTOM_FILE}{}", table.name), names.collect())
     }
 
     fn begin_file(&mut self, name: &str, columns: Vec<String>) -> Result<()> {
@@ -75,7 +74,11 @@ impl Sink {
             Sink::Lines(lines) => writeln!(lines, "{}", document::line(kind, values, &[]))?,
             Sink::Folder { .. } => {
                 let cells = kind.fields.iter().zip(values);
-                self.row(cells.map(|(field, value)| document::cell(field, value)).collect())?;
+                let cell = |(field, value): (&Field, &Value<'static>)| match value {
+                    Value::Null => None,
+                    value => Some(document::cell(field, value)),
+                };
+                self.row(&cells.map(cell).collect::<Vec<_>>())?;
             }
         }
         Ok(())
@@ -104,26 +107,22 @@ impl Sink {
                 writeln!(lines, "{{\"type\":{kind},\"table\":{table},\"row\":{row}}}")?;
             }
             Sink::Folder { .. } => {
-                let cells = row.table.columns.iter().zip(&row.cells);
-                let cell = |(column, value): (&Column, &Value<'static>)| match value {
-                    Value::Null => String::new(),
-                    value => values::text(column.data_type, value),
-                };
-                self.row(cells.map(cell).collect())?;
+                self.row(&row.texts()?)?;
             }
         }
         Ok(())
     }
 
-    fn row(&mut self, cells: Vec<String>) -> Result<()> {
+    fn row(&mut self, cells: &[Cell]) -> Result<()> {
         let Sink::Folder { open, next, .. } = self else { return Ok(()) };
         if let Some((path, columns)) = next.take() {
             let mut file = BufWriter::new(create_private(&path)?);
-            csv::write(&mut file, &columns)?;
+            let head: Vec<Cell> = columns.into_iter().map(Some).collect();
+            csv::write(&mut file, &head)?;
             *open = Some((file, path));
         }
         match open {
-            Some((file, _)) => Ok(csv::write(file, &cells)?),
+            Some((file, _)) => Ok(csv::write(file, cells)?),
             None => Ok(()),
         }
     }
@@ -138,7 +137,7 @@ impl Sink {
             Sink::Folder { path, mut about, open, .. } => {
                 close(open)?;
                 about["documents"] = documents.into();
-                let mut file = create_private(&path.join("export.json"))?;
+                let mut file = create_private(&path.join(ABOUT))?;
                 writeln!(file, "{about:#}")?;
                 file.sync_all()?;
                 sync_directory(&path)?;

@@ -1,26 +1,29 @@
-//! CSV as RFC 4180 describes it: a plain file of users or posts, or the folder of an export.
+//! CSV files: a plain one of users or posts, one of a custom table, or the folder of an export.
 //!
 //! | file | columns |
 //! |---|---|
 //! | users | `foreignId`, `username`, `email`, `name`, `bio`, `avatar`, `createdAt`, … |
 //! | posts | `foreignId`, `title`, `content`, `author` (the foreign id of a user), `keywords` (separated by `;`, or JSON), `createdAt`, … |
 //! | comments | `foreignId`, `post` and `parent` (foreign ids), `author`, `content`, `createdAt`, … |
+//! | `custom-NAME.csv` | `id`, and the columns of the custom table |
 
+use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
-use std::path::Path;
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
 
 use db::Value;
 
+use super::custom;
 use super::draft::Draft;
 use super::source::{Item, Take};
 use crate::features::exports::document::{plain, wanted};
 use crate::features::exports::kinds::{self, Kind};
 use crate::transfer::Result;
+use crate::transfer::csv::{Cell, Rows};
+use crate::transfer::export::{self, ABOUT, CUSTOM_FILE, CUSTOM_ROW};
 use crate::values::metadata::to_json;
 
-/// The longest cell.
-const LONGEST: usize = 16 << 20;
 const TYPE: &str = "type";
 /// Columns that name a document by its foreign id: the type, the column, the field, the table.
 const REFERENCES: &[(&str, &str, &str, &str)] = &[
@@ -29,6 +32,15 @@ const REFERENCES: &[(&str, &str, &str, &str)] = &[
     ("comment", "post", "entity_id", "entities"),
     ("comment", "parent", "parent_id", "comments"),
 ];
+
+/// What the rows of a file are.
+#[derive(Debug, Clone, Copy)]
+enum Of<'a> {
+    /// Said by the columns, or by a column `type`.
+    Any,
+    Kind(&'static Kind),
+    Custom(&'a str),
+}
 
 /// Types under the names that people give them.
 fn kind_of(name: &str) -> Option<&'static Kind> {
@@ -40,38 +52,80 @@ fn kind_of(name: &str) -> Option<&'static Kind> {
     })
 }
 
-/// Every CSV file of a folder, in the order of the types.
+/// The table of a file `custom-NAME.csv`.
+fn custom_table(stem: &str) -> Option<&str> {
+    stem.strip_prefix(CUSTOM_FILE).filter(|name| !name.is_empty())
+}
+
+/// Every CSV file of a folder: documents in the order of the types, then rows of custom tables. `export.json` of an export
+/// defines these tables.
 pub(super) fn read_folder(path: &Path, take: Take<'_>) -> Result<()> {
-    let mut found = Vec::new();
+    let about = about(&path.join(ABOUT))?;
+    let (mut documents, mut tables) = (Vec::new(), BTreeMap::new());
     for entry in std::fs::read_dir(path)? {
         let path = entry?.path();
         if path.extension().is_none_or(|extension| extension != "csv") {
             continue;
         }
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        match kind_of(&stem) {
-            Some(kind) => {
-                found.push((kinds::all().iter().position(|one| one.name == kind.name), kind, path));
+        let stem = stem(&path);
+        match (kind_of(&stem), custom_table(&stem)) {
+            (Some(kind), _) => {
+                let place = kinds::all().iter().position(|one| one.name == kind.name);
+                documents.push((place, kind, path));
             }
-            None => take(Item::left_out("unknown", stem, "files of this name are not read"))?,
+            (None, Some(table)) => {
+                tables.insert(table.to_owned(), path);
+            }
+            (None, None) => {
+                take(Item::left_out("unknown", stem, "files of this name are not read"))?;
+            }
         }
     }
-    found.sort_by_key(|(place, ..)| *place);
-    found.into_iter().try_for_each(|(_, kind, path)| read(&path, Some(kind), take))
+    documents.sort_by_key(|(place, ..)| *place);
+    let is_export = about.is_some();
+    for (_, kind, path) in documents {
+        read(&path, Of::Kind(kind), is_export, take)?;
+    }
+    let definitions =
+        about.and_then(|mut about| about["customTables"].as_array_mut().map(std::mem::take));
+    for definition in definitions.unwrap_or_default() {
+        take(Item::CustomTable(definition))?;
+    }
+    tables.iter().try_for_each(|(table, path)| read(path, Of::Custom(table), is_export, take))
 }
 
-/// One file, of users or of posts by its columns, or of both with a column `type`.
+/// One file, of users or of posts by its columns, of both with a column `type`, or of a custom table by its name.
 pub(super) fn read_file(path: &Path, take: Take<'_>) -> Result<()> {
-    read(path, None, take)
+    let stem = stem(path);
+    read(path, custom_table(&stem).map_or(Of::Any, Of::Custom), false, take)
 }
 
-fn read(path: &Path, kind: Option<&'static Kind>, take: Take<'_>) -> Result<()> {
-    let name = path.display().to_string();
-    let file = File::open(path).map_err(|error| format!("{name}: {error}"))?;
-    let mut rows = Rows::new(BufReader::with_capacity(1 << 16, file));
-    let Some(head) = rows.next_row().map_err(|error| format!("{name}: {error}"))? else {
-        return Ok(());
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// What an export says of itself; none in a folder that somebody else has made.
+fn about(path: &PathBuf) -> Result<Option<serde_json::Value>> {
+    let wrong = |why: String| format!("{}: {why}", path.display());
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(wrong(error.to_string()).into()),
     };
+    let about: serde_json::Value =
+        serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    export::check_header(&about).map_err(|why| wrong(why.to_owned()))?;
+    Ok(Some(about))
+}
+
+/// `is_export`: `""` is an empty text. Spreadsheets write it for nothing at all.
+fn read(path: &Path, of: Of<'_>, is_export: bool, take: Take<'_>) -> Result<()> {
+    let name = path.display().to_string();
+    let wrong = |why: String| format!("{name}: {why}");
+    let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
+    let mut rows = Rows::new(BufReader::with_capacity(1 << 16, file));
+    let Some(head) = rows.next_row().map_err(wrong)? else { return Ok(()) };
+    let head: Vec<String> = head.into_iter().map(Option::unwrap_or_default).collect();
     let typed = head.iter().position(|column| column == TYPE);
     let has = |column: &str| head.iter().any(|name| name == column);
     let guess = if has("post") || has("entityId") {
@@ -81,16 +135,27 @@ fn read(path: &Path, kind: Option<&'static Kind>, take: Take<'_>) -> Result<()> 
     } else {
         "user"
     };
-    // In an export `type` is a field of some documents.
-    let fixed = kind.or_else(|| kinds::find(guess).filter(|_| typed.is_none()));
-    while let Some(cells) = rows.next_row().map_err(|error| format!("{name}: {error}"))? {
+    while let Some(mut cells) = rows.next_row().map_err(wrong)? {
         let label = format!("{name}:{}", rows.line);
         if cells.len() != head.len() {
+            let kind = if matches!(of, Of::Custom(_)) { CUSTOM_ROW } else { "unknown" };
             let reason = "the row has another number of cells than the header";
-            take(Item::left_out("unknown", label, reason))?;
+            take(Item::left_out(kind, label, reason))?;
             continue;
         }
-        let kind = fixed.or_else(|| kind_of(&cells[typed?]));
+        if !is_export {
+            cells.iter_mut().for_each(|cell| *cell = cell.take().filter(|text| !text.is_empty()));
+        }
+        let kind = match (of, typed) {
+            (Of::Custom(table), _) => {
+                take(Item::CustomRow(custom::Row::of_cells(table, label, &head, cells)))?;
+                continue;
+            }
+            // In an export `type` is a field of some documents.
+            (Of::Kind(kind), _) => Some(kind),
+            (Of::Any, None) => kinds::find(guess),
+            (Of::Any, Some(at)) => kind_of(cells[at].as_deref().unwrap_or_default()),
+        };
         take(match kind {
             None => Item::left_out("unknown", label, "rows of this type are not known"),
             Some(kind) => match draft(kind, &head, cells) {
@@ -102,10 +167,11 @@ fn read(path: &Path, kind: Option<&'static Kind>, take: Take<'_>) -> Result<()> 
     Ok(())
 }
 
-fn draft(kind: &'static Kind, head: &[String], cells: Vec<String>) -> Result<Draft, String> {
+fn draft(kind: &'static Kind, head: &[String], cells: Vec<Cell>) -> Result<Draft, String> {
     let values = vec![Value::Null; kind.fields.len()];
     let mut draft = Draft { kind, values, foreign: Vec::new(), label: String::new() };
-    for (column, cell) in head.iter().zip(cells).filter(|(_, cell)| !cell.is_empty()) {
+    for (column, cell) in head.iter().zip(cells) {
+        let Some(cell) = cell else { continue };
         let reference = REFERENCES.iter().find(|(of, name, ..)| *of == kind.name && name == column);
         if let Some((_, _, field, table)) = reference {
             draft.refer(field, table, cell);
@@ -121,129 +187,4 @@ fn draft(kind: &'static Kind, head: &[String], cells: Vec<String>) -> Result<Dra
         draft.values[at] = value.ok_or_else(wrong)?;
     }
     Ok(draft)
-}
-
-/// Writes a row.
-pub(in crate::transfer) fn write(to: &mut dyn Write, cells: &[String]) -> io::Result<()> {
-    for (at, cell) in cells.iter().enumerate() {
-        if at > 0 {
-            to.write_all(b",")?;
-        }
-        if cell.contains(['"', ',', '\n', '\r']) {
-            write!(to, "\"{}\"", cell.replace('"', "\"\""))?;
-        } else {
-            to.write_all(cell.as_bytes())?;
-        }
-    }
-    to.write_all(b"\r\n")
-}
-
-/// The rows of a file, one at a time.
-struct Rows<R> {
-    from: R,
-    /// A byte that was read too far.
-    ahead: Option<u8>,
-    line: u64,
-    begun: bool,
-}
-
-impl<R: BufRead> Rows<R> {
-    fn new(from: R) -> Self {
-        Rows { from, ahead: None, line: 0, begun: false }
-    }
-
-    fn byte(&mut self) -> io::Result<Option<u8>> {
-        if let Some(byte) = self.ahead.take() {
-            return Ok(Some(byte));
-        }
-        let byte = self.from.fill_buf()?.first().copied();
-        self.from.consume(usize::from(byte.is_some()));
-        Ok(byte)
-    }
-
-    /// None at the end. An empty line is no row.
-    fn next_row(&mut self) -> Result<Option<Vec<String>>, String> {
-        loop {
-            match self.one_line()? {
-                Some(cells) if cells.len() == 1 && cells[0].is_empty() => {}
-                row => return Ok(row),
-            }
-        }
-    }
-
-    fn one_line(&mut self) -> Result<Option<Vec<String>>, String> {
-        let (mut cells, mut cell, mut quoted, mut any) = (Vec::new(), Vec::new(), false, false);
-        let mut was_quoted = false;
-        self.line += 1;
-        let line = self.line;
-        let wrong = |why: &str| format!("line {line}: {why}");
-        let text = |cell: Vec<u8>| String::from_utf8(cell).map_err(|_| wrong("is not UTF-8"));
-        while let Some(byte) = self.byte().map_err(|error| error.to_string())? {
-            any = true;
-            if cell.len() >= LONGEST {
-                return Err(wrong("a cell is too long"));
-            }
-            match byte {
-                b'"' if quoted => match self.byte().map_err(|error| error.to_string())? {
-                    Some(b'"') => cell.push(b'"'),
-                    next => {
-                        quoted = false;
-                        self.ahead = next;
-                    }
-                },
-                b'"' if cell.is_empty() && !was_quoted => (quoted, was_quoted) = (true, true),
-                byte if quoted => {
-                    self.line += u64::from(byte == b'\n');
-                    cell.push(byte);
-                }
-                b',' => {
-                    cells.push(text(std::mem::take(&mut cell))?);
-                    was_quoted = false;
-                }
-                b'\n' => break,
-                b'\r' => {}
-                byte => cell.push(byte),
-            }
-        }
-        if quoted {
-            return Err(wrong("a quote is never closed"));
-        }
-        if !any {
-            return Ok(None);
-        }
-        cells.push(text(cell)?);
-        if !std::mem::replace(&mut self.begun, true) {
-            // What spreadsheets write before the first letter.
-            let first = cells[0].trim_start_matches('\u{feff}').to_owned();
-            cells[0] = first;
-        }
-        Ok(Some(cells))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rows(text: &[u8]) -> Result<Vec<Vec<String>>, String> {
-        let mut rows = Rows::new(text);
-        std::iter::from_fn(|| rows.next_row().transpose()).collect()
-    }
-
-    #[test]
-    fn rows_are_read_as_the_rfc_says() {
-        let text = b"\xef\xbb\xbfa,b\r\n\"x, \"\"y\"\"\r\nz\",\r\n\r\n,\"\"\nlast,1";
-        let expected = [["a", "b"], ["x, \"y\"\r\nz", ""], ["", ""], ["last", "1"]];
-        assert_eq!(rows(text).unwrap(), expected);
-        assert!(rows(b"\"open").unwrap_err().contains("never closed"));
-        assert!(rows(b"a\n\xff").unwrap_err().starts_with("line 2: is not UTF-8"));
-    }
-
-    #[test]
-    fn what_is_written_is_read_again() {
-        let cells = ["plain", "", "a,b", "\"q\"\n\r x", "é"].map(str::to_owned);
-        let mut bytes = Vec::new();
-        write(&mut bytes, &cells).unwrap();
-        assert_eq!(rows(&bytes).unwrap(), [cells]);
-    }
 }

@@ -1,44 +1,39 @@
 //! Custom tables and their rows, which have columns of their own.
 
+mod look;
+mod row;
+
 use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use db::{Tx, Value};
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use uuid::Uuid;
 
+use self::look::{Looked, look};
+pub(super) use self::row::Row;
 use super::batch::Outcome;
 use super::{Import, store};
 use crate::error::{Error, Result};
-use crate::features::exports::document;
-use crate::features::tables::definitions::import::import;
-use crate::features::tables::model::{ID, Table};
-use crate::features::tables::rows::json::value;
+use crate::features::tables::definitions::import::{import, preview};
+use crate::features::tables::model::{Column, Table};
 use crate::features::tables::sql::Dialect;
 use crate::features::tables::store::catalogue;
 use crate::transfer::Result as Outcomes;
 use crate::values::ids::{ProjectId, TableId, new_id};
 
-/// A row of an export.
-#[derive(Debug, Clone, Deserialize)]
-pub(super) struct Row {
-    table: String,
-    row: BTreeMap<String, Box<RawValue>>,
-}
-
-impl Row {
-    pub(super) fn read(text: &str) -> Outcomes<Row, String> {
-        serde_json::from_str(text).map_err(|error| error.to_string())
-    }
-}
-
 #[derive(Debug, Default)]
 pub(super) struct Custom {
     rows: Vec<(u64, Row)>,
-    /// Tables that a dry run would have created.
-    pretended: HashSet<String>,
+    pretended: Arc<RwLock<Pretended>>,
     /// Whether the last table was created or got a column, even if it is not complete.
     pub(super) has_changed: bool,
+}
+
+/// What a dry run would have created: tables, also those that would have got columns, and rows.
+#[derive(Debug, Default)]
+struct Pretended {
+    tables: BTreeMap<String, Table>,
+    rows: HashSet<(String, Uuid)>,
 }
 
 impl Custom {
@@ -48,19 +43,12 @@ impl Custom {
         definition: &serde_json::Value,
     ) -> Outcomes<Outcome> {
         let (project, now) = (import_of.project.id, import_of.now);
-        let name = definition["tableName"].as_str().unwrap_or_default().to_owned();
         self.has_changed = false;
+        let id = TableId(new_id(now, import_of.random));
         if import_of.is_dry_run {
-            let wanted = name.clone();
-            let find = import_of.db.read(move |c| catalogue::find(c, project, &wanted));
-            let is_there = import_of.runtime.block_on(find)?.is_some();
-            if is_there || !self.pretended.insert(name) {
-                return Ok(Outcome::Unchanged);
-            }
-            return Ok(Outcome::Added(Vec::new()));
+            return self.pretend(import_of, id, definition);
         }
-        let (id, dialect) =
-            (TableId(new_id(now, import_of.random)), Dialect(import_of.db.engine()));
+        let dialect = Dialect(import_of.db.engine());
         let definition = definition.clone();
         let work = move |tx: &Tx<'_>| import(tx, project, id, &definition, dialect, now);
         match import_of.runtime.block_on(import_of.db.write(work)) {
@@ -72,12 +60,40 @@ impl Custom {
                     (false, _) => Outcome::Waits("a table that it refers to is not there".into()),
                 })
             }
-            Err(Error::Refused(refusal)) => {
-                let fault = refusal.fault.message.to_owned();
-                Ok(Outcome::LeftOut(refusal.message.unwrap_or(fault)))
-            }
-            Err(error) => Err(error.into()),
+            Err(error) => refused(error),
         }
+    }
+
+    fn pretend(
+        &mut self,
+        import: &Import<'_>,
+        id: TableId,
+        definition: &serde_json::Value,
+    ) -> Outcomes<Outcome> {
+        let project = import.project.id;
+        let wanted = match preview(project, id, definition) {
+            Ok(wanted) => wanted,
+            Err(error) => return refused(error),
+        };
+        let name = wanted.name.clone();
+        let find = import.db.read(move |c| catalogue::find(c, project, &name));
+        let there = import.runtime.block_on(find)?;
+        let table = match there {
+            None => wanted,
+            Some(mut there) => {
+                let columns = wanted.columns.into_iter();
+                let new: Vec<Column> =
+                    columns.filter(|column| there.column(&column.name).is_none()).collect();
+                if new.is_empty() {
+                    return Ok(Outcome::Unchanged);
+                }
+                there.columns.extend(new);
+                there
+            }
+        };
+        let mut pretended = self.pretended.write().unwrap_or_else(PoisonError::into_inner);
+        pretended.tables.insert(table.name.clone(), table);
+        Ok(Outcome::Added(Vec::new()))
     }
 
     pub(super) fn push(&mut self, number: u64, row: Row) {
@@ -88,97 +104,80 @@ impl Custom {
         self.rows.len()
     }
 
-    /// The place, the table and the outcome of each row.
+    /// The place, the label and the outcome of each row.
     pub(super) fn flush(&mut self, import: &Import<'_>) -> Outcomes<Vec<(u64, String, Outcome)>> {
-        let rows = std::mem::take(&mut self.rows);
-        let (project, is_dry_run) = (import.project.id, import.is_dry_run);
-        let dialect = Dialect(import.db.engine());
-        let (pretended, those) = (self.pretended.clone(), rows.clone());
-        let outcomes = if is_dry_run {
+        let (numbers, rows): (Vec<u64>, Vec<Row>) =
+            std::mem::take(&mut self.rows).into_iter().unzip();
+        let labels: Vec<String> = rows.iter().map(|row| row.label.clone()).collect();
+        let outcomes = if import.is_dry_run {
+            let (project, dialect) = (import.project.id, Dialect(import.db.engine()));
+            let shared = Arc::clone(&self.pretended);
             let look = import.db.read(move |c| {
-                let mut outcomes = Vec::new();
-                for (_, row) in &those {
-                    outcomes.push(match catalogue::find(c, project, &row.table)? {
-                        None if pretended.contains(&row.table) => Outcome::Added(Vec::new()),
-                        found => look(c, dialect, found.as_ref(), row)?.1,
-                    });
-                }
-                Ok::<_, Error>(outcomes)
+                let pretended = shared.read().unwrap_or_else(PoisonError::into_inner);
+                look(c, project, dialect, &pretended, &rows)
             });
-            import.runtime.block_on(look)?
+            let looked = import.runtime.block_on(look)?;
+            let mut pretended = self.pretended.write().unwrap_or_else(PoisonError::into_inner);
+            let remember = |one: Looked| {
+                if let (Outcome::Added(_), Some(table)) = (&one.outcome, one.table) {
+                    pretended.rows.insert((table.name.clone(), one.id));
+                }
+                one.outcome
+            };
+            looked.into_iter().map(remember).collect()
         } else {
-            let write = import.db.write(move |tx| write(tx, project, dialect, &those));
-            import.runtime.block_on(write)?
+            write_all(import, Arc::new(rows))?
         };
-        let placed = rows.into_iter().zip(outcomes);
-        Ok(placed.map(|((number, row), outcome)| (number, row.table, outcome)).collect())
+        Ok(numbers.into_iter().zip(labels).zip(outcomes).map(|((n, l), o)| (n, l, o)).collect())
     }
 }
 
-fn write(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    dialect: Dialect,
-    rows: &[(u64, Row)],
-) -> Result<Vec<Outcome>> {
-    let mut outcomes = Vec::with_capacity(rows.len());
-    let mut tables: BTreeMap<&str, Option<Table>> = BTreeMap::new();
-    for (_, row) in rows {
-        if !tables.contains_key(&*row.table) {
-            tables.insert(&row.table, catalogue::find(tx, project, &row.table)?);
+fn refused(error: Error) -> Outcomes<Outcome> {
+    match error {
+        Error::Refused(refusal) => {
+            let fault = refusal.fault.message.to_owned();
+            Ok(Outcome::LeftOut(refusal.message.unwrap_or(fault)))
         }
-        let table = tables.get(&*row.table).and_then(Option::as_ref);
-        let (cells, mut outcome) = look(tx, dialect, table, row)?;
-        if let (Outcome::Added(_), Some(table)) = (&outcome, table)
-            && !store::insert_row(tx, dialect, table, &cells)?
-        {
-            outcome = Outcome::Unchanged;
-        }
-        outcomes.push(outcome);
+        error => Err(error.into()),
     }
-    Ok(outcomes)
 }
 
-/// The cells of a row, and whether it can be inserted.
-fn look(
-    c: &db::Conn<'_>,
-    dialect: Dialect,
-    table: Option<&Table>,
-    row: &Row,
-) -> Result<(Vec<Value<'static>>, Outcome)> {
-    let waits = |why: String| Ok((Vec::new(), Outcome::Waits(why)));
-    let Some(table) = table else { return waits(format!("there is no table {}", row.table)) };
-    if let Some(name) = row.row.keys().find(|name| table.column(name).is_none()) {
-        return waits(format!("the table has no column {name}"));
-    }
-    let mut cells = Vec::with_capacity(table.columns.len());
-    for column in &table.columns {
-        let cell = match row.row.get(&column.name) {
-            Some(raw) => match value(column, raw) {
-                Ok(cell) => cell,
-                Err(error) => return Ok((Vec::new(), Outcome::LeftOut(error.to_string()))),
-            },
-            None => column.default().unwrap_or(Value::Null),
-        };
-        cells.push(cell);
-    }
-    let id = table.columns.iter().zip(&cells).find(|(column, _)| column.name == ID);
-    let id: Option<Uuid> = id.and_then(|(_, cell)| document::uuid(cell));
-    let Some(id) = id else {
-        return Ok((Vec::new(), Outcome::LeftOut("a row needs an id".to_owned())));
-    };
-    let place = dialect.table_name(table.project, &table.name);
-    if !store::existing_rows(c, &place, vec![id])?.is_empty() {
-        return Ok((cells, Outcome::Unchanged));
-    }
-    for (column, cell) in table.columns.iter().zip(&cells) {
-        let (Some(reference), Some(id)) = (&column.references, document::uuid(cell)) else {
-            continue;
-        };
-        let place = dialect.table_name(table.project, &reference.name);
-        if store::existing_rows(c, &place, vec![id])?.is_empty() {
-            return waits(format!("{id} of {} is not there", reference.name));
+/// In one transaction; if one of the rows is refused, each in its own.
+fn write_all(import: &Import<'_>, rows: Arc<Vec<Row>>) -> Outcomes<Vec<Outcome>> {
+    let (project, dialect) = (import.project.id, Dialect(import.db.engine()));
+    let those = Arc::clone(&rows);
+    let write = import.db.write(move |tx| write(tx, project, dialect, &those));
+    match import.runtime.block_on(write) {
+        Ok(outcomes) => Ok(outcomes),
+        Err(Error::Busy(why)) => Err(why.into()),
+        Err(error) if rows.len() == 1 => {
+            Ok(vec![Outcome::LeftOut(error.chain().unwrap_or_else(|| error.to_string()))])
+        }
+        Err(_) => {
+            let mut outcomes = Vec::with_capacity(rows.len());
+            for row in rows.iter() {
+                outcomes.extend(write_all(import, Arc::new(vec![row.clone()]))?);
+            }
+            Ok(outcomes)
         }
     }
-    Ok((cells, Outcome::Added(Vec::new())))
+}
+
+fn write(tx: &Tx<'_>, project: ProjectId, dialect: Dialect, rows: &[Row]) -> Result<Vec<Outcome>> {
+    let mut looked = look(tx, project, dialect, &Pretended::default(), rows)?;
+    // Neighbours of one table go into one statement.
+    for some in
+        looked.chunk_by_mut(|a, b| a.table.as_ref().map(|t| t.id) == b.table.as_ref().map(|t| t.id))
+    {
+        let Some(table) = some[0].table.clone() else { continue };
+        let new = some.iter().filter(|one| matches!(one.outcome, Outcome::Added(_)));
+        let new: Vec<&[Value<'static>]> = new.map(|one| &*one.cells).collect();
+        let inserted = store::insert_rows(tx, dialect, &table, &new)?;
+        for one in some {
+            if matches!(one.outcome, Outcome::Added(_)) && !inserted.contains(&one.id) {
+                one.outcome = Outcome::Unchanged;
+            }
+        }
+    }
+    Ok(looked.into_iter().map(|one| one.outcome).collect())
 }

@@ -10,7 +10,7 @@ use super::source::{Item, Take};
 use crate::features::exports::document::{self, Fields};
 use crate::features::exports::kinds;
 use crate::transfer::Result;
-use crate::transfer::export::{CUSTOM_ROW, CUSTOM_TABLE, END, HEADER, VERSION};
+use crate::transfer::export::{CUSTOM_ROW, CUSTOM_TABLE, END, HEADER, check_header};
 
 /// No document is longer: metadata has at most 1 MiB, rows of custom tables 4 MiB.
 const LONGEST_LINE: u64 = 16 << 20;
@@ -18,7 +18,6 @@ const LONGEST_LINE: u64 = 16 << 20;
 #[derive(Deserialize)]
 struct Head {
     r#type: String,
-    version: Option<u64>,
     documents: Option<u64>,
 }
 
@@ -42,11 +41,14 @@ pub(super) fn read(mut lines: impl BufRead, take: Take<'_>) -> Result<()> {
         if ended {
             return Err(wrong("is behind the end").into());
         }
+        if number == 1 {
+            let header = serde_json::from_str(text).map_err(|error| wrong(&error.to_string()))?;
+            check_header(&header).map_err(wrong)?;
+            continue;
+        }
         let head: Head = serde_json::from_str(text).map_err(|error| wrong(&error.to_string()))?;
         match &*head.r#type {
-            HEADER if number == 1 && head.version <= Some(VERSION) => continue,
-            HEADER => return Err(wrong("this version of the format is not known").into()),
-            _ if number == 1 => return Err(wrong("is no header of an export").into()),
+            HEADER => return Err(wrong("is a second header").into()),
             END if head.documents == Some(documents) => ended = true,
             END => return Err(wrong("the number of documents is another one").into()),
             name => {

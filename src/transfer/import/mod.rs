@@ -5,7 +5,7 @@
 //! pass; when a pass adds nothing, those that are left are reported.
 
 mod batch;
-pub mod csv;
+mod csv;
 mod custom;
 mod derive;
 mod disqus;

@@ -166,13 +166,19 @@ pub(super) fn existing_rows(
     Ok(c.all(&Query::<Uuid>::built(NAME, text), args![ids])?.into_iter().collect())
 }
 
-/// Inserts a row of a custom table; false if one with its id was there.
-pub(super) fn insert_row(
+/// Inserts rows of a custom table; the ids of those that were not there.
+pub(super) fn insert_rows(
     tx: &Tx<'_>,
     dialect: Dialect,
     table: &Table,
-    cells: &[Value<'static>],
-) -> Result<bool> {
-    let text = format!("{} ON CONFLICT DO NOTHING", dialect.insert(table));
-    Ok(tx.execute(&Command::built(NAME, text), cells)? > 0)
+    rows: &[&[Value<'static>]],
+) -> Result<HashSet<Uuid>> {
+    let mut inserted = HashSet::new();
+    for some in rows.chunks(ROWS) {
+        let insert = dialect.insert(table, some.len());
+        let text = format!("{insert} ON CONFLICT DO NOTHING RETURNING \"id\"");
+        let insert = Command::<Uuid>::built(NAME, text);
+        inserted.extend(tx.all(&insert, &some.concat())?);
+    }
+    Ok(inserted)
 }

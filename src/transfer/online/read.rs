@@ -147,9 +147,7 @@ impl Reading<'_, '_> {
             self.seen.marks.push((log, store::mark(c, log)?));
         }
         self.send(Change::Whole(part.clone()))?;
-        in_batches(&self.to, Change::Rows, |take| {
-            c.table_rows(&part.table, &part.shape, &[], take)
-        })?;
+        in_batches(&self.to, Change::Rows, |take| c.table_rows(&part.table, &part.shape, take))?;
         self.send(Change::End)?;
         let (json, log) = (part.json(), log.unwrap_or_default());
         self.seen.copied.push(Watched { part, log, json, definition: Some(table) });

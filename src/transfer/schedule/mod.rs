@@ -1,5 +1,5 @@
 //! Backups on a schedule: `TOWNHALL_BACKUP_EVERY`, `TOWNHALL_BACKUP_TO`, `TOWNHALL_BACKUP_KEEP`. Nodes that share a
-//! database make one together: whoever holds the lease in the database makes it. It counts once it is verified
+//! database make one together: the node that holds the lease in the database makes it. It counts once it is verified
 //! where it is kept, and only then are older ones removed.
 
 mod destination;

@@ -9,6 +9,8 @@ use crate::{Error, Value};
 
 use super::session::Session;
 
+type Boxed = Box<dyn std::error::Error + Sync + Send>;
+
 const NAME: &str = "transfer";
 /// The signature of the binary format, no flags, no extension.
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
@@ -63,10 +65,7 @@ fn encode(types: &[Type], rows: &[Vec<Value<'static>>]) -> Result<BytesMut, Erro
         for (value, kind) in row.iter().zip(types) {
             let at = out.len();
             out.put_i32(-1);
-            let written = match fitted(value, kind) {
-                Value::Text(text) if *kind == Type::NUMERIC => put_decimal(&text, &mut out),
-                value => value.to_sql(kind, &mut out),
-            };
+            let written = put(value, kind, &mut out);
             match written.map_err(|error| Error::statement(NAME, error))? {
                 IsNull::Yes => {}
                 IsNull::No => {
@@ -81,23 +80,20 @@ fn encode(types: &[Type], rows: &[Vec<Value<'static>>]) -> Result<BytesMut, Erro
     Ok(out)
 }
 
-/// SQLite knows neither booleans nor UUIDs.
-fn fitted(value: &Value<'static>, kind: &Type) -> Value<'static> {
-    match value {
-        Value::Int(number @ (0 | 1)) if *kind == Type::BOOL => Value::Bool(*number == 1),
-        Value::Blob(bytes) if *kind == Type::UUID => {
-            uuid::Uuid::from_slice(bytes).map_or_else(|_| value.clone(), Value::Uuid)
-        }
-        value => value.clone(),
+/// SQLite knows neither booleans nor UUIDs, and keeps decimals as texts.
+fn put(value: &Value<'_>, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Boxed> {
+    match (value, kind) {
+        (Value::Int(number @ (0 | 1)), &Type::BOOL) => out.put_u8(u8::from(*number == 1)),
+        (Value::Blob(bytes), &Type::UUID) if bytes.len() == 16 => out.put_slice(bytes),
+        (Value::Text(text), &Type::NUMERIC) => return put_decimal(text, out),
+        _ => return value.to_sql(kind, out),
     }
+    Ok(IsNull::No)
 }
 
 /// A decimal as the server takes it: groups of four digits, the first one's place, the sign, and how many
 /// digits are behind the point.
-fn put_decimal(
-    text: &str,
-    out: &mut BytesMut,
-) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+fn put_decimal(text: &str, out: &mut BytesMut) -> Result<IsNull, Boxed> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
         None => (false, text),

@@ -137,7 +137,7 @@ async fn accept(visit: &Visit<()>, row: &InvitationRow) -> Result<OperatorId> {
         if row.operator_id.is_some() {
             store::set_password(tx, id, &hash)?;
             store::end_sessions(tx, id, None)?;
-            // Whoever had the password may have added one.
+            // Somebody who had the password may have added one.
             store::passkeys::delete_all(tx, id)?;
         } else {
             let inserted = store::insert(tx, id, (&email, &name), &hash, now);

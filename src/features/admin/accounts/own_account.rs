@@ -70,7 +70,7 @@ fn totp_section(visit: &Visit) -> maud::Markup {
     }
 }
 
-/// Refuses whoever does not know the password, at somebody else's open page for instance.
+/// Refuses somebody who does not know the password, at an operator's open page for instance.
 pub(super) async fn check_current(visit: &Visit) -> Result<()> {
     let (given, hash) = (visit.required("current")?, &visit.who.operator.password_hash);
     let fits = visit.app.passwords.verify(given.to_owned(), hash.clone()).await?;

@@ -125,7 +125,7 @@ pub(super) fn sign_in_form(next: Option<&str>) -> Markup {
     }
 }
 
-/// What the browser needs to make a passkey. Whoever found an open page does not know the password.
+/// What the browser needs to make a passkey. Somebody who found an open page does not know the password.
 pub(super) async fn begin_adding(visit: Visit) -> Result<Response> {
     let site = site(&visit.app)?;
     own_account::check_current(&visit).await?;

@@ -20,13 +20,13 @@ pub(super) async fn export(visit: &Visit, id: UserId) -> Result<Response> {
         p { "The archive is made in the background. It will be here in a moment, until "
             (until.unwrap_or_default()) ":" }
         p { a href=(url.unwrap_or_default()) { "Download the archive" } }
-        p { "Whoever has this address can read it. The user gets it by mail, too, if they have an address." }
+        p { "Anybody with this address can read it. The user gets it by mail, too, if they have an address." }
         p { a href={ "/admin/p/" (visit.project()?.id) "/users/" (id) } { "Back to the user" } }
     };
     Ok(layout::page(visit, "Export", &content))
 }
 
-/// Deletes the user, and shows what there was: the receipt for whoever asked for it.
+/// Deletes the user, and shows what there was: the receipt for the person who asked for it.
 pub(super) async fn erase(visit: &Visit, id: UserId) -> Result<Response> {
     let (app, project, now) = (visit.app.clone(), visit.project()?.clone(), visit.now);
     let entry = visit.entry("Erase User", id.to_string());
@@ -50,7 +50,7 @@ pub(super) async fn erase(visit: &Visit, id: UserId) -> Result<Response> {
                 tbody { @for (name, count) in documents { tr { td { (name) } td { (count) } } } }
             }
         }
-        p { "What others have built on stays without a name. This receipt is not kept: save it for whoever asked." }
+        p { "What others have built on stays without a name. This receipt is not kept: save it for the person who asked." }
         details { summary { "As a document" } pre { (json!(receipt)) } }
         p { a href={ "/admin/p/" (visit.project()?.id) "/users" } { "Back to the users" } }
     };

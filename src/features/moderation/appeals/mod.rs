@@ -1,4 +1,4 @@
-//! Appeals: whoever a decision was made against objects to it, once. An appeal is an item of the operators' queue;
+//! Appeals: a user objects to a decision against them, once. An appeal is an item of the operators' queue;
 //! what they decide about it is a decision like any other, which can be undone for ten seconds: the first one stands
 //! (upheld), or is taken back (reversed).
 

@@ -11,7 +11,7 @@ use crate::features::moderation::target::Target;
 use crate::values::ids::{DecisionId, OperatorId, ProjectId, UserId};
 use crate::values::time::Timestamp;
 
-/// The oldest open appeals. Whoever has decided should not be the one to look at it again, so an operator sees those
+/// The oldest open appeals. The operator who decided should not look at it again, so an operator sees those
 /// about decisions of others first.
 pub fn open(
     c: &Conn<'_>,

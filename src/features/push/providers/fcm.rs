@@ -143,7 +143,7 @@ impl Fcm {
         tokens.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.cache_key());
     }
 
-    /// By the key, too: whoever names an account without having its key gets no token of it.
+    /// By the key, too: a project that names an account without having its key gets no token of it.
     fn cache_key(&self) -> String {
         let ServiceAccount { client_email, private_key, token_uri, .. } = &self.account;
         format!("{client_email} {token_uri} {}", hex(&hash(private_key)))

@@ -61,7 +61,7 @@ pub struct Later {
 }
 
 impl Outcome {
-    /// For whoever sent it; none if it was sent.
+    /// For the sender; none if it was sent.
     pub fn reason(&self) -> Option<String> {
         Some(match self {
             Outcome::Sent => return None,

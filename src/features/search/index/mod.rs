@@ -1,5 +1,5 @@
 //! The indexer: works off the queue of changed records, project by project. One transaction at a time writes the index
-//! of a project, on whichever node.
+//! of a project, on any node.
 
 mod records;
 pub mod vectors;

@@ -6,9 +6,11 @@ use serde_json::Value as Json;
 
 use crate::error::Result;
 use crate::features::tables::INVALID_BODY;
-use crate::features::tables::definitions::request::{AddColumn, CreateTable};
+use crate::features::tables::definitions::request::{
+    AddColumn, ColumnDefinition, CreateTable, TableDefinition,
+};
 use crate::features::tables::definitions::{columns, create};
-use crate::features::tables::model::is_name;
+use crate::features::tables::model::{Table, is_name};
 use crate::features::tables::sql::Dialect;
 use crate::features::tables::store::catalogue;
 use crate::values::ids::{ProjectId, TableId};
@@ -20,6 +22,17 @@ pub struct Imported {
     pub has_changed: bool,
     /// Whether all of its columns are there.
     pub is_complete: bool,
+}
+
+/// The table as it would be created if every table that it refers to were there.
+pub fn preview(project: ProjectId, id: TableId, definition: &Json) -> Result<Table> {
+    let TableDefinition { name, timestamps, paranoid, access, columns } =
+        CreateTable::of(definition.clone()).check()?;
+    let column = |(position, column): (i64, ColumnDefinition)| {
+        column.into_column(position, |_| Ok(Some(id)))
+    };
+    let columns = (0..).zip(columns).map(column).collect::<Result<Vec<_>>>()?;
+    Ok(Table::new(project, id, name, (timestamps, paranoid, access), columns))
 }
 
 /// Creates the table, or adds columns that it lacks. Columns that are there stay as they are.

@@ -182,6 +182,20 @@ impl Row {
         .into())
     }
 
+    /// Its cells as plain texts, as [`values::literal`] reads them; none for null.
+    pub fn texts(&self) -> serde_json::Result<Vec<Option<String>>> {
+        let text = |(column, value): (&Column, &Value<'static>)| {
+            let data_type = column.data_type;
+            let shown = match value {
+                Value::Null => return Ok(None),
+                value => serde_json::to_string(&Cell { data_type, value })?,
+            };
+            let is_quoted = data_type != DataType::Json && shown.starts_with('"');
+            Ok(Some(if is_quoted { serde_json::from_str(&shown)? } else { shown }))
+        };
+        self.table.columns.iter().zip(&self.cells).map(text).collect()
+    }
+
     /// Approximate size in bytes.
     pub fn size(cells: &[Value<'static>]) -> usize {
         let size = |cell: &Value<'static>| match cell {

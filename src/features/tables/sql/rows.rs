@@ -6,14 +6,19 @@ use super::Dialect;
 use crate::features::tables::model::{Column, DELETED_AT, ID, Table, UPDATED_AT};
 
 impl Dialect {
-    /// One row, an argument for each column of the table.
-    pub fn insert(self, table: &Table) -> String {
-        let columns = table.columns.iter();
-        let names: Vec<String> = columns.clone().map(|column| self.column(&column.name)).collect();
-        let values: Vec<String> =
-            columns.enumerate().map(|(at, column)| self.argument(column, at + 1)).collect();
-        let name = self.table(table.project, &table.name);
-        format!("INSERT INTO {name} ({}) VALUES ({})", names.join(", "), values.join(", "))
+    /// So many rows, an argument for each column of the table.
+    pub fn insert(self, table: &Table, rows: usize) -> String {
+        let (name, width) = (self.table(table.project, &table.name), table.columns.len());
+        let names: Vec<String> =
+            table.columns.iter().map(|column| self.column(&column.name)).collect();
+        let row = |row: usize| {
+            let columns = (row * width + 1..).zip(&table.columns);
+            let values: Vec<String> =
+                columns.map(|(number, column)| self.argument(column, number)).collect();
+            format!("({})", values.join(", "))
+        };
+        let rows: Vec<String> = (0..rows).map(row).collect();
+        format!("INSERT INTO {name} ({}) VALUES {}", names.join(", "), rows.join(", "))
     }
 
     /// A row by its id, `$1`, unless it is soft-deleted.

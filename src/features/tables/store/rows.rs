@@ -24,7 +24,7 @@ pub fn find(c: &Conn<'_>, desk: &TableHandle, id: RowId) -> Result<Option<Cells>
 
 /// Inserts one row, an argument for each column.
 pub fn insert(desk: &TableHandle) -> Command<()> {
-    Command::built("tables::insert::row", desk.dialect.insert(&desk.table))
+    Command::built("tables::insert::row", desk.dialect.insert(&desk.table, 1))
 }
 
 /// Updates columns of a row. The arguments are its id, a value for each column, and the time if the table has

@@ -197,7 +197,7 @@ pub fn find_by_foreign_id(c: &Conn<'_>, project: ProjectId, id: &str) -> Result<
     Ok(c.opt(&FIND_BY_FOREIGN_ID, args![project, id])?)
 }
 
-/// Whoever has this id, address, username or foreign id.
+/// The user with this id, address, username or foreign id.
 pub fn find_by_any(c: &Conn<'_>, project: ProjectId, text: &str) -> Result<Vec<UserRow>> {
     let by_id = match text.parse() {
         Ok(id) => find(c, project, UserId(id))?,

@@ -1,4 +1,4 @@
-//! Accept and Decline Workspace Invite, by whoever it is for: the named user, or the one with its address.
+//! Accept and Decline Workspace Invite, by the invitee: the named user, or the one with its address.
 
 use db::{JsonText, Tx};
 use schemars::JsonSchema;

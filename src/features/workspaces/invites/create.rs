@@ -62,7 +62,7 @@ impl Declared for NewInvite {
     }
 }
 
-/// Whom an invitation is for: a user, or whoever has an address.
+/// Whom an invitation is for: a user, or the owner of an address.
 #[derive(Debug)]
 struct Target {
     user: Option<UserRow>,

@@ -1,4 +1,4 @@
-//! Invitations: sent by those who may, to a user or to an address, and answered by whoever they are for.
+//! Invitations: sent by those who may, to a user or to an address, and answered by the invitee.
 
 pub(super) mod answer;
 pub(super) mod create;

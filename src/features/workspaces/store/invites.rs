@@ -1,4 +1,4 @@
-//! The SQL about invitations. A pending one that has expired stays pending in its row: whoever reads it compares times.
+//! The SQL about invitations. A pending one that has expired stays pending in its row: readers compare times.
 
 use db::{Conn, Tx, args};
 

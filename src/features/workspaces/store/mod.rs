@@ -1,4 +1,4 @@
-//! The SQL about workspaces themselves. Whoever changes something in a tree locks its root first.
+//! The SQL about workspaces themselves. Every change in a tree locks its root first.
 
 pub mod erase;
 pub mod invites;

@@ -9,7 +9,7 @@ const FENCE: &str = "online_copy_fence";
 /// Of one table SQLite refuses each kind of write by a trigger of its own.
 const WRITES: [&str; 3] = ["INSERT", "UPDATE", "DELETE"];
 
-/// Nobody can write to these tables from then on, and whoever was writing has ended. `before`: how many tables are fenced
+/// Nobody can write to these tables from then on, and transactions that were writing have ended. `before`: how many tables are fenced
 /// already.
 pub fn fence(source: &Db, tables: &[TableName], before: usize) -> Result<(), db::Error> {
     let names: Vec<String> = tables.iter().map(TableName::quoted).collect();

@@ -96,7 +96,7 @@ fn sqlite(part: &Part, number: i64) -> String {
     )
 }
 
-/// The log is named with its schema: whoever writes may look for tables elsewhere.
+/// The log is named with its schema: the writer's search path may be another one.
 fn postgres(part: &Part, number: i64, schema: &str) -> String {
     let (table, log, columns) = (part.table.quoted(), log_of(number), columns(part));
     let mut place = 0;
