@@ -114,4 +114,9 @@ pub const MIGRATIONS: &[Migration] = &[
         "search by meaning",
         include_str!("../migrations/0032_search_vectors.sql"),
     ),
+    Migration::shared(
+        33,
+        "retention of the audit log, claims of appeals",
+        include_str!("../migrations/0033_transparency_everywhere.sql"),
+    ),
 ];
