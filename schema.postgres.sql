@@ -67,8 +67,10 @@ CREATE TABLE audit_seals (
     entries bigint NOT NULL,
     hash bytea NOT NULL,
     sealed_at bigint NOT NULL,
+    cut_before bigint,
     CONSTRAINT audit_seals_pkey PRIMARY KEY (project_id, "position")
 );
+CREATE INDEX audit_seals_old ON audit_seals USING btree (last_id, project_id) WHERE cut_before IS NULL;
 
 CREATE TABLE blocks (
     project_id uuid NOT NULL,
@@ -770,6 +772,9 @@ CREATE TABLE moderation_appeals (
     answer text COLLATE "C",
     created_at bigint NOT NULL,
     decided_at bigint,
+    claimed_by uuid,
+    claimed_by_name text COLLATE "C",
+    claimed_until bigint,
     CONSTRAINT moderation_appeals_pkey PRIMARY KEY (project_id, id),
     CONSTRAINT moderation_appeals_project_id_user_id_fkey FOREIGN KEY (project_id, user_id) REFERENCES users(project_id, id) ON DELETE CASCADE
 );
@@ -1076,6 +1081,7 @@ CREATE TABLE projects (
     statements_of_reasons boolean DEFAULT true NOT NULL,
     statement_ground text COLLATE "C",
     statement_contact text COLLATE "C",
+    statements_over_api boolean DEFAULT false NOT NULL,
     CONSTRAINT projects_pkey PRIMARY KEY (id)
 );
 

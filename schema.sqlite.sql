@@ -37,8 +37,10 @@ CREATE TABLE audit_seals (
     entries INTEGER NOT NULL,
     hash BLOB NOT NULL,
     sealed_at INTEGER NOT NULL,
+    cut_before INTEGER,
     PRIMARY KEY (project_id, position)
 ) STRICT;
+CREATE INDEX audit_seals_old ON audit_seals (last_id, project_id) WHERE cut_before IS NULL;
 
 CREATE TABLE blocks (
     project_id BLOB NOT NULL,
@@ -723,6 +725,9 @@ CREATE TABLE moderation_appeals (
     answer TEXT,
     created_at INTEGER NOT NULL,
     decided_at INTEGER,
+    claimed_by BLOB,
+    claimed_by_name TEXT,
+    claimed_until INTEGER,
     PRIMARY KEY (project_id, id),
     FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
 ) STRICT;
@@ -1010,7 +1015,8 @@ CREATE TABLE projects (
     notification_mails INTEGER NOT NULL DEFAULT FALSE,
     statements_of_reasons INTEGER NOT NULL DEFAULT TRUE,
     statement_ground TEXT,
-    statement_contact TEXT
+    statement_contact TEXT,
+    statements_over_api INTEGER NOT NULL DEFAULT FALSE
 ) STRICT;
 
 CREATE TABLE push_devices (

@@ -27,7 +27,7 @@ use tracing_subscriber::filter::Targets;
 
 use crate::storage::{self, AWS_VARIABLES};
 use crate::values::cidr::Cidr;
-use parse::{admin_listen, blocks, listen, positive, switch};
+use parse::{admin_listen, audit_keep, blocks, listen, positive, switch};
 use source::Sources;
 
 #[derive(Debug, Clone)]
@@ -97,6 +97,8 @@ pub struct Config {
     pub staging_mebibytes: usize,
     /// Scheduled backups, if there are to be any.
     pub backup: Option<BackupSchedule>,
+    /// How long entries of the audit log stay; for ever, if it is not set.
+    pub audit_keep: Option<Duration>,
     /// Models outside that search may use.
     pub models: Models,
     /// Where traces go, if they are to go anywhere.
@@ -222,6 +224,7 @@ impl Config {
             realtime: RealtimeLimits::default(),
             staging_mebibytes: 4096,
             backup: BackupSchedule::read(&mut from)?,
+            audit_keep: from.parse("audit_keep", "", audit_keep)?,
             models: Models::read(&mut from)?,
             traces: TraceSettings::read(env)?,
             is_dev: false,
@@ -340,6 +343,8 @@ mod tests {
             ("TOWNHALL_MAX_CONNECTIONS", "0"),
             ("TOWNHALL_CONNECTIONS_PER_NETWORK", "many"),
             ("TOWNHALL_DRAIN", "10"),
+            ("TOWNHALL_AUDIT_KEEP", "long"),
+            ("TOWNHALL_AUDIT_KEEP", "23h"),
             ("TOWNHALL_DATABASE_WAIT", "soon"),
             ("TOWNHALL_V7_AUTH_STATUS", "404"),
             ("TOWNHALL_DATABASE_URL", "mysql://db/townhall"),

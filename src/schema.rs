@@ -121,4 +121,9 @@ pub const MIGRATIONS: &[Migration] = &[
         include_str!("../migrations/0034_payloads.sqlite.sql"),
         include_str!("../migrations/0034_payloads.postgres.sql"),
     ),
+    Migration::shared(
+        35,
+        "retention of the audit log, claims of appeals",
+        include_str!("../migrations/0035_transparency_everywhere.sql"),
+    ),
 ];

@@ -5,8 +5,8 @@ use std::time::Duration;
 use aws_lc_rs::digest::{Context, SHA256};
 use db::{Conn, Tx};
 
-use crate::audit::Entry;
 use crate::audit::store::{self, Seal};
+use crate::audit::{Entry, retention};
 use crate::error::{Error, Result};
 use crate::installation::store as installation;
 use crate::values::ids::{AuditEntryId, ProjectId};
@@ -50,11 +50,12 @@ fn seal_project(
     entries.iter().try_for_each(|entry| hash.add(entry))?;
     let count = entries.len();
     let seal = Seal {
-        position: last.map_or(0, |seal| seal.position) + 1,
+        position: position_after(last.as_ref()),
         last_id,
         entries: i64::try_from(count).map_err(Error::internal)?,
         hash: hash.finish(),
         sealed_at: now,
+        cut_before: None,
     };
     store::insert_seal(tx, project, &seal)?;
     Ok(count as u64)
@@ -90,57 +91,86 @@ pub struct Finding {
 }
 
 /// Reads every sealed entry of a project; returns what does not agree with its seals.
-fn verify(c: &Conn<'_>, project: ProjectId) -> Result<Vec<Finding>> {
+pub fn verify(c: &Conn<'_>, project: ProjectId) -> Result<Vec<(ProjectId, Finding)>> {
     let (mut findings, mut previous) = (Vec::new(), None::<Seal>);
-    loop {
-        let position = previous.as_ref().map_or(0, |seal| seal.position) + 1;
-        let Some(seal) = store::seal_from(c, project, position)? else { return Ok(findings) };
+    while let Some(seal) = next_seal(c, project, previous.as_ref())? {
         let after = previous.as_ref().map(|seal| seal.last_id);
-        let wrong = if seal.position == position {
-            let (entries, hash) = hash_between(c, project, previous.as_ref(), seal.last_id)?;
-            match entries - seal.entries {
-                0 if hash == seal.hash => None,
-                0 => Some("an entry was changed".to_owned()),
-                more if more > 0 => Some(format!("{more} entries were added")),
-                less => Some(format!("{} entries are missing", -less)),
-            }
-        } else {
-            Some(format!("{} seals are missing", seal.position - position))
-        };
-        findings.extend(wrong.map(|text| Finding { after, last: seal.last_id, text }));
+        let wrong = compare(c, project, previous.as_ref(), &seal)?;
+        let finding = |text| (project, Finding { after, last: seal.last_id, text });
+        findings.extend(wrong.map(finding));
         previous = Some(seal);
     }
+    Ok(findings)
+}
+
+/// The seal after another one, or the first that there is.
+pub(super) fn next_seal(
+    c: &Conn<'_>,
+    project: ProjectId,
+    previous: Option<&Seal>,
+) -> Result<Option<Seal>> {
+    store::seal_from(c, project, position_after(previous))
+}
+
+fn position_after(seal: Option<&Seal>) -> i64 {
+    seal.map_or(0, |seal| seal.position) + 1
+}
+
+/// What does not agree with a seal: its entries, and that it follows the seal before it.
+pub(super) fn compare(
+    c: &Conn<'_>,
+    project: ProjectId,
+    previous: Option<&Seal>,
+    seal: &Seal,
+) -> Result<Option<String>> {
+    if let (None, Some(before)) = (previous, seal.cut_before) {
+        return retention::compare_cut(c, project, seal, before);
+    }
+    let position = position_after(previous);
+    if seal.position != position {
+        return Ok(Some(format!("{} seals are missing", seal.position - position)));
+    }
+    let (entries, hash) = hash_between(c, project, previous, seal)?;
+    Ok(match entries - seal.entries {
+        0 if hash == seal.hash => None,
+        0 => Some("an entry was changed".to_owned()),
+        more if more > 0 => Some(format!("{more} entries were added")),
+        less => Some(format!("{} entries are missing", -less)),
+    })
 }
 
 /// The same of every project.
 pub fn verify_all(c: &Conn<'_>) -> Result<Vec<(ProjectId, Finding)>> {
     let mut findings = Vec::new();
     for project in store::projects(c)? {
-        findings.extend(verify(c, project)?.into_iter().map(|finding| (project, finding)));
+        findings.extend(verify(c, project)?);
     }
     Ok(findings)
 }
 
+/// The number and the hash of the entries up to `seal`, of which as many are expected as it says.
 fn hash_between(
     c: &Conn<'_>,
     project: ProjectId,
-    seal: Option<&Seal>,
-    last: AuditEntryId,
+    previous: Option<&Seal>,
+    seal: &Seal,
 ) -> Result<(i64, Vec<u8>)> {
-    let (mut hash, mut count) = (Hash::after(seal), 0);
-    let mut after = seal.map(|seal| seal.last_id);
+    let (mut hash, mut count) = (Hash::after(previous), 0);
+    let mut after = previous.map(|seal| seal.last_id);
     loop {
-        let entries = store::entries_after(c, project, after, None, BATCH_SIZE)?;
+        // One more than expected, to see that it is the end.
+        let most = (seal.entries - count + 1).clamp(1, BATCH_SIZE);
+        let entries = store::entries_after(c, project, after, None, most)?;
         let read = entries.len();
         for entry in entries {
-            if entry.id > last {
+            if entry.id > seal.last_id {
                 return Ok((count, hash.finish()));
             }
             hash.add(&entry)?;
             count += 1;
             after = Some(entry.id);
         }
-        if (read as i64) < BATCH_SIZE {
+        if (read as i64) < most {
             return Ok((count, hash.finish()));
         }
     }

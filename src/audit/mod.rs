@@ -1,11 +1,14 @@
 //! The audit log: who changed what, by an operator, a key or a command. An entry is written in the transaction of the
 //! change, and never changed. Once a minute the entries of each project are sealed: a seal holds a hash of its entries
-//! and of the seal before it, so that an entry that is missing, added or altered later is found (`verify_all`).
+//! and of the seal before it, so that an entry that is missing, added or altered later is found (`verify_all`). Whole
+//! seals are dropped with their entries once they are old enough (`retention.rs`).
 
 mod chain;
+mod retention;
 pub mod store;
 
-pub use chain::{Finding, seal, verify_all};
+pub use chain::{Finding, seal, verify, verify_all};
+pub use retention::cut;
 
 use std::net::IpAddr;
 
@@ -27,7 +30,7 @@ db::row! {
         pub project_id: ProjectId,
         pub id: AuditEntryId,
         pub at: Timestamp,
-        /// `operator`, `key` or `command`.
+        /// `operator`, `key`, `command` or `server`.
         pub actor_kind: String,
         pub actor_id: Option<Uuid>,
         pub actor_name: String,
@@ -56,6 +59,8 @@ pub enum Actor {
     },
     /// Somebody who runs commands on the machine.
     Command,
+    /// By itself, as its settings say.
+    Server,
 }
 
 impl Entry {
@@ -72,6 +77,7 @@ impl Entry {
             }
             Actor::Key { id, name, client } => ("key", Some(id.0), &**name, Some(client)),
             Actor::Command => ("command", None, "command line", None),
+            Actor::Server => ("server", None, "server", None),
         };
         Entry {
             project_id: project,

@@ -16,6 +16,8 @@ db::row! {
         pub entries: i64,
         pub hash: Vec<u8>,
         pub sealed_at: Timestamp,
+        /// Everything up to it was dropped, because it was older than this.
+        pub cut_before: Option<Timestamp>,
     }
 }
 
@@ -32,14 +34,24 @@ db::statements! {
         "SELECT project_id, id, at, actor_kind, actor_id, actor_name, client, action, target, old_state, new_state
          FROM audit_log WHERE project_id = $1 AND id > $2 AND id < $3 ORDER BY id LIMIT $4";
     query LAST_SEAL -> Seal =
-        "SELECT position, last_id, entries, hash, sealed_at FROM audit_seals
+        "SELECT position, last_id, entries, hash, sealed_at, cut_before FROM audit_seals
          WHERE project_id = $1 ORDER BY position DESC LIMIT 1";
     query SEAL_FROM -> Seal =
-        "SELECT position, last_id, entries, hash, sealed_at FROM audit_seals
+        "SELECT position, last_id, entries, hash, sealed_at, cut_before FROM audit_seals
          WHERE project_id = $1 AND position >= $2 ORDER BY position LIMIT 1";
     command INSERT_SEAL =
         "INSERT INTO audit_seals (project_id, position, last_id, entries, hash, sealed_at)
          VALUES ($1, $2, $3, $4, $5, $6)";
+    query SEALED_BEFORE -> ProjectId, unscoped "the logs of all projects are bounded" =
+        "SELECT DISTINCT project_id FROM audit_seals WHERE last_id < $1 AND cut_before IS NULL";
+    query COUNT_UNTIL -> i64 =
+        "SELECT count(*) FROM audit_log WHERE project_id = $1 AND id <= $2";
+    query IS_LOGGED -> AuditEntryId =
+        "SELECT id FROM audit_log WHERE project_id = $1 AND action = $2 AND target = $3 LIMIT 1";
+    command DROP_ENTRIES = "DELETE FROM audit_log WHERE project_id = $1 AND id <= $2";
+    command DROP_SEALS = "DELETE FROM audit_seals WHERE project_id = $1 AND position < $2";
+    command MARK_CUT =
+        "UPDATE audit_seals SET cut_before = $3 WHERE project_id = $1 AND position = $2";
 }
 
 pub fn insert(tx: &Tx<'_>, entry: &Entry) -> Result<(), db::Error> {
@@ -93,11 +105,33 @@ pub fn seal_from(c: &Conn<'_>, project: ProjectId, position: i64) -> Result<Opti
 }
 
 pub fn insert_seal(tx: &Tx<'_>, project: ProjectId, seal: &Seal) -> Result<()> {
-    let Seal { position, last_id, entries, hash, sealed_at } = seal;
+    let Seal { position, last_id, entries, hash, sealed_at, .. } = seal;
     tx.execute(
         &INSERT_SEAL,
         args![project, *position, *last_id, *entries, hash.as_slice(), *sealed_at],
     )?;
+    Ok(())
+}
+
+/// The projects with seals whose entries are all older than that.
+pub fn sealed_before(c: &Conn<'_>, before: Timestamp) -> Result<Vec<ProjectId>> {
+    Ok(c.all(&SEALED_BEFORE, args![first_id(before)])?)
+}
+
+/// How many entries there are up to that one.
+pub fn count_until(c: &Conn<'_>, project: ProjectId, last: AuditEntryId) -> Result<i64> {
+    Ok(c.one(&COUNT_UNTIL, args![project, last])?)
+}
+
+pub fn is_logged(c: &Conn<'_>, project: ProjectId, action: &str, target: &str) -> Result<bool> {
+    Ok(c.opt(&IS_LOGGED, args![project, action, target])?.is_some())
+}
+
+/// Drops the entries of a seal and all before it. The seal stays, as the beginning of the chain.
+pub fn cut(tx: &Tx<'_>, project: ProjectId, seal: &Seal, before: Timestamp) -> Result<()> {
+    tx.execute(&DROP_ENTRIES, args![project, seal.last_id])?;
+    tx.execute(&DROP_SEALS, args![project, seal.position])?;
+    tx.execute(&MARK_CUT, args![project, seal.position, before])?;
     Ok(())
 }
 

@@ -120,7 +120,7 @@ fn show(admin: &Admin, project: ProjectId, kind: Option<Kind>, limit: u32) -> Co
     let (appeals, page) = admin.read(move |c| {
         tenancy::store::find(c, project)?.ok_or(NOT_FOUND)?;
         let appeals = match kind {
-            None | Some(Kind::Appeal) => appeals::open(c, project, None, limit, now)?,
+            None | Some(Kind::Appeal) => appeals::open(c, project, None, None, limit, now)?,
             Some(_) => appeals::OpenAppeals::default(),
         };
         let page = match kind {

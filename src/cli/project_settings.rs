@@ -4,12 +4,9 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use text_index::Language;
 
-use crate::features::projects::admin::{parse_hours, parse_page};
+use crate::features::projects::admin::{parse_hours, parse_page, parse_statement};
 use crate::tenancy::Deletion;
 use crate::tenancy::store::{Settings, StatementTexts, WorkspaceSettings};
-
-/// Characters of a text in statements of reasons.
-const LONGEST_STATEMENT: usize = 2_000;
 
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct SettingsChange {
@@ -64,6 +61,9 @@ pub(super) struct SettingsChange {
     /// Whether authors get a statement of reasons when a moderator or a rule decides against them
     #[arg(long, value_name = "ON|OFF")]
     statements_of_reasons: Option<Switch>,
+    /// Whether they also get one when the moderators of a space, or a key over the API, decide against them
+    #[arg(long, value_name = "ON|OFF")]
+    statements_over_api: Option<Switch>,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -142,6 +142,7 @@ impl SettingsChange {
         put(&mut settings.user_grants, self.user_grants.map(Switch::is_on));
         put(&mut settings.notification_mails, self.notification_mails.map(Switch::is_on));
         put(&mut settings.statements_of_reasons, self.statements_of_reasons.map(Switch::is_on));
+        put(&mut settings.statements_over_api, self.statements_over_api.map(Switch::is_on));
     }
 }
 
@@ -168,7 +169,7 @@ fn put<T>(setting: &mut T, change: Option<T>) {
 }
 
 /// Each setting: its name for people, its key in JSON, its value.
-pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value); 17] {
+pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value); 18] {
     let v7_status = settings.v7_auth_forbids.map(|forbids| if forbids { 403 } else { 401 });
     [
         ("entity deletion", "entityDeletion", json!(settings.entity_deletion)),
@@ -192,6 +193,7 @@ pub(super) fn shown(settings: &Settings) -> [(&'static str, &'static str, Value)
         ("user grants", "userGrants", json!(settings.user_grants)),
         ("notification mails", "notificationMails", json!(settings.notification_mails)),
         ("statements of reasons", "statementsOfReasons", json!(settings.statements_of_reasons)),
+        ("statements over the API", "statementsOverApi", json!(settings.statements_over_api)),
     ]
 }
 
@@ -226,15 +228,6 @@ pub(super) fn plain(value: &Value) -> String {
         (_, Some(number)) => number.to_string(),
         (other, None) => other.to_string(),
     }
-}
-
-/// A text that fits into a notification.
-fn parse_statement(text: &str) -> Result<String, String> {
-    let text = text.trim();
-    if text.chars().count() > LONGEST_STATEMENT || text.contains('\0') {
-        return Err(format!("must have at most {LONGEST_STATEMENT} characters"));
-    }
-    Ok(text.to_owned())
 }
 
 fn parse_language(name: &str) -> Result<Language, String> {

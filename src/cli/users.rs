@@ -6,9 +6,11 @@ use serde_json::json;
 use crate::auth::store::suspensions::{self, NewSuspension};
 use crate::auth::tokens::Tokens;
 use crate::cli::{Admin, CommandResult, Output, project_id, user_id, user_records};
+use crate::domain_events::Context;
 use crate::features::auth::session::{self, TokenSeed, refresh_token};
+use crate::features::moderation::{Moderator, decisions};
 use crate::features::users::{NOT_FOUND, store};
-use crate::realtime;
+use crate::tenancy::{self, registry};
 use crate::values::ids::{ProjectId, SuspensionId, UserId, new_id};
 use crate::values::time::Timestamp;
 
@@ -36,7 +38,7 @@ pub(super) enum UserCommand {
         #[command(flatten)]
         who: Who,
     },
-    /// Keep a user from writing; takes effect with the moderation bundle
+    /// Keep a user from writing, with a statement of reasons; takes effect with the moderation bundle
     Suspend {
         #[command(flatten)]
         who: Who,
@@ -118,10 +120,12 @@ fn suspend(
         created_by: "operator",
     };
     let id = new.id;
+    let app = admin.app()?;
+    let by = Moderator { operator: None, name: "command line".to_owned() };
     admin.write(move |tx| {
-        store::find(tx, who.project, who.user)?.ok_or(NOT_FOUND)?;
-        suspensions::insert(tx, who.project, &new, now)?;
-        realtime::suspend(tx, who.project, who.user)
+        let project = registry::load(tx, who.project)?.ok_or(tenancy::NOT_FOUND)?;
+        let context = Context { app: &app, project: &project, now };
+        decisions::suspend_now(tx, context, &by, &new)
     })?;
     let json = json!({ "suspensionId": id, "endDate": end_date });
     Ok(Output::new(format!("user {} is suspended\n", who.user), json))

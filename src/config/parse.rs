@@ -75,6 +75,17 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs(u64::from(count) * seconds))
 }
 
+/// Logs are cut at the beginning of a day.
+pub(super) fn audit_keep(text: &str) -> Result<Option<Duration>, String> {
+    match text {
+        "" => Ok(None),
+        text => match duration(text)? {
+            keep if keep < Duration::from_secs(86_400) => Err("must be at least 1d".to_owned()),
+            keep => Ok(Some(keep)),
+        },
+    }
+}
+
 pub(super) fn blocks(text: &str) -> Result<Vec<Cidr>, String> {
     text.split(',').map(str::trim).filter(|block| !block.is_empty()).map(str::parse).collect()
 }

@@ -152,6 +152,11 @@ const MEANINGS: &[(&str, &str)] = &[
     ("backup_every", "a verified backup such as every `24h`: [backup](backup.md)"),
     ("backup_to", "where these backups go: a directory or `s3://bucket/prefix`"),
     ("backup_keep", "how many of those backups stay; all of them, if it is not set"),
+    (
+        "audit_keep",
+        "how long entries of the [audit log](admin.md) stay, such as `365d`, at least `1d`; for \
+         ever, if it is not set",
+    ),
 ];
 
 /// A setting as the page shows it.

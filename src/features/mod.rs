@@ -47,7 +47,7 @@ use self::visibility::screening::Screen;
 use crate::domain_events::EventObserver;
 use crate::http::operation::{Operation, Operations};
 use crate::http::router::Router;
-use crate::state::{JobKind, Lists, Sweep};
+use crate::state::{JobKind, Lists, Retention, Sweep};
 use crate::{audit, jobs, mail_quota};
 
 /// Every operation that is served, in the order of the documentation.
@@ -152,6 +152,7 @@ pub fn lists() -> Lists {
     Lists::default()
         .with(job_kinds())
         .with(sweeps())
+        .with(vec![Retention { keep: |config| config.audit_keep, drop: audit::cut }])
         .with(file_holders)
         .with(space_observers)
         .with(event_observers)

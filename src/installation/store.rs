@@ -35,6 +35,7 @@ db::statements! {
 const SECRET: &str = "secret";
 const BACKUP_LEASE: &str = "backup-lease";
 const LAST_BACKUP: &str = "last-backup";
+const BACKUP_ASKED: &str = "backup-asked";
 const SEALED_UNTIL: &str = "audit-sealed-until";
 
 /// Whether this is the secret of the installation; the first one is stored.
@@ -105,8 +106,23 @@ pub fn finish_backup(tx: &Tx<'_>, began: Timestamp) -> Result<()> {
 
 /// When the last scheduled backup that succeeded began.
 pub fn last_backup(c: &Conn<'_>) -> Result<Option<Timestamp>> {
-    let last = c.opt(&FIND, args![LAST_BACKUP])?;
-    Ok(last.and_then(|value| value.parse().ok()).map(Timestamp::from_millis))
+    find_time(c, LAST_BACKUP)
+}
+
+/// An operator wants a backup before the next one is due.
+pub fn ask_for_backup(tx: &Tx<'_>, now: Timestamp) -> Result<()> {
+    tx.execute(&REPLACE, args![BACKUP_ASKED, now.millis().to_string()])?;
+    Ok(())
+}
+
+/// When one was asked for last; one that began later has answered it.
+pub fn backup_asked(c: &Conn<'_>) -> Result<Option<Timestamp>> {
+    find_time(c, BACKUP_ASKED)
+}
+
+fn find_time(c: &Conn<'_>, name: &str) -> Result<Option<Timestamp>> {
+    let found = c.opt(&FIND, args![name])?;
+    Ok(found.and_then(|value| value.parse().ok()).map(Timestamp::from_millis))
 }
 
 /// Up to when the audit log is sealed. Locked until the transaction ends, so that nodes take turns.
@@ -128,8 +144,7 @@ pub fn begin_deletion(tx: &Tx<'_>, project: ProjectId, now: Timestamp) -> Result
 
 /// Since when the project is being deleted.
 pub fn deletion_began(c: &Conn<'_>, project: ProjectId) -> Result<Option<Timestamp>> {
-    let began = c.opt(&FIND, args![deletion(project)])?;
-    Ok(began.and_then(|value| value.parse().ok()).map(Timestamp::from_millis))
+    find_time(c, &deletion(project))
 }
 
 pub fn end_deletion(tx: &Tx<'_>, project: ProjectId) -> Result<()> {

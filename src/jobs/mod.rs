@@ -9,7 +9,7 @@ mod queue;
 pub mod store;
 mod worker;
 
-pub use worker::{run_due, work};
+pub use worker::{drop_old, run_due, work};
 
 use std::fmt;
 use std::future::Future;

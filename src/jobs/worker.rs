@@ -12,7 +12,7 @@ use crate::jobs::TryLater;
 use crate::jobs::execution::{UNKNOWN, described, execute, finish, kind_name};
 use crate::jobs::queue::{self, Claim};
 use crate::jobs::store::{self, JobRow};
-use crate::state::{App, Sweep};
+use crate::state::{App, Retention, Sweep};
 use crate::values::ids::{ProjectId, QueueId};
 use crate::values::random::Random;
 
@@ -301,6 +301,22 @@ async fn sweep(app: &App) -> Result<()> {
                 break;
             }
             tracing::debug!(swept, "expired rows were swept");
+        }
+    }
+    drop_old(app).await
+}
+
+/// Rows that the settings say to keep no longer.
+pub async fn drop_old(app: &App) -> Result<()> {
+    for Retention { keep, drop } in app.lists.of::<Retention>().iter().copied() {
+        let Some(keep) = keep(&app.config) else { continue };
+        while !app.is_draining() {
+            let (of, before) = (app.clone(), app.clock.now().minus(keep));
+            let dropped = app.db.write(move |tx| drop(tx, &of, before, SWEEP_BATCH_SIZE)).await?;
+            if dropped == 0 {
+                break;
+            }
+            tracing::debug!(dropped, "old rows were dropped");
         }
     }
     Ok(())

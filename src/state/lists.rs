@@ -7,10 +7,12 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use db::{Conn, Tx};
 
 use super::App;
+use crate::config::Config;
 use crate::error::Result;
 use crate::values::ids::{ProjectId, QueueId};
 use crate::values::time::Timestamp;
@@ -83,6 +85,14 @@ pub type Running = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 /// Deletes up to a number of expired rows; returns how many.
 #[derive(Debug, Clone, Copy)]
 pub struct Sweep(pub fn(&Tx<'_>, Timestamp, i64) -> Result<u64>);
+
+/// Rows that are kept for as long as a setting says: which one, and what drops those from before a time, up to about a
+/// number; it returns how many.
+#[derive(Debug, Clone, Copy)]
+pub struct Retention {
+    pub keep: fn(&Config) -> Option<Duration>,
+    pub drop: fn(&Tx<'_>, &App, Timestamp, i64) -> Result<u64>,
+}
 
 /// Where secrets are stored that are sealed with the server's secret key, to seal them again after it has changed.
 #[derive(Debug, Clone, Copy)]

@@ -3,7 +3,7 @@
 
 mod lists;
 
-pub use lists::{FeatureState, JobKind, Lists, SealedSecret, SealedSecrets, Sweep};
+pub use lists::{FeatureState, JobKind, Lists, Retention, SealedSecret, SealedSecrets, Sweep};
 
 use std::collections::HashSet;
 use std::future::Future;

@@ -111,6 +111,8 @@ pub struct Project {
     pub notification_mails: bool,
     /// Whether authors get a statement of reasons about a decision against them.
     pub statements_of_reasons: bool,
+    /// Also about what moderators of spaces and keys decide over the API.
+    pub statements_over_api: bool,
     pub statement: StatementTexts,
     /// Grows with every change of the rules of moderation; 0 if there never were any.
     pub rules_version: i64,
@@ -167,6 +169,7 @@ impl Project {
             user_grants: self.user_grants,
             notification_mails: self.notification_mails,
             statements_of_reasons: self.statements_of_reasons,
+            statements_over_api: self.statements_over_api,
         }
     }
 }
@@ -225,6 +228,7 @@ pub fn load(c: &Conn<'_>, id: ProjectId) -> Result<Option<Project>> {
         user_grants: row.user_grants,
         notification_mails: row.notification_mails,
         statements_of_reasons: row.statements_of_reasons,
+        statements_over_api: row.statements_over_api,
         statement: StatementTexts { ground: row.statement_ground, contact: row.statement_contact },
         rules_version: row.rules_version,
         created_at: row.created_at,

@@ -37,6 +37,7 @@ db::row! {
         pub notification_mails: bool,
         pub rules_version: i64,
         pub statements_of_reasons: bool,
+        pub statements_over_api: bool,
         pub statement_ground: Option<String>,
         pub statement_contact: Option<String>,
         pub created_at: Timestamp,
@@ -53,8 +54,8 @@ macro_rules! select_project {
                 v7_auth_forbids, live_feeds, workspace_invite_accept_url, workspace_inherits_default,
                 workspace_inherit_enforced, has_search, search_language, interest_matching,
                 interest_samples, event_deletion, keeps_files_of_deleted_events, user_grants,
-                notification_mails, rules_version, statements_of_reasons, statement_ground,
-                statement_contact, created_at, updated_at
+                notification_mails, rules_version, statements_of_reasons, statements_over_api,
+                statement_ground, statement_contact, created_at, updated_at
              FROM projects ",
             $rest
         )
@@ -124,7 +125,8 @@ db::statements! {
             deletes_spaces = $5, keys_in_browsers = $6, anonymous_posts = $7, v7_auth_forbids = $8,
             live_feeds = $9, has_search = $10, search_language = $11, interest_matching = $12,
             interest_samples = $13, event_deletion = $14, keeps_files_of_deleted_events = $15,
-            user_grants = $16, notification_mails = $17, statements_of_reasons = $18, updated_at = $19
+            user_grants = $16, notification_mails = $17, statements_of_reasons = $18,
+            statements_over_api = $19, updated_at = $20
          WHERE id = $1";
     command SET_WORKSPACES, unscoped "the project itself is changed" =
         "UPDATE projects SET workspace_invite_accept_url = $2, workspace_inherits_default = $3,
@@ -304,6 +306,7 @@ pub struct Settings {
     pub user_grants: bool,
     pub notification_mails: bool,
     pub statements_of_reasons: bool,
+    pub statements_over_api: bool,
 }
 
 /// The rules of moderation change. Locks the project until the transaction ends, so changes come one after another.
@@ -333,6 +336,7 @@ pub fn set_settings(tx: &Tx<'_>, id: ProjectId, new: Settings, now: Timestamp) -
         new.user_grants,
         new.notification_mails,
         new.statements_of_reasons,
+        new.statements_over_api,
         now
     ];
     changed(tx, id)?;

@@ -1,7 +1,7 @@
 // The admin in Chromium, against the server that the environment names. `cargo test admin_browser` starts one.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { accessibility, enter, launch, newPage } from "./support.js";
+import { accessibility, apiOf, enter, launch, newPage } from "./support.js";
 
 const { TOWNHALL_URL: url, TOWNHALL_PROJECT_ID: project, TOWNHALL_SERVICE_KEY: key } = process.env;
 const { INVITATIONS: invitations, SCREENSHOTS: screenshots } = process.env;
@@ -12,16 +12,7 @@ const soon = { timeout: 120_000 };
 
 let browser, page;
 
-/** A request of the API with the service key. */
-async function api(method, path, body) {
-  const reply = await fetch(`${url}/v8/${project}${path}`, {
-    method,
-    headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
-    body: body && JSON.stringify(body),
-  });
-  assert.ok(reply.ok, `${method} ${path}: ${reply.status} ${await reply.clone().text()}`);
-  return reply.status === 204 ? null : reply.json();
-}
+const api = apiOf(url, project, key);
 
 /** Posts by one user, each reported by another. */
 async function reported(count) {
@@ -72,7 +63,7 @@ describe("every page", () => {
       await open(path);
       await accessible(`project${path.replace(/\?.*/, "").replaceAll("/", "-").replaceAll(/-[0-9a-f]{8}-.*/g, "-one")}`);
     }
-    for (const path of ["", "/account", "/operators", "/system", "/audit"]) {
+    for (const path of ["", "/account", "/operators", "/system", "/jobs", "/audit"]) {
       await page.goto(`${url}/admin${path}`);
       await accessible(`admin${path.replaceAll("/", "-")}`);
     }
@@ -90,6 +81,8 @@ describe("the queue", () => {
     await reported(6);
     await open("/queue");
     await settled(6);
+    await accessible("queue-with-items");
+    assert.deepEqual(problems, []);
     await press("a");
     await settled(5);
     await press("r");

@@ -13,6 +13,19 @@ export async function launch(screenshots, args = []) {
   return puppeteer.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", ...args] });
 }
 
+/** Requests of the API with a credential. */
+export function apiOf(url, project, credential) {
+  return async (method, path, body) => {
+    const reply = await fetch(`${url}/v8/${project}${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${credential}`, "Content-Type": "application/json" },
+      body: body && JSON.stringify(body),
+    });
+    assert.ok(reply.ok, `${method} ${path}: ${reply.status} ${await reply.clone().text()}`);
+    return reply.status === 204 ? null : reply.json();
+  };
+}
+
 /** A page with its own cookies, whose errors fail the test. */
 export async function newPage(browser) {
   const context = await browser.createBrowserContext();

@@ -2,7 +2,7 @@
 // server for it, which browsers find under the public address by a rule of theirs.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { accessibility, enter, launch, newPage, password } from "./support.js";
+import { accessibility, apiOf, enter, launch, newPage, password } from "./support.js";
 
 const { TOWNHALL_ADDRESS: address, TOWNHALL_PROJECT_ID: project, TOWNHALL_SERVICE_KEY: key } = process.env;
 const { INVITATIONS: invitations, SCREENSHOTS: screenshots, USER_TOKEN: token, USER_ID: user } = process.env;
@@ -14,15 +14,7 @@ const soon = { timeout: 120_000 };
 
 let browser, page;
 
-async function api(method, path, body) {
-  const reply = await fetch(`http://${address}/v8/${project}${path}`, {
-    method,
-    headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
-    body: body && JSON.stringify(body),
-  });
-  assert.ok(reply.ok, `${method} ${path}: ${reply.status} ${await reply.clone().text()}`);
-  return reply.json();
-}
+const api = apiOf(`http://${address}`, project, key);
 
 const leave = (at, press) => Promise.all([at.waitForNavigation(), press()]);
 

@@ -7,6 +7,7 @@ use serde_json::json;
 use townhall::audit::store::{Filter, list};
 use townhall::audit::{Entry, INSTALLATION, seal, verify_all};
 use townhall::auth::operators::Role;
+use townhall::jobs;
 use townhall::values::ids::ProjectId;
 
 use crate::support::visitor::Visitor;
@@ -19,6 +20,11 @@ on_both_engines![
     what_an_operator_does_is_logged_with_before_and_after,
     a_changed_or_missing_entry_is_found,
     a_seal_waits_for_slow_transactions,
+    old_entries_are_dropped_and_the_rest_is_proved,
+    what_is_missing_after_a_cut_is_found,
+    a_log_that_was_changed_is_not_cut,
+    the_log_is_kept_for_ever_by_default,
+    operators_check_the_log,
     the_log_is_shown_filtered_and_as_csv,
     a_key_is_limited_to_areas_and_to_a_date,
 ];
@@ -128,6 +134,150 @@ async fn a_changed_or_missing_entry_is_found(app: TestApp) {
     assert_eq!(problems(&app).await, ["1 entries are missing"]);
     change("DELETE FROM audit_log WHERE project_id = $1 OR id = $2").await.unwrap();
     assert_eq!(problems(&app).await, ["4 entries are missing"; 3]);
+}
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// A server that keeps the log for ten days; it has written three entries a day for that many days, all sealed.
+async fn logged_for_days(app: TestApp, days: u32) -> TestApp {
+    let app = app.restart_with(|config| config.set("TOWNHALL_AUDIT_KEEP", "10d")).await;
+    for day in 0..days {
+        for _ in 0..3 {
+            app.service().post("/entities", json!({ "title": format!("{day}") })).await.expect(201);
+            app.advance(Duration::from_secs(61));
+            seal_all(&app).await;
+        }
+        app.advance(DAY - Duration::from_secs(183));
+    }
+    app
+}
+
+async fn cut(app: &TestApp) {
+    jobs::drop_old(&app.app).await.unwrap();
+}
+
+/// Runs a statement whose first parameter is the project.
+async fn tamper(app: &TestApp, sql: &str) {
+    let (project, command) = (app.project.id, Command::<()>::built("test::tamper", sql.to_owned()));
+    let changed = app.app.db.write(move |tx| tx.execute(&command, args![project]));
+    assert!(changed.await.unwrap_or_else(|error: db::Error| panic!("{error}")) > 0, "{sql}");
+}
+
+async fn old_entries_are_dropped_and_the_rest_is_proved(app: TestApp) {
+    let app = logged_for_days(app, 15).await;
+    cut(&app).await;
+    let oldest = |entries: &[Entry]| entries.last().unwrap().at;
+    let logged = entries(&app, app.project.id).await;
+    let (kept, cuts): (Vec<_>, Vec<_>) =
+        logged.iter().partition(|entry| entry.action == "Create Entity");
+    assert!(oldest(&logged) < app.now().minus(DAY * 9), "nothing is dropped too early");
+    assert!(oldest(&logged) >= app.now().minus(DAY * 11), "{}", oldest(&logged));
+    assert!(kept.len() >= 27 && kept.len() <= 33, "{}", kept.len());
+    let [said] = &cuts[..] else { panic!("{cuts:?}") };
+    assert_eq!((&*said.action, &*said.actor_kind), ("Cut Audit Log", "server"));
+    assert!(problems(&app).await.is_empty());
+    // Once a day is enough.
+    cut(&app).await;
+    assert_eq!(entries(&app, app.project.id).await.len(), logged.len());
+    // So does the log that goes on.
+    app.advance(DAY);
+    seal_all(&app).await;
+    cut(&app).await;
+    assert_eq!(entries(&app, app.project.id).await.len(), logged.len() - 2);
+    assert!(problems(&app).await.is_empty());
+    // Everything that was, has been dropped; what says so is left.
+    app.advance(DAY * 30);
+    cut(&app).await;
+    let left = entries(&app, app.project.id).await;
+    assert!(left.iter().all(|entry| entry.action == "Cut Audit Log"), "{left:?}");
+    assert_eq!(app.rows_of(app.project.id, "audit_seals").await, 1);
+    assert!(problems(&app).await.is_empty());
+    app.service().post("/entities", json!({ "title": "More" })).await.expect(201);
+    app.advance(Duration::from_secs(61));
+    seal_all(&app).await;
+    assert!(problems(&app).await.is_empty());
+}
+
+async fn what_is_missing_after_a_cut_is_found(app: TestApp) {
+    let app = logged_for_days(app, 12).await;
+    cut(&app).await;
+    app.advance(Duration::from_secs(61));
+    seal_all(&app).await;
+    assert!(problems(&app).await.is_empty());
+    tamper(
+        &app,
+        "DELETE FROM audit_log WHERE project_id = $1 AND id =
+            (SELECT id FROM audit_log WHERE project_id = $1 ORDER BY id LIMIT 1)",
+    )
+    .await;
+    assert_eq!(problems(&app).await, ["1 entries are missing"]);
+    // Without the seal as well.
+    tamper(
+        &app,
+        "DELETE FROM audit_seals WHERE project_id = $1 AND position =
+            (SELECT min(position) + 1 FROM audit_seals WHERE project_id = $1)",
+    )
+    .await;
+    assert_eq!(problems(&app).await, ["1 seals are missing"]);
+    // And when the beginning is moved, too: the log says up to when it was cut.
+    tamper(&app, "DELETE FROM audit_seals WHERE project_id = $1 AND cut_before IS NOT NULL").await;
+    assert!(problems(&app).await[0].ends_with("seals are missing"));
+    tamper(
+        &app,
+        "UPDATE audit_seals SET cut_before = sealed_at WHERE project_id = $1 AND position =
+            (SELECT min(position) FROM audit_seals WHERE project_id = $1)",
+    )
+    .await;
+    assert!(problems(&app).await[0].ends_with("entries were added before the cut"));
+    tamper(
+        &app,
+        "DELETE FROM audit_log WHERE project_id = $1 AND id <= (SELECT last_id FROM audit_seals
+            WHERE project_id = $1 ORDER BY position LIMIT 1)",
+    )
+    .await;
+    assert_eq!(problems(&app).await, ["the log was cut, and does not say so"]);
+}
+
+async fn a_log_that_was_changed_is_not_cut(app: TestApp) {
+    let app = logged_for_days(app, 15).await;
+    let before = entries(&app, app.project.id).await.len();
+    tamper(
+        &app,
+        "UPDATE audit_log SET actor_name = 'somebody else' WHERE project_id = $1 AND id =
+            (SELECT id FROM audit_log WHERE project_id = $1 ORDER BY id LIMIT 1)",
+    )
+    .await;
+    cut(&app).await;
+    assert_eq!(entries(&app, app.project.id).await.len(), before);
+    assert_eq!(problems(&app).await, ["an entry was changed"]);
+}
+
+async fn the_log_is_kept_for_ever_by_default(app: TestApp) {
+    let app = app.own_server().await;
+    app.service().post("/entities", json!({ "title": "One" })).await.expect(201);
+    app.advance(Duration::from_secs(61));
+    seal_all(&app).await;
+    app.advance(DAY * 10_000);
+    cut(&app).await;
+    assert_eq!(entries(&app, app.project.id).await.len(), 1);
+}
+
+async fn operators_check_the_log(app: TestApp) {
+    let app = app.own_server().await;
+    let admin = Visitor::operator(&app, Role::Admin, Some(app.project.id)).await;
+    let owner = Visitor::operator(&app, Role::Owner, None).await;
+    app.service().post("/entities", json!({ "title": "One" })).await.expect(201);
+    app.advance(Duration::from_secs(61));
+    seal_all(&app).await;
+    let path = format!("/admin/p/{}/audit", app.project.id);
+    let check = async |visitor: &Visitor<'_>, path: &str| visitor.submit(path, &[]).await.text();
+    for (visitor, path) in [(&admin, &*path), (&owner, "/admin/audit")] {
+        assert!(check(visitor, path).await.contains("Every entry is as it was sealed."));
+    }
+    tamper(&app, "DELETE FROM audit_log WHERE project_id = $1").await;
+    for (visitor, path) in [(&admin, &*path), (&owner, "/admin/audit")] {
+        assert!(check(visitor, path).await.contains("1 entries are missing"), "{path}");
+    }
 }
 
 async fn a_seal_waits_for_slow_transactions(app: TestApp) {

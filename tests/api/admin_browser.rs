@@ -12,12 +12,26 @@ use crate::support::{TestApp, on_both_engines};
 
 const TICK: Duration = Duration::from_millis(500);
 
-on_both_engines![everything_works_in_a_browser, projects_passkeys_and_sockets_work_in_a_browser];
+on_both_engines![
+    everything_works_in_a_browser,
+    appeals_work_in_a_browser,
+    projects_passkeys_and_sockets_work_in_a_browser,
+];
 
 async fn everything_works_in_a_browser(app: TestApp) {
     let app = prepared(app).await;
     let url = [("TOWNHALL_URL", format!("http://{}", app.address))];
     drive(&app, "admin.test.js", &url).await;
+}
+
+async fn appeals_work_in_a_browser(app: TestApp) {
+    let app = prepared(app).await;
+    let user = app.user().await;
+    let more = [
+        ("TOWNHALL_URL", format!("http://{}", app.address)),
+        ("USER_TOKEN", user.access_token.clone()),
+    ];
+    drive(&app, "appeals.test.js", &more).await;
 }
 
 async fn projects_passkeys_and_sockets_work_in_a_browser(app: TestApp) {

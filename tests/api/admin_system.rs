@@ -1,6 +1,7 @@
 //! The pages about the server itself: how it does, and requests that are found by their id.
 
 use http::Method;
+use serde_json::json;
 use townhall::auth::operators::Role;
 
 use crate::support::visitor::Visitor;
@@ -11,6 +12,7 @@ on_both_engines![
     a_request_is_found_by_its_id,
     requests_of_other_projects_are_not_shown,
     the_overview_of_a_project_has_its_numbers,
+    jobs_of_all_projects_are_run_again_and_dropped,
 ];
 
 async fn the_home_page_shows_how_the_server_does(app: TestApp) {
@@ -74,4 +76,36 @@ async fn the_overview_of_a_project_has_its_numbers(app: TestApp) {
     tile("Users", "1");
     tile("Active in 7 days", "1");
     tile("Files", "0 B");
+}
+
+async fn jobs_of_all_projects_are_run_again_and_dropped(app: TestApp) {
+    let app = app.own_server().await;
+    let admin = Visitor::operator(&app, Role::Admin, None).await;
+    let user = app.user().await;
+    for _ in 0..2 {
+        app.service().post(&format!("/users/{}/export", user.id), json!({})).await.expect(202);
+    }
+    let page = admin.get("/admin/jobs").await.text();
+    let project = app.project.id.to_string();
+    assert!(page.contains(&format!("/admin/p/{project}/jobs")), "{page}");
+    let own = format!("/admin/p/{project}/jobs");
+    let job = |page: &str| {
+        let (_, rest) = page.split_once("name=\"job\" value=\"").unwrap();
+        rest.split('"').next().unwrap().to_owned()
+    };
+    let before = app.rows("jobs").await;
+    let first = job(&admin.get(&own).await.text());
+    let fields = |what: &'static str, job: &'static str| [("do", what), ("job", job)];
+    assert_eq!(admin.submit("/admin/jobs", &fields("drop", "nothing")).await.status, 400);
+    let named = [("do", "retry"), ("job", &*first), ("project", &*project)];
+    assert_eq!(admin.submit("/admin/jobs", &named).await.header("location"), Some("/admin/jobs"));
+    let named = [("do", "drop"), ("job", &*first), ("project", &*project)];
+    assert_eq!(admin.submit("/admin/jobs", &named).await.status, 303);
+    assert_eq!(app.rows("jobs").await, before - 1);
+    assert_eq!(admin.submit("/admin/jobs", &named).await.status, 404);
+    // Jobs of another project cannot be reached from the page of one.
+    let second = job(&admin.get(&own).await.text());
+    let elsewhere = format!("/admin/p/{}/jobs", app.other.id);
+    let foreign = [("do", "drop"), ("job", &*second), ("project", &*project)];
+    assert_eq!(admin.submit(&elsewhere, &foreign).await.status, 404);
 }

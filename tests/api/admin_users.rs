@@ -10,6 +10,7 @@ on_both_engines![
     a_user_is_exported,
     a_user_is_erased_with_a_receipt,
     whoever_is_suspended_on_their_page_may_appeal,
+    an_owner_starts_a_session_as_a_user,
 ];
 
 async fn a_user_is_exported(app: TestApp) {
@@ -71,4 +72,32 @@ async fn whoever_is_suspended_on_their_page_may_appeal(app: TestApp) {
     assert!(queue.contains("It was not me") && queue.contains("You made this decision"), "{queue}");
     let nobody = format!("/admin/p/{}/users/00000000-0000-4000-8000-000000000001", app.project.id);
     assert_eq!(moderator.submit(&nobody, &fields).await.status, 404);
+}
+
+async fn an_owner_starts_a_session_as_a_user(app: TestApp) {
+    let ada = app.user().await;
+    let page = format!("/admin/p/{}/users/{}", app.project.id, ada.id);
+    let token = format!("{page}/token");
+    for role in [Role::Moderator, Role::Admin] {
+        let visitor = Visitor::operator(&app, role, Some(app.project.id)).await;
+        assert!(!visitor.get(&page).await.text().contains("Sign in as this user"));
+        assert_eq!(visitor.submit(&token, &[]).await.status, 403);
+    }
+    let owner = Visitor::operator(&app, Role::Owner, Some(app.project.id)).await;
+    assert!(owner.get(&page).await.text().contains("Sign in as this user"));
+    let reply = owner.submit(&token, &[]).await;
+    assert_eq!((reply.status, reply.header("cache-control")), (200, Some("no-store")));
+    let text = reply.text();
+    let (_, rest) = text.split_once("readonly value=\"").unwrap();
+    let made = app.bearer(rest.split('"').next().unwrap());
+    let entity = made.post("/entities", json!({ "title": "Mine" })).await.expect(201);
+    assert_eq!(entity["userId"], json!(ada.id));
+    // It ends with the other sessions of the user.
+    assert_eq!(owner.submit(&page, &[("do", "sign-out")]).await.status, 303);
+    made.post("/entities", json!({ "title": "More" })).await.expect(403);
+    let log = owner.get(&format!("/admin/p/{}/audit", app.project.id)).await.text();
+    assert!(log.contains("Start Session as User"), "{log}");
+    let nobody =
+        format!("/admin/p/{}/users/00000000-0000-4000-8000-000000000001/token", app.project.id);
+    assert_eq!(owner.submit(&nobody, &[]).await.status, 404);
 }

@@ -7,6 +7,7 @@ mod account_deletion;
 mod admin_access;
 mod admin_audit;
 mod admin_browser;
+mod admin_commands;
 mod admin_passkeys;
 mod admin_projects;
 mod admin_system;

@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use townhall::auth::operators::Role;
+use townhall::error::Error;
 use townhall::features::moderation::appeals::{self, APPEAL_WITHIN, OpenAppeals};
 use townhall::features::moderation::decisions::{
     Action, DecisionState, Item, Refused, Suspend, decide, undo,
 };
 use townhall::features::moderation::people;
+use townhall::features::moderation::queue;
 use townhall::features::moderation::rules::RuleAction;
 use townhall::features::moderation::target::{Target, TargetKind};
 use townhall::values::ids::{AppealId, DecisionId, OperatorId};
@@ -37,6 +39,8 @@ on_both_engines![
     a_later_removal_stays,
     it_can_be_too_late,
     appeals_are_in_the_queue_of_the_admin,
+    an_appeal_is_claimed_by_one_operator,
+    more_appeals_than_a_page_are_found_page_by_page,
     an_author_who_is_deleted_takes_the_appeal_along,
 ];
 
@@ -55,7 +59,67 @@ async fn appeal(author: &User<'_>, decision: DecisionId) -> Item {
 async fn open(app: &TestApp, operator: u128) -> OpenAppeals {
     let (project, now) = (app.project.id, app.now());
     let operator = Some(OperatorId(Uuid::from_u128(operator)));
-    app.app.db.read(move |c| appeals::open(c, project, operator, 100, now)).await.unwrap()
+    app.app.db.read(move |c| appeals::open(c, project, operator, None, 100, now)).await.unwrap()
+}
+
+async fn an_appeal_is_claimed_by_one_operator(app: TestApp) {
+    let ada = app.user().await;
+    let (_, decision) = removed(&app, &ada).await;
+    let item = appeal(&ada, decision).await;
+    let of = &project(&app).await;
+    let (eve, mo) =
+        ((OperatorId(Uuid::from_u128(2)), "Eve"), (OperatorId(Uuid::from_u128(3)), "Mo"));
+    queue::claim(&app.app, of, item, eve, app.now()).await.unwrap();
+    assert_eq!(open(&app, 1).await.items[0].claim.as_ref().unwrap().name, "Eve");
+    let refused = queue::claim(&app.app, of, item, mo, app.now()).await.unwrap_err();
+    let Error::Refused(refusal) = refused else { panic!("{refused}") };
+    assert_eq!((refusal.fault.code, &refusal.extra["by"]), ("moderation/claimed", &json!("Eve")));
+    // The one who decides here is another.
+    let outcome = decided(&app, &[item], Action::Approve).await;
+    assert_eq!(outcome.refused[0].why, Refused::Claimed { by: "Eve".to_owned() });
+    assert!(queue::release(&app.app, of, item, eve.0).await.unwrap());
+    assert!(!queue::release(&app.app, of, item, eve.0).await.unwrap());
+    queue::claim(&app.app, of, item, mo, app.now()).await.unwrap();
+    app.advance(queue::CLAIM_FOR);
+    assert!(open(&app, 1).await.items[0].claim.is_none(), "a claim ends by itself");
+    let decision = decide_one(&app, item, Action::Approve).await;
+    let late = queue::claim(&app.app, of, item, mo, app.now()).await.unwrap_err();
+    let Error::Refused(refusal) = late else { panic!("{late}") };
+    assert_eq!(refusal.fault.code, "moderation/item-not-found");
+    undo(&app.app, of, &[decision.id]).await.unwrap();
+    assert!(open(&app, 1).await.items[0].claim.is_none());
+}
+
+async fn more_appeals_than_a_page_are_found_page_by_page(app: TestApp) {
+    let (ada, bob) = (app.user().await, app.user().await);
+    let waiting = reported(&app, &bob, &publish(&ada).await).await;
+    let Item::Report(waiting) = waiting else { panic!("{waiting:?}") };
+    let mut made = Vec::new();
+    for _ in 0..22 {
+        let (_, decision) = removed(&app, &ada).await;
+        let Item::Appeal(id) = appeal(&ada, decision).await else { panic!() };
+        made.push(format!("appeal:{id}"));
+    }
+    let moderator = Visitor::operator(&app, Role::Moderator, Some(app.project.id)).await;
+    let path = format!("/admin/p/{}/queue", app.project.id);
+    let items = |page: &str| -> Vec<String> {
+        let parts = page.split("data-item=\"").skip(1);
+        parts.map(|part| part.split('"').next().unwrap().to_owned()).collect()
+    };
+    let next = |page: &str| {
+        let (_, rest) = page.split_once("id=\"next\" rel=\"next\" href=\"")?;
+        Some(rest.split('"').next().unwrap().replace("&amp;", "&"))
+    };
+    // Appeals alone, and before everything else.
+    for (first, behind) in [("?kind=appeal", vec![]), ("", vec![waiting.to_string()])] {
+        let page = moderator.get(&format!("{path}{first}")).await.text();
+        assert_eq!(items(&page), made[..20], "{first}");
+        assert!(page.contains("22 appeals"), "{page}");
+        let more = next(&page).unwrap_or_else(|| panic!("{page}"));
+        let page = moderator.get(&format!("{path}{more}")).await.text();
+        assert_eq!(items(&page), [&made[20..], &behind[..]].concat(), "{more}");
+        assert_eq!(next(&page), None);
+    }
 }
 
 /// A post of the author that a moderator has removed.
@@ -357,7 +421,7 @@ async fn appeals_are_in_the_queue_of_the_admin(app: TestApp) {
     let queue = format!("/admin/p/{}/queue", app.project.id);
     for page in [&queue, &format!("{queue}?kind=appeal")] {
         let text = operator.get(page).await.text();
-        assert!(text.contains("I meant no harm") && text.contains("1 appeals"), "{page}: {text}");
+        assert!(text.contains("I meant no harm") && text.contains("1 appeal"), "{page}: {text}");
         assert!(!text.contains("You made this decision"), "{page}");
     }
     let held = operator.get(&format!("{queue}?kind=held")).await.text();

@@ -4,10 +4,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use http::Method;
+use townhall::auth::operators::Role;
 use townhall::installation::store as installation;
 use townhall::transfer::{archive, schedule};
 use townhall::values::clock::Clock;
 
+use crate::support::visitor::Visitor;
 use crate::support::{Bucket, TestApp, fresh_directory, on_both_engines, outcome};
 use crate::transfer::command;
 
@@ -17,6 +19,7 @@ on_both_engines![
     a_backup_that_fails_removes_nothing_and_is_tried_again,
     backups_go_to_a_bucket,
     the_doctor_misses_a_backup_that_is_overdue,
+    an_operator_asks_for_a_backup,
 ];
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -140,4 +143,24 @@ async fn the_doctor_misses_a_backup_that_is_overdue(app: TestApp) {
         finish.await.unwrap();
         assert!(doctor().starts_with(mark), "{}", doctor());
     }
+}
+
+async fn an_operator_asks_for_a_backup(app: TestApp) {
+    let admin = Visitor::operator(&app, Role::Admin, None).await;
+    assert!(admin.get("/admin/system").await.text().contains("TOWNHALL_BACKUP_TO"));
+    assert_eq!(admin.submit("/admin/backup", &[]).await.status, 400);
+    let to = fresh_directory();
+    let app = scheduled(app, to.to_str().unwrap(), "5").await;
+    let admin = Visitor::operator(&app, Role::Admin, None).await;
+    assert!(due(&app).await.is_some());
+    app.advance(Duration::from_secs(60));
+    assert!(due(&app).await.is_none());
+    let asked = admin.submit("/admin/backup", &[]).await;
+    assert_eq!(asked.header("location"), Some("/admin/system#backups"));
+    assert!(admin.get("/admin/system").await.text().contains("One was asked for"));
+    app.advance(Duration::from_secs(1));
+    assert!(due(&app).await.is_some());
+    assert!(due(&app).await.is_none());
+    assert!(admin.get("/admin/system").await.text().contains("Make one now"));
+    assert_eq!(names(&to).len(), 2);
 }

@@ -42,6 +42,7 @@ const SYSTEM_PAGES: &[(&str, &str, Role)] = &[
     ("/admin", "Projects", Role::Analyst),
     ("/admin/operators", "Operators", Role::Owner),
     ("/admin/system", "System", Role::Admin),
+    ("/admin/jobs", "Jobs", Role::Admin),
     ("/admin/requests", "Requests", Role::Admin),
     ("/admin/audit", "Audit log", Role::Owner),
 ];
@@ -61,7 +62,7 @@ pub(super) fn scripted(
         a.skip href="#content" { "Skip to content" }
         (header(visit))
         div.columns {
-            (navigation(visit, title))
+            (navigation(visit))
             main #content tabindex="-1" { h1 { (title) } (content) }
         }
     };
@@ -82,29 +83,36 @@ fn header(visit: &Visit) -> Markup {
     }
 }
 
-fn navigation(visit: &Visit, title: &str) -> Markup {
-    // Some pages are there for a project and for the installation, under one name.
-    let in_project = visit.project().is_ok();
-    let link = |to: &str, name: &str| {
-        let is_current = name == title && in_project == to.starts_with("/admin/p/");
-        html! { li { a href=(to) aria-current=[is_current.then_some("page")] { (name) } } }
+/// The pages that the visitor may open; the entry of the one that is shown, or that it is below, is marked.
+fn navigation(visit: &Visit) -> Markup {
+    let link = |declared: &str, to: &str, name: &str| {
+        let below = visit.page.strip_prefix(declared);
+        let has_pages_below = !["/admin", "/admin/p/{projectId}"].contains(&declared);
+        let current = match below {
+            Some("") => Some("page"),
+            Some(rest) if has_pages_below && rest.starts_with('/') => Some("true"),
+            _ => None,
+        };
+        html! { li { a href=(to) aria-current=[current] { (name) } } }
     };
     let may = |held: Option<Role>, least: Role| held.is_some_and(|held| held >= least);
     html! {
         nav aria-label="Admin" {
             @if let Ok(project) = visit.project() {
-                ul {
+                p.group #of-project { (project.name) }
+                ul aria-labelledby="of-project" {
                     @for (path, name, least) in PROJECT_PAGES {
                         @if may(visit.role(), *least) {
-                            (link(&format!("/admin/p/{}{path}", project.id), name))
+                            (link(&format!("/admin/p/{{projectId}}{path}"), &format!("/admin/p/{}{path}", project.id), name))
                         }
                     }
                 }
             }
-            ul {
+            p.group #of-installation { "Installation" }
+            ul aria-labelledby="of-installation" {
                 @for (path, name, least) in SYSTEM_PAGES {
                     @if *path == "/admin" || may(visit.who.roles.everywhere(), *least) {
-                        (link(path, name))
+                        (link(path, path, name))
                     }
                 }
             }
@@ -229,7 +237,7 @@ pub(super) fn button(visit: &Visit, action: &str, fields: &[(&str, &str)], text:
 pub(super) fn time(at: Timestamp) -> Markup {
     let text = at.to_string();
     let short = text.get(..16).unwrap_or(&text).replace('T', " ");
-    html! { time datetime=(text) { (short) } }
+    html! { time datetime=(text) title=(text) { (short) } }
 }
 
 /// Text that is none.

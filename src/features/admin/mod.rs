@@ -6,6 +6,7 @@ pub mod accounts;
 mod api;
 mod assets;
 mod charts;
+pub mod commands;
 mod explorer;
 mod fields;
 mod layout;

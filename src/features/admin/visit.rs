@@ -49,6 +49,8 @@ pub struct Visit<W = SignedIn> {
     pub app: App,
     pub now: Timestamp,
     pub who: W,
+    /// The address of the page as it is declared, with names in place of ids.
+    pub page: &'static str,
     method: Method,
     /// The project of the address.
     project: Option<Arc<Project>>,
@@ -82,7 +84,7 @@ where
     F: Future<Output = Result<Response>> + Send,
 {
     let run = move |call: ServerCall| async move {
-        let visit = match admit(call, audience).await {
+        let visit = match admit(call, path, audience).await {
             Ok(Admission::Visit(visit)) => *visit,
             Ok(Admission::SignInFirst(to)) => return layout::see_other(&to),
             Err(error) => return Ok(layout::failure(error)),
@@ -108,7 +110,7 @@ where
         if call.method == Method::POST && !is_own_form(&call) {
             return Ok(layout::failure(FOREIGN_FORM.into()));
         }
-        Ok(handler(Visit::new(call, (), None)).await.unwrap_or_else(layout::failure))
+        Ok(handler(Visit::new(call, path, (), None)).await.unwrap_or_else(layout::failure))
     };
     let page = Operation::server(path, name, run).page(method, Audience::Anyone).no_store();
     page.handled_by(type_name::<H>())
@@ -119,7 +121,7 @@ enum Admission {
     SignInFirst(String),
 }
 
-async fn admit(call: ServerCall, audience: Audience) -> Result<Admission> {
+async fn admit(call: ServerCall, page: &'static str, audience: Audience) -> Result<Admission> {
     let Some(who) = signed_in(&call).await? else {
         let next = match call.method {
             Method::GET => call.params["projectId"].as_str().map(|id| format!("/admin/p/{id}")),
@@ -142,7 +144,7 @@ async fn admit(call: ServerCall, audience: Audience) -> Result<Admission> {
         return Err(NOT_ALLOWED.into());
     }
     let is_own = call.method != Method::POST || is_own_form(&call);
-    let visit = Visit::new(call, who, project);
+    let visit = Visit::new(call, page, who, project);
     if !is_own || (visit.method == Method::POST && !visit.has_csrf_token()) {
         return Err(FOREIGN_FORM.into());
     }
@@ -218,7 +220,7 @@ fn is_own_form(call: &ServerCall) -> bool {
 }
 
 impl<W> Visit<W> {
-    fn new(call: ServerCall, who: W, project: Option<Arc<Project>>) -> Self {
+    fn new(call: ServerCall, page: &'static str, who: W, project: Option<Arc<Project>>) -> Self {
         let form = url::form_urlencoded::parse(&call.body);
         // Browsers end the lines of a field with two characters.
         let plain = |value: &str| value.replace('\0', "").replace("\r\n", "\n");
@@ -227,6 +229,7 @@ impl<W> Visit<W> {
             now: call.app.clock.now(),
             app: call.app,
             who,
+            page,
             method: call.method,
             project,
             params: call.params,

@@ -1,26 +1,30 @@
 //! Decisions by the moderators of a space about its content: Moderate Entity, Moderate Comment, Moderate
 //! Message, Set Entity NSFW.
 
+use std::sync::Arc;
+
 use db::{Conn, Tx};
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::ActorOrKey;
+use crate::domain_events::Context;
 use crate::error::{Fault, Result, faults};
 use crate::features::chat;
 use crate::features::entities::{self, store::EntityRow};
+use crate::features::moderation::decisions::{OverApi, Removal};
 use crate::features::moderation::moderate;
 use crate::features::moderation::store::entity;
 use crate::features::spaces::authority::{self, Authority};
-use crate::features::spaces::moderation_log::LogTarget;
 use crate::features::spaces::rules::Reason;
 use crate::features::spaces::{INVALID_PARAMS, MODERATOR_REQUIRED, NOT_FOUND, ON_BEHALF, store};
 use crate::features::visibility::moderation::{Decision, Verdict};
 use crate::http::input::{Body, Invalid, Path};
 use crate::http::operation::{Call, Operation};
 use crate::http::reply::Json;
-use crate::tenancy::Bundle;
+use crate::state::App;
+use crate::tenancy::{Bundle, Project};
 use crate::values::ids::{ChatMessageId, CommentId, EntityId, ProjectId, SpaceId};
 use crate::values::time::Timestamp;
 
@@ -173,6 +177,18 @@ impl Moderation {
     }
 }
 
+/// Stores what was taken from an author.
+fn record(
+    tx: &Tx<'_>,
+    (app, project): (&App, &Arc<Project>),
+    (caller, decision): (ActorOrKey, &Decision<'_>),
+    removal: Option<Removal>,
+) -> Result<()> {
+    let context = Context { app, project, now: decision.at };
+    let decided = OverApi { context, caller, report: None, reason: decision.reason };
+    removal.map_or(Ok(()), |removal| decided.removed(tx, removal))
+}
+
 async fn moderate_entity(
     call: Call<ActorOrKey>,
     (Path(path), Body(body)): (Path<EntityInSpace>, Body<Moderation>),
@@ -181,7 +197,9 @@ async fn moderate_entity(
     let verdict = body.action.verdict();
     let moderated = call.app.db.write(move |tx| {
         let row = lock_entity(tx, of.id, &path, caller)?;
-        moderate::moderate_entity(tx, (&app, &of), &row, &body.decision(caller, now))
+        let decision = body.decision(caller, now);
+        let removal = moderate::moderate_entity(tx, (&app, &of), &row, &decision)?;
+        record(tx, (&app, &of), (caller, &decision), removal)
     });
     moderated.await?;
     Ok(Json(Moderated::new(verdict)))
@@ -199,7 +217,9 @@ async fn moderate_comment(
         if row.space_id != Some(path.space_id) {
             return Err(COMMENT_NOT_IN_SPACE.into());
         }
-        moderate::moderate_comment(tx, (&app, &of), &row, &body.decision(caller, now))
+        let decision = body.decision(caller, now);
+        let removal = moderate::moderate_comment(tx, (&app, &of), &row, &decision)?;
+        record(tx, (&app, &of), (caller, &decision), removal)
     });
     moderated.await?;
     Ok(Json(Moderated::new(verdict)))
@@ -232,17 +252,15 @@ async fn moderate_message(
     call: Call<ActorOrKey>,
     (Path(path), Body(body)): (Path<MessageInSpace>, Body<MessageModeration>),
 ) -> Result<Json<Moderated>> {
-    let (app, project, caller) = (call.app.clone(), call.project.id, call.caller);
-    let now = call.now;
+    let (app, of, caller, now) = (call.app.clone(), call.project.clone(), call.caller, call.now);
     let moderated = call.app.db.write(move |tx| {
-        permit(tx, project, path.space_id, caller)?;
-        let of = Some((path.space_id, MESSAGE_NOT_IN_SPACE));
-        let (row, space) = chat::messages::moderation::lock(tx, project, path.message_id, of)?;
+        permit(tx, of.id, path.space_id, caller)?;
+        let place = Some((path.space_id, MESSAGE_NOT_IN_SPACE));
+        let message = chat::messages::moderation::lock(tx, of.id, path.message_id, place)?;
         let reason = body.moderation_reason.as_ref().map(Reason::as_str);
         let decision = Decision { verdict: Verdict::Removed, by: caller.user(), reason, at: now };
-        chat::messages::moderation::remove(tx, project, row, &decision)?;
-        let target = (LogTarget::Message, path.message_id.0);
-        moderate::log(tx, &app, (project, space), target, &decision)
+        let removal = moderate::remove_message(tx, (&app, &of), message, &decision)?;
+        record(tx, (&app, &of), (caller, &decision), removal)
     });
     moderated.await?;
     Ok(Json(Moderated::new(Verdict::Removed)))

@@ -28,10 +28,10 @@ pub(super) fn restore(
     }
     match lock(tx, project, kind, id) {
         Ok(Content::Entity(row)) if row.moderation.is_removed() => {
-            moderate_entity(tx, place, &row, &decision)
+            moderate_entity(tx, place, &row, &decision).map(drop)
         }
         Ok(Content::Comment(row)) if row.moderation.is_removed() => {
-            moderate_comment(tx, place, &row, &decision)
+            moderate_comment(tx, place, &row, &decision).map(drop)
         }
         Ok(Content::Message(id)) => restore_message(tx, handler, id, &decision),
         Ok(_) | Err(Error::Refused(_)) => Ok(()),

@@ -157,6 +157,18 @@ pub fn parse_page(text: &str) -> Result<String, String> {
     }
 }
 
+/// Characters of a text in statements of reasons.
+const LONGEST_STATEMENT: usize = 2_000;
+
+/// A text of statements of reasons: it fits into a notification.
+pub fn parse_statement(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    if text.chars().count() > LONGEST_STATEMENT || text.contains('\0') {
+        return Err(format!("must have at most {LONGEST_STATEMENT} characters"));
+    }
+    Ok(text.to_owned())
+}
+
 /// Up to a century: beyond, scores would not tell entities apart.
 pub fn parse_hours(text: &str) -> Result<f64, String> {
     let hours: f64 = text.parse().map_err(|_| "must be a number of hours".to_owned())?;

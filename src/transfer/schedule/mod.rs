@@ -1,5 +1,6 @@
 //! Backups on a schedule: `TOWNHALL_BACKUP_EVERY`, `TOWNHALL_BACKUP_TO`, `TOWNHALL_BACKUP_KEEP`. Nodes that share a
-//! database make one together: the node that holds the lease in the database makes it. It counts once it is verified
+//! database make one together, also when an operator asks for one: the node that holds the lease in the database makes
+//! it. It counts once it is verified
 //! where it is kept, and only then are older ones removed.
 
 mod destination;
@@ -66,7 +67,8 @@ fn take_lease(tx: &Tx<'_>, every: Duration, now: Timestamp) -> crate::error::Res
     }
     // Another node may have finished since.
     let last = installation::last_backup(tx)?;
-    let is_due = last.is_none_or(|last| last.plus(every) <= now);
+    let is_due =
+        last.is_none_or(|last| last.plus(every) <= now) || installation::backup_asked(tx)? > last;
     if !is_due {
         installation::release_backup(tx)?;
     }

@@ -44,14 +44,25 @@ function focus(index) {
   item.setAttribute("aria-current", "true");
   item.focus({ preventScroll: true });
   item.scrollIntoView({ block: "nearest" });
-  claim(item);
+  claim(item.dataset.item);
 }
 
+/** What others cannot decide about while it is the current one. */
+let held = null;
 async function claim(item) {
-  if (item.dataset.item.startsWith("appeal:")) return;
-  const { ok, body } = await post(list.dataset.claim, [["item", item.dataset.item]]);
-  if (!ok && body.by) toast(`${body.by} works on this one.`);
+  const left = held && held !== item ? [["release", held]] : [];
+  held = item;
+  const { ok, body } = await post(list.dataset.claim, [["item", item], ...left]);
+  if (ok || held !== item) return;
+  held = null;
+  if (body.by) toast(`${body.by} works on this one.`);
 }
+
+// A claim ends after two minutes, a look may take longer.
+setInterval(() => held && !document.hidden && claim(held), 60_000);
+addEventListener("pagehide", () => {
+  if (held) navigator.sendBeacon(list.dataset.claim, new URLSearchParams([["csrf", token], ["release", held]]));
+});
 
 function select(upToHere) {
   const all = items();
@@ -84,13 +95,13 @@ async function decide(action, extra = []) {
   const places = about.map((item) => ({ item, before: item.nextElementSibling }));
   const { ok, body } = await post(here, [["do", action], ...fields, ...extra]);
   if (!ok) return toast(body.error ?? "This did not work.");
-  if (body.decided.length === 0) return toast(`${body.refused.length} refused: ${body.refused[0]?.why.code}`);
+  if (body.decided.length === 0) return toast(body.message);
   const decided = new Set(body.decided.map((one) => (one.appealId ? `appeal:${one.appealId}` : one.reportId)));
   const gone = places.filter(({ item }) => decided.has(item.dataset.item));
   for (const { item } of gone) item.remove();
   undoable = [{ ids: body.decided.map((one) => one.id), gone }, ...undoable].slice(0, 20);
-  const failed = body.refused.length > 0 ? `, ${body.refused.length} refused` : "";
-  toast(`${decided.size} × ${action}${failed}`, undo);
+  if (decided.has(held)) held = null;
+  toast([`${decided.size} × ${action}`, body.message].filter(Boolean).join(", "), undo);
   focus(current);
   more();
 }
@@ -100,6 +111,7 @@ async function undo() {
   if (!last) return;
   const { body } = await post(list.dataset.undo, last.ids.map((id) => ["decision", id]));
   if (!body.undone?.length) return toast("It is too late to undo this.");
+  fewest += body.undone.length;
   for (const { item, before } of last.gone.reverse()) {
     item.classList.remove("selected");
     if (before?.parentNode === list) before.before(item);
@@ -155,6 +167,7 @@ const keys = {
   w: () => decide("warn"),
   s: () => ((pendingKey = "s"), toast("Suspend for: 1 = 1 day, 2 = 7 days, 3 = 30 days, 4 = ever")),
   v: () => ((pendingKey = "v"), toast("Save this view under which digit?")),
+  e: () => items()[current]?.querySelector("[name=reason]")?.focus(),
   n: note,
   x: () => select(false),
   X: () => select(true),
@@ -163,6 +176,14 @@ const keys = {
   "/": () => document.querySelector("#search").focus(),
   "?": () => document.querySelector("#help").showModal(),
 };
+
+// Back from the reason to the item, to decide with a key.
+list.addEventListener("keydown", (event) => {
+  if (!event.target.matches("[name=reason]") || !["Enter", "Escape"].includes(event.key)) return;
+  event.preventDefault();
+  event.stopPropagation();
+  focus(items().indexOf(event.target.closest(".item")));
+});
 
 document.addEventListener("keydown", (event) => {
   if (event.target.closest("input, textarea, select, dialog") || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -190,11 +211,16 @@ list.addEventListener("submit", (event) => {
   decide(event.submitter.value, event.submitter.value === "suspend" ? [["term", term]] : []);
 });
 
+/** The lowest number so far: what comes on top of it is not on this page. */
+let fewest = Infinity;
 const live = new EventSource(list.dataset.live);
 live.addEventListener("open-items", (event) => {
-  const { open } = JSON.parse(event.data);
+  const { open, appeals, waiting } = JSON.parse(event.data);
   document.querySelector("#open").textContent = open;
-  if (items().length === 0 && open !== "0") location.reload();
+  document.querySelector("#appeals").textContent = appeals;
+  if (items().length === 0 && waiting > 0 && !("filtered" in list.dataset)) location.reload();
+  fewest = Math.min(fewest, waiting);
+  document.querySelector("#fresh").hidden = waiting <= fewest;
 });
 
 focus(0);

@@ -7,9 +7,13 @@ use crate::auth::operators::Role;
 use crate::error::Result;
 use crate::features::admin::api::{self, Request};
 use crate::features::admin::layout::{self, csrf, or_dash};
-use crate::features::admin::visit::{INVALID, NOT_ALLOWED, Visit};
+use crate::features::admin::pages::queue;
+use crate::features::admin::visit::{INVALID, NOT_ALLOWED, NOT_FOUND, Visit};
+use crate::features::moderation::decisions::Item;
+use crate::features::moderation::target::{Target, TargetKind};
 use crate::http::query::percent_encode;
 use crate::http::reply::Response;
+use crate::values::ids::parse_uuid;
 
 /// The filters that the page offers; each is a parameter of its address and of the API.
 const FILTERS: [(&str, &str); 4] = [
@@ -128,12 +132,15 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
             dt { "Reactions" } dd { code { (entity["reactionCounts"]) } }
         }
         div.post { (text(&entity, "content")) }
-        @if entity["spaceId"].is_string() {
-            form.stack method="post" action=(here) {
-                (csrf(&visit)) input type="hidden" name="spaceId" value=(text(&entity, "spaceId"));
-                label { "Reason" input name="reason" maxlength="1000"; }
-                div { button.danger name="do" value="remove" { "Remove" } button name="do" value="approve" { "Approve" } }
-            }
+        @if visit.query("decided").is_some() {
+            p role="status" { "Decided. It takes effect in ten seconds; until then, " a href={ "/admin/p/" (project) "/queue#pending" } { "undo it" } "." }
+        }
+        form.actions method="post" action=(here) {
+            (csrf(&visit))
+            label { "Reason, for the author" input name="reason" maxlength="1000"; }
+            button.danger name="do" value="remove" { "Remove" }
+            button name="do" value="approve" { "Approve" }
+            @if entity["userId"].is_string() { button.quiet name="do" value="warn" { "Warn" } }
         }
         @if visit.role() >= Some(Role::Admin) {
             details { summary { "Delete for good" }
@@ -153,19 +160,21 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
 
 pub(super) async fn change(visit: Visit) -> Result<Response> {
     let (project, id) = (visit.project()?.id, visit.param("entityId").to_owned());
-    let action = visit.required("do")?;
-    match action {
-        "remove" | "approve" => {
-            let params = json!({ "spaceId": visit.required("spaceId")?, "entityId": id });
-            let body = json!({ "action": action, "reason": visit.field("reason") });
-            api::call(&visit, "Moderate Entity", Request::params(params).body(body)).await?;
+    match visit.required("do")? {
+        "remove" | "approve" | "warn" => {
+            let target = parse_uuid(&id).ok_or(NOT_FOUND)?;
+            let item = Item::Target(Target { kind: TargetKind::Entity, id: target });
+            let outcome = queue::decide_about(&visit, &[item], &json!({ "entity": id })).await?;
+            match queue::refusals(&outcome) {
+                Some(why) => Err(INVALID.because(why)),
+                None => layout::see_other(&format!("/admin/p/{project}/content/{id}?decided=1")),
+            }
         }
-        "delete" if visit.role() < Some(Role::Admin) => return Err(NOT_ALLOWED.into()),
+        "delete" if visit.role() < Some(Role::Admin) => Err(NOT_ALLOWED.into()),
         "delete" => {
             api::call(&visit, "Delete Entity", Request::params(json!({ "entityId": id }))).await?;
-            return layout::see_other(&format!("/admin/p/{project}/content"));
+            layout::see_other(&format!("/admin/p/{project}/content"))
         }
-        _ => return Err(INVALID.into()),
+        _ => Err(INVALID.into()),
     }
-    layout::see_other(&format!("/admin/p/{project}/content/{id}"))
 }

@@ -1,36 +1,51 @@
-//! Background jobs of a project: those that wait, and those that were given up.
+//! Background jobs of a project or of all: those that wait, and those that were given up.
 
 use maud::html;
 use serde_json::Value;
 
 use crate::error::{Error, Result};
-use crate::features::admin::layout::{self, or_dash, time};
+use crate::features::admin::layout::{self, csrf, or_dash, time};
 use crate::features::admin::visit::{INVALID, NOT_FOUND, Visit};
 use crate::http::reply::Response;
 use crate::jobs::store;
 use crate::values::ids::JobId;
 
-const MOST: i64 = 100;
+const MOST: i64 = 50;
+
+/// Where the page is, of a project or of the installation.
+fn here(visit: &Visit) -> String {
+    match visit.project() {
+        Ok(project) => format!("/admin/p/{}/jobs", project.id),
+        Err(_) => "/admin/jobs".to_owned(),
+    }
+}
 
 pub(super) async fn list(visit: Visit) -> Result<Response> {
-    let project = visit.project()?.id;
+    let project = visit.project().map(|project| project.id).ok();
     let failed = visit.query("failed").is_some();
-    let rows = visit.app.db.read_slow(move |c| store::list(c, Some(project), failed, MOST)).await?;
-    let here = format!("/admin/p/{project}/jobs");
+    let rows = visit.app.db.read_slow(move |c| store::list(c, project, failed, MOST)).await?;
+    let here = here(&visit);
     let content = html! {
         p { @if failed { a href=(here) { "All" } } @else { a href={ (here) "?failed=1" } { "Only those that were given up" } } }
-        table {
-            thead { tr { th { "Kind" } th { "Since" } th { "Due" } th { "Attempts" } th { "Last error" } th { span.hidden { "Actions" } } } }
+        @if rows.is_empty() { p { @if failed { "None was given up." } @else { "Nothing waits." } } }
+        @else { table {
+            thead { tr {
+                th { "Kind" } @if project.is_none() { th { "Project" } } th { "Since" } th { "Due" } th { "Attempts" }
+                th { "Last error" } th { span.hidden { "Actions" } }
+            } }
             tbody { @for row in &rows { tr {
-                td { (kind(&row.payload.0)) } td { (time(row.created_at)) } td { (time(row.run_at)) } td { (row.attempts) }
+                td { (kind(&row.payload.0)) }
+                @if project.is_none() { td { a href={ "/admin/p/" (row.project_id) "/jobs" } { code { (row.project_id) } } } }
+                td { (time(row.created_at)) } td { (time(row.run_at)) } td { (row.attempts) }
                 td { (or_dash(row.last_error.as_deref())) }
-                td {
-                    (layout::button(&visit, &here, &[("do", "retry"), ("job", &row.id.to_string())], "Run now"))
-                    (layout::button(&visit, &here, &[("do", "drop"), ("job", &row.id.to_string())], "Drop"))
-                }
+                td { form.inline method="post" action=(here) {
+                    (csrf(&visit)) input type="hidden" name="job" value=(row.id);
+                    @if project.is_none() { input type="hidden" name="project" value=(row.project_id); }
+                    button name="do" value="retry" { "Run now" } button name="do" value="drop" { "Drop" }
+                } }
             } } }
-        }
-        @if rows.is_empty() { p { "Nothing waits." } }
+        } }
+        @if rows.len() as i64 == MOST { p.hint { "These are the newest " (MOST) "." } }
     };
     Ok(layout::page(&visit, "Jobs", &content))
 }
@@ -41,7 +56,11 @@ fn kind(payload: &str) -> String {
 }
 
 pub(super) async fn change(visit: Visit) -> Result<Response> {
-    let (project, now) = (visit.project()?.id, visit.now);
+    let now = visit.now;
+    let project = match visit.project() {
+        Ok(project) => project.id,
+        Err(_) => visit.required("project")?.parse().map_err(|_| Error::from(NOT_FOUND))?,
+    };
     let id: JobId = visit.required("job")?.parse().map_err(|_| Error::from(NOT_FOUND))?;
     let drops = match visit.required("do")? {
         "retry" => false,
@@ -55,11 +74,8 @@ pub(super) async fn change(visit: Visit) -> Result<Response> {
         } else {
             store::retry(tx, project, id, now)?
         };
-        if !is_there {
-            return Err(Error::from(NOT_FOUND));
-        }
-        Ok(())
+        if is_there { Ok(()) } else { Err(Error::from(NOT_FOUND)) }
     });
     changed.await?;
-    layout::see_other(&format!("/admin/p/{project}/jobs"))
+    layout::see_other(&here(&visit))
 }

@@ -56,7 +56,11 @@ pub(super) fn pages() -> Vec<Operation> {
         get("/admin/system", "System Page", everywhere) => system::show,
         get("/admin/requests", "Recent Requests", everywhere) => requests::installation,
         get("/admin/p/{projectId}/requests", "Recent Requests of a Project", admin) => requests::project,
+        post("/admin/backup", "Make Backup", everywhere) => system::back_up,
+        get("/admin/jobs", "Jobs of All Projects", everywhere) => jobs::list,
+        post("/admin/jobs", "Change Job of Any Project", everywhere) => jobs::change,
         get("/admin/audit", "Audit Log of the Installation", owner) => audit_log::installation,
+        post("/admin/audit", "Verify Audit Logs", owner) => audit_log::verify,
         get("/admin/p/{projectId}", "Overview Page", analyst) => overview::show,
         get("/admin/p/{projectId}/queue", "Queue Page", moderator) => queue::show,
         post("/admin/p/{projectId}/queue", "Decide Reports", moderator) => queue::decide,
@@ -68,6 +72,7 @@ pub(super) fn pages() -> Vec<Operation> {
         get("/admin/p/{projectId}/users", "Users Page", moderator) => users::list,
         get("/admin/p/{projectId}/users/{userId}", "User Page", moderator) => users::show,
         post("/admin/p/{projectId}/users/{userId}", "Change User", moderator) => users::change,
+        post("/admin/p/{projectId}/users/{userId}/token", "Start Session as User", project_owner) => user_records::token,
         get("/admin/p/{projectId}/content", "Content Page", moderator) => content::list,
         get("/admin/p/{projectId}/content/{entityId}", "Entity Page", moderator) => content::show,
         post("/admin/p/{projectId}/content/{entityId}", "Change Entity", moderator) => content::change,
@@ -99,5 +104,6 @@ pub(super) fn pages() -> Vec<Operation> {
         get("/admin/p/{projectId}/jobs", "Jobs Page", admin) => jobs::list,
         post("/admin/p/{projectId}/jobs", "Change Job", admin) => jobs::change,
         get("/admin/p/{projectId}/audit", "Audit Log of a Project", admin) => audit_log::project,
+        post("/admin/p/{projectId}/audit", "Verify Audit Log of a Project", admin) => audit_log::verify,
     }
 }

@@ -3,13 +3,13 @@
 
 use db::Conn;
 use maud::{Markup, html};
-use serde_json::json;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::error::{Error, Result};
 use crate::features::admin::layout::{self, csrf, time};
-use crate::features::admin::pages::queue_appeals;
 use crate::features::admin::pages::queue_item::item;
+use crate::features::admin::pages::{queue_appeals, queue_live};
 use crate::features::admin::visit::{INVALID, NOT_FOUND, Visit};
 use crate::features::moderation::Moderator;
 use crate::features::moderation::decisions::{self, Action, DecisionState, Item, Outcome, Suspend};
@@ -21,10 +21,10 @@ use crate::features::moderation::reports::model::Reason;
 use crate::features::moderation::target::TargetKind;
 use crate::http::query::percent_encode;
 use crate::http::reply::{self, Response};
-use crate::values::ids::{DecisionId, ReportId, UserId};
+use crate::values::ids::{DecisionId, UserId};
 use crate::values::time::Timestamp;
 
-const PAGE_SIZE: i64 = 25;
+const PAGE_SIZE: i64 = 20;
 /// Decisions about more items have to be confirmed by typing their number.
 const CONFIRM_ABOVE: usize = 20;
 const KINDS: [ItemKind; 3] = [ItemKind::Reported, ItemKind::Flagged, ItemKind::Held];
@@ -70,47 +70,68 @@ fn order(visit: &Visit) -> (&'static str, Order) {
 }
 
 pub(super) async fn show(visit: Visit) -> Result<Response> {
-    let (project, now) = (visit.project()?.id, visit.now);
-    let (filter, (_, order)) = (filter(&visit), order(&visit));
-    let after: Option<Cursor> = visit.query("after").and_then(|cursor| cursor.parse().ok());
-    let list = move |c: &Conn<'_>| queue::list(c, project, &filter, order, after, PAGE_SIZE, now);
-    let page = match visit.query("kind") {
-        Some(queue_appeals::KIND) => Page::default(),
-        _ => visit.app.db.read_slow(list).await?,
-    };
+    let project = visit.project()?.id;
     let appeals = queue_appeals::load(&visit).await?;
-    let waiting = appeals.total;
+    // Reports come behind all appeals.
+    let page = if appeals.next.is_some() || visit.query("kind") == Some(queue_appeals::KIND) {
+        Page::default()
+    } else {
+        reports(&visit).await?
+    };
     let here = format!("/admin/p/{project}/queue");
-    let next = page.next.map(|cursor| address(&visit, &cursor));
+    let next = match appeals.next {
+        Some(cursor) => Some(format!("{}{cursor}", queue_appeals::PREFIX)),
+        None => page.next.map(|cursor| cursor.to_string()),
+    };
+    let is_filtered = PARAMETERS.iter().any(|name| visit.query(name).is_some());
+    let is_empty = appeals.items.is_empty() && page.items.is_empty();
+    let waiting = queue_live::Waiting::count(&visit.app, project, visit.now).await?;
     let content = html! {
-        (views(&here))
+        (views(&visit, &here))
         (filters(&visit))
-        p { strong #open { (page.total) @if page.total_is_capped { "+" } } " open" @if waiting > 0 { " · " (waiting) " appeals" } }
-        @if page.items.is_empty() && waiting == 0 { p { "Nothing waits. Well done." } }
+        p { strong #open { (waiting.open) } " open" span #appeals { (waiting.appeals_text()) }
+            @if is_filtered && appeals.items.is_empty() { " · " (page.total) @if page.total_is_capped { "+" } " of them here" }
+            a #fresh href="" hidden { "New ones came in: show them" } }
+        @if is_empty { p { @if is_filtered { "Nothing here." } @else { "Nothing waits. Well done." } } }
         form #bulk method="post" action=(here) { (csrf(&visit)) }
-        ol.queue data-live={ (here) "/live" } data-undo={ (here) "/undo" } data-claim={ (here) "/claim" } data-note={ (here) "/note" } {
+        ol.queue data-live={ (here) "/live" } data-undo={ (here) "/undo" } data-claim={ (here) "/claim" } data-note={ (here) "/note" }
+            data-filtered[is_filtered] {
             @for one in &appeals.items { (queue_appeals::item(&visit, &here, one)) }
             @for one in &page.items { (item(&visit, &here, one)) }
         }
-        @if let Some(next) = next { p { a #next rel="next" href=(next) { "More" } } }
+        @if let Some(next) = next { p { a #next rel="next" href=(address(&visit, &next)) { "More" } } }
         (decided_lately(&visit).await?)
         (help())
     };
     Ok(layout::scripted(&visit, "Queue", Some("queue.js"), &content))
 }
 
+async fn reports(visit: &Visit) -> Result<Page> {
+    let (project, now) = (visit.project()?.id, visit.now);
+    let (filter, (_, order)) = (filter(visit), order(visit));
+    let after: Option<Cursor> = visit.query("after").and_then(|cursor| cursor.parse().ok());
+    let list = move |c: &Conn<'_>| queue::list(c, project, &filter, order, after, PAGE_SIZE, now);
+    visit.app.db.read_slow(list).await
+}
+
 /// The same page behind a cursor.
-fn address(visit: &Visit, cursor: &Cursor) -> String {
+fn address(visit: &Visit, cursor: &str) -> String {
     let kept = PARAMETERS.iter().filter_map(|name| {
         visit.query(name).map(|value| format!("{name}={}&", percent_encode(value)))
     });
-    format!("?{}after={cursor}", kept.collect::<String>())
+    format!("?{}after={}", kept.collect::<String>(), percent_encode(cursor))
 }
 
-fn views(here: &str) -> Markup {
+fn views(visit: &Visit, here: &str) -> Markup {
+    let asked: Vec<String> = PARAMETERS
+        .iter()
+        .filter_map(|name| visit.query(name).map(|value| format!("{name}={value}")))
+        .collect();
+    let is_current = |query: &str| query.trim_start_matches('?') == asked.join("&");
     html! {
         ol.views aria-label="Views" { @for (n, (name, query)) in VIEWS.iter().enumerate() {
-            li { a href={ (here) (query) } data-view=(n + 1) { (name) } }
+            li { a href={ (here) (query) } data-view=(n + 1) aria-current=[is_current(query).then_some("page")] {
+                kbd { (n + 1) } " " (name) } }
         } }
     }
 }
@@ -157,6 +178,8 @@ fn help() -> Markup {
         ("j k", "next, previous"),
         ("a", "approve"),
         ("r", "remove"),
+        ("a, r on an appeal", "take the decision back, let it stand"),
+        ("e", "write the reason, Enter when it is done"),
         ("s, then 1 2 3 4", "suspend the author for 1 day, 7 days, 30 days, ever"),
         ("w", "warn the author"),
         ("n", "note about the author"),
@@ -197,6 +220,21 @@ pub(super) async fn decide(visit: Visit) -> Result<Response> {
     if items.len() > CONFIRM_ABOVE && visit.field("confirm") != Some(&*items.len().to_string()) {
         return Err(INVALID.because(format!("Type {} to confirm so many decisions.", items.len())));
     }
+    let ids: Vec<&str> = visit.fields("item").collect();
+    let outcome = decide_about(&visit, &items, &json!({ "reports": ids })).await?;
+    let refused = refusals(&outcome);
+    if wants_json(&visit) {
+        let shown = json!({ "decided": outcome.decided, "message": refused });
+        return reply::json(http::StatusCode::OK, &shown);
+    }
+    match refused {
+        None => back(&visit),
+        Some(text) => Err(INVALID.because(text)),
+    }
+}
+
+/// Decides as the form says; `about` names the items in the audit log.
+pub(super) async fn decide_about(visit: &Visit, items: &[Item], about: &Value) -> Result<Outcome> {
     let action = match visit.required("do")? {
         "approve" => Action::Approve,
         "remove" => Action::Remove,
@@ -209,21 +247,14 @@ pub(super) async fn decide(visit: Visit) -> Result<Response> {
         }),
         _ => return Err(INVALID.into()),
     };
-    let project = visit.project()?;
-    let reason = visit.field("reason");
-    let ids: Vec<&str> = visit.fields("item").collect();
+    let (project, reason) = (visit.project()?, visit.field("reason"));
+    let mut about = about.clone();
+    about["reason"] = json!(reason);
     let entry = visit.entry("Decide Reports", action.verdict().name());
-    let entry = entry.change(None::<&()>, Some(&json!({ "reports": ids, "reason": reason })));
-    let by = moderator(&visit);
-    let deciding = decisions::decide(&visit.app, project, &by, &items, action, reason, visit.now);
-    let outcome = db::accompanied(move |tx| entry.write(tx), deciding).await?;
-    if wants_json(&visit) {
-        return reply::json(http::StatusCode::OK, &outcome);
-    }
-    match refusals(&outcome) {
-        None => back(&visit),
-        Some(text) => Err(INVALID.because(text)),
-    }
+    let entry = entry.change(None::<&()>, Some(&about));
+    let by = moderator(visit);
+    let deciding = decisions::decide(&visit.app, project, &by, items, action, reason, visit.now);
+    db::accompanied(move |tx| entry.write(tx), deciding).await
 }
 
 /// A report, or an appeal.
@@ -234,9 +265,9 @@ fn named_item(text: &str) -> Option<Item> {
     }
 }
 
-fn refusals(outcome: &Outcome) -> Option<String> {
+pub(super) fn refusals(outcome: &Outcome) -> Option<String> {
     let first = outcome.refused.first()?;
-    Some(format!("{} were not decided: {}", outcome.refused.len(), json!(first.why)))
+    Some(format!("{} refused: {}", outcome.refused.len(), first.why))
 }
 
 pub(super) async fn undo(visit: Visit) -> Result<Response> {
@@ -255,10 +286,16 @@ pub(super) async fn undo(visit: Visit) -> Result<Response> {
     }
 }
 
-/// Nobody else decides about an item while somebody looks at it.
+/// Nobody else decides about an item while somebody looks at it. The one that they looked at before is free again.
 pub(super) async fn claim(visit: Visit) -> Result<Response> {
-    let item: ReportId = visit.required("item")?.parse().map_err(|_| Error::from(NOT_FOUND))?;
     let who = (visit.who.operator.id, &*visit.who.operator.name);
+    if let Some(left) = visit.field("release").and_then(named_item) {
+        queue::release(&visit.app, visit.project()?, left, who.0).await?;
+    }
+    let Some(item) = visit.field("item") else {
+        return reply::json(http::StatusCode::OK, &json!({}));
+    };
+    let item = named_item(item).ok_or(NOT_FOUND)?;
     match queue::claim(&visit.app, visit.project()?, item, who, visit.now).await {
         Ok(claim) => reply::json(http::StatusCode::OK, &claim),
         Err(Error::Refused(refusal)) => {

@@ -10,6 +10,9 @@ use crate::features::moderation::queue::model::{Author, Content, Match, Reporter
 use crate::values::time::Timestamp;
 
 const DAY: i64 = 86_400_000;
+/// Bytes of a text in the queue, and of what it replies to: pages stay small.
+const SHOWN_BYTES: usize = 1_000;
+const SHOWN_OF_PARENT: usize = 200;
 
 pub(super) fn item(visit: &Visit, here: &str, one: &QueueItem) -> Markup {
     let project = here.split('/').nth(3).unwrap_or_default();
@@ -22,9 +25,9 @@ pub(super) fn item(visit: &Visit, here: &str, one: &QueueItem) -> Markup {
                 @if let Some(claim) = claimed { " · " strong { (claim.name) " works on it" } }
             }
             @if let Some(title) = &one.thread.entity_title { p.hint { "Below: " (title) } }
-            @for parent in one.thread.parents.iter().rev() { blockquote { (or_dash(parent.text.as_deref())) } }
+            @for parent in one.thread.parents.iter().rev() { blockquote { (beginning(parent.text.as_deref())) } }
             @match &one.content {
-                Some(content) => (text(content, &one.matches)),
+                Some(content) => (text(project, content, &one.matches)),
                 None => p.hint { "The content is gone." },
             }
             @for file in &one.images {
@@ -38,10 +41,14 @@ pub(super) fn item(visit: &Visit, here: &str, one: &QueueItem) -> Markup {
     }
 }
 
-pub(super) fn text(content: &Content, matches: &[Match]) -> Markup {
+/// Title and text. Of a long one what is around the first match, or its beginning.
+pub(super) fn text(project: &str, content: &Content, matches: &[Match]) -> Markup {
     html! {
         @if let Some(title) = &content.title { h2 { (marked(title, "title", matches)) } }
         @if let Some(text) = &content.text { p.text { (marked(text, "content", matches)) } }
+        @if let (true, Some(entity)) = (is_long(content), content.entity) {
+            p { a href={ "/admin/p/" (project) "/content/" (entity) } { "The whole text" } }
+        }
         @if content.title.is_none() && content.text.is_none() { p.hint { "(no text)" } }
     }
 }
@@ -51,16 +58,41 @@ fn marked(text: &str, field: &str, matches: &[Match]) -> Markup {
     let mut ranges: Vec<(usize, usize)> =
         matches.iter().filter(|m| m.field == field).map(|m| (m.start, m.end)).collect();
     ranges.sort_unstable();
+    let (from, to) = shown_part(text, ranges.first().copied());
     let mut parts = Vec::new();
-    let mut at = 0;
-    for (start, end) in ranges {
+    let mut at = from;
+    for (start, end) in ranges.into_iter().filter(|(_, end)| *end <= to) {
         let (Some(before), Some(found)) = (text.get(at..start), text.get(start..end)) else {
             continue;
         };
         parts.push((before, found));
         at = end;
     }
-    html! { @for (before, found) in parts { (before) mark { (found) } } (text.get(at..).unwrap_or_default()) }
+    html! {
+        @if from > 0 { "… " }
+        @for (before, found) in parts { (before) mark { (found) } } (text.get(at..to).unwrap_or_default())
+        @if to < text.len() { " …" }
+    }
+}
+
+fn is_long(content: &Content) -> bool {
+    content.text.as_ref().is_some_and(|text| text.len() > SHOWN_BYTES)
+}
+
+/// From where to where a text is shown: with the first match in it.
+fn shown_part(text: &str, first: Option<(usize, usize)>) -> (usize, usize) {
+    if text.len() <= SHOWN_BYTES {
+        return (0, text.len());
+    }
+    let from = first.map_or(0, |(start, _)| start.saturating_sub(SHOWN_BYTES / 2));
+    let from = text.floor_char_boundary(from.min(text.len() - SHOWN_BYTES));
+    (from, text.floor_char_boundary(from + SHOWN_BYTES))
+}
+
+/// The beginning of a text that is of less interest.
+fn beginning(text: Option<&str>) -> &str {
+    let text = or_dash(text);
+    &text[..text.floor_char_boundary(SHOWN_OF_PARENT)]
 }
 
 fn reasons(reporters: &Reporters) -> Markup {
@@ -89,11 +121,19 @@ pub(super) fn author_line(project: &str, author: &Author, now: Timestamp) -> Mar
     }
 }
 
+/// What the author is told. A disabled button comes first, so that Enter in the field decides nothing.
+pub(super) fn reason(label: &str) -> Markup {
+    html! {
+        button disabled hidden {}
+        label.reason { (label) input name="reason" maxlength="1000"; }
+    }
+}
+
 fn actions(visit: &Visit, here: &str, one: &QueueItem) -> Markup {
     html! {
         form.actions method="post" action=(here) {
             (csrf(visit)) input type="hidden" name="item" value=(one.id);
-            label { "Reason" input name="reason" maxlength="1000"; }
+            (reason("Reason, for the author"))
             button name="do" value="approve" { "Approve" }
             button.danger name="do" value="remove" { "Remove" }
             @if one.author.is_some() {

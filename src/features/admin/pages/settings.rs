@@ -12,13 +12,13 @@ use crate::features::admin::visit::{INVALID, Visit};
 use crate::features::projects::admin;
 use crate::http::cors::parse_origin;
 use crate::http::reply::Response;
-use crate::tenancy::store::{self, Settings, WorkspaceSettings};
+use crate::tenancy::store::{self, Settings, StatementTexts, WorkspaceSettings};
 use crate::tenancy::{Bundle, Deletion, Project};
 
 /// A switch of a project: its field, what it says, and where it is.
 type Switch = (&'static str, &'static str, fn(&mut Settings) -> &mut bool);
 
-const SWITCHES: [Switch; 12] = [
+const SWITCHES: [Switch; 13] = [
     ("anonymousPosts", "Entities may be created without a user", |s| &mut s.anonymous_posts),
     ("keysInBrowsers", "Pages in browsers may call with a key", |s| &mut s.keys_in_browsers),
     ("deleteSpaces", "Users may delete the spaces they created", |s| &mut s.deletes_spaces),
@@ -39,6 +39,11 @@ const SWITCHES: [Switch; 12] = [
         "Authors get a statement of reasons about decisions against them",
         |s| &mut s.statements_of_reasons,
     ),
+    (
+        "statementsOverApi",
+        "Also when the moderators of a space, or a key over the API, decide against them",
+        |s| &mut s.statements_over_api,
+    ),
     ("userGrants", "Users may give reputation to each other", |s| &mut s.user_grants),
     ("notificationMails", "Users get notifications by mail", |s| &mut s.notification_mails),
 ];
@@ -49,6 +54,7 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
     let here = format!("/admin/p/{}/settings", project.id);
     let content = html! {
         (settings(&visit, &here, &project))
+        (statements(&visit, &here, &project.statement))
         (workspaces(&visit, &here, &project.workspaces))
         section aria-labelledby="bundles" {
             h2 #bundles { "Bundles" }
@@ -99,6 +105,21 @@ fn settings(visit: &Visit, here: &str, project: &Project) -> Markup {
     }
 }
 
+fn statements(visit: &Visit, here: &str, texts: &StatementTexts) -> Markup {
+    html! {
+        section aria-labelledby="statements" {
+            h2 #statements { "Statements of reasons" }
+            form.stack method="post" action=(here) {
+                (csrf(visit)) (does("statements"))
+                (lines("The law or the terms that decisions are based on (empty: your terms and rules)", "ground", 3,
+                    texts.ground.as_deref().unwrap_or_default()))
+                (lines("Whom authors may write to (empty: nobody)", "contact", 2, texts.contact.as_deref().unwrap_or_default()))
+                button { "Save statements" }
+            }
+        }
+    }
+}
+
 fn workspaces(visit: &Visit, here: &str, settings: &WorkspaceSettings) -> Markup {
     html! {
         section aria-labelledby="workspaces" {
@@ -118,6 +139,7 @@ pub(super) async fn change(visit: Visit) -> Result<Response> {
     let id = visit.project()?.id;
     match visit.required("do")? {
         "settings" => change_settings(&visit).await?,
+        "statements" => change_statements(&visit).await?,
         "workspaces" => change_workspaces(&visit).await?,
         "bundles" => change_bundles(&visit).await?,
         "origins" => change_origins(&visit).await?,
@@ -153,6 +175,22 @@ async fn change_settings(visit: &Visit) -> Result<()> {
     let entry = entry.change(Some(&described(before)), Some(&described(settings)));
     let changed = visit.write(entry, move |tx| store::set_settings(tx, id, settings, now));
     changed.await.map(drop)
+}
+
+async fn change_statements(visit: &Visit) -> Result<()> {
+    let (project, now) = (visit.project()?, visit.now);
+    let text = |name: &str| -> Result<Option<String>> {
+        let text = admin::parse_statement(visit.field(name).unwrap_or_default());
+        let text = text.map_err(|why| INVALID.because(format!("The {name} {why}.")))?;
+        Ok(Some(text).filter(|text| !text.is_empty()))
+    };
+    let new = StatementTexts { ground: text("ground")?, contact: text("contact")? };
+    let shown =
+        |texts: &StatementTexts| json!({ "ground": texts.ground, "contact": texts.contact });
+    let entry = visit.entry("Change Statements of Reasons", project.id.to_string());
+    let entry = entry.change(Some(&shown(&project.statement)), Some(&shown(&new)));
+    let id = project.id;
+    visit.write(entry, move |tx| store::set_statements(tx, id, &new, now)).await.map(drop)
 }
 
 async fn change_workspaces(visit: &Visit) -> Result<()> {

@@ -1,32 +1,28 @@
 //! The installation: how it does, its settings and where they came from, mails that were not sent anywhere.
 
 use std::path::Path;
+use std::time::Duration;
 
-use maud::html;
+use maud::{Markup, html};
 
 use crate::error::{Error, Result};
-use crate::features::admin::layout;
+use crate::features::admin::commands::{COMMANDS, Reach};
+use crate::features::admin::layout::{self, time};
 use crate::features::admin::pages::health;
-use crate::features::admin::visit::Visit;
+use crate::features::admin::visit::{INVALID, Visit};
 use crate::http::reply::Response;
+use crate::installation::store as installation;
+use crate::values::time::Timestamp;
 
 const MAILS: usize = 20;
-const COMMANDS: [&str; 11] = [
-    "backup",
-    "restore",
-    "verify",
-    "copy",
-    "export",
-    "import",
-    "migrate",
-    "upgrade",
-    "secret",
-    "doctor --deep",
-    "audit --verify",
-];
 
 pub(super) async fn show(visit: Visit) -> Result<Response> {
     let health = health::whole(&visit).await?;
+    let asked = visit
+        .app
+        .db
+        .read(|c| Ok::<_, Error>((installation::last_backup(c)?, installation::backup_asked(c)?)));
+    let (last_backup, backup_asked) = asked.await?;
     let stats = visit.app.db.stats();
     let config = &visit.app.config;
     let outbox = if config.smtp_url.is_none() {
@@ -42,10 +38,13 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
             dt { "Requests waiting for the database" } dd { (stats.queue_depth) }
         }
         (health)
+        (backups(&visit, last_backup, backup_asked))
         section aria-labelledby="commands" {
             h2 #commands { "By the command line alone" }
-            p { "What stops, replaces or moves the whole installation stays with the shell of the machine, where files and the other "
-                "database are: " @for command in COMMANDS { code { "townhall " (command) } " " } }
+            table {
+                thead { tr { th { "Command" } th { "Why" } } }
+                tbody { @for (command, why) in in_shell() { tr { td { code { "townhall " (command) } } td { (why) } } } }
+            }
         }
         section aria-labelledby="settings" {
             h2 #settings { "Settings" }
@@ -64,6 +63,48 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
         }
     };
     Ok(layout::page(&visit, "System", &content))
+}
+
+/// Commands that have no page.
+fn in_shell() -> impl Iterator<Item = (&'static str, &'static str)> {
+    COMMANDS.iter().filter_map(|(command, reach)| match reach {
+        Reach::Shell(why) => Some((*command, *why)),
+        Reach::Page(_) => None,
+    })
+}
+
+fn backups(visit: &Visit, last: Option<Timestamp>, asked: Option<Timestamp>) -> Markup {
+    html! {
+        section aria-labelledby="backups" {
+            h2 #backups { "Backups" }
+            @match &visit.app.config.backup {
+                None => p { "None are made by themselves: set " code { "TOWNHALL_BACKUP_EVERY" } " and " code { "TOWNHALL_BACKUP_TO" } "." },
+                Some(schedule) => {
+                    p { "To " code { (schedule.to) } ", every " (hours(schedule.every)) ". The last verified one began "
+                        @match last { Some(at) => (time(at)), None => "never" } "." }
+                    @if asked > last { p role="status" { "One was asked for and begins within half a minute." } }
+                    @else { (layout::button(visit, "/admin/backup", &[], "Make one now")) }
+                }
+            }
+        }
+    }
+}
+
+fn hours(every: Duration) -> String {
+    match every.as_secs() {
+        seconds if seconds % 3600 == 0 => format!("{} h", seconds / 3600),
+        seconds => format!("{} min", seconds.div_ceil(60)),
+    }
+}
+
+/// A node that makes scheduled backups makes one as soon as it looks.
+pub(super) async fn back_up(visit: Visit) -> Result<Response> {
+    if visit.app.config.backup.is_none() {
+        return Err(INVALID.because("No place for backups is set: TOWNHALL_BACKUP_TO."));
+    }
+    let (entry, now) = (visit.entry("Make Backup", ""), visit.now);
+    visit.write(entry, move |tx| installation::ask_for_backup(tx, now)).await?;
+    layout::see_other("/admin/system#backups")
 }
 
 /// The newest mails of the outbox.

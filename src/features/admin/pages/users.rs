@@ -101,9 +101,11 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
             dt { "E-mail address" } dd { (or_dash(row.email.as_deref())) @if row.is_verified { " (verified)" } }
             dt { "Foreign id" } dd { (or_dash(row.foreign_id.as_deref())) }
             dt { "Since" } dd { (time(row.created_at)) }
-            dt { "Sessions" } dd { (sessions.len()) }
             dt { "Strikes" } dd { (record.map_or(0, |record| record.strikes)) }
-            dt { "Suspended" } dd { @if suspended.is_empty() { "no" } @else { pre { (json!(suspended)) } } }
+            dt { "Suspended" } dd { @if suspended.is_empty() { "no" } @else { ul.plain { @for one in &suspended { li {
+                @match one.end_date { Some(end) => { "until " (time(end)) } None => "for ever" }
+                @if let Some(reason) = &one.reason { ": " (reason) }
+            } } } } }
         }
         @if let Some(bio) = &row.bio { p { (bio) } }
         p { a href={ "/admin/p/" (project) "/content?userId=" (id) } { "Posts of this user" } " · "
@@ -117,7 +119,6 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
                 button.danger { "Suspend" }
             }
             @if !suspended.is_empty() { (layout::button(&visit, &here, &[("do", "unsuspend")], "Lift suspension")) }
-            (layout::button(&visit, &here, &[("do", "sign-out")], "End all sessions"))
             @if is_admin {
                 (layout::button(&visit, &here, &[("do", "export")], "Export everything about them"))
                 details { summary { "Erase for good" }
@@ -130,7 +131,8 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
             }
         }
     };
-    let content = html! { (content) (history(&visit, project, id, &timeline)) };
+    let sessions = user_records::sessions(&visit, &here, &sessions);
+    let content = html! { (content) (sessions) (history(&visit, project, id, &timeline)) };
     Ok(layout::page(&visit, &name(&row), &content))
 }
 
@@ -173,7 +175,7 @@ fn happened(event: &Event) -> Markup {
     } }
 }
 
-fn user(visit: &Visit) -> Result<UserId> {
+pub(super) fn user(visit: &Visit) -> Result<UserId> {
     visit.param("userId").parse().map_err(|_| NOT_FOUND.into())
 }
 

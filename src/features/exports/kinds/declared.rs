@@ -232,7 +232,8 @@ pub(super) const DECLARED: &[Declared] = &[
         "moderation_appeals",
         "id",
         "user_id",
-        "id# decision_id# user_id#users text state outcome_id# answer created_at@ decided_at@",
+        "id# decision_id# user_id#users text state outcome_id# answer created_at@ decided_at@ claimed_by#
+         claimed_by_name claimed_until@",
     ),
     kind(
         "spaceLogEntry",

@@ -9,7 +9,7 @@ mod queue;
 mod settle;
 pub mod store;
 
-pub use model::{AppealItem, AppealState, OpenAppeals};
+pub use model::{AppealCursor, AppealItem, AppealState, OpenAppeals};
 pub use queue::open;
 pub(super) use settle::settle;
 

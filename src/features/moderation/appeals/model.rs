@@ -1,14 +1,17 @@
 //! Appeals as their authors and as operators see them.
 
+use std::fmt;
+use std::str::FromStr;
+
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
 use crate::features::moderation::appeals::store::AppealRow;
 use crate::features::moderation::decisions::{Decision, Verdict};
-use crate::features::moderation::queue::model::{Author, Content};
+use crate::features::moderation::queue::model::{Author, Claim, Content};
 use crate::features::moderation::target::TargetKind;
-use crate::values::ids::{AppealId, DecisionId, EntityId};
+use crate::values::ids::{AppealId, DecisionId, EntityId, parse_uuid};
 use crate::values::names::names;
 use crate::values::time::Timestamp;
 
@@ -86,6 +89,7 @@ pub struct AppealItem {
     pub is_own: bool,
     pub content: Option<Content>,
     pub author: Option<Author>,
+    pub claim: Option<Claim>,
 }
 
 #[derive(Debug, Clone, Default, Serialize)]
@@ -93,4 +97,35 @@ pub struct OpenAppeals {
     /// Those about decisions of others first.
     pub items: Vec<AppealItem>,
     pub total: i64,
+    pub next: Option<AppealCursor>,
+}
+
+/// The last appeal of a page: the next one begins behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AppealCursor {
+    pub created_at: Timestamp,
+    pub id: AppealId,
+}
+
+impl fmt::Display for AppealCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.created_at.millis(), self.id)
+    }
+}
+
+impl Serialize for AppealCursor {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl FromStr for AppealCursor {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = "no such place among the appeals";
+        let (at, id) = text.split_once('.').ok_or(wrong)?;
+        let created_at = Timestamp::from_millis(at.parse().map_err(|_| wrong)?);
+        Ok(AppealCursor { created_at, id: AppealId(parse_uuid(id).ok_or(wrong)?) })
+    }
 }

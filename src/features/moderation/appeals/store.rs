@@ -5,9 +5,10 @@ use uuid::Uuid;
 
 use crate::error::Result;
 use crate::features::moderation::appeals::model::AppealState;
+use crate::features::moderation::queue::model::ClaimRow;
 use crate::features::moderation::target::TargetKind;
 use crate::http::page::Page;
-use crate::values::ids::{AppealId, DecisionId, ProjectId, SpaceId, UserId};
+use crate::values::ids::{AppealId, DecisionId, OperatorId, ProjectId, SpaceId, UserId};
 use crate::values::time::Timestamp;
 
 db::row! {
@@ -25,6 +26,19 @@ db::row! {
 }
 
 db::row! {
+    /// One that waits, as the queue shows it.
+    #[derive(Debug, Clone)]
+    pub struct OpenRow {
+        pub id: AppealId,
+        pub decision_id: DecisionId,
+        pub user_id: UserId,
+        pub text: String,
+        pub created_at: Timestamp,
+        pub claim: ClaimRow,
+    }
+}
+
+db::row! {
     /// An appeal as far as deciding needs it, with what the first decision was about.
     #[derive(Debug, Clone)]
     pub struct CaseRow {
@@ -35,6 +49,7 @@ db::row! {
         pub target_id: Uuid,
         pub author_id: Option<UserId>,
         pub space_id: Option<SpaceId>,
+        pub claim: ClaimRow,
     }
 }
 
@@ -52,26 +67,41 @@ db::statements! {
          ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4";
     query COUNT -> i64 =
         "SELECT count(*) FROM moderation_appeals WHERE project_id = $1 AND user_id = $2";
-    query OPEN -> AppealRow =
-        "SELECT id, decision_id, user_id, text, state, answer, created_at, decided_at
-         FROM moderation_appeals WHERE project_id = $1 AND state = 'open' AND outcome_id IS NULL
-         ORDER BY created_at, id LIMIT $2";
+    query OPEN -> OpenRow =
+        "SELECT id, decision_id, user_id, text, created_at, claimed_by, claimed_by_name, claimed_until
+         FROM moderation_appeals
+         WHERE project_id = $1 AND state = 'open' AND outcome_id IS NULL AND (created_at, id) > ($2, $3)
+         ORDER BY created_at, id LIMIT $4";
     query COUNT_OPEN -> i64 =
         "SELECT count(*) FROM moderation_appeals
          WHERE project_id = $1 AND state = 'open' AND outcome_id IS NULL";
     query LOCK -> CaseRow =
-        "SELECT a.id, a.state, a.outcome_id, d.target_type, d.target_id, d.author_id, d.space_id
+        "SELECT a.id, a.state, a.outcome_id, d.target_type, d.target_id, d.author_id, d.space_id,
+            a.claimed_by, a.claimed_by_name, a.claimed_until
          FROM moderation_appeals a
             JOIN moderation_decisions d ON d.project_id = a.project_id AND d.id = a.decision_id
          WHERE a.project_id = $1 AND a.id {any}($2) ORDER BY a.id {for_update}";
     command MARK =
-        "UPDATE moderation_appeals SET outcome_id = $3 WHERE project_id = $1 AND id = $2";
+        "UPDATE moderation_appeals SET outcome_id = $3, claimed_by = NULL, claimed_by_name = NULL,
+            claimed_until = NULL
+         WHERE project_id = $1 AND id = $2";
     command RELEASE =
         "UPDATE moderation_appeals SET outcome_id = NULL
          WHERE project_id = $1 AND outcome_id {any}($2) AND state = 'open'";
     command CLOSE =
         "UPDATE moderation_appeals SET state = $3, answer = $4, decided_at = $5
          WHERE project_id = $1 AND id = $2 AND state = 'open'";
+    /// Unless another operator has claimed it until after $5.
+    command CLAIM =
+        "UPDATE moderation_appeals SET claimed_by = $3, claimed_by_name = $4, claimed_until = $6
+         WHERE project_id = $1 AND id = $2 AND state = 'open' AND outcome_id IS NULL
+            AND (claimed_by IS NULL OR claimed_by = $3 OR claimed_until <= $5)";
+    command RELEASE_CLAIM =
+        "UPDATE moderation_appeals SET claimed_by = NULL, claimed_by_name = NULL, claimed_until = NULL
+         WHERE project_id = $1 AND id = $2 AND claimed_by = $3";
+    query CLAIMANT -> Option<String> =
+        "SELECT claimed_by_name FROM moderation_appeals
+         WHERE project_id = $1 AND id = $2 AND state = 'open' AND outcome_id IS NULL";
 }
 
 /// False if there is an appeal against the decision already.
@@ -95,9 +125,40 @@ pub fn list(
     Ok((rows, c.one(&COUNT, args![project, user])?))
 }
 
-/// Those that wait for a decision, oldest first.
-pub fn open(c: &Conn<'_>, project: ProjectId, limit: i64) -> Result<Vec<AppealRow>> {
-    Ok(c.all(&OPEN, args![project, limit])?)
+/// Those that wait for a decision, oldest first, behind one of them.
+pub fn open(
+    c: &Conn<'_>,
+    project: ProjectId,
+    (created_at, id): (Timestamp, AppealId),
+    limit: i64,
+) -> Result<Vec<OpenRow>> {
+    Ok(c.all(&OPEN, args![project, created_at, id, limit])?)
+}
+
+/// False if another operator holds it, or if it is not in the queue.
+pub fn claim(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: AppealId,
+    (operator, name): (OperatorId, &str),
+    now: Timestamp,
+    until: Timestamp,
+) -> Result<bool> {
+    Ok(tx.execute(&CLAIM, args![project, id, operator, name, now, until])? > 0)
+}
+
+pub fn release_claim(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: AppealId,
+    by: OperatorId,
+) -> Result<bool> {
+    Ok(tx.execute(&RELEASE_CLAIM, args![project, id, by])? > 0)
+}
+
+/// None if it is not in the queue; the inner value is who has claimed it.
+pub fn claimant(c: &Conn<'_>, project: ProjectId, id: AppealId) -> Result<Option<Option<String>>> {
+    Ok(c.opt(&CLAIMANT, args![project, id])?)
 }
 
 /// How many wait.

@@ -114,7 +114,7 @@ fn carry_out(
     match report {
         Some(report) => handler.carry_out(tx, &report, content, &orders)?,
         None => handler.act(tx, content, &orders)?,
-    }
+    };
     let context = Context { app: &handler.app, project: &handler.project, now: handler.now };
     notify::author(tx, context, decision, notice)
 }

@@ -16,6 +16,7 @@ use crate::features::moderation::decisions::model::{
 };
 use crate::features::moderation::decisions::store::{self, CaseRow, WrittenRow};
 use crate::features::moderation::decisions::{LONGEST_REASON, MAX_ITEMS, UNDO_FOR};
+use crate::features::moderation::queue::model::ClaimRow;
 use crate::features::moderation::reports::model::Status;
 use crate::features::moderation::target::{Target, TargetKind};
 use crate::features::moderation::{Moderator, TEXT_TOO_LONG, TOO_MANY_ITEMS};
@@ -163,11 +164,7 @@ impl Request {
             if report.status != Status::Open || report.decision_id.is_some() {
                 return Err(Refused::AlreadyDecided);
             }
-            let holds = report.claimed_until.is_some_and(|until| until > self.now);
-            if holds && report.claimed_by != self.by.operator {
-                let by = report.claimed_by_name.clone().unwrap_or_default();
-                return Err(Refused::Claimed { by });
-            }
+            self.permit_claim(&report.claim)?;
         }
         let verdict = self.action.verdict();
         let needs_content = matches!(verdict, Verdict::Approve | Verdict::Remove);
@@ -180,10 +177,18 @@ impl Request {
         Ok(())
     }
 
+    fn permit_claim(&self, claim: &ClaimRow) -> Result<(), Refused> {
+        match claim.by_another(self.by.operator, self.now) {
+            Some(by) => Err(Refused::Claimed { by }),
+            None => Ok(()),
+        }
+    }
+
     fn permit_appeal(&self, appeal: &AppealCase) -> Result<(), Refused> {
         if appeal.state != AppealState::Open || appeal.outcome_id.is_some() {
             return Err(Refused::AlreadyDecided);
         }
+        self.permit_claim(&appeal.claim)?;
         match self.action {
             Action::Approve | Action::Remove => Ok(()),
             Action::Suspend(_) | Action::Warn => Err(Refused::NotForAppeal),

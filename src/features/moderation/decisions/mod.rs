@@ -1,13 +1,14 @@
 //! Decisions of operators. A decision takes its reports out of the queue at once and is applied ten seconds later by a
 //! job, through the same functions that handle reports; until then it can be undone. Exactly one of both happens: each
-//! is an `UPDATE` of the pending decision whose row count is checked.
+//! is an `UPDATE` of the pending decision whose row count is checked. What is decided elsewhere takes effect at once
+//! (`record.rs`).
 
 mod apply;
 mod decide;
 pub mod model;
 pub(super) mod notify;
+mod record;
 pub mod store;
-mod suspend;
 mod undo;
 
 pub use apply::{ApplyDecisions, enqueue_overdue};
@@ -15,7 +16,8 @@ pub use decide::{Request, decide};
 pub use model::{
     Action, Decision, DecisionState, Item, Outcome, Refused, RefusedItem, Suspend, Verdict,
 };
-pub use suspend::suspend_now;
+pub use record::suspend_now;
+pub(super) use record::{OverApi, Removal, record};
 pub use undo::undo;
 
 use std::time::Duration;

@@ -1,5 +1,6 @@
 //! Decisions as the admin sees them.
 
+use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -97,6 +98,12 @@ pub enum Item {
     Appeal(AppealId),
 }
 
+impl From<ReportId> for Item {
+    fn from(id: ReportId) -> Self {
+        Item::Report(id)
+    }
+}
+
 db::row! {
     #[derive(Debug, Clone, Serialize)]
     #[serde(rename_all = "camelCase")]
@@ -124,6 +131,35 @@ db::row! {
 }
 
 impl Decision {
+    /// One that takes effect at once.
+    pub fn applied(
+        id: DecisionId,
+        target: Target,
+        (action, reason): (Verdict, Option<String>),
+        decided_by: String,
+        now: Timestamp,
+    ) -> Self {
+        Decision {
+            id,
+            report_id: None,
+            target_type: target.kind,
+            target_id: target.id,
+            author_id: None,
+            space_id: None,
+            action,
+            ends_at: None,
+            reason,
+            rule_id: None,
+            operator_id: None,
+            decided_by,
+            decided_at: now,
+            apply_at: now,
+            state: DecisionState::Applied,
+            error: None,
+            appeal_id: None,
+        }
+    }
+
     pub fn target(&self) -> Target {
         Target { kind: self.target_type, id: self.target_id }
     }
@@ -172,4 +208,18 @@ pub enum Refused {
     NotContent,
     /// An appeal is upheld or reversed, nothing else.
     NotForAppeal,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Refused::NotFound => "it is not there any more",
+            Refused::AlreadyDecided => "it was decided already",
+            Refused::Claimed { by } => return write!(f, "{by} works on it"),
+            Refused::NoAuthor => "it has no author to warn or suspend",
+            Refused::NotContent => "a user can only be warned or suspended",
+            Refused::NotForAppeal => "an appeal is approved or rejected, nothing else",
+        };
+        f.write_str(text)
+    }
 }

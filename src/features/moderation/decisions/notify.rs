@@ -86,7 +86,9 @@ fn statement(context: Context<'_>, decision: &Decision, facts: &str) -> Value {
         Verdict::Warn => ("warning", "none"),
         _ => ("removal", "content"),
     };
-    let appeal_until: Timestamp = decision.decided_at.plus(APPEAL_WITHIN);
+    let until: Timestamp = decision.decided_at.plus(APPEAL_WITHIN);
+    let can_appeal = context.project.has(Bundle::Moderation);
+    let appeal = can_appeal.then(|| json!({ "method": "POST", "path": PATH, "until": until }));
     json!({
         "restriction": {
             "kind": kind,
@@ -105,7 +107,7 @@ fn statement(context: Context<'_>, decision: &Decision, facts: &str) -> Value {
             "text": texts.ground.as_deref().unwrap_or(DEFAULT_GROUND),
         },
         "redress": {
-            "appeal": { "method": "POST", "path": PATH, "until": appeal_until },
+            "appeal": appeal,
             "contact": texts.contact,
         },
     })

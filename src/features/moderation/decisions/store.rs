@@ -6,9 +6,10 @@ use uuid::Uuid;
 use crate::error::Result;
 use crate::features::moderation::appeals::store as appeals;
 use crate::features::moderation::decisions::model::Decision;
+use crate::features::moderation::queue::model::ClaimRow;
 use crate::features::moderation::reports::model::Status;
 use crate::features::moderation::target::TargetKind;
-use crate::values::ids::{DecisionId, OperatorId, ProjectId, ReportId, RuleId, SpaceId, UserId};
+use crate::values::ids::{DecisionId, ProjectId, ReportId, RuleId, SpaceId, UserId};
 use crate::values::time::Timestamp;
 
 db::row! {
@@ -23,9 +24,7 @@ db::row! {
         pub rule_id: Option<RuleId>,
         pub status: Status,
         pub decision_id: Option<DecisionId>,
-        pub claimed_by: Option<OperatorId>,
-        pub claimed_by_name: Option<String>,
-        pub claimed_until: Option<Timestamp>,
+        pub claim: ClaimRow,
     }
 }
 

@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
+use crate::features::moderation::appeals::store as appeals;
+use crate::features::moderation::decisions::Item;
 use crate::features::moderation::queue::model::Claim;
 use crate::features::moderation::queue::store;
 use crate::features::moderation::{CLAIMED, ITEM_NOT_FOUND};
 use crate::state::App;
 use crate::tenancy::Project;
-use crate::values::ids::{OperatorId, ReportId};
+use crate::values::ids::OperatorId;
 use crate::values::time::Timestamp;
 
 pub const CLAIM_FOR: Duration = Duration::from_secs(120);
@@ -19,16 +21,28 @@ pub const CLAIM_FOR: Duration = Duration::from_secs(120);
 pub async fn claim(
     app: &App,
     project: &Arc<Project>,
-    item: ReportId,
+    item: impl Into<Item>,
     (operator, name): (OperatorId, &str),
     now: Timestamp,
 ) -> Result<Claim> {
     let (project, name, until) = (project.id, name.to_owned(), now.plus(CLAIM_FOR));
+    let item = item.into();
     let claimed = app.db.write(move |tx| {
-        if store::claim(tx, project, item, (operator, &name), now, until)? {
+        let by = (operator, &*name);
+        let is_claimed = match item {
+            Item::Report(id) => store::claim(tx, project, id, by, now, until)?,
+            Item::Appeal(id) => appeals::claim(tx, project, id, by, now, until)?,
+            Item::Target(_) => false,
+        };
+        if is_claimed {
             return Ok(Claim { operator, name: name.clone(), until });
         }
-        match store::claimant(tx, project, item)? {
+        let claimant = match item {
+            Item::Report(id) => store::claimant(tx, project, id)?,
+            Item::Appeal(id) => appeals::claimant(tx, project, id)?,
+            Item::Target(_) => None,
+        };
+        match claimant {
             Some(by) => Err(CLAIMED.with("by", by)),
             None => Err(Error::from(ITEM_NOT_FOUND)),
         }
@@ -40,9 +54,14 @@ pub async fn claim(
 pub async fn release(
     app: &App,
     project: &Arc<Project>,
-    item: ReportId,
+    item: impl Into<Item>,
     operator: OperatorId,
 ) -> Result<bool> {
-    let project = project.id;
-    app.db.write(move |tx| store::release(tx, project, item, operator)).await
+    let (project, item) = (project.id, item.into());
+    let released = app.db.write(move |tx| match item {
+        Item::Report(id) => store::release(tx, project, id, operator),
+        Item::Appeal(id) => appeals::release_claim(tx, project, id, operator),
+        Item::Target(_) => Ok(false),
+    });
+    released.await
 }

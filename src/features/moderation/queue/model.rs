@@ -152,6 +152,31 @@ pub struct Place {
     pub slug: Option<String>,
 }
 
+db::row! {
+    /// As it is stored with an item.
+    #[derive(Debug, Clone, Default)]
+    pub struct ClaimRow {
+        pub claimed_by: Option<OperatorId>,
+        pub claimed_by_name: Option<String>,
+        pub claimed_until: Option<Timestamp>,
+    }
+}
+
+impl ClaimRow {
+    /// None if it has expired.
+    pub fn at(&self, now: Timestamp) -> Option<Claim> {
+        let until = self.claimed_until.filter(|until| *until > now)?;
+        let name = self.claimed_by_name.clone().unwrap_or_default();
+        Some(Claim { operator: self.claimed_by?, name, until })
+    }
+
+    /// The name of an operator who works on it, other than this one.
+    pub fn by_another(&self, operator: Option<OperatorId>, now: Timestamp) -> Option<String> {
+        let claim = self.at(now)?;
+        (Some(claim.operator) != operator).then_some(claim.name)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Claim {
     pub operator: OperatorId,

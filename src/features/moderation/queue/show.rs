@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::features::moderation::decisions::Decision;
 use crate::features::moderation::queue::content::Contents;
 use crate::features::moderation::queue::model::{
-    Author, Claim, ItemKind, Place, QueueItem, Reporter, Reporters,
+    Author, ItemKind, Place, QueueItem, Reporter, Reporters,
 };
 use crate::features::moderation::queue::store::{self, QueueRow};
 use crate::features::moderation::reports::store as reports;
@@ -61,7 +61,7 @@ pub(super) fn items(
                 slug: space.slug.clone(),
             }),
             images: contents.images.remove(&target.id).unwrap_or_default(),
-            claim: claim(&row, now),
+            claim: row.claim.at(now),
             created_at: row.created_at,
             updated_at: row.updated_at,
         })
@@ -82,12 +82,6 @@ fn kind(row: &QueueRow) -> ItemKind {
     } else {
         ItemKind::Reported
     }
-}
-
-fn claim(row: &QueueRow, now: Timestamp) -> Option<Claim> {
-    let until = row.claimed_until.filter(|until| *until > now)?;
-    let name = row.claimed_by_name.clone().unwrap_or_default();
-    Some(Claim { operator: row.claimed_by?, name, until })
 }
 
 fn reporters(

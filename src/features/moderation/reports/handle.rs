@@ -139,7 +139,7 @@ pub(super) async fn handle_report(
         } else {
             None
         };
-        handler.carry_out(tx, &report, content, &orders)
+        handler.handle(tx, &report, content, &orders)
     });
     handled.await?;
     Ok(Json(Handled { message: "Report handled successfully.", code: "report/handled" }))

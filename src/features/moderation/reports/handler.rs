@@ -13,7 +13,10 @@ use crate::error::Result;
 use crate::features::chat;
 use crate::features::comments::store::CommentRow;
 use crate::features::entities::{self, store::EntityRow};
-use crate::features::moderation::moderate::{lock_comment, log, moderate_comment, moderate_entity};
+use crate::features::moderation::decisions::{OverApi, Removal};
+use crate::features::moderation::moderate::{
+    lock_comment, log, moderate_comment, moderate_entity, remove_message,
+};
 use crate::features::moderation::reports::handle::Orders;
 use crate::features::moderation::reports::model::{Status, TargetType};
 use crate::features::moderation::reports::store::{self, ReportRow, Resolution};
@@ -65,15 +68,39 @@ impl Handler {
         Handler { suspension, ..self }
     }
 
-    /// Resolves a report once, and takes the actions. The caller has locked the content if it is to be
-    /// removed.
-    pub fn carry_out(
+    /// Handles a report over the API: what is decided against somebody is stored as a decision.
+    pub fn handle(
         &self,
         tx: &Tx<'_>,
         report: &ReportRow,
         content: Option<Content>,
         orders: &Orders,
     ) -> Result<()> {
+        let removal = self.carry_out(tx, report, content, orders)?;
+        let decided = OverApi {
+            context: Context { app: &self.app, project: &self.project, now: self.now },
+            caller: self.caller,
+            report: Some(report.id),
+            reason: orders.reason.as_deref().or(orders.summary.as_deref()),
+        };
+        if let Some(removal) = removal {
+            decided.removed(tx, removal)?;
+        }
+        match orders.user_id.filter(|_| orders.suspend) {
+            Some(user) => decided.suspended(tx, self.suspension, user, orders.end_date),
+            None => Ok(()),
+        }
+    }
+
+    /// Resolves a report once, and takes the actions. The caller has locked the content if it is to be
+    /// removed.
+    pub(in crate::features::moderation) fn carry_out(
+        &self,
+        tx: &Tx<'_>,
+        report: &ReportRow,
+        content: Option<Content>,
+        orders: &Orders,
+    ) -> Result<Option<Removal>> {
         let project = self.project.id;
         let resolution = Resolution {
             status: if orders.dismiss { Status::Dismissed } else { Status::Actioned },
@@ -94,12 +121,18 @@ impl Handler {
     }
 
     /// Removes or approves the content and suspends its author, as ordered.
-    pub fn act(&self, tx: &Tx<'_>, content: Option<Content>, orders: &Orders) -> Result<()> {
+    pub(in crate::features::moderation) fn act(
+        &self,
+        tx: &Tx<'_>,
+        content: Option<Content>,
+        orders: &Orders,
+    ) -> Result<Option<Removal>> {
         let project = self.project.id;
         let verdict = self.verdict(orders);
-        if let Some(Content::Message(id)) = &content {
-            self.moderate_message(tx, *id, &verdict)?;
-        }
+        let message = match &content {
+            Some(Content::Message(id)) => self.moderate_message(tx, *id, &verdict)?,
+            _ => None,
+        };
         if orders.suspend {
             self.suspend(tx, project, orders)?;
         }
@@ -107,7 +140,7 @@ impl Handler {
         match content {
             Some(Content::Entity(row)) => moderate_entity(tx, place, &row, &verdict),
             Some(Content::Comment(row)) => moderate_comment(tx, place, &row, &verdict),
-            Some(Content::Message(_)) | None => Ok(()),
+            Some(Content::Message(_)) | None => Ok(message),
         }
     }
 
@@ -116,16 +149,16 @@ impl Handler {
         tx: &Tx<'_>,
         id: ChatMessageId,
         verdict: &Decision<'_>,
-    ) -> Result<()> {
+    ) -> Result<Option<Removal>> {
         let (row, space) = chat::messages::moderation::lock(tx, self.project.id, id, None)?;
-        if verdict.verdict == Verdict::Approved {
-            let context = Context { app: &self.app, project: &self.project, now: self.now };
-            chat::messages::moderation::approve(tx, context, id, verdict)?;
-        } else {
-            chat::messages::moderation::remove(tx, self.project.id, row, verdict)?;
+        if verdict.verdict == Verdict::Removed {
+            return remove_message(tx, (&self.app, &self.project), (row, space), verdict);
         }
+        let context = Context { app: &self.app, project: &self.project, now: self.now };
+        chat::messages::moderation::approve(tx, context, id, verdict)?;
         let place = (self.project.id, space);
-        log(tx, &self.app, place, (LogTarget::Message, id.0), verdict)
+        log(tx, &self.app, place, (LogTarget::Message, id.0), verdict)?;
+        Ok(None)
     }
 
     fn verdict<'a>(&self, orders: &'a Orders) -> Decision<'a> {

@@ -187,7 +187,7 @@ async fn handle(
         if content.is_elsewhere(space.id) {
             return Err(about.elsewhere.into());
         }
-        handler.carry_out(tx, &report, Some(content), &orders)
+        handler.handle(tx, &report, Some(content), &orders)
     });
     handled.await
 }

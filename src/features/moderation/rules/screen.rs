@@ -10,17 +10,17 @@ use uuid::Uuid;
 
 use crate::domain_events::Context;
 use crate::error::Result;
-use crate::features::moderation::decisions::store as decisions;
-use crate::features::moderation::decisions::{Decision, DecisionState, Verdict, notify};
+use crate::features::moderation::decisions::{self, Decision, Verdict};
 use crate::features::moderation::queue::model::Match;
 use crate::features::moderation::reports::model::TargetType;
 use crate::features::moderation::rules::compile::{CompiledRule, RuleSet, Texts};
 use crate::features::moderation::rules::model::{Condition, Rule, RuleAction, RuleState};
 use crate::features::moderation::rules::store::{self, Hit, NewCase};
+use crate::features::moderation::target::Target;
 use crate::features::spaces::moderation_log::{self, LogAction, LogTarget, Logged, LoggedBy};
 use crate::features::visibility::moderation::ModerationRow;
 use crate::features::visibility::screening::{ContentKind, Screen, Written};
-use crate::values::ids::{DecisionId, NotificationId, ProjectId, ReportId, new_id};
+use crate::values::ids::{DecisionId, ProjectId, ReportId, new_id};
 use crate::values::metadata::to_json;
 
 /// Rule sets in memory; beyond this many projects the cache is cleared.
@@ -194,30 +194,19 @@ impl<'a, 'c> Screening<'a, 'c> {
     /// An automated decision, which is applied at once; its author is notified.
     fn decide(&self, rule: &Rule, action: Verdict) -> Result<()> {
         let now = self.context.now;
+        let target = Target { kind: self.kind.into(), id: self.written.id };
+        let what = (action, rule.rule.message.clone());
+        let id = DecisionId(self.id());
         let decision = Decision {
-            id: DecisionId(self.id()),
-            report_id: None,
-            target_type: self.kind.into(),
-            target_id: self.written.id,
             author_id: self.written.author,
             space_id: self.written.space,
-            action,
-            ends_at: None,
-            reason: rule.rule.message.clone(),
             rule_id: Some(rule.id),
-            operator_id: None,
-            decided_by: rule.rule.name.clone(),
-            decided_at: now,
-            apply_at: now,
-            state: DecisionState::Applied,
-            error: None,
-            appeal_id: None,
+            ..Decision::applied(id, target, what, rule.rule.name.clone(), now)
         };
-        decisions::insert(self.tx, self.context.project.id, &decision)?;
         if action == Verdict::Remove {
             self.log(&decision)?;
         }
-        notify::author(self.tx, self.context, &decision, NotificationId(self.id()))
+        decisions::record(self.tx, self.context, &decision)
     }
 
     /// In the log of the space, if the content is in one.

@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use crate::error::Result;
 use crate::features::moderation::decisions::model::Decision;
+use crate::features::moderation::queue::model::ClaimRow;
 use crate::features::moderation::target::{Target, TargetKind};
 use crate::values::ids::{OperatorId, ProjectId, ReportId, RuleId, SpaceId, UserId};
 use crate::values::time::Timestamp;
@@ -30,9 +31,7 @@ db::row! {
         pub reporter_count: i64,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
-        pub claimed_by: Option<OperatorId>,
-        pub claimed_by_name: Option<String>,
-        pub claimed_until: Option<Timestamp>,
+        pub claim: ClaimRow,
     }
 }
 

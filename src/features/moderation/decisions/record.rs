@@ -1,0 +1,112 @@
+//! Decisions that are made elsewhere than in the queue and take effect at once: by a rule, by the moderators of a space, by
+//! a key, about a user. Each is stored like any other: it is a strike, the author gets a statement of reasons and may
+//! appeal.
+
+use db::Tx;
+
+use crate::auth::caller::ActorOrKey;
+use crate::auth::store::suspensions::{self, NewSuspension};
+use crate::domain_events::Context;
+use crate::error::Result;
+use crate::features::moderation::decisions::model::{Decision, Verdict};
+use crate::features::moderation::decisions::{notify, store};
+use crate::features::moderation::target::{Target, TargetKind};
+use crate::features::moderation::{Moderator, USER_NOT_FOUND};
+use crate::features::users::store as users;
+use crate::realtime;
+use crate::values::ids::{
+    DecisionId, NotificationId, ReportId, SpaceId, SuspensionId, UserId, new_id,
+};
+use crate::values::time::Timestamp;
+
+/// Stores a decision that was applied, and notifies its author; the last write of its transaction.
+pub(in crate::features::moderation) fn record(
+    tx: &Tx<'_>,
+    context: Context<'_>,
+    decision: &Decision,
+) -> Result<()> {
+    store::insert(tx, context.project.id, decision)?;
+    let id = NotificationId(new_id(context.now, &context.app.random));
+    notify::author(tx, context, decision, id)
+}
+
+/// Suspends a user. The decision has the id of the suspension, by which an appeal ends it. Refused with
+/// `moderation/user-not-found`.
+pub fn suspend_now(
+    tx: &Tx<'_>,
+    context: Context<'_>,
+    by: &Moderator,
+    new: &NewSuspension,
+) -> Result<()> {
+    let Context { project, now, .. } = context;
+    users::find_for_update(tx, project.id, new.user)?.ok_or(USER_NOT_FOUND)?;
+    suspensions::insert(tx, project.id, new, now)?;
+    realtime::suspend(tx, project.id, new.user)?;
+    let target = Target { kind: TargetKind::User, id: new.user.0 };
+    let what = (Verdict::Suspend, new.reason.clone());
+    let decision = Decision {
+        author_id: Some(new.user),
+        ends_at: new.end_date,
+        operator_id: by.operator,
+        ..Decision::applied(DecisionId(new.id.0), target, what, by.name.clone(), now)
+    };
+    record(tx, context, &decision)
+}
+
+/// Content that was hidden from others.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::features::moderation) struct Removal {
+    pub target: Target,
+    pub author: Option<UserId>,
+    pub space: Option<SpaceId>,
+}
+
+/// What was decided over the API, by a moderator of a space or with a key.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::features::moderation) struct OverApi<'a> {
+    pub context: Context<'a>,
+    pub caller: ActorOrKey,
+    pub report: Option<ReportId>,
+    pub reason: Option<&'a str>,
+}
+
+impl OverApi<'_> {
+    /// Stores a removal, unless the content was the caller's own.
+    pub fn removed(&self, tx: &Tx<'_>, removal: Removal) -> Result<()> {
+        let Removal { target, author, space } = removal;
+        if author.is_some() && author == self.caller.user() {
+            return Ok(());
+        }
+        let id = DecisionId(new_id(self.context.now, &self.context.app.random));
+        let decision = self.decision(id, target, Verdict::Remove);
+        self.record(tx, &Decision { author_id: author, space_id: space, ..decision })
+    }
+
+    pub fn suspended(
+        &self,
+        tx: &Tx<'_>,
+        id: SuspensionId,
+        user: UserId,
+        ends_at: Option<Timestamp>,
+    ) -> Result<()> {
+        let target = Target { kind: TargetKind::User, id: user.0 };
+        let decision = self.decision(DecisionId(id.0), target, Verdict::Suspend);
+        self.record(tx, &Decision { author_id: Some(user), ends_at, ..decision })
+    }
+
+    fn decision(&self, id: DecisionId, target: Target, action: Verdict) -> Decision {
+        // Not the name of a user, which would outlive them.
+        let by =
+            self.caller.user().map_or_else(|| "a key".to_owned(), |user| format!("user {user}"));
+        let what = (action, self.reason.map(ToOwned::to_owned));
+        let decision = Decision::applied(id, target, what, by, self.context.now);
+        Decision { report_id: self.report, ..decision }
+    }
+
+    fn record(&self, tx: &Tx<'_>, decision: &Decision) -> Result<()> {
+        if self.context.project.statements_over_api {
+            return record(tx, self.context, decision);
+        }
+        store::insert(tx, self.context.project.id, decision)
+    }
+}
