@@ -1,7 +1,6 @@
 //! Backups on a schedule: `TOWNHALL_BACKUP_EVERY`, `TOWNHALL_BACKUP_TO`, `TOWNHALL_BACKUP_KEEP`. Nodes that share a
 //! database make one together, also when an operator asks for one: the node that holds the lease in the database makes
-//! it. It counts once it is verified
-//! where it is kept, and only then are older ones removed.
+//! it. It counts once it is verified where it is kept, and only then are older ones removed.
 
 mod destination;
 
