@@ -114,4 +114,9 @@ pub const MIGRATIONS: &[Migration] = &[
         "search by meaning",
         include_str!("../migrations/0032_search_vectors.sql"),
     ),
+    Migration::shared(
+        33,
+        "search: many records in short steps",
+        include_str!("../migrations/0033_search_load.sql"),
+    ),
 ];

@@ -57,7 +57,7 @@ pub(super) async fn ask(
     let search = Arc::new(search.with_meaning(&app).await);
     let searching = Arc::clone(&search);
     let found = app.db.read_slow(move |c| {
-        let state = store::state(c, project.id)?;
+        let state = store::state::find(c, project.id)?;
         if state.is_none_or(|state| !state.is_filled) {
             return Err(Error::from(UNAVAILABLE));
         }

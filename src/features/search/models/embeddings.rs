@@ -47,7 +47,7 @@ pub async fn of_texts(app: &App, model: &Model, texts: &[&str]) -> Result<Vec<Ve
 /// to compare it with.
 pub async fn of_query(app: &App, project: ProjectId, text: &str) -> Option<QueryVector> {
     let model = app.config.models.embeddings.as_ref()?;
-    let state = app.db.read(move |c| store::state(c, project)).await.ok()??;
+    let state = app.db.read(move |c| store::state::find(c, project)).await.ok()??;
     if state.vector_model.as_deref() != Some(&model.name) {
         return None;
     }
