@@ -1286,10 +1286,10 @@ CREATE TABLE search_docs (
     CONSTRAINT search_docs_pkey PRIMARY KEY (project_id, number),
     CONSTRAINT search_docs_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 );
-CREATE INDEX search_docs_author ON search_docs USING btree (project_id, author_id, number) WHERE author_id IS NOT NULL;
-CREATE INDEX search_docs_parent ON search_docs USING btree (project_id, parent_id, number) WHERE parent_id IS NOT NULL;
+CREATE INDEX search_docs_author ON search_docs USING btree (project_id, author_id, class, number) WHERE author_id IS NOT NULL;
+CREATE INDEX search_docs_parent ON search_docs USING btree (project_id, parent_id, class, number) WHERE parent_id IS NOT NULL;
 CREATE UNIQUE INDEX search_docs_record ON search_docs USING btree (project_id, record_id);
-CREATE INDEX search_docs_space ON search_docs USING btree (project_id, space_id, number) WHERE space_id IS NOT NULL;
+CREATE INDEX search_docs_space ON search_docs USING btree (project_id, space_id, class, number) WHERE space_id IS NOT NULL;
 
 CREATE TABLE search_sections (
     project_id uuid NOT NULL,
@@ -1308,6 +1308,9 @@ CREATE TABLE search_state (
     vector_model text COLLATE "C",
     vectors_to bigint DEFAULT 0 NOT NULL,
     vectors_claimed_until bigint,
+    load_from bigint,
+    load_term text COLLATE "C",
+    load_until bigint,
     CONSTRAINT search_state_pkey PRIMARY KEY (project_id),
     CONSTRAINT search_state_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 );
@@ -1349,8 +1352,8 @@ CREATE TABLE search_words (
     CONSTRAINT search_words_pkey PRIMARY KEY (project_id, section, word),
     CONSTRAINT search_words_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 );
-CREATE INDEX search_words_end ON search_words USING btree (project_id, section, letters, reversed, word, frequency) WHERE letters > 0;
-CREATE INDEX search_words_start ON search_words USING btree (project_id, section, letters, word, frequency) WHERE letters > 0;
+CREATE INDEX search_words_end ON search_words USING btree (project_id, section, letters, reversed, word) WHERE letters > 0;
+CREATE INDEX search_words_start ON search_words USING btree (project_id, section, letters, word) WHERE letters > 0;
 
 CREATE TABLE space_bans (
     project_id uuid NOT NULL,

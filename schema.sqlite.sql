@@ -1212,10 +1212,10 @@ CREATE TABLE search_docs (
     words BLOB NOT NULL,
     PRIMARY KEY (project_id, number)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX search_docs_author ON search_docs (project_id, author_id, number) WHERE author_id IS NOT NULL;
-CREATE INDEX search_docs_parent ON search_docs (project_id, parent_id, number) WHERE parent_id IS NOT NULL;
+CREATE INDEX search_docs_author ON search_docs (project_id, author_id, class, number) WHERE author_id IS NOT NULL;
+CREATE INDEX search_docs_parent ON search_docs (project_id, parent_id, class, number) WHERE parent_id IS NOT NULL;
 CREATE UNIQUE INDEX search_docs_record ON search_docs (project_id, record_id);
-CREATE INDEX search_docs_space ON search_docs (project_id, space_id, number) WHERE space_id IS NOT NULL;
+CREATE INDEX search_docs_space ON search_docs (project_id, space_id, class, number) WHERE space_id IS NOT NULL;
 
 CREATE TABLE search_sections (
     project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
@@ -1233,6 +1233,9 @@ CREATE TABLE search_state (
     vector_model TEXT,
     vectors_to INTEGER NOT NULL DEFAULT 0,
     vectors_claimed_until INTEGER,
+    load_from INTEGER,
+    load_term TEXT,
+    load_until INTEGER,
     PRIMARY KEY (project_id)
 ) STRICT;
 
@@ -1269,8 +1272,8 @@ CREATE TABLE search_words (
     reversed TEXT NOT NULL,
     PRIMARY KEY (project_id, section, word)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX search_words_end ON search_words (project_id, section, letters, reversed, word, frequency) WHERE letters > 0;
-CREATE INDEX search_words_start ON search_words (project_id, section, letters, word, frequency) WHERE letters > 0;
+CREATE INDEX search_words_end ON search_words (project_id, section, letters, reversed, word) WHERE letters > 0;
+CREATE INDEX search_words_start ON search_words (project_id, section, letters, word) WHERE letters > 0;
 
 CREATE TABLE space_bans (
     project_id BLOB NOT NULL,

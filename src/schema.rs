@@ -126,4 +126,9 @@ pub const MIGRATIONS: &[Migration] = &[
         "retention of the audit log, claims of appeals",
         include_str!("../migrations/0035_transparency_everywhere.sql"),
     ),
+    Migration::shared(
+        36,
+        "search: many records in short steps",
+        include_str!("../migrations/0036_search_load.sql"),
+    ),
 ];

@@ -6,7 +6,7 @@ use db::{Command, args};
 use townhall::features::events::store::recount;
 use uuid::Uuid;
 
-use crate::alone::{Alone, millis};
+use crate::alone::{Alone, Latencies};
 use crate::clock::Span;
 use crate::fixture::text;
 use crate::server::get;
@@ -33,9 +33,8 @@ pub async fn measure(
     seed(&alone, count).await?;
     let project = alone.project;
     let lists = LISTS.map(|query| vec![get(&format!("/v8/{project}/events?{query}"))]);
-    let measured = alone.measure(program, span, lists.to_vec()).await?;
-    let latencies: Vec<String> =
-        measured.iter().map(|one| format!("{} / {}", millis(one.p50), millis(one.p99))).collect();
+    let measured = alone.measure(program, span, 1, lists.to_vec()).await?;
+    let latencies: Vec<String> = measured.iter().map(Latencies::text).collect();
     alone.db.close().await;
     Ok(format!("| {name} | {count} | {} |\n", latencies.join(" | ")))
 }

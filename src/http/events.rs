@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 
 use crate::error::{Error, Result};
 use crate::http::reply::{Body, Reply, ReplyDoc, Response};
+use crate::values::clock::Clock;
 
 const MEDIA: &str = "text/event-stream";
 /// Events that wait for a slow client; a producer of more waits as well.
@@ -42,13 +43,13 @@ impl Sender {
     }
 
     /// Waits for something slow, and meanwhile keeps the connection from looking dead.
-    pub async fn waiting_for<T>(&self, slow: impl Future<Output = T>) -> T {
+    pub async fn waiting_for<T>(&self, clock: &Clock, slow: impl Future<Output = T>) -> T {
         let mut slow = std::pin::pin!(slow);
         loop {
-            match tokio::time::timeout(KEEP_ALIVE, &mut slow).await {
-                Ok(done) => return done,
+            match clock.timeout(KEEP_ALIVE, &mut slow).await {
+                Some(done) => return done,
                 // Whether the client is gone is noticed by `closed`.
-                Err(_) => drop(self.0.send(Bytes::from_static(COMMENT)).await),
+                None => drop(self.0.send(Bytes::from_static(COMMENT)).await),
             }
         }
     }

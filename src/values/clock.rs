@@ -5,12 +5,46 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use tokio::sync::{Notify, watch};
+
 use crate::values::time::Timestamp;
 
 #[derive(Debug, Clone)]
 pub enum Clock {
     System { started: Instant },
-    Manual(Arc<AtomicI64>),
+    Manual(Arc<ManualTime>),
+}
+
+/// A time that stands still unless it is set.
+#[derive(Debug)]
+pub struct ManualTime {
+    millis: AtomicI64,
+    moved: Notify,
+    /// When those who sleep wake up.
+    ends: watch::Sender<Vec<Duration>>,
+}
+
+/// One who sleeps.
+struct Asleep<'a> {
+    time: &'a ManualTime,
+    end: Duration,
+}
+
+impl<'a> Asleep<'a> {
+    fn new(time: &'a ManualTime, end: Duration) -> Self {
+        time.ends.send_modify(|ends| ends.push(end));
+        Asleep { time, end }
+    }
+}
+
+impl Drop for Asleep<'_> {
+    fn drop(&mut self) {
+        self.time.ends.send_modify(|ends| {
+            if let Some(own) = ends.iter().position(|end| *end == self.end) {
+                ends.swap_remove(own);
+            }
+        });
+    }
 }
 
 impl Clock {
@@ -21,7 +55,9 @@ impl Clock {
 
     /// A clock that moves only by `advance`.
     pub fn manual(start: Timestamp) -> Self {
-        Clock::Manual(Arc::new(AtomicI64::new(start.millis())))
+        let millis = AtomicI64::new(start.millis());
+        let (moved, ends) = (Notify::new(), watch::Sender::new(Vec::new()));
+        Clock::Manual(Arc::new(ManualTime { millis, moved, ends }))
     }
 
     /// Wall-clock time: what is stored and shown.
@@ -32,7 +68,7 @@ impl Clock {
                 let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
             }
-            Clock::Manual(millis) => Timestamp::from_millis(millis.load(Ordering::SeqCst)),
+            Clock::Manual(time) => Timestamp::from_millis(time.millis.load(Ordering::SeqCst)),
         }
     }
 
@@ -40,17 +76,62 @@ impl Clock {
     pub fn uptime(&self) -> Duration {
         match self {
             Clock::System { started } => started.elapsed(),
-            Clock::Manual(millis) => {
-                Duration::from_millis(millis.load(Ordering::SeqCst).unsigned_abs())
+            Clock::Manual(time) => {
+                Duration::from_millis(time.millis.load(Ordering::SeqCst).unsigned_abs())
             }
+        }
+    }
+
+    /// Waits until so much time has passed.
+    pub async fn sleep(&self, by: Duration) {
+        let Clock::Manual(time) = self else { return tokio::time::sleep(by).await };
+        let end = self.uptime() + by;
+        let _asleep = Asleep::new(time, end);
+        loop {
+            let mut moved = std::pin::pin!(time.moved.notified());
+            // From here on no move is missed.
+            moved.as_mut().enable();
+            if self.uptime() >= end {
+                return;
+            }
+            moved.await;
+        }
+    }
+
+    /// What the future gives, unless so much time passes before.
+    pub async fn timeout<T>(&self, by: Duration, future: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            done = future => Some(done),
+            () = self.sleep(by) => None,
+        }
+    }
+
+    /// Returns once so many sleep by a manual clock whose time has not come yet.
+    pub async fn until_asleep(&self, count: usize) {
+        if let Clock::Manual(time) = self {
+            let are_asleep = |ends: &Vec<Duration>| {
+                ends.iter().filter(|end| **end > self.uptime()).count() >= count
+            };
+            // The sender is in `time`, so it is not gone.
+            let _ = time.ends.subscribe().wait_for(are_asleep).await;
         }
     }
 
     /// Moves a manual clock; a system clock moves by itself.
     pub fn advance(&self, by: Duration) {
-        if let Clock::Manual(millis) = self {
+        if let Clock::Manual(time) = self {
             let by = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
-            millis.fetch_add(by, Ordering::SeqCst);
+            time.millis.fetch_add(by, Ordering::SeqCst);
+            time.moved.notify_waiters();
+        }
+    }
+
+    /// Sets a manual clock, also back.
+    pub fn set(&self, to: Timestamp) {
+        if let Clock::Manual(time) = self {
+            time.millis.store(to.millis(), Ordering::SeqCst);
+            time.moved.notify_waiters();
         }
     }
 }

@@ -196,6 +196,7 @@ mod search_answers;
 mod search_ask;
 mod search_content;
 mod search_index;
+mod search_load;
 mod search_matches;
 mod search_models;
 mod search_people;

@@ -1,5 +1,9 @@
 //! Ask with a model of the operator: what it is given, what is shown of its answer, and what happens when it fails.
 
+use std::io::Write;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::search_ask::{answer, ask};
@@ -18,7 +22,19 @@ on_both_engines![
     one_question_at_a_time,
     whoever_hangs_up_ends_the_request,
     a_source_that_is_taken_away_is_not_shown,
+    a_model_that_thinks_keeps_the_connection_alive,
+    a_model_that_stops_in_the_middle_ends_the_answer,
+    a_model_that_does_not_begin_is_done_without,
+    long_answers_are_cut_off,
+    nothing_of_an_answer_is_logged,
 ];
+
+/// How long a client hears nothing at most, the model in the middle of an answer, and the model before it begins.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+const IDLE: Duration = Duration::from_secs(20);
+const FIRST_BYTE: Duration = Duration::from_secs(30);
+/// A request that waits for a model has the time of its keep-alive and the model's time limit.
+const ASLEEP: usize = 2;
 
 async fn with_answers(app: TestApp) -> (TestApp, Provider) {
     let provider = Provider::start().await;
@@ -171,4 +187,133 @@ async fn a_source_that_is_taken_away_is_not_shown(app: TestApp) {
     let (events, ()) = tokio::join!(ask(&grace, "tomato"), taken_away);
     assert_eq!(events.last().unwrap().0, "error");
     assert!(!names(&events).contains(&"sources"));
+}
+
+async fn a_model_that_thinks_keeps_the_connection_alive(app: TestApp) {
+    let (app, provider) = with_answers(app).await;
+    let ada = app.user().await;
+    post(&app, &ada, json!({ "title": "tomato" })).await;
+    app.index().await;
+    provider.answer(Answer::Waits(vec!["Soon "]));
+    let thinking = async {
+        provider.begun().await;
+        app.app.clock.until_asleep(ASLEEP).await;
+        app.advance(KEEP_ALIVE - Duration::from_millis(1));
+        app.advance(Duration::from_millis(1));
+        // The comment is sent, and the next one waits for its time.
+        app.app.clock.until_asleep(ASLEEP).await;
+        provider.allow_end();
+    };
+    let asking = ada.post("/search/ask", json!({ "query": "tomato" }));
+    let (reply, ()) = tokio::join!(asking, thinking);
+    let text = reply.text();
+    let (before, after) = text.split_once(": keep-alive\n\n").unwrap();
+    assert!(before.ends_with("{\"content\":\"Soon \"}\n\n"), "{text}");
+    assert!(after.starts_with("event: sources\n"), "{text}");
+}
+
+async fn a_model_that_stops_in_the_middle_ends_the_answer(app: TestApp) {
+    let (app, provider) = with_answers(app).await;
+    let ada = app.user().await;
+    post(&app, &ada, json!({ "title": "tomato" })).await;
+    app.index().await;
+    provider.answer(Answer::Waits(vec!["Soon "]));
+    let stopping = async {
+        provider.begun().await;
+        app.app.clock.until_asleep(ASLEEP).await;
+        app.advance(IDLE);
+        provider.left().await;
+    };
+    let (events, ()) = tokio::join!(ask(&ada, "tomato"), stopping);
+    assert_eq!(names(&events), ["token", "error"]);
+}
+
+async fn a_model_that_does_not_begin_is_done_without(app: TestApp) {
+    let (app, provider) = with_answers(app).await;
+    let ada = app.user().await;
+    post(&app, &ada, json!({ "title": "Tomatoes", "content": "Water the tomato early." })).await;
+    app.index().await;
+    provider.answer(Answer::Silent);
+    let waiting = async {
+        app.app.clock.until_asleep(ASLEEP).await;
+        app.advance(FIRST_BYTE);
+        provider.left().await;
+    };
+    let (events, ()) = tokio::join!(ask(&ada, "tomato"), waiting);
+    assert!(answer(&events).contains("Water the tomato early. [1]"), "{events:?}");
+}
+
+async fn long_answers_are_cut_off(app: TestApp) {
+    let (app, provider) = with_answers(app).await;
+    let ada = app.user().await;
+    post(&app, &ada, json!({ "title": "tomato" })).await;
+    app.index().await;
+    let long: &'static str = "wörter ".repeat(5_000).leak();
+    provider.answer(Answer::Whole(vec!["Long: ", long, "never shown"]));
+    let events = ask(&ada, "tomato").await;
+    let shown = answer(&events);
+    assert!((15_990..=16_000).contains(&shown.len()), "{}", shown.len());
+    assert!(shown.starts_with("Long: wörter wörter") && !shown.contains("never"));
+    assert_eq!(names(&events)[names(&events).len() - 2..], ["sources", "done"]);
+}
+
+/// Everything that is logged in this process from now on.
+fn log() -> Arc<Mutex<Vec<u8>>> {
+    static LOG: OnceLock<Arc<Mutex<Vec<u8>>>> = OnceLock::new();
+    let start = || {
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(tracing::Level::TRACE)
+            .with_writer(LogWriter::maker(log.clone()))
+            .finish();
+        tracing::subscriber::set_global_default(subscriber).unwrap();
+        log
+    };
+    LOG.get_or_init(start).clone()
+}
+
+#[derive(Clone)]
+struct LogWriter(Arc<Mutex<Vec<u8>>>);
+
+impl LogWriter {
+    fn maker(log: Arc<Mutex<Vec<u8>>>) -> impl Fn() -> LogWriter {
+        move || LogWriter(log.clone())
+    }
+}
+
+impl Write for LogWriter {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+async fn nothing_of_an_answer_is_logged(app: TestApp) {
+    let (app, provider) = with_answers(app).await;
+    let ada = app.user().await;
+    let content = "The xylotheque has samplewood.";
+    post(&app, &ada, json!({ "title": "Xylotheque", "content": content })).await;
+    app.index().await;
+    let log = log();
+    let answers = [
+        Answer::Whole(vec!["An answerword [1]."]),
+        Answer::BreaksOff(vec!["An answerword "]),
+        Answer::BreaksOff(Vec::new()),
+        Answer::Status(500),
+        Answer::Status(400),
+    ];
+    for answer in answers {
+        provider.answer(answer);
+        ask(&ada, "Where is the questionword xylotheque?").await;
+    }
+    let logged = String::from_utf8_lossy(&log.lock().unwrap()).into_owned();
+    assert!(logged.contains("answered without the model"), "what failed is logged: {logged}");
+    for word in ["questionword", "answerword", "samplewood", "answer key"] {
+        let lines: Vec<&str> = logged.lines().filter(|line| line.contains(word)).collect();
+        assert!(lines.is_empty(), "{word}: {lines:?}");
+    }
 }

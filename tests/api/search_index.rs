@@ -26,7 +26,7 @@ on_both_engines![
 
 const TABLES: [&str; 4] = ["search_docs", "search_blocks", "search_words", "search_todo"];
 
-async fn rows(app: &TestApp) -> [i64; 4] {
+pub(crate) async fn rows(app: &TestApp) -> [i64; 4] {
     let mut counts = [0; 4];
     for (count, table) in counts.iter_mut().zip(TABLES) {
         *count = app.rows_of(app.project.id, table).await;

@@ -137,7 +137,18 @@ impl Db {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        self.write_at(None, work).await
+        self.write_as(Kind::Plain, work).await
+    }
+
+    /// The same, for work that writes much. On SQLite it shares its transaction with no other: then SQLite need not keep what
+    /// its pages were before, which costs more the more of them change.
+    pub async fn write_alone<T, E, F>(&self, work: F) -> Result<T, E>
+    where
+        F: Fn(&Tx<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        self.write_as(Kind::Alone, work).await
     }
 
     /// The same, for writes that lock a row which many may write at once, under a key of their own. On
@@ -148,10 +159,10 @@ impl Db {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        self.write_at(Some(key), work).await
+        self.write_as(Kind::Contended(key), work).await
     }
 
-    async fn write_at<T, E, F>(&self, key: Option<Uuid>, work: F) -> Result<T, E>
+    async fn write_as<T, E, F>(&self, kind: Kind, work: F) -> Result<T, E>
     where
         F: Fn(&Tx<'_>) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
@@ -159,7 +170,7 @@ impl Db {
     {
         let companion = companion::current();
         let work = job::write(work, companion.clone());
-        let result = job::result(&mut *self.inner.write(key, Box::new(work)).await?);
+        let result = job::result(&mut *self.inner.write(kind, Box::new(work)).await?);
         if let Some(companion) = companion.filter(|_| result.is_ok()) {
             companion.committed();
         }
@@ -271,6 +282,14 @@ impl Db {
     }
 }
 
+/// With which others a write may share its transaction.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Plain,
+    Alone,
+    Contended(Uuid),
+}
+
 /// The work, done.
 type Done = Result<Box<dyn Work>, Error>;
 
@@ -347,11 +366,16 @@ impl Inner {
         answer
     }
 
-    async fn write(&self, key: Option<Uuid>, work: Box<dyn Work>) -> Done {
+    async fn write(&self, kind: Kind, work: Box<dyn Work>) -> Done {
         lag::note_write();
         let start = now();
         let until = start + self.wait;
-        let (job, answer) = Job::write(key, until, work, &self.signals);
+        let (mut job, answer) = Job::write(until, work, &self.signals);
+        match kind {
+            Kind::Plain => {}
+            Kind::Alone => job.is_alone = true,
+            Kind::Contended(key) => job.key = Some(key),
+        }
         self.push(job)?;
         // No reply at all: the thread died with the job, perhaps during COMMIT.
         let answer = self.received(answer, until, Error::OutcomeUnknown).await;

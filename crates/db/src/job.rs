@@ -87,6 +87,8 @@ pub(crate) struct Job {
     pub writes: bool,
     /// Writes with the same key lock the same row.
     pub key: Option<Uuid>,
+    /// Whether it has a transaction of its own on SQLite, too.
+    pub is_alone: bool,
     /// How long it may wait to start, or to restart after a lost connection.
     pub until: Instant,
     work: Box<dyn Work>,
@@ -107,6 +109,7 @@ impl Job {
         let job = Job {
             writes: false,
             key: None,
+            is_alone: false,
             until,
             work,
             failure: None,
@@ -119,13 +122,12 @@ impl Job {
     }
 
     pub fn write(
-        key: Option<Uuid>,
         until: Instant,
         work: Box<dyn Work>,
         waker: &Arc<Signals>,
     ) -> (Job, oneshot::Receiver<Answer>) {
         let (job, receiver) = Job::read(until, work);
-        (Job { writes: true, key, waker: Some(Arc::clone(waker)), ..job }, receiver)
+        (Job { writes: true, waker: Some(Arc::clone(waker)), ..job }, receiver)
     }
 
     /// Runs the closure; a panic is an error like another. `false`: its writes must be rolled back.

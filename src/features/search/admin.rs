@@ -35,7 +35,7 @@ pub struct IndexStatus {
 pub async fn status(db: &Db, project: &Project) -> Result<Option<IndexStatus>> {
     let id = project.id;
     let found = db.read_slow(move |c| {
-        let Some(state) = store::state(c, id)? else { return Ok(None) };
+        let Some(state) = store::state::find(c, id)? else { return Ok(None) };
         let (blocks, block_bytes) = postings::size(c, id)?;
         Ok(Some(IndexStatus {
             language: state.language,
@@ -63,7 +63,7 @@ pub async fn compare(db: &Db, fix: bool) -> Result<usize> {
         let Some(project) = db.read(move |c| registry::load(c, project)).await? else { continue };
         let project = std::sync::Arc::new(project);
         let id = project.id;
-        let Some(state) = db.read(move |c| store::state(c, id)).await? else { continue };
+        let Some(state) = db.read(move |c| store::state::find(c, id)).await? else { continue };
         // Then everything is queued anyway.
         if !state.is_filled || state.language != project.search_language.name() {
             continue;

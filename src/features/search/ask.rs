@@ -57,7 +57,7 @@ pub(super) async fn ask(
     let search = Arc::new(search.with_meaning(&app).await);
     let searching = Arc::clone(&search);
     let found = app.db.read_slow(move |c| {
-        let state = store::state(c, project.id)?;
+        let state = store::state::find(c, project.id)?;
         if state.is_none_or(|state| !state.is_filled) {
             return Err(Error::from(UNAVAILABLE));
         }
@@ -121,7 +121,7 @@ impl Asked {
             let first = answer.next().await?;
             Ok((answer, first))
         };
-        sender.waiting_for(begun).await
+        sender.waiting_for(&self.app.clock, begun).await
     }
 
     async fn stream(
@@ -134,7 +134,7 @@ impl Asked {
         let mut piece = first;
         while let Piece::Text(content) = &piece {
             sender.send("token", &Token { content }).await?;
-            piece = match sender.waiting_for(answer.next()).await {
+            piece = match sender.waiting_for(&self.app.clock, answer.next()).await {
                 Ok(next) => next,
                 Err(failure) => {
                     tracing::warn!(%failure, "a model's answer broke off");

@@ -26,6 +26,8 @@ pub enum Answer {
     /// These pieces, and the end when the test allows it.
     Waits(Vec<&'static str>),
     Status(u16),
+    /// Nothing until the reader goes away.
+    Silent,
 }
 
 #[derive(Debug)]
@@ -147,6 +149,10 @@ impl Provider {
 
     async fn reply(&self, mut stream: TcpStream, answer: Answer) {
         let (pieces, is_whole, waits) = match answer {
+            Answer::Silent => {
+                let _ = stream.read(&mut [0]).await;
+                return self.left.add_permits(1);
+            }
             Answer::Status(status) => return respond(&mut stream, status, &json!({})).await,
             Answer::Whole(pieces) => (pieces, true, false),
             Answer::BreaksOff(pieces) => (pieces, false, false),

@@ -207,10 +207,7 @@ impl Server {
 
     /// Takes away what an earlier test left behind that is not in its own projects, and sets the clock back.
     async fn clear(&self) {
-        let Clock::Manual(millis) = &self.app.clock else {
-            panic!("the clock of a test is manual")
-        };
-        millis.store(START.millis(), std::sync::atomic::Ordering::SeqCst);
+        self.app.clock.set(START);
         for node in self.nodes() {
             view_buffer::flush(node).await.unwrap();
             // Their age was measured by the other time.

@@ -148,7 +148,7 @@ mod tests {
 
     fn committed() -> (Committed, Answer) {
         let work = Box::new(job::write(|_: &Tx<'_>| Ok::<_, Error>(()), None));
-        let (job, answer) = Job::write(None, stats::now(), work, &Arc::default());
+        let (job, answer) = Job::write(stats::now(), work, &Arc::default());
         (Committed { jobs: vec![job], announced: Vec::new() }, answer)
     }
 

@@ -111,9 +111,9 @@ pub(super) fn start(
     };
     let run = move || {
         // Outlives the guard, so that a dying writer reports before its jobs are dropped.
-        let mut jobs = Vec::new();
+        let (mut jobs, mut alone) = (Vec::new(), Vec::new());
         let guard = guard;
-        let end = writer.serve(&queue, batch, &mut jobs);
+        let end = writer.serve(&queue, batch, &mut jobs, &mut alone);
         guard.end(end);
     };
     std::thread::Builder::new()
@@ -152,9 +152,21 @@ impl Drop for Guard {
 }
 
 impl Writer {
-    fn serve(self, queue: &Queue<Job>, batch: usize, jobs: &mut Jobs) -> Result<(), Dead> {
+    /// `alone`: jobs of a batch that have to run by themselves, after the others.
+    fn serve(
+        self,
+        queue: &Queue<Job>,
+        batch: usize,
+        jobs: &mut Jobs,
+        alone: &mut Jobs,
+    ) -> Result<(), Dead> {
         while queue.pop(batch, jobs) {
+            alone.extend(jobs.extract_if(.., |job| job.is_alone));
             self.batch(jobs)?;
+            while let Some(job) = alone.pop() {
+                jobs.push(job);
+                self.batch(jobs)?;
+            }
             self.shorten()?;
         }
         self.syncer.finish().map_err(|lost| unanswered(lost, jobs))?;

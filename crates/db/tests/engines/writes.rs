@@ -8,6 +8,7 @@ on_both![
     concurrent_writers_lose_nothing,
     a_failing_closure_in_a_batch_is_undone_alone,
     a_panicking_closure_in_a_batch_is_undone_alone,
+    closures_that_write_alone_are_done_beside_a_batch,
     an_error_of_the_closure_undoes_its_writes,
     after_a_failed_statement_the_transaction_is_lost,
     a_missing_row_does_not_lose_the_transaction,
@@ -72,6 +73,24 @@ async fn a_panicking_closure_in_a_batch_is_undone_alone(test: TestDb) {
     assert_eq!(last.await, Ok(()));
     insert(&db, 4, "later").await.unwrap();
     assert_eq!(slugs(&db).await, ["first", "last", "later"]);
+}
+
+async fn closures_that_write_alone_are_done_beside_a_batch(test: TestDb) {
+    let db = test.ready(one_connection());
+    let (gate, held) = hold(&db).await;
+    let first = queued(insert(&db, 1, "first")).await;
+    let alone = queued(db.write_alone(|tx| insert_in(tx, 2, "alone"))).await;
+    let failing = queued(db.write_alone(|tx| {
+        insert_in(tx, 3, "failing")?;
+        insert_in(tx, 3, "again")
+    }))
+    .await;
+    let last = queued(insert(&db, 4, "last")).await;
+    gate.open();
+    held.await.unwrap();
+    assert_eq!((first.await, alone.await, last.await), (Ok(()), Ok(()), Ok(())));
+    assert!(failing.await.unwrap_err().is_unique("notes_pkey"));
+    assert_eq!(slugs(&db).await, ["first", "alone", "last"]);
 }
 
 async fn an_error_of_the_closure_undoes_its_writes(test: TestDb) {

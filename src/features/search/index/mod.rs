@@ -1,22 +1,28 @@
 //! The indexer: works off the queue of changed records, project by project. One transaction at a time writes the index
 //! of a project, on any node.
 
-mod records;
+mod blocks;
+mod changes;
+pub mod load;
+pub mod records;
 pub mod vectors;
 mod verify;
 mod write;
 
 pub use verify::differing;
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use db::Db;
-use text_index::Analyzer;
+use text_index::{Analyzer, Language};
+use tokio::task::JoinSet;
 use uuid::Uuid;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::features::deletion::user::EmptyDatabaseLog;
+use crate::features::search::index::records::Prepared;
 use crate::features::search::store::{self, fill};
 use crate::jobs;
 use crate::metrics::SearchFigures;
@@ -27,10 +33,12 @@ use crate::values::ids::{JobId, ProjectId, new_id};
 
 /// How often the queue is looked at; a change is found soon after.
 const EVERY: Duration = Duration::from_millis(200);
+/// Projects that are indexed at the same time.
+const AT_ONCE: usize = 4;
 /// Records in one transaction: few, so that other writers do not wait for long.
-const BATCH_SIZE: i64 = 100;
-/// Records in one transaction while many wait, as after a rebuild: a term is then written once for all of them.
-const BULK_SIZE: i64 = 2000;
+const BATCH_SIZE: usize = 16;
+/// When more wait, and most of them are new, they are loaded.
+const LOAD_FROM: usize = 64;
 /// Ids queued in one transaction when a project is filled.
 const FILL_SIZE: i64 = 2000;
 /// By then what a deleted user wrote is out of the index, too.
@@ -50,85 +58,132 @@ pub async fn figures(app: &App) -> Option<SearchFigures> {
     Some(SearchFigures { waiting, documents, indexed })
 }
 
-/// Runs until the application drains.
+/// Runs until the application drains. A project with much to index does not delay the others.
 pub async fn work(app: App) {
+    let mut tasks = JoinSet::new();
+    let mut busy: HashSet<ProjectId> = HashSet::new();
     while !app.is_draining() {
-        if let Err(error) = run_due(&app).await {
-            tracing::error!(error = error.chain(), "the search index could not be written");
+        while let Some(ended) = tasks.try_join_next() {
+            match ended {
+                Ok(project) => {
+                    busy.remove(&project);
+                }
+                // It does not say whose. To run one twice does no harm.
+                Err(_) => busy.clear(),
+            }
+        }
+        match app.db.read(store::due).await {
+            Ok(due) => {
+                for project in due {
+                    if tasks.len() < AT_ONCE && busy.insert(project) {
+                        tasks.spawn(run(app.clone(), project));
+                    }
+                }
+            }
+            Err(error) => failed(&error),
         }
         tokio::select! {
             () = tokio::time::sleep(EVERY) => {}
             () = app.draining() => {}
         }
     }
+    tasks.join_all().await;
 }
 
-/// Indexes everything that waits; returns the number of records.
-pub async fn run_due(app: &App) -> Result<usize> {
-    let mut done = 0;
-    loop {
-        let mut found = 0;
-        for project in app.db.read(store::due).await? {
-            found += run_project(app, project).await?;
-            if app.is_draining() {
-                return Ok(done + found);
-            }
-        }
-        if found == 0 {
-            return Ok(done);
-        }
-        done += found;
+async fn run(app: App, project: ProjectId) -> ProjectId {
+    if let Err(error) = catch_up(&app, project).await {
+        failed(&error);
     }
+    project
 }
 
-/// Indexes everything that waits of one project; returns the number of records.
+fn failed(error: &Error) {
+    tracing::error!(error = error.chain(), "the search index could not be written");
+}
+
+/// Indexes everything that waits of one project, unless the application drains; returns the number of records.
 pub async fn catch_up(app: &App, project: ProjectId) -> Result<usize> {
     let mut done = 0;
-    loop {
+    while !app.is_draining() {
         match run_project(app, project).await? {
-            0 => return Ok(done),
+            0 => break,
             found => done += found,
         }
     }
+    Ok(done)
 }
 
-/// One batch of a project, so that projects take turns.
+/// One batch of a project.
 async fn run_project(app: &App, project: ProjectId) -> Result<usize> {
     let Some(of) = app.projects.get(&app.db, project, app.clock.uptime()).await? else {
         return Ok(0);
     };
-    let Some(mut state) = app.db.read(move |c| store::state(c, project)).await? else {
+    let Some(mut state) = app.db.read(move |c| store::state::find(c, project)).await? else {
         return Ok(0);
     };
     let language = of.search_language;
     if state.language != language.name() {
         rebuild(&app.db, project, language.name()).await?;
-        state.is_filled = false;
+        (state.is_filled, state.load_until) = (false, None);
+    }
+    let now = app.clock.now();
+    if let Some(until) = state.load_until {
+        return if until > now { Ok(0) } else { recover(app, project, language).await };
     }
     if !state.is_filled {
         fill(app, project).await?;
     }
     let prepared = app.db.read_slow(move |c| {
-        let mut todo = store::todo(c, project, BULK_SIZE)?;
-        let batch = usize::try_from(BATCH_SIZE).unwrap_or_default();
-        if todo.len() < batch * 4 {
-            todo.truncate(batch);
+        let most = i64::try_from(LOAD_FROM).map_err(Error::internal)?;
+        let mut todo = store::todo(c, project, Uuid::nil(), Uuid::max(), most)?;
+        if todo.len() >= LOAD_FROM {
+            let ids = todo.iter().map(|row| row.record_id).collect();
+            if store::indexed(c, project, ids)?.len() < todo.len() / 2 {
+                return Ok(None);
+            }
         }
-        records::prepare(c, project, &Analyzer::new(language), todo)
+        todo.truncate(BATCH_SIZE);
+        records::prepare(c, project, &Analyzer::new(language), todo).map(Some)
     });
-    let prepared = prepared.await?;
+    let count = match prepared.await? {
+        Some(prepared) => write(app, project, language, prepared).await?,
+        None => load::load(app, project, language).await?,
+    };
+    let indexed = app.features.get::<Indexed>();
+    indexed.0.fetch_add(u64::try_from(count).unwrap_or_default(), Relaxed);
+    Ok(count)
+}
+
+/// In one transaction.
+async fn write(
+    app: &App,
+    project: ProjectId,
+    language: Language,
+    prepared: Vec<Prepared>,
+) -> Result<usize> {
     let count = prepared.len();
-    if count > 0 {
-        let erases = prepared.iter().any(|one| one.kind == Kind::User && one.is_open.is_none());
-        let analyzer = Analyzer::new(language);
-        app.db.write(move |tx| write::apply(tx, project, &analyzer, &prepared)).await?;
-        let indexed = app.features.get::<Indexed>();
-        indexed.0.fetch_add(u64::try_from(count).unwrap_or_default(), Relaxed);
-        if erases {
-            empty_log(app, project).await?;
-        }
+    if count == 0 {
+        return Ok(0);
+    }
+    let erases = prepared.iter().any(|one| one.kind == Kind::User && one.is_open.is_none());
+    let analyzer = Analyzer::new(language);
+    app.db.write_alone(move |tx| write::apply(tx, project, &analyzer, &prepared)).await?;
+    if erases {
+        empty_log(app, project).await?;
     }
     Ok(count)
+}
+
+/// Takes back a load that was interrupted; returns how often the index was written.
+async fn recover(app: &App, project: ProjectId, language: Language) -> Result<usize> {
+    let mut steps = 1;
+    loop {
+        let analyzer = Analyzer::new(language);
+        if !app.db.write_alone(move |tx| write::recover(tx, project, &analyzer)).await? {
+            return Ok(steps);
+        }
+        steps += 1;
+    }
 }
 
 /// The words of a deleted user leave the index after the job that emptied the database's log; so it is emptied once more.
@@ -141,12 +196,12 @@ async fn empty_log(app: &App, project: ProjectId) -> Result<()> {
 
 /// Empties the index; everything is queued again by the next run.
 pub async fn rebuild(db: &Db, project: ProjectId, language: &'static str) -> Result<bool> {
-    let emptied = db.write(move |tx| {
-        if store::lock_state(tx, project)?.is_none() {
+    let emptied = db.write_alone(move |tx| {
+        if store::state::lock(tx, project)?.is_none() {
             return Ok(false);
         }
         projects::forget_index(tx, project, false)?;
-        store::start_over(tx, project, language)
+        store::state::start_over(tx, project, language)
     });
     emptied.await
 }
@@ -161,5 +216,5 @@ async fn fill(app: &App, project: ProjectId) -> Result<()> {
             app.db.write(move |tx| fill::queue(tx, project, kind, ids.clone())).await?;
         }
     }
-    app.db.write(move |tx| store::set_filled(tx, project)).await
+    app.db.write(move |tx| store::state::set_filled(tx, project)).await
 }

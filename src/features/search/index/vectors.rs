@@ -89,7 +89,7 @@ async fn run_project(app: &App, model: &Model, project: ProjectId) -> Result<boo
     if state.vector_model.as_deref() != Some(&model.name) {
         let name = model.name.clone();
         let begun = app.db.write(move |tx| {
-            store::lock_state(tx, project)?;
+            store::state::lock(tx, project)?;
             vectors::start_over(tx, project, &name)
         });
         begun.await?;
@@ -123,7 +123,8 @@ fn keep(
     made: &[NewVectors],
 ) -> Result<()> {
     // Another node may have been faster, or have begun anew with another model.
-    if store::lock_state(tx, project)?.is_none() || !vectors::advance(tx, project, model, from, to)?
+    if store::state::lock(tx, project)?.is_none()
+        || !vectors::advance(tx, project, model, from, to)?
     {
         return Ok(());
     }

@@ -12,11 +12,13 @@ pub use reach::{Limits, Reach};
 use std::collections::HashMap;
 
 use db::Conn;
+use text_index::postings::decode;
 use text_index::{Bm25, Filter, Ranking, Scores};
 
 use crate::error::Result;
 use crate::features::search::class::Class;
-use crate::features::search::store::{self, DocRow, postings};
+use crate::features::search::store::postings::{self, TAIL};
+use crate::features::search::store::{self, DocRow};
 use crate::tenancy::Project;
 
 /// Candidates that are looked up together; the next ones are twice as many.
@@ -73,8 +75,11 @@ fn scores(c: &Conn<'_>, project: &Project, plan: &Plan, reach: &Reach) -> Result
     let mut end = 0;
     postings::of_terms(c, project.id, &plan.terms(), &reach.classes(), |row| {
         if let Some(class) = Class::from_number(row.class) {
-            let last = text_index::postings::decode(&row.bytes).last();
-            end = end.max(last.map_or(0, |last| last.number + 1));
+            let last = match row.last {
+                TAIL => decode(&row.bytes).last().map_or(0, |last| last.number),
+                last => last,
+            };
+            end = end.max(last + 1);
             blocks.entry(row.term).or_default().push((class, row.bytes));
         }
     })?;

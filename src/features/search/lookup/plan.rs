@@ -143,8 +143,10 @@ fn correct(c: &Conn<'_>, project: ProjectId, section: Section, word: &str) -> Re
     }
     for distance in 1..=spelling::max_distance(word) {
         let parts = spelling::parts(word, distance);
-        let found = words::like(c, project, section, &parts)?;
-        let nearest = spelling::nearest(word, distance, found);
+        let mut near = words::like(c, project, section, &parts)?;
+        near.retain(|candidate| spelling::distance(word, candidate, distance).is_some());
+        let near = words::frequencies(c, project, section, near)?;
+        let nearest = spelling::nearest(word, distance, near);
         if !nearest.is_empty() {
             return Ok(nearest);
         }

@@ -27,7 +27,10 @@ use crate::values::ids::{FacetId, RecordId, UserId};
 use crate::values::time::Timestamp;
 
 /// Documents of the caller that tell their interests: the last ones.
-const MAX_OWN: i64 = 200;
+const MAX_OWN: usize = 200;
+/// What was said in conversations stays there.
+const WRITTEN: [Class; 4] =
+    [Class::OpenEntity, Class::OpenComment, Class::ClosedEntity, Class::ClosedComment];
 const MAX_INTERESTS: usize = 8;
 /// Documents of others that are looked at for one interest.
 const MAX_FOUND: usize = 100;
@@ -122,11 +125,7 @@ impl Matching {
     fn own_interests(&self, c: &Conn<'_>, analyzer: &Analyzer) -> Result<Vec<Interest>> {
         let project = self.project.id;
         let mut heat: HashMap<String, (String, f64)> = HashMap::new();
-        for (class, packed, at) in store::written_by(c, project, self.asker, MAX_OWN)? {
-            // What was said in conversations stays there.
-            if class == Class::Message.number() {
-                continue;
-            }
+        for (packed, at) in store::written_by(c, project, self.asker, &WRITTEN, MAX_OWN)? {
             for word in unpack_words(&packed).unwrap_or_default() {
                 let entry = heat.entry(analyzer.term(&word)).or_insert((word, 0.0));
                 entry.1 += decay(at, self.now);

@@ -15,7 +15,7 @@ use crate::values::random::hex;
 /// Between two pieces, and for the whole answer.
 const IDLE: Duration = Duration::from_secs(20);
 const WHOLE: Duration = Duration::from_secs(90);
-/// An answer is cut off here.
+/// Bytes of an answer; the rest is cut off.
 const MAX_ANSWER: usize = 16_000;
 /// One line of the stream.
 const MAX_LINE: usize = 256 * 1024;
@@ -68,7 +68,7 @@ impl ModelAnswer {
         let request = prompt::request(model, question, &sources, &mark);
         let client = app.features.get::<Client>();
         let began = app.clock.uptime();
-        let reply = client.post(model, "text/event-stream", &request).await?;
+        let reply = client.post(&app.clock, model, "text/event-stream", &request).await?;
         let filter = Some(LinkFilter::new(sources.iter().map(String::as_str)));
         let body = reply.into_body();
         Ok(ModelAnswer { body, line: Vec::new(), filter, length: 0, app: app.clone(), began })
@@ -82,11 +82,13 @@ impl ModelAnswer {
                 return Ok(if rest.is_empty() { Piece::End } else { Piece::Text(rest) });
             };
             let Some(filter) = &mut self.filter else { return Ok(Piece::End) };
-            let shown = filter.push(&content);
-            self.length += shown.len();
-            if self.length > MAX_ANSWER {
+            let mut shown = filter.push(&content);
+            let left = MAX_ANSWER - self.length;
+            if shown.len() >= left {
+                shown.truncate(shown.floor_char_boundary(left));
                 self.filter = None;
             }
+            self.length += shown.len();
             if !shown.is_empty() {
                 return Ok(Piece::Text(shown));
             }
@@ -112,15 +114,20 @@ impl ModelAnswer {
                     return Ok(Some(content));
                 }
             }
-            if self.line.len() > MAX_LINE || self.app.clock.uptime() > self.began + WHOLE {
+            if self.line.len() > MAX_LINE {
+                return Err(Failure::Unreadable);
+            }
+            let clock = &self.app.clock;
+            let left = (self.began + WHOLE).saturating_sub(clock.uptime());
+            if left.is_zero() {
                 return Err(Failure::Late);
             }
-            match tokio::time::timeout(IDLE, self.body.frame()).await {
-                Err(_) => return Err(Failure::Late),
+            match clock.timeout(IDLE.min(left), self.body.frame()).await {
+                None => return Err(Failure::Late),
                 // Without `[DONE]` the answer is not whole.
-                Ok(None) => return Err(Failure::Unreadable),
-                Ok(Some(Err(_))) => return Err(Failure::Unreachable),
-                Ok(Some(Ok(frame))) => {
+                Some(None) => return Err(Failure::Unreadable),
+                Some(Some(Err(_))) => return Err(Failure::Unreachable),
+                Some(Some(Ok(frame))) => {
                     if let Ok(data) = frame.into_data() {
                         self.line.extend_from_slice(&data);
                     }

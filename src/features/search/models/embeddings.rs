@@ -39,7 +39,7 @@ struct RestingUntil(Mutex<Duration>);
 
 /// One vector for each text, in their order, all of the same dimensions.
 pub async fn of_texts(app: &App, model: &Model, texts: &[&str]) -> Result<Vec<Vec<f32>>, Failure> {
-    let asked = tokio::time::timeout(BATCH_TIMEOUT, ask(app, model, texts)).await;
+    let asked = app.clock.timeout(BATCH_TIMEOUT, ask(app, model, texts)).await;
     asked.unwrap_or(Err(Failure::Late))
 }
 
@@ -47,7 +47,7 @@ pub async fn of_texts(app: &App, model: &Model, texts: &[&str]) -> Result<Vec<Ve
 /// to compare it with.
 pub async fn of_query(app: &App, project: ProjectId, text: &str) -> Option<QueryVector> {
     let model = app.config.models.embeddings.as_ref()?;
-    let state = app.db.read(move |c| store::state(c, project)).await.ok()??;
+    let state = app.db.read(move |c| store::state::find(c, project)).await.ok()??;
     if state.vector_model.as_deref() != Some(&model.name) {
         return None;
     }
@@ -57,7 +57,7 @@ pub async fn of_query(app: &App, project: ProjectId, text: &str) -> Option<Query
     if now < *lock() {
         return None;
     }
-    let asked = tokio::time::timeout(QUERY_TIMEOUT, ask(app, model, &[text])).await;
+    let asked = app.clock.timeout(QUERY_TIMEOUT, ask(app, model, &[text])).await;
     match asked.unwrap_or(Err(Failure::Late)) {
         Ok(vectors) => vectors.into_iter().next().map(QueryVector::new),
         Err(Failure::Refused(_)) => None,
@@ -72,7 +72,7 @@ pub async fn of_query(app: &App, project: ProjectId, text: &str) -> Option<Query
 async fn ask(app: &App, model: &Model, texts: &[&str]) -> Result<Vec<Vec<f32>>, Failure> {
     let client = app.features.get::<Client>();
     let document = json!({ "model": model.name, "input": texts, "encoding_format": "float" });
-    let reply = client.post(model, "application/json", &document).await?;
+    let reply = client.post(&app.clock, model, "application/json", &document).await?;
     let body = Limited::new(reply.into_body(), MAX_REPLY).collect().await;
     let body = body.map_err(|_| Failure::Unreadable)?.to_bytes();
     let Reply { mut data } = serde_json::from_slice(&body).map_err(|_| Failure::Unreadable)?;

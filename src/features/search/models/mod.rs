@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use crate::config::Model;
 use crate::outbound::dialer::{self, OperatorClient};
+use crate::values::clock::Clock;
 
 /// Until the first byte of a reply.
 const FIRST_BYTE: Duration = Duration::from_secs(30);
@@ -58,6 +59,7 @@ impl Client {
     /// Posts a document; the body of the reply is still to be read.
     async fn post(
         &self,
+        clock: &Clock,
         model: &Model,
         accept: &'static str,
         document: &Value,
@@ -70,8 +72,8 @@ impl Client {
         }
         let body = Full::new(Bytes::from(document.to_string()));
         let request = request.body(body).map_err(|_| Failure::Unreachable)?;
-        let replied = tokio::time::timeout(FIRST_BYTE, self.0.request(request)).await;
-        let reply = replied.map_err(|_| Failure::Late)?.map_err(|_| Failure::Unreachable)?;
+        let replied = clock.timeout(FIRST_BYTE, self.0.request(request)).await;
+        let reply = replied.ok_or(Failure::Late)?.map_err(|_| Failure::Unreachable)?;
         match reply.status() {
             StatusCode::OK => Ok(reply),
             status @ (StatusCode::BAD_REQUEST

@@ -53,11 +53,11 @@ db::statements! {
     command QUEUE_MESSAGES = queue!("chat_messages");
     command QUEUE_USERS = queue!("users");
     command QUEUE_SPACES = queue!("spaces");
-    /// Comments of an entity that was hidden before.
+    /// Comments of entities that were hidden before.
     command COMMENTS_OF =
         "INSERT INTO search_todo (project_id, record_id, kind, stamp)
          SELECT c.project_id, c.id, $3, 1 FROM comments c
-         WHERE c.project_id = $1 AND c.entity_id = $2 AND c.deleted_at IS NULL
+         WHERE c.project_id = $1 AND c.entity_id {any}($2) AND c.deleted_at IS NULL
          ON CONFLICT DO NOTHING";
 }
 
@@ -100,6 +100,6 @@ pub fn queue(tx: &Tx<'_>, project: ProjectId, kind: Kind, ids: Vec<Uuid>) -> Res
     Ok(tx.pipeline(command, args![project, ids, kind.number()])?)
 }
 
-pub fn queue_comments_of(tx: &Tx<'_>, project: ProjectId, entity: Uuid) -> Result<()> {
-    Ok(tx.pipeline(&COMMENTS_OF, args![project, entity, Kind::Comment.number()])?)
+pub fn queue_comments_of(tx: &Tx<'_>, project: ProjectId, entities: Vec<Uuid>) -> Result<()> {
+    Ok(tx.pipeline(&COMMENTS_OF, args![project, entities, Kind::Comment.number()])?)
 }

@@ -1,13 +1,18 @@
-//! The SQL about the index as a whole: its state, its queue and its documents. Postings are in `postings.rs`, words in
-//! `words.rs`, vectors in `vectors.rs`, what a caller may read in `scope.rs`.
+//! The SQL about the queue and the documents of an index. Its state is in `state.rs`, postings are in `postings.rs`,
+//! words in `words.rs`, vectors in `vectors.rs`, what a caller may read in `scope.rs`.
 
 pub mod fill;
 pub mod postings;
 pub mod scope;
+pub mod state;
 pub mod vectors;
 pub mod words;
 
-use db::{Builder, Conn, Query, Tx, args};
+pub use state::StateRow;
+
+use std::collections::BTreeMap;
+
+use db::{Builder, Command, Conn, Query, Tx, args};
 use text_index::Statistics;
 use uuid::Uuid;
 
@@ -16,16 +21,8 @@ use crate::features::search::class::{Class, Section};
 use crate::values::ids::{ProjectId, SpaceId, UserId};
 use crate::values::time::Timestamp;
 
-db::row! {
-    #[derive(Debug, Clone)]
-    pub struct StateRow {
-        pub language: String,
-        pub next_number: i64,
-        pub is_filled: bool,
-        /// The model that vectors are of, if there are any.
-        pub vector_model: Option<String>,
-    }
-}
+/// Rows written by one statement, so that its text is prepared once.
+const ROWS: usize = 14;
 
 db::row! {
     #[derive(Debug, Clone, PartialEq)]
@@ -90,31 +87,23 @@ db::statements! {
     query DOCS_AFTER -> (i64, i64, Uuid) =
         "SELECT number, class, record_id FROM search_docs
          WHERE project_id = $1 AND number > $2 ORDER BY number LIMIT $3";
-    query STATE -> StateRow =
-        "SELECT language, next_number, is_filled, vector_model FROM search_state WHERE project_id = $1";
-    /// One indexer at a time.
-    query LOCK_STATE -> StateRow =
-        "SELECT language, next_number, is_filled, vector_model FROM search_state
-         WHERE project_id = $1 {for_update}";
-    command SET_NEXT = "UPDATE search_state SET next_number = $2 WHERE project_id = $1";
-    command SET_FILLED = "UPDATE search_state SET is_filled = TRUE WHERE project_id = $1";
-    command START_OVER =
-        "UPDATE search_state SET language = $2, next_number = 1, is_filled = FALSE, vectors_to = 0
-         WHERE project_id = $1";
     query TODO -> TodoRow =
-        "SELECT record_id, kind, stamp FROM search_todo WHERE project_id = $1 ORDER BY record_id LIMIT $2";
+        "SELECT record_id, kind, stamp FROM search_todo
+         WHERE project_id = $1 AND record_id > $2 AND record_id <= $3 ORDER BY record_id LIMIT $4";
+    query LAST_TODO -> Uuid =
+        "SELECT record_id FROM search_todo WHERE project_id = $1 ORDER BY record_id DESC LIMIT 1";
     query COUNT_TODO -> i64 = "SELECT count(*) FROM search_todo WHERE project_id = $1";
     query STILL_TODO -> TodoRow =
         "SELECT record_id, kind, stamp FROM search_todo WHERE project_id = $1 AND record_id {any}($2)";
-    command DONE = "DELETE FROM search_todo WHERE project_id = $1 AND record_id = $2 AND stamp = $3";
+    command DONE =
+        "DELETE FROM search_todo WHERE project_id = $1 AND record_id {any}($2) AND stamp = $3";
     query INDEXED -> IndexedRow =
         "SELECT number, class, record_id, length, words FROM search_docs
          WHERE project_id = $1 AND record_id {any}($2)";
+    query INDEXED_FROM -> IndexedRow =
+        "SELECT number, class, record_id, length, words FROM search_docs
+         WHERE project_id = $1 AND number >= $2 ORDER BY number LIMIT $3";
     command REMOVE = "DELETE FROM search_docs WHERE project_id = $1 AND record_id {any}($2)";
-    command ADD =
-        "INSERT INTO search_docs (project_id, number, class, record_id, parent_id, space_id, author_id,
-            created_at, length, words)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
     query SECTION -> (i64, i64) =
         "SELECT documents, length FROM search_sections WHERE project_id = $1 AND section = $2";
     command COUNT =
@@ -140,8 +129,8 @@ db::statements! {
          ON CONFLICT (project_id, record_id) DO UPDATE SET stamp = search_todo.stamp + 1";
     query COUNT_DOCS -> i64 = "SELECT count(*) FROM search_docs WHERE project_id = $1";
     query WRITTEN_BY -> (i64, Vec<u8>, Timestamp) =
-        "SELECT class, words, created_at FROM search_docs
-         WHERE project_id = $1 AND author_id = $2 ORDER BY number DESC LIMIT $3";
+        "SELECT number, words, created_at FROM search_docs {indexed_by_search_docs_author}
+         WHERE project_id = $1 AND author_id = $2 AND class = $3 ORDER BY number DESC LIMIT $4";
     query WORDS_OF -> Vec<u8> = "SELECT words FROM search_docs WHERE project_id = $1 AND record_id = $2";
 }
 
@@ -169,29 +158,20 @@ pub fn docs_after(
     Ok(c.all(&DOCS_AFTER, args![project, after, most])?)
 }
 
-pub fn state(c: &Conn<'_>, project: ProjectId) -> Result<Option<StateRow>> {
-    Ok(c.opt(&STATE, args![project])?)
+/// The next records that wait behind `after` and up to `last`, by id.
+pub fn todo(
+    c: &Conn<'_>,
+    project: ProjectId,
+    after: Uuid,
+    last: Uuid,
+    most: i64,
+) -> Result<Vec<TodoRow>> {
+    Ok(c.all(&TODO, args![project, after, last, most])?)
 }
 
-pub fn lock_state(tx: &Tx<'_>, project: ProjectId) -> Result<Option<StateRow>> {
-    Ok(tx.opt(&LOCK_STATE, args![project])?)
-}
-
-pub fn set_next(tx: &Tx<'_>, project: ProjectId, next: i64) -> Result<()> {
-    Ok(tx.pipeline(&SET_NEXT, args![project, next])?)
-}
-
-pub fn set_filled(tx: &Tx<'_>, project: ProjectId) -> Result<()> {
-    Ok(tx.pipeline(&SET_FILLED, args![project])?)
-}
-
-/// The caller has emptied the index.
-pub fn start_over(tx: &Tx<'_>, project: ProjectId, language: &str) -> Result<bool> {
-    Ok(tx.execute(&START_OVER, args![project, language])? > 0)
-}
-
-pub fn todo(c: &Conn<'_>, project: ProjectId, most: i64) -> Result<Vec<TodoRow>> {
-    Ok(c.all(&TODO, args![project, most])?)
+/// The last id that waits.
+pub fn last_todo(c: &Conn<'_>, project: ProjectId) -> Result<Option<Uuid>> {
+    Ok(c.opt(&LAST_TODO, args![project])?)
 }
 
 pub fn count_todo(c: &Conn<'_>, project: ProjectId) -> Result<i64> {
@@ -206,32 +186,66 @@ pub fn still_todo(c: &Conn<'_>, project: ProjectId, records: Vec<Uuid>) -> Resul
     Ok(c.all(&STILL_TODO, args![project, records])?)
 }
 
-/// Unless it has changed again.
-pub fn done(tx: &Tx<'_>, project: ProjectId, row: &TodoRow) -> Result<()> {
-    Ok(tx.pipeline(&DONE, args![project, row.record_id, row.stamp])?)
+/// Unless they have changed again.
+pub fn done<'a>(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    rows: impl Iterator<Item = &'a TodoRow>,
+) -> Result<()> {
+    let mut by_stamp: BTreeMap<i64, Vec<Uuid>> = BTreeMap::new();
+    rows.for_each(|row| by_stamp.entry(row.stamp).or_default().push(row.record_id));
+    for (stamp, records) in by_stamp {
+        tx.pipeline(&DONE, args![project, records, stamp])?;
+    }
+    Ok(())
 }
 
 pub fn indexed(c: &Conn<'_>, project: ProjectId, records: Vec<Uuid>) -> Result<Vec<IndexedRow>> {
     Ok(c.all(&INDEXED, args![project, records])?)
 }
 
+/// The first documents from a number on.
+pub fn indexed_from(
+    c: &Conn<'_>,
+    project: ProjectId,
+    number: i64,
+    most: i64,
+) -> Result<Vec<IndexedRow>> {
+    Ok(c.all(&INDEXED_FROM, args![project, number, most])?)
+}
+
 pub fn remove(tx: &Tx<'_>, project: ProjectId, records: Vec<Uuid>) -> Result<()> {
     Ok(tx.pipeline(&REMOVE, args![project, records])?)
 }
 
-pub fn add(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    doc: &DocRow,
-    length: i64,
-    words: Vec<u8>,
-) -> Result<()> {
-    let DocRow { number, class, record_id, parent_id, space_id, author_id, created_at } = *doc;
-    let args = args![
-        project, number, class, record_id, parent_id, space_id, author_id, created_at, length,
-        words
-    ];
-    Ok(tx.pipeline(&ADD, args)?)
+/// A document with its length and its packed words.
+pub type NewDoc = (DocRow, i64, Vec<u8>);
+
+pub fn add(tx: &Tx<'_>, project: ProjectId, documents: &[NewDoc]) -> Result<()> {
+    for some in documents.chunks(ROWS) {
+        let mut rows = Builder::list([project.into()]);
+        for (doc, length, words) in some {
+            let values = rows.bind_all([
+                doc.number.into(),
+                doc.class.into(),
+                doc.record_id.into(),
+                doc.parent_id.into(),
+                doc.space_id.into(),
+                doc.author_id.into(),
+                doc.created_at.into(),
+                (*length).into(),
+                words.into(),
+            ]);
+            rows.add(format_args!("($1, {values})"));
+        }
+        let text = format!(
+            "INSERT INTO search_docs (project_id, number, class, record_id, parent_id, space_id, author_id,
+                created_at, length, words)
+             VALUES {rows}"
+        );
+        tx.pipeline(&Command::<()>::built("search::add_docs", text), rows.args())?;
+    }
+    Ok(())
 }
 
 pub fn statistics(c: &Conn<'_>, project: ProjectId, section: Section) -> Result<Statistics> {
@@ -280,14 +294,22 @@ pub fn docs(c: &Conn<'_>, project: ProjectId, numbers: &[i64]) -> Result<Vec<Doc
     Ok(c.all(&Query::built("search::docs", text), conditions.args())?)
 }
 
-/// Class, packed words and time of the last documents of an author.
+/// Packed words and time of the last documents of an author in these classes.
 pub fn written_by(
     c: &Conn<'_>,
     project: ProjectId,
     author: UserId,
-    most: i64,
-) -> Result<Vec<(i64, Vec<u8>, Timestamp)>> {
-    Ok(c.all(&WRITTEN_BY, args![project, author, most])?)
+    classes: &[Class],
+    most: usize,
+) -> Result<Vec<(Vec<u8>, Timestamp)>> {
+    let limit = i64::try_from(most).unwrap_or(i64::MAX);
+    let mut found = Vec::new();
+    for class in classes {
+        found.extend(c.all(&WRITTEN_BY, args![project, author, class.number(), limit])?);
+    }
+    found.sort_unstable_by_key(|(number, ..)| std::cmp::Reverse(*number));
+    found.truncate(most);
+    Ok(found.into_iter().map(|(_, words, at)| (words, at)).collect())
 }
 
 /// The packed words of a record.

@@ -9,7 +9,7 @@ use crate::values::ids::ProjectId;
 /// `last` of the block that new documents are added to.
 pub const TAIL: i64 = i64::MAX;
 /// Rows written by one statement, so that its text is prepared once.
-const ROWS: usize = 20;
+const ROWS: usize = 25;
 /// Terms read by one statement.
 const TERMS: usize = 500;
 
@@ -25,11 +25,10 @@ db::row! {
 }
 
 db::statements! {
-    /// The class is listed so that each block is found by its whole key. The number is `TAIL`.
+    /// The number is `TAIL`.
     query TAILS -> BlockRow =
         "SELECT term, class, last, count, bytes FROM search_blocks
-         WHERE project_id = $1 AND term {any}($2) AND class IN (0, 1, 2, 3, 4, 5, 6, 7)
-            AND last = 9223372036854775807";
+         WHERE project_id = $1 AND term {any}($2) AND class = $3 AND last = 9223372036854775807";
     /// The block that a document is in, if it is in any.
     query HOLDING -> BlockRow =
         "SELECT term, class, last, count, bytes FROM search_blocks
@@ -42,10 +41,15 @@ db::statements! {
 }
 
 /// The blocks that new documents of the terms are added to.
-pub fn tails(c: &Conn<'_>, project: ProjectId, terms: &[String]) -> Result<Vec<BlockRow>> {
+pub fn tails(
+    c: &Conn<'_>,
+    project: ProjectId,
+    terms: &[String],
+    class: i64,
+) -> Result<Vec<BlockRow>> {
     let mut found = Vec::new();
     for some in terms.chunks(TERMS) {
-        found.extend(c.all(&TAILS, args![project, some.to_vec()])?);
+        found.extend(c.all(&TAILS, args![project, some.to_vec(), class])?);
     }
     Ok(found)
 }

@@ -78,6 +78,13 @@ pub fn numbers(
 ) -> Result<Option<Vec<i64>>> {
     let mut conditions = Builder::all([project.into()]);
     conditions.add("d.project_id = $1");
+    // SQLite would rather read all documents.
+    let index = match by {
+        By::Space(_) => "{indexed_by_search_docs_space}",
+        By::Conversation(_) => "{indexed_by_search_docs_parent}",
+        By::Author(_) => "{indexed_by_search_docs_author}",
+        By::Record(_) => "{indexed_by_search_docs_record}",
+    };
     match by {
         By::Space([]) | By::Conversation([]) | By::Record([]) => return Ok(Some(Vec::new())),
         By::Space(spaces) => {
@@ -100,7 +107,8 @@ pub fn numbers(
     let classes = conditions.bind_all(classes.iter().map(|class| class.number().into()));
     conditions.add(format_args!("d.class IN ({classes})"));
     let limit = conditions.bind(MAX_NUMBERS + 1);
-    let text = format!("SELECT d.number FROM search_docs d WHERE {conditions} LIMIT {limit}");
+    let text =
+        format!("SELECT d.number FROM search_docs d {index} WHERE {conditions} LIMIT {limit}");
     let found = c.all(&Query::<i64>::built("search::numbers", text), conditions.args())?;
     let fits = i64::try_from(found.len()).is_ok_and(|size| size <= MAX_NUMBERS);
     Ok(fits.then_some(found))

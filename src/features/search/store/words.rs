@@ -1,7 +1,5 @@
 //! The SQL about the dictionary: words of content that anybody may read.
 
-use std::collections::BTreeMap;
-
 use db::{Builder, Command, Conn, Tx, args};
 use text_index::spelling;
 
@@ -10,18 +8,20 @@ use crate::features::search::class::Section;
 use crate::values::ids::ProjectId;
 
 /// Rows written by one statement, so that its text is prepared once.
-const ROWS: usize = 20;
+const ROWS: usize = 30;
 
 db::statements! {
-    query BY_START -> (String, i64) =
-        "SELECT word, frequency FROM search_words WHERE project_id = $1 AND section = $2 AND letters = $3
+    query BY_START -> String =
+        "SELECT word FROM search_words WHERE project_id = $1 AND section = $2 AND letters = $3
             AND letters > 0 AND word >= $4 AND word < $5";
-    query BY_END -> (String, i64) =
-        "SELECT word, frequency FROM search_words WHERE project_id = $1 AND section = $2 AND letters = $3
+    query BY_END -> String =
+        "SELECT word FROM search_words WHERE project_id = $1 AND section = $2 AND letters = $3
             AND letters > 0 AND reversed >= $4 AND reversed < $5";
     query BY_PREFIX -> (String, i64) =
         "SELECT word, frequency FROM search_words WHERE project_id = $1 AND section = $2
             AND word >= $3 AND word < $4 ORDER BY word LIMIT $5";
+    query FREQUENCIES -> (String, i64) =
+        "SELECT word, frequency FROM search_words WHERE project_id = $1 AND section = $2 AND word {any}($3)";
     command DELETE_UNUSED =
         "DELETE FROM search_words WHERE project_id = $1 AND section = $2 AND word {any}($3) AND frequency <= 0";
     query COUNT -> i64 = "SELECT count(*) FROM search_words WHERE project_id = $1";
@@ -32,13 +32,13 @@ fn end_of(prefix: &str) -> String {
     format!("{prefix}\u{10FFFF}")
 }
 
-/// Words that begin or end like a misspelt one, with their frequencies.
+/// Words that begin or end like a misspelt one.
 pub fn like(
     c: &Conn<'_>,
     project: ProjectId,
     section: Section,
     parts: &spelling::Parts,
-) -> Result<Vec<(String, i64)>> {
+) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for letters in parts.letters.clone() {
         let letters = i64::try_from(letters).unwrap_or(i64::MAX);
@@ -49,6 +49,16 @@ pub fn like(
         found.extend(c.all(&BY_END, by_end)?);
     }
     Ok(found)
+}
+
+/// Those of the words that are known, with their frequencies.
+pub fn frequencies(
+    c: &Conn<'_>,
+    project: ProjectId,
+    section: Section,
+    words: Vec<String>,
+) -> Result<Vec<(String, i64)>> {
+    Ok(c.all(&FREQUENCIES, args![project, section.number(), words])?)
 }
 
 /// Words that begin with a text.
@@ -67,11 +77,9 @@ pub fn change(
     tx: &Tx<'_>,
     project: ProjectId,
     section: Section,
-    words: &BTreeMap<String, i64>,
+    words: &[(String, i64)],
 ) -> Result<()> {
-    let changed: Vec<(&String, i64)> =
-        words.iter().map(|(word, by)| (word, *by)).filter(|(_, by)| *by != 0).collect();
-    for some in changed.chunks(ROWS) {
+    for some in words.chunks(ROWS) {
         let mut rows = Builder::list([project.into(), section.number().into()]);
         for (word, by) in some {
             let letters = match spelling::is_candidate(word) {
@@ -80,7 +88,7 @@ pub fn change(
             };
             let reversed = if letters > 0 { spelling::reversed(word) } else { String::new() };
             let values =
-                rows.bind_all([(*word).into(), (*by).into(), letters.into(), reversed.into()]);
+                rows.bind_all([word.into(), (*by).into(), letters.into(), reversed.into()]);
             rows.add(format_args!("($1, $2, {values})"));
         }
         let text = format!(
@@ -92,7 +100,7 @@ pub fn change(
         tx.pipeline(&Command::<()>::built("search::change_words", text), rows.args())?;
     }
     let fewer: Vec<String> =
-        changed.iter().filter(|(_, by)| *by < 0).map(|(word, _)| (*word).clone()).collect();
+        words.iter().filter(|(_, by)| *by < 0).map(|(word, _)| word.clone()).collect();
     if fewer.is_empty() {
         return Ok(());
     }

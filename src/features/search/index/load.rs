@@ -1,0 +1,289 @@
+//! Loads many new records, as after a rebuild or an import. A term is written once for tens of thousands of documents, which
+//! is what makes it fast; and it is written in short transactions, so that other writers need not wait.
+//!
+//! First the documents are written, chunk by chunk; nothing finds them yet. Then their postings and words, slice by slice in
+//! the order of terms. `search_state` says how far that is, so a load that was interrupted can be taken back exactly
+//! ([`write::recover`]).
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use db::Tx;
+use text_index::{Analyzer, Language};
+use tokio::sync::mpsc;
+use uuid::Uuid;
+
+use crate::error::{Error, Result};
+use crate::features::search::index::blocks::Blocks;
+use crate::features::search::index::changes::{Changes, Counts, Slice, Sorted};
+use crate::features::search::index::records::{self, Prepared};
+use crate::features::search::index::write;
+use crate::features::search::store;
+use crate::state::App;
+use crate::values::ids::ProjectId;
+use crate::values::time::Timestamp;
+
+/// Documents written in one transaction.
+const CHUNK: i64 = 250;
+/// Chunks that are prepared ahead.
+const AHEAD: usize = 4;
+/// Postings kept in memory: about 40 MB, with their terms.
+const MAX_POSTINGS: usize = 1_200_000;
+/// How long a transaction should take. Terms are taken together accordingly.
+const STEP: Duration = Duration::from_millis(20);
+const FIRST_SLICE: usize = 500;
+const SLICES: std::ops::RangeInclusive<usize> = 200..=5000;
+/// How often the indexer itself uses the database while a transaction runs, at most.
+const OWN_USES: u64 = 4;
+const MAX_REST: Duration = Duration::from_millis(200);
+/// Longer than a step can take.
+const CLAIM: Duration = Duration::from_secs(60);
+
+/// Loads what waits of a project and is not in its index; returns the number of records. The rest stays in the queue.
+pub async fn load(app: &App, project: ProjectId, language: Language) -> Result<usize> {
+    let (chunks, prepared) = mpsc::channel(AHEAD);
+    let preparing = prepare(app, project, language, chunks);
+    let (prepared, loaded) = tokio::join!(preparing, write_all(app, project, language, prepared));
+    prepared.and(loaded)
+}
+
+/// Ends with the last record that waits now, or when nobody listens: what comes later waits for the next load, so that no
+/// load goes on for ever.
+async fn prepare(
+    app: &App,
+    project: ProjectId,
+    language: Language,
+    chunks: mpsc::Sender<Vec<Prepared>>,
+) -> Result<()> {
+    let end = app.db.read(move |c| store::last_todo(c, project)).await?;
+    let (mut after, end) = (Uuid::nil(), end.unwrap_or_default());
+    loop {
+        let reading = app.db.read_slow(move |c| {
+            let todo = store::todo(c, project, after, end, CHUNK)?;
+            let last = todo.last().map(|row| row.record_id);
+            Ok::<_, Error>((last, records::prepare(c, project, &Analyzer::new(language), todo)?))
+        });
+        let (Some(last), chunk) = reading.await? else { return Ok(()) };
+        after = last;
+        if chunks.send(chunk).await.is_err() {
+            return Ok(());
+        }
+    }
+}
+
+async fn write_all(
+    app: &App,
+    project: ProjectId,
+    language: Language,
+    mut chunks: mpsc::Receiver<Vec<Prepared>>,
+) -> Result<usize> {
+    let mut done = 0;
+    let mut load = Load::new(project, language);
+    while let Some(chunk) = chunks.recv().await {
+        let step = Pace::begin(app);
+        let Some(count) = load.add(app, chunk).await? else { return Ok(done) };
+        step.end().await;
+        done += count;
+        if load.changes.size >= MAX_POSTINGS || app.is_draining() {
+            if !load.finish(app).await? || app.is_draining() {
+                return Ok(done);
+            }
+            load = Load::new(project, language);
+        }
+    }
+    load.finish(app).await?;
+    Ok(done)
+}
+
+/// A load under way.
+#[derive(Debug)]
+pub struct Load {
+    project: ProjectId,
+    language: Language,
+    /// Its first document.
+    from: Option<i64>,
+    changes: Changes,
+}
+
+impl Load {
+    pub fn new(project: ProjectId, language: Language) -> Self {
+        Load { project, language, from: None, changes: Changes::default() }
+    }
+
+    /// Writes documents; returns how many records are off the queue, none if the index is no longer for this load.
+    pub async fn add(&mut self, app: &App, chunk: Vec<Prepared>) -> Result<Option<usize>> {
+        let (project, language, from) = (self.project, self.language, self.from);
+        let until = app.clock.now().plus(CLAIM);
+        let chunk = Arc::new(chunk);
+        let written = Arc::clone(&chunk);
+        let writing = app.db.write_alone(move |tx| {
+            let step = Step { project, from, done: None, until };
+            step.add(tx, language, &written)
+        });
+        let Some(added) = writing.await? else { return Ok(None) };
+        let count = added.records;
+        self.from = added.from;
+        let mut changes = std::mem::take(&mut self.changes);
+        let adding = tokio::task::spawn_blocking(move || {
+            for found in chunk.iter().filter_map(|one| one.found.as_ref()) {
+                if let Some(number) = added.numbers.get(&found.doc.record_id) {
+                    changes.add_words(*number, found)?;
+                }
+            }
+            Ok::<_, Error>(changes)
+        });
+        self.changes = adding.await.map_err(Error::internal)??;
+        Ok(Some(count))
+    }
+
+    /// Writes postings and words; false if the index is no longer for this load.
+    async fn finish(self, app: &App) -> Result<bool> {
+        let sorting = tokio::task::spawn_blocking(move || self.sorted());
+        let mut left = sorting.await.map_err(Error::internal)?;
+        let mut terms = FIRST_SLICE;
+        while !left.is_empty() {
+            let step = Pace::begin(app);
+            if !left.write_next(app, terms).await? {
+                return Ok(false);
+            }
+            let took = step.end().await;
+            if took > STEP {
+                terms = terms / 2 + 1;
+            } else if took < STEP / 2 {
+                terms *= 2;
+            }
+            terms = terms.clamp(*SLICES.start(), *SLICES.end());
+        }
+        Ok(true)
+    }
+
+    /// What is left to write once all documents are.
+    pub fn sorted(self) -> Left {
+        Left { project: self.project, from: self.from, done: None, sorted: self.changes.sorted() }
+    }
+}
+
+/// Leaves others their turn: while they use the database as well, the indexer rests as long as it has worked.
+struct Pace<'a> {
+    app: &'a App,
+    began: Duration,
+    uses: u64,
+}
+
+impl<'a> Pace<'a> {
+    fn begin(app: &'a App) -> Self {
+        Pace { app, began: app.clock.uptime(), uses: uses(app) }
+    }
+
+    /// Returns how long the work took.
+    async fn end(self) -> Duration {
+        let took = self.app.clock.uptime().saturating_sub(self.began);
+        if uses(self.app) > self.uses + OWN_USES {
+            tokio::time::sleep(took.min(MAX_REST)).await;
+        }
+        took
+    }
+}
+
+/// How often the database was used.
+fn uses(app: &App) -> u64 {
+    let stats = app.db.stats();
+    stats.reads.count + stats.writes.count
+}
+
+/// Postings and words of a load.
+#[derive(Debug)]
+pub struct Left {
+    project: ProjectId,
+    from: Option<i64>,
+    /// The last term that is written.
+    done: Option<String>,
+    sorted: Sorted,
+}
+
+impl Left {
+    pub fn is_empty(&mut self) -> bool {
+        self.sorted.is_empty()
+    }
+
+    /// Writes so many terms; false if the index is no longer for this load.
+    pub async fn write_next(&mut self, app: &App, terms: usize) -> Result<bool> {
+        let Some(slice) = self.sorted.next(terms) else { return Ok(true) };
+        let until = app.clock.now().plus(CLAIM);
+        let (project, from) = (self.project, self.from);
+        let done = std::mem::replace(&mut self.done, slice.end.clone());
+        let writing = app.db.write_alone(move |tx| {
+            let step = Step { project, from, done: done.clone(), until };
+            step.write(tx, &slice)
+        });
+        writing.await
+    }
+}
+
+/// One transaction of a load.
+#[derive(Debug)]
+struct Step {
+    project: ProjectId,
+    /// As in the state, or none before the first step.
+    from: Option<i64>,
+    done: Option<String>,
+    until: Timestamp,
+}
+
+/// Documents that were written.
+#[derive(Debug)]
+struct Added {
+    /// The first document of the load.
+    from: Option<i64>,
+    /// Records that are off the queue.
+    records: usize,
+    /// By record.
+    numbers: HashMap<Uuid, i64>,
+}
+
+impl Step {
+    /// The state, if the index is as the last step has left it.
+    fn lock(&self, tx: &Tx<'_>) -> Result<Option<store::StateRow>> {
+        let state = store::state::lock(tx, self.project)?;
+        Ok(state.filter(|state| state.load_from == self.from && state.load_term == self.done))
+    }
+
+    /// Records that are in the index already stay in the queue.
+    fn add(&self, tx: &Tx<'_>, language: Language, chunk: &[Prepared]) -> Result<Option<Added>> {
+        let project = self.project;
+        let Some(state) = self.lock(tx)? else { return Ok(None) };
+        if state.language != language.name() {
+            return Ok(None);
+        }
+        let mut batch = write::waiting(tx, project, chunk)?;
+        let old = store::indexed(tx, project, write::ids(&batch))?;
+        let old: HashSet<Uuid> = old.into_iter().map(|row| row.record_id).collect();
+        batch.retain(|one| !old.contains(&one.todo.record_id));
+        let documents = write::put_in(tx, project, &state, &batch)?;
+        let mut counts = Counts::default();
+        for (_, found) in &documents {
+            counts.add(found.doc.class, 1, i64::from(found.document.length))?;
+        }
+        counts.write(tx, project)?;
+        write::finish(tx, project, &batch, &HashSet::new())?;
+        let from = self.from.or_else(|| documents.first().map(|(number, _)| *number));
+        if let Some(from) = from {
+            store::state::continue_load(tx, project, from, None, self.until)?;
+        }
+        let numbers = documents.iter().map(|(number, found)| (found.doc.record_id, *number));
+        Ok(Some(Added { from, records: batch.len(), numbers: numbers.collect() }))
+    }
+
+    fn write(&self, tx: &Tx<'_>, slice: &Slice) -> Result<bool> {
+        let (Some(_), Some(from)) = (self.lock(tx)?, self.from) else { return Ok(false) };
+        slice.write(tx, self.project, Blocks::default())?;
+        match slice.end.as_deref() {
+            Some(end) => {
+                store::state::continue_load(tx, self.project, from, Some(end), self.until)?;
+            }
+            None => store::state::end_load(tx, self.project)?,
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,125 @@
+//! Many records at once: they are loaded in steps, and a load that was interrupted is taken back exactly.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use text_index::{Analyzer, Language};
+use townhall::features::search::index::load::{Load, load};
+use townhall::features::search::index::records::{self, Prepared};
+use townhall::features::search::{index, store};
+use townhall::values::ids::EntityId;
+use uuid::Uuid;
+
+use crate::comments::comment;
+use crate::search_content::found;
+use crate::search_index::rows;
+use crate::support::feed::post;
+use crate::support::{Actor, TestApp, on_both_engines};
+
+on_both_engines![
+    a_load_indexes_what_is_new,
+    an_interrupted_load_is_taken_back,
+    a_rebuild_ends_a_load,
+];
+
+/// Until another node takes back a load that its own node has left.
+const CLAIM: Duration = Duration::from_secs(60);
+
+const TITLES: [&str; 4] =
+    ["Apples and gardens", "Gardening with bees", "Carrots, dill, eggplants", "Zebras in a garden"];
+
+/// Waiting for the index, with a comment.
+async fn posts(app: &TestApp, ada: &Actor<'_>) -> Vec<EntityId> {
+    let mut all = Vec::new();
+    for title in TITLES {
+        all.push(post(app, ada, json!({ "title": title })).await);
+    }
+    comment(ada, &all[0].to_string(), "garden comments").await;
+    all
+}
+
+async fn delete(ada: &Actor<'_>, all: Vec<EntityId>) {
+    for entity in all {
+        ada.delete(&format!("/entities/{entity}")).await.expect(204);
+    }
+}
+
+async fn waiting(app: &TestApp) -> Vec<Prepared> {
+    let project = app.project.id;
+    let prepared = app.app.db.read_slow(move |c| {
+        let todo = store::todo(c, project, Uuid::nil(), Uuid::max(), 100)?;
+        records::prepare(c, project, &Analyzer::new(Language::English), todo)
+    });
+    prepared.await.unwrap()
+}
+
+async fn similarities(ada: &Actor<'_>) -> Vec<Value> {
+    let results = ada.post("/search/content", json!({ "query": "garden" })).await.expect(200);
+    results.as_array().unwrap().iter().map(|one| one["similarity"].clone()).collect()
+}
+
+async fn a_load_indexes_what_is_new(app: TestApp) {
+    let ada = app.user().await;
+    app.index().await;
+    let before = rows(&app).await;
+    let all = posts(&app, &ada).await;
+    let (project, english) = (app.project.id, Language::English);
+    assert_eq!(load(&app.app, project, english).await.unwrap(), 5);
+    let loaded = (rows(&app).await, similarities(&ada).await);
+    assert_eq!(found(&ada, "carrots").await, [TITLES[2]]);
+    assert_eq!(found(&ada, "eggplnats").await, [TITLES[2]], "its words correct others");
+    ada.patch(&format!("/entities/{}", all[3]), json!({ "title": TITLES[3] })).await.expect(200);
+    assert_eq!(load(&app.app, project, english).await.unwrap(), 0, "it is indexed already");
+    app.index().await;
+    assert_eq!((rows(&app).await, similarities(&ada).await), loaded, "as if one by one");
+    delete(&ada, all).await;
+    app.index().await;
+    assert_eq!(rows(&app).await, before);
+}
+
+async fn an_interrupted_load_is_taken_back(app: TestApp) {
+    // After every step that a load can be interrupted at.
+    for steps in 0.. {
+        let ada = app.user().await;
+        app.index().await;
+        let before = rows(&app).await;
+        let all = posts(&app, &ada).await;
+        let mut interrupted = Load::new(app.project.id, Language::English);
+        let added = interrupted.add(&app.app, waiting(&app).await).await.unwrap();
+        assert_eq!(added, Some(5));
+        let mut left = interrupted.sorted();
+        for _ in 0..steps {
+            assert!(left.write_next(&app.app, 3).await.unwrap());
+        }
+        let is_whole = left.is_empty();
+        let alone = index::catch_up(&app.app, app.project.id).await.unwrap();
+        assert_eq!(alone, 0, "others leave the index alone");
+        app.advance(CLAIM);
+        app.index().await;
+        assert!(is_whole || !left.write_next(&app.app, 3).await.unwrap(), "it is too late");
+        assert_eq!(found(&ada, "carrots").await, [TITLES[2]]);
+        assert_eq!(found(&ada, "zebras").await, [TITLES[3]]);
+        delete(&ada, all).await;
+        app.index().await;
+        assert_eq!(rows(&app).await, before, "after {steps} slices");
+        if is_whole {
+            assert!(steps > 2);
+            return;
+        }
+    }
+}
+
+async fn a_rebuild_ends_a_load(app: TestApp) {
+    let ada = app.user().await;
+    app.index().await;
+    posts(&app, &ada).await;
+    let mut begun = Load::new(app.project.id, Language::English);
+    begun.add(&app.app, waiting(&app).await).await.unwrap();
+    let mut left = begun.sorted();
+    assert!(left.write_next(&app.app, 3).await.unwrap());
+    index::rebuild(&app.app.db, app.project.id, Language::English.name()).await.unwrap();
+    assert!(!left.write_next(&app.app, 3).await.unwrap());
+    app.index().await;
+    assert_eq!(found(&ada, "apples").await, [TITLES[0]]);
+    assert_eq!(similarities(&ada).await.len(), 4, "three posts and a comment, each once");
+}
