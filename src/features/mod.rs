@@ -280,6 +280,7 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         search::store::fill::ALL,
         search::store::postings::ALL,
         search::store::scope::ALL,
+        search::store::state::ALL,
         search::store::vectors::ALL,
         search::store::words::ALL,
         spaces::store::access::ALL,

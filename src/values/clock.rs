@@ -107,11 +107,12 @@ impl Clock {
         }
     }
 
-    /// Returns once so many sleep by a manual clock whose time has not come yet.
-    pub async fn until_asleep(&self, count: usize) {
+    /// Returns once enough sleep by a manual clock, of those whose time has not come yet: how long they sleep still.
+    pub async fn until_asleep(&self, are_enough: impl Fn(&[Duration]) -> bool) {
         if let Clock::Manual(time) = self {
             let are_asleep = |ends: &Vec<Duration>| {
-                ends.iter().filter(|end| **end > self.uptime()).count() >= count
+                let left = ends.iter().filter_map(|end| end.checked_sub(self.uptime()));
+                are_enough(&left.filter(|left| !left.is_zero()).collect::<Vec<_>>())
             };
             // The sender is in `time`, so it is not gone.
             let _ = time.ends.subscribe().wait_for(are_asleep).await;

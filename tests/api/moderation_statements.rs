@@ -163,7 +163,11 @@ async fn decisions_over_the_api_are_recorded_and_stated_where_the_project_wants_
 
 /// A space of the first user's, with a post and a comment of the second user's in it.
 async fn in_space(ada: &User<'_>, bob: &User<'_>) -> (String, String, String) {
-    let space = ada.post("/spaces", json!({ "name": "Cats" })).await.expect(201);
+    let space = ada
+        .post("/spaces", json!({ "name": "Cats", "requireJoinApproval": false }))
+        .await
+        .expect(201);
+    bob.post(&format!("{}/join", path(&space)), json!({})).await.expect(201);
     let new = json!({ "title": "Dogs", "spaceId": space["id"] });
     let entity = bob.post("/entities", new).await.expect(201);
     let entity = format!("/entities/{}", entity["id"].as_str().unwrap());

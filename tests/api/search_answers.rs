@@ -5,6 +5,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tracing_subscriber::Layer as _;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
 
 use crate::search_ask::{answer, ask};
 use crate::spaces::create;
@@ -31,10 +34,13 @@ on_both_engines![
 
 /// How long a client hears nothing at most, the model in the middle of an answer, and the model before it begins.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+const COMMENT: &str = ": keep-alive\n\n";
 const IDLE: Duration = Duration::from_secs(20);
 const FIRST_BYTE: Duration = Duration::from_secs(30);
-/// A request that waits for a model has the time of its keep-alive and the model's time limit.
-const ASLEEP: usize = 2;
+/// The time limit of the model, and the time of the next comment.
+fn both(asleep: &[Duration]) -> bool {
+    asleep.len() >= 2
+}
 
 async fn with_answers(app: TestApp) -> (TestApp, Provider) {
     let provider = Provider::start().await;
@@ -194,22 +200,23 @@ async fn a_model_that_thinks_keeps_the_connection_alive(app: TestApp) {
     let ada = app.user().await;
     post(&app, &ada, json!({ "title": "tomato" })).await;
     app.index().await;
-    provider.answer(Answer::Waits(vec!["Soon "]));
+    provider.answer(Answer::Silent);
     let thinking = async {
         provider.begun().await;
-        app.app.clock.until_asleep(ASLEEP).await;
+        app.app.clock.until_asleep(both).await;
         app.advance(KEEP_ALIVE - Duration::from_millis(1));
         app.advance(Duration::from_millis(1));
         // The comment is sent, and the next one waits for its time.
-        app.app.clock.until_asleep(ASLEEP).await;
-        provider.allow_end();
+        app.app.clock.until_asleep(both).await;
+        app.advance(FIRST_BYTE - KEEP_ALIVE);
+        provider.left().await;
     };
     let asking = ada.post("/search/ask", json!({ "query": "tomato" }));
     let (reply, ()) = tokio::join!(asking, thinking);
     let text = reply.text();
-    let (before, after) = text.split_once(": keep-alive\n\n").unwrap();
-    assert!(before.ends_with("{\"content\":\"Soon \"}\n\n"), "{text}");
-    assert!(after.starts_with("event: sources\n"), "{text}");
+    assert!(text.starts_with(COMMENT), "{text}");
+    // The next comment and the end of the model's time are due at the same moment.
+    assert!(text.trim_start_matches(COMMENT).starts_with("event: token\n"), "{text}");
 }
 
 async fn a_model_that_stops_in_the_middle_ends_the_answer(app: TestApp) {
@@ -217,10 +224,14 @@ async fn a_model_that_stops_in_the_middle_ends_the_answer(app: TestApp) {
     let ada = app.user().await;
     post(&app, &ada, json!({ "title": "tomato" })).await;
     app.index().await;
-    provider.answer(Answer::Waits(vec!["Soon "]));
+    provider.answer(Answer::OneByOne(vec!["Soon "]));
+    let idle = |left: &[Duration]| left.contains(&IDLE);
     let stopping = async {
-        provider.begun().await;
-        app.app.clock.until_asleep(ASLEEP).await;
+        app.app.clock.until_asleep(idle).await;
+        app.advance(Duration::from_secs(1));
+        provider.allow_end();
+        // The first piece has arrived, so the wait for the next one is as long again.
+        app.app.clock.until_asleep(idle).await;
         app.advance(IDLE);
         provider.left().await;
     };
@@ -235,7 +246,8 @@ async fn a_model_that_does_not_begin_is_done_without(app: TestApp) {
     app.index().await;
     provider.answer(Answer::Silent);
     let waiting = async {
-        app.app.clock.until_asleep(ASLEEP).await;
+        provider.begun().await;
+        app.app.clock.until_asleep(both).await;
         app.advance(FIRST_BYTE);
         provider.left().await;
     };
@@ -257,15 +269,15 @@ async fn long_answers_are_cut_off(app: TestApp) {
     assert_eq!(names(&events)[names(&events).len() - 2..], ["sources", "done"]);
 }
 
-/// Everything that is logged in this process from now on.
+/// What searching and outgoing calls log in this process from now on.
 fn log() -> Arc<Mutex<Vec<u8>>> {
     static LOG: OnceLock<Arc<Mutex<Vec<u8>>>> = OnceLock::new();
     let start = || {
         let log = Arc::new(Mutex::new(Vec::new()));
-        let subscriber = tracing_subscriber::fmt()
-            .with_max_level(tracing::Level::TRACE)
-            .with_writer(LogWriter::maker(log.clone()))
-            .finish();
+        let targets: Targets =
+            "townhall::features::search=trace,townhall::outbound=trace".parse().unwrap();
+        let lines = tracing_subscriber::fmt::layer().with_writer(LogWriter::maker(log.clone()));
+        let subscriber = tracing_subscriber::registry().with(lines.with_filter(targets));
         tracing::subscriber::set_global_default(subscriber).unwrap();
         log
     };
@@ -296,7 +308,7 @@ async fn nothing_of_an_answer_is_logged(app: TestApp) {
     let (app, provider) = with_answers(app).await;
     let ada = app.user().await;
     let content = "The xylotheque has samplewood.";
-    post(&app, &ada, json!({ "title": "Xylotheque", "content": content })).await;
+    post(&app, &ada, json!({ "title": "Questionword xylotheque", "content": content })).await;
     app.index().await;
     let log = log();
     let answers = [
@@ -308,8 +320,9 @@ async fn nothing_of_an_answer_is_logged(app: TestApp) {
     ];
     for answer in answers {
         provider.answer(answer);
-        ask(&ada, "Where is the questionword xylotheque?").await;
+        ask(&ada, "questionword xylotheque").await;
     }
+    assert_eq!(provider.requests("completions").len(), 5);
     let logged = String::from_utf8_lossy(&log.lock().unwrap()).into_owned();
     assert!(logged.contains("answered without the model"), "what failed is logged: {logged}");
     for word in ["questionword", "answerword", "samplewood", "answer key"] {

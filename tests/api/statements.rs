@@ -17,7 +17,7 @@ on_both_engines![
 ];
 
 /// What the operator runs by hand, and what goes through the projects: it may look at every row.
-const MAY_SCAN: [(&str, &str); 41] = [
+const MAY_SCAN: [(&str, &str); 42] = [
     (
         "queue::store::ACCURACY",
         "counts a subquery of at most a hundred rows, which an index has found",

@@ -88,7 +88,7 @@ fn cells(number: usize, now: Timestamp) -> Vec<Value<'static>> {
 
 fn bare_insert(fixture: &Fixture, db: &Db, count: usize) -> Bare {
     let (db, now, table) = (db.clone(), fixture.now, Arc::new(table(fixture.project)));
-    let statement = Dialect(db.engine()).insert(&table);
+    let statement = Dialect(db.engine()).insert(&table, 1);
     Bare::new("insert and bytes", move |_| {
         let (db, table, statement) = (db.clone(), table.clone(), statement.clone());
         let rows: Vec<Vec<Value<'static>>> = (0..count).map(|number| cells(number, now)).collect();

@@ -25,6 +25,8 @@ pub enum Answer {
     BreaksOff(Vec<&'static str>),
     /// These pieces, and the end when the test allows it.
     Waits(Vec<&'static str>),
+    /// Each of these pieces, and the end, when the test allows it.
+    OneByOne(Vec<&'static str>),
     Status(u16),
     /// Nothing until the reader goes away.
     Silent,
@@ -150,32 +152,46 @@ impl Provider {
     async fn reply(&self, mut stream: TcpStream, answer: Answer) {
         let (pieces, is_whole, waits) = match answer {
             Answer::Silent => {
+                self.begun.add_permits(1);
                 let _ = stream.read(&mut [0]).await;
                 return self.left.add_permits(1);
             }
             Answer::Status(status) => return respond(&mut stream, status, &json!({})).await,
-            Answer::Whole(pieces) => (pieces, true, false),
-            Answer::BreaksOff(pieces) => (pieces, false, false),
-            Answer::Waits(pieces) => (pieces, true, true),
+            Answer::Whole(pieces) => (vec![pieces], true, false),
+            Answer::BreaksOff(pieces) => (vec![pieces], false, false),
+            Answer::Waits(pieces) => (vec![pieces], true, true),
+            Answer::OneByOne(pieces) => {
+                let each = pieces.into_iter().map(|piece| vec![piece]);
+                (std::iter::once(Vec::new()).chain(each).collect(), true, true)
+            }
         };
         let head =
             "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
         let mut text = head.to_owned();
-        for piece in pieces {
-            let chunk = json!({ "choices": [{ "delta": { "content": piece } }] });
-            text.push_str(&format!("data: {chunk}\n\n"));
-        }
-        let _ = stream.write_all(text.as_bytes()).await;
-        if waits {
-            self.begun.add_permits(1);
-            let mut byte = [0];
-            tokio::select! {
-                allowed = self.allowed.acquire() => allowed.unwrap().forget(),
-                _ = stream.read(&mut byte) => return self.left.add_permits(1),
+        for (n, step) in pieces.into_iter().enumerate() {
+            for piece in step {
+                let chunk = json!({ "choices": [{ "delta": { "content": piece } }] });
+                text.push_str(&format!("data: {chunk}\n\n"));
+            }
+            let _ = stream.write_all(std::mem::take(&mut text).as_bytes()).await;
+            if waits && n == 0 {
+                self.begun.add_permits(1);
+            }
+            if waits && !self.is_allowed(&mut stream).await {
+                return self.left.add_permits(1);
             }
         }
         if is_whole {
             let _ = stream.write_all(b"data: {\"choices\": []}\n\ndata: [DONE]\n\n").await;
+        }
+    }
+
+    /// Waits for the test; false if the reader goes away before.
+    async fn is_allowed(&self, stream: &mut TcpStream) -> bool {
+        let mut byte = [0];
+        tokio::select! {
+            allowed = self.allowed.acquire() => allowed.map(|permit| permit.forget()).is_ok(),
+            _ = stream.read(&mut byte) => false,
         }
     }
 }
