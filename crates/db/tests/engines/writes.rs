@@ -90,7 +90,7 @@ async fn closures_that_write_alone_are_done_beside_a_batch(test: TestDb) {
     held.await.unwrap();
     assert_eq!((first.await, alone.await, last.await), (Ok(()), Ok(()), Ok(())));
     assert!(failing.await.unwrap_err().is_unique("notes_pkey"));
-    assert_eq!(slugs(&db).await, ["first", "alone", "last"]);
+    assert_eq!(slugs(&db).await, ["alone", "first", "last"]);
 }
 
 async fn an_error_of_the_closure_undoes_its_writes(test: TestDb) {
