@@ -88,10 +88,17 @@ async fn an_owner_starts_a_session_as_a_user(app: TestApp) {
     let reply = owner.submit(&token, &[]).await;
     assert_eq!((reply.status, reply.header("cache-control")), (200, Some("no-store")));
     let text = reply.text();
-    let (_, rest) = text.split_once("readonly value=\"").unwrap();
-    let made = app.bearer(rest.split('"').next().unwrap());
+    let tokens =
+        text.split("readonly value=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
+    let [access, refresh] = tokens.collect::<Vec<_>>()[..] else { panic!("{text}") };
+    let made = app.bearer(access);
     let entity = made.post("/entities", json!({ "title": "Mine" })).await.expect(201);
     assert_eq!(entity["userId"], json!(ada.id));
+    // It ends with the other sessions of the user.
+    assert_eq!(owner.submit(&page, &[("do", "sign-out")]).await.status, 303);
+    let renewal = json!({ "refreshToken": refresh });
+    let refused = app.anonymous().post("/auth/request-new-access-token", renewal).await;
+    refused.refused(403, "auth/refresh-token-mismatch");
     let log = owner.get(&format!("/admin/p/{}/audit", app.project.id)).await.text();
     assert!(log.contains("Start Session as User"), "{log}");
     let nobody =

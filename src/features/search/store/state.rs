@@ -1,4 +1,4 @@
-//! The SQL about the state of a project's index. Whoever writes the index locks its row.
+//! The SQL about the state of a project's index. Every write of the index locks its row.
 
 use db::{Conn, Tx, args};
 
