@@ -25,7 +25,7 @@ on_both_engines![
     who_may_give_for_whom,
     points_of_a_space_are_its_own,
     nobody_gives_more_than_they_have_under_any_concurrency,
-    whoever_loses_against_others_every_time_gets_a_conflict,
+    a_grant_that_loses_against_others_every_time_is_a_conflict,
     points_neither_appear_nor_vanish_under_any_concurrency,
     a_project_gives_and_takes,
     targets_must_exist_for_the_sender,
@@ -192,10 +192,11 @@ async fn nobody_gives_more_than_they_have_under_any_concurrency(app: TestApp) {
 }
 
 /// On SQLite writers queue, so nobody loses.
-async fn whoever_loses_against_others_every_time_gets_a_conflict(app: TestApp) {
+async fn a_grant_that_loses_against_others_every_time_is_a_conflict(app: TestApp) {
     if app.engine() == Engine::Sqlite {
         return;
     }
+    let app = app.own_server().await;
     let (ada, bob) = (app.user().await, app.user().await);
     mint(&app, ada.id, 10, json!({})).await;
     let refuse = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS

@@ -28,8 +28,10 @@ function keys(generation) {
     ["EdDSA", "ed25519", {}],
   ];
   return kinds.map(([alg, kind, options]) => {
-    const { privateKey } = generateKeyPairSync(kind, options);
-    return { ...privateKey.export({ format: "jwk" }), alg, use: "sig", kid: `${alg}-${generation}` };
+    // Encoded at once: exporting a key object later deadlocks in Node 20 when garbage is collected meanwhile.
+    const encoding = { publicKeyEncoding: { format: "jwk" }, privateKeyEncoding: { format: "jwk" } };
+    const { privateKey } = generateKeyPairSync(kind, { ...options, ...encoding });
+    return { ...privateKey, alg, use: "sig", kid: `${alg}-${generation}` };
   });
 }
 
