@@ -537,13 +537,13 @@ CREATE INDEX event_rsvps_user ON event_rsvps USING btree (project_id, user_id, s
 
 CREATE TABLE event_totals (
     project_id uuid NOT NULL,
-    days bigint NOT NULL,
+    hours bigint NOT NULL,
     status text COLLATE "C" NOT NULL,
     visibility text COLLATE "C" NOT NULL,
     type text COLLATE "C" NOT NULL,
     number bigint NOT NULL,
     total bigint NOT NULL,
-    CONSTRAINT event_totals_pkey PRIMARY KEY (project_id, days, status, visibility, type, number),
+    CONSTRAINT event_totals_pkey PRIMARY KEY (project_id, hours, status, visibility, type, number),
     CONSTRAINT event_totals_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 );
 

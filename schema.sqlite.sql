@@ -502,13 +502,13 @@ CREATE INDEX event_rsvps_user ON event_rsvps (project_id, user_id, status, event
 
 CREATE TABLE event_totals (
     project_id BLOB NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
-    days INTEGER NOT NULL,
+    hours INTEGER NOT NULL,
     status TEXT NOT NULL,
     visibility TEXT NOT NULL,
     type TEXT NOT NULL,
     number INTEGER NOT NULL,
     total INTEGER NOT NULL,
-    PRIMARY KEY (project_id, days, status, visibility, type, number)
+    PRIMARY KEY (project_id, hours, status, visibility, type, number)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE events (

@@ -63,7 +63,7 @@ describe("a passkey", () => {
     const { authenticatorId } = await devtools.send("WebAuthn.addVirtualAuthenticator", { options: { ...options, automaticPresenceSimulation: true } });
     await page.goto(`${url}/admin/account`);
 
-    // Whoever does not know the password adds none.
+    // Without the password none is added.
     await page.type("#new-passkey [name=name]", "Laptop");
     await page.type("#new-passkey [name=current]", "wrong password");
     await page.keyboard.press("Enter");

@@ -35,20 +35,29 @@ function started() {
   return site;
 }
 
-/** A browser with a profile of its own. It accepts cookies of other sites: the page and the server are two. */
-async function open({ page: name, server, project, signedToken, repairs }) {
-  const origin = await started();
-  const profile = mkdtempSync(join(tmpdir(), "legacy-client-"));
+/** One browser for all pages. It accepts cookies of other sites: the page and the server are two. */
+let browsing;
+const profile = mkdtempSync(join(tmpdir(), "legacy-client-"));
+function browser() {
   const preferences = { profile: { cookie_controls_mode: 0, block_third_party_cookies: false } };
-  mkdirSync(join(profile, "Default"));
-  writeFileSync(join(profile, "Default", "Preferences"), JSON.stringify(preferences));
-  const browser = await puppeteer.launch({
+  if (!browsing) {
+    mkdirSync(join(profile, "Default"));
+    writeFileSync(join(profile, "Default", "Preferences"), JSON.stringify(preferences));
+  }
+  browsing ??= puppeteer.launch({
     executablePath: "/usr/bin/chromium",
     userDataDir: profile,
     args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"],
   });
-  const page = await browser.newPage();
-  pages.set(name, { browser, page, profile });
+  return browsing;
+}
+
+/** A page with cookies and storage of its own. */
+async function open({ page: name, server, project, signedToken, repairs }) {
+  const origin = await started();
+  const context = await (await browser()).createBrowserContext();
+  const page = await context.newPage();
+  pages.set(name, { context, page });
   const query = new URLSearchParams({ server, project, ...(signedToken && { signedToken }), ...(repairs && { repairs }) });
   await page.goto(`${origin}/?${query}`);
   await ready(page);
@@ -114,8 +123,8 @@ const commands = {
   },
   /** Another page in the same browser, of another origin, posts with all cookies. */
   async attack({ page: name, url }) {
-    const { browser } = pages.get(name);
-    const page = await browser.newPage();
+    const { context } = pages.get(name);
+    const page = await context.newPage();
     await page.goto((await started()).replace("localhost", "127.0.0.1"));
     const post = async (address) => {
       const response = await fetch(address, { method: "POST", credentials: "include" });
@@ -130,10 +139,9 @@ const commands = {
     return { result, cookies: sent.join() };
   },
   async close({ page: name }) {
-    const { browser, profile } = pages.get(name);
+    const { context } = pages.get(name);
     pages.delete(name);
-    await browser.close();
-    rmSync(profile, { recursive: true, force: true });
+    await context.close();
     return {};
   },
 };
@@ -149,8 +157,9 @@ lines.on("line", async (line) => {
   }
   process.stdout.write(`${JSON.stringify({ id, ...outcome })}\n`);
 });
-// Whoever started this is gone.
+// The test run has ended.
 lines.on("close", async () => {
-  await Promise.all([...pages.keys()].map((page) => commands.close({ page })));
+  if (browsing) await (await browsing).close();
+  rmSync(profile, { recursive: true, force: true });
   process.exit(0);
 });

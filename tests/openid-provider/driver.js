@@ -35,7 +35,7 @@ function keys(generation) {
   });
 }
 
-// Whoever comes signs in as the account that `login_hint` names, or refuses.
+// Each visitor signs in as the account that `login_hint` names, or refuses.
 async function interact(provider, request, response) {
   const { params } = await provider.interactionDetails(request, response);
   if (params.login_hint === "nobody") {
@@ -154,5 +154,5 @@ lines.on("line", async (line) => {
   }
   process.stdout.write(JSON.stringify({ id: command.id, ...outcome }) + "\n");
 });
-// Whoever started this is gone.
+// The test run has ended.
 lines.on("close", () => process.exit(0));

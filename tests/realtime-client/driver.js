@@ -52,5 +52,5 @@ lines.on("line", (line) => {
   const command = JSON.parse(line);
   commands[command.do](command);
 });
-// Whoever started this is gone.
+// The test run has ended.
 lines.on("close", () => process.exit(0));

@@ -181,7 +181,7 @@ fn put_with_all_effects(tx: &Tx<'_>, r: &Reaction) -> Result<(), Error> {
     let author = tx.batch(|| {
         reaction_deltas::change(tx, r.project, r.target, by)?;
         notifications::insert_kept(tx, r.project, r.now, &told)?;
-        points::earn_later(tx, r.project, r.author, None, r.kind.points())
+        points::earn(tx, r.project, r.author, None, r.kind.points())
     });
     author.map(drop)
 }

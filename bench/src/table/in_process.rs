@@ -10,9 +10,12 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use townhall::app::{self, Dependencies};
 use townhall::config::{Config, Flags};
+use townhall::features::search::index;
 use townhall::state::App;
+use townhall::values::ids::ProjectId;
 
 use crate::client::Connection;
+use crate::fixture::text;
 use crate::scenario::Scenario;
 use crate::server::SECRET;
 use crate::store::{Engine, Store};
@@ -84,6 +87,11 @@ impl InProcess {
         let router = townhall::features::router()?;
         let serving = tokio::spawn(townhall::server::serve(app.clone(), router, listener));
         Ok(InProcess { app, address, serving, statements, proxy })
+    }
+
+    /// Indexes what was written for search: it would take a part of the machine from what is measured.
+    pub async fn index(&self, project: ProjectId) -> Result<(), String> {
+        index::catch_up(&self.app, project).await.map(drop).map_err(text)
     }
 
     /// Sends requests one after the other.

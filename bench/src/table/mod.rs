@@ -101,8 +101,10 @@ impl Table {
         let db = store.open()?;
         let fixture = Fixture::seed(&db, self.scale).await?;
         db.close().await;
-        eprintln!("{name}: counting statements");
         let in_process = InProcess::start(engine, &store).await?;
+        eprintln!("{name}: indexing them for search");
+        in_process.index(fixture.project).await?;
+        eprintln!("{name}: counting statements");
         let known: HashSet<Uuid> =
             fixture.users.iter().map(|user| user.0).chain([fixture.project.0]).collect();
         let mut rows = Vec::new();

@@ -1,7 +1,8 @@
 //! What an administrator or a test does with a database, on the calling thread: migrating, distributing,
 //! examining, explaining.
 
-use crate::db::{Backend, Db};
+use crate::db::Db;
+use crate::inner::Backend;
 use crate::{AnyStatement, Distribution, Error, Layout, Migration, MigrationState};
 
 /// The result of an examination.

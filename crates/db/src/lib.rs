@@ -13,6 +13,7 @@ mod conn;
 mod db;
 mod dialect;
 mod error;
+mod inner;
 mod job;
 mod lag;
 mod migrate;

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::conn::Link;
-use crate::db::{Backend, Db};
+use crate::db::Db;
+use crate::inner::Backend;
 use crate::{Conn, Engine, Error, Query, Value};
 
 pub use bulk::Bulk;

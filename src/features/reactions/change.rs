@@ -161,7 +161,7 @@ impl<T: Target> Change<T> {
         let author = tx.batch(|| {
             let author = target.author().map(|author| match points {
                 0 => users::find_later(tx, project.id, author),
-                _ => reputation::awarded_later(tx, project, author, target.space(), points),
+                _ => reputation::awarded(tx, project, author, target.space(), points),
             });
             target.change_reactions(tx, project.id, by)?;
             if let [one] = &*notices {

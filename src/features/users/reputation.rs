@@ -186,22 +186,8 @@ pub fn award(
     points::add(tx, project.id, user, space, points)
 }
 
-/// The same; returns the user's row, locked against deletion until the transaction ends.
+/// The same; the user's row comes later, locked against deletion until the transaction ends.
 pub fn awarded(
-    tx: &Tx<'_>,
-    project: &Project,
-    user: UserId,
-    space: Option<SpaceId>,
-    points: i64,
-) -> Result<Option<UserRow>> {
-    if points == 0 || !project.has(Bundle::Reputation) {
-        return store::lock_shared(tx, project.id, user);
-    }
-    points::earn(tx, project.id, user, space, points)
-}
-
-/// The same without waiting for the row.
-pub fn awarded_later(
     tx: &Tx<'_>,
     project: &Project,
     user: UserId,
@@ -211,7 +197,7 @@ pub fn awarded_later(
     if points == 0 || !project.has(Bundle::Reputation) {
         return store::lock_shared_later(tx, project.id, user);
     }
-    points::earn_later(tx, project.id, user, space, points)
+    points::earn(tx, project.id, user, space, points)
 }
 
 /// For points that were awarded before their space was known: adds them to its bucket.

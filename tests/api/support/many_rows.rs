@@ -392,7 +392,7 @@ pub(super) fn script(engine: Engine) -> String {
             ),
         ),
         ("event_bodies (project_id, id, metadata)", 5_999, format!("{project}, {id}, '{{}}'")),
-        ("event_totals (project_id, days, status, visibility, type, number, total)", 5_999, {
+        ("event_totals (project_id, hours, status, visibility, type, number, total)", 5_999, {
             format!("{project}, 1, 'active', 'public', 'online', n, 1")
         }),
         ("event_hosts (project_id, event_id, user_id, position)", 5_999, {

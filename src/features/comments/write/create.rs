@@ -87,8 +87,7 @@ pub(super) async fn create_comment(
         let answering = blank.parent_id.map(|id| visibility::lock(tx, &project, id, perspective));
         let answering = answering.transpose()?;
         let awarded = caller.user();
-        let awarded =
-            awarded.map(|user| reputation::awarded_later(tx, &project, user, None, POINTS));
+        let awarded = awarded.map(|user| reputation::awarded(tx, &project, user, None, POINTS));
         let awarded = awarded.transpose()?;
         tx.flush()?;
         let entity = open_entity(tx, &project, (entity, locking.opt()?), perspective)?;

@@ -256,9 +256,11 @@ pub(in crate::features::entities) fn add(
 /// Awards the author's points for publishing. Runs first, or it deadlocks with user deletion.
 pub(super) fn reward(tx: &Tx<'_>, project: &Project, row: &EntityRow) -> Result<Option<UserRow>> {
     let Some(author) = row.user_id else { return Ok(None) };
-    let author = reputation::awarded(tx, project, author, row.space_id, POINTS)?;
-    // Deleted by a concurrent request.
-    author.map(Some).ok_or(USER_NOT_FOUND.into())
+    // None, or without its key, if a concurrent request has deleted them.
+    let gone = |error: Error| error.on_foreign_key(USER_NOT_FOUND);
+    let awarded = reputation::awarded(tx, project, author, row.space_id, POINTS).map_err(gone)?;
+    tx.flush().map_err(|error| gone(error.into()))?;
+    awarded.opt()?.map(Some).ok_or(USER_NOT_FOUND.into())
 }
 
 /// The effects of publishing, at creation or later, unless a rule hides it.

@@ -1,5 +1,5 @@
-//! How many events start on each day, and in each period of 64 days. Lists of a time window add up whole periods, then
-//! whole days; only what is left at its ends is counted by events.
+//! How many events start in each hour, on each day, and in each period of 64 days. Lists of a time window add up whole
+//! periods, then whole days, then whole hours; only what is left at its ends is counted by events.
 
 use db::{Builder, Conn, Query, Tx, args};
 
@@ -9,26 +9,26 @@ use crate::features::events::store::EventRow;
 use crate::values::ids::ProjectId;
 
 /// Milliseconds.
-pub(super) const DAY: i64 = 86_400_000;
-/// Days of the spans that are counted, the shortest first, as their totals are locked.
-pub(super) const SPANS: [i64; 2] = [1, 64];
+pub(super) const HOUR: i64 = 3_600_000;
+/// Hours of the spans that are counted, the shortest first, as their totals are locked.
+pub(super) const SPANS: [i64; 3] = [1, 24, 64 * 24];
 
 db::statements! {
     command COUNT =
-        "INSERT INTO event_totals (project_id, days, status, visibility, type, number, total)
+        "INSERT INTO event_totals (project_id, hours, status, visibility, type, number, total)
          VALUES ($1, $2, $3, $4, $5, $6, $7)
-         ON CONFLICT (project_id, days, status, visibility, type, number)
+         ON CONFLICT (project_id, hours, status, visibility, type, number)
          DO UPDATE SET total = event_totals.total + excluded.total";
 }
 
 /// What a total is of, in the order in which totals are locked.
 type Key = (i64, &'static str, &'static str, &'static str, i64);
 
-fn keys(row: &EventRow) -> [Key; 2] {
+fn keys(row: &EventRow) -> [Key; 3] {
     let start = row.start_time.millis();
-    SPANS.map(|days| {
-        let number = start.div_euclid(days * DAY);
-        (days, row.status.name(), row.visibility.name(), row.kind.name(), number)
+    SPANS.map(|hours| {
+        let number = start.div_euclid(hours * HOUR);
+        (hours, row.status.name(), row.visibility.name(), row.kind.name(), number)
     })
 }
 
@@ -48,8 +48,8 @@ pub fn update(tx: &Tx<'_>, project: ProjectId, before: &EventRow, after: &EventR
 
 fn count(tx: &Tx<'_>, project: ProjectId, mut changes: Vec<(Key, i64)>) -> Result<()> {
     changes.sort();
-    for ((days, status, visibility, kind, number), by) in changes {
-        tx.pipeline(&COUNT, args![project, days, status, visibility, kind, number, by])?;
+    for ((hours, status, visibility, kind, number), by) in changes {
+        tx.pipeline(&COUNT, args![project, hours, status, visibility, kind, number, by])?;
     }
     Ok(())
 }
@@ -62,9 +62,9 @@ pub struct Span {
 }
 
 impl Span {
-    /// The spans of so many days that are wholly in it, by number, and what is left at its ends.
-    fn whole(self, days: i64) -> (Option<Span>, Vec<Span>) {
-        let length = days * DAY;
+    /// The spans of so many hours that are wholly in it, by number, and what is left at its ends.
+    fn whole(self, hours: i64) -> (Option<Span>, Vec<Span>) {
+        let length = hours * HOUR;
         let first = self
             .since
             .map(|since| since.div_euclid(length) + i64::from(since.rem_euclid(length) > 0));
@@ -79,13 +79,13 @@ impl Span {
         (Some(Span { since: first, until: last }), ends.collect())
     }
 
-    /// What is counted in spans of days, by their numbers, and the rest of it.
+    /// What is counted in spans of hours, by their numbers, and the rest of it.
     fn parts(self) -> (Vec<(i64, Span)>, Vec<Span>) {
         let mut counted = Vec::new();
         let mut rest = vec![self];
-        for days in SPANS.into_iter().rev() {
-            let split: Vec<_> = rest.into_iter().map(|span| span.whole(days)).collect();
-            counted.extend(split.iter().filter_map(|(whole, _)| whole.map(|whole| (days, whole))));
+        for hours in SPANS.into_iter().rev() {
+            let split: Vec<_> = rest.into_iter().map(|span| span.whole(hours)).collect();
+            counted.extend(split.iter().filter_map(|(whole, _)| whole.map(|whole| (hours, whole))));
             rest = split.into_iter().flat_map(|(_, ends)| ends).collect();
         }
         (counted, rest)
@@ -126,11 +126,11 @@ pub fn total(
     let (counted, rest) = span.parts();
     let mut sql = Builder::all([project.into()]);
     let mut parts = Vec::new();
-    for (days, numbers) in counted {
+    for (hours, numbers) in counted {
         let condition = numbers.condition("t.number", &mut sql);
         parts.push(format!(
             "(SELECT CAST(COALESCE(sum(t.total), 0) AS {{int}}) FROM event_totals t
-              WHERE {} AND t.days = {days} AND {condition})",
+              WHERE {} AND t.hours = {hours} AND {condition})",
             scope("t")
         ));
     }
@@ -150,27 +150,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_is_whole_periods_whole_days_and_two_ends() {
+    fn a_span_is_whole_periods_whole_days_whole_hours_and_two_ends() {
+        const DAY: i64 = 24 * HOUR;
         let span = |since, until| Span { since, until };
         let parts = |since, until| span(since, until).parts();
-        assert_eq!(parts(None, None), (vec![(64, span(None, None))], vec![]));
+        assert_eq!(parts(None, None), (vec![(1536, span(None, None))], vec![]));
         assert_eq!(
-            parts(Some(1), Some(130 * DAY + 5)),
+            parts(Some(1), Some(130 * DAY + 2 * HOUR + 5)),
             (
                 vec![
-                    (64, span(Some(1), Some(2))),
-                    (1, span(Some(1), Some(64))),
-                    (1, span(Some(128), Some(130))),
+                    (1536, span(Some(1), Some(2))),
+                    (24, span(Some(1), Some(64))),
+                    (24, span(Some(128), Some(130))),
+                    (1, span(Some(1), Some(24))),
+                    (1, span(Some(130 * 24), Some(130 * 24 + 2))),
                 ],
-                vec![span(Some(1), Some(DAY)), span(Some(130 * DAY), Some(130 * DAY + 5))]
+                vec![
+                    span(Some(1), Some(HOUR)),
+                    span(Some(130 * DAY + 2 * HOUR), Some(130 * DAY + 2 * HOUR + 5))
+                ]
             )
         );
-        assert_eq!(parts(Some(DAY), Some(2 * DAY)), (vec![(1, span(Some(1), Some(2)))], vec![]));
+        assert_eq!(parts(Some(DAY), Some(2 * DAY)), (vec![(24, span(Some(1), Some(2)))], vec![]));
         assert_eq!(parts(Some(5), Some(9)), (vec![], vec![span(Some(5), Some(9))]));
         assert_eq!(
             parts(Some(-1), None),
-            (vec![(64, span(Some(0), None))], vec![span(Some(-1), Some(0))])
+            (vec![(1536, span(Some(0), None))], vec![span(Some(-1), Some(0))])
         );
-        assert_eq!(parts(Some(5), Some(DAY + 1)), (vec![], vec![span(Some(5), Some(DAY + 1))]));
+        assert_eq!(parts(Some(5), Some(HOUR + 1)), (vec![], vec![span(Some(5), Some(HOUR + 1))]));
     }
 }

@@ -5,7 +5,6 @@
 use db::{Conn, Later, Tx, args};
 
 use crate::error::Result;
-use crate::features::users::NOT_FOUND;
 use crate::features::users::store::{UserRow, user_columns};
 use crate::values::ids::{ProjectId, SpaceId, UserId};
 
@@ -104,24 +103,8 @@ pub fn add(
     Ok(())
 }
 
-/// The same; returns the user's row, or none if they were deleted.
+/// The same; the user's row comes later, or none if they were deleted.
 pub fn earn(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    user: UserId,
-    space: Option<SpaceId>,
-    points: i64,
-) -> Result<Option<UserRow>> {
-    let earned = earn_later(tx, project, user, space, points);
-    let earned = earned.and_then(|earned| {
-        tx.flush()?;
-        Ok(earned.opt()?)
-    });
-    earned.map_err(|error| error.on_foreign_key(NOT_FOUND))
-}
-
-/// The same without waiting for the row.
-pub fn earn_later(
     tx: &Tx<'_>,
     project: ProjectId,
     user: UserId,
