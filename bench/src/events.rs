@@ -63,7 +63,7 @@ async fn seed(alone: &Alone, count: usize) -> Result<(), String> {
     }
     let counted = alone.db.write(move |tx| recount::repair_totals(tx, project, project));
     counted.await.map_err(text)?;
-    alone.db.execute_script("ANALYZE").map_err(|error| error.to_string())
+    alone.db.execute_script("{analyze}").map_err(|error| error.to_string())
 }
 
 const EVENT: &str =

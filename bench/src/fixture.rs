@@ -117,7 +117,7 @@ impl Fixture {
             *one = create_project(db, now, &random).await?;
         }
         let webhooks = Webhooks::seed(db, small, now).await?;
-        db.execute_script("ANALYZE").map_err(|error| error.to_string())?;
+        db.execute_script("{analyze}").map_err(|error| error.to_string())?;
         Ok(Fixture {
             project,
             users: ids,

@@ -41,7 +41,7 @@ pub async fn measure(
     let alone = Alone::create(engine).await?;
     eprintln!("{name}: writing {count} entities");
     seed(&alone, count).await?;
-    alone.db.execute_script("ANALYZE").map_err(|error| error.to_string())?;
+    alone.db.execute_script("{analyze}").map_err(|error| error.to_string())?;
     eprintln!("{name}: indexing them");
     let app = application(&alone)?;
     let (began, cpu) = (now(), alone.cpu_seconds(None));

@@ -129,7 +129,7 @@ pub fn finish(target: &Db, progress: Progress<'_>) -> Result<()> {
 pub fn create_indexes(target: &Db, progress: Progress<'_>) -> Result<()> {
     target.bulk(|bulk| {
         create_dropped(bulk, Note::Index, progress)?;
-        store::analyze(bulk)
+        Ok(bulk.analyze()?)
     })
 }
 

@@ -47,11 +47,6 @@ pub fn remove_marker(bulk: &Bulk<'_>) -> Result<()> {
     Ok(bulk.execute(&format!("DROP TABLE {MARKER}"))?)
 }
 
-/// Statistics for the planner.
-pub fn analyze(bulk: &Bulk<'_>) -> Result<()> {
-    Ok(bulk.execute("ANALYZE")?)
-}
-
 /// Names and values of one kind.
 pub fn notes(bulk: &Bulk<'_>, kind: Note) -> Result<Vec<(String, String)>> {
     let text = format!("SELECT name, value FROM {MARKER} WHERE kind = $1 ORDER BY name");

@@ -187,6 +187,24 @@ async fn no_statement_scans_a_large_table(app: TestApp) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A database that grows has no statistics on SQLite. For a list of ids it then prefers what it thinks are the ten rows
+/// of a project to the unique index of the ids, unless the statement names the index.
+#[tokio::test]
+async fn no_statement_walks_a_project_on_sqlite() {
+    let app = TestApp::sqlite().await.own_server().await;
+    let plans = with_db(&app, |db| {
+        let explain = |one: &dyn AnyStatement| (one.name(), db.explain(one).unwrap());
+        features::statements().map(explain).collect::<Vec<_>>()
+    });
+    let mut wrong = Vec::new();
+    for (name, plan) in plans.await {
+        if plan.iter().any(|line| line.ends_with("(project_id=?)")) {
+            wrong.push(format!("{name}:\n  {}", plan.join("\n  ")));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// SQLite says `SCAN x`, with `USING …` when it walks an index; PostgreSQL `Seq Scan on x`.
 pub fn is_full_scan(line: &str) -> bool {
     let walks = line.strip_prefix("SCAN ").is_some_and(|rest| {

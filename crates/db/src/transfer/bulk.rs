@@ -2,7 +2,7 @@
 
 use super::{Definition, NAME, TableName};
 use crate::conn::Link;
-use crate::{Conn, Engine, Error, Query, Value};
+use crate::{Conn, Engine, Error, Query, Value, dialect};
 
 /// A connection that writes whole tables. Nothing it writes is sure to be on disk before
 /// [`Db::bulk`] has returned.
@@ -97,6 +97,14 @@ impl<'a> Bulk<'a> {
         match self.conn.link() {
             Link::Sqlite(connection) => connection.execute_plain(sql),
             Link::Postgres(session) => session.execute_plain(sql),
+        }
+    }
+
+    /// Statistics for the planner.
+    pub fn analyze(&self) -> Result<(), Error> {
+        match self.conn.link() {
+            Link::Sqlite(connection) => connection.execute_plain(dialect::ANALYZE_SQLITE),
+            Link::Postgres(session) => session.execute_plain(dialect::ANALYZE_POSTGRES),
         }
     }
 

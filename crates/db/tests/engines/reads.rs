@@ -106,7 +106,7 @@ async fn scripts_and_plans(test: TestDb) {
         WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 5000)
         SELECT n, 1, 'slug ' || n FROM c;";
     db.execute_script(fill).unwrap();
-    db.execute_script("ANALYZE").unwrap();
+    db.execute_script("{analyze}").unwrap();
     let plan = db.explain(&FIND_NOTE).unwrap().join("\n");
     assert!(plan.contains("SEARCH notes") || plan.contains("notes_pkey"), "{plan}");
     let plan = db.explain(&COUNT_NOTES).unwrap().join("\n");
