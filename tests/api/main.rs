@@ -140,6 +140,7 @@ mod moderation_appeals;
 mod moderation_decisions;
 mod moderation_people;
 mod moderation_queue;
+mod moderation_restrictions;
 mod moderation_rules;
 mod moderation_statements;
 mod moving;
