@@ -8,6 +8,7 @@ mod admin_access;
 mod admin_audit;
 mod admin_browser;
 mod admin_commands;
+mod admin_export;
 mod admin_passkeys;
 mod admin_projects;
 mod admin_system;

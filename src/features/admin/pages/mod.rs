@@ -92,6 +92,7 @@ pub(super) fn pages() -> Vec<Operation> {
         post("/admin/p/{projectId}/settings", "Change Settings", admin) => settings::change,
         post("/admin/p/{projectId}/reindex", "Rebuild Search Index", admin) => lifecycle::reindex,
         post("/admin/p/{projectId}/state", "Set State of Project", admin) => lifecycle::set_state,
+        post("/admin/p/{projectId}/export", "Export Project", project_owner) => lifecycle::export,
         post("/admin/p/{projectId}/delete", "Delete Project", project_owner) => lifecycle::delete,
         get("/admin/p/{projectId}/sign-in", "Sign-in of Users Page", admin) => sign_in::show,
         post("/admin/p/{projectId}/oauth", "Change OAuth Provider", admin) => sign_in::providers::change,

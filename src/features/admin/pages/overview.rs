@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use maud::{Markup, html};
 
+use crate::auth::operators::Role;
 use crate::error::Result;
 use crate::features::admin::charts::{bars, bounded, bytes, seconds, tile};
 use crate::features::admin::layout;
@@ -42,6 +43,9 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
         }
         section aria-labelledby="posts" { h2 #posts { "Posts a day" } (bars("Posts a day", "Day", &figures.entities_by_day)) }
         section aria-labelledby="signups" { h2 #signups { "New users a day" } (bars("New users a day", "Day", &figures.users_by_day)) }
+        @if visit.role() >= Some(Role::Owner) {
+            p { a href={ "/admin/p/" (id) "/settings#export" } { "Export this project" } }
+        }
     };
     Ok(layout::page(&visit, "Overview", &content))
 }
