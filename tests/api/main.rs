@@ -9,6 +9,7 @@ mod admin_audit;
 mod admin_browser;
 mod admin_commands;
 mod admin_export;
+mod admin_grids;
 mod admin_passkeys;
 mod admin_projects;
 mod admin_system;

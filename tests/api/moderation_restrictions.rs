@@ -85,7 +85,7 @@ async fn a_ban_is_stated_and_ends_with_an_appeal(app: TestApp) {
     let operator = Visitor::operator(&app, Role::Moderator, Some(app.project.id)).await;
     let queue = operator.get(&format!("/admin/p/{}/queue", app.project.id)).await.text();
     assert!(queue.contains("against ban user") && queue.contains("I was polite"), "{queue}");
-    assert!(queue.contains(&format!("content?spaceId={}", space["id"].as_str().unwrap())));
+    assert!(queue.contains(&format!("{}\"", path(&space))));
     assert!(!queue.contains("nothing left to restore"), "{queue}");
     assert_eq!(status(&app, &space, &bob).await, "banned");
     accept(&app, item).await;

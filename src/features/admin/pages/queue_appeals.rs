@@ -52,7 +52,7 @@ pub(super) fn item(visit: &Visit, here: &str, one: &AppealItem) -> Markup {
             p { (first.decided_by) " decided " (time(first.decided_at)) ": " (or_dash(first.reason.as_deref()))
                 @if let Some(end) = first.ends_at { " · until " (time(end)) } }
             @if let Some(space) = first.space_id.filter(|_| first.action == Verdict::Ban) {
-                p { "From the space " a href={ "/admin/p/" (project) "/content?spaceId=" (space) } { (space) } }
+                p { "From the space " a href={ "/admin/p/" (project) "/spaces/" (space) } { (space) } }
             }
             @if one.is_undone { p.notice { (NOTHING_LEFT) } }
             @if let Some(content) = &one.content { (text(project, content, &[])) }

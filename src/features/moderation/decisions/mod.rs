@@ -17,7 +17,7 @@ pub use model::{
     Action, Decision, DecisionState, Item, Outcome, Refused, RefusedItem, Suspend, Verdict,
 };
 pub(super) use record::{Banned, OverApi, Removal, record};
-pub use record::{Restrictions, suspend_now};
+pub use record::{Restrictions, ban_now, suspend_now};
 pub use undo::undo;
 
 use std::time::Duration;

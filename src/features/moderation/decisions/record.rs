@@ -12,6 +12,11 @@ use crate::features::moderation::decisions::model::{Decision, Verdict};
 use crate::features::moderation::decisions::{notify, store};
 use crate::features::moderation::target::{Target, TargetKind};
 use crate::features::moderation::{Moderator, USER_NOT_FOUND};
+use crate::features::spaces::MEMBER_NOT_FOUND;
+use crate::features::spaces::authority::{self, Authority};
+use crate::features::spaces::members::change;
+use crate::features::spaces::members::store::{self as members, Ban};
+use crate::features::spaces::rules::Status;
 use crate::features::users::store as users;
 use crate::features::visibility::restrictions::{Restricted, Restriction, RestrictionObserver};
 use crate::realtime;
@@ -50,6 +55,35 @@ pub fn suspend_now(
         ends_at: new.end_date,
         operator_id: by.operator,
         ..Decision::applied(DecisionId(new.id.0), target, what, by.name.clone(), now)
+    };
+    record(tx, context, &decision)
+}
+
+/// Bans a member from a space, as a moderator of it would. The decision has the id of the ban, by which an appeal ends it.
+/// Banning again changes nothing.
+pub fn ban_now(
+    tx: &Tx<'_>,
+    context: Context<'_>,
+    by: &Moderator,
+    (space, user): (SpaceId, UserId),
+    (id, reason): (SpaceBanId, Option<&str>),
+) -> Result<()> {
+    let Context { app, project, now } = context;
+    let key = ActorOrKey::Key { user: None };
+    let held = authority::lock(tx, project.id, space, key, Authority::Moderator)?;
+    let found = members::find(tx, project.id, space, user)?.ok_or(MEMBER_NOT_FOUND)?;
+    if found.status == Status::Banned {
+        return Ok(());
+    }
+    let ban = Ban { id, by: None, reason, report: None, at: now };
+    change::ban(tx, app, project.id, &held, found, &ban)?;
+    let target = Target { kind: TargetKind::User, id: user.0 };
+    let what = (Verdict::Ban, reason.map(ToOwned::to_owned));
+    let decision = Decision {
+        author_id: Some(user),
+        space_id: Some(space),
+        operator_id: by.operator,
+        ..Decision::applied(DecisionId(id.0), target, what, by.name.clone(), now)
     };
     record(tx, context, &decision)
 }
