@@ -775,9 +775,11 @@ CREATE TABLE moderation_appeals (
     claimed_by uuid,
     claimed_by_name text COLLATE "C",
     claimed_until bigint,
+    decider_id uuid,
     CONSTRAINT moderation_appeals_pkey PRIMARY KEY (project_id, id),
     CONSTRAINT moderation_appeals_project_id_user_id_fkey FOREIGN KEY (project_id, user_id) REFERENCES users(project_id, id) ON DELETE CASCADE
 );
+CREATE INDEX moderation_appeals_decider ON moderation_appeals USING btree (project_id, decider_id, created_at, id) WHERE state = 'open'::text AND outcome_id IS NULL;
 CREATE UNIQUE INDEX moderation_appeals_decision ON moderation_appeals USING btree (project_id, decision_id);
 CREATE INDEX moderation_appeals_outcome ON moderation_appeals USING btree (project_id, outcome_id) WHERE outcome_id IS NOT NULL;
 CREATE INDEX moderation_appeals_queue ON moderation_appeals USING btree (project_id, created_at, id) WHERE state = 'open'::text AND outcome_id IS NULL;

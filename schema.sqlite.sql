@@ -728,9 +728,11 @@ CREATE TABLE moderation_appeals (
     claimed_by BLOB,
     claimed_by_name TEXT,
     claimed_until INTEGER,
+    decider_id BLOB,
     PRIMARY KEY (project_id, id),
     FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
 ) STRICT;
+CREATE INDEX moderation_appeals_decider ON moderation_appeals (project_id, decider_id, created_at, id) WHERE state = 'open' AND outcome_id IS NULL;
 CREATE UNIQUE INDEX moderation_appeals_decision ON moderation_appeals (project_id, decision_id);
 CREATE INDEX moderation_appeals_outcome ON moderation_appeals (project_id, outcome_id) WHERE outcome_id IS NOT NULL;
 CREATE INDEX moderation_appeals_queue ON moderation_appeals (project_id, created_at, id) WHERE state = 'open' AND outcome_id IS NULL;

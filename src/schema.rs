@@ -131,4 +131,9 @@ pub const MIGRATIONS: &[Migration] = &[
         "search: many records in short steps",
         include_str!("../migrations/0036_search_load.sql"),
     ),
+    Migration::shared(
+        37,
+        "appeals against decisions of others first",
+        include_str!("../migrations/0037_appeals_of_others.sql"),
+    ),
 ];

@@ -43,6 +43,7 @@ use self::entities::extras::EntityExtras;
 use self::files::holders::FileHolder;
 use self::grants::targets::GrantTarget;
 use self::spaces::observer::SpaceObserver;
+use self::visibility::restrictions::RestrictionObserver;
 use self::visibility::screening::Screen;
 use crate::domain_events::EventObserver;
 use crate::http::operation::{Operation, Operations};
@@ -139,6 +140,8 @@ pub fn lists() -> Lists {
         &push::automatic::Push,
         &notification_mails::Mails,
     ];
+    let restriction_observers: Vec<&'static dyn RestrictionObserver> =
+        vec![&moderation::decisions::Restrictions];
     let screens: Vec<&'static dyn Screen> = vec![&moderation::rules::Rules];
     let grant_targets: Vec<&'static dyn GrantTarget> = vec![
         &entities::grants::EntityGrants,
@@ -158,6 +161,7 @@ pub fn lists() -> Lists {
         .with(event_observers)
         .with(grant_targets)
         .with(screens)
+        .with(restriction_observers)
         .with(vec![entity_extras])
         .with(vec![
             oauth::admin::SECRETS,

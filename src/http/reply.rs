@@ -27,6 +27,8 @@ pub enum Body {
     File(FileBody),
     /// Parts as they are made; their producer notices when the client is gone.
     Stream(mpsc::Receiver<Bytes>),
+    /// The same, if making them can fail: then the connection is aborted.
+    Download(mpsc::Receiver<io::Result<Bytes>>),
 }
 
 pub struct FileBody {
@@ -64,6 +66,9 @@ impl hyper::body::Body for Body {
             Body::Stream(parts) => {
                 parts.poll_recv(context).map(|part| part.map(|bytes| Ok(Frame::data(bytes))))
             }
+            Body::Download(parts) => {
+                parts.poll_recv(context).map(|part| part.map(|bytes| bytes.map(Frame::data)))
+            }
         }
     }
 
@@ -71,7 +76,7 @@ impl hyper::body::Body for Body {
         match self {
             Body::Whole(whole) => whole.is_empty(),
             Body::File(file) => file.left == 0,
-            Body::Stream(_) => false,
+            Body::Stream(_) | Body::Download(_) => false,
         }
     }
 
@@ -79,7 +84,7 @@ impl hyper::body::Body for Body {
         match self {
             Body::Whole(whole) => SizeHint::with_exact(whole.len() as u64),
             Body::File(file) => SizeHint::with_exact(file.left),
-            Body::Stream(_) => SizeHint::default(),
+            Body::Stream(_) | Body::Download(_) => SizeHint::default(),
         }
     }
 }

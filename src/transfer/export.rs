@@ -1,6 +1,7 @@
 //! Everything of a project as documents that other programs can read: one file of JSON lines, or a folder of CSV files, with
 //! the stored files beside them. `docs/moving-in-and-out.md` describes the format.
 
+pub mod archive;
 mod sink;
 
 use std::collections::BTreeMap;
@@ -71,6 +72,9 @@ pub struct Export<'a> {
     pub format: Format,
 }
 
+/// Called after each document and each file; an error ends the export.
+type Step<'a> = &'a (dyn Fn(&str, u64) -> Result<()> + Sync);
+
 /// What was written.
 #[derive(Debug, Default)]
 pub struct Exported {
@@ -102,7 +106,11 @@ impl Export<'_> {
         let name = path.file_name().ok_or("the path names no file")?.to_string_lossy();
         let aside = path.with_file_name(format!(".{name}.{}", hex(&self.random.bytes::<4>())));
         let hold = Hold { db: self.db, runtime: self.runtime, random: self.random, now: self.now };
-        let done = hold.during(|| self.write(&aside, progress)).and_then(|done| {
+        let step = |what: &str, count: u64| {
+            progress(what, count);
+            Ok(())
+        };
+        let done = hold.during(|| self.write(&aside, &step)).and_then(|done| {
             let written = files_of(&aside, self.format);
             if self.format == Format::Jsonl && written.exists() {
                 fs::rename(written, &files)?;
@@ -119,19 +127,19 @@ impl Export<'_> {
         done
     }
 
-    fn write(&self, path: &Path, progress: Progress<'_>) -> Result<Exported> {
+    fn write(&self, path: &Path, step: Step<'_>) -> Result<Exported> {
         let mut sink = Sink::create(path, self.format)?;
         let mut done = Exported::default();
         let objects = self.db.snapshot(|c| {
             self.header(c, &mut sink)?;
-            self.documents(c, &mut sink, &mut done, progress)?;
-            self.custom_tables(c, &mut sink, &mut done, progress)?;
+            self.documents(c, &mut sink, &mut done, step)?;
+            self.custom_tables(c, &mut sink, &mut done, step)?;
             let mut objects = Vec::new();
             objects_of(c, self.project, &mut objects)?;
             Ok::<_, super::Failure>(objects)
         })?;
         sink.finish(done.documents.values().sum())?;
-        self.files(&files_of(path, self.format), objects, &mut done, progress)?;
+        self.files(&files_of(path, self.format), objects, &mut done, step)?;
         Ok(done)
     }
 
@@ -154,16 +162,16 @@ impl Export<'_> {
         c: &Conn<'_>,
         sink: &mut Sink,
         done: &mut Exported,
-        progress: Progress<'_>,
+        step: Step<'_>,
     ) -> Result<()> {
         for kind in kinds::all() {
             sink.begin(kind)?;
             let (mut count, mut failure) = (0, None);
             store::each(c, self.project, kind, &mut |values| {
                 if failure.is_none() {
-                    failure = sink.document(kind, &values).err();
                     count += 1;
-                    progress(kind.name, count);
+                    let written = sink.document(kind, &values);
+                    failure = written.and_then(|()| step(kind.name, count)).err();
                 }
             })?;
             if let Some(failure) = failure {
@@ -181,7 +189,7 @@ impl Export<'_> {
         c: &Conn<'_>,
         sink: &mut Sink,
         done: &mut Exported,
-        progress: Progress<'_>,
+        step: Step<'_>,
     ) -> Result<()> {
         let tables = catalogue::list(c, self.project)?;
         for table in &tables {
@@ -193,7 +201,7 @@ impl Export<'_> {
         let mut count = 0;
         for table in tables {
             self.custom_rows(c, sink, Arc::new(table), &mut count)?;
-            progress(CUSTOM_ROW, count);
+            step(CUSTOM_ROW, count)?;
         }
         if count > 0 {
             done.documents.insert(CUSTOM_ROW.to_owned(), count);
@@ -230,7 +238,7 @@ impl Export<'_> {
         directory: &Path,
         objects: Vec<Object>,
         done: &mut Exported,
-        progress: Progress<'_>,
+        step: Step<'_>,
     ) -> Result<()> {
         let prefix = format!("{}/", self.project);
         for (key, _) in objects {
@@ -246,7 +254,7 @@ impl Export<'_> {
             std::io::copy(&mut content, &mut file)?;
             file.sync_all()?;
             done.files += 1;
-            progress("files", done.files);
+            step("files", done.files)?;
         }
         Ok(())
     }

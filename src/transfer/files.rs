@@ -47,13 +47,27 @@ impl Hold<'_> {
 
 /// The objects of a project's files.
 pub fn objects_of(c: &Conn<'_>, project: ProjectId, objects: &mut Vec<Object>) -> Result<()> {
+    each_object(c, project, &mut |object| {
+        objects.push(object);
+        Ok(())
+    })
+}
+
+/// The same, one at a time.
+pub fn each_object(
+    c: &Conn<'_>,
+    project: ProjectId,
+    each: &mut dyn FnMut(Object) -> Result<()>,
+) -> Result<()> {
     let mut last = None;
     loop {
         let page = audit::page(c, project, last)?;
         let Some(row) = page.last() else { return Ok(()) };
         last = Some(row.id);
         for row in &page {
-            objects.extend(row.objects()?.iter().map(|one| (one.key(project), one.size)));
+            for object in row.objects()? {
+                each((object.key(project), object.size))?;
+            }
         }
     }
 }

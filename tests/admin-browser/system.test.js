@@ -28,9 +28,11 @@ after(() => browser.close());
 describe("every page", () => {
   it("can be used by everybody and fits every screen", soon, async () => {
     await api("POST", "/db/tables", { tableName: "plants", columns: [{ columnName: "name", dataType: "text", nullable: true }] });
+    const space = await api("POST", "/spaces", { name: "Plants", userId: user });
     const problems = [];
-    for (const path of ["", "/sign-in", "/push?type=new-follow", "/mails", "/settings", "/webhooks", "/tables", "/tables/plants", "/requests"]) {
-      await page.goto(base + path);
+    for (const path of ["", "/sign-in", "/push?type=new-follow", "/mails", "/settings", "/webhooks", "/tables", "/tables/plants", "/spaces", `/spaces/${space.id}`, "/files", "/requests"]) {
+      const reply = await page.goto(base + path);
+      assert.equal(reply.status(), 200, path);
       // What is folded is looked at too.
       await page.$$eval("details", (all) => all.forEach((details) => (details.open = true)));
       problems.push(...(await accessibility(page, `project${path.replace(/\?.*/, "").replaceAll("/", "-")}`, screenshots)));

@@ -41,6 +41,7 @@ on_both_engines![
     appeals_are_in_the_queue_of_the_admin,
     an_appeal_is_claimed_by_one_operator,
     more_appeals_than_a_page_are_found_page_by_page,
+    own_decisions_come_behind_those_of_others_on_all_pages,
     an_author_who_is_deleted_takes_the_appeal_along,
 ];
 
@@ -120,6 +121,50 @@ async fn more_appeals_than_a_page_are_found_page_by_page(app: TestApp) {
         assert_eq!(items(&page), [&made[20..], &behind[..]].concat(), "{more}");
         assert_eq!(next(&page), None);
     }
+}
+
+async fn own_decisions_come_behind_those_of_others_on_all_pages(app: TestApp) {
+    let ada = app.user().await;
+    let mut made = Vec::new();
+    for number in [1, 1, 1, 2, 1, 3] {
+        let entity = publish(&ada).await;
+        let id = id_of(&entity).parse().unwrap();
+        let item = [Item::Target(Target { kind: TargetKind::Entity, id })];
+        let (of, by) = (project(&app).await, moderator(number));
+        let decided = decide(&app.app, &of, &by, &item, Action::Remove, None, app.now());
+        let decision = decided.await.unwrap().decided[0].id;
+        apply(&app).await;
+        let Item::Appeal(id) = appeal(&ada, decision).await else { panic!() };
+        made.push(id);
+    }
+    let seen = async |operator: Option<u128>| {
+        let operator = operator.map(|number| OperatorId(Uuid::from_u128(number)));
+        let (project, now) = (app.project.id, app.now());
+        let (mut seen, mut own, mut after) = (Vec::new(), Vec::new(), None);
+        loop {
+            let page = app.app.db.read(move |c| {
+                // As a page names it in its address.
+                let after = after.map(|after: appeals::AppealCursor| after.to_string());
+                let after = after.map(|after| after.parse().unwrap());
+                appeals::open(c, project, operator, after, 2, now)
+            });
+            let page = page.await.unwrap();
+            assert_eq!(page.total, 6);
+            for item in page.items {
+                let place = made.iter().position(|id| *id == item.id).unwrap();
+                seen.push(place);
+                own.extend(item.is_own.then_some(place));
+            }
+            match page.next {
+                Some(next) => after = Some(next),
+                None => return (seen, own),
+            }
+        }
+    };
+    assert_eq!(seen(Some(1)).await, (vec![3, 5, 0, 1, 2, 4], vec![0, 1, 2, 4]));
+    assert_eq!(seen(Some(2)).await, (vec![0, 1, 2, 4, 5, 3], vec![3]));
+    assert_eq!(seen(Some(9)).await, (vec![0, 1, 2, 3, 4, 5], vec![]));
+    assert_eq!(seen(None).await, (vec![0, 1, 2, 3, 4, 5], vec![]));
 }
 
 /// A post of the author that a moderator has removed.

@@ -108,12 +108,12 @@ async fn publish_again(app: &TestApp, user: &User<'_>) -> String {
     publish(user).await
 }
 
-async fn states_over_api(app: &TestApp) {
+pub(crate) async fn states_over_api(app: &TestApp) {
     app.change_settings(app.project.id, |settings| settings.statements_over_api = true).await;
     app.app.projects.forget_all();
 }
 
-async fn notices(user: &User<'_>) -> Vec<Value> {
+pub(crate) async fn notices(user: &User<'_>) -> Vec<Value> {
     let listed = user.get("/app-notifications").await.expect(200);
     let listed = listed["data"].as_array().unwrap().iter();
     listed.map(|one| one["metadata"].clone()).filter(|one| one["moderation"].is_object()).collect()

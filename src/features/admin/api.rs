@@ -84,7 +84,9 @@ pub(super) async fn call(visit: &Visit, name: &str, request: Request) -> Result<
     match response.into_body() {
         Body::Whole(bytes) if bytes.is_empty() => Ok(Value::Null),
         Body::Whole(bytes) => serde_json::from_slice(&bytes).map_err(Error::internal),
-        Body::File(_) | Body::Stream(_) => Err(Error::internal("a reply that is no JSON")),
+        Body::File(_) | Body::Stream(_) | Body::Download(_) => {
+            Err(Error::internal("a reply that is no JSON"))
+        }
     }
 }
 

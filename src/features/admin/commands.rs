@@ -95,7 +95,7 @@ pub const COMMANDS: &[(&str, Reach)] = &[
     ("restore", Shell(STOPPED)),
     ("verify", Shell(FILES)),
     ("copy", Shell(STOPPED)),
-    ("export", Shell(FILES)),
+    ("export", Page("POST /admin/p/{projectId}/export")),
     ("import", Shell(FILES)),
     ("upgrade rehearse", Shell(FILES)),
     ("openapi", EXPLORER),

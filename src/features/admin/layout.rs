@@ -23,6 +23,7 @@ const PROJECT_PAGES: &[(&str, &str, Role)] = &[
     ("/users", "Users", Role::Moderator),
     ("/content", "Content", Role::Moderator),
     ("/spaces", "Spaces", Role::Moderator),
+    ("/files", "Files", Role::Admin),
     ("/why", "Why?", Role::Moderator),
     ("/rules", "Rules", Role::Admin),
     ("/tables", "Tables", Role::Admin),

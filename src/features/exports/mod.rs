@@ -2,6 +2,7 @@
 //! project; users get their own by an operation and a job.
 
 pub mod document;
+pub mod download;
 pub mod kinds;
 mod receipt;
 mod request;

@@ -2,5 +2,6 @@
 //! The lowest feature: every list and fetch asks here.
 
 pub mod moderation;
+pub mod restrictions;
 pub mod screening;
 pub mod store;

@@ -325,7 +325,14 @@ impl Template {
         let db = open(url, Options { pool: 1, ..Options::default() }).await;
         if self == Template::ManyRows {
             let (writer, script) = (db.clone(), many_rows::script(db.engine()));
-            let written = tokio::task::spawn_blocking(move || writer.execute_script(&script));
+            let written = tokio::task::spawn_blocking(move || {
+                writer.execute_script(&script)?;
+                match writer.engine() {
+                    Engine::Sqlite => Ok(()),
+                    // Otherwise plans depend on whether PostgreSQL has done it by itself already.
+                    Engine::Postgres => writer.execute_script("VACUUM ANALYZE"),
+                }
+            });
             written.await.unwrap().unwrap();
         }
         // Tests of plans, which are about one server, have the other one.

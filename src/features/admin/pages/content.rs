@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::features::admin::api::{self, Request};
 use crate::features::admin::layout::{self, csrf, or_dash};
 use crate::features::admin::pages::queue;
+use crate::features::admin::pages::queue_item::reason;
 use crate::features::admin::visit::{INVALID, NOT_ALLOWED, NOT_FOUND, Visit};
 use crate::features::moderation::decisions::Item;
 use crate::features::moderation::target::{Target, TargetKind};
@@ -135,13 +136,7 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
         @if visit.query("decided").is_some() {
             p role="status" { "Decided. It takes effect in ten seconds; until then, " a href={ "/admin/p/" (project) "/queue#pending" } { "undo it" } "." }
         }
-        form.actions method="post" action=(here) {
-            (csrf(&visit))
-            label { "Reason, for the author" input name="reason" maxlength="1000"; }
-            button.danger name="do" value="remove" { "Remove" }
-            button name="do" value="approve" { "Approve" }
-            @if entity["userId"].is_string() { button.quiet name="do" value="warn" { "Warn" } }
-        }
+        (decisions(&visit, &here, &entity, None))
         @if visit.role() >= Some(Role::Admin) {
             details { summary { "Delete for good" }
                 form.inline method="post" action=(here) { (csrf(&visit)) button.danger name="do" value="delete" { "Delete the post with its comments" } }
@@ -151,20 +146,43 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
         section aria-labelledby="comments" {
             h2 #comments { "Comments" }
             @for comment in items(&comments["data"]) {
-                article.comment { p.by { (author(project, comment)) " · " (text(comment, "createdAt")) } p { (text(comment, "content")) } }
+                article.comment {
+                    p.by { (author(project, comment)) " · " (text(comment, "createdAt"))
+                        @if comment["moderationStatus"] == "removed" { " · " strong { "removed" } } }
+                    p { (text(comment, "content")) }
+                    details { summary { "Decide" } (decisions(&visit, &here, comment, Some(text(comment, "id")))) }
+                }
             }
         }
     };
     Ok(layout::page(&visit, title(&entity), &content))
 }
 
+/// What a moderator decides about the post, or about one of its comments.
+fn decisions(visit: &Visit, here: &str, content: &Value, comment: Option<&str>) -> Markup {
+    html! {
+        form.actions method="post" action=(here) {
+            (csrf(visit))
+            @if let Some(id) = comment { input type="hidden" name="comment" value=(id); }
+            (reason("Reason, for the author"))
+            button.danger name="do" value="remove" { "Remove" }
+            button name="do" value="approve" { "Approve" }
+            @if content["userId"].is_string() { button.quiet name="do" value="warn" { "Warn" } }
+        }
+    }
+}
+
 pub(super) async fn change(visit: Visit) -> Result<Response> {
     let (project, id) = (visit.project()?.id, visit.param("entityId").to_owned());
     match visit.required("do")? {
         "remove" | "approve" | "warn" => {
-            let target = parse_uuid(&id).ok_or(NOT_FOUND)?;
-            let item = Item::Target(Target { kind: TargetKind::Entity, id: target });
-            let outcome = queue::decide_about(&visit, &[item], &json!({ "entity": id })).await?;
+            let (kind, about) = match visit.field("comment") {
+                Some(comment) => (TargetKind::Comment, comment),
+                None => (TargetKind::Entity, &*id),
+            };
+            let target = Target { kind, id: parse_uuid(about).ok_or(NOT_FOUND)? };
+            let what = json!({ (kind.name()): about });
+            let outcome = queue::decide_about(&visit, &[Item::Target(target)], &what).await?;
             match queue::refusals(&outcome) {
                 Some(why) => Err(INVALID.because(why)),
                 None => layout::see_other(&format!("/admin/p/{project}/content/{id}?decided=1")),

@@ -1,15 +1,17 @@
-//! What concerns a project as a whole: its search index, whether it works, and its end.
+//! What concerns a project as a whole: its search index, whether it works, everything in it as a download, and its end.
 
 use maud::{Markup, html};
+use serde_json::json;
 
 use crate::auth::operators::Role;
 use crate::error::{Error, Result};
 use crate::features::admin::fields::{self, choice, required};
 use crate::features::admin::layout::{self, csrf};
 use crate::features::admin::visit::{INVALID, NOT_FOUND, Visit};
+use crate::features::exports::download::{self, Format, Wanted};
 use crate::features::project_deletion;
 use crate::features::search::admin::{self as search, IndexStatus};
-use crate::http::reply::Response;
+use crate::http::reply::{self, Body, Response};
 use crate::installation::store as installation;
 use crate::tenancy::{PENDING_DELETION, Project, ProjectState, store};
 
@@ -18,6 +20,9 @@ const STATES: &[(&str, &str)] = &[
     ("migrating", "is under maintenance: every call gets 503"),
     ("pending-deletion", "is marked for deletion: every call gets 423"),
 ];
+
+const FORMATS: &[(&str, &str)] =
+    &[("jsonl", "as JSON, one on each line"), ("csv", "as tables (CSV), one for each type")];
 
 /// For the page of settings.
 pub(super) async fn sections(visit: &Visit, project: &Project) -> Result<Markup> {
@@ -36,6 +41,15 @@ pub(super) async fn sections(visit: &Visit, project: &Project) -> Result<Markup>
             }
         }
         @if visit.role() >= Some(Role::Owner) {
+            section aria-labelledby="export" {
+                h2 #export { "Export" }
+                p { "Everything in this project, with all stored files, as one archive (tar.gz). It holds the users' e-mail addresses and "
+                    "hashes of their passwords. Unpacked it is what " code { "townhall import" } " reads." }
+                form.stack method="post" action=(at("export")) {
+                    (csrf(visit)) (choice("Documents", "format", FORMATS, "jsonl"))
+                    button { "Download" }
+                }
+            }
             section aria-labelledby="end" {
                 h2 #end { "Delete this project" }
                 p { "With everything in it, for good. It begins at once and cannot be taken back." }
@@ -84,6 +98,26 @@ pub(super) async fn set_state(visit: Visit) -> Result<Response> {
     set.await?;
     visit.app.projects.forget(id);
     layout::see_other(&format!("/admin/p/{id}/settings#state"))
+}
+
+/// The log says that it began: by then data may have left.
+pub(super) async fn export(visit: Visit) -> Result<Response> {
+    let project = visit.project()?.id;
+    let name = visit.required("format")?;
+    let format = match name {
+        "jsonl" => Format::Jsonl,
+        "csv" => Format::Csv,
+        _ => return Err(INVALID.into()),
+    };
+    let parts = download::begin(&visit.app, Wanted { project, format }).await?;
+    let entry = visit.entry("Export Project", project.to_string());
+    let entry = entry.change(None::<&()>, Some(&json!({ "format": name })));
+    visit.write(entry, |_| Ok::<_, Error>(())).await?;
+    let mut response = Response::new(Body::Download(parts));
+    reply::set(&mut response, "content-type", "application/gzip");
+    let file = format!("attachment; filename=\"townhall-{project}.tar.gz\"");
+    reply::set(&mut response, "content-disposition", &file);
+    Ok(response)
 }
 
 pub(super) async fn delete(visit: Visit) -> Result<Response> {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use maud::{Markup, html};
 
+use crate::auth::operators::Role;
 use crate::error::Result;
 use crate::features::admin::charts::{bars, bounded, bytes, seconds, tile};
 use crate::features::admin::layout;
@@ -13,6 +14,9 @@ use crate::http::reply::Response;
 
 /// Days of the charts.
 const DAYS: i64 = 14;
+const SIGN_UP: &str = r#"-d '{"email":"ada@example.com","password":"correct horse battery"}'"#;
+const POST: &str =
+    r#"-H 'Authorization: Bearer ACCESS_TOKEN_OF_THE_REPLY_ABOVE' -d '{"title":"Hello"}'"#;
 
 pub(super) async fn show(visit: Visit) -> Result<Response> {
     let project = visit.project()?.clone();
@@ -20,10 +24,10 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
     let figures = visit.app.db.read_slow(move |c| figures::read(c, id, now, DAYS)).await?;
     let waited = figures.first_due.map_or(0, |due| now.millis() - due.millis()).max(0);
     let overdue = seconds(Duration::from_millis(waited.unsigned_abs()).as_secs_f64());
-    let url = &visit.app.config.public_url;
+    let at = |path: &str| format!("{}/v8/{id}/{path}", visit.app.config.public_url);
     let steps = [
-        (figures.users > 0, "First user", "POST /auth/sign-up".to_owned()),
-        (figures.entities > 0, "First post", curl(url, &id.to_string())),
+        (figures.users > 0, "First user", curl(&at("auth/sign-up"), SIGN_UP)),
+        (figures.entities > 0, "First post", curl(&at("entities"), POST)),
         (
             !visit.app.config.lacks_public_url(),
             "Own domain",
@@ -42,14 +46,15 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
         }
         section aria-labelledby="posts" { h2 #posts { "Posts a day" } (bars("Posts a day", "Day", &figures.entities_by_day)) }
         section aria-labelledby="signups" { h2 #signups { "New users a day" } (bars("New users a day", "Day", &figures.users_by_day)) }
+        @if visit.role() >= Some(Role::Owner) {
+            p { a href={ "/admin/p/" (id) "/settings#export" } { "Export this project" } }
+        }
     };
     Ok(layout::page(&visit, "Overview", &content))
 }
 
-fn curl(url: &str, project: &str) -> String {
-    format!(
-        "curl -X POST {url}/v8/{project}/entities -H 'Content-Type: application/json' -d '{{\"title\":\"Hello\"}}'"
-    )
+fn curl(address: &str, flags: &str) -> String {
+    format!("curl {address} -H 'Content-Type: application/json' {flags}")
 }
 
 fn first_steps(steps: &[(bool, &str, String)]) -> Markup {

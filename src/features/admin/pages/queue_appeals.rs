@@ -7,12 +7,15 @@ use crate::features::admin::layout::{csrf, or_dash, time};
 use crate::features::admin::pages::queue_item::{author_line, reason, text};
 use crate::features::admin::visit::Visit;
 use crate::features::moderation::appeals::{self, AppealItem, OpenAppeals};
+use crate::features::moderation::decisions::Verdict;
 
 /// The filter that shows nothing but appeals.
 pub(super) const KIND: &str = "appeal";
 /// What comes before the id of an appeal where an item is named.
 pub(super) const PREFIX: &str = "appeal:";
 const SHOWN: i64 = 20;
+const NOTHING_LEFT: &str = "There is nothing left to restore: the content is gone or visible again, or the ban has ended. \
+    Taking the decision back takes the strike back and notifies the author.";
 
 /// Before everything, and where appeals alone are shown. Behind the last one come reports, whose cursor is another.
 fn are_shown(visit: &Visit) -> bool {
@@ -48,6 +51,10 @@ pub(super) fn item(visit: &Visit, here: &str, one: &AppealItem) -> Markup {
             @if one.is_own { p.notice { "You made this decision. Leave it to somebody else if you can." } }
             p { (first.decided_by) " decided " (time(first.decided_at)) ": " (or_dash(first.reason.as_deref()))
                 @if let Some(end) = first.ends_at { " · until " (time(end)) } }
+            @if let Some(space) = first.space_id.filter(|_| first.action == Verdict::Ban) {
+                p { "From the space " a href={ "/admin/p/" (project) "/spaces/" (space) } { (space) } }
+            }
+            @if one.is_undone { p.notice { (NOTHING_LEFT) } }
             @if let Some(content) = &one.content { (text(project, content, &[])) }
             blockquote { (one.text) }
             @if let Some(author) = &one.author { (author_line(project, author, visit.now)) }

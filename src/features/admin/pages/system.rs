@@ -1,5 +1,6 @@
 //! The installation: how it does, its settings and where they came from, mails that were not sent anywhere.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use crate::features::admin::commands::{COMMANDS, Reach};
 use crate::features::admin::layout::{self, time};
 use crate::features::admin::pages::health;
 use crate::features::admin::visit::{INVALID, Visit};
+use crate::http::operation::Operations;
 use crate::http::reply::Response;
 use crate::installation::store as installation;
 use crate::values::time::Timestamp;
@@ -46,6 +48,7 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
                 tbody { @for (command, why) in in_shell() { tr { td { code { "townhall " (command) } } td { (why) } } } }
             }
         }
+        (limits(&visit))
         section aria-labelledby="settings" {
             h2 #settings { "Settings" }
             div.scroll tabindex="0" role="region" aria-label="Table of settings" { table {
@@ -84,6 +87,27 @@ fn backups(visit: &Visit, last: Option<Timestamp>, asked: Option<Timestamp>) -> 
                         @match last { Some(at) => (time(at)), None => "never" } "." }
                     @if asked > last { p role="status" { "One was asked for and begins within half a minute." } }
                     @else { (layout::button(visit, "/admin/backup", &[], "Make one now")) }
+                }
+            }
+        }
+    }
+}
+
+/// How often each network may call an operation, strictest first.
+fn limits(visit: &Visit) -> Markup {
+    let all = visit.app.lists.of::<Operations>().first().map_or(&[][..], |all| all.0);
+    let mut limits: BTreeMap<(Duration, u32), BTreeSet<&str>> = BTreeMap::new();
+    for operation in all {
+        if let Some(rate) = operation.rate {
+            limits.entry((rate.window, rate.max)).or_default().insert(operation.name);
+        }
+    }
+    html! {
+        section aria-labelledby="limits" {
+            h2 #limits { "Limits" }
+            @for ((window, max), names) in &limits {
+                details { summary { (max) " requests in " (hours(*window)) ": " (names.len()) " operations" }
+                    p { @for (n, name) in names.iter().enumerate() { @if n > 0 { ", " } (name) } }
                 }
             }
         }

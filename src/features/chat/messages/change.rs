@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::auth::caller::Actor;
+use crate::auth::caller::{Actor, ActorOrKey};
 use crate::domain_events::Context;
 use crate::error::{Error, Result};
 use crate::features::chat::conversations::store as conversations;
@@ -24,6 +24,7 @@ use crate::features::entities::rules::Mentions;
 use crate::features::files::{self, purge};
 use crate::features::notifications::store::hide;
 use crate::features::visibility::moderation::{Decision, Verdict};
+use crate::features::visibility::restrictions::{self, Restricted, Restriction};
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::patch::Patch;
@@ -130,6 +131,7 @@ pub(super) async fn delete(
     Path(path): Path<InMessage>,
 ) -> Result<Json<DeletedMessage>> {
     let (project, actor, now) = (call.project.clone(), call.caller.user, call.now);
+    let app = call.app.clone();
     let deleted = call.app.db.write(move |tx| {
         let standing = membership::writer(tx, project.id, path.conversation_id, actor)?;
         let row = membership::lock_message(tx, &project, &standing, path.message_id)?;
@@ -145,7 +147,15 @@ pub(super) async fn delete(
         }
         let decision =
             Decision { verdict: Verdict::Removed, by: Some(actor), reason: None, at: now };
+        let restricted = Restricted {
+            what: Restriction::MessageRemoved { message: row.id },
+            user: row.user_id,
+            by: ActorOrKey::User(actor),
+            reason: None,
+        };
         moderation::remove(tx, project.id, row, &decision)?;
+        let context = Context { app: &app, project: &project, now };
+        restrictions::restricted(tx, context, &restricted)?;
         Ok(DeletedMessage { message: "Message removed", user_deleted_at: None })
     });
     deleted.await.map(Json)

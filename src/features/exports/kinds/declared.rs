@@ -233,7 +233,7 @@ pub(super) const DECLARED: &[Declared] = &[
         "id",
         "user_id",
         "id# decision_id# user_id#users text state outcome_id# answer created_at@ decided_at@ claimed_by#
-         claimed_by_name claimed_until@",
+         claimed_by_name claimed_until@ decider_id#",
     ),
     kind(
         "spaceLogEntry",
@@ -346,4 +346,5 @@ pub(super) const SECRET: &[(&str, &[&str])] = &[
     ("pushDevice", &["key_hash", "auth", "p256dh"]),
     ("session", &["id", "successor_id"]),
     ("moderationDecision", &["report_id", "operator_id", "decided_by", "error"]),
+    ("moderationAppeal", &["claimed_by", "claimed_by_name", "claimed_until", "decider_id"]),
 ];

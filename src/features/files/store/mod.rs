@@ -64,6 +64,9 @@ db::statements! {
     query FIND -> FileRow = select_file!("AND id = $2");
     query FIND_FOR_UPDATE -> FileRow = select_file!("AND id = $2 {for_update}");
     query FIND_ALL -> FileRow = select_file!("AND id {any}($2)");
+    query NEWEST -> FileRow = select_file!("AND id < $2 ORDER BY id DESC LIMIT $3");
+    query NEWEST_OF_USER -> FileRow =
+        select_file!("AND user_id = $2 AND id < $3 ORDER BY id DESC LIMIT $4");
     query OF_ENTITIES -> FileRow =
         select_file!("AND entity_id {any}($2) ORDER BY entity_id, position, id");
     query OF_COMMENTS -> FileRow =
@@ -102,6 +105,21 @@ pub fn any(c: &Conn<'_>) -> Result<bool> {
 
 pub fn find(c: &Conn<'_>, project: ProjectId, id: FileId) -> Result<Option<FileRow>> {
     Ok(c.opt(&FIND, args![project, id])?)
+}
+
+/// Of the project or of one user, before one of them.
+pub fn newest(
+    c: &Conn<'_>,
+    project: ProjectId,
+    user: Option<UserId>,
+    before: FileId,
+    limit: usize,
+) -> Result<Vec<FileRow>> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    Ok(match user {
+        Some(user) => c.all(&NEWEST_OF_USER, args![project, user, before, limit])?,
+        None => c.all(&NEWEST, args![project, before, limit])?,
+    })
 }
 
 pub fn find_for_update(tx: &Tx<'_>, project: ProjectId, id: FileId) -> Result<Option<FileRow>> {

@@ -54,7 +54,7 @@ pub(super) async fn create_appeal(
         if now > decision.decided_at.plus(APPEAL_WITHIN) {
             return Err(TOO_LATE.into());
         }
-        if !store::insert(tx, project, &new)? {
+        if !store::insert(tx, project, &new, decision.operator_id)? {
             return Err(ALREADY_APPEALED.into());
         }
         Ok(Appeal::new(new.clone(), &decision))

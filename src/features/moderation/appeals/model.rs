@@ -11,7 +11,7 @@ use crate::features::moderation::appeals::store::AppealRow;
 use crate::features::moderation::decisions::{Decision, Verdict};
 use crate::features::moderation::queue::model::{Author, Claim, Content};
 use crate::features::moderation::target::TargetKind;
-use crate::values::ids::{AppealId, DecisionId, EntityId, parse_uuid};
+use crate::values::ids::{AppealId, DecisionId, EntityId, SpaceId, parse_uuid};
 use crate::values::names::names;
 use crate::values::time::Timestamp;
 
@@ -48,6 +48,8 @@ struct AppealedDecision {
     target_type: TargetKind,
     #[schemars(with = "EntityId")]
     target_id: Uuid,
+    /// Where the content was, or the space of a ban.
+    space_id: Option<SpaceId>,
     reason: Option<String>,
     /// The end of a suspension; null if it is for ever.
     ends_at: Option<Timestamp>,
@@ -60,6 +62,7 @@ impl Appeal {
             action: decision.action,
             target_type: decision.target_type,
             target_id: decision.target_id,
+            space_id: decision.space_id,
             reason: decision.reason.clone(),
             ends_at: decision.ends_at,
             decided_at: decision.decided_at,
@@ -87,6 +90,8 @@ pub struct AppealItem {
     pub decision: Decision,
     /// The operator who looks at it has made the decision.
     pub is_own: bool,
+    /// Taking the decision back would only take the strike back: the content is gone, or the ban has ended.
+    pub is_undone: bool,
     pub content: Option<Content>,
     pub author: Option<Author>,
     pub claim: Option<Claim>,
@@ -94,7 +99,7 @@ pub struct AppealItem {
 
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct OpenAppeals {
-    /// Those about decisions of others first.
+    /// Those about decisions of others first, then the operator's own.
     pub items: Vec<AppealItem>,
     pub total: i64,
     pub next: Option<AppealCursor>,
@@ -103,13 +108,19 @@ pub struct OpenAppeals {
 /// The last appeal of a page: the next one begins behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AppealCursor {
+    /// Among those about the operator's own decisions, which come last.
+    pub is_own: bool,
     pub created_at: Timestamp,
     pub id: AppealId,
 }
 
+/// Before a cursor among the operator's own.
+const OWN: &str = "own-";
+
 impl fmt::Display for AppealCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.created_at.millis(), self.id)
+        let own = if self.is_own { OWN } else { "" };
+        write!(f, "{own}{}.{}", self.created_at.millis(), self.id)
     }
 }
 
@@ -124,8 +135,9 @@ impl FromStr for AppealCursor {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let wrong = "no such place among the appeals";
+        let (is_own, text) = text.strip_prefix(OWN).map_or((false, text), |rest| (true, rest));
         let (at, id) = text.split_once('.').ok_or(wrong)?;
         let created_at = Timestamp::from_millis(at.parse().map_err(|_| wrong)?);
-        Ok(AppealCursor { created_at, id: AppealId(parse_uuid(id).ok_or(wrong)?) })
+        Ok(AppealCursor { is_own, created_at, id: AppealId(parse_uuid(id).ok_or(wrong)?) })
     }
 }

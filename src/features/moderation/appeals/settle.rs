@@ -11,8 +11,9 @@ use crate::features::moderation::appeals::store::{self, AppealRow};
 use crate::features::moderation::decisions::{Decision, Verdict, notify, store as decisions};
 use crate::features::moderation::reports::handler::Handler;
 use crate::features::moderation::restore::restore;
+use crate::features::spaces::members::change;
 use crate::features::users::store as users;
-use crate::values::ids::{AppealId, NotificationId, SuspensionId};
+use crate::values::ids::{AppealId, NotificationId, SpaceBanId, SuspensionId};
 
 /// Upholds or reverses the first decision, and notifies the author of the appeal.
 pub(in crate::features::moderation) fn settle(
@@ -36,7 +37,7 @@ pub(in crate::features::moderation) fn settle(
     notify::send(tx, context, appeal.user_id, notice, told(&appeal, outcome))
 }
 
-/// Takes a decision back: what was removed appears, a suspension ends. A later decision of its own stays.
+/// Takes a decision back: what was removed appears, a suspension or a ban ends. A later decision of its own stays.
 fn reverse(tx: &Tx<'_>, handler: &Handler, first: &Decision, outcome: &Decision) -> Result<()> {
     let (project, now) = (handler.project.id, handler.now);
     if !decisions::reverse(tx, project, first.id)? {
@@ -52,6 +53,12 @@ fn reverse(tx: &Tx<'_>, handler: &Handler, first: &Decision, outcome: &Decision)
         (Verdict::Suspend, _, Some(user)) => {
             users::find_for_update(tx, project, user)?;
             suspensions::lift_one(tx, project, SuspensionId(first.id.0), now)
+        }
+        (Verdict::Ban, _, Some(user)) => {
+            let Some(space) = first.space_id else { return Ok(()) };
+            let context = Context { app: &handler.app, project: &handler.project, now };
+            let reason = outcome.reason.as_deref();
+            change::take_back(tx, context, (space, user), SpaceBanId(first.id.0), reason)
         }
         _ => Ok(()),
     }

@@ -56,8 +56,9 @@ db::row! {
 db::statements! {
     /// None if there is an appeal against the decision already.
     command INSERT =
-        "INSERT INTO moderation_appeals (project_id, id, decision_id, user_id, text, state, created_at)
-         VALUES ($1, $2, $3, $4, $5, 'open', $6) ON CONFLICT (project_id, decision_id) DO NOTHING";
+        "INSERT INTO moderation_appeals (project_id, id, decision_id, user_id, text, state, created_at,
+            decider_id)
+         VALUES ($1, $2, $3, $4, $5, 'open', $6, $7) ON CONFLICT (project_id, decision_id) DO NOTHING";
     query FIND -> AppealRow =
         "SELECT id, decision_id, user_id, text, state, answer, created_at, decided_at
          FROM moderation_appeals WHERE project_id = $1 AND id = $2";
@@ -67,11 +68,18 @@ db::statements! {
          ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4";
     query COUNT -> i64 =
         "SELECT count(*) FROM moderation_appeals WHERE project_id = $1 AND user_id = $2";
-    query OPEN -> OpenRow =
+    query OPEN_OF_OTHERS -> OpenRow =
         "SELECT id, decision_id, user_id, text, created_at, claimed_by, claimed_by_name, claimed_until
          FROM moderation_appeals
-         WHERE project_id = $1 AND state = 'open' AND outcome_id IS NULL AND (created_at, id) > ($2, $3)
-         ORDER BY created_at, id LIMIT $4";
+         WHERE project_id = $1 AND state = 'open' AND outcome_id IS NULL
+            AND (decider_id IS NULL OR decider_id <> $2) AND (created_at, id) > ($3, $4)
+         ORDER BY created_at, id LIMIT $5";
+    query OPEN_OF_OPERATOR -> OpenRow =
+        "SELECT id, decision_id, user_id, text, created_at, claimed_by, claimed_by_name, claimed_until
+         FROM moderation_appeals
+         WHERE project_id = $1 AND decider_id = $2 AND state = 'open' AND outcome_id IS NULL
+            AND (created_at, id) > ($3, $4)
+         ORDER BY created_at, id LIMIT $5";
     query COUNT_OPEN -> i64 =
         "SELECT count(*) FROM moderation_appeals
          WHERE project_id = $1 AND state = 'open' AND outcome_id IS NULL";
@@ -104,9 +112,15 @@ db::statements! {
          WHERE project_id = $1 AND id = $2 AND state = 'open' AND outcome_id IS NULL";
 }
 
-/// False if there is an appeal against the decision already.
-pub fn insert(tx: &Tx<'_>, project: ProjectId, new: &AppealRow) -> Result<bool> {
-    let args = args![project, new.id, new.decision_id, new.user_id, &new.text, new.created_at];
+/// False if there is an appeal against the decision already. `decider`: the operator who made that decision.
+pub fn insert(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    new: &AppealRow,
+    decider: Option<OperatorId>,
+) -> Result<bool> {
+    let AppealRow { id, decision_id, user_id, ref text, created_at, .. } = *new;
+    let args = args![project, id, decision_id, user_id, text, created_at, decider];
     Ok(tx.execute(&INSERT, args)? > 0)
 }
 
@@ -125,14 +139,17 @@ pub fn list(
     Ok((rows, c.one(&COUNT, args![project, user])?))
 }
 
-/// Those that wait for a decision, oldest first, behind one of them.
+/// Those that wait for a decision, oldest first, behind one of them: all but those against decisions of the operator,
+/// or these alone.
 pub fn open(
     c: &Conn<'_>,
     project: ProjectId,
+    (operator, is_own): (OperatorId, bool),
     (created_at, id): (Timestamp, AppealId),
     limit: i64,
 ) -> Result<Vec<OpenRow>> {
-    Ok(c.all(&OPEN, args![project, created_at, id, limit])?)
+    let statement = if is_own { &OPEN_OF_OPERATOR } else { &OPEN_OF_OTHERS };
+    Ok(c.all(statement, args![project, operator, created_at, id, limit])?)
 }
 
 /// False if another operator holds it, or if it is not in the queue.

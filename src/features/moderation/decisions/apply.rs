@@ -112,9 +112,9 @@ fn carry_out(
         _ => None,
     };
     match report {
-        Some(report) => handler.carry_out(tx, &report, content, &orders)?,
-        None => handler.act(tx, content, &orders)?,
-    };
+        Some(report) => handler.carry_out(tx, &report, content, &orders).map(drop)?,
+        None => handler.act(tx, content, &orders).map(drop)?,
+    }
     let context = Context { app: &handler.app, project: &handler.project, now: handler.now };
     notify::author(tx, context, decision, notice)
 }

@@ -16,8 +16,8 @@ pub use decide::{Request, decide};
 pub use model::{
     Action, Decision, DecisionState, Item, Outcome, Refused, RefusedItem, Suspend, Verdict,
 };
-pub use record::suspend_now;
-pub(super) use record::{OverApi, Removal, record};
+pub(super) use record::{Banned, OverApi, Removal, record};
+pub use record::{Restrictions, ban_now, suspend_now};
 pub use undo::undo;
 
 use std::time::Duration;

@@ -19,6 +19,8 @@ names! {
         Remove "remove",
         Suspend "suspend",
         Warn "warn",
+        /// From a space: never decided in the queue, but appealed against there.
+        Ban "ban",
         /// About an appeal: the decision stands.
         Uphold "uphold",
         /// About an appeal: the decision is taken back.
@@ -40,7 +42,7 @@ names! {
 impl Verdict {
     /// Whether the author may appeal: a strike.
     pub const fn is_against_author(self) -> bool {
-        matches!(self, Verdict::Remove | Verdict::Suspend | Verdict::Warn)
+        matches!(self, Verdict::Remove | Verdict::Suspend | Verdict::Warn | Verdict::Ban)
     }
 }
 

@@ -2,7 +2,7 @@
 //! program decided, and how to object. It is a system notification, which every client shows, with the facts in one
 //! more key; they are those that Article 17 of the Digital Services Act asks for.
 
-use db::Tx;
+use db::{Conn, Tx};
 use serde_json::{Value, json};
 
 use crate::domain_events::Context;
@@ -11,8 +11,9 @@ use crate::features::moderation::appeals::{APPEAL_WITHIN, PATH};
 use crate::features::moderation::decisions::model::{Decision, Verdict};
 use crate::features::moderation::target::TargetKind;
 use crate::features::notifications::{self, About, Notification};
+use crate::features::spaces::store as spaces;
 use crate::tenancy::Bundle;
-use crate::values::ids::{NotificationId, UserId};
+use crate::values::ids::{NotificationId, ProjectId, UserId};
 use crate::values::time::Timestamp;
 
 const DEFAULT_GROUND: &str = "The terms and rules of this community";
@@ -27,11 +28,14 @@ pub(in crate::features::moderation) fn author(
 ) -> Result<()> {
     let is_told = match decision.action {
         Verdict::Warn => true,
-        Verdict::Remove | Verdict::Suspend => context.project.statements_of_reasons,
+        Verdict::Remove | Verdict::Suspend | Verdict::Ban => context.project.statements_of_reasons,
         Verdict::Approve | Verdict::Uphold | Verdict::Reverse => false,
     };
     match decision.author_id.filter(|_| is_told) {
-        Some(user) => send(tx, context, user, id, metadata(context, decision)),
+        Some(user) => {
+            let title = title(tx, context.project.id, decision)?;
+            send(tx, context, user, id, metadata(context, decision, &title))
+        }
         None => Ok(()),
     }
 }
@@ -58,13 +62,14 @@ pub(in crate::features::moderation) fn send(
     notifications::add(tx, context, &[notification])
 }
 
-fn metadata(context: Context<'_>, decision: &Decision) -> String {
+fn metadata(context: Context<'_>, decision: &Decision, title: &str) -> String {
     let content = decision.reason.as_deref().unwrap_or("The moderators gave no reason.");
     let mut moderation = json!({
         "decisionId": decision.id,
         "action": decision.action,
         "targetType": decision.target_type,
         "targetId": decision.target_id,
+        "spaceId": decision.space_id,
         "reason": decision.reason,
         "grounds": source(decision),
         "ruleId": decision.rule_id,
@@ -74,7 +79,6 @@ fn metadata(context: Context<'_>, decision: &Decision) -> String {
     if context.project.statements_of_reasons {
         moderation["statement"] = statement(context, decision, content);
     }
-    let title = title(decision);
     json!({ "title": title, "content": content, "buttonData": null, "moderation": moderation })
         .to_string()
 }
@@ -84,6 +88,7 @@ fn statement(context: Context<'_>, decision: &Decision, facts: &str) -> Value {
     let (kind, scope) = match decision.action {
         Verdict::Suspend => ("suspension", "account"),
         Verdict::Warn => ("warning", "none"),
+        Verdict::Ban => ("ban", "space"),
         _ => ("removal", "content"),
     };
     let until: Timestamp = decision.decided_at.plus(APPEAL_WITHIN);
@@ -127,17 +132,24 @@ fn is_automated(decision: &Decision) -> bool {
     decision.rule_id.is_some() && decision.report_id.is_none()
 }
 
-fn title(decision: &Decision) -> String {
+fn title(c: &Conn<'_>, project: ProjectId, decision: &Decision) -> Result<String> {
     let content = match decision.target_type {
         TargetKind::Entity => "post",
         TargetKind::Comment => "comment",
         TargetKind::Message => "message",
         TargetKind::User => "account",
     };
-    match (decision.action, decision.ends_at) {
+    Ok(match (decision.action, decision.ends_at) {
         (Verdict::Suspend, Some(end)) => format!("Your account is suspended until {end}"),
         (Verdict::Suspend, None) => "Your account is suspended".to_owned(),
         (Verdict::Remove, _) => format!("Your {content} was removed"),
+        (Verdict::Ban, _) => {
+            let space = decision.space_id.map(|id| spaces::find(c, project, id));
+            match space.transpose()?.flatten() {
+                Some(space) => format!("You are banned from the space {}", space.name),
+                None => "You are banned from a space".to_owned(),
+            }
+        }
         _ => format!("The moderators warn you because of your {content}"),
-    }
+    })
 }

@@ -1,5 +1,5 @@
 //! Decisions that are made elsewhere than in the queue and take effect at once: by a rule, by the moderators of a space, by
-//! a key, about a user. Each is stored like any other: it is a strike, the author gets a statement of reasons and may
+//! the admins of a group, by a key, about a user. Each is stored like any other: it is a strike, the author gets a statement of reasons and may
 //! appeal.
 
 use db::Tx;
@@ -12,10 +12,16 @@ use crate::features::moderation::decisions::model::{Decision, Verdict};
 use crate::features::moderation::decisions::{notify, store};
 use crate::features::moderation::target::{Target, TargetKind};
 use crate::features::moderation::{Moderator, USER_NOT_FOUND};
+use crate::features::spaces::MEMBER_NOT_FOUND;
+use crate::features::spaces::authority::{self, Authority};
+use crate::features::spaces::members::change;
+use crate::features::spaces::members::store::{self as members, Ban};
+use crate::features::spaces::rules::Status;
 use crate::features::users::store as users;
+use crate::features::visibility::restrictions::{Restricted, Restriction, RestrictionObserver};
 use crate::realtime;
 use crate::values::ids::{
-    DecisionId, NotificationId, ReportId, SpaceId, SuspensionId, UserId, new_id,
+    DecisionId, NotificationId, ReportId, SpaceBanId, SpaceId, SuspensionId, UserId, new_id,
 };
 use crate::values::time::Timestamp;
 
@@ -53,6 +59,35 @@ pub fn suspend_now(
     record(tx, context, &decision)
 }
 
+/// Bans a member from a space, as a moderator of it would. The decision has the id of the ban, by which an appeal ends it.
+/// Banning again changes nothing.
+pub fn ban_now(
+    tx: &Tx<'_>,
+    context: Context<'_>,
+    by: &Moderator,
+    (space, user): (SpaceId, UserId),
+    (id, reason): (SpaceBanId, Option<&str>),
+) -> Result<()> {
+    let Context { app, project, now } = context;
+    let key = ActorOrKey::Key { user: None };
+    let held = authority::lock(tx, project.id, space, key, Authority::Moderator)?;
+    let found = members::find(tx, project.id, space, user)?.ok_or(MEMBER_NOT_FOUND)?;
+    if found.status == Status::Banned {
+        return Ok(());
+    }
+    let ban = Ban { id, by: None, reason, report: None, at: now };
+    change::ban(tx, app, project.id, &held, found, &ban)?;
+    let target = Target { kind: TargetKind::User, id: user.0 };
+    let what = (Verdict::Ban, reason.map(ToOwned::to_owned));
+    let decision = Decision {
+        author_id: Some(user),
+        space_id: Some(space),
+        operator_id: by.operator,
+        ..Decision::applied(DecisionId(id.0), target, what, by.name.clone(), now)
+    };
+    record(tx, context, &decision)
+}
+
 /// Content that was hidden from others.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::features::moderation) struct Removal {
@@ -61,7 +96,41 @@ pub(in crate::features::moderation) struct Removal {
     pub space: Option<SpaceId>,
 }
 
-/// What was decided over the API, by a moderator of a space or with a key.
+/// A user who was banned from a space.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::features::moderation) struct Banned {
+    pub ban: SpaceBanId,
+    pub space: SpaceId,
+    pub user: UserId,
+}
+
+/// Stores what is taken from users where there is no report: a ban, a message that an admin of its conversation removes.
+#[derive(Debug)]
+pub struct Restrictions;
+
+impl RestrictionObserver for Restrictions {
+    fn restricted(
+        &self,
+        tx: &Tx<'_>,
+        context: Context<'_>,
+        restricted: &Restricted<'_>,
+    ) -> Result<()> {
+        let Restricted { what, user, by, reason } = *restricted;
+        let decided = OverApi { context, caller: by, report: None, reason };
+        match (what, user) {
+            (Restriction::Ban { ban, space }, Some(user)) => {
+                decided.banned(tx, Banned { ban, space, user })
+            }
+            (Restriction::Ban { .. }, None) => Ok(()),
+            (Restriction::MessageRemoved { message }, author) => {
+                let target = Target { kind: TargetKind::Message, id: message.0 };
+                decided.removed(tx, Removal { target, author, space: None })
+            }
+        }
+    }
+}
+
+/// What was decided over the API, by a moderator of a space, an admin of a group or with a key.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::features::moderation) struct OverApi<'a> {
     pub context: Context<'a>,
@@ -92,6 +161,14 @@ impl OverApi<'_> {
         let target = Target { kind: TargetKind::User, id: user.0 };
         let decision = self.decision(DecisionId(id.0), target, Verdict::Suspend);
         self.record(tx, &Decision { author_id: Some(user), ends_at, ..decision })
+    }
+
+    /// Stores a ban. The decision has its id, by which an appeal ends it.
+    pub fn banned(&self, tx: &Tx<'_>, banned: Banned) -> Result<()> {
+        let Banned { ban, space, user } = banned;
+        let target = Target { kind: TargetKind::User, id: user.0 };
+        let decision = self.decision(DecisionId(ban.0), target, Verdict::Ban);
+        self.record(tx, &Decision { author_id: Some(user), space_id: Some(space), ..decision })
     }
 
     fn decision(&self, id: DecisionId, target: Target, action: Verdict) -> Decision {

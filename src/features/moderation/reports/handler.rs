@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::features::chat;
 use crate::features::comments::store::CommentRow;
 use crate::features::entities::{self, store::EntityRow};
-use crate::features::moderation::decisions::{OverApi, Removal};
+use crate::features::moderation::decisions::{Banned, OverApi, Removal};
 use crate::features::moderation::moderate::{
     lock_comment, log, moderate_comment, moderate_entity, remove_message,
 };
@@ -29,6 +29,7 @@ use crate::features::spaces::authority::{self, Authority};
 use crate::features::spaces::members::change;
 use crate::features::spaces::members::store::{self as members, Ban};
 use crate::features::spaces::moderation_log::LogTarget;
+use crate::features::spaces::rules::Status as MemberStatus;
 use crate::features::users::store as users;
 use crate::features::visibility::moderation::{Decision, Verdict};
 use crate::realtime;
@@ -48,6 +49,13 @@ pub struct Handler {
     pub now: Timestamp,
     suspension: SuspensionId,
     ban: SpaceBanId,
+}
+
+/// What handling a report took from its target's author, and from the user who was named.
+#[derive(Debug)]
+pub(in crate::features::moderation) struct Taken {
+    removal: Option<Removal>,
+    banned: Option<Banned>,
 }
 
 impl Handler {
@@ -76,15 +84,18 @@ impl Handler {
         content: Option<Content>,
         orders: &Orders,
     ) -> Result<()> {
-        let removal = self.carry_out(tx, report, content, orders)?;
+        let taken = self.carry_out(tx, report, content, orders)?;
         let decided = OverApi {
             context: Context { app: &self.app, project: &self.project, now: self.now },
             caller: self.caller,
             report: Some(report.id),
             reason: orders.reason.as_deref().or(orders.summary.as_deref()),
         };
-        if let Some(removal) = removal {
+        if let Some(removal) = taken.removal {
             decided.removed(tx, removal)?;
+        }
+        if let Some(banned) = taken.banned {
+            decided.banned(tx, banned)?;
         }
         match orders.user_id.filter(|_| orders.suspend) {
             Some(user) => decided.suspended(tx, self.suspension, user, orders.end_date),
@@ -100,7 +111,7 @@ impl Handler {
         report: &ReportRow,
         content: Option<Content>,
         orders: &Orders,
-    ) -> Result<Option<Removal>> {
+    ) -> Result<Taken> {
         let project = self.project.id;
         let resolution = Resolution {
             status: if orders.dismiss { Status::Dismissed } else { Status::Actioned },
@@ -113,11 +124,9 @@ impl Handler {
             return Err(ALREADY_HANDLED.into());
         }
         // Lock order: space, conversation, users, feed totals.
-        if orders.ban {
-            self.ban(tx, project, report, orders)?;
-        }
+        let banned = if orders.ban { self.ban(tx, project, report, orders)? } else { None };
         let content = content.filter(|_| orders.concerns_content(report));
-        self.act(tx, content, orders)
+        Ok(Taken { banned, removal: self.act(tx, content, orders)? })
     }
 
     /// Removes or approves the content and suspends its author, as ordered.
@@ -167,21 +176,24 @@ impl Handler {
         Decision { verdict, by: self.caller.user(), reason, at: self.now }
     }
 
+    /// None if the user was banned before.
     fn ban(
         &self,
         tx: &Tx<'_>,
         project: ProjectId,
         report: &ReportRow,
         orders: &Orders,
-    ) -> Result<()> {
+    ) -> Result<Option<Banned>> {
         let user = orders.user_id.ok_or(MISSING_FIELDS)?;
         let space = report.space_id.ok_or(INVALID_ACTIONS)?;
         users::find(tx, project, user)?.ok_or(USER_NOT_FOUND)?;
         let held = authority::lock(tx, project, space, self.caller, Authority::Moderator)?;
         let member = members::find(tx, project, space, user)?.ok_or(MEMBER_NOT_FOUND)?;
+        let is_new = member.status != MemberStatus::Banned;
         let (by, reason) = (self.caller.user(), orders.reason.as_deref());
         let ban = Ban { id: self.ban, by, reason, report: Some(report.id), at: self.now };
-        change::ban(tx, &self.app, project, &held, member, &ban).map(drop)
+        change::ban(tx, &self.app, project, &held, member, &ban)?;
+        Ok(is_new.then_some(Banned { ban: self.ban, space, user }))
     }
 
     fn suspend(&self, tx: &Tx<'_>, project: ProjectId, orders: &Orders) -> Result<()> {

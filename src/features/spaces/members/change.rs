@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::caller::ActorOrKey;
+use crate::domain_events::Context;
 use crate::error::{Error, Result};
 use crate::features::spaces::authority::{self, Authority, Held};
 use crate::features::spaces::members::store::{self, Ban, MemberRow};
@@ -13,6 +14,7 @@ use crate::features::spaces::moderation_log::{self, LogAction, LogTarget, Logged
 use crate::features::spaces::observer::observers;
 use crate::features::spaces::rules::{Reason, Role, Status};
 use crate::features::spaces::{CREATOR_REQUIRED, MEMBERSHIP_NOT_FOUND, NOT_ACTIVE, NOT_PENDING};
+use crate::features::visibility::restrictions::{self, Restricted, Restriction};
 use crate::http::input::{Body, Path};
 use crate::http::operation::Call;
 use crate::http::reply::Json;
@@ -143,20 +145,22 @@ pub(in crate::features::spaces) async fn ban_member(
     call: Call<ActorOrKey>,
     (Path(path), Body(body)): (Path<MemberPath>, Body<BanBody>),
 ) -> Result<Json<Changed<SpaceMember>>> {
-    let (app, project, caller, now) = (call.app.clone(), call.project.id, call.caller, call.now);
-    let id = SpaceBanId(new_id(now, &call.app.random));
+    let (app, of, caller, now) = (call.app.clone(), call.project.clone(), call.caller, call.now);
+    let (project, id) = (of.id, SpaceBanId(new_id(now, &call.app.random)));
     let banned = call.app.db.write(move |tx| {
         let held = authority::lock(tx, project, path.space_id, caller, Authority::Moderator)?;
         let found = member(tx, project, &held, path.member_id)?;
+        let was_banned = found.status == Status::Banned;
         let reason = body.reason.as_ref().map(Reason::as_str);
-        ban(
-            tx,
-            &app,
-            project,
-            &held,
-            found,
-            &Ban { id, by: held.by, reason, report: None, at: now },
-        )
+        let new = Ban { id, by: held.by, reason, report: None, at: now };
+        let banned = ban(tx, &app, project, &held, found, &new)?;
+        if !was_banned {
+            let what = Restriction::Ban { ban: id, space: held.space.id };
+            let restricted = Restricted { what, user: Some(banned.user_id), by: caller, reason };
+            let context = Context { app: &app, project: &of, now };
+            restrictions::restricted(tx, context, &restricted)?;
+        }
+        Ok::<_, Error>(banned)
     });
     let membership = SpaceMember::new(project, banned.await?);
     Ok(Json(Changed { message: "Member banned.", membership }))
@@ -213,14 +217,50 @@ pub(in crate::features::spaces) async fn unban_member(
             return Err(MEMBERSHIP_NOT_FOUND.into());
         }
         held.authority.may_unban(&found)?;
-        let after = MemberRow { status: Status::Active, ..found.clone() };
-        store::delete_ban(tx, project, &found)?;
-        store::update(tx, project, &found, &after)?;
-        log(tx, &app, project, &held, &after, (LogAction::Unban, None), now)?;
-        Ok::<_, Error>(after)
+        unban(tx, &app, project, &held, found, None, now)
     });
     let membership = SpaceMember::new(project, unbanned.await?);
     Ok(Json(Changed { message: "Member unbanned.", membership }))
+}
+
+/// Makes somebody who is banned a member. The caller has locked the space.
+fn unban(
+    tx: &Tx<'_>,
+    app: &App,
+    project: ProjectId,
+    held: &Held,
+    found: MemberRow,
+    reason: Option<&str>,
+    now: Timestamp,
+) -> Result<MemberRow> {
+    let after = MemberRow { status: Status::Active, ..found.clone() };
+    store::delete_ban(tx, project, &found)?;
+    store::update(tx, project, &found, &after)?;
+    log(tx, app, project, held, &after, (LogAction::Unban, reason), now)?;
+    Ok(after)
+}
+
+/// Ends this one ban, after a successful appeal. Another ban of the same user stays; a space that is gone bans nobody.
+pub fn take_back(
+    tx: &Tx<'_>,
+    context: Context<'_>,
+    (space, user): (SpaceId, UserId),
+    ban: SpaceBanId,
+    reason: Option<&str>,
+) -> Result<()> {
+    let Context { app, project, now } = context;
+    let key = ActorOrKey::Key { user: None };
+    let held = match authority::lock(tx, project.id, space, key, Authority::Moderator) {
+        Err(Error::Refused(_)) => return Ok(()),
+        held => held?,
+    };
+    if store::find_ban(tx, project.id, space, user)? != Some(ban) {
+        return Ok(());
+    }
+    match store::find(tx, project.id, space, user)? {
+        Some(found) => unban(tx, app, project.id, &held, found, reason, now).map(drop),
+        None => Ok(()),
+    }
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -82,6 +82,11 @@ db::statements! {
         "INSERT INTO space_bans (project_id, space_id, user_id, id, banned_by_id, reason, report_id,
             created_at, updated_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)";
+    query FIND_BAN -> SpaceBanId =
+        "SELECT id FROM space_bans WHERE project_id = $1 AND space_id = $2 AND user_id = $3";
+    query BANS_AMONG -> SpaceBanId =
+        "SELECT b.id FROM space_bans b JOIN spaces s ON s.project_id = b.project_id AND s.id = b.space_id
+         WHERE b.project_id = $1 AND b.space_id {any}($2) AND b.user_id {any}($3) AND s.deleted_at IS NULL";
     command DELETE_BAN =
         "DELETE FROM space_bans WHERE project_id = $1 AND space_id = $2 AND user_id = $3";
 }
@@ -196,6 +201,28 @@ pub fn insert_ban(tx: &Tx<'_>, project: ProjectId, row: &MemberRow, ban: &Ban<'_
     let Ban { id, by, reason, report, at } = *ban;
     let args = args![project, row.space_id, row.user_id, id, by, reason, report, at];
     Ok(tx.pipeline(&INSERT_BAN, args)?)
+}
+
+pub fn find_ban(
+    c: &Conn<'_>,
+    project: ProjectId,
+    space: SpaceId,
+    user: UserId,
+) -> Result<Option<SpaceBanId>> {
+    Ok(c.opt(&FIND_BAN, args![project, space, user])?)
+}
+
+/// The bans of these users from these spaces that stand.
+pub fn bans_among(
+    c: &Conn<'_>,
+    project: ProjectId,
+    spaces: &[SpaceId],
+    users: &[UserId],
+) -> Result<Vec<SpaceBanId>> {
+    if spaces.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(c.all(&BANS_AMONG, args![project, SpaceId::list(spaces), UserId::list(users)])?)
 }
 
 pub fn delete_ban(tx: &Tx<'_>, project: ProjectId, row: &MemberRow) -> Result<()> {

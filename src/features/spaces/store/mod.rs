@@ -73,6 +73,10 @@ db::statements! {
     query FIND -> SpaceRow = select_space!("AND s.id = $2");
     query FIND_ALL -> SpaceRow = select_space!("AND s.id {any}($2)");
     query FIND_BY_SLUG -> SpaceRow = select_space!("AND s.slug = $2");
+    /// For operators: newest first, with a part of the name or the slug in lower case.
+    query EVERY -> SpaceRow =
+        select_space!("AND s.id < $2 AND ($3 = '' OR {contains}(fold(s.name), CAST($3 AS TEXT)) > 0
+            OR {contains}(fold(s.slug), CAST($3 AS TEXT)) > 0) ORDER BY s.id DESC LIMIT $4");
     query LOCK -> SpaceRow = select_space!("AND s.id = $2 {for_no_key_update}");
     query LOCK_SHARED -> SpaceRow = select_space!("AND s.id = $2 {for_share}");
     /// The ancestors of a space, and itself.
@@ -137,6 +141,18 @@ pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[SpaceId]) -> Result<Vec
         return Ok(Vec::new());
     }
     Ok(c.all(&FIND_ALL, args![project, SpaceId::list(ids)])?)
+}
+
+/// All, also those that only their members find: newest first, before one of them. An empty part is in every name.
+pub fn all(
+    c: &Conn<'_>,
+    project: ProjectId,
+    before: SpaceId,
+    part: &str,
+    limit: usize,
+) -> Result<Vec<SpaceRow>> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    Ok(c.all(&EVERY, args![project, before, part, limit])?)
 }
 
 pub fn find_by_slug(c: &Conn<'_>, project: ProjectId, slug: &str) -> Result<Option<SpaceRow>> {

@@ -72,7 +72,7 @@ db::statements! {
     query STRIKES -> (UserId, i64) =
         "SELECT author_id, count(*) FROM moderation_decisions
          WHERE project_id = $1 AND author_id {any}($2) AND state = 'applied'
-            AND action IN ('remove', 'suspend', 'warn')
+            AND action IN ('remove', 'suspend', 'warn', 'ban')
          GROUP BY author_id";
     /// The last five about each author.
     query LAST_DECISIONS -> Decision =
