@@ -44,9 +44,9 @@ db::statements! {
          VALUES ($1, $2, $3, $4, $5, $6)";
     /// Of the oldest seals: PostgreSQL reads them off the index because of their order.
     query SEALED_BEFORE -> ProjectId, unscoped "the logs of all projects are bounded" =
-        "SELECT DISTINCT s.project_id FROM
+        "SELECT DISTINCT bounded.project_id FROM
             (SELECT project_id FROM audit_seals WHERE last_id < $1 AND cut_before IS NULL
-             ORDER BY last_id, project_id LIMIT 10000) s";
+             ORDER BY last_id, project_id LIMIT 10000) bounded";
     query COUNT_UNTIL -> i64 =
         "SELECT count(*) FROM audit_log WHERE project_id = $1 AND id <= $2";
     query IS_LOGGED -> AuditEntryId =

@@ -163,7 +163,7 @@ async fn contents_by_the_time_of_saving_are_read_off_an_index(app: TestApp) {
     let top = root(&ada).await;
     crate::support::feed::seed_many(&app, 2500).await;
     save_everything(&app).await;
-    run(&app, "ANALYZE".to_owned()).await;
+    run(&app, "{analyze}".to_owned()).await;
     let mut pages = Vec::new();
     for direction in ["asc", "desc"] {
         let address = format!("{}?sortBy=added&sortDir={direction}", inside(&top));

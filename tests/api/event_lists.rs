@@ -370,7 +370,7 @@ async fn fill(app: &TestApp, number: u32) {
         townhall::features::events::store::recount::repair_totals(tx, project, project)
     });
     filled.await.unwrap();
-    run(app, "ANALYZE".to_owned()).await;
+    run(app, "{analyze}".to_owned()).await;
 }
 
 async fn lists_of_events_are_found_by_an_index(app: TestApp) {

@@ -105,7 +105,7 @@ pub(crate) fn sorts(engine: Engine, plan: &[String]) -> bool {
 async fn everything_a_list_asks_for_is_found_by_an_index(app: TestApp) {
     let app = app.server_with_many_rows().await;
     let (ada, space) = fill(&app).await;
-    run(&app, "ANALYZE".to_owned()).await;
+    run(&app, "{analyze}".to_owned()).await;
     let near = |latitude: &str| {
         format!("locationFilters={{\"latitude\":{latitude},\"longitude\":0,\"radius\":1000}}")
     };
@@ -165,7 +165,7 @@ async fn feeds_are_read_in_the_order_of_an_index(app: TestApp) {
     }
     let app = app.own_server().await;
     let (ada, space) = fill(&app).await;
-    run(&app, "ANALYZE".to_owned()).await;
+    run(&app, "{analyze}".to_owned()).await;
     let feeds = [
         "sortBy=createdAt".to_owned(),
         "sortDir=asc".to_owned(),
@@ -214,7 +214,7 @@ async fn feeds_of_version_6_are_neither_sorted_nor_counted(app: TestApp) {
     }
     let app = app.own_server().await;
     fill(&app).await;
-    run(&app, "ANALYZE".to_owned()).await;
+    run(&app, "{analyze}".to_owned()).await;
     let actor = app.anonymous().v6();
     for query in ["sortBy=top", "sortBy=hot", "sortBy=new", "sortBy=controversial"] {
         for filter in ["", "&keywordsFilters[includes]=many"] {

@@ -256,7 +256,7 @@ async fn lists_of_grants_are_found_by_an_index(app: TestApp) {
     let (ada, bob) = (app.user().await, app.user().await);
     mint(&app, ada.id, 10, json!({})).await;
     give(&ada, bob.id, 4, json!({})).await.expect(201);
-    run(&app, "ANALYZE".to_owned()).await;
+    run(&app, "{analyze}".to_owned()).await;
     let mut statements = Seen::new();
     let own = app.project.id.to_string();
     let key = app.service().with_header("x-sublay-project-id", &own);

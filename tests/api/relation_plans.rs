@@ -61,7 +61,7 @@ async fn lists_of_users_and_lists_without_the_hidden_are_found_by_an_index(app: 
         publish(user).await;
     }
     block(&ada, &bob).await;
-    run(&app, "ANALYZE".to_owned()).await;
+    run(&app, "{analyze}".to_owned()).await;
 
     let mut addresses: Vec<String> = ["", "?query=m2001", "?query=person", "?query=zz"]
         .map(|query| format!("/connections{query}"))

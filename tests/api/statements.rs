@@ -16,6 +16,32 @@ on_both_engines![
     every_key_begins_with_the_project,
 ];
 
+/// What counts or lists everything of a project, and tables of which a project has few rows.
+const MAY_WALK: [(&str, &str); 22] = [
+    ("entities::store::recount::FEEDS", "the doctor recounts everything"),
+    ("entities::store::recount::FORGET_EMPTY", "the doctor recounts everything"),
+    ("events::store::recount::LOCK_TOTALS", "the doctor recounts everything"),
+    ("events::store::recount::RECOUNT_TOTALS", "the doctor recounts everything"),
+    ("digests::store::SEALED", "few spaces have a digest"),
+    ("tenancy::store::WEBHOOKS", "a project has few endpoints"),
+    ("webhooks::store::FIND_FIRST", "reads an index of one row for each project"),
+    ("tenancy::store::LIVE_KEYS", "a project has few keys"),
+    ("tenancy::store::RENEW_INDEX", "a project has one row"),
+    ("search::store::vectors::CLAIM", "a project has one row"),
+    ("search::store::vectors::ADVANCE", "a project has one row"),
+    ("search::store::DUE", "ends with the first row"),
+    ("appeals::store::COUNT_OPEN", "counts an index of open appeals"),
+    ("tables::store::catalogue::LIST", "a project has few tables"),
+    ("figures::ENTITIES", "counts up to a limit"),
+    ("figures::COMMENTS", "counts up to a limit"),
+    ("figures::WAITING_JOBS", "counts up to a limit"),
+    ("figures::FAILED_JOBS", "counts up to a limit"),
+    ("figures::FIRST_DUE", "looks at a bounded number of rows"),
+    ("jobs::store::DELETE_QUEUED", "an operator removes an endpoint"),
+    ("jobs::store::LIST", "an operator lists jobs"),
+    ("jobs::store::LIST_QUEUE", "an operator lists jobs"),
+];
+
 /// What the operator runs by hand, and what goes through the projects: it may look at every row.
 const MAY_SCAN: [(&str, &str); 42] = [
     (
@@ -187,18 +213,19 @@ async fn no_statement_scans_a_large_table(app: TestApp) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A database that grows has no statistics on SQLite. For a list of ids it then prefers what it thinks are the ten rows
-/// of a project to the unique index of the ids, unless the statement names the index.
+/// All keys begin with the project: a statement that asks for more must use more of a key.
 #[tokio::test]
 async fn no_statement_walks_a_project_on_sqlite() {
-    let app = TestApp::sqlite().await.own_server().await;
+    let app = TestApp::start(Engine::Sqlite, "statements").await.own_server().await;
     let plans = with_db(&app, |db| {
+        let asks_for_more = |one: &&dyn AnyStatement| flat(one.text()).contains(" and ");
         let explain = |one: &dyn AnyStatement| (one.name(), db.explain(one).unwrap());
-        features::statements().map(explain).collect::<Vec<_>>()
+        features::statements().filter(asks_for_more).map(explain).collect::<Vec<_>>()
     });
     let mut wrong = Vec::new();
     for (name, plan) in plans.await {
-        if plan.iter().any(|line| line.ends_with("(project_id=?)")) {
+        let walks = plan.iter().any(|line| line.ends_with("(project_id=?)"));
+        if walks && !MAY_WALK.iter().any(|(end, _)| name.ends_with(end)) {
             wrong.push(format!("{name}:\n  {}", plan.join("\n  ")));
         }
     }

@@ -75,7 +75,7 @@ async fn lists_by_times_indexed_columns_and_references_are_found_by_an_index(app
         queries.push(clause("price", json!("7.0")));
         queries.push(clause("ownerId", owners[0].clone()));
         queries.push(format!("page=2&{}", clause("ownerId", owners[0].clone())));
-        run(&app, "ANALYZE".to_owned()).await;
+        run(&app, "{analyze}".to_owned()).await;
         for query in queries {
             let address = format!("/db/{table}?{query}");
             let seen = app.statements.during(key.get(&address)).await;

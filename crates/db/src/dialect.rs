@@ -45,14 +45,9 @@ const TOKENS: &[(&str, &str, &str)] = &[
     // Microseconds of the database's own clock: greater for a transaction that begins after another's commit.
     ("moment", "moment()", "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"),
     ("least", "min", "LEAST"),
-    ("analyze", ANALYZE_SQLITE, ANALYZE_POSTGRES),
+    // Statistics for the planner. Those of SQLite are always there.
+    ("analyze", "", "ANALYZE"),
 ];
-
-/// Statistics for the planner. SQLite keeps them until the next time, so none of an index that is empty now: SQLite would
-/// think for ever that its table has no rows, and scan it.
-pub(crate) const ANALYZE_SQLITE: &str =
-    "ANALYZE; DELETE FROM sqlite_stat1 WHERE stat = '0' OR stat LIKE '0 %'";
-pub(crate) const ANALYZE_POSTGRES: &str = "ANALYZE";
 
 /// The text of a statement for one engine: tokens expanded, and `$n` as `?n` on SQLite, which would
 /// number `$n` by order of appearance.

@@ -441,6 +441,6 @@ pub(super) fn script(engine: Engine) -> String {
              SELECT {values} FROM rows;"
         );
     }
-    sql.push_str("ANALYZE;\n");
+    sql.push_str("{analyze};\n");
     sql
 }

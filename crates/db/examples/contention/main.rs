@@ -65,7 +65,7 @@ fn open_sqlite(dir: &Path, name: &str, batch: usize) -> Db {
     let options = Options { batch, ..Options::default() };
     let db = Db::open(&url, options).unwrap();
     db.execute_script(SCHEMA).unwrap();
-    db.execute_script("ANALYZE").unwrap();
+    db.execute_script("{analyze}").unwrap();
     db
 }
 
@@ -137,7 +137,7 @@ async fn postgres() {
     let threads = options.pool;
     let db = Db::open(&url, options).unwrap();
     db.execute_script(SCHEMA).unwrap();
-    db.execute_script("ANALYZE").unwrap();
+    db.execute_script("{analyze}").unwrap();
     // The cluster of the tests does not wait for the disk; a measurement must.
     db.execute_script("ALTER SYSTEM SET fsync = on").unwrap();
     db.execute_script("ALTER SYSTEM SET full_page_writes = on").unwrap();

@@ -18,6 +18,7 @@ impl Connection {
         while let Some(version) = self.migrate_next(migrations, now_ms)? {
             done.push(version);
         }
+        self.write_statistics()?;
         Ok(done)
     }
 

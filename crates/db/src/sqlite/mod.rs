@@ -11,6 +11,7 @@ mod functions;
 mod like;
 mod private;
 mod readers;
+mod statistics;
 mod syncer;
 mod writer;
 

@@ -2,7 +2,7 @@
 
 use super::{Definition, NAME, TableName};
 use crate::conn::Link;
-use crate::{Conn, Engine, Error, Query, Value, dialect};
+use crate::{Conn, Engine, Error, Query, Value};
 
 /// A connection that writes whole tables. Nothing it writes is sure to be on disk before
 /// [`Db::bulk`] has returned.
@@ -100,11 +100,11 @@ impl<'a> Bulk<'a> {
         }
     }
 
-    /// Statistics for the planner.
+    /// Measures statistics for the planner. Those of SQLite are always there.
     pub fn analyze(&self) -> Result<(), Error> {
         match self.conn.link() {
-            Link::Sqlite(connection) => connection.execute_plain(dialect::ANALYZE_SQLITE),
-            Link::Postgres(session) => session.execute_plain(dialect::ANALYZE_POSTGRES),
+            Link::Sqlite(_) => Ok(()),
+            Link::Postgres(session) => session.execute_plain("ANALYZE"),
         }
     }
 
