@@ -62,7 +62,9 @@ fn tokens(text: &str) -> Vec<Token> {
             'a'..='z' | 'A'..='Z' | '_' => {
                 (Some(Token::Word(rest[..word(rest)].to_owned())), word(rest))
             }
-            '(' | ')' | ',' | '.' | '=' | '<' | '>' | '*' | ':' => (Some(Token::Sign(first)), 1),
+            '(' | ')' | ',' | '.' | '=' | '<' | '>' | '*' | ':' | '+' => {
+                (Some(Token::Sign(first)), 1)
+            }
             other => panic!("{other:?} in {text}"),
         };
         tokens.extend(token);
