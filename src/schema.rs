@@ -136,4 +136,5 @@ pub const MIGRATIONS: &[Migration] = &[
         "appeals against decisions of others first",
         include_str!("../migrations/0037_appeals_of_others.sql"),
     ),
+    Migration::shared(38, "event hours", include_str!("../migrations/0038_event_hours.sql")),
 ];

@@ -16,7 +16,7 @@ db::statements! {
     /// Those of the records that are in the index; one that waits already is looked up again anyway.
     command NOTE_INDEXED =
         "INSERT INTO search_todo (project_id, record_id, kind, stamp)
-         SELECT d.project_id, d.record_id, $3, 1 FROM search_docs d {indexed_by_search_docs_record}
+         SELECT d.project_id, d.record_id, $3, 1 FROM search_docs d
          WHERE d.project_id = $1 AND d.record_id {any}($2)
          ON CONFLICT (project_id, record_id) DO UPDATE SET stamp = search_todo.stamp + 1";
 }

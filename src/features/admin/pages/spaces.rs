@@ -108,7 +108,7 @@ fn facts(visit: &Visit, row: &SpaceRow, base: &str) -> Markup {
     }
 }
 
-/// Ban or unban, with what the user is told.
+/// Bans or unbans a member. The user receives the reason.
 fn member(visit: &Visit, here: &str, one: &Value) -> Markup {
     let user = &one["user"];
     let id = user["id"].as_str().unwrap_or_default();

@@ -256,7 +256,7 @@ pub(in crate::features::entities) fn add(
 /// Awards the author's points for publishing. Runs first, or it deadlocks with user deletion.
 pub(super) fn reward(tx: &Tx<'_>, project: &Project, row: &EntityRow) -> Result<Option<UserRow>> {
     let Some(author) = row.user_id else { return Ok(None) };
-    // None, or without its key, if a concurrent request has deleted them.
+    // A concurrent request may have deleted the author: then there is no row, or a foreign key fails.
     let gone = |error: Error| error.on_foreign_key(USER_NOT_FOUND);
     let awarded = reputation::awarded(tx, project, author, row.space_id, POINTS).map_err(gone)?;
     tx.flush().map_err(|error| gone(error.into()))?;

@@ -98,13 +98,12 @@ db::statements! {
     command DONE =
         "DELETE FROM search_todo WHERE project_id = $1 AND record_id {any}($2) AND stamp = $3";
     query INDEXED -> IndexedRow =
-        "SELECT number, class, record_id, length, words FROM search_docs {indexed_by_search_docs_record}
+        "SELECT number, class, record_id, length, words FROM search_docs
          WHERE project_id = $1 AND record_id {any}($2)";
     query INDEXED_FROM -> IndexedRow =
         "SELECT number, class, record_id, length, words FROM search_docs
          WHERE project_id = $1 AND number >= $2 ORDER BY number LIMIT $3";
-    command REMOVE = "DELETE FROM search_docs {indexed_by_search_docs_record}
-         WHERE project_id = $1 AND record_id {any}($2)";
+    command REMOVE = "DELETE FROM search_docs WHERE project_id = $1 AND record_id {any}($2)";
     query SECTION -> (i64, i64) =
         "SELECT documents, length FROM search_sections WHERE project_id = $1 AND section = $2";
     command COUNT =
@@ -132,8 +131,7 @@ db::statements! {
     query WRITTEN_BY -> (i64, Vec<u8>, Timestamp) =
         "SELECT number, words, created_at FROM search_docs {indexed_by_search_docs_author}
          WHERE project_id = $1 AND author_id = $2 AND class = $3 ORDER BY number DESC LIMIT $4";
-    query WORDS_OF -> Vec<u8> = "SELECT words FROM search_docs {indexed_by_search_docs_record}
-         WHERE project_id = $1 AND record_id = $2";
+    query WORDS_OF -> Vec<u8> = "SELECT words FROM search_docs WHERE project_id = $1 AND record_id = $2";
 }
 
 pub fn due(c: &Conn<'_>) -> Result<Vec<ProjectId>> {
