@@ -1,8 +1,5 @@
 //! An owner downloads everything of a project: the archive is what the command writes, and nobody else gets it.
 
-use std::collections::BTreeMap;
-use std::io::Read as _;
-
 use serde_json::{Value, json};
 use townhall::audit::store::{Filter, list};
 use townhall::auth::operators::Role;
@@ -10,6 +7,7 @@ use townhall::features::exports::download::{self, Format, Wanted};
 
 use crate::support::visitor::Visitor;
 use crate::support::{Form, Part, TestApp, on_both_engines};
+use crate::user_export::opened;
 
 on_both_engines![
     an_owner_downloads_a_project,
@@ -18,20 +16,6 @@ on_both_engines![
     one_is_made_at_a_time,
     files_that_are_lost_are_named,
 ];
-
-/// The files in an archive.
-fn opened(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
-    let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(bytes));
-    let mut files = BTreeMap::new();
-    for entry in archive.entries().unwrap() {
-        let mut entry = entry.unwrap();
-        let name = entry.path().unwrap().to_str().unwrap().to_owned();
-        let mut bytes = Vec::new();
-        entry.read_to_end(&mut bytes).unwrap();
-        files.insert(name, bytes);
-    }
-    files
-}
 
 /// A post, and a file of this many bytes that do not compress.
 async fn fill(app: &TestApp, size: usize) -> Vec<u8> {

@@ -36,7 +36,7 @@ async fn fill(app: &TestApp) -> (User<'_>, User<'_>) {
 }
 
 /// The files in an archive.
-fn opened(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
+pub fn opened(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(bytes));
     let mut files = BTreeMap::new();
     for entry in archive.entries().unwrap() {
