@@ -24,7 +24,7 @@ pub(super) const QUEUE_CLAIM: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_secs(2);
 /// How often all queues are looked at: for those of nodes that died.
 const POLL_QUEUES: Duration = Duration::from_secs(30);
-/// How long a queue rests whose first job has just failed, however many jobs are added to it meanwhile.
+/// How long a failing queue is not looked at, however many jobs are added to it meanwhile.
 const REST: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 const SWEEP_BATCH_SIZE: i64 = 500;
@@ -215,7 +215,13 @@ impl Running {
             return Ok(false);
         }
         let claim = app.db.write(move |tx| store::claim_queue(tx, project, id, now, until));
-        let Some(row) = claim.await? else { return Ok(false) };
+        let Some(row) = claim.await? else {
+            let found = app.db.read(move |c| store::find_queue(c, project, id)).await?;
+            if found.is_some_and(|row| row.failures > 0) {
+                self.rest(app, project, id, false);
+            }
+            return Ok(false);
+        };
         self.queues.insert(id, false);
         let app = app.clone();
         self.tasks.spawn(async move {
@@ -227,6 +233,12 @@ impl Running {
             Ran::Queue { project, queue: id, jobs, has_failed }
         });
         Ok(true)
+    }
+
+    /// Lets a failing queue rest: its next attempt is not due yet, or has just failed.
+    fn rest(&mut self, app: &App, project: ProjectId, queue: QueueId, is_signalled: bool) {
+        let until = app.clock.uptime() + REST;
+        self.resting.insert(queue, Rest { project, until, is_signalled });
     }
 
     /// Waits for the next task to end; the number of its jobs. None when nothing runs.
@@ -244,9 +256,10 @@ impl Running {
             }
             Ran::Queue { project, queue, jobs, has_failed } => {
                 let is_signalled = self.queues.remove(&queue).unwrap_or_default();
-                if has_failed || is_signalled {
-                    let rest = if has_failed { REST } else { Duration::ZERO };
-                    let until = app.clock.uptime() + rest;
+                if has_failed {
+                    self.rest(app, project, queue, is_signalled);
+                } else if is_signalled {
+                    let until = app.clock.uptime();
                     self.resting.insert(queue, Rest { project, until, is_signalled });
                 }
                 jobs

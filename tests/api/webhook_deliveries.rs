@@ -21,6 +21,7 @@ on_both_engines![
     both_secrets_sign_while_one_is_replaced,
     an_endpoint_without_an_address_drops_what_waits,
     many_deliveries_wait_without_being_read,
+    what_joins_a_failing_queue_wakes_nobody,
 ];
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -241,4 +242,22 @@ async fn many_deliveries_wait_without_being_read(app: TestApp) {
     app.advance(5 * SECOND);
     assert_eq!(app.run_jobs().await, 30);
     assert_eq!(titles(&hook), names);
+}
+
+/// The worker does not try to claim a queue for each event that waits for the next attempt.
+async fn what_joins_a_failing_queue_wakes_nobody(app: TestApp) {
+    let (app, hook) = subscribed(app.own_server().await, &[EVENT]).await;
+    hook.reply(Answer::Status(500));
+    posts(&app, &["first"]).await;
+    app.run_jobs().await;
+    assert_eq!(hook.take().len(), 1);
+    let worker = tokio::spawn(townhall::jobs::work(app.app.clone()));
+    let before = app.app.db.stats().writes.count;
+    for _ in 0..20 {
+        posts(&app, &["T"]).await;
+    }
+    let writes = app.app.db.stats().writes.count - before;
+    // The worker's first sweep of expired rows writes a few times, too.
+    assert!(writes < 35, "{writes} writes for 20 posts");
+    worker.abort();
 }
