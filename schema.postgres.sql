@@ -1313,6 +1313,7 @@ CREATE TABLE search_state (
     load_from bigint,
     load_term text COLLATE "C",
     load_until bigint,
+    next_word bigint DEFAULT 1 NOT NULL,
     CONSTRAINT search_state_pkey PRIMARY KEY (project_id),
     CONSTRAINT search_state_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 );
@@ -1351,10 +1352,12 @@ CREATE TABLE search_words (
     frequency bigint NOT NULL,
     letters bigint NOT NULL,
     reversed text COLLATE "C" NOT NULL,
+    number bigint DEFAULT 0 NOT NULL,
     CONSTRAINT search_words_pkey PRIMARY KEY (project_id, section, word),
     CONSTRAINT search_words_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 );
 CREATE INDEX search_words_end ON search_words USING btree (project_id, section, letters, reversed, word) WHERE letters > 0;
+CREATE UNIQUE INDEX search_words_number ON search_words USING btree (project_id, number);
 CREATE INDEX search_words_start ON search_words USING btree (project_id, section, letters, word) WHERE letters > 0;
 
 CREATE TABLE space_bans (

@@ -1238,6 +1238,7 @@ CREATE TABLE search_state (
     load_from INTEGER,
     load_term TEXT,
     load_until INTEGER,
+    next_word INTEGER NOT NULL DEFAULT 1,
     PRIMARY KEY (project_id)
 ) STRICT;
 
@@ -1272,9 +1273,11 @@ CREATE TABLE search_words (
     frequency INTEGER NOT NULL,
     letters INTEGER NOT NULL,
     reversed TEXT NOT NULL,
+    number INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (project_id, section, word)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX search_words_end ON search_words (project_id, section, letters, reversed, word) WHERE letters > 0;
+CREATE UNIQUE INDEX search_words_number ON search_words (project_id, number);
 CREATE INDEX search_words_start ON search_words (project_id, section, letters, word) WHERE letters > 0;
 
 CREATE TABLE space_bans (

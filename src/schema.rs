@@ -137,4 +137,9 @@ pub const MIGRATIONS: &[Migration] = &[
         include_str!("../migrations/0037_appeals_of_others.sql"),
     ),
     Migration::shared(38, "event hours", include_str!("../migrations/0038_event_hours.sql")),
+    Migration::shared(
+        39,
+        "search: numbers of words",
+        include_str!("../migrations/0039_search_word_numbers.sql"),
+    ),
 ];

@@ -29,6 +29,9 @@ pub fn encode(row: &[Value<'_>], out: &mut Vec<u8>) {
             }
             // Lists are arguments only; no column holds one.
             Value::Texts(list) => bytes(out, TEXT, list.concat().as_bytes()),
+            Value::Ints(list) => {
+                list.iter().for_each(|value| number(out, INTEGER, value.to_le_bytes()));
+            }
         }
     }
 }
@@ -93,7 +96,7 @@ mod tests {
             Value::Int(i64::MIN),
             Value::Real(-0.1),
             Value::from("naïve 🦀".to_owned()),
-            Value::from(vec![0, 255]),
+            Value::from(vec![0_u8, 255]),
         ]
     }
 

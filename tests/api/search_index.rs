@@ -2,6 +2,7 @@
 
 use db::{Command, args};
 use serde_json::json;
+use text_index::{Analyzer, Document, Language};
 use townhall::features::search::{admin, index};
 use townhall::tenancy::registry;
 
@@ -22,6 +23,7 @@ on_both_engines![
     blocks_fill_and_empty,
     nodes_share_the_work,
     the_doctor_finds_and_repairs_differences,
+    documents_of_earlier_versions_are_taken_out,
 ];
 
 const TABLES: [&str; 4] = ["search_docs", "search_blocks", "search_words", "search_todo"];
@@ -212,4 +214,26 @@ async fn the_doctor_finds_and_repairs_differences(app: TestApp) {
     app.index().await;
     assert_eq!(admin::compare(db, false).await.unwrap(), 0);
     assert_eq!(found(&ada, "words").await, ["other words"]);
+}
+
+/// They are stored with their words as texts.
+async fn documents_of_earlier_versions_are_taken_out(app: TestApp) {
+    let app = app.own_server().await;
+    let ada = app.user().await;
+    app.index().await;
+    let before = rows(&app).await;
+    let entity = post(&app, &ada, json!({ "title": "older words" })).await;
+    app.index().await;
+    let analyzer = Analyzer::new(Language::English);
+    let (project, words) =
+        (app.project.id, Document::new(&analyzer, &[("older words", 1)]).packed_words());
+    let change = "UPDATE search_docs SET words = $3 WHERE project_id = $1 AND record_id = $2";
+    let change = Command::built("test::texts", change.to_owned());
+    let db = &app.app.db;
+    let changed = db.write(move |tx| tx.execute(&change, args![project, entity, &words]));
+    assert_eq!(changed.await, Ok::<_, db::Error>(1));
+    assert_eq!(admin::compare(db, false).await.unwrap(), 0);
+    ada.delete(&format!("/entities/{entity}")).await.expect(204);
+    app.index().await;
+    assert_eq!(rows(&app).await, before);
 }

@@ -19,6 +19,7 @@ use crate::support::{Actor, TestApp, on_both_engines};
 on_both_engines![
     a_load_indexes_what_is_new,
     an_interrupted_load_is_taken_back,
+    words_of_a_load_that_is_taken_back_go,
     a_rebuild_ends_a_load,
 ];
 
@@ -107,6 +108,19 @@ async fn an_interrupted_load_is_taken_back(app: TestApp) {
             return;
         }
     }
+}
+
+async fn words_of_a_load_that_is_taken_back_go(app: TestApp) {
+    let ada = app.user().await;
+    app.index().await;
+    let before = rows(&app).await;
+    let all = posts(&app, &ada).await;
+    let mut interrupted = Load::new(app.project.id, Language::English);
+    interrupted.add(&app.app, waiting(&app).await).await.unwrap();
+    delete(&ada, all).await;
+    app.advance(CLAIM);
+    app.index().await;
+    assert_eq!(rows(&app).await, before);
 }
 
 async fn a_rebuild_ends_a_load(app: TestApp) {

@@ -21,6 +21,8 @@ pub enum Value<'a> {
     Uuids(Vec<Uuid>),
     /// A list, for `{any}`.
     Texts(Vec<String>),
+    /// A list, for `{any}`.
+    Ints(Vec<i64>),
 }
 
 impl Value<'_> {
@@ -37,6 +39,7 @@ impl Value<'_> {
             Value::Json(text) => Value::Json(Cow::Owned(text.into_owned())),
             Value::Uuids(list) => Value::Uuids(list),
             Value::Texts(list) => Value::Texts(list),
+            Value::Ints(list) => Value::Ints(list),
         }
     }
 
@@ -52,6 +55,7 @@ impl Value<'_> {
             Value::Json(_) => "json",
             Value::Uuids(_) => "list of uuids",
             Value::Texts(_) => "list of texts",
+            Value::Ints(_) => "list of integers",
         }
     }
 }
@@ -84,6 +88,7 @@ from! {
     &'a Uuid => |value| Value::Uuid(*value);
     Vec<Uuid> => |value| Value::Uuids(value);
     Vec<String> => |value| Value::Texts(value);
+    Vec<i64> => |value| Value::Ints(value);
     JsonText => |value| Value::Json(Cow::Owned(value.0));
     &'a JsonText => |value| Value::Json(Cow::Borrowed(&value.0));
 }

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::Analyzer;
+use crate::{Analyzer, varint};
+
+/// Begins words that are stored as numbers. Words as texts begin with how much the first one shares with none before: 0.
+const NUMBERS: u8 = 1;
 
 /// What is added to an index for one text, and what has to be known to take it out again.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -48,8 +51,47 @@ impl Document {
     }
 }
 
-/// The words that [`Document::packed_words`] has packed; `None` if the bytes are damaged.
-pub fn unpack_words(mut bytes: &[u8]) -> Option<Vec<String>> {
+/// Words that a dictionary knows, by their numbers, in fewer bytes still.
+pub fn pack_numbers(mut numbers: Vec<i64>) -> Vec<u8> {
+    numbers.sort_unstable();
+    let mut bytes = vec![NUMBERS];
+    let mut before = 0;
+    for number in numbers {
+        varint::push(&mut bytes, number.wrapping_sub(before).cast_unsigned());
+        before = number;
+    }
+    bytes
+}
+
+/// The words of a document as an index stores them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoredWords {
+    /// See [`Document::packed_words`].
+    Texts(Vec<String>),
+    /// See [`pack_numbers`].
+    Numbers(Vec<i64>),
+}
+
+impl StoredWords {
+    /// `None` if the bytes are damaged.
+    pub fn unpack(bytes: &[u8]) -> Option<Self> {
+        match bytes.strip_prefix(&[NUMBERS]) {
+            Some(bytes) => unpack_numbers(bytes).map(StoredWords::Numbers),
+            None => unpack_texts(bytes).map(StoredWords::Texts),
+        }
+    }
+}
+
+fn unpack_numbers(mut bytes: &[u8]) -> Option<Vec<i64>> {
+    let (mut numbers, mut number) = (Vec::new(), 0_i64);
+    while !bytes.is_empty() {
+        number = number.wrapping_add(varint::take(&mut bytes)?.cast_signed());
+        numbers.push(number);
+    }
+    Some(numbers)
+}
+
+fn unpack_texts(mut bytes: &[u8]) -> Option<Vec<String>> {
     let mut words: Vec<String> = Vec::new();
     while let [shared, rest, tail @ ..] = bytes {
         let before = words.last().map_or(&[][..], |word| word.as_bytes());
@@ -84,9 +126,21 @@ mod tests {
         let document = Document::new(&analyzer, &[(&text, 1)]);
         let packed = document.packed_words();
         let words: Vec<String> = document.words.iter().cloned().collect();
-        assert_eq!(unpack_words(&packed), Some(words));
-        assert_eq!(unpack_words(&[]), Some(Vec::new()));
-        assert_eq!(unpack_words(&packed[..packed.len() - 1]), None);
-        assert_eq!(unpack_words(&[9, 1, b'a']), None);
+        assert_eq!(StoredWords::unpack(&packed), Some(StoredWords::Texts(words)));
+        assert_eq!(StoredWords::unpack(&[]), Some(StoredWords::Texts(Vec::new())));
+        assert_eq!(StoredWords::unpack(&packed[..packed.len() - 1]), None);
+        assert_eq!(StoredWords::unpack(&[9, 1, b'a']), None);
+    }
+
+    #[test]
+    fn numbers_are_packed_without_loss() {
+        let packed = pack_numbers(vec![300, 1, 5, 1 << 40]);
+        let numbers = vec![1, 5, 300, 1 << 40];
+        assert_eq!(StoredWords::unpack(&packed), Some(StoredWords::Numbers(numbers)));
+        assert_eq!(StoredWords::unpack(&packed[..packed.len() - 1]), None);
+        assert_eq!(
+            StoredWords::unpack(&pack_numbers(Vec::new())),
+            Some(StoredWords::Numbers(Vec::new()))
+        );
     }
 }

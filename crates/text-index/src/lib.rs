@@ -11,10 +11,11 @@ pub mod postings;
 mod query;
 mod scores;
 pub mod spelling;
+mod varint;
 pub mod vectors;
 
 pub use analysis::{Analyzer, Word};
-pub use document::{Document, unpack_words};
+pub use document::{Document, StoredWords, pack_numbers};
 pub use highlight::{Span, highlights};
 pub use language::Language;
 pub use query::{QueryWord, query_words};

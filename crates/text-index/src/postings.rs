@@ -1,9 +1,14 @@
 //! Postings of a term in blocks: increasing numbers of documents as varint gaps, each with how often the term
-//! occurs and how long the document is, a byte each. Scores follow from the two when they are asked for, so they
-//! never go stale when the collection grows.
+//! occurs, unless that is once, and how long the document is, a byte each. Scores follow from the two when they are
+//! asked for, so they never go stale when the collection grows.
+
+use crate::varint;
 
 /// A block that has this many postings is full.
 pub const BLOCK: usize = 128;
+/// Begins a block. Blocks of earlier versions, in which every count takes a byte, begin with the number of their first
+/// document, which is never 0.
+const SHORT_COUNTS: u8 = 0;
 
 /// One document of a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,10 +43,16 @@ pub fn length_of(code: u8) -> f32 {
 /// The bytes of a block; the numbers must increase.
 pub fn encode(postings: &[Posting]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(postings.len() * 3 + 8);
+    bytes.push(SHORT_COUNTS);
     let mut before = 0;
     for posting in postings {
-        push_varint(&mut bytes, posting.number.wrapping_sub(before).cast_unsigned());
-        bytes.extend([posting.count, posting.length]);
+        let gap = posting.number.wrapping_sub(before).cast_unsigned();
+        let has_count = posting.count != 1;
+        varint::push(&mut bytes, gap << 1 | u64::from(has_count));
+        if has_count {
+            bytes.push(posting.count);
+        }
+        bytes.push(posting.length);
         before = posting.number;
     }
     bytes
@@ -49,13 +60,24 @@ pub fn encode(postings: &[Posting]) -> Vec<u8> {
 
 /// The postings of a block, up to the first damaged byte.
 pub fn decode(bytes: &[u8]) -> Decode<'_> {
-    Decode { bytes, number: 0 }
+    let short = bytes.strip_prefix(&[SHORT_COUNTS]);
+    Decode { bytes: short.unwrap_or(bytes), number: 0, has_short_counts: short.is_some() }
 }
 
 #[derive(Debug, Clone)]
 pub struct Decode<'b> {
     bytes: &'b [u8],
     number: i64,
+    has_short_counts: bool,
+}
+
+impl Decode<'_> {
+    #[inline]
+    fn byte(&mut self) -> Option<u8> {
+        let (byte, rest) = self.bytes.split_first()?;
+        self.bytes = rest;
+        Some(*byte)
+    }
 }
 
 impl Iterator for Decode<'_> {
@@ -63,32 +85,16 @@ impl Iterator for Decode<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<Posting> {
-        let mut gap = 0_u64;
-        let mut shift = 0;
-        loop {
-            let (byte, rest) = self.bytes.split_first()?;
-            self.bytes = rest;
-            gap |= u64::from(byte & 0x7f).checked_shl(shift)?;
-            if byte & 0x80 == 0 {
-                break;
-            }
-            shift += 7;
-        }
-        let ([count, length], rest) = self.bytes.split_first_chunk::<2>()?;
-        self.bytes = rest;
+        let head = varint::take(&mut self.bytes)?;
+        let (gap, has_count) = match self.has_short_counts {
+            true => (head >> 1, head & 1 == 1),
+            false => (head, true),
+        };
+        let count = if has_count { self.byte()? } else { 1 };
+        let length = self.byte()?;
         self.number = self.number.wrapping_add(gap.cast_signed());
-        Some(Posting { number: self.number, count: *count, length: *length })
+        Some(Posting { number: self.number, count, length })
     }
-}
-
-fn push_varint(bytes: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        #[expect(clippy::cast_possible_truncation, reason = "the low seven bits")]
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "below 128")]
-    bytes.push(value as u8);
 }
 
 #[cfg(test)]
@@ -126,9 +132,16 @@ mod tests {
     }
 
     #[test]
-    fn dense_blocks_take_three_bytes_a_posting() {
+    fn dense_blocks_take_two_bytes_a_posting() {
         let postings: Vec<Posting> = (1..=128).map(|n| Posting::new(n, 1, 60)).collect();
-        assert_eq!(encode(&postings).len(), 3 * 128);
+        assert_eq!(encode(&postings).len(), 1 + 2 * 128);
+    }
+
+    #[test]
+    fn blocks_of_earlier_versions_are_read() {
+        let (first, second) = (Posting::new(5, 1, 1), Posting::new(300, 2, 9));
+        let bytes = [5, 1, first.length, 0xa7, 0x02, 2, second.length];
+        assert_eq!(decode(&bytes).collect::<Vec<_>>(), [first, second]);
     }
 
     #[test]

@@ -45,7 +45,10 @@ fn json(kind: Type, value: &Value<'_>) -> Option<String> {
         (_, Value::Int(number)) => number.to_string(),
         (_, Value::Real(number)) => to_json(number),
         (_, Value::Text(text) | Value::Json(text)) => to_json(text),
-        (_, Value::Uuid(_) | Value::Blob(_) | Value::Uuids(_) | Value::Texts(_)) => return None,
+        (
+            _,
+            Value::Uuid(_) | Value::Blob(_) | Value::Uuids(_) | Value::Texts(_) | Value::Ints(_),
+        ) => return None,
     })
 }
 

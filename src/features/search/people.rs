@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use db::Conn;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use text_index::{Analyzer, query_words, unpack_words};
+use text_index::{Analyzer, query_words};
 
 use crate::auth::caller::OptionalViewer;
 use crate::auth::store::suspensions;
@@ -15,7 +15,7 @@ use crate::features::search::lookup::{self, Limits, Plan, Reach};
 use crate::features::search::model::{Highlight, SpaceSearchResult, UserSearchResult};
 use crate::features::search::require_search;
 use crate::features::search::rules::{Limit, SearchText};
-use crate::features::search::store::scope;
+use crate::features::search::store::{scope, words};
 use crate::features::spaces::members::store as members;
 use crate::features::spaces::rules::Visibility;
 use crate::features::spaces::show::View;
@@ -112,8 +112,9 @@ pub(super) async fn search_spaces(
             Some(viewer) => scope::own_words(c, project.id, viewer)?,
             None => Vec::new(),
         };
-        let own: Vec<String> =
-            own.iter().filter_map(|packed| unpack_words(packed)).flatten().collect();
+        let own: Vec<&[u8]> = own.iter().map(Vec::as_slice).collect();
+        let own = words::unpack(c, project.id, &own)?;
+        let own: Vec<String> = own.into_iter().flatten().flatten().collect();
         let words = query_words(&analyzer, body.query.as_str());
         let plan = Plan::of_words(c, project.id, &analyzer, Section::Spaces, words, &own)?;
         let classes = [Class::OpenSpace, Class::ClosedSpace];

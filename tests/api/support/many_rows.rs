@@ -120,8 +120,8 @@ pub(super) fn script(engine: Engine) -> String {
         ("search_blocks (project_id, term, class, last, count, bytes)", 5_999, {
             format!("{project}, 't' || n, n % 8, n, 1, {hash}")
         }),
-        ("search_words (project_id, section, word, frequency, letters, reversed)", 5_999, {
-            format!("{project}, n % 3, 'w' || n, 1, 5, 'w' || n")
+        ("search_words (project_id, section, word, frequency, letters, reversed, number)", 5_999, {
+            format!("{project}, n % 3, 'w' || n, 1, 5, 'w' || n, n")
         }),
         ("search_vectors (project_id, number, chunk, bytes)", 5_999, {
             format!("{project}, n, 0, {hash}")

@@ -67,6 +67,9 @@ impl ToSql for Value<'_> {
             (Value::Texts(list), &Type::TEXT_ARRAY) => {
                 put_list(&Type::TEXT, list.iter().map(|text| text.as_bytes()), out)?;
             }
+            (Value::Ints(list), &Type::INT8_ARRAY) => {
+                put_list(&Type::INT8, list.iter().map(|value| value.to_be_bytes()), out)?;
+            }
             (Value::Text(text) | Value::Json(text), &Type::JSONB) => {
                 out.put_u8(JSONB_VERSION);
                 out.put_slice(text.as_bytes());
@@ -88,9 +91,9 @@ impl ToSql for Value<'_> {
 }
 
 /// An array: its dimensions (none when empty), no nulls, the type, then each element with its length.
-fn put_list<'v>(
+fn put_list(
     element: &Type,
-    list: impl ExactSizeIterator<Item = &'v [u8]>,
+    list: impl ExactSizeIterator<Item: AsRef<[u8]>>,
     out: &mut BytesMut,
 ) -> Result<(), Boxed> {
     let size = i32::try_from(list.len())?;
@@ -102,6 +105,7 @@ fn put_list<'v>(
         out.put_i32(1);
     }
     for value in list {
+        let value = value.as_ref();
         out.put_i32(i32::try_from(value.len())?);
         out.put_slice(value);
     }

@@ -272,6 +272,10 @@ impl ToSql for Value<'_> {
                 let list = list.iter().map(|text| Owned::Text(text.clone()));
                 ToSqlOutput::from_rc(Rc::new(list.collect::<Vec<_>>()), c"rarray")
             }
+            Value::Ints(list) => {
+                let list = list.iter().map(|value| Owned::Integer(*value));
+                ToSqlOutput::from_rc(Rc::new(list.collect::<Vec<_>>()), c"rarray")
+            }
         })
     }
 }

@@ -157,6 +157,11 @@ async fn a_list_is_one_argument(test: TestDb) {
         });
         assert_eq!(found.await, Ok::<_, Error>(expected));
     }
+    let numbers = db.read(|conn| {
+        let text = "SELECT n FROM things WHERE n {any}($1) ORDER BY n";
+        conn.all(&Query::<i64>::built("numbers", text), args![vec![3, 1, i64::MIN, 3]])
+    });
+    assert_eq!(numbers.await, Ok::<_, Error>(vec![1, 3]));
 }
 
 async fn rows_are_handed_over_one_by_one(test: TestDb) {

@@ -6,8 +6,8 @@ use std::iter::Peekable;
 use std::vec::IntoIter;
 
 use db::Tx;
+use text_index::Analyzer;
 use text_index::postings::Posting;
-use text_index::{Analyzer, unpack_words};
 
 use crate::error::{Error, Result};
 use crate::features::search::class::{Class, Section};
@@ -60,11 +60,10 @@ impl Changes {
         analyzer: &Analyzer,
         state: &StateRow,
         row: &IndexedRow,
+        words: Vec<String>,
     ) -> Result<()> {
-        let packed = unpack_words(&row.words)
-            .ok_or_else(|| Error::internal(format!("damaged words of {}", row.record_id)))?;
         let class = class_of(row.class)?;
-        for word in packed {
+        for word in words {
             let term = analyzer.term(&word);
             if !state.lacks(row.number, &term) {
                 self.removed.entry((term, row.class)).or_default().insert(row.number);

@@ -17,8 +17,9 @@ use uuid::Uuid;
 use crate::error::{Error, Result};
 use crate::features::search::index::blocks::Blocks;
 use crate::features::search::index::changes::{Changes, Counts, Slice, Sorted};
+use crate::features::search::index::dictionary::Dictionary;
 use crate::features::search::index::records::{self, Prepared};
-use crate::features::search::index::write;
+use crate::features::search::index::write::{self, PutIn};
 use crate::features::search::store;
 use crate::state::App;
 use crate::values::ids::ProjectId;
@@ -103,12 +104,15 @@ pub struct Load {
     language: Language,
     /// Its first document.
     from: Option<i64>,
+    /// Only the load writes the index, so that it stays true.
+    dictionary: Arc<Dictionary>,
     changes: Changes,
 }
 
 impl Load {
     pub fn new(project: ProjectId, language: Language) -> Self {
-        Load { project, language, from: None, changes: Changes::default() }
+        let (dictionary, changes) = Default::default();
+        Load { project, language, from: None, dictionary, changes }
     }
 
     /// Writes documents; returns how many records are off the queue, none if the index is no longer for this load.
@@ -116,14 +120,19 @@ impl Load {
         let (project, language, from) = (self.project, self.language, self.from);
         let until = app.clock.now().plus(CLAIM);
         let chunk = Arc::new(chunk);
-        let written = Arc::clone(&chunk);
+        let (written, known) = (Arc::clone(&chunk), Arc::clone(&self.dictionary));
         let writing = app.db.write_alone(move |tx| {
             let step = Step { project, from, done: None, until };
-            step.add(tx, language, &written)
+            step.add(tx, language, &written, &known)
         });
         let Some(added) = writing.await? else { return Ok(None) };
         let count = added.records;
         self.from = added.from;
+        match Arc::get_mut(&mut self.dictionary) {
+            Some(dictionary) => dictionary.add(added.learned),
+            // Somebody still holds it: words are looked up again.
+            None => self.dictionary = Arc::default(),
+        }
         let mut changes = std::mem::take(&mut self.changes);
         let adding = tokio::task::spawn_blocking(move || {
             for found in chunk.iter().filter_map(|one| one.found.as_ref()) {
@@ -240,6 +249,7 @@ struct Added {
     records: usize,
     /// By record.
     numbers: HashMap<Uuid, i64>,
+    learned: Dictionary,
 }
 
 impl Step {
@@ -250,7 +260,13 @@ impl Step {
     }
 
     /// Records that are in the index already stay in the queue.
-    fn add(&self, tx: &Tx<'_>, language: Language, chunk: &[Prepared]) -> Result<Option<Added>> {
+    fn add(
+        &self,
+        tx: &Tx<'_>,
+        language: Language,
+        chunk: &[Prepared],
+        known: &Dictionary,
+    ) -> Result<Option<Added>> {
         let project = self.project;
         let Some(state) = self.lock(tx)? else { return Ok(None) };
         if state.language != language.name() {
@@ -260,7 +276,7 @@ impl Step {
         let old = store::indexed(tx, project, write::ids(&batch))?;
         let old: HashSet<Uuid> = old.into_iter().map(|row| row.record_id).collect();
         batch.retain(|one| !old.contains(&one.todo.record_id));
-        let documents = write::put_in(tx, project, &state, &batch)?;
+        let PutIn { documents, learned } = write::put_in(tx, project, &state, &batch, known)?;
         let mut counts = Counts::default();
         for (_, found) in &documents {
             counts.add(found.doc.class, 1, i64::from(found.document.length))?;
@@ -272,7 +288,7 @@ impl Step {
             store::state::continue_load(tx, project, from, None, self.until)?;
         }
         let numbers = documents.iter().map(|(number, found)| (found.doc.record_id, *number));
-        Ok(Some(Added { from, records: batch.len(), numbers: numbers.collect() }))
+        Ok(Some(Added { from, records: batch.len(), numbers: numbers.collect(), learned }))
     }
 
     fn write(&self, tx: &Tx<'_>, slice: &Slice) -> Result<bool> {

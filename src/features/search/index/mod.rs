@@ -3,6 +3,7 @@
 
 mod blocks;
 mod changes;
+mod dictionary;
 pub mod load;
 pub mod records;
 pub mod vectors;

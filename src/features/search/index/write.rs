@@ -7,9 +7,10 @@ use db::Tx;
 use text_index::Analyzer;
 use uuid::Uuid;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::features::search::class::Class;
 use crate::features::search::index::changes::Changes;
+use crate::features::search::index::dictionary::Dictionary;
 use crate::features::search::index::records::{Found, Prepared};
 use crate::features::search::store::{self, DocRow, IndexedRow, StateRow, fill};
 use crate::search_queue::{self, Kind};
@@ -34,7 +35,7 @@ pub fn apply(
     let old = store::indexed(tx, project, ids(&batch))?;
     let mut changes = Changes::default();
     take_out(tx, project, analyzer, &state, &old, &mut changes)?;
-    for (number, found) in put_in(tx, project, &state, &batch)? {
+    for (number, found) in put_in(tx, project, &state, &batch, &Dictionary::default())?.documents {
         changes.add(number, found)?;
     }
     changes.write(tx, project)?;
@@ -48,6 +49,7 @@ pub fn recover(tx: &Tx<'_>, project: ProjectId, analyzer: &Analyzer) -> Result<b
     let Some(from) = state.load_from else { return Ok(false) };
     let rows = store::indexed_from(tx, project, from, RECOVERED)?;
     if rows.is_empty() {
+        store::words::delete_unused(tx, project)?;
         store::state::end_load(tx, project)?;
         return Ok(false);
     }
@@ -92,7 +94,13 @@ fn take_out(
     if rows.is_empty() {
         return Ok(());
     }
-    rows.iter().try_for_each(|row| changes.remove(analyzer, state, row))?;
+    let packed: Vec<&[u8]> = rows.iter().map(|row| row.words.as_slice()).collect();
+    let words = store::words::unpack(tx, project, &packed)?;
+    for (row, words) in rows.iter().zip(words) {
+        let words =
+            words.ok_or_else(|| Error::internal(format!("damaged words of {}", row.record_id)))?;
+        changes.remove(analyzer, state, row, words)?;
+    }
     if state.vector_model.is_some() {
         let gone: Vec<(i64, i64)> = rows.iter().map(|row| (row.class, row.number)).collect();
         store::vectors::remove(tx, project, &gone)?;
@@ -100,27 +108,34 @@ fn take_out(
     store::remove(tx, project, rows.iter().map(|row| row.record_id).collect())
 }
 
-/// Writes the documents without their words; each with its number.
+/// Documents that are written, without their postings.
+pub(super) struct PutIn<'a> {
+    /// Each with its number.
+    pub documents: Vec<(i64, &'a Found)>,
+    /// Words of theirs that the dictionary at hand did not know.
+    pub learned: Dictionary,
+}
+
 pub(super) fn put_in<'a>(
     tx: &Tx<'_>,
     project: ProjectId,
     state: &StateRow,
     batch: &[&'a Prepared],
-) -> Result<Vec<(i64, &'a Found)>> {
+    known: &Dictionary,
+) -> Result<PutIn<'a>> {
     let found = batch.iter().filter_map(|one| one.found.as_ref());
-    let numbered: Vec<(i64, &Found)> = (state.next_number..).zip(found).collect();
-    let documents: Vec<store::NewDoc> = numbered
-        .iter()
-        .map(|(number, Found { doc, document })| {
-            let doc = DocRow { number: *number, ..doc.clone() };
-            (doc, i64::from(document.length), document.packed_words())
-        })
-        .collect();
-    store::add(tx, project, &documents)?;
-    if let Some((last, _)) = numbered.last() {
-        store::state::set_next(tx, project, last + 1)?;
+    let documents: Vec<(i64, &Found)> = (state.next_number..).zip(found).collect();
+    let (learned, next_word) =
+        known.learn(tx, project, documents.iter().map(|(_, found)| *found), state.next_word)?;
+    let rows = documents.iter().map(|(number, found)| {
+        let doc = DocRow { number: *number, ..found.doc.clone() };
+        Ok((doc, i64::from(found.document.length), known.pack(&learned, found)?))
+    });
+    store::add(tx, project, &rows.collect::<Result<Vec<store::NewDoc>>>()?)?;
+    if let Some((last, _)) = documents.last() {
+        store::state::set_next(tx, project, last + 1, next_word)?;
     }
-    Ok(numbered)
+    Ok(PutIn { documents, learned })
 }
 
 /// Queues what depends on the records, and takes them off the queue. `before`: those that were indexed already.

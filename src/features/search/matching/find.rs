@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use db::Conn;
-use text_index::{Analyzer, Bm25, QueryWord, query_words, unpack_words};
+use text_index::{Analyzer, Bm25, QueryWord, query_words};
 use uuid::Uuid;
 
 use crate::auth::perspective::Perspective;
@@ -17,7 +17,7 @@ use crate::features::search::matching::{
 };
 use crate::features::search::people::visible_users;
 use crate::features::search::rules::SourceType;
-use crate::features::search::store::{self, postings, scope};
+use crate::features::search::store::{self, postings, scope, words};
 use crate::features::spaces::store::access;
 use crate::features::users::model::User;
 use crate::state::App;
@@ -125,16 +125,18 @@ impl Matching {
     fn own_interests(&self, c: &Conn<'_>, analyzer: &Analyzer) -> Result<Vec<Interest>> {
         let project = self.project.id;
         let mut heat: HashMap<String, (String, f64)> = HashMap::new();
-        for (packed, at) in store::written_by(c, project, self.asker, &WRITTEN, MAX_OWN)? {
-            for word in unpack_words(&packed).unwrap_or_default() {
+        let written = store::written_by(c, project, self.asker, &WRITTEN, MAX_OWN)?;
+        let packed: Vec<&[u8]> = written.iter().map(|(packed, _)| packed.as_slice()).collect();
+        for (words, (_, at)) in words::unpack(c, project, &packed)?.into_iter().zip(&written) {
+            for word in words.unwrap_or_default() {
                 let entry = heat.entry(analyzer.term(&word)).or_insert((word, 0.0));
-                entry.1 += decay(at, self.now);
+                entry.1 += decay(*at, self.now);
             }
         }
         let is_cold = heat.is_empty();
         if is_cold {
             let packed = store::words_of(c, project, self.asker.0)?.unwrap_or_default();
-            for word in unpack_words(&packed).unwrap_or_default() {
+            for word in words::unpack(c, project, &[&packed])?.into_iter().flatten().flatten() {
                 heat.insert(analyzer.term(&word), (word, 1.0));
             }
         }

@@ -11,6 +11,8 @@ db::row! {
     pub struct StateRow {
         pub language: String,
         pub next_number: i64,
+        /// The number of the next word that the dictionary does not know.
+        pub next_word: i64,
         pub is_filled: bool,
         /// The model that vectors are of, if there are any.
         pub vector_model: Option<String>,
@@ -32,16 +34,17 @@ impl StateRow {
 
 db::statements! {
     query STATE -> StateRow =
-        "SELECT language, next_number, is_filled, vector_model, load_from, load_term, load_until
+        "SELECT language, next_number, next_word, is_filled, vector_model, load_from, load_term, load_until
          FROM search_state WHERE project_id = $1";
     /// One indexer at a time.
     query LOCK_STATE -> StateRow =
-        "SELECT language, next_number, is_filled, vector_model, load_from, load_term, load_until
+        "SELECT language, next_number, next_word, is_filled, vector_model, load_from, load_term, load_until
          FROM search_state WHERE project_id = $1 {for_update}";
-    command SET_NEXT = "UPDATE search_state SET next_number = $2 WHERE project_id = $1";
+    command SET_NEXT =
+        "UPDATE search_state SET next_number = $2, next_word = $3 WHERE project_id = $1";
     command SET_FILLED = "UPDATE search_state SET is_filled = TRUE WHERE project_id = $1";
     command START_OVER =
-        "UPDATE search_state SET language = $2, next_number = 1, is_filled = FALSE, vectors_to = 0,
+        "UPDATE search_state SET language = $2, next_number = 1, next_word = 1, is_filled = FALSE, vectors_to = 0,
             load_from = NULL, load_term = NULL, load_until = NULL
          WHERE project_id = $1";
     command CONTINUE_LOAD =
@@ -59,8 +62,9 @@ pub fn lock(tx: &Tx<'_>, project: ProjectId) -> Result<Option<StateRow>> {
     Ok(tx.opt(&LOCK_STATE, args![project])?)
 }
 
-pub fn set_next(tx: &Tx<'_>, project: ProjectId, next: i64) -> Result<()> {
-    Ok(tx.pipeline(&SET_NEXT, args![project, next])?)
+/// The numbers of the next document and of the next word.
+pub fn set_next(tx: &Tx<'_>, project: ProjectId, number: i64, word: i64) -> Result<()> {
+    Ok(tx.pipeline(&SET_NEXT, args![project, number, word])?)
 }
 
 pub fn set_filled(tx: &Tx<'_>, project: ProjectId) -> Result<()> {

@@ -1,7 +1,9 @@
 //! The SQL about the dictionary: words of content that anybody may read.
 
+use std::collections::{BTreeSet, HashMap};
+
 use db::{Builder, Command, Conn, Tx, args};
-use text_index::spelling;
+use text_index::{StoredWords, spelling};
 
 use crate::error::Result;
 use crate::features::search::class::Section;
@@ -22,8 +24,13 @@ db::statements! {
             AND word >= $3 AND word < $4 ORDER BY word LIMIT $5";
     query FREQUENCIES -> (String, i64) =
         "SELECT word, frequency FROM search_words WHERE project_id = $1 AND section = $2 AND word {any}($3)";
+    query NUMBERS -> (String, i64) =
+        "SELECT word, number FROM search_words WHERE project_id = $1 AND section = $2 AND word {any}($3)";
+    query NUMBERED -> (i64, String) =
+        "SELECT number, word FROM search_words WHERE project_id = $1 AND number {any}($2)";
     command DELETE_UNUSED =
         "DELETE FROM search_words WHERE project_id = $1 AND section = $2 AND word {any}($3) AND frequency <= 0";
+    command DELETE_ALL_UNUSED = "DELETE FROM search_words WHERE project_id = $1 AND frequency <= 0";
     query COUNT -> i64 = "SELECT count(*) FROM search_words WHERE project_id = $1";
 }
 
@@ -72,6 +79,70 @@ pub fn beginning_with(
     Ok(c.all(&BY_PREFIX, args![project, section.number(), start, end_of(start), most])?)
 }
 
+/// The numbers of those of the words that are known.
+pub fn numbers(
+    c: &Conn<'_>,
+    project: ProjectId,
+    section: Section,
+    words: Vec<String>,
+) -> Result<Vec<(String, i64)>> {
+    Ok(c.all(&NUMBERS, args![project, section.number(), words])?)
+}
+
+/// The words of each of these documents; none of one that is damaged.
+pub fn unpack(
+    c: &Conn<'_>,
+    project: ProjectId,
+    packed: &[&[u8]],
+) -> Result<Vec<Option<Vec<String>>>> {
+    let stored: Vec<Option<StoredWords>> =
+        packed.iter().map(|bytes| StoredWords::unpack(bytes)).collect();
+    let numbers = stored.iter().filter_map(|words| match words {
+        Some(StoredWords::Numbers(numbers)) => Some(numbers),
+        _ => None,
+    });
+    let numbers: BTreeSet<i64> = numbers.flatten().copied().collect();
+    let known: HashMap<i64, String> = match numbers.is_empty() {
+        true => HashMap::new(),
+        false => c.all(&NUMBERED, args![project, Vec::from_iter(numbers)])?.into_iter().collect(),
+    };
+    let words = stored.into_iter().map(|words| match words? {
+        StoredWords::Texts(texts) => Some(texts),
+        StoredWords::Numbers(numbers) => {
+            numbers.iter().map(|number| known.get(number).cloned()).collect()
+        }
+    });
+    Ok(words.collect())
+}
+
+/// Adds words with their numbers. Nothing uses them yet.
+pub fn add(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    section: Section,
+    words: &[(String, i64)],
+) -> Result<()> {
+    for some in words.chunks(ROWS) {
+        let mut rows = Builder::list([project.into(), section.number().into()]);
+        for (word, number) in some {
+            let letters = match spelling::is_candidate(word) {
+                true => i64::try_from(word.chars().count()).unwrap_or(i64::MAX),
+                false => 0,
+            };
+            let reversed = if letters > 0 { spelling::reversed(word) } else { String::new() };
+            let values =
+                rows.bind_all([word.into(), (*number).into(), letters.into(), reversed.into()]);
+            rows.add(format_args!("($1, $2, 0, {values})"));
+        }
+        let text = format!(
+            "INSERT INTO search_words (project_id, section, frequency, word, number, letters, reversed)
+             VALUES {rows}"
+        );
+        tx.pipeline(&Command::<()>::built("search::add_words", text), rows.args())?;
+    }
+    Ok(())
+}
+
 /// Changes the frequency of each word by a number; words that nothing uses any more go.
 pub fn change(
     tx: &Tx<'_>,
@@ -82,20 +153,12 @@ pub fn change(
     for some in words.chunks(ROWS) {
         let mut rows = Builder::list([project.into(), section.number().into()]);
         for (word, by) in some {
-            let letters = match spelling::is_candidate(word) {
-                true => i64::try_from(word.chars().count()).unwrap_or(i64::MAX),
-                false => 0,
-            };
-            let reversed = if letters > 0 { spelling::reversed(word) } else { String::new() };
-            let values =
-                rows.bind_all([word.into(), (*by).into(), letters.into(), reversed.into()]);
-            rows.add(format_args!("($1, $2, {values})"));
+            let (word, by) = (rows.bind(word), rows.bind(*by));
+            rows.add(format_args!("({word}, CAST({by} AS {{int}}))"));
         }
         let text = format!(
-            "INSERT INTO search_words (project_id, section, word, frequency, letters, reversed)
-             VALUES {rows}
-             ON CONFLICT (project_id, section, word)
-                DO UPDATE SET frequency = search_words.frequency + excluded.frequency"
+            "UPDATE search_words SET frequency = frequency + c.column2 FROM (VALUES {rows}) c
+             WHERE project_id = $1 AND section = $2 AND word = c.column1"
         );
         tx.pipeline(&Command::<()>::built("search::change_words", text), rows.args())?;
     }
@@ -105,6 +168,11 @@ pub fn change(
         return Ok(());
     }
     Ok(tx.pipeline(&DELETE_UNUSED, args![project, section.number(), fewer])?)
+}
+
+/// Words that were added for documents which are not in the index any more.
+pub fn delete_unused(tx: &Tx<'_>, project: ProjectId) -> Result<()> {
+    Ok(tx.pipeline(&DELETE_ALL_UNUSED, args![project])?)
 }
 
 pub fn count(c: &Conn<'_>, project: ProjectId) -> Result<i64> {

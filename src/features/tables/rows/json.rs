@@ -259,7 +259,7 @@ impl Serialize for Cell<'_> {
             (_, Value::Real(number)) => serializer.serialize_f64(*number),
             (_, Value::Bool(value)) => serializer.serialize_bool(*value),
             (_, Value::Text(text) | Value::Json(text)) => serializer.serialize_str(text),
-            (_, Value::Blob(_) | Value::Uuids(_) | Value::Texts(_)) => {
+            (_, Value::Blob(_) | Value::Uuids(_) | Value::Texts(_) | Value::Ints(_)) => {
                 Err(S::Error::custom("a value of no data type"))
             }
         }

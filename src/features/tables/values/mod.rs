@@ -130,7 +130,9 @@ pub fn text(data_type: DataType, value: &Value<'_>) -> String {
         (_, Value::Real(number)) => number.to_string(),
         (_, Value::Bool(value)) => value.to_string(),
         (_, Value::Uuid(id)) => id.to_string(),
-        (_, Value::Null | Value::Blob(_) | Value::Uuids(_) | Value::Texts(_)) => String::new(),
+        (_, Value::Null | Value::Blob(_) | Value::Uuids(_) | Value::Texts(_) | Value::Ints(_)) => {
+            String::new()
+        }
     }
 }
 
