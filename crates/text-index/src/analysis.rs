@@ -111,6 +111,10 @@ fn pieces(word: &str) -> Vec<(usize, &str)> {
 }
 
 fn normalize(word: &str) -> String {
+    // Most words are plain letters, for which all that is below says the same.
+    if word.len() <= MAX_LETTERS && word.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return word.to_ascii_lowercase();
+    }
     let lower = word.nfkc().flat_map(char::to_lowercase);
     let plain = lower.map(|c| if matches!(c, '’' | '‘' | 'ʼ') { '\'' } else { c });
     plain.filter(|c| !matches!(c, '\0' | '\u{ad}')).take(MAX_LETTERS).collect()

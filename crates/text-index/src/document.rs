@@ -1,6 +1,6 @@
-//! A text as the index sees it: how often each term occurs, how long it is, and the words it is written with.
+//! A text as the index sees it: the words it is written with, how often each occurs, and how long it is.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::{Analyzer, varint};
 
@@ -10,10 +10,8 @@ const NUMBERS: u8 = 1;
 /// What is added to an index for one text, and what has to be known to take it out again.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Document {
-    /// Each term and how often it occurs, fields weighted.
-    pub terms: BTreeMap<String, u32>,
-    /// Each word as it is written; terms follow from them.
-    pub words: BTreeSet<String>,
+    /// Each word as it is written, sorted, and how often it occurs, fields weighted.
+    pub words: Vec<(String, u32)>,
     /// The number of words, fields weighted.
     pub length: u32,
 }
@@ -21,26 +19,38 @@ pub struct Document {
 impl Document {
     /// Each field with how often it counts.
     pub fn new(analyzer: &Analyzer, fields: &[(&str, u32)]) -> Self {
-        let mut document = Document::default();
-        for (text, weight) in fields {
-            for word in analyzer.words(text) {
-                *document.terms.entry(analyzer.term(&word.text)).or_default() += weight;
-                document.length = document.length.saturating_add(*weight);
-                document.words.insert(word.text);
-            }
-        }
-        document
+        let fields = fields.iter().flat_map(|(text, weight)| {
+            analyzer.words(text).into_iter().map(move |word| (word.text, *weight))
+        });
+        let mut words: Vec<(String, u32)> = fields.collect();
+        let length = words.iter().fold(0_u32, |sum, (_, weight)| sum.saturating_add(*weight));
+        words.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        words.dedup_by(|(word, weight), (kept, sum)| {
+            let is_same = word == kept;
+            *sum += if is_same { *weight } else { 0 };
+            is_same
+        });
+        Document { words, length }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.terms.is_empty()
+        self.words.is_empty()
+    }
+
+    /// What it is found by, and how often each term occurs.
+    pub fn terms(&self, analyzer: &Analyzer) -> BTreeMap<String, u32> {
+        let mut terms = BTreeMap::new();
+        for (word, count) in &self.words {
+            *terms.entry(analyzer.term(word)).or_default() += count;
+        }
+        terms
     }
 
     /// The words in a few bytes: sorted, each without what it shares with the one before.
     pub fn packed_words(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut before = "";
-        for word in &self.words {
+        for (word, _) in &self.words {
             let shared = before.bytes().zip(word.bytes()).take_while(|(a, b)| a == b).count();
             let rest = &word.as_bytes()[shared..];
             bytes.extend([u8::try_from(shared), u8::try_from(rest.len())].map(|n| n.unwrap_or(0)));
@@ -112,10 +122,11 @@ mod tests {
     fn a_title_counts_twice() {
         let analyzer = Analyzer::new(Language::English);
         let document = Document::new(&analyzer, &[("Tomato plants", 2), ("Planting a tomato", 1)]);
-        assert_eq!(document.terms["tomato"], 3);
-        assert_eq!(document.terms["plant"], 3);
+        let terms = document.terms(&analyzer);
+        assert_eq!((terms["tomato"], terms["plant"]), (3, 3));
         assert_eq!(document.length, 7);
-        assert!(document.words.contains("plants") && document.words.contains("planting"));
+        let words = [("a", 1), ("planting", 1), ("plants", 2), ("tomato", 3)];
+        assert_eq!(document.words, words.map(|(word, count)| (word.to_owned(), count)));
     }
 
     #[test]
@@ -125,7 +136,7 @@ mod tests {
         let text = format!("gardens gardening garden Ärger äpfel 東京都 {long} {long}x 😀 zoo");
         let document = Document::new(&analyzer, &[(&text, 1)]);
         let packed = document.packed_words();
-        let words: Vec<String> = document.words.iter().cloned().collect();
+        let words: Vec<String> = document.words.iter().map(|(word, _)| word.clone()).collect();
         assert_eq!(StoredWords::unpack(&packed), Some(StoredWords::Texts(words)));
         assert_eq!(StoredWords::unpack(&[]), Some(StoredWords::Texts(Vec::new())));
         assert_eq!(StoredWords::unpack(&packed[..packed.len() - 1]), None);

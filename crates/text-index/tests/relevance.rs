@@ -168,11 +168,11 @@ impl Index {
             let document = Document::new(&analyzer, &[(title, 2), (text, 1)]);
             statistics.documents += 1;
             statistics.length += i64::from(document.length);
-            for (term, count) in &document.terms {
+            for (term, count) in &document.terms(&analyzer) {
                 let posting = Posting::new(i64::try_from(number).unwrap(), *count, document.length);
                 postings.entry(term.clone()).or_default().push(posting);
             }
-            for word in document.words {
+            for (word, _) in document.words {
                 *words.entry(word).or_default() += 1;
             }
         }

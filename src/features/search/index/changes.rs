@@ -1,31 +1,35 @@
 //! What documents that come and go change in the index, added up in memory so that each term and each word is written
 //! once.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Peekable;
+use std::sync::Arc;
 use std::vec::IntoIter;
 
 use db::Tx;
-use text_index::Analyzer;
+use text_index::Language;
 use text_index::postings::Posting;
 
-use crate::error::{Error, Result};
-use crate::features::search::class::{Class, Section};
+use crate::error::Result;
+use crate::features::search::class::Section;
 use crate::features::search::index::blocks::Blocks;
+use crate::features::search::index::lexicon::{Lexicon, Read, Reading, at, class_of};
 use crate::features::search::index::records::Found;
 use crate::features::search::store::{self, IndexedRow, StateRow, words};
 use crate::values::ids::ProjectId;
 
-/// The term and the class of postings.
-type Key = (String, i64);
 /// Of a term, by class (mostly one), in the order of their numbers.
 type Postings = Vec<(i64, Vec<Posting>)>;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Changes {
-    removed: BTreeMap<Key, BTreeSet<i64>>,
-    added: HashMap<String, Postings>,
-    words: BTreeMap<Section, HashMap<String, i64>>,
+    pub lexicon: Lexicon,
+    /// By the place of a term, and class.
+    removed: BTreeMap<(usize, i64), BTreeSet<i64>>,
+    /// By the place of a term.
+    added: Vec<Postings>,
+    /// By how much the frequency of a word changes, by its place.
+    words: BTreeMap<Section, Vec<i64>>,
     counts: Counts,
     /// How many postings are added.
     pub size: usize,
@@ -54,60 +58,70 @@ impl Counts {
 }
 
 impl Changes {
+    pub fn new(language: Language) -> Self {
+        Changes {
+            lexicon: Lexicon::new(language),
+            removed: BTreeMap::new(),
+            added: Vec::new(),
+            words: BTreeMap::new(),
+            counts: Counts::default(),
+            size: 0,
+        }
+    }
+
     /// Takes out what is in the index of a document: not all of it, if it is of a load that has not come to its end.
-    pub fn remove(
-        &mut self,
-        analyzer: &Analyzer,
-        state: &StateRow,
-        row: &IndexedRow,
-        words: Vec<String>,
-    ) -> Result<()> {
+    pub fn remove(&mut self, state: &StateRow, row: &IndexedRow, words: &[String]) -> Result<()> {
         let class = class_of(row.class)?;
         for word in words {
-            let term = analyzer.term(&word);
-            if !state.lacks(row.number, &term) {
+            let place = self.lexicon.place(word);
+            let term = self.lexicon.term_of(place);
+            if !state.lacks(row.number, self.lexicon.term(term)) {
                 self.removed.entry((term, row.class)).or_default().insert(row.number);
             }
-            if class.is_open() && !state.lacks(row.number, &word) {
-                *self.words.entry(class.section()).or_default().entry(word).or_default() -= 1;
+            if class.is_open() && !state.lacks(row.number, word) {
+                self.change_word(class.section(), place, -1);
             }
         }
         self.counts.add(row.class, -1, -row.length)
     }
 
     /// Documents must come in the order of their numbers.
-    pub fn add(&mut self, number: i64, found: &Found) -> Result<()> {
-        self.add_words(number, found)?;
+    pub fn add(&mut self, number: i64, found: &Found, reading: &Reading) -> Result<()> {
+        self.add_words(number, found, reading)?;
         self.counts.add(found.doc.class, 1, i64::from(found.document.length))
     }
 
     /// The same without counting the document.
-    pub fn add_words(&mut self, number: i64, found: &Found) -> Result<()> {
-        let (document, class) = (&found.document, class_of(found.doc.class)?);
-        self.size += document.terms.len();
-        for (term, count) in &document.terms {
-            let posting = Posting::new(number, *count, document.length);
-            change(&mut self.added, term, |by_class: &mut Postings| {
-                match by_class.iter_mut().find(|(class, _)| *class == found.doc.class) {
-                    Some((_, postings)) => postings.push(posting),
-                    None => by_class.push((found.doc.class, vec![posting])),
-                }
-            });
-        }
-        if class.is_open() {
-            let known = self.words.entry(class.section()).or_default();
-            for word in &document.words {
-                change(known, word, |frequency| *frequency += 1);
+    pub fn add_words(&mut self, number: i64, found: &Found, reading: &Reading) -> Result<()> {
+        let Read { class, section, words, .. } = reading.of(found)?;
+        let terms = words.iter().map(|(word, count)| (self.lexicon.term_of(*word), *count));
+        let mut terms: Vec<(usize, u32)> = terms.collect();
+        terms.sort_unstable();
+        for same in terms.chunk_by(|(a, _), (b, _)| a == b) {
+            let count = same.iter().map(|(_, count)| count).sum();
+            let posting = Posting::new(number, count, found.document.length);
+            let by_class = at(&mut self.added, same[0].0);
+            match by_class.iter_mut().find(|(of, _)| *of == class.number()) {
+                Some((_, postings)) => postings.push(posting),
+                None => by_class.push((class.number(), vec![posting])),
             }
+            self.size += 1;
+        }
+        if let Some(section) = section {
+            words.iter().for_each(|(word, _)| self.change_word(*section, *word, 1));
         }
         Ok(())
+    }
+
+    fn change_word(&mut self, section: Section, word: usize, by: i64) {
+        *at(self.words.entry(section).or_default(), word) += by;
     }
 
     pub fn write(self, tx: &Tx<'_>, project: ProjectId) -> Result<()> {
         let mut blocks = Blocks::default();
         for ((term, class), numbers) in &self.removed {
             for number in numbers {
-                blocks.remove(tx, project, term, *class, *number)?;
+                blocks.remove(tx, project, self.lexicon.term(*term), *class, *number)?;
             }
         }
         self.counts.write(tx, project)?;
@@ -119,24 +133,28 @@ impl Changes {
 
     /// What is added and how words change, in the order of terms and words.
     pub fn sorted(self) -> Sorted {
-        let mut added = Vec::from_iter(self.added);
+        let Changes { lexicon, added, words, .. } = self;
+        let added = added.into_iter().enumerate().filter(|(_, postings)| !postings.is_empty());
+        let mut added: Vec<(Arc<str>, Postings)> =
+            added.map(|(term, postings)| (Arc::clone(lexicon.term(term)), postings)).collect();
         added.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-        let words = self.words.into_iter().flat_map(|(section, words)| {
-            words.into_iter().map(move |(word, by)| (section, word, by))
-        });
-        let mut words: Vec<ChangedWord> = words.filter(|(.., by)| *by != 0).collect();
-        words.sort_unstable_by(|(_, a, _), (_, b, _)| a.cmp(b));
-        Sorted { added: added.into_iter().peekable(), words: words.into_iter().peekable() }
+        let mut changed: Vec<ChangedWord> = Vec::new();
+        for (section, by) in words {
+            let by = by.into_iter().enumerate().filter(|(_, by)| *by != 0);
+            changed.extend(by.map(|(word, by)| (section, Arc::clone(lexicon.word(word)), by)));
+        }
+        changed.sort_unstable_by(|(_, a, _), (_, b, _)| a.cmp(b));
+        Sorted { added: added.into_iter().peekable(), words: changed.into_iter().peekable() }
     }
 }
 
 /// A word, and by how much its frequency changes.
-type ChangedWord = (Section, String, i64);
+type ChangedWord = (Section, Arc<str>, i64);
 
 /// What is to be written, slice by slice.
 #[derive(Debug)]
 pub struct Sorted {
-    added: Peekable<IntoIter<(String, Postings)>>,
+    added: Peekable<IntoIter<(Arc<str>, Postings)>>,
     words: Peekable<IntoIter<ChangedWord>>,
 }
 
@@ -150,12 +168,12 @@ impl Sorted {
         if self.is_empty() {
             return None;
         }
-        let terms: Vec<(String, Postings)> = self.added.by_ref().take(terms).collect();
+        let terms: Vec<(Arc<str>, Postings)> = self.added.by_ref().take(terms).collect();
         // The last one takes all words that are left.
         let end = terms.last().filter(|_| self.added.peek().is_some());
-        let end = end.map(|(term, _)| term.clone());
-        let mut words: BTreeMap<Section, Vec<(String, i64)>> = BTreeMap::new();
-        let is_in = |(_, word, _): &ChangedWord| end.as_ref().is_none_or(|end| word <= end);
+        let end = end.map(|(term, _)| term.to_string());
+        let mut words: BTreeMap<Section, Vec<(Arc<str>, i64)>> = BTreeMap::new();
+        let is_in = |(_, word, _): &ChangedWord| end.as_deref().is_none_or(|end| &**word <= end);
         while let Some((section, word, by)) = self.words.next_if(is_in) {
             words.entry(section).or_default().push((word, by));
         }
@@ -163,25 +181,11 @@ impl Sorted {
     }
 }
 
-fn class_of(number: i64) -> Result<Class> {
-    Class::from_number(number).ok_or_else(|| Error::internal("unknown class"))
-}
-
-/// Changes a value; the key is copied only if it is new.
-fn change<T: Default>(map: &mut HashMap<String, T>, key: &str, by: impl FnOnce(&mut T)) {
-    if let Some(value) = map.get_mut(key) {
-        return by(value);
-    }
-    let mut value = T::default();
-    by(&mut value);
-    map.insert(key.to_owned(), value);
-}
-
 /// Neighbouring terms and words, written together.
 #[derive(Debug)]
 pub struct Slice {
-    terms: Vec<(String, Postings)>,
-    words: BTreeMap<Section, Vec<(String, i64)>>,
+    terms: Vec<(Arc<str>, Postings)>,
+    words: BTreeMap<Section, Vec<(Arc<str>, i64)>>,
     /// The last term of it; none if it is the last slice.
     pub end: Option<String>,
 }
@@ -192,7 +196,7 @@ impl Slice {
         let mut by_class: BTreeMap<i64, Vec<String>> = BTreeMap::new();
         for (term, postings) in &self.terms {
             for (class, _) in postings {
-                by_class.entry(*class).or_default().push(term.clone());
+                by_class.entry(*class).or_default().push(term.to_string());
             }
         }
         for (class, terms) in &by_class {
@@ -215,21 +219,23 @@ impl Slice {
 
 #[cfg(test)]
 mod tests {
-    use text_index::{Document, Language};
+    use text_index::{Analyzer, Document};
     use uuid::Uuid;
 
     use super::*;
+    use crate::features::search::class::Class;
     use crate::features::search::store::DocRow;
     use crate::values::time::Timestamp;
 
     #[test]
     fn slices_hold_every_term_and_word_once_and_in_order() {
-        let mut changes = Changes::default();
+        let mut changes = Changes::new(Language::English);
         let analyzer = Analyzer::new(Language::English);
         for (number, text) in [(1, "gardens and gardening"), (2, "zebras garden"), (3, "apples")] {
             let doc = DocRow::new(Class::OpenEntity, Uuid::nil(), Timestamp::from_millis(0));
             let found = Found { doc, document: Document::new(&analyzer, &[(text, 1)]) };
-            changes.add(number, &found).unwrap();
+            let reading = changes.lexicon.read([&found].into_iter()).unwrap();
+            changes.add(number, &found, &reading).unwrap();
         }
         let mut sorted = changes.sorted();
         let slices: Vec<Slice> = std::iter::from_fn(|| sorted.next(2)).collect();

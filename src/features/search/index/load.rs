@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::error::{Error, Result};
 use crate::features::search::index::blocks::Blocks;
 use crate::features::search::index::changes::{Changes, Counts, Slice, Sorted};
-use crate::features::search::index::dictionary::Dictionary;
+use crate::features::search::index::lexicon::{Learned, Reading};
 use crate::features::search::index::records::{self, Prepared};
 use crate::features::search::index::write::{self, PutIn};
 use crate::features::search::store;
@@ -104,15 +104,13 @@ pub struct Load {
     language: Language,
     /// Its first document.
     from: Option<i64>,
-    /// Only the load writes the index, so that it stays true.
-    dictionary: Arc<Dictionary>,
+    /// Only the load writes the index meanwhile, so its lexicon stays true.
     changes: Changes,
 }
 
 impl Load {
     pub fn new(project: ProjectId, language: Language) -> Self {
-        let (dictionary, changes) = Default::default();
-        Load { project, language, from: None, dictionary, changes }
+        Load { project, language, from: None, changes: Changes::new(language) }
     }
 
     /// Writes documents; returns how many records are off the queue, none if the index is no longer for this load.
@@ -120,30 +118,45 @@ impl Load {
         let (project, language, from) = (self.project, self.language, self.from);
         let until = app.clock.now().plus(CLAIM);
         let chunk = Arc::new(chunk);
-        let (written, known) = (Arc::clone(&chunk), Arc::clone(&self.dictionary));
+        let read = Arc::clone(&chunk);
+        let reading = self.change(move |changes| {
+            changes.lexicon.read(read.iter().filter_map(|one| one.found.as_ref()))
+        });
+        let reading = Arc::new(reading.await?);
+        let (written, known) = (Arc::clone(&chunk), Arc::clone(&reading));
         let writing = app.db.write_alone(move |tx| {
             let step = Step { project, from, done: None, until };
             step.add(tx, language, &written, &known)
         });
         let Some(added) = writing.await? else { return Ok(None) };
-        let count = added.records;
-        self.from = added.from;
-        match Arc::get_mut(&mut self.dictionary) {
-            Some(dictionary) => dictionary.add(added.learned),
-            // Somebody still holds it: words are looked up again.
-            None => self.dictionary = Arc::default(),
-        }
-        let mut changes = std::mem::take(&mut self.changes);
-        let adding = tokio::task::spawn_blocking(move || {
+        let Added { from, records, numbers, learned } = added;
+        self.from = from;
+        let adding = self.change(move |changes| {
+            changes.lexicon.learn(learned);
             for found in chunk.iter().filter_map(|one| one.found.as_ref()) {
-                if let Some(number) = added.numbers.get(&found.doc.record_id) {
-                    changes.add_words(*number, found)?;
+                if let Some(number) = numbers.get(&found.doc.record_id) {
+                    changes.add_words(*number, found, &reading)?;
                 }
             }
-            Ok::<_, Error>(changes)
+            Ok(())
         });
-        self.changes = adding.await.map_err(Error::internal)??;
-        Ok(Some(count))
+        adding.await?;
+        Ok(Some(records))
+    }
+
+    /// Works on the changes, off the threads that serve requests.
+    async fn change<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut Changes) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let mut changes = std::mem::replace(&mut self.changes, Changes::new(self.language));
+        let working = tokio::task::spawn_blocking(move || {
+            let done = work(&mut changes)?;
+            Ok::<_, Error>((changes, done))
+        });
+        let (changes, done) = working.await.map_err(Error::internal)??;
+        self.changes = changes;
+        Ok(done)
     }
 
     /// Writes postings and words; false if the index is no longer for this load.
@@ -249,7 +262,7 @@ struct Added {
     records: usize,
     /// By record.
     numbers: HashMap<Uuid, i64>,
-    learned: Dictionary,
+    learned: Learned,
 }
 
 impl Step {
@@ -265,7 +278,7 @@ impl Step {
         tx: &Tx<'_>,
         language: Language,
         chunk: &[Prepared],
-        known: &Dictionary,
+        reading: &Reading,
     ) -> Result<Option<Added>> {
         let project = self.project;
         let Some(state) = self.lock(tx)? else { return Ok(None) };
@@ -276,7 +289,7 @@ impl Step {
         let old = store::indexed(tx, project, write::ids(&batch))?;
         let old: HashSet<Uuid> = old.into_iter().map(|row| row.record_id).collect();
         batch.retain(|one| !old.contains(&one.todo.record_id));
-        let PutIn { documents, learned } = write::put_in(tx, project, &state, &batch, known)?;
+        let PutIn { documents, learned } = write::put_in(tx, project, &state, &batch, reading)?;
         let mut counts = Counts::default();
         for (_, found) in &documents {
             counts.add(found.doc.class, 1, i64::from(found.document.length))?;

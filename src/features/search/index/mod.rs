@@ -3,7 +3,7 @@
 
 mod blocks;
 mod changes;
-mod dictionary;
+mod lexicon;
 pub mod load;
 pub mod records;
 pub mod vectors;
@@ -167,8 +167,7 @@ async fn write(
         return Ok(0);
     }
     let erases = prepared.iter().any(|one| one.kind == Kind::User && one.is_open.is_none());
-    let analyzer = Analyzer::new(language);
-    app.db.write_alone(move |tx| write::apply(tx, project, &analyzer, &prepared)).await?;
+    app.db.write_alone(move |tx| write::apply(tx, project, language, &prepared)).await?;
     if erases {
         empty_log(app, project).await?;
     }
@@ -179,8 +178,7 @@ async fn write(
 async fn recover(app: &App, project: ProjectId, language: Language) -> Result<usize> {
     let mut steps = 1;
     loop {
-        let analyzer = Analyzer::new(language);
-        if !app.db.write_alone(move |tx| write::recover(tx, project, &analyzer)).await? {
+        if !app.db.write_alone(move |tx| write::recover(tx, project, language)).await? {
             return Ok(steps);
         }
         steps += 1;

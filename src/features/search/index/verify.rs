@@ -38,7 +38,7 @@ fn agrees(one: &Prepared, indexed: Option<&(&IndexedRow, Option<Vec<String>>)>) 
             found.doc.class == row.class
                 && i64::from(found.document.length) == row.length
                 && found.document.words.len() == words.len()
-                && words.iter().all(|word| found.document.words.contains(word))
+                && words.iter().zip(&found.document.words).all(|(a, (b, _))| a == b)
         }
         _ => false,
     }

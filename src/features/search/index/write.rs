@@ -4,13 +4,13 @@
 use std::collections::HashSet;
 
 use db::Tx;
-use text_index::Analyzer;
+use text_index::Language;
 use uuid::Uuid;
 
 use crate::error::{Error, Result};
 use crate::features::search::class::Class;
 use crate::features::search::index::changes::Changes;
-use crate::features::search::index::dictionary::Dictionary;
+use crate::features::search::index::lexicon::{Learned, Reading};
 use crate::features::search::index::records::{Found, Prepared};
 use crate::features::search::store::{self, DocRow, IndexedRow, StateRow, fill};
 use crate::search_queue::{self, Kind};
@@ -24,19 +24,20 @@ const RECOVERED: i64 = 200;
 pub fn apply(
     tx: &Tx<'_>,
     project: ProjectId,
-    analyzer: &Analyzer,
+    language: Language,
     batch: &[Prepared],
 ) -> Result<()> {
     let Some(state) = store::state::lock(tx, project)? else { return Ok(()) };
-    if state.language != analyzer.language().name() || state.load_from.is_some() {
+    if state.language != language.name() || state.load_from.is_some() {
         return Ok(());
     }
     let batch = waiting(tx, project, batch)?;
     let old = store::indexed(tx, project, ids(&batch))?;
-    let mut changes = Changes::default();
-    take_out(tx, project, analyzer, &state, &old, &mut changes)?;
-    for (number, found) in put_in(tx, project, &state, &batch, &Dictionary::default())?.documents {
-        changes.add(number, found)?;
+    let mut changes = Changes::new(language);
+    take_out(tx, project, &state, &old, &mut changes)?;
+    let reading = changes.lexicon.read(batch.iter().filter_map(|one| one.found.as_ref()))?;
+    for (number, found) in put_in(tx, project, &state, &batch, &reading)?.documents {
+        changes.add(number, found, &reading)?;
     }
     changes.write(tx, project)?;
     let before: HashSet<Uuid> = old.iter().map(|row| row.record_id).collect();
@@ -44,7 +45,7 @@ pub fn apply(
 }
 
 /// Takes the first documents out that a load has left behind, and queues them again; false if there are none.
-pub fn recover(tx: &Tx<'_>, project: ProjectId, analyzer: &Analyzer) -> Result<bool> {
+pub fn recover(tx: &Tx<'_>, project: ProjectId, language: Language) -> Result<bool> {
     let Some(state) = store::state::lock(tx, project)? else { return Ok(false) };
     let Some(from) = state.load_from else { return Ok(false) };
     let rows = store::indexed_from(tx, project, from, RECOVERED)?;
@@ -53,8 +54,8 @@ pub fn recover(tx: &Tx<'_>, project: ProjectId, analyzer: &Analyzer) -> Result<b
         store::state::end_load(tx, project)?;
         return Ok(false);
     }
-    let mut changes = Changes::default();
-    take_out(tx, project, analyzer, &state, &rows, &mut changes)?;
+    let mut changes = Changes::new(language);
+    take_out(tx, project, &state, &rows, &mut changes)?;
     changes.write(tx, project)?;
     for row in &rows {
         if let Some(class) = Class::from_number(row.class) {
@@ -86,7 +87,6 @@ pub(super) fn ids(batch: &[&Prepared]) -> Vec<Uuid> {
 fn take_out(
     tx: &Tx<'_>,
     project: ProjectId,
-    analyzer: &Analyzer,
     state: &StateRow,
     rows: &[IndexedRow],
     changes: &mut Changes,
@@ -99,7 +99,7 @@ fn take_out(
     for (row, words) in rows.iter().zip(words) {
         let words =
             words.ok_or_else(|| Error::internal(format!("damaged words of {}", row.record_id)))?;
-        changes.remove(analyzer, state, row, words)?;
+        changes.remove(state, row, &words)?;
     }
     if state.vector_model.is_some() {
         let gone: Vec<(i64, i64)> = rows.iter().map(|row| (row.class, row.number)).collect();
@@ -112,8 +112,8 @@ fn take_out(
 pub(super) struct PutIn<'a> {
     /// Each with its number.
     pub documents: Vec<(i64, &'a Found)>,
-    /// Words of theirs that the dictionary at hand did not know.
-    pub learned: Dictionary,
+    /// Numbers of their words that the lexicon lacked.
+    pub learned: Learned,
 }
 
 pub(super) fn put_in<'a>(
@@ -121,15 +121,15 @@ pub(super) fn put_in<'a>(
     project: ProjectId,
     state: &StateRow,
     batch: &[&'a Prepared],
-    known: &Dictionary,
+    reading: &Reading,
 ) -> Result<PutIn<'a>> {
     let found = batch.iter().filter_map(|one| one.found.as_ref());
     let documents: Vec<(i64, &Found)> = (state.next_number..).zip(found).collect();
     let (learned, next_word) =
-        known.learn(tx, project, documents.iter().map(|(_, found)| *found), state.next_word)?;
+        reading.look_up(tx, project, documents.iter().map(|(_, found)| *found), state.next_word)?;
     let rows = documents.iter().map(|(number, found)| {
         let doc = DocRow { number: *number, ..found.doc.clone() };
-        Ok((doc, i64::from(found.document.length), known.pack(&learned, found)?))
+        Ok((doc, i64::from(found.document.length), reading.pack(&learned, found)?))
     });
     store::add(tx, project, &rows.collect::<Result<Vec<store::NewDoc>>>()?)?;
     if let Some((last, _)) = documents.last() {

@@ -1,6 +1,7 @@
 //! The SQL about the dictionary: words of content that anybody may read.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use db::{Builder, Command, Conn, Tx, args};
 use text_index::{StoredWords, spelling};
@@ -89,7 +90,7 @@ pub fn numbers(
     Ok(c.all(&NUMBERS, args![project, section.number(), words])?)
 }
 
-/// The words of each of these documents; none of one that is damaged.
+/// The words of each of these documents, sorted; none of one that is damaged.
 pub fn unpack(
     c: &Conn<'_>,
     project: ProjectId,
@@ -109,19 +110,17 @@ pub fn unpack(
     let words = stored.into_iter().map(|words| match words? {
         StoredWords::Texts(texts) => Some(texts),
         StoredWords::Numbers(numbers) => {
-            numbers.iter().map(|number| known.get(number).cloned()).collect()
+            let words = numbers.iter().map(|number| known.get(number).cloned());
+            let mut words: Vec<String> = words.collect::<Option<_>>()?;
+            words.sort_unstable();
+            Some(words)
         }
     });
     Ok(words.collect())
 }
 
 /// Adds words with their numbers. Nothing uses them yet.
-pub fn add(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    section: Section,
-    words: &[(String, i64)],
-) -> Result<()> {
+pub fn add(tx: &Tx<'_>, project: ProjectId, section: Section, words: &[(&str, i64)]) -> Result<()> {
     for some in words.chunks(ROWS) {
         let mut rows = Builder::list([project.into(), section.number().into()]);
         for (word, number) in some {
@@ -131,7 +130,7 @@ pub fn add(
             };
             let reversed = if letters > 0 { spelling::reversed(word) } else { String::new() };
             let values =
-                rows.bind_all([word.into(), (*number).into(), letters.into(), reversed.into()]);
+                rows.bind_all([(*word).into(), (*number).into(), letters.into(), reversed.into()]);
             rows.add(format_args!("($1, $2, 0, {values})"));
         }
         let text = format!(
@@ -148,12 +147,12 @@ pub fn change(
     tx: &Tx<'_>,
     project: ProjectId,
     section: Section,
-    words: &[(String, i64)],
+    words: &[(Arc<str>, i64)],
 ) -> Result<()> {
     for some in words.chunks(ROWS) {
         let mut rows = Builder::list([project.into(), section.number().into()]);
         for (word, by) in some {
-            let (word, by) = (rows.bind(word), rows.bind(*by));
+            let (word, by) = (rows.bind(&**word), rows.bind(*by));
             rows.add(format_args!("({word}, CAST({by} AS {{int}}))"));
         }
         let text = format!(
@@ -163,7 +162,7 @@ pub fn change(
         tx.pipeline(&Command::<()>::built("search::change_words", text), rows.args())?;
     }
     let fewer: Vec<String> =
-        words.iter().filter(|(_, by)| *by < 0).map(|(word, _)| word.clone()).collect();
+        words.iter().filter(|(_, by)| *by < 0).map(|(word, _)| word.to_string()).collect();
     if fewer.is_empty() {
         return Ok(());
     }
