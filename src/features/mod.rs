@@ -189,6 +189,8 @@ fn job_kinds() -> Vec<JobKind> {
         jobs::kind::<project_deletion::DeleteProject>(),
         jobs::kind::<exports::ExportUser>(),
         jobs::kind::<exports::RemoveExport>(),
+        jobs::kind::<exports::uploads::ImportProject>(),
+        jobs::kind::<exports::uploads::RemoveUpload>(),
         jobs::kind::<digests::SendDigest>(),
         jobs::kind::<push::automatic::PushNotification>(),
         jobs::kind::<push::PushChatMessage>(),

@@ -54,11 +54,11 @@ before(async () => {
 after(() => browser.close());
 
 describe("every page", () => {
-  it("can be used by everybody and fits every screen", soon, async () => {
+  it("can be used by everybody and fits every screen", { timeout: 240_000 }, async () => {
     const ada = await api("GET", "/users/by-foreign-id?foreignId=ada&createIfNotFound=true");
     const post = await api("POST", "/entities", { userId: ada.id, title: "Hello", content: "World" });
     await api("POST", "/db/tables", { tableName: "pets", columns: [{ columnName: "name", dataType: "text", nullable: true }] }).catch(() => {});
-    const paths = ["", "/queue", "/users", `/users/${ada.id}`, "/content", `/content/${post.id}`, "/spaces", `/why?item=${post.id}`, "/rules", "/tables", "/webhooks", "/keys", "/settings", "/jobs", "/audit"];
+    const paths = ["", "/queue", "/users", `/users/${ada.id}`, "/content", `/content/${post.id}`, "/spaces", `/why?item=${post.id}`, "/rules", "/tables", "/webhooks", "/keys", "/settings", "/import", "/jobs", "/audit"];
     for (const path of paths) {
       await open(path);
       await accessible(`project${path.replace(/\?.*/, "").replaceAll("/", "-").replaceAll(/-[0-9a-f]{8}-.*/g, "-one")}`);

@@ -10,6 +10,7 @@ mod admin_browser;
 mod admin_commands;
 mod admin_export;
 mod admin_grids;
+mod admin_import;
 mod admin_passkeys;
 mod admin_projects;
 mod admin_system;

@@ -4,6 +4,7 @@ mod audit_log;
 mod content;
 mod files;
 mod health;
+mod import;
 mod jobs;
 mod keys;
 mod lifecycle;
@@ -30,7 +31,7 @@ mod why;
 use http::Method;
 
 use crate::auth::operators::{Audience, Role};
-use crate::features::admin::visit::page;
+use crate::features::admin::visit::{page, page_with_files};
 use crate::http::operation::Operation;
 
 pub(super) fn pages() -> Vec<Operation> {
@@ -50,7 +51,9 @@ pub(super) fn pages() -> Vec<Operation> {
             },)*]
         };
     }
-    pages! {
+    let upload = ("/admin/p/{projectId}/import", "Upload Import", project_owner);
+    let upload = page_with_files(upload, &import::FORM, import::upload);
+    let mut pages = pages! {
         get("/admin", "Projects Page", Audience::Operator) => projects::list,
         post("/admin/projects", "Create Project", everywhere) => projects::create,
         get("/admin/system", "System Page", everywhere) => system::show,
@@ -102,6 +105,8 @@ pub(super) fn pages() -> Vec<Operation> {
         post("/admin/p/{projectId}/oauth", "Change OAuth Provider", admin) => sign_in::providers::change,
         post("/admin/p/{projectId}/issuers", "Change JWT Issuer", admin) => sign_in::issuers::change,
         post("/admin/p/{projectId}/jwt-key", "Rotate JWT Key", admin) => sign_in::rotate_key,
+        get("/admin/p/{projectId}/import", "Import Page", project_owner) => import::show,
+        post("/admin/p/{projectId}/import/run", "Import Project", project_owner) => import::run,
         get("/admin/p/{projectId}/push", "Push Page", admin) => push::show,
         post("/admin/p/{projectId}/push", "Change Push", admin) => push::change,
         get("/admin/p/{projectId}/mails", "Mails Page", admin) => mails::show,
@@ -110,5 +115,7 @@ pub(super) fn pages() -> Vec<Operation> {
         post("/admin/p/{projectId}/jobs", "Change Job", admin) => jobs::change,
         get("/admin/p/{projectId}/audit", "Audit Log of a Project", admin) => audit_log::project,
         post("/admin/p/{projectId}/audit", "Verify Audit Log of a Project", admin) => audit_log::verify,
-    }
+    };
+    pages.push(upload);
+    pages
 }
