@@ -197,6 +197,17 @@ fn authority(c: &Conn<'_>, project: ProjectId, space: SpaceId, user: UserId) -> 
     }
 }
 
+/// The space of the conversation, if the member is a moderator of it.
+pub fn moderated(
+    c: &Conn<'_>,
+    project: ProjectId,
+    standing: &ConversationMember,
+) -> Result<Option<SpaceId>> {
+    let Some(space) = standing.conversation.space_id else { return Ok(None) };
+    let held = authority(c, project, space, standing.member.user_id)?;
+    Ok((held >= Authority::Moderator).then_some(space))
+}
+
 /// Locks a conversation that the user may change or delete: as an admin of the group, or with the authority
 /// it takes in the space.
 pub fn managed(

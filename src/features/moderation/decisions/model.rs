@@ -40,7 +40,7 @@ names! {
 }
 
 impl Verdict {
-    /// Whether the author may appeal: a strike.
+    /// Whether the author may appeal: a strike, unless an admin of a group decided.
     pub const fn is_against_author(self) -> bool {
         matches!(self, Verdict::Remove | Verdict::Suspend | Verdict::Warn | Verdict::Ban)
     }
