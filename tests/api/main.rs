@@ -15,6 +15,7 @@ mod admin_passkeys;
 mod admin_projects;
 mod admin_system;
 mod admin_users;
+mod admin_why;
 mod audit;
 mod auth_limits;
 mod avatars;

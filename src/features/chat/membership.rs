@@ -35,7 +35,7 @@ impl ConversationMember {
 
     /// Whether they have left and wait for approval in a members-only space: until then they cannot read what
     /// they could read before. Users who wait are never active members of such a conversation.
-    fn waits(&self, c: &Conn<'_>, project: ProjectId) -> Result<bool> {
+    pub fn waits(&self, c: &Conn<'_>, project: ProjectId) -> Result<bool> {
         match self.conversation.space_id {
             Some(space) if !self.member.is_active => {
                 access::waits(c, project, space, self.member.user_id)

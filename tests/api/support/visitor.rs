@@ -13,7 +13,7 @@ pub const PASSWORD: &str = "correct horse battery";
 
 #[derive(Debug, Clone)]
 pub struct Visitor<'a> {
-    app: &'a TestApp,
+    pub app: &'a TestApp,
     pub cookie: Option<String>,
     pub email: String,
 }
