@@ -197,6 +197,7 @@ fn job_kinds() -> Vec<JobKind> {
         jobs::kind::<notification_mails::MailNotifications>(),
         jobs::kind::<webhooks::deliver::Delivery>(),
         jobs::kind::<moderation::decisions::ApplyDecisions>(),
+        jobs::kind::<moderation::decisions::bulk::DecideAll>(),
     ]
 }
 

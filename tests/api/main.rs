@@ -141,6 +141,7 @@ mod mail_preferences;
 mod mail_quotas;
 mod metrics;
 mod moderation_appeals;
+mod moderation_bulk;
 mod moderation_decisions;
 mod moderation_people;
 mod moderation_queue;

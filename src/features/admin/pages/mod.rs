@@ -13,6 +13,7 @@ mod overview;
 mod projects;
 mod push;
 mod queue;
+mod queue_all;
 mod queue_appeals;
 mod queue_item;
 mod queue_live;
@@ -67,6 +68,10 @@ pub(super) fn pages() -> Vec<Operation> {
         get("/admin/p/{projectId}", "Overview Page", analyst) => overview::show,
         get("/admin/p/{projectId}/queue", "Queue Page", moderator) => queue::show,
         post("/admin/p/{projectId}/queue", "Decide Reports", moderator) => queue::decide,
+        get("/admin/p/{projectId}/queue/all", "Decide All Matching Page", moderator) => queue_all::show,
+        post("/admin/p/{projectId}/queue/all", "Decide All Matching", moderator) => queue_all::start,
+        get("/admin/p/{projectId}/queue/all/{jobId}", "Progress of Decisions", moderator) => queue_all::progress,
+        post("/admin/p/{projectId}/queue/all/{jobId}", "Stop Decisions", moderator) => queue_all::stop,
         post("/admin/p/{projectId}/queue/undo", "Undo Decisions", moderator) => queue::undo,
         post("/admin/p/{projectId}/queue/claim", "Claim Report", moderator) => queue::claim,
         post("/admin/p/{projectId}/queue/note", "Add Note", moderator) => queue::note,
@@ -100,13 +105,13 @@ pub(super) fn pages() -> Vec<Operation> {
         post("/admin/p/{projectId}/reindex", "Rebuild Search Index", admin) => lifecycle::reindex,
         post("/admin/p/{projectId}/state", "Set State of Project", admin) => lifecycle::set_state,
         post("/admin/p/{projectId}/export", "Export Project", project_owner) => lifecycle::export,
+        get("/admin/p/{projectId}/import", "Import Page", project_owner) => import::show,
+        post("/admin/p/{projectId}/import/run", "Import Project", project_owner) => import::run,
         post("/admin/p/{projectId}/delete", "Delete Project", project_owner) => lifecycle::delete,
         get("/admin/p/{projectId}/sign-in", "Sign-in of Users Page", admin) => sign_in::show,
         post("/admin/p/{projectId}/oauth", "Change OAuth Provider", admin) => sign_in::providers::change,
         post("/admin/p/{projectId}/issuers", "Change JWT Issuer", admin) => sign_in::issuers::change,
         post("/admin/p/{projectId}/jwt-key", "Rotate JWT Key", admin) => sign_in::rotate_key,
-        get("/admin/p/{projectId}/import", "Import Page", project_owner) => import::show,
-        post("/admin/p/{projectId}/import/run", "Import Project", project_owner) => import::run,
         get("/admin/p/{projectId}/push", "Push Page", admin) => push::show,
         post("/admin/p/{projectId}/push", "Change Push", admin) => push::change,
         get("/admin/p/{projectId}/mails", "Mails Page", admin) => mails::show,
