@@ -13,6 +13,7 @@ use crate::auth::tokens::Tokens;
 use crate::config::Config;
 use crate::features;
 use crate::features::exports::download::Archiver;
+use crate::features::exports::uploads::Importer;
 use crate::http::body::BODY_MEMORY;
 use crate::mail::Mailer;
 use crate::metrics::Metrics;
@@ -28,7 +29,7 @@ use crate::storage::signed::Signer;
 use crate::storage::staging::Staging;
 use crate::tenancy::registry::Registry;
 use crate::traces::Traces;
-use crate::transfer::export;
+use crate::transfer::{export, import};
 use crate::values::clock::Clock;
 use crate::values::fingerprint::Fingerprints;
 use crate::values::random::Random;
@@ -102,7 +103,9 @@ pub fn build(
         body_waits: BodyWaits::default(),
         forwarding_notice: Notice::default(),
         body_memory: Semaphore::new(BODY_MEMORY),
-        lists: features::lists().with(vec![Archiver(export::archive::pack)]),
+        lists: features::lists()
+            .with(vec![Archiver(export::archive::pack)])
+            .with(vec![Importer(import::uploaded::run)]),
         features: FeatureState::default(),
         draining: Draining::default(),
         config,

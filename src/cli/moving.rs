@@ -6,7 +6,6 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use super::transfer::{Progress, STAGING_MEBIBYTES, claim, one_line};
-use crate::cli::doctor::counts;
 use crate::cli::{Admin, CommandResult, Output, project_id};
 use crate::storage::Storage;
 use crate::storage::staging::Staging;
@@ -119,12 +118,12 @@ pub(super) fn import(args: &ImportArgs, admin: &Admin, quiet: bool) -> CommandRe
         Read::Disqus => import::Format::Disqus,
     };
     let progress = Progress::new(quiet, &admin.world.clock);
-    let done = import.run(&args.path, format, &|what, count| progress.show(what, count));
+    let step = |what: &str, count: u64| {
+        progress.show(what, count);
+        Ok(())
+    };
+    let done = import.run(&args.path, format, &step);
     progress.clear();
-    // Also after a failure: what was added before it stays.
-    if !args.dry_run {
-        counts::recount(&admin.db, id)?;
-    }
     let report = done.map_err(one_line)?;
     Ok(Output::new(report.text(args.dry_run), report.json(args.dry_run)))
 }

@@ -189,12 +189,15 @@ fn job_kinds() -> Vec<JobKind> {
         jobs::kind::<project_deletion::DeleteProject>(),
         jobs::kind::<exports::ExportUser>(),
         jobs::kind::<exports::RemoveExport>(),
+        jobs::kind::<exports::uploads::ImportProject>(),
+        jobs::kind::<exports::uploads::RemoveUpload>(),
         jobs::kind::<digests::SendDigest>(),
         jobs::kind::<push::automatic::PushNotification>(),
         jobs::kind::<push::PushChatMessage>(),
         jobs::kind::<notification_mails::MailNotifications>(),
         jobs::kind::<webhooks::deliver::Delivery>(),
         jobs::kind::<moderation::decisions::ApplyDecisions>(),
+        jobs::kind::<moderation::decisions::bulk::DecideAll>(),
     ]
 }
 

@@ -133,8 +133,10 @@ pub struct ServerCall {
     /// Objects of strings.
     pub params: Value,
     pub query: Value,
-    /// Empty unless the operation takes one.
+    /// Empty unless the operation takes one. The texts of a form with files are in it as a form without files has them.
     pub body: Bytes,
+    /// The files of a form, or why it could not be read.
+    pub uploads: Result<Uploads>,
     pub headers: HeaderMap,
     /// The client's own address, also behind a trusted proxy.
     pub client: IpAddr,

@@ -62,7 +62,7 @@ pub const GENERAL_FAULTS: &[Fault] = &[
 ];
 
 const FORM: &str = "application/x-www-form-urlencoded";
-const MULTIPART: &str = "multipart/form-data";
+pub(super) const MULTIPART: &str = "multipart/form-data";
 
 /// Handles a request, whatever happens, and records it in metrics and log.
 pub async fn handle(
@@ -293,7 +293,7 @@ async fn preflight(
     Ok(cors::preflight(head.uri.path(), &head.headers))
 }
 
-fn header_has(headers: &HeaderMap, name: HeaderName, text: &str) -> bool {
+pub(super) fn header_has(headers: &HeaderMap, name: HeaderName, text: &str) -> bool {
     headers.get(name).and_then(|value| value.to_str().ok()).is_some_and(|v| v.contains(text))
 }
 
@@ -358,7 +358,7 @@ async fn read_content<'a>(
     };
     let invalid = operation.invalid.body_in(version);
     let ReadForm { texts, uploads, memory } =
-        read_form(app, project, form, invalid, headers, source).await?;
+        read_form(app, Some(project), form, invalid, headers, source).await?;
     let (body, parsed) = (Bytes::new(), OnceLock::from(texts));
     Ok(Content { body, parsed, uploads, _memory: Some(memory) })
 }

@@ -64,6 +64,8 @@ pub struct Operation {
     pub takes_body: bool,
     /// Accepts files in a multipart form; how its fields are read.
     pub form: Option<&'static Form>,
+    /// For operations of the server itself: asked before the files of a form are read.
+    pub guard: Option<Guard>,
     /// Replies with tokens or personal data are neither cached nor compressed.
     pub no_store: bool,
     /// Its reads may be answered by a replica of the database.
@@ -92,6 +94,9 @@ pub struct ActsAs {
 }
 
 type Answer = Pin<Box<dyn Future<Output = Result<Response>> + Send>>;
+/// A reply, if the caller may not send files.
+pub type Guard = Box<dyn Fn(ServerCall) -> Guarded + Send + Sync>;
+pub type Guarded = Pin<Box<dyn Future<Output = Result<Option<Response>>> + Send>>;
 pub type RunProject = Box<dyn Fn(CheckedRequest) -> Answer + Send + Sync>;
 
 pub enum Run {
@@ -206,6 +211,7 @@ impl Operation {
             takes_forms: false,
             takes_body: is_project_scoped,
             form: None,
+            guard: None,
             no_store: false,
             tolerates_lag: false,
             plain_refusals: false,
@@ -311,6 +317,10 @@ impl Operation {
 
     pub fn takes_files(self, form: &'static Form) -> Self {
         Operation { form: Some(form), ..self }
+    }
+
+    pub fn guarded(self, guard: Guard) -> Self {
+        Operation { guard: Some(guard), ..self }
     }
 
     /// Another method than GET, for an operation of the server itself.

@@ -1,6 +1,7 @@
 //! One run of one job: what it is, how it ended, what is kept of it.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use db::Tx;
 use serde::Deserialize;
@@ -40,6 +41,29 @@ pub(super) async fn execute(
     app.metrics.job_ran(name, outcome, took);
     tracing::debug!(job = %row.id, kind = name, project = %row.project_id, ?outcome, ?took, "job ran");
     (kind, done)
+}
+
+/// Renews a claim as long as the work takes: from when it ends to a later time. Returns when it ends then. A claim that is
+/// lost does not stop the work: jobs may run twice.
+pub(super) async fn claimed<T, F: Future<Output = Result<bool>>>(
+    app: &App,
+    work: impl Future<Output = T>,
+    (mut until, length): (Timestamp, Duration),
+    renew: impl Fn(Timestamp, Timestamp) -> F,
+) -> (T, Timestamp) {
+    let mut work = std::pin::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return (done, until),
+            () = tokio::time::sleep(length / 3) => {}
+        }
+        let longer = app.clock.now().plus(length);
+        match renew(until, longer).await {
+            Ok(true) => until = longer,
+            Ok(false) => {}
+            Err(error) => tracing::warn!(%error, "the claim of a job could not be renewed"),
+        }
+    }
 }
 
 /// For the log.

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::error::Result;
-use crate::jobs::execution::{UNKNOWN, described, execute, finish};
+use crate::jobs::execution::{UNKNOWN, claimed, described, execute, finish};
 use crate::jobs::store::{self, JobRow, QueueRow};
 use crate::jobs::worker::{QUEUE_CLAIM as CLAIM, backoff};
 use crate::state::{App, JobKind};
@@ -64,7 +64,11 @@ async fn next(app: &App, claim: &mut Claim, jobs: &mut usize) -> Result<Option<E
         return reclaim(app, claim).await;
     };
     let is_last = now >= job.created_at.plus(MAX_AGE);
-    let (kind, result) = execute(app, &job, is_last).await;
+    let renew =
+        |held, longer| app.db.write(move |tx| store::renew_claim(tx, project, queue, held, longer));
+    let running = execute(app, &job, is_last);
+    let ((kind, result), until) = claimed(app, running, (claim.until, CLAIM), renew).await;
+    claim.until = until;
     *jobs += 1;
     job.attempts += 1;
     let now = app.clock.now();

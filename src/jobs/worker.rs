@@ -9,16 +9,17 @@ use tokio::task::JoinSet;
 
 use crate::error::{Error, Result};
 use crate::jobs::TryLater;
-use crate::jobs::execution::{UNKNOWN, described, execute, finish, kind_name};
+use crate::jobs::execution::{UNKNOWN, claimed, described, execute, finish, kind_name};
 use crate::jobs::queue::{self, Claim};
 use crate::jobs::store::{self, JobRow};
 use crate::state::{App, Retention, Sweep};
 use crate::values::ids::{ProjectId, QueueId};
 use crate::values::random::Random;
+use crate::values::time::Timestamp;
 
-/// Longer than any job takes: after this a claimed job counts as abandoned.
+/// After this a claimed job counts as abandoned. The claim is renewed while the job runs, so its node is dead then.
 pub(super) const CLAIM: Duration = Duration::from_secs(120);
-/// The same for a queue, whose claim is renewed in time before each job: its node is dead then.
+/// The same for a queue, whose claim is also renewed in time before each job.
 pub(super) const QUEUE_CLAIM: Duration = Duration::from_secs(60);
 /// Poll interval without a wake-up: for retries and other nodes' jobs.
 const POLL: Duration = Duration::from_secs(2);
@@ -184,7 +185,7 @@ impl Running {
             let app = app.clone();
             self.tasks.spawn(async move {
                 let kind = kind_name(&app, &row);
-                if let Err(error) = run(&app, row).await {
+                if let Err(error) = run(&app, row, until).await {
                     tracing::error!(%error, job = %id, kind, %project, "the end of a job could not be stored");
                 }
                 Ran::Job(project)
@@ -268,10 +269,12 @@ impl Running {
     }
 }
 
-async fn run(app: &App, row: JobRow) -> Result<()> {
+async fn run(app: &App, row: JobRow, until: Timestamp) -> Result<()> {
     let (project, id) = (row.project_id, row.id);
     let is_last = row.attempts >= MAX_ATTEMPTS;
-    let (kind, result) = execute(app, &row, is_last).await;
+    let renew = |held, longer| app.db.write(move |tx| store::renew(tx, project, id, held, longer));
+    let running = execute(app, &row, is_last);
+    let ((kind, result), _) = claimed(app, running, (until, CLAIM), renew).await;
     let now = app.clock.now();
     let Err(error) = result else {
         return app.db.write(move |tx| finish(tx, &row, kind, now)).await;

@@ -8,6 +8,7 @@ pub mod archive;
 pub mod backup;
 mod checksum;
 pub mod copy;
+pub mod counts;
 mod csv;
 pub mod export;
 mod files;

@@ -1,7 +1,7 @@
 // The admin in Chromium, against the server that the environment names. `cargo test admin_browser` starts one.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { accessibility, apiOf, enter, launch, newPage } from "./support.js";
+import { accessibility, advance, apiOf, enter, launch, newPage } from "./support.js";
 
 const { TOWNHALL_URL: url, TOWNHALL_PROJECT_ID: project, TOWNHALL_SERVICE_KEY: key } = process.env;
 const { INVITATIONS: invitations, SCREENSHOTS: screenshots } = process.env;
@@ -54,11 +54,11 @@ before(async () => {
 after(() => browser.close());
 
 describe("every page", () => {
-  it("can be used by everybody and fits every screen", soon, async () => {
+  it("can be used by everybody and fits every screen", { timeout: 240_000 }, async () => {
     const ada = await api("GET", "/users/by-foreign-id?foreignId=ada&createIfNotFound=true");
     const post = await api("POST", "/entities", { userId: ada.id, title: "Hello", content: "World" });
     await api("POST", "/db/tables", { tableName: "pets", columns: [{ columnName: "name", dataType: "text", nullable: true }] }).catch(() => {});
-    const paths = ["", "/queue", "/users", `/users/${ada.id}`, "/content", `/content/${post.id}`, "/spaces", `/why?item=${post.id}`, "/rules", "/tables", "/webhooks", "/keys", "/settings", "/jobs", "/audit"];
+    const paths = ["", "/queue", "/users", `/users/${ada.id}`, "/content", `/content/${post.id}`, "/spaces", `/why?item=${post.id}`, "/rules", "/tables", "/webhooks", "/keys", "/settings", "/import", "/jobs", "/audit"];
     for (const path of paths) {
       await open(path);
       await accessible(`project${path.replace(/\?.*/, "").replaceAll("/", "-").replaceAll(/-[0-9a-f]{8}-.*/g, "-one")}`);
@@ -123,6 +123,29 @@ describe("the queue", () => {
     await plain.goto(`${base}/queue?q=of+3`);
     assert.equal((await plain.$$(".item")).length, 2);
     await plain.close();
+  });
+
+  it("is decided at once about all that match", soon, async () => {
+    await reported(25);
+    await open("/queue?q=of+25");
+    await settled(20);
+    await Promise.all([page.waitForNavigation(), press("*")]);
+    assert.equal(await page.$eval("#total", (total) => total.textContent), "25");
+    await accessible("queue-all");
+    await page.type("[name=reason]", "Spam wave");
+    await page.type("[name=confirm]", "25");
+    // Enter in a field decides nothing.
+    await page.keyboard.press("Enter");
+    await Promise.all([page.waitForNavigation(), page.click("button[value=remove]")]);
+    const shows = (part) => page.waitForFunction((text) => document.querySelector("[role=status]").textContent.includes(text), {}, part);
+    await shows("It has not begun.");
+    await accessible("queue-all-progress");
+    await advance(10);
+    // The page follows by itself.
+    await shows("25 of 25 decided. It is done.");
+    await open("/queue?q=of+25");
+    await settled(0);
+    assert.deepEqual(problems, []);
   });
 
   it("keeps two moderators apart", soon, async () => {

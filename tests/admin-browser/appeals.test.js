@@ -1,8 +1,7 @@
 // An appeal in Chromium, from the removal to the end. `cargo test admin_browser` starts a server for it.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { setTimeout as wait } from "node:timers/promises";
-import { accessibility, apiOf, enter, launch, newPage } from "./support.js";
+import { accessibility, advance, apiOf, enter, launch, newPage } from "./support.js";
 
 const { TOWNHALL_URL: url, TOWNHALL_PROJECT_ID: project, TOWNHALL_SERVICE_KEY: key } = process.env;
 const { INVITATIONS: invitations, SCREENSHOTS: screenshots, USER_TOKEN: token } = process.env;
@@ -25,22 +24,19 @@ before(async () => {
 });
 after(() => browser.close());
 
-/** Asks until there is something. */
-async function until(ask) {
-  for (;;) {
-    const found = await ask();
-    if (found) return found;
-    await wait(200);
-  }
-}
+/** How long a decision can be undone. */
+const UNDO = 10;
 
 const settled = (page, count) => page.waitForFunction((n) => document.querySelectorAll(".item").length === n, {}, count);
 const toast = (page, text) => page.waitForFunction((part) => document.querySelector(".toast")?.textContent.includes(part), {}, text);
 
-/** The notice of this title, about this post. */
+/** The notice of this title, about this post, once a decision cannot be undone any more. */
 async function notice(title, post) {
+  await advance(UNDO);
   const { data } = await author("GET", "/app-notifications");
-  return data.map((one) => one.metadata).find((one) => one.title === title && one.moderation?.targetId === post);
+  const found = data.map((one) => one.metadata).find((one) => one.title === title && one.moderation?.targetId === post);
+  assert.ok(found, `${title}: ${JSON.stringify(data)}`);
+  return found;
 }
 
 /** A post of the author that the first moderator has removed; what the author was told. */
@@ -55,7 +51,7 @@ async function removed(title) {
   await first.keyboard.press("Enter");
   await first.keyboard.press("r");
   await settled(first, 0);
-  const told = await until(() => notice("Your post was removed", post.id));
+  const told = await notice("Your post was removed", post.id);
   return { post: post.id, told };
 }
 
@@ -91,7 +87,7 @@ describe("an appeal", () => {
     await second.keyboard.press("Enter");
     await second.keyboard.press("a");
     await settled(second, 0);
-    const answer = await until(() => notice("Your appeal was successful", post));
+    const answer = await notice("Your appeal was successful", post);
     assert.equal(answer.content, "You are right");
     assert.equal(await status(post), "approved");
     const [appeal] = (await author("GET", path)).data;
@@ -109,7 +105,7 @@ describe("an appeal", () => {
     await settled(second, 1);
     await second.click(".item button[value=remove]");
     await settled(second, 0);
-    await until(() => notice("Your appeal was rejected", post));
+    await notice("Your appeal was rejected", post);
     assert.equal(await status(post), "removed");
   });
 });

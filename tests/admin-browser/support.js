@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { readFile, mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import puppeteer from "puppeteer-core";
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -24,6 +26,13 @@ export function apiOf(url, project, credential) {
     assert.ok(reply.ok, `${method} ${path}: ${reply.status} ${await reply.clone().text()}`);
     return reply.status === 204 ? null : reply.json();
   };
+}
+
+/** Lets time pass on the server; everything that is due by then is done. */
+export async function advance(seconds) {
+  const clock = connect(Number(process.env.TOWNHALL_CLOCK), "127.0.0.1");
+  clock.write(`${seconds}\n`);
+  assert.equal(await text(clock), "done\n");
 }
 
 /** A page with its own cookies, whose errors fail the test. */

@@ -5,11 +5,14 @@ use std::process::Command;
 use std::time::Duration;
 
 use db::Engine;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpListener;
 use townhall::auth::operators::Role;
 
 use crate::support::visitor::invite;
 use crate::support::{TestApp, on_both_engines};
 
+/// How often the clock of the server goes along with the one of the browser.
 const TICK: Duration = Duration::from_millis(500);
 
 on_both_engines![
@@ -57,6 +60,7 @@ async fn drive(app: &TestApp, test: &str, environment: &[(&str, String)]) {
     let invitations =
         [invite(app, Role::Owner, None).await, invite(app, Role::Moderator, None).await];
     let pictures = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("admin-{:?}", app.engine()));
+    let clock = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut command = Command::new("node");
     command
         .args(["--test", "--test-force-exit"])
@@ -64,6 +68,7 @@ async fn drive(app: &TestApp, test: &str, environment: &[(&str, String)]) {
         .envs(environment.iter().map(|(name, value)| (name, value)))
         .env("TOWNHALL_PROJECT_ID", app.project.id.to_string())
         .env("TOWNHALL_SERVICE_KEY", &app.project.service_key)
+        .env("TOWNHALL_CLOCK", clock.local_addr().unwrap().port().to_string())
         .env("INVITATIONS", invitations.join(" "))
         .env("SCREENSHOTS", pictures);
     if app.engine() == Engine::Sqlite {
@@ -72,20 +77,33 @@ async fn drive(app: &TestApp, test: &str, environment: &[(&str, String)]) {
     let running = tokio::task::spawn_blocking(move || command.output());
     let output = tokio::select! {
         output = running => output.unwrap().unwrap(),
-        () = keep_pace(app) => unreachable!(),
+        () = keep_pace(app, &clock) => unreachable!(),
     };
     let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
     assert!(output.status.success(), "{out}{err}");
 }
 
-/// A browser has a clock of its own, so the one of the server goes along; what is due is done.
-async fn keep_pace(app: &TestApp) {
+/// A browser has a clock of its own, so the one of the server goes along; what is due is done. A test that connects and sends
+/// a number of seconds is so much further when it gets the reply.
+async fn keep_pace(app: &TestApp, clock: &TcpListener) {
     let mut ticks = tokio::time::interval(TICK);
     loop {
-        ticks.tick().await;
-        app.advance(TICK);
-        app.run_jobs().await;
+        tokio::select! {
+            _ = ticks.tick() => pass(app, TICK).await,
+            asked = clock.accept() => {
+                let mut asked = BufReader::new(asked.unwrap().0);
+                let mut line = String::new();
+                asked.read_line(&mut line).await.unwrap();
+                pass(app, Duration::from_secs(line.trim().parse().unwrap())).await;
+                asked.write_all(b"done\n").await.unwrap();
+            }
+        }
     }
+}
+
+async fn pass(app: &TestApp, time: Duration) {
+    app.advance(time);
+    app.run_jobs().await;
 }
 
 fn folder() -> PathBuf {

@@ -18,7 +18,7 @@ on_both_engines![
 ];
 
 /// A post, and a file of this many bytes that do not compress.
-async fn fill(app: &TestApp, size: usize) -> Vec<u8> {
+pub async fn fill(app: &TestApp, size: usize) -> Vec<u8> {
     let ada = app.user().await;
     ada.post("/entities", json!({ "title": "Of this project" })).await.expect(201);
     let stranger = app.stranger().await;

@@ -181,7 +181,7 @@ async fn status_of(app: &TestApp, entity: &str) -> Value {
     app.service().get(entity).await.expect(200)["moderationStatus"].clone()
 }
 
-async fn strikes(app: &TestApp, user: &User<'_>) -> i64 {
+pub async fn strikes(app: &TestApp, user: &User<'_>) -> i64 {
     let (project, id, now) = (app.project.id, user.id, app.now());
     let record = app.app.db.read(move |c| people::record(c, project, id, now)).await.unwrap();
     record.unwrap().strikes

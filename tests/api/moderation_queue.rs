@@ -276,7 +276,7 @@ fn explain(db: &Db, name: &'static str, text: String) -> Vec<String> {
 }
 
 /// So many open reports of one project, about entities that do not exist.
-async fn flood(app: &TestApp, count: u32, author: UserId, space: SpaceId) {
+pub(crate) async fn flood(app: &TestApp, count: u32, author: UserId, space: SpaceId) {
     let engine = app.engine();
     let uuid = |id: Uuid| match engine {
         db::Engine::Sqlite => format!("x'{}'", id.simple()),

@@ -9,6 +9,7 @@ use townhall::features::moderation::decisions::{Action, Item};
 use townhall::values::ids::AppealId;
 
 use crate::comments::id_of;
+use crate::moderation_appeals::strikes;
 use crate::moderation_decisions::{apply, decide_one, reported};
 use crate::moderation_statements::{notices, states_over_api};
 use crate::space_members::{membership, of, open_space};
@@ -24,6 +25,7 @@ on_both_engines![
     an_appeal_against_one_ban_leaves_the_next,
     an_appeal_after_the_space_is_gone_takes_only_the_strike_back,
     an_admin_of_a_group_removes_a_message,
+    an_admin_of_a_group_gives_no_strike,
     who_deletes_their_own_message_needs_no_statement,
 ];
 
@@ -194,6 +196,32 @@ async fn an_admin_of_a_group_removes_a_message(app: TestApp) {
     let item = appeal(&app, &bob, &told[0]).await;
     accept(&app, item).await;
     assert_eq!(texts(&messages(&ada, &crew, "").await), ["Second"]);
+}
+
+/// Anybody can make a group, and invite whom they like.
+async fn an_admin_of_a_group_gives_no_strike(app: TestApp) {
+    states_over_api(&app).await;
+    let (ada, bob) = (app.user().await, app.user().await);
+    let crew = group(&ada, &[&bob]).await;
+    let sent = send(&bob, &crew, "Here").await;
+    ada.delete(&at(&crew, &sent)).await.expect(200);
+    assert_eq!(notices(&bob).await.len(), 1, "it is stated");
+    assert_eq!(strikes(&app, &bob).await, 0);
+    let operator = Visitor::operator(&app, Role::Moderator, Some(app.project.id)).await;
+    let page = operator.get(&format!("/admin/p/{}/users/{}", app.project.id, bob.id)).await.text();
+    assert!(page.contains(&format!("group admin, user {}", ada.id)), "{page}");
+
+    // In the conversation of a space its moderators decide.
+    let space = open_space(&ada).await;
+    join(&bob, &space).await;
+    let room = bob.get(&format!("{}/conversation", path(&space))).await.expect(200);
+    let sent = send(&bob, room["id"].as_str().unwrap(), "There").await;
+    let address =
+        format!("{}/chat/messages/{}/moderation", path(&space), sent["id"].as_str().unwrap());
+    ada.patch(&address, json!({ "moderationStatus": "removed" })).await.expect(200);
+    assert_eq!(strikes(&app, &bob).await, 1);
+    let told = notices(&bob).await;
+    assert_eq!(told.len(), 2, "{told:?}");
 }
 
 async fn who_deletes_their_own_message_needs_no_statement(app: TestApp) {

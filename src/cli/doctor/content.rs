@@ -14,6 +14,7 @@ use crate::cli::doctor::{Finding, block_on};
 use crate::config::Config;
 use crate::error::Result;
 use crate::features::entities::store::recount::projects;
+use crate::features::exports::uploads;
 use crate::features::files::store::audit::{self, Object, Stored};
 use crate::features::search::admin as index;
 use crate::features::tables::sql::Dialect;
@@ -92,8 +93,9 @@ impl Audit {
         }
         let mut keys = storage.keys().await.map_err(unavailable)?;
         while let Some(key) = keys.try_next().await.map_err(unavailable)? {
-            // What is not below a project is the storage's own.
-            let is_object = key.contains('/');
+            // What is not below a project is the storage's own; uploads to be imported have no rows.
+            let folder = key.split('/').nth(1);
+            let is_object = folder.is_some_and(|folder| folder != uploads::FOLDER);
             audit.unowned += u64::from(is_object && !owned.contains(&digest(&key)));
         }
         Ok(audit)

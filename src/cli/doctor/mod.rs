@@ -2,11 +2,11 @@
 //! everything that is stored. Exit code 1 when anything is wrong.
 
 mod content;
-pub(super) mod counts;
 mod reach;
 
 use std::fmt::Write as _;
 
+use db::Db;
 use serde_json::{Value, json};
 
 use crate::app::Dependencies;
@@ -14,6 +14,7 @@ use crate::cli::{Output, plain};
 use crate::config::Config;
 use crate::features::server::checks::Finding;
 use crate::start;
+use crate::transfer::counts;
 
 #[derive(Debug)]
 struct Check {
@@ -64,7 +65,7 @@ pub(super) fn diagnose(config: &Config, asked: Asked) -> Output {
             checks.push(check("search", content::search(&db, asked.fix)));
             checks.push(check("audit log", content::audit_log(&db)));
         }
-        checks.push(check("counters", counts::counters(&db, asked.fix)));
+        checks.push(check("counters", counters(&db, asked.fix)));
     }
     report(&checks)
 }
@@ -91,11 +92,14 @@ fn report(checks: &[Check]) -> Output {
     Output { text, json: json!({ "status": status, "checks": json }), failed }
 }
 
+fn counters(db: &Db, fix: bool) -> Finding {
+    counts::counters(db, runtime()?.handle(), fix)
+}
+
 fn block_on<T>(work: impl Future<Output = crate::error::Result<T>>) -> Result<T, String> {
     runtime()?.block_on(work).map_err(plain)
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| error.to_string())
+    tokio::runtime::Runtime::new().map_err(|error| error.to_string())
 }

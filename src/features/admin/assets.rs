@@ -29,6 +29,7 @@ const ASSETS: &[Asset] = &[
     Asset { name: "demo.js", media: SCRIPT, text: include_str!("assets/demo.js") },
     Asset { name: "explorer.js", media: SCRIPT, text: include_str!("assets/explorer.js") },
     Asset { name: "passkeys.js", media: SCRIPT, text: include_str!("assets/passkeys.js") },
+    Asset { name: "progress.js", media: SCRIPT, text: include_str!("assets/progress.js") },
     Asset { name: "queue.js", media: SCRIPT, text: include_str!("assets/queue.js") },
     Asset { name: "sockets.js", media: SCRIPT, text: include_str!("assets/sockets.js") },
 ];

@@ -96,7 +96,7 @@ pub const COMMANDS: &[(&str, Reach)] = &[
     ("verify", Shell(FILES)),
     ("copy", Shell(STOPPED)),
     ("export", Page("POST /admin/p/{projectId}/export")),
-    ("import", Shell(FILES)),
+    ("import", Page("POST /admin/p/{projectId}/import")),
     ("upgrade rehearse", Shell(FILES)),
     ("openapi", EXPLORER),
     ("routes", EXPLORER),

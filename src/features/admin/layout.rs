@@ -33,6 +33,7 @@ const PROJECT_PAGES: &[(&str, &str, Role)] = &[
     ("/mails", "Mails", Role::Admin),
     ("/keys", "Keys", Role::Admin),
     ("/settings", "Settings", Role::Admin),
+    ("/import", "Import", Role::Owner),
     ("/jobs", "Jobs", Role::Admin),
     ("/requests", "Requests", Role::Admin),
     ("/audit", "Audit log", Role::Admin),

@@ -22,7 +22,8 @@ use crate::error::{Error, Result, faults};
 use crate::features::admin::layout;
 use crate::features::admin::store::{self, OperatorRow, SessionRow};
 use crate::http::cookies;
-use crate::http::operation::{Operation, ServerCall};
+use crate::http::multipart::{Form, Uploads};
+use crate::http::operation::{Guarded, Operation, ServerCall};
 use crate::http::query::percent_encode;
 use crate::http::reply::Response;
 use crate::state::App;
@@ -57,6 +58,7 @@ pub struct Visit<W = SignedIn> {
     params: Value,
     query: Value,
     form: Vec<(String, String)>,
+    pub uploads: Uploads,
     pub headers: HeaderMap,
     pub client: IpAddr,
 }
@@ -95,6 +97,29 @@ where
     page.handled_by(type_name::<H>())
 }
 
+/// A page that takes files. Who may not see it cannot send them.
+pub(super) fn page_with_files<H, F>(
+    (path, name, audience): (&'static str, &'static str, Audience),
+    form: &'static Form,
+    handler: H,
+) -> Operation
+where
+    H: Fn(Visit) -> F + Copy + Send + Sync + 'static,
+    F: Future<Output = Result<Response>> + Send,
+{
+    let guard = move |call: ServerCall| -> Guarded {
+        Box::pin(async move {
+            match enter(&call, audience).await {
+                Ok(Entrance::Open(..)) => Ok(None),
+                Ok(Entrance::SignInFirst(to)) => layout::see_other(&to).map(Some),
+                Err(error) => Ok(Some(layout::failure(error))),
+            }
+        })
+    };
+    let page = page(Method::POST, path, name, audience, handler);
+    page.takes_files(form).guarded(Box::new(guard))
+}
+
 /// A page that needs nobody to be signed in.
 pub(super) fn open_page<H, F>(
     method: Method,
@@ -110,7 +135,9 @@ where
         if call.method == Method::POST && !is_own_form(&call) {
             return Ok(layout::failure(FOREIGN_FORM.into()));
         }
-        Ok(handler(Visit::new(call, path, (), None)).await.unwrap_or_else(layout::failure))
+        let visit = Visit::new(call, path, (), None);
+        let reply = async { handler(visit?).await }.await;
+        Ok(reply.unwrap_or_else(layout::failure))
     };
     let page = Operation::server(path, name, run).page(method, Audience::Anyone).no_store();
     page.handled_by(type_name::<H>())
@@ -122,13 +149,32 @@ enum Admission {
 }
 
 async fn admit(call: ServerCall, page: &'static str, audience: Audience) -> Result<Admission> {
-    let Some(who) = signed_in(&call).await? else {
+    let (who, project) = match enter(&call, audience).await? {
+        Entrance::Open(who, project) => (*who, project),
+        Entrance::SignInFirst(to) => return Ok(Admission::SignInFirst(to)),
+    };
+    let visit = Visit::new(call, page, who, project)?;
+    if visit.method == Method::POST && !visit.has_csrf_token() {
+        return Err(FOREIGN_FORM.into());
+    }
+    Ok(Admission::Visit(Box::new(visit)))
+}
+
+/// What is known before the body is read.
+enum Entrance {
+    /// With the project of the address.
+    Open(Box<SignedIn>, Option<Arc<Project>>),
+    SignInFirst(String),
+}
+
+async fn enter(call: &ServerCall, audience: Audience) -> Result<Entrance> {
+    let Some(who) = signed_in(call).await? else {
         let next = match call.method {
             Method::GET => call.params["projectId"].as_str().map(|id| format!("/admin/p/{id}")),
             _ => None,
         };
         let next = next.map(|path| format!("?next={}", percent_encode(&path)));
-        return Ok(Admission::SignInFirst(format!("/admin/sign-in{}", next.unwrap_or_default())));
+        return Ok(Entrance::SignInFirst(format!("/admin/sign-in{}", next.unwrap_or_default())));
     };
     let project = match call.params["projectId"].as_str() {
         Some(id) => {
@@ -143,12 +189,10 @@ async fn admit(call: ServerCall, page: &'static str, audience: Audience) -> Resu
     if !who.roles.admits(audience, project.as_ref().map(|project| project.id)) {
         return Err(NOT_ALLOWED.into());
     }
-    let is_own = call.method != Method::POST || is_own_form(&call);
-    let visit = Visit::new(call, page, who, project);
-    if !is_own || (visit.method == Method::POST && !visit.has_csrf_token()) {
+    if call.method == Method::POST && !is_own_form(call) {
         return Err(FOREIGN_FORM.into());
     }
-    Ok(Admission::Visit(Box::new(visit)))
+    Ok(Entrance::Open(Box::new(who), project))
 }
 
 /// The operator whose session the cookie names.
@@ -220,12 +264,18 @@ fn is_own_form(call: &ServerCall) -> bool {
 }
 
 impl<W> Visit<W> {
-    fn new(call: ServerCall, page: &'static str, who: W, project: Option<Arc<Project>>) -> Self {
+    fn new(
+        call: ServerCall,
+        page: &'static str,
+        who: W,
+        project: Option<Arc<Project>>,
+    ) -> Result<Self> {
+        let uploads = call.uploads?;
         let form = url::form_urlencoded::parse(&call.body);
         // Browsers end the lines of a field with two characters.
         let plain = |value: &str| value.replace('\0', "").replace("\r\n", "\n");
         let form = form.map(|(name, value)| (name.into_owned(), plain(&value))).collect();
-        Visit {
+        Ok(Visit {
             now: call.app.clock.now(),
             app: call.app,
             who,
@@ -235,9 +285,10 @@ impl<W> Visit<W> {
             params: call.params,
             query: call.query,
             form,
+            uploads,
             headers: call.headers,
             client: call.client,
-        }
+        })
     }
 
     /// A part of the address.

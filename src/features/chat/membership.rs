@@ -35,7 +35,7 @@ impl ConversationMember {
 
     /// Whether they have left and wait for approval in a members-only space: until then they cannot read what
     /// they could read before. Users who wait are never active members of such a conversation.
-    fn waits(&self, c: &Conn<'_>, project: ProjectId) -> Result<bool> {
+    pub fn waits(&self, c: &Conn<'_>, project: ProjectId) -> Result<bool> {
         match self.conversation.space_id {
             Some(space) if !self.member.is_active => {
                 access::waits(c, project, space, self.member.user_id)
@@ -195,6 +195,17 @@ fn authority(c: &Conn<'_>, project: ProjectId, space: SpaceId, user: UserId) -> 
         Some(space) => authority::authority(c, project, &space, ActorOrKey::User(user)),
         None => Ok(Authority::None),
     }
+}
+
+/// The space of the conversation, if the member is a moderator of it.
+pub fn moderated(
+    c: &Conn<'_>,
+    project: ProjectId,
+    standing: &ConversationMember,
+) -> Result<Option<SpaceId>> {
+    let Some(space) = standing.conversation.space_id else { return Ok(None) };
+    let held = authority(c, project, space, standing.member.user_id)?;
+    Ok((held >= Authority::Moderator).then_some(space))
 }
 
 /// Locks a conversation that the user may change or delete: as an admin of the group, or with the authority

@@ -16,7 +16,7 @@ use crate::features::files::uploads::{
     self, Images, Prepared, Upload, UploadFaults, Wanted, not_an_image,
 };
 use crate::http::input::{Body, Input, InputDoc, body_value};
-use crate::http::multipart::{FileField, Form, Uploads};
+use crate::http::multipart::{FileField, Form, MAX_FILE, Uploads};
 use crate::http::operation::CheckedRequest;
 use crate::state::App;
 use crate::values::ids::{EventId, FileId, ProjectId};
@@ -25,6 +25,7 @@ use crate::values::time::Timestamp;
 const COVER: FileField = FileField {
     name: "cover",
     most: 1,
+    largest: MAX_FILE,
     called: Some("Cover"),
     too_large: FILE_TOO_LARGE,
     too_many: INVALID_BODY,

@@ -7,6 +7,7 @@ pub mod kinds;
 mod receipt;
 mod request;
 pub mod store;
+pub mod uploads;
 pub mod user;
 
 pub use receipt::{Receipt, erase_with_receipt};

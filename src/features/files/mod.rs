@@ -20,7 +20,7 @@ use crate::auth::store::sessions::USER_NOT_FOUND;
 use crate::error::faults;
 use crate::features::files::uploads::UploadFaults;
 use crate::http::input::Invalid;
-use crate::http::multipart::FileField;
+use crate::http::multipart::{FileField, MAX_FILE};
 use crate::http::operation::{ActsAs, Operation};
 use crate::rate_limits::RateLimit;
 use crate::tenancy::Bundle;
@@ -45,6 +45,7 @@ const INVALID: Invalid =
 const FILE_FIELD: FileField = FileField {
     name: "file",
     most: 1,
+    largest: MAX_FILE,
     called: None,
     too_large: FILE_TOO_LARGE,
     too_many: INVALID_BODY,

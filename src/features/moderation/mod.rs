@@ -13,7 +13,7 @@ pub mod rules;
 pub mod store;
 pub mod target;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::faults;
 use crate::http::operation::Operation;
@@ -31,7 +31,7 @@ faults! {
 }
 
 /// Who moderates in the admin or on the command line. The name is kept with what they do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moderator {
     /// None on the command line.
     pub operator: Option<OperatorId>,

@@ -14,7 +14,7 @@ use crate::features::files::uploads::{self, Images, Prepared, UploadFaults, Want
 use crate::features::files::{purge, store};
 use crate::features::users::store::UserRow;
 use crate::http::input::{Input, InputDoc, body_value};
-use crate::http::multipart::{FileField, Form, Upload, Uploads};
+use crate::http::multipart::{FileField, Form, MAX_FILE, Upload, Uploads};
 use crate::http::operation::CheckedRequest;
 use crate::state::App;
 use crate::storage::signed::Links;
@@ -45,8 +45,14 @@ pub const fn form(files: &'static [FileField]) -> Form {
 
 /// The two fields of such a form.
 pub const fn fields(too_large: Fault, invalid: Fault) -> [FileField; 2] {
-    let avatar =
-        FileField { name: AVATAR, most: 1, called: Some("Avatar"), too_large, too_many: invalid };
+    let avatar = FileField {
+        name: AVATAR,
+        most: 1,
+        largest: MAX_FILE,
+        called: Some("Avatar"),
+        too_large,
+        too_many: invalid,
+    };
     [avatar, FileField { name: BANNER, called: Some("Banner"), ..avatar }]
 }
 

@@ -13,8 +13,8 @@ use crate::values::ids::{ChatMessageId, SpaceBanId, SpaceId, UserId};
 pub enum Restriction {
     /// From the space.
     Ban { ban: SpaceBanId, space: SpaceId },
-    /// By an admin of its group: it is hidden from everybody.
-    MessageRemoved { message: ChatMessageId },
+    /// By an admin of its group, or by a moderator of the space that its conversation belongs to: it is hidden from everybody.
+    MessageRemoved { message: ChatMessageId, moderated: Option<SpaceId> },
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -11,7 +11,7 @@ use bytes::BytesMut;
 
 use crate::error::{Error, Result};
 use crate::http::multipart::head::PartHead;
-use crate::http::multipart::{FileField, MAX_FILE, Upload};
+use crate::http::multipart::{FileField, Upload};
 use crate::storage::staging::Staged;
 use crate::storage::unavailable;
 use crate::values::random::hex;
@@ -63,7 +63,7 @@ impl OpenFile {
 
     pub(super) async fn take(&mut self, mut data: &[u8]) -> Result<()> {
         self.upload.size += data.len() as u64;
-        if self.upload.size > MAX_FILE {
+        if self.upload.size > self.field.largest {
             return Err(self.too_large());
         }
         self.upload.staged.reserve(data.len() as u64)?;

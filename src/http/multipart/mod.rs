@@ -44,6 +44,8 @@ pub struct FileField {
     pub name: &'static str,
     /// How many parts of this name there may be.
     pub most: usize,
+    /// Bytes of one file.
+    pub largest: u64,
     /// The name of the file in a refusal, as in `Image "x.png" exceeds 50MB limit.`; without it the fault's
     /// own text is used.
     pub called: Option<&'static str>,

@@ -31,10 +31,10 @@ pub struct ReadForm<'a> {
     pub memory: SemaphorePermit<'a>,
 }
 
-/// `invalid` is the operation's own fault for a malformed body.
+/// `invalid` is the operation's own fault for a malformed body. Without a project no bundle is needed.
 pub async fn read_form<'a>(
     app: &'a App,
-    project: &Project,
+    project: Option<&Project>,
     form: &'static Form,
     invalid: Fault,
     headers: &http::HeaderMap,
@@ -66,7 +66,7 @@ pub async fn read_form<'a>(
 
 struct Reader<'a, 'p> {
     app: &'a App,
-    project: &'p Project,
+    project: Option<&'p Project>,
     form: &'static Form,
     invalid: Fault,
     texts: Map<String, Value>,
@@ -129,9 +129,12 @@ impl Reader<'_, '_> {
                 _ => Part::Text(head.name, Vec::new()),
             });
         };
-        match self.form.without_bundle {
-            Some(fault) if !self.project.has(Bundle::FilesImages) => return Err(fault.into()),
-            _ => self.project.require(Bundle::FilesImages)?,
+        match (self.project, self.form.without_bundle) {
+            (Some(project), Some(fault)) if !project.has(Bundle::FilesImages) => {
+                return Err(fault.into());
+            }
+            (Some(project), _) => project.require(Bundle::FilesImages)?,
+            (None, _) => {}
         }
         let same = self.uploads.iter().filter(|upload| upload.field == field.name).count();
         if same >= field.most {

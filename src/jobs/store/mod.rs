@@ -109,6 +109,14 @@ db::statements! {
              RETURNING ",
             job!()
         );
+    /// Only while the claim that ends at $3 holds.
+    command RENEW =
+        "UPDATE jobs SET run_at = $4
+         WHERE project_id = $1 AND id = $2 AND run_at = $3 AND ended_at IS NULL";
+    query LOCK -> JsonText =
+        "SELECT payload FROM jobs
+         WHERE project_id = $1 AND id = $2 AND ended_at IS NULL {for_update}";
+    command SET_PAYLOAD = "UPDATE jobs SET payload = $3 WHERE project_id = $1 AND id = $2";
     command DELETE = "DELETE FROM jobs WHERE project_id = $1 AND id = $2";
     /// Only if no worker has claimed it.
     command CANCEL = "DELETE FROM jobs WHERE project_id = $1 AND id = $2 AND attempts = 0";
@@ -219,6 +227,28 @@ pub fn claim(
     until: Timestamp,
 ) -> Result<Option<JobRow>> {
     Ok(tx.opt(&CLAIM, args![project, id, now, until])?)
+}
+
+/// Extends a claim; false if it was lost.
+pub fn renew(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    id: JobId,
+    held: Timestamp,
+    until: Timestamp,
+) -> Result<bool> {
+    Ok(tx.execute(&RENEW, args![project, id, held, until])? > 0)
+}
+
+/// The payload of a job that has not ended.
+pub fn lock(tx: &Tx<'_>, project: ProjectId, id: JobId) -> Result<Option<JsonText>> {
+    Ok(tx.opt(&LOCK, args![project, id])?)
+}
+
+/// What a job says about itself: how far it is, or what became of it.
+pub fn set_payload(tx: &Tx<'_>, project: ProjectId, id: JobId, payload: &str) -> Result<()> {
+    tx.execute(&SET_PAYLOAD, args![project, id, payload])?;
+    Ok(())
 }
 
 pub fn delete(tx: &Tx<'_>, project: ProjectId, id: JobId) -> Result<bool> {

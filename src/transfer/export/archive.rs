@@ -24,6 +24,14 @@ const LOOK_EVERY: u64 = 1_000;
 /// Names the files whose bytes were lost before the export.
 const MISSING: &str = "missing-files.txt";
 
+/// The file or folder of documents in an archive.
+pub const fn name_of(format: Format) -> &'static str {
+    match format {
+        Format::Jsonl => "export.jsonl",
+        Format::Csv => "export",
+    }
+}
+
 /// For the list of archivers.
 pub fn pack(
     app: &App,
@@ -60,10 +68,7 @@ impl Export<'_> {
     ) -> Result<Exported> {
         let hold = Hold { db: self.db, runtime: self.runtime, random: self.random, now: self.now };
         hold.during(|| {
-            let name = match self.format {
-                Format::Jsonl => "export.jsonl",
-                Format::Csv => "export",
-            };
+            let name = name_of(self.format);
             let (path, list) = (scratch.join(name), scratch.join("objects"));
             let mut done = self.stage(&path, &list, step)?;
             let mut archive = Builder::new(GzEncoder::new(out, Compression::fast()));

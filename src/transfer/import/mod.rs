@@ -16,6 +16,8 @@ mod report;
 mod rules;
 mod source;
 mod store;
+mod unpack;
+pub mod uploaded;
 mod wxr;
 mod xml;
 
@@ -33,7 +35,7 @@ pub use self::report::{Left, Report};
 pub use self::source::Format;
 use self::source::{Item, Source};
 use super::files::Store;
-use super::{Progress, Result};
+use super::{Result, counts};
 use crate::features::exports::kinds;
 use crate::tenancy::registry::Project;
 use crate::values::random::Random;
@@ -56,10 +58,27 @@ pub struct Import<'a> {
 /// A document on its way, with its place in the source.
 type Numbered = (u64, Draft);
 
+/// Called for each document and each piece of an archive; an error ends the import.
+pub type Step<'a> = &'a (dyn Fn(&str, u64) -> Result<()> + Sync);
+
 impl Import<'_> {
-    pub fn run(&self, path: &Path, format: Format, progress: Progress<'_>) -> Result<Report> {
-        let source = Source::open(path, format, self.random, self.now)?;
-        let mut work = Work::new(self, &source, progress);
+    /// Imports a file, or what is in an archive, and repairs the counts of the project.
+    pub fn run(&self, path: &Path, format: Format, step: Step<'_>) -> Result<Report> {
+        // Removed with this value.
+        let scratch = self.runtime.block_on(self.store.staging.directory(self.random))?;
+        let unpacked = unpack::unpack(path, format, scratch.path(), step)?;
+        let source =
+            Source::open(unpacked.as_deref().unwrap_or(path), format, self.random, self.now)?;
+        let done = self.documents(&source, step);
+        // Also after a failure: what was added before it stays.
+        if !self.is_dry_run {
+            counts::recount(self.db, self.runtime, self.project.id)?;
+        }
+        done
+    }
+
+    fn documents(&self, source: &Source, step: Step<'_>) -> Result<Report> {
+        let mut work = Work::new(self, source, step);
         loop {
             work.pass()?;
             if work.waiting.is_empty() {
@@ -79,7 +98,7 @@ impl Import<'_> {
 struct Work<'a> {
     import: &'a Import<'a>,
     source: &'a Source,
-    progress: Progress<'a>,
+    step: Step<'a>,
     report: Report,
     known: Arc<RwLock<Known>>,
     custom: Custom,
@@ -93,11 +112,11 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn new(import: &'a Import<'a>, source: &'a Source, progress: Progress<'a>) -> Self {
+    fn new(import: &'a Import<'a>, source: &'a Source, step: Step<'a>) -> Self {
         Work {
             import,
             source,
-            progress,
+            step,
             report: Report::default(),
             known: Arc::default(),
             custom: Custom::default(),
@@ -119,7 +138,7 @@ impl<'a> Work<'a> {
             if !is_first && !asked.contains_key(&self.read) {
                 return Ok(());
             }
-            (self.progress)("documents", self.read);
+            (self.step)("documents", self.read)?;
             match item {
                 Item::Document(draft) => self.buffer(*draft),
                 Item::LeftOut { kind, label, reason } => {

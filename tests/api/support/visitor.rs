@@ -7,13 +7,13 @@ use townhall::values::ids::ProjectId;
 use url::form_urlencoded::Serializer;
 
 use super::actors::local_part;
-use super::{Reply, TestApp};
+use super::{Form, Reply, TestApp};
 
 pub const PASSWORD: &str = "correct horse battery";
 
 #[derive(Debug, Clone)]
 pub struct Visitor<'a> {
-    app: &'a TestApp,
+    pub app: &'a TestApp,
     pub cookie: Option<String>,
     pub email: String,
 }
@@ -78,6 +78,20 @@ impl<'a> Visitor<'a> {
         let csrf = self.csrf().await;
         let fields: Vec<_> = fields.iter().copied().chain([("csrf", &*csrf)]).collect();
         self.post(path, &fields).await
+    }
+
+    /// The same with files.
+    pub async fn submit_files(&self, path: &str, form: Form) -> Reply {
+        self.post_files(path, form.text("csrf", &self.csrf().await)).await
+    }
+
+    /// A form with files, but without a token.
+    pub async fn post_files(&self, path: &str, form: Form) -> Reply {
+        let mut actor = self.app.anonymous().with_header("sec-fetch-site", "same-origin");
+        if let Some(cookie) = &self.cookie {
+            actor = actor.with_header("cookie", cookie);
+        }
+        actor.raw(Method::POST, path, &form.content_type(), form.body()).await
     }
 
     pub async fn csrf(&self) -> String {

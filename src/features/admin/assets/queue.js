@@ -171,6 +171,7 @@ const keys = {
   n: note,
   x: () => select(false),
   X: () => select(true),
+  "*": () => document.querySelector("#all")?.click(),
   z: undo,
   i: () => items()[current]?.querySelectorAll("[data-show]").forEach((button) => button.click()),
   "/": () => document.querySelector("#search").focus(),

@@ -4,6 +4,7 @@ mod audit_log;
 mod content;
 mod files;
 mod health;
+mod import;
 mod jobs;
 mod keys;
 mod lifecycle;
@@ -12,6 +13,7 @@ mod overview;
 mod projects;
 mod push;
 mod queue;
+mod queue_all;
 mod queue_appeals;
 mod queue_item;
 mod queue_live;
@@ -30,7 +32,7 @@ mod why;
 use http::Method;
 
 use crate::auth::operators::{Audience, Role};
-use crate::features::admin::visit::page;
+use crate::features::admin::visit::{page, page_with_files};
 use crate::http::operation::Operation;
 
 pub(super) fn pages() -> Vec<Operation> {
@@ -50,7 +52,9 @@ pub(super) fn pages() -> Vec<Operation> {
             },)*]
         };
     }
-    pages! {
+    let upload = ("/admin/p/{projectId}/import", "Upload Import", project_owner);
+    let upload = page_with_files(upload, &import::FORM, import::upload);
+    let mut pages = pages! {
         get("/admin", "Projects Page", Audience::Operator) => projects::list,
         post("/admin/projects", "Create Project", everywhere) => projects::create,
         get("/admin/system", "System Page", everywhere) => system::show,
@@ -64,6 +68,10 @@ pub(super) fn pages() -> Vec<Operation> {
         get("/admin/p/{projectId}", "Overview Page", analyst) => overview::show,
         get("/admin/p/{projectId}/queue", "Queue Page", moderator) => queue::show,
         post("/admin/p/{projectId}/queue", "Decide Reports", moderator) => queue::decide,
+        get("/admin/p/{projectId}/queue/all", "Decide All Matching Page", moderator) => queue_all::show,
+        post("/admin/p/{projectId}/queue/all", "Decide All Matching", moderator) => queue_all::start,
+        get("/admin/p/{projectId}/queue/all/{jobId}", "Progress of Decisions", moderator) => queue_all::progress,
+        post("/admin/p/{projectId}/queue/all/{jobId}", "Stop Decisions", moderator) => queue_all::stop,
         post("/admin/p/{projectId}/queue/undo", "Undo Decisions", moderator) => queue::undo,
         post("/admin/p/{projectId}/queue/claim", "Claim Report", moderator) => queue::claim,
         post("/admin/p/{projectId}/queue/note", "Add Note", moderator) => queue::note,
@@ -97,6 +105,8 @@ pub(super) fn pages() -> Vec<Operation> {
         post("/admin/p/{projectId}/reindex", "Rebuild Search Index", admin) => lifecycle::reindex,
         post("/admin/p/{projectId}/state", "Set State of Project", admin) => lifecycle::set_state,
         post("/admin/p/{projectId}/export", "Export Project", project_owner) => lifecycle::export,
+        get("/admin/p/{projectId}/import", "Import Page", project_owner) => import::show,
+        post("/admin/p/{projectId}/import/run", "Import Project", project_owner) => import::run,
         post("/admin/p/{projectId}/delete", "Delete Project", project_owner) => lifecycle::delete,
         get("/admin/p/{projectId}/sign-in", "Sign-in of Users Page", admin) => sign_in::show,
         post("/admin/p/{projectId}/oauth", "Change OAuth Provider", admin) => sign_in::providers::change,
@@ -110,5 +120,7 @@ pub(super) fn pages() -> Vec<Operation> {
         post("/admin/p/{projectId}/jobs", "Change Job", admin) => jobs::change,
         get("/admin/p/{projectId}/audit", "Audit Log of a Project", admin) => audit_log::project,
         post("/admin/p/{projectId}/audit", "Verify Audit Log of a Project", admin) => audit_log::verify,
-    }
+    };
+    pages.push(upload);
+    pages
 }

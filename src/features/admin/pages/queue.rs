@@ -26,7 +26,7 @@ use crate::values::time::Timestamp;
 
 const PAGE_SIZE: i64 = 20;
 /// Decisions about more items have to be confirmed by typing their number.
-const CONFIRM_ABOVE: usize = 20;
+pub(super) const CONFIRM_ABOVE: usize = 20;
 const KINDS: [ItemKind; 3] = [ItemKind::Reported, ItemKind::Flagged, ItemKind::Held];
 const TARGETS: [TargetKind; 4] =
     [TargetKind::Entity, TargetKind::Comment, TargetKind::Message, TargetKind::User];
@@ -46,7 +46,7 @@ const VIEWS: [(&str, &str); 7] = [
 const PARAMETERS: [&str; 9] =
     ["kind", "target", "reason", "space", "claim", "rule", "author", "q", "order"];
 
-fn filter(visit: &Visit) -> Filter {
+pub(super) fn filter(visit: &Visit) -> Filter {
     let one = |name| visit.query(name);
     Filter {
         kinds: KINDS.into_iter().filter(|kind| one("kind") == Some(kind.name())).collect(),
@@ -61,6 +61,7 @@ fn filter(visit: &Visit) -> Filter {
         rule: one("rule").and_then(|id| id.parse().ok()),
         author: one("author").and_then(|id| id.parse().ok()),
         search: one("q").map(ToOwned::to_owned),
+        until: None,
     }
 }
 
@@ -83,7 +84,7 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
         Some(cursor) => Some(format!("{}{cursor}", queue_appeals::PREFIX)),
         None => page.next.map(|cursor| cursor.to_string()),
     };
-    let is_filtered = PARAMETERS.iter().any(|name| visit.query(name).is_some());
+    let is_filtered = given(&visit).next().is_some();
     let is_empty = appeals.items.is_empty() && page.items.is_empty();
     let waiting = queue_live::Waiting::count(&visit.app, project, visit.now).await?;
     let content = html! {
@@ -100,6 +101,7 @@ pub(super) async fn show(visit: Visit) -> Result<Response> {
             @for one in &page.items { (item(&visit, &here, one)) }
         }
         @if let Some(next) = next { p { a #next rel="next" href=(address(&visit, &next)) { "More" } } }
+        (all_matching(&visit, &here, &page))
         (decided_lately(&visit).await?)
         (help())
     };
@@ -116,17 +118,32 @@ async fn reports(visit: &Visit) -> Result<Page> {
 
 /// The same page behind a cursor.
 fn address(visit: &Visit, cursor: &str) -> String {
-    let kept = PARAMETERS.iter().filter_map(|name| {
-        visit.query(name).map(|value| format!("{name}={}&", percent_encode(value)))
-    });
-    format!("?{}after={}", kept.collect::<String>(), percent_encode(cursor))
+    format!("?{}after={}", parameters(visit), percent_encode(cursor))
+}
+
+/// Those that are given.
+pub(super) fn given(visit: &Visit) -> impl Iterator<Item = (&'static str, &str)> {
+    PARAMETERS.into_iter().filter_map(|name| visit.query(name).map(|value| (name, value)))
+}
+
+/// The same in an address, each with an ampersand behind it.
+pub(super) fn parameters(visit: &Visit) -> String {
+    given(visit).map(|(name, value)| format!("{name}={}&", percent_encode(value))).collect()
+}
+
+/// The way to a decision about more than this page shows.
+fn all_matching(visit: &Visit, here: &str, page: &Page) -> Markup {
+    let shown = i64::try_from(page.items.len()).unwrap_or(i64::MAX);
+    html! {
+        @if page.total > shown && shown > 0 {
+            p { a #all href={ (here) "/all?" (parameters(visit).trim_end_matches('&')) } {
+                "Decide about all " (page.total) @if page.total_is_capped { "+" } " of them …" } }
+        }
+    }
 }
 
 fn views(visit: &Visit, here: &str) -> Markup {
-    let asked: Vec<String> = PARAMETERS
-        .iter()
-        .filter_map(|name| visit.query(name).map(|value| format!("{name}={value}")))
-        .collect();
+    let asked: Vec<String> = given(visit).map(|(name, value)| format!("{name}={value}")).collect();
     let is_current = |query: &str| query.trim_start_matches('?') == asked.join("&");
     html! {
         ol.views aria-label="Views" { @for (n, (name, query)) in VIEWS.iter().enumerate() {
@@ -185,6 +202,7 @@ fn help() -> Markup {
         ("n", "note about the author"),
         ("x", "select"),
         ("Shift x", "select up to here"),
+        ("*", "decide about all that match"),
         ("z", "undo, for ten seconds"),
         ("1–9", "views"),
         ("v, then 1–9", "save this view"),
@@ -233,9 +251,9 @@ pub(super) async fn decide(visit: Visit) -> Result<Response> {
     }
 }
 
-/// Decides as the form says; `about` names the items in the audit log.
-pub(super) async fn decide_about(visit: &Visit, items: &[Item], about: &Value) -> Result<Outcome> {
-    let action = match visit.required("do")? {
+/// What the form says to do.
+pub(super) fn action(visit: &Visit) -> Result<Action> {
+    Ok(match visit.required("do")? {
         "approve" => Action::Approve,
         "remove" => Action::Remove,
         "warn" => Action::Warn,
@@ -246,7 +264,12 @@ pub(super) async fn decide_about(visit: &Visit, items: &[Item], about: &Value) -
             _ => Suspend::Day,
         }),
         _ => return Err(INVALID.into()),
-    };
+    })
+}
+
+/// Decides as the form says; `about` names the items in the audit log.
+pub(super) async fn decide_about(visit: &Visit, items: &[Item], about: &Value) -> Result<Outcome> {
+    let action = action(visit)?;
     let (project, reason) = (visit.project()?, visit.field("reason"));
     let mut about = about.clone();
     about["reason"] = json!(reason);

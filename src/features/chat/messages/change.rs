@@ -147,8 +147,9 @@ pub(super) async fn delete(
         }
         let decision =
             Decision { verdict: Verdict::Removed, by: Some(actor), reason: None, at: now };
+        let moderated = membership::moderated(tx, project.id, &standing)?;
         let restricted = Restricted {
-            what: Restriction::MessageRemoved { message: row.id },
+            what: Restriction::MessageRemoved { message: row.id, moderated },
             user: row.user_id,
             by: ActorOrKey::User(actor),
             reason: None,

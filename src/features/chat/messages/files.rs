@@ -9,7 +9,7 @@ use crate::features::files::rules::PathParts;
 use crate::features::files::uploads::{
     self, Files, Prepared, Upload, UploadFaults, Wanted, not_an_image,
 };
-use crate::http::multipart::{FileField, Form};
+use crate::http::multipart::{FileField, Form, MAX_FILE};
 use crate::state::App;
 use crate::values::ids::{ChatMessageId, ConversationId, ProjectId, UserId};
 use crate::values::time::Timestamp;
@@ -17,6 +17,7 @@ use crate::values::time::Timestamp;
 pub(super) const FILES: FileField = FileField {
     name: "files",
     most: 10,
+    largest: MAX_FILE,
     called: Some("File"),
     too_large: FILE_TOO_LARGE,
     too_many: TOO_MANY_FILES,

@@ -15,7 +15,7 @@ use crate::features::files::uploads::{
     self, Files, Images, Prepared, Upload, UploadFaults, Wanted, not_an_image,
 };
 use crate::http::input::{Body, Input, InputDoc};
-use crate::http::multipart::{FileField, Form, Uploads};
+use crate::http::multipart::{FileField, Form, MAX_FILE, Uploads};
 use crate::http::operation::CheckedRequest;
 use crate::state::App;
 use crate::values::ids::ProjectId;
@@ -24,6 +24,7 @@ use crate::values::time::Timestamp;
 const IMAGES: FileField = FileField {
     name: "images.files",
     most: 10,
+    largest: MAX_FILE,
     called: Some("Image"),
     too_large: FILE_TOO_LARGE,
     too_many: TOO_MANY_FILES,

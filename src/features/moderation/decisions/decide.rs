@@ -76,20 +76,26 @@ impl Request {
         if items.len() > MAX_ITEMS {
             return Err(TOO_MANY_ITEMS.into());
         }
-        let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
-        if reason.is_some_and(|reason| reason.chars().count() > LONGEST_REASON) {
-            return Err(TEXT_TOO_LONG.into());
-        }
+        let reason = Request::reason(reason)?;
         let id = |_| DecisionId(new_id(now, random));
         Ok(Request {
             project,
             by: by.clone(),
             action,
-            reason: reason.map(str::to_owned),
+            reason,
             now,
             items: items.iter().copied().zip((0..).map(id)).collect(),
             job: JobId(new_id(now, random)),
         })
+    }
+
+    /// None if it is blank; refused if it is too long.
+    pub(super) fn reason(given: Option<&str>) -> Result<Option<String>> {
+        let reason = given.map(str::trim).filter(|reason| !reason.is_empty());
+        if reason.is_some_and(|reason| reason.chars().count() > LONGEST_REASON) {
+            return Err(TEXT_TOO_LONG.into());
+        }
+        Ok(reason.map(str::to_owned))
     }
 
     /// Stores the decisions and the job that applies them.

@@ -4,6 +4,7 @@
 //! (`record.rs`).
 
 mod apply;
+pub mod bulk;
 mod decide;
 pub mod model;
 pub(super) mod notify;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::features::moderation::target::{Target, TargetKind};
@@ -40,14 +40,15 @@ names! {
 }
 
 impl Verdict {
-    /// Whether the author may appeal: a strike.
+    /// Whether the author may appeal: a strike, unless an admin of a group decided.
     pub const fn is_against_author(self) -> bool {
         matches!(self, Verdict::Remove | Verdict::Suspend | Verdict::Warn | Verdict::Ban)
     }
 }
 
 /// What to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Action {
     /// Dismisses the report; content that was held appears.
     Approve,
@@ -60,7 +61,8 @@ pub enum Action {
 }
 
 /// For how long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Suspend {
     Day,
     Week,

@@ -25,6 +25,9 @@ use crate::values::ids::{
 };
 use crate::values::time::Timestamp;
 
+/// What the name of a decider begins with who is an admin of a group and nothing more. Strikes leave their decisions out.
+const GROUP_ADMIN: &str = "group admin, ";
+
 /// Stores a decision that was applied, and notifies its author; the last write of its transaction.
 pub(in crate::features::moderation) fn record(
     tx: &Tx<'_>,
@@ -122,9 +125,13 @@ impl RestrictionObserver for Restrictions {
                 decided.banned(tx, Banned { ban, space, user })
             }
             (Restriction::Ban { .. }, None) => Ok(()),
-            (Restriction::MessageRemoved { message }, author) => {
+            (Restriction::MessageRemoved { message, moderated }, author) => {
                 let target = Target { kind: TargetKind::Message, id: message.0 };
-                decided.removed(tx, Removal { target, author, space: None })
+                let removal = Removal { target, author, space: moderated };
+                match moderated {
+                    Some(_) => decided.removed(tx, removal),
+                    None => decided.removed_in_group(tx, removal),
+                }
             }
         }
     }
@@ -142,13 +149,23 @@ pub(in crate::features::moderation) struct OverApi<'a> {
 impl OverApi<'_> {
     /// Stores a removal, unless the content was the caller's own.
     pub fn removed(&self, tx: &Tx<'_>, removal: Removal) -> Result<()> {
+        self.removed_by(tx, removal, self.by())
+    }
+
+    /// The same of an admin of a group. Anybody can make a group, so it is no strike.
+    fn removed_in_group(&self, tx: &Tx<'_>, removal: Removal) -> Result<()> {
+        self.removed_by(tx, removal, format!("{GROUP_ADMIN}{}", self.by()))
+    }
+
+    fn removed_by(&self, tx: &Tx<'_>, removal: Removal, decided_by: String) -> Result<()> {
         let Removal { target, author, space } = removal;
         if author.is_some() && author == self.caller.user() {
             return Ok(());
         }
         let id = DecisionId(new_id(self.context.now, &self.context.app.random));
         let decision = self.decision(id, target, Verdict::Remove);
-        self.record(tx, &Decision { author_id: author, space_id: space, ..decision })
+        let decision = Decision { author_id: author, space_id: space, decided_by, ..decision };
+        self.record(tx, &decision)
     }
 
     pub fn suspended(
@@ -171,12 +188,14 @@ impl OverApi<'_> {
         self.record(tx, &Decision { author_id: Some(user), space_id: Some(space), ..decision })
     }
 
+    /// Not the name of a user, which would outlive them.
+    fn by(&self) -> String {
+        self.caller.user().map_or_else(|| "a key".to_owned(), |user| format!("user {user}"))
+    }
+
     fn decision(&self, id: DecisionId, target: Target, action: Verdict) -> Decision {
-        // Not the name of a user, which would outlive them.
-        let by =
-            self.caller.user().map_or_else(|| "a key".to_owned(), |user| format!("user {user}"));
         let what = (action, self.reason.map(ToOwned::to_owned));
-        let decision = Decision::applied(id, target, what, by, self.context.now);
+        let decision = Decision::applied(id, target, what, self.by(), self.context.now);
         Decision { report_id: self.report, ..decision }
     }
 

@@ -44,6 +44,19 @@ pub fn list(
     Ok(Page { items, total, total_is_capped, next })
 }
 
+/// The next items behind a cursor, newest first: as they are counted.
+pub fn places(
+    c: &Conn<'_>,
+    project: ProjectId,
+    filter: &Filter,
+    after: Option<Cursor>,
+    limit: i64,
+    now: Timestamp,
+) -> Result<Vec<Cursor>> {
+    let rows = filter.page(c, project, Order::Newest, after, limit, now)?;
+    Ok(rows.iter().map(Cursor::of).collect())
+}
+
 /// One item, whether or not it is still open; none if there is no such report.
 pub fn find(
     c: &Conn<'_>,

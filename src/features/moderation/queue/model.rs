@@ -118,7 +118,7 @@ pub struct Author {
     pub username: Option<String>,
     pub reputation: i64,
     pub created_at: Timestamp,
-    /// Applied decisions against them.
+    /// Applied decisions against them, without those of admins of groups.
     pub strikes: i64,
     /// The last five, newest first; those that can still be undone too.
     pub decisions: Vec<Decision>,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use db::{Builder, Conn, Query};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use uuid::Uuid;
 
 use crate::error::Result;
@@ -17,7 +17,8 @@ use crate::values::ids::{OperatorId, ProjectId, ReportId, RuleId, SpaceId, UserI
 use crate::values::time::Timestamp;
 
 /// What is not given does not restrict.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Filter {
     /// One of these.
     pub kinds: Vec<ItemKind>,
@@ -31,9 +32,12 @@ pub struct Filter {
     /// Part of the text; upper and lower case of ASCII letters are the same. Only the first 20,000 items of the
     /// order are searched.
     pub search: Option<String>,
+    /// Came into the queue at this time or earlier.
+    pub until: Option<Timestamp>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum ClaimFilter {
     By(OperatorId),
     /// Nobody works on it.
@@ -71,6 +75,11 @@ impl Cursor {
         let QueueRow { reporter_count, created_at, id, .. } = *row;
         Cursor { reporter_count, created_at, id }
     }
+
+    /// The item itself.
+    pub fn report(self) -> ReportId {
+        self.id
+    }
 }
 
 impl fmt::Display for Cursor {
@@ -82,6 +91,12 @@ impl fmt::Display for Cursor {
 impl Serialize for Cursor {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Cursor {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
     }
 }
 
@@ -135,12 +150,21 @@ impl Filter {
 
     /// The number of items, and whether there are more than are counted.
     pub fn count(&self, c: &Conn<'_>, project: ProjectId, now: Timestamp) -> Result<(i64, bool)> {
+        let total = self.count_to(c, project, now, COUNTED + 1)?;
+        Ok((total.min(COUNTED), total > COUNTED))
+    }
+
+    /// The number of items, however many they are.
+    pub fn count_all(&self, c: &Conn<'_>, project: ProjectId, now: Timestamp) -> Result<i64> {
+        self.count_to(c, project, now, i64::MAX)
+    }
+
+    fn count_to(&self, c: &Conn<'_>, project: ProjectId, now: Timestamp, most: i64) -> Result<i64> {
         let mut conditions = self.conditions(project, now);
         let found = self.found(&mut conditions);
-        let limit = conditions.bind(COUNTED + 1);
+        let limit = conditions.bind(most);
         let text = store::count(&conditions, found.as_ref(), limit);
-        let total = c.one(&Query::<i64>::built("queue::count", text), conditions.args())?;
-        Ok((total.min(COUNTED), total > COUNTED))
+        Ok(c.one(&Query::<i64>::built("queue::count", text), conditions.args())?)
     }
 
     /// The condition that the text is found; looked at last, because it reads the content.
@@ -178,6 +202,10 @@ impl Filter {
         }
         if let Some(author) = self.author {
             all.equal("r.author_id", author);
+        }
+        if let Some(until) = self.until {
+            let until = all.bind(until);
+            all.add(format_args!("r.created_at <= {until}"));
         }
         match self.claim {
             None => {}

@@ -69,10 +69,11 @@ db::statements! {
                 ORDER BY e.created_at DESC, e.id DESC LIMIT $3) l
              JOIN reports r ON r.project_id = $1 AND r.id = l.report_id WHERE r.status = 'actioned')
          FROM users u WHERE u.project_id = $1 AND u.id {any}($2)";
+    /// Not what admins of groups have removed: anybody can make a group.
     query STRIKES -> (UserId, i64) =
         "SELECT author_id, count(*) FROM moderation_decisions
          WHERE project_id = $1 AND author_id {any}($2) AND state = 'applied'
-            AND action IN ('remove', 'suspend', 'warn', 'ban')
+            AND action IN ('remove', 'suspend', 'warn', 'ban') AND decided_by NOT LIKE 'group admin, %'
          GROUP BY author_id";
     /// The last five about each author.
     query LAST_DECISIONS -> Decision =

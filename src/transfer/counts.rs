@@ -2,9 +2,10 @@
 //! what earned them is deleted, so nothing is left to add up.
 
 use db::{Conn, Db, Tx};
+use tokio::runtime::Handle;
 
-use crate::cli::doctor::{Finding, block_on};
-use crate::error::Result;
+use super::Result;
+use crate::error;
 use crate::features::chat::store::recount as chat;
 use crate::features::collections::store::recount as collections;
 use crate::features::comments::store::recount as comments;
@@ -15,6 +16,7 @@ use crate::features::follows::store::recount as follows;
 use crate::features::grants::store::recount as grants;
 use crate::features::moderation::reports::store::recount as reports;
 use crate::features::notifications::store::recount as notifications;
+use crate::features::server::checks::Finding;
 use crate::features::spaces::store::recount as spaces;
 use crate::values::ids::ProjectId;
 
@@ -28,9 +30,9 @@ struct Drift {
 type Wrong<Id> = Vec<(ProjectId, Id)>;
 
 /// Tells how many were repaired.
-type Repair = Box<dyn FnOnce(&Db) -> Result<u64, String>>;
+type Repair = Box<dyn FnOnce(&Db, &Handle) -> Result<u64>>;
 /// Of one project, or of all.
-type Check = Box<dyn Fn(&Db, Option<ProjectId>) -> Result<Drift, String>>;
+type Check = Box<dyn Fn(&Db, Option<ProjectId>) -> Result<Drift>>;
 
 /// Counts of one kind: how the report calls what they count, and their checks in the order of repair.
 type Kind = (&'static str, Vec<Check>);
@@ -83,20 +85,21 @@ const BATCH_SIZE: usize = 50;
 
 /// Finds rows with wrong counts, and repairs them in small transactions.
 fn check<Id: Copy + Send + 'static>(
-    find: fn(&Conn<'_>) -> Result<Wrong<Id>>,
-    repair: fn(&Tx<'_>, ProjectId, Id) -> Result<()>,
+    find: fn(&Conn<'_>) -> error::Result<Wrong<Id>>,
+    repair: fn(&Tx<'_>, ProjectId, Id) -> error::Result<()>,
 ) -> Check {
     Box::new(move |db, of| {
-        let mut found = block_on(db.read_slow(find))?;
+        // Not as a slow read, which would have a deadline.
+        let mut found = db.snapshot(find)?;
         found.retain(|(project, _)| of.is_none_or(|of| of == *project));
         let wrong = found.len();
-        let repair = move |db: &Db| {
+        let repair = move |db: &Db, runtime: &Handle| {
             for some in found.chunks(BATCH_SIZE) {
                 let some = some.to_vec();
                 let repair_all = move |tx: &Tx<'_>| {
                     some.iter().try_for_each(|(project, id)| repair(tx, *project, *id))
                 };
-                block_on(db.write(repair_all))?;
+                runtime.block_on(db.write(repair_all))?;
             }
             Ok(wrong as u64)
         };
@@ -105,26 +108,33 @@ fn check<Id: Copy + Send + 'static>(
 }
 
 /// The feeds of every project.
-fn feeds(db: &Db, of: Option<ProjectId>) -> Result<Drift, String> {
+fn feeds(db: &Db, of: Option<ProjectId>) -> Result<Drift> {
     let (mut wrong, mut of_projects) = (0, Vec::new());
-    let mut projects = block_on(db.read_slow(entities::projects))?;
+    let mut projects = db.snapshot(entities::projects)?;
     projects.retain(|project| of.is_none_or(|of| of == *project));
     for project in projects {
-        let drifted = block_on(db.read_slow(move |c| entities::drifted_feeds(c, project)))?.len();
+        let drifted = db.snapshot(|c| entities::drifted_feeds(c, project))?.len();
         wrong += drifted;
         of_projects.extend(Some(project).filter(|_| drifted > 0));
     }
-    let repair = move |db: &Db| {
+    let repair = move |db: &Db, runtime: &Handle| {
         let mut repaired = 0;
         for project in of_projects {
-            repaired += block_on(db.write(move |tx| entities::repair_feeds(tx, project)))?;
+            repaired +=
+                runtime.block_on(db.write(move |tx| entities::repair_feeds(tx, project)))?;
         }
         Ok(repaired)
     };
     Ok(Drift { wrong, repair: Box::new(repair) })
 }
 
-pub(super) fn counters(db: &Db, fix: bool) -> Finding {
+/// For `townhall doctor`.
+pub fn counters(db: &Db, runtime: &Handle, fix: bool) -> Finding {
+    let looked = look(db, runtime, fix);
+    looked.unwrap_or_else(|failure| Err(failure.0))
+}
+
+fn look(db: &Db, runtime: &Handle, fix: bool) -> Result<Finding> {
     let (mut total, mut report, mut repairs) = (0, Vec::new(), Vec::new());
     for (name, checks) in kinds() {
         let mut wrong = 0;
@@ -137,25 +147,25 @@ pub(super) fn counters(db: &Db, fix: bool) -> Finding {
         report.push(format!("{wrong} of {name}"));
     }
     if total == 0 {
-        return Ok("all agree with what they count".to_owned());
+        return Ok(Ok("all agree with what they count".to_owned()));
     }
     if fix {
         let mut repaired = 0;
         for repair in repairs {
-            repaired += repair(db)?;
+            repaired += repair(db, runtime)?;
         }
-        return Ok(format!("{total} had drifted, {repaired} were repaired"));
+        return Ok(Ok(format!("{total} had drifted, {repaired} were repaired")));
     }
     let report = report.join(", ").replacen(" of ", " wrong counts of ", 1);
-    Err(format!("{report}; repair with --fix"))
+    Ok(Err(format!("{report}; repair with --fix")))
 }
 
 /// Repairs the counts of a project after an import; how many were wrong.
-pub(in crate::cli) fn recount(db: &Db, project: ProjectId) -> Result<u64, String> {
+pub fn recount(db: &Db, runtime: &Handle, project: ProjectId) -> Result<u64> {
     let mut repaired = 0;
     // One after the other: some counts are made of others.
     for check in kinds().into_iter().flat_map(|(_, checks)| checks) {
-        repaired += (check(db, Some(project))?.repair)(db)?;
+        repaired += (check(db, Some(project))?.repair)(db, runtime)?;
     }
     Ok(repaired)
 }
