@@ -804,6 +804,7 @@ CREATE TABLE moderation_decisions (
     state text COLLATE "C" NOT NULL,
     error text COLLATE "C",
     appeal_id uuid,
+    is_strike boolean DEFAULT true NOT NULL,
     CONSTRAINT moderation_decisions_pkey PRIMARY KEY (project_id, id),
     CONSTRAINT moderation_decisions_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 );

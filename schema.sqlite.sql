@@ -757,6 +757,7 @@ CREATE TABLE moderation_decisions (
     state TEXT NOT NULL,
     error TEXT,
     appeal_id BLOB,
+    is_strike INTEGER NOT NULL DEFAULT TRUE,
     PRIMARY KEY (project_id, id)
 ) STRICT;
 CREATE INDEX moderation_decisions_author ON moderation_decisions (project_id, author_id, decided_at DESC, id DESC) WHERE author_id IS NOT NULL;

@@ -142,4 +142,5 @@ pub const MIGRATIONS: &[Migration] = &[
         "search: numbers of words",
         include_str!("../migrations/0039_search_word_numbers.sql"),
     ),
+    Migration::shared(40, "strikes", include_str!("../migrations/0040_strikes.sql")),
 ];

@@ -21,6 +21,7 @@ on_both_engines![
     a_download_as_tables_moves_too,
     the_same_file_can_be_imported_again,
     a_file_that_cannot_be_read_changes_nothing,
+    a_long_name_is_read,
     an_archive_leads_nowhere_else,
     only_owners_import,
     a_file_is_kept_for_three_days,
@@ -184,6 +185,25 @@ async fn a_file_that_cannot_be_read_changes_nothing(app: TestApp) {
     let run = format!("{}/run", at(project));
     let nothing = "0198f0a1-0000-4abc-8abc-0123456789ab";
     assert_eq!(owner.submit(&run, &[("job", nothing)]).await.status, 404);
+}
+
+/// A tar keeps it in front of the file.
+async fn a_long_name_is_read(app: TestApp) {
+    let project = app.project.id;
+    let owner = owner(&app, project).await;
+    let mut archive = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+    for (path, bytes) in [
+        ("export/users.csv", USERS.as_bytes()),
+        (&*format!("export.files/{}", "x".repeat(150)), b"a picture".as_slice()),
+    ] {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        header.set_mode(0o600);
+        archive.append_data(&mut header, path, bytes).unwrap();
+    }
+    let archive = archive.into_inner().unwrap().finish().unwrap();
+    let page = tried(&app, &owner, project, form("csv", "town.tar.gz", &archive)).await;
+    assert!(newest(&page).contains("2 of user would be added"), "{page}");
 }
 
 async fn an_archive_leads_nowhere_else(app: TestApp) {

@@ -16,6 +16,8 @@ const GZIP: &[u8] = &[0x1f, 0x8b];
 /// Where the first header of a tar says that it is one.
 const MAGIC: (usize, &[u8]) = (257, b"ustar");
 const PIECE: usize = 1 << 20;
+/// Longer names are cut, so that no file of an export has them.
+const MAX_NAME: u64 = 4096;
 
 /// Where the content is; none if the file is no archive.
 pub(super) fn unpack(
@@ -53,13 +55,22 @@ fn unpack_all(
     step: Step<'_>,
 ) -> Result<PathBuf> {
     let mut archive = tar::Archive::new(content);
-    for entry in archive.entries()? {
+    let mut long_name = None;
+    // Raw: a long name would be read into memory whatever its length.
+    for entry in archive.entries()?.raw(true) {
         let mut entry = entry?;
         let kind = entry.header().entry_type();
+        if kind.is_gnu_longname() {
+            long_name = Some(read_name(&mut entry)?);
+            continue;
+        }
+        let path = match long_name.take() {
+            Some(name) => name,
+            None => entry.path()?.into_owned(),
+        };
         if kind.is_dir() {
             continue;
         }
-        let path = entry.path()?.into_owned();
         let is_below = path.components().all(|part| matches!(part, Component::Normal(_)));
         if !kind.is_file() || !is_below {
             return Err(format!("{} is nothing that an export holds", path.display()).into());
@@ -75,6 +86,12 @@ fn unpack_all(
     };
     let found = scratch.join(name);
     if found.exists() { Ok(found) } else { Err(format!("the archive holds no {name}").into()) }
+}
+
+fn read_name(entry: &mut dyn Read) -> Result<PathBuf> {
+    let mut name = String::new();
+    entry.take(MAX_NAME).read_to_string(&mut name)?;
+    Ok(PathBuf::from(name.trim_end_matches('\0')))
 }
 
 fn copy(from: &mut dyn Read, to: &Path, step: Step<'_>) -> Result<()> {

@@ -225,7 +225,7 @@ pub(super) const DECLARED: &[Declared] = &[
         "id",
         "author_id",
         "id# report_id# target_type target_id# author_id# space_id# action ends_at@ reason rule_id# operator_id#
-         decided_by decided_at@ apply_at@ state error appeal_id#",
+         decided_by decided_at@ apply_at@ state error appeal_id# is_strike?",
     ),
     kind(
         "moderationAppeal",

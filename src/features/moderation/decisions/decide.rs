@@ -232,6 +232,7 @@ impl Request {
             state: DecisionState::Pending,
             error: None,
             appeal_id: appeal.map(|appeal| appeal.id),
+            is_strike: true,
         }
     }
 }

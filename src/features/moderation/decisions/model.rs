@@ -131,6 +131,9 @@ db::row! {
         pub error: Option<String>,
         /// The appeal that it is about.
         pub appeal_id: Option<AppealId>,
+        /// Whether it counts against the author, if it takes something from them: not if an admin of a group has
+        /// decided. Anybody can make a group.
+        pub is_strike: bool,
     }
 }
 
@@ -161,6 +164,7 @@ impl Decision {
             state: DecisionState::Applied,
             error: None,
             appeal_id: None,
+            is_strike: true,
         }
     }
 

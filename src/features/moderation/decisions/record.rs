@@ -25,9 +25,6 @@ use crate::values::ids::{
 };
 use crate::values::time::Timestamp;
 
-/// What the name of a decider begins with who is an admin of a group and nothing more. Strikes leave their decisions out.
-const GROUP_ADMIN: &str = "group admin, ";
-
 /// Stores a decision that was applied, and notifies its author; the last write of its transaction.
 pub(in crate::features::moderation) fn record(
     tx: &Tx<'_>,
@@ -128,10 +125,7 @@ impl RestrictionObserver for Restrictions {
             (Restriction::MessageRemoved { message, moderated }, author) => {
                 let target = Target { kind: TargetKind::Message, id: message.0 };
                 let removal = Removal { target, author, space: moderated };
-                match moderated {
-                    Some(_) => decided.removed(tx, removal),
-                    None => decided.removed_in_group(tx, removal),
-                }
+                decided.removed_as(tx, removal, moderated.is_some())
             }
         }
     }
@@ -149,22 +143,17 @@ pub(in crate::features::moderation) struct OverApi<'a> {
 impl OverApi<'_> {
     /// Stores a removal, unless the content was the caller's own.
     pub fn removed(&self, tx: &Tx<'_>, removal: Removal) -> Result<()> {
-        self.removed_by(tx, removal, self.by())
+        self.removed_as(tx, removal, true)
     }
 
-    /// The same of an admin of a group. Anybody can make a group, so it is no strike.
-    fn removed_in_group(&self, tx: &Tx<'_>, removal: Removal) -> Result<()> {
-        self.removed_by(tx, removal, format!("{GROUP_ADMIN}{}", self.by()))
-    }
-
-    fn removed_by(&self, tx: &Tx<'_>, removal: Removal, decided_by: String) -> Result<()> {
+    fn removed_as(&self, tx: &Tx<'_>, removal: Removal, is_strike: bool) -> Result<()> {
         let Removal { target, author, space } = removal;
         if author.is_some() && author == self.caller.user() {
             return Ok(());
         }
         let id = DecisionId(new_id(self.context.now, &self.context.app.random));
         let decision = self.decision(id, target, Verdict::Remove);
-        let decision = Decision { author_id: author, space_id: space, decided_by, ..decision };
+        let decision = Decision { author_id: author, space_id: space, is_strike, ..decision };
         self.record(tx, &decision)
     }
 
@@ -188,14 +177,12 @@ impl OverApi<'_> {
         self.record(tx, &Decision { author_id: Some(user), space_id: Some(space), ..decision })
     }
 
-    /// Not the name of a user, which would outlive them.
-    fn by(&self) -> String {
-        self.caller.user().map_or_else(|| "a key".to_owned(), |user| format!("user {user}"))
-    }
-
     fn decision(&self, id: DecisionId, target: Target, action: Verdict) -> Decision {
         let what = (action, self.reason.map(ToOwned::to_owned));
-        let decision = Decision::applied(id, target, what, self.by(), self.context.now);
+        // Not the name of a user, which would outlive them.
+        let by =
+            self.caller.user().map_or_else(|| "a key".to_owned(), |user| format!("user {user}"));
+        let decision = Decision::applied(id, target, what, by, self.context.now);
         Decision { report_id: self.report, ..decision }
     }
 

@@ -42,7 +42,7 @@ db::row! {
 macro_rules! decision {
     () => {
         "id, report_id, target_type, target_id, author_id, space_id, action, ends_at, reason, rule_id,
-            operator_id, decided_by, decided_at, apply_at, state, error, appeal_id"
+            operator_id, decided_by, decided_at, apply_at, state, error, appeal_id, is_strike"
     };
 }
 
@@ -68,8 +68,8 @@ db::statements! {
     command INSERT =
         "INSERT INTO moderation_decisions (project_id, id, report_id, target_type, target_id, author_id,
             space_id, action, ends_at, reason, rule_id, operator_id, decided_by, decided_at, apply_at,
-            state, appeal_id)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
+            state, appeal_id, is_strike)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)";
     command MARK_REPORT =
         "UPDATE reports SET decision_id = $3, claimed_by = NULL, claimed_by_name = NULL,
             claimed_until = NULL
@@ -192,7 +192,8 @@ pub fn insert(tx: &Tx<'_>, project: ProjectId, new: &Decision) -> Result<()> {
             new.decided_at,
             new.apply_at,
             new.state,
-            new.appeal_id
+            new.appeal_id,
+            new.is_strike
         ],
     )?;
     if let Some(appeal) = new.appeal_id {

@@ -60,7 +60,7 @@ db::statements! {
          ORDER BY created_at DESC, id DESC LIMIT $5";
     query DECISIONS -> Decision =
         "SELECT id, report_id, target_type, target_id, author_id, space_id, action, ends_at, reason, rule_id,
-            operator_id, decided_by, decided_at, apply_at, state, error, appeal_id
+            operator_id, decided_by, decided_at, apply_at, state, error, appeal_id, is_strike
          FROM moderation_decisions
          WHERE project_id = $1 AND author_id = $2 AND (decided_at, id) < ($3, $4)
          ORDER BY decided_at DESC, id DESC LIMIT $5";

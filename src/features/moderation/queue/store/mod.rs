@@ -69,16 +69,15 @@ db::statements! {
                 ORDER BY e.created_at DESC, e.id DESC LIMIT $3) l
              JOIN reports r ON r.project_id = $1 AND r.id = l.report_id WHERE r.status = 'actioned')
          FROM users u WHERE u.project_id = $1 AND u.id {any}($2)";
-    /// Not what admins of groups have removed: anybody can make a group.
     query STRIKES -> (UserId, i64) =
         "SELECT author_id, count(*) FROM moderation_decisions
          WHERE project_id = $1 AND author_id {any}($2) AND state = 'applied'
-            AND action IN ('remove', 'suspend', 'warn', 'ban') AND decided_by NOT LIKE 'group admin, %'
+            AND action IN ('remove', 'suspend', 'warn', 'ban') AND is_strike
          GROUP BY author_id";
     /// The last five about each author.
     query LAST_DECISIONS -> Decision =
         "SELECT id, report_id, target_type, target_id, author_id, space_id, action, ends_at, reason, rule_id,
-            operator_id, decided_by, decided_at, apply_at, state, error, appeal_id
+            operator_id, decided_by, decided_at, apply_at, state, error, appeal_id, is_strike
          FROM (SELECT d.*, ROW_NUMBER() OVER
                 (PARTITION BY d.author_id ORDER BY d.decided_at DESC, d.id DESC) AS place
             FROM moderation_decisions d
