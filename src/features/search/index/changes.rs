@@ -15,7 +15,8 @@ use crate::features::search::class::Section;
 use crate::features::search::index::blocks::Blocks;
 use crate::features::search::index::lexicon::{Lexicon, Read, Reading, at, class_of};
 use crate::features::search::index::records::Found;
-use crate::features::search::store::{self, IndexedRow, StateRow, words};
+use crate::features::search::store::words::{self, ChangedWord};
+use crate::features::search::store::{self, IndexedRow, StateRow};
 use crate::values::ids::ProjectId;
 
 /// Of a term, by class (mostly one), in the order of their numbers.
@@ -138,24 +139,24 @@ impl Changes {
         let mut added: Vec<(Arc<str>, Postings)> =
             added.map(|(term, postings)| (Arc::clone(lexicon.term(term)), postings)).collect();
         added.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-        let mut changed: Vec<ChangedWord> = Vec::new();
+        let mut changed: Vec<(Section, ChangedWord)> = Vec::new();
         for (section, by) in words {
             let by = by.into_iter().enumerate().filter(|(_, by)| *by != 0);
-            changed.extend(by.map(|(word, by)| (section, Arc::clone(lexicon.word(word)), by)));
+            changed.extend(by.map(|(place, by)| {
+                let word = Arc::clone(lexicon.word(place));
+                (section, ChangedWord { word, number: lexicon.number(section, place), by })
+            }));
         }
-        changed.sort_unstable_by(|(_, a, _), (_, b, _)| a.cmp(b));
+        changed.sort_unstable_by(|(_, a), (_, b)| a.word.cmp(&b.word));
         Sorted { added: added.into_iter().peekable(), words: changed.into_iter().peekable() }
     }
 }
-
-/// A word, and by how much its frequency changes.
-type ChangedWord = (Section, Arc<str>, i64);
 
 /// What is to be written, slice by slice.
 #[derive(Debug)]
 pub struct Sorted {
     added: Peekable<IntoIter<(Arc<str>, Postings)>>,
-    words: Peekable<IntoIter<ChangedWord>>,
+    words: Peekable<IntoIter<(Section, ChangedWord)>>,
 }
 
 impl Sorted {
@@ -172,10 +173,11 @@ impl Sorted {
         // The last one takes all words that are left.
         let end = terms.last().filter(|_| self.added.peek().is_some());
         let end = end.map(|(term, _)| term.to_string());
-        let mut words: BTreeMap<Section, Vec<(Arc<str>, i64)>> = BTreeMap::new();
-        let is_in = |(_, word, _): &ChangedWord| end.as_deref().is_none_or(|end| &**word <= end);
-        while let Some((section, word, by)) = self.words.next_if(is_in) {
-            words.entry(section).or_default().push((word, by));
+        let mut words: BTreeMap<Section, Vec<ChangedWord>> = BTreeMap::new();
+        let is_in =
+            |(_, one): &(Section, ChangedWord)| end.as_deref().is_none_or(|end| &*one.word <= end);
+        while let Some((section, word)) = self.words.next_if(is_in) {
+            words.entry(section).or_default().push(word);
         }
         Some(Slice { terms, words, end })
     }
@@ -185,7 +187,7 @@ impl Sorted {
 #[derive(Debug)]
 pub struct Slice {
     terms: Vec<(Arc<str>, Postings)>,
-    words: BTreeMap<Section, Vec<(Arc<str>, i64)>>,
+    words: BTreeMap<Section, Vec<ChangedWord>>,
     /// The last term of it; none if it is the last slice.
     pub end: Option<String>,
 }
@@ -244,7 +246,7 @@ mod tests {
         assert_eq!(terms, ["and", "appl", "garden", "zebra"]);
         let words: Vec<&str> = slices
             .iter()
-            .flat_map(|one| one.words[&Section::Content].iter().map(|(word, _)| &**word))
+            .flat_map(|one| one.words[&Section::Content].iter().map(|one| &*one.word))
             .collect();
         assert_eq!(words, ["and", "apples", "garden", "gardening", "gardens", "zebras"]);
         let ends: Vec<Option<&str>> = slices.iter().map(|one| one.end.as_deref()).collect();

@@ -15,9 +15,6 @@ use crate::features::search::index::records::Found;
 use crate::features::search::store::words;
 use crate::values::ids::ProjectId;
 
-/// Words read by one statement.
-const READ: usize = 2000;
-
 #[derive(Debug)]
 pub struct Lexicon {
     analyzer: Analyzer,
@@ -79,6 +76,26 @@ impl Lexicon {
 
     pub fn term(&self, place: usize) -> &Arc<str> {
         &self.terms.texts[place]
+    }
+
+    /// Of a word in the dictionary, if it is known here.
+    pub fn number(&self, section: Section, word: usize) -> Option<i64> {
+        self.numbers.get(&section)?.get(word).copied().flatten()
+    }
+
+    /// Looks up the numbers of words that leave documents.
+    pub fn look_up(
+        &mut self,
+        tx: &Tx<'_>,
+        project: ProjectId,
+        section: Section,
+        words: &[&str],
+    ) -> Result<()> {
+        for (word, number) in words::numbers(tx, project, section, words)? {
+            let place = self.place(&word);
+            *at(self.numbers.entry(section).or_default(), place) = Some(number);
+        }
+        Ok(())
     }
 
     pub fn read<'a>(&mut self, documents: impl Iterator<Item = &'a Found>) -> Result<Reading> {
@@ -175,12 +192,9 @@ impl Reading {
         let mut learned = Learned::default();
         for (section, mut lacking) in lacking {
             let words: Vec<&str> = lacking.keys().copied().collect();
-            for some in words.chunks(READ) {
-                let some = some.iter().copied().map(String::from).collect();
-                for (word, number) in words::numbers(tx, project, section, some)? {
-                    if let Some(place) = lacking.remove(&*word) {
-                        learned.0.insert((section, place), number);
-                    }
+            for (word, number) in words::numbers(tx, project, section, &words)? {
+                if let Some(place) = lacking.remove(&*word) {
+                    learned.0.insert((section, place), number);
                 }
             }
             let new: Vec<(&str, i64)> = lacking.keys().copied().zip(next..).collect();

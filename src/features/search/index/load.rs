@@ -26,9 +26,9 @@ use crate::values::ids::ProjectId;
 use crate::values::time::Timestamp;
 
 /// Documents written in one transaction.
-const CHUNK: i64 = 250;
+const CHUNK: i64 = 500;
 /// Chunks that are prepared ahead.
-const AHEAD: usize = 4;
+const AHEAD: usize = 8;
 /// Postings kept in memory: about 40 MB, with their terms.
 const MAX_POSTINGS: usize = 1_200_000;
 /// How long a transaction should take. Terms are taken together accordingly.

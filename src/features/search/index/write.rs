@@ -1,14 +1,14 @@
 //! Writes a batch of prepared records into the index, in one transaction: what was indexed of them goes, posting by
 //! posting, and what they are now gets a new number. So the index always says exactly what the records said.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use db::Tx;
 use text_index::Language;
 use uuid::Uuid;
 
 use crate::error::{Error, Result};
-use crate::features::search::class::Class;
+use crate::features::search::class::{Class, Section};
 use crate::features::search::index::changes::Changes;
 use crate::features::search::index::lexicon::{Learned, Reading};
 use crate::features::search::index::records::{Found, Prepared};
@@ -36,7 +36,9 @@ pub fn apply(
     let mut changes = Changes::new(language);
     take_out(tx, project, &state, &old, &mut changes)?;
     let reading = changes.lexicon.read(batch.iter().filter_map(|one| one.found.as_ref()))?;
-    for (number, found) in put_in(tx, project, &state, &batch, &reading)?.documents {
+    let PutIn { documents, learned } = put_in(tx, project, &state, &batch, &reading)?;
+    changes.lexicon.learn(learned);
+    for (number, found) in documents {
         changes.add(number, found, &reading)?;
     }
     changes.write(tx, project)?;
@@ -96,10 +98,18 @@ fn take_out(
     }
     let packed: Vec<&[u8]> = rows.iter().map(|row| row.words.as_slice()).collect();
     let words = store::words::unpack(tx, project, &packed)?;
-    for (row, words) in rows.iter().zip(words) {
-        let words =
-            words.ok_or_else(|| Error::internal(format!("damaged words of {}", row.record_id)))?;
-        changes.remove(state, row, &words)?;
+    let mut open: BTreeMap<Section, BTreeSet<&str>> = BTreeMap::new();
+    for (row, words) in rows.iter().zip(&words) {
+        let words = words
+            .as_ref()
+            .ok_or_else(|| Error::internal(format!("damaged words of {}", row.record_id)))?;
+        changes.remove(state, row, words)?;
+        if let Some(class) = Class::from_number(row.class).filter(|class| class.is_open()) {
+            open.entry(class.section()).or_default().extend(words.iter().map(String::as_str));
+        }
+    }
+    for (section, words) in open {
+        changes.lexicon.look_up(tx, project, section, &Vec::from_iter(words))?;
     }
     if state.vector_model.is_some() {
         let gone: Vec<(i64, i64)> = rows.iter().map(|row| (row.class, row.number)).collect();

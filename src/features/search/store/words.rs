@@ -3,15 +3,17 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use db::{Builder, Command, Conn, Tx, args};
+use db::{Builder, Command, Conn, Query, Tx, args};
 use text_index::{StoredWords, spelling};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::features::search::class::Section;
 use crate::values::ids::ProjectId;
 
 /// Rows written by one statement, so that its text is prepared once.
 const ROWS: usize = 30;
+/// Words looked up by one statement.
+const READ: usize = 100;
 
 db::statements! {
     query BY_START -> String =
@@ -25,8 +27,6 @@ db::statements! {
             AND word >= $3 AND word < $4 ORDER BY word LIMIT $5";
     query FREQUENCIES -> (String, i64) =
         "SELECT word, frequency FROM search_words WHERE project_id = $1 AND section = $2 AND word {any}($3)";
-    query NUMBERS -> (String, i64) =
-        "SELECT word, number FROM search_words WHERE project_id = $1 AND section = $2 AND word {any}($3)";
     query NUMBERED -> (i64, String) =
         "SELECT number, word FROM search_words WHERE project_id = $1 AND number {any}($2)";
     command DELETE_UNUSED =
@@ -85,9 +85,26 @@ pub fn numbers(
     c: &Conn<'_>,
     project: ProjectId,
     section: Section,
-    words: Vec<String>,
+    words: &[&str],
 ) -> Result<Vec<(String, i64)>> {
-    Ok(c.all(&NUMBERS, args![project, section.number(), words])?)
+    let mut found = Vec::new();
+    for some in words.chunks(READ) {
+        let mut rows = Builder::list([project.into(), section.number().into()]);
+        for word in some {
+            let word = rows.bind(*word);
+            rows.add(format_args!("({word})"));
+        }
+        // Not `word {any}`: PostgreSQL may walk the whole dictionary for it while it has no statistics.
+        let text = format!(
+            "SELECT c.column1, (SELECT w.number FROM search_words w
+                WHERE w.project_id = $1 AND w.section = $2 AND w.word = c.column1)
+             FROM (VALUES {rows}) c"
+        );
+        let query = Query::<(String, Option<i64>)>::built("search::numbers", text);
+        let rows = c.all(&query, rows.args())?;
+        found.extend(rows.into_iter().filter_map(|(word, number)| Some((word, number?))));
+    }
+    Ok(found)
 }
 
 /// The words of each of these documents, sorted; none of one that is damaged.
@@ -119,50 +136,71 @@ pub fn unpack(
     Ok(words.collect())
 }
 
-/// Adds words with their numbers. Nothing uses them yet.
-pub fn add(tx: &Tx<'_>, project: ProjectId, section: Section, words: &[(&str, i64)]) -> Result<()> {
-    for some in words.chunks(ROWS) {
-        let mut rows = Builder::list([project.into(), section.number().into()]);
-        for (word, number) in some {
-            let letters = match spelling::is_candidate(word) {
-                true => i64::try_from(word.chars().count()).unwrap_or(i64::MAX),
-                false => 0,
-            };
-            let reversed = if letters > 0 { spelling::reversed(word) } else { String::new() };
-            let values =
-                rows.bind_all([(*word).into(), (*number).into(), letters.into(), reversed.into()]);
-            rows.add(format_args!("($1, $2, 0, {values})"));
-        }
-        let text = format!(
-            "INSERT INTO search_words (project_id, section, frequency, word, number, letters, reversed)
-             VALUES {rows}"
-        );
-        tx.pipeline(&Command::<()>::built("search::add_words", text), rows.args())?;
-    }
-    Ok(())
+/// A word by how much its frequency changes.
+#[derive(Debug)]
+pub struct ChangedWord {
+    pub word: Arc<str>,
+    /// None of a word that the dictionary lacks.
+    pub number: Option<i64>,
+    pub by: i64,
 }
 
-/// Changes the frequency of each word by a number; words that nothing uses any more go.
+/// Adds words with their numbers. Nothing uses them yet.
+pub fn add(tx: &Tx<'_>, project: ProjectId, section: Section, words: &[(&str, i64)]) -> Result<()> {
+    words.chunks(ROWS).try_for_each(|some| {
+        put(tx, project, section, some.iter().map(|(word, number)| (*word, *number, 0)))
+    })
+}
+
+/// Inserts words, or adds to their frequencies.
+fn put<'a>(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    section: Section,
+    words: impl Iterator<Item = (&'a str, i64, i64)>,
+) -> Result<()> {
+    let mut rows = Builder::list([project.into(), section.number().into()]);
+    for (word, number, frequency) in words {
+        let letters = match spelling::is_candidate(word) {
+            true => i64::try_from(word.chars().count()).unwrap_or(i64::MAX),
+            false => 0,
+        };
+        let reversed = if letters > 0 { spelling::reversed(word) } else { String::new() };
+        let values = rows.bind_all([
+            word.into(),
+            number.into(),
+            frequency.into(),
+            letters.into(),
+            reversed.into(),
+        ]);
+        rows.add(format_args!("($1, $2, {values})"));
+    }
+    // Not an `UPDATE` from a list: PostgreSQL may walk the whole dictionary for it while it has no statistics.
+    let text = format!(
+        "INSERT INTO search_words (project_id, section, word, number, frequency, letters, reversed)
+         VALUES {rows}
+         ON CONFLICT (project_id, section, word)
+            DO UPDATE SET frequency = search_words.frequency + excluded.frequency"
+    );
+    Ok(tx.pipeline(&Command::<()>::built("search::put_words", text), rows.args())?)
+}
+
+/// Changes the frequencies of words; those that nothing uses any more go.
 pub fn change(
     tx: &Tx<'_>,
     project: ProjectId,
     section: Section,
-    words: &[(Arc<str>, i64)],
+    words: &[ChangedWord],
 ) -> Result<()> {
+    if let Some(ChangedWord { word, .. }) = words.iter().find(|one| one.number.is_none()) {
+        return Err(Error::internal(format!("the dictionary lacks {word}")));
+    }
     for some in words.chunks(ROWS) {
-        let mut rows = Builder::list([project.into(), section.number().into()]);
-        for (word, by) in some {
-            let (word, by) = (rows.bind(&**word), rows.bind(*by));
-            rows.add(format_args!("({word}, CAST({by} AS {{int}}))"));
-        }
-        let text = format!(
-            "UPDATE search_words SET frequency = frequency + c.column2 FROM (VALUES {rows}) c
-             WHERE project_id = $1 AND section = $2 AND word = c.column1"
-        );
-        tx.pipeline(&Command::<()>::built("search::change_words", text), rows.args())?;
+        let some = some.iter().filter_map(|one| Some((&*one.word, one.number?, one.by)));
+        put(tx, project, section, some)?;
     }
     let fewer: Vec<String> =
-        words.iter().filter(|(_, by)| *by < 0).map(|(word, _)| word.to_string()).collect();
+        words.iter().filter(|one| one.by < 0).map(|one| one.word.to_string()).collect();
     if fewer.is_empty() {
         return Ok(());
     }
