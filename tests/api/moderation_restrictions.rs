@@ -198,7 +198,7 @@ async fn an_admin_of_a_group_removes_a_message(app: TestApp) {
     assert_eq!(texts(&messages(&ada, &crew, "").await), ["Second"]);
 }
 
-/// Anybody can make a group, and invite whom they like.
+/// Anybody can create a group and add other users to it.
 async fn an_admin_of_a_group_gives_no_strike(app: TestApp) {
     states_over_api(&app).await;
     let (ada, bob) = (app.user().await, app.user().await);

@@ -93,7 +93,7 @@ impl Lexicon {
     ) -> Result<()> {
         for (word, number) in words::numbers(tx, project, section, words)? {
             let place = self.place(&word);
-            *at(self.numbers.entry(section).or_default(), place) = Some(number);
+            self.set_number(section, place, number);
         }
         Ok(())
     }
@@ -125,8 +125,12 @@ impl Lexicon {
 
     pub fn learn(&mut self, learned: Learned) {
         for ((section, place), number) in learned.0 {
-            *at(self.numbers.entry(section).or_default(), place) = Some(number);
+            self.set_number(section, place, number);
         }
+    }
+
+    fn set_number(&mut self, section: Section, place: usize, number: i64) {
+        *at(self.numbers.entry(section).or_default(), place) = Some(number);
     }
 }
 
