@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use db::{Engine, Query, args};
 use serde_json::{Value, json};
 use text_index::{Analyzer, Language};
-use townhall::features::search::index::load::{Load, load};
+use townhall::features::search::index::load::{Load, SIZE, Size, load};
 use townhall::features::search::index::records::{self, Prepared};
 use townhall::features::search::{index, store};
 use townhall::values::ids::EntityId;
@@ -18,6 +19,7 @@ use crate::support::{Actor, TestApp, on_both_engines};
 
 on_both_engines![
     a_load_indexes_what_is_new,
+    loads_of_any_size_write_the_same,
     an_interrupted_load_is_taken_back,
     words_of_a_load_that_is_taken_back_go,
     a_rebuild_ends_a_load,
@@ -65,17 +67,51 @@ async fn a_load_indexes_what_is_new(app: TestApp) {
     let before = rows(&app).await;
     let all = posts(&app, &ada).await;
     let (project, english) = (app.project.id, Language::English);
-    assert_eq!(load(&app.app, project, english).await.unwrap(), 5);
+    assert_eq!(load(&app.app, project, english, SIZE).await.unwrap(), 5);
     let loaded = (rows(&app).await, similarities(&ada).await);
     assert_eq!(found(&ada, "carrots").await, [TITLES[2]]);
     assert_eq!(found(&ada, "eggplnats").await, [TITLES[2]], "its words correct others");
     ada.patch(&format!("/entities/{}", all[3]), json!({ "title": TITLES[3] })).await.expect(200);
-    assert_eq!(load(&app.app, project, english).await.unwrap(), 0, "it is indexed already");
+    assert_eq!(load(&app.app, project, english, SIZE).await.unwrap(), 0, "it is indexed already");
     app.index().await;
     assert_eq!((rows(&app).await, similarities(&ada).await), loaded, "as if one by one");
     delete(&ada, all).await;
     app.index().await;
     assert_eq!(rows(&app).await, before);
+}
+
+async fn loads_of_any_size_write_the_same(app: TestApp) {
+    let ada = app.user().await;
+    app.index().await;
+    let mut expected = None;
+    for (documents, postings) in [(100, 1000), (1, 1), (1, 5), (2, 8), (2, 1000), (3, 1)] {
+        let before = rows(&app).await;
+        let all = posts(&app, &ada).await;
+        let size = Size { documents, postings };
+        let loaded = load(&app.app, app.project.id, Language::English, size).await.unwrap();
+        assert_eq!(loaded, 5);
+        let found = similarities(&ada).await;
+        assert_eq!(&found, expected.get_or_insert(found.clone()), "{size:?}");
+        delete(&ada, all).await;
+        app.index().await;
+        assert_eq!(rows(&app).await, before, "{size:?}");
+    }
+}
+
+/// What it planned for an empty table it would use for a large one, too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_load_has_postgres_measure_its_tables() {
+    const SIZES: &str = "SELECT CAST(reltuples AS BIGINT) FROM pg_class
+        WHERE relname IN ('search_docs', 'search_words', 'search_blocks') ORDER BY relname";
+    let app = TestApp::start(Engine::Postgres, module_path!()).await.own_server().await;
+    let ada = app.user().await;
+    posts(&app, &ada).await;
+    app.app.db.execute_script("{analyze}").unwrap();
+    let measured = || app.app.db.read(|c| c.all(&Query::<i64>::built("sizes", SIZES), args![]));
+    assert_eq!(measured().await.unwrap(), [0, 0, 0]);
+    load(&app.app, app.project.id, Language::English, SIZE).await.unwrap();
+    let measured = measured().await.unwrap();
+    assert!(measured.iter().all(|rows| *rows > 0), "{measured:?}");
 }
 
 async fn an_interrupted_load_is_taken_back(app: TestApp) {
@@ -88,7 +124,7 @@ async fn an_interrupted_load_is_taken_back(app: TestApp) {
         let mut interrupted = Load::new(app.project.id, Language::English);
         let added = interrupted.add(&app.app, waiting(&app).await).await.unwrap();
         assert_eq!(added, Some(5));
-        let mut left = interrupted.sorted();
+        let mut left = interrupted.sorted().unwrap();
         for _ in 0..steps {
             assert!(left.write_next(&app.app, 3).await.unwrap());
         }
@@ -129,7 +165,7 @@ async fn a_rebuild_ends_a_load(app: TestApp) {
     posts(&app, &ada).await;
     let mut begun = Load::new(app.project.id, Language::English);
     begun.add(&app.app, waiting(&app).await).await.unwrap();
-    let mut left = begun.sorted();
+    let mut left = begun.sorted().unwrap();
     assert!(left.write_next(&app.app, 3).await.unwrap());
     index::rebuild(&app.app.db, app.project.id, Language::English.name()).await.unwrap();
     assert!(!left.write_next(&app.app, 3).await.unwrap());

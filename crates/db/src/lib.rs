@@ -45,7 +45,7 @@ pub use row::{Column, ColumnRef, Columns, JsonText, Row, WrongType};
 #[doc(hidden)]
 pub use row::{Field, column_name, column_names, width};
 pub use signal::Signal;
-pub use statement::{AnyStatement, Command, Query, Statement};
+pub use statement::{AnyStatement, Command, MAX_CACHED_ARGUMENTS, Query, Statement};
 pub use stats::{Histogram, Latency, PoolStats, ReplicaStats, Stats, timed};
 pub use transfer::{Bulk, ColumnKind, Definition, ForeignColumn, Shape, TableName};
 pub use value::Value;

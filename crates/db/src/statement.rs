@@ -11,7 +11,7 @@ use crate::row::ANY_WIDTH;
 use crate::{Engine, Error, Row, dialect};
 
 /// A statement with more arguments than this is prepared each time.
-pub(crate) const MAX_CACHED_ARGUMENTS: usize = 128;
+pub const MAX_CACHED_ARGUMENTS: usize = 128;
 
 /// Name, text and what was learned when it was first prepared.
 #[derive(Debug)]

@@ -170,6 +170,17 @@ impl Conn<'_> {
         }
     }
 
+    /// Measures tables for the planner, all if none is named. It plans anew then what it had planned by older measurements.
+    /// Nothing on SQLite, whose statistics are always there.
+    pub fn analyze(&self, tables: &[&str]) -> Result<(), Error> {
+        match self.link() {
+            Link::Sqlite(_) => Ok(()),
+            Link::Postgres(session) => {
+                session.execute_plain(&format!("ANALYZE {}", tables.join(", ")))
+            }
+        }
+    }
+
     /// The tables of the program itself, by name: on PostgreSQL those of the schema in use.
     pub fn tables(&self) -> Result<Vec<TableName>, Error> {
         let text = match self.engine() {

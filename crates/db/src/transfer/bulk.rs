@@ -100,12 +100,9 @@ impl<'a> Bulk<'a> {
         }
     }
 
-    /// Measures statistics for the planner. Those of SQLite are always there.
+    /// Measures all tables.
     pub fn analyze(&self) -> Result<(), Error> {
-        match self.conn.link() {
-            Link::Sqlite(_) => Ok(()),
-            Link::Postgres(session) => session.execute_plain("ANALYZE"),
-        }
+        self.conn.analyze(&[])
     }
 
     /// Rows that refer to none, by table; only on SQLite, where nothing else has checked them.

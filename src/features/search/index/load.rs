@@ -25,12 +25,19 @@ use crate::state::App;
 use crate::values::ids::ProjectId;
 use crate::values::time::Timestamp;
 
-/// Documents written in one transaction.
-const CHUNK: i64 = 500;
-/// Chunks that are prepared ahead.
-const AHEAD: usize = 8;
-/// Postings kept in memory: about 40 MB, with their terms.
-const MAX_POSTINGS: usize = 1_200_000;
+/// How much is written together.
+#[derive(Debug, Clone, Copy)]
+pub struct Size {
+    /// Documents in one transaction.
+    pub documents: i64,
+    /// Postings in one load, all of which are kept in memory.
+    pub postings: usize,
+}
+
+/// Takes about 40 MB.
+pub const SIZE: Size = Size { documents: 500, postings: 1_200_000 };
+/// Chunks of documents that are prepared ahead.
+const AHEAD: usize = 16;
 /// How long a transaction should take. Terms are taken together accordingly.
 const STEP: Duration = Duration::from_millis(20);
 const FIRST_SLICE: usize = 500;
@@ -42,10 +49,11 @@ const MAX_REST: Duration = Duration::from_millis(200);
 const CLAIM: Duration = Duration::from_secs(60);
 
 /// Loads what waits of a project and is not in its index; returns the number of records. The rest stays in the queue.
-pub async fn load(app: &App, project: ProjectId, language: Language) -> Result<usize> {
+pub async fn load(app: &App, project: ProjectId, language: Language, size: Size) -> Result<usize> {
     let (chunks, prepared) = mpsc::channel(AHEAD);
-    let preparing = prepare(app, project, language, chunks);
-    let (prepared, loaded) = tokio::join!(preparing, write_all(app, project, language, prepared));
+    let preparing = prepare(app, project, language, size, chunks);
+    let writing = write_all(app, project, language, size, prepared);
+    let (prepared, loaded) = tokio::join!(preparing, writing);
     prepared.and(loaded)
 }
 
@@ -55,13 +63,14 @@ async fn prepare(
     app: &App,
     project: ProjectId,
     language: Language,
+    size: Size,
     chunks: mpsc::Sender<Vec<Prepared>>,
 ) -> Result<()> {
     let end = app.db.read(move |c| store::last_todo(c, project)).await?;
     let (mut after, end) = (Uuid::nil(), end.unwrap_or_default());
     loop {
         let reading = app.db.read_slow(move |c| {
-            let todo = store::todo(c, project, after, end, CHUNK)?;
+            let todo = store::todo(c, project, after, end, size.documents)?;
             let last = todo.last().map(|row| row.record_id);
             Ok::<_, Error>((last, records::prepare(c, project, &Analyzer::new(language), todo)?))
         });
@@ -77,24 +86,55 @@ async fn write_all(
     app: &App,
     project: ProjectId,
     language: Language,
+    size: Size,
     mut chunks: mpsc::Receiver<Vec<Prepared>>,
 ) -> Result<usize> {
-    let mut done = 0;
-    let mut load = Load::new(project, language);
-    while let Some(chunk) = chunks.recv().await {
-        let step = Pace::begin(app);
-        let Some(count) = load.add(app, chunk).await? else { return Ok(done) };
-        step.end().await;
-        done += count;
-        if load.changes.size >= MAX_POSTINGS || app.is_draining() {
-            if !load.finish(app).await? || app.is_draining() {
-                return Ok(done);
+    let (mut done, mut growth) = (0, None);
+    loop {
+        let mut load = Load::new(project, language);
+        let mut next = load.read(chunks.recv().await).await?;
+        if next.is_none() {
+            return Ok(done);
+        }
+        while let Some(chunk) = next {
+            let step = Pace::begin(app);
+            let writing = chunk.write(app, load.from);
+            let reading = async {
+                let is_last = load.changes.size >= size.postings || app.is_draining();
+                let following = if is_last { None } else { chunks.recv().await };
+                load.read(following).await
+            };
+            let (added, following) = tokio::join!(writing, reading);
+            let Some(added) = added? else { return Ok(done) };
+            step.end().await;
+            done += load.keep(added);
+            next = following?;
+            if let Some(from) = load.from {
+                growth.get_or_insert(Growth { measured: from }).reach(app, load.next).await?;
             }
-            load = Load::new(project, language);
+        }
+        if !load.finish(app).await? || app.is_draining() {
+            return Ok(done);
         }
     }
-    load.finish(app).await?;
-    Ok(done)
+}
+
+/// Has PostgreSQL measure the tables of the index whenever they have grown fourfold. By itself it does so once a minute; until
+/// then it walks through tables that were small when it planned the statements.
+#[derive(Debug)]
+struct Growth {
+    /// The size that was measured last.
+    measured: i64,
+}
+
+impl Growth {
+    async fn reach(&mut self, app: &App, size: i64) -> Result<()> {
+        if size < 4 * self.measured {
+            return Ok(());
+        }
+        self.measured = size;
+        app.db.write_alone(store::measure).await
+    }
 }
 
 /// A load under way.
@@ -102,46 +142,52 @@ async fn write_all(
 pub struct Load {
     project: ProjectId,
     language: Language,
-    /// Its first document.
+    /// The number of its first document.
     from: Option<i64>,
+    /// The number behind its last document.
+    next: i64,
     /// Only the load writes the index meanwhile, so its lexicon stays true.
     changes: Changes,
+    /// The last chunk that is written, and not among the changes yet.
+    written: Option<Added>,
 }
 
 impl Load {
     pub fn new(project: ProjectId, language: Language) -> Self {
-        Load { project, language, from: None, changes: Changes::new(language) }
+        let changes = Changes::new(language);
+        Load { project, language, from: None, next: 0, changes, written: None }
     }
 
     /// Writes documents; returns how many records are off the queue, none if the index is no longer for this load.
     pub async fn add(&mut self, app: &App, chunk: Vec<Prepared>) -> Result<Option<usize>> {
-        let (project, language, from) = (self.project, self.language, self.from);
-        let until = app.clock.now().plus(CLAIM);
-        let chunk = Arc::new(chunk);
-        let read = Arc::clone(&chunk);
+        let Some(chunk) = self.read(Some(chunk)).await? else { return Ok(None) };
+        let Some(added) = chunk.write(app, self.from).await? else { return Ok(None) };
+        Ok(Some(self.keep(added)))
+    }
+
+    /// Adds the words of the chunk that was written last, and looks up those of the next one. So one thread does this while
+    /// another writes the chunk between them.
+    async fn read(&mut self, next: Option<Vec<Prepared>>) -> Result<Option<Chunk>> {
+        let (project, language, written) = (self.project, self.language, self.written.take());
         let reading = self.change(move |changes| {
-            changes.lexicon.read(read.iter().filter_map(|one| one.found.as_ref()))
-        });
-        let reading = Arc::new(reading.await?);
-        let (written, known) = (Arc::clone(&chunk), Arc::clone(&reading));
-        let writing = app.db.write_alone(move |tx| {
-            let step = Step { project, from, done: None, until };
-            step.add(tx, language, &written, &known)
-        });
-        let Some(added) = writing.await? else { return Ok(None) };
-        let Added { from, records, numbers, learned } = added;
-        self.from = from;
-        let adding = self.change(move |changes| {
-            changes.lexicon.learn(learned);
-            for found in chunk.iter().filter_map(|one| one.found.as_ref()) {
-                if let Some(number) = numbers.get(&found.doc.record_id) {
-                    changes.add_words(*number, found, &reading)?;
-                }
+            if let Some(written) = written {
+                written.add_words(changes)?;
             }
-            Ok(())
+            let Some(records) = next else { return Ok(None) };
+            let reading =
+                changes.lexicon.read(records.iter().filter_map(|one| one.found.as_ref()))?;
+            let read = Arc::new((records, reading));
+            Ok(Some(Chunk { project, language, read }))
         });
-        adding.await?;
-        Ok(Some(records))
+        reading.await
+    }
+
+    /// How many records are off the queue.
+    fn keep(&mut self, added: Added) -> usize {
+        (self.from, self.next) = (added.from, added.next);
+        let records = added.records;
+        self.written = Some(added);
+        records
     }
 
     /// Works on the changes, off the threads that serve requests.
@@ -161,8 +207,10 @@ impl Load {
 
     /// Writes postings and words; false if the index is no longer for this load.
     async fn finish(self, app: &App) -> Result<bool> {
+        let grows = self.from.is_some_and(|from| self.next >= 4 * from);
+        let (mut slices, mut growth) = (0, grows.then_some(Growth { measured: 0 }));
         let sorting = tokio::task::spawn_blocking(move || self.sorted());
-        let mut left = sorting.await.map_err(Error::internal)?;
+        let mut left = sorting.await.map_err(Error::internal)??;
         let mut terms = FIRST_SLICE;
         while !left.is_empty() {
             let step = Pace::begin(app);
@@ -170,6 +218,10 @@ impl Load {
                 return Ok(false);
             }
             let took = step.end().await;
+            slices += 1;
+            if let Some(growth) = &mut growth {
+                growth.reach(app, slices).await?;
+            }
             if took > STEP {
                 terms = terms / 2 + 1;
             } else if took < STEP / 2 {
@@ -181,8 +233,12 @@ impl Load {
     }
 
     /// What is left to write once all documents are.
-    pub fn sorted(self) -> Left {
-        Left { project: self.project, from: self.from, done: None, sorted: self.changes.sorted() }
+    pub fn sorted(self) -> Result<Left> {
+        let Load { project, from, mut changes, written, .. } = self;
+        if let Some(written) = written {
+            written.add_words(&mut changes)?;
+        }
+        Ok(Left { project, from, done: None, sorted: changes.sorted() })
     }
 }
 
@@ -253,16 +309,53 @@ struct Step {
     until: Timestamp,
 }
 
+/// Records to write, and their words.
+#[derive(Debug)]
+struct Chunk {
+    project: ProjectId,
+    language: Language,
+    read: Arc<(Vec<Prepared>, Reading)>,
+}
+
+impl Chunk {
+    /// Writes its documents; none if the index is no longer for this load.
+    async fn write(self, app: &App, from: Option<i64>) -> Result<Option<Added>> {
+        let Chunk { project, language, read } = self;
+        let until = app.clock.now().plus(CLAIM);
+        let writing = app.db.write_alone(move |tx| {
+            let step = Step { project, from, done: None, until };
+            step.add(tx, language, &read)
+        });
+        writing.await
+    }
+}
+
 /// Documents that were written.
 #[derive(Debug)]
 struct Added {
-    /// The first document of the load.
+    read: Arc<(Vec<Prepared>, Reading)>,
+    /// The number of the load's first document.
     from: Option<i64>,
+    /// The number behind the last document.
+    next: i64,
     /// Records that are off the queue.
     records: usize,
     /// By record.
     numbers: HashMap<Uuid, i64>,
     learned: Learned,
+}
+
+impl Added {
+    fn add_words(self, changes: &mut Changes) -> Result<()> {
+        changes.lexicon.learn(self.learned);
+        let (records, reading) = &*self.read;
+        for found in records.iter().filter_map(|one| one.found.as_ref()) {
+            if let Some(number) = self.numbers.get(&found.doc.record_id) {
+                changes.add_words(*number, found, reading)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Step {
@@ -277,15 +370,14 @@ impl Step {
         &self,
         tx: &Tx<'_>,
         language: Language,
-        chunk: &[Prepared],
-        reading: &Reading,
+        read: &Arc<(Vec<Prepared>, Reading)>,
     ) -> Result<Option<Added>> {
-        let project = self.project;
+        let (project, (records, reading)) = (self.project, &**read);
         let Some(state) = self.lock(tx)? else { return Ok(None) };
         if state.language != language.name() {
             return Ok(None);
         }
-        let mut batch = write::waiting(tx, project, chunk)?;
+        let mut batch = write::waiting(tx, project, records)?;
         let old = store::indexed(tx, project, write::ids(&batch))?;
         let old: HashSet<Uuid> = old.into_iter().map(|row| row.record_id).collect();
         batch.retain(|one| !old.contains(&one.todo.record_id));
@@ -300,8 +392,10 @@ impl Step {
         if let Some(from) = from {
             store::state::continue_load(tx, project, from, None, self.until)?;
         }
+        let next = documents.last().map_or(state.next_number, |(number, _)| number + 1);
         let numbers = documents.iter().map(|(number, found)| (found.doc.record_id, *number));
-        Ok(Some(Added { from, records: batch.len(), numbers: numbers.collect(), learned }))
+        let (read, numbers) = (Arc::clone(read), numbers.collect());
+        Ok(Some(Added { read, from, next, records: batch.len(), numbers, learned }))
     }
 
     fn write(&self, tx: &Tx<'_>, slice: &Slice) -> Result<bool> {

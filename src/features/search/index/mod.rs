@@ -148,7 +148,7 @@ async fn run_project(app: &App, project: ProjectId) -> Result<usize> {
     });
     let count = match prepared.await? {
         Some(prepared) => write(app, project, language, prepared).await?,
-        None => load::load(app, project, language).await?,
+        None => load::load(app, project, language, load::SIZE).await?,
     };
     let indexed = app.features.get::<Indexed>();
     indexed.0.fetch_add(u64::try_from(count).unwrap_or_default(), Relaxed);

@@ -12,7 +12,7 @@ pub use state::StateRow;
 
 use std::collections::BTreeMap;
 
-use db::{Builder, Command, Conn, Query, Tx, args};
+use db::{Builder, Command, Conn, MAX_CACHED_ARGUMENTS, Query, Tx, args};
 use text_index::Statistics;
 use uuid::Uuid;
 
@@ -22,7 +22,7 @@ use crate::values::ids::{ProjectId, SpaceId, UserId};
 use crate::values::time::Timestamp;
 
 /// Rows written by one statement, so that its text is prepared once.
-const ROWS: usize = 14;
+const ROWS: usize = (MAX_CACHED_ARGUMENTS - 1) / 9;
 
 db::row! {
     #[derive(Debug, Clone, PartialEq)]
@@ -75,10 +75,11 @@ impl DocRow {
 }
 
 db::statements! {
-    /// Projects with something to index, or to fill.
+    /// Projects with something to index, or to fill. Not `EXISTS`, for which PostgreSQL may walk the whole queue.
     query DUE -> ProjectId, unscoped "the indexer serves every project" =
         "SELECT s.project_id FROM search_state s WHERE NOT s.is_filled
-            OR EXISTS (SELECT 1 FROM search_todo t WHERE t.project_id = s.project_id)";
+            OR (SELECT t.record_id FROM search_todo t WHERE t.project_id = s.project_id
+                ORDER BY t.record_id LIMIT 1) IS NOT NULL";
     query PROJECTS -> ProjectId, unscoped "the doctor goes through every project" =
         "SELECT project_id FROM search_state ORDER BY project_id";
     query ALL_TODO -> i64, unscoped "a figure over all projects" = "SELECT count(*) FROM search_todo";
@@ -132,6 +133,11 @@ db::statements! {
         "SELECT number, words, created_at FROM search_docs {indexed_by_search_docs_author}
          WHERE project_id = $1 AND author_id = $2 AND class = $3 ORDER BY number DESC LIMIT $4";
     query WORDS_OF -> Vec<u8> = "SELECT words FROM search_docs WHERE project_id = $1 AND record_id = $2";
+}
+
+/// Measures the tables of the index for the planner.
+pub fn measure(tx: &Tx<'_>) -> Result<()> {
+    Ok(tx.analyze(&["search_docs", "search_words", "search_blocks", "search_todo"])?)
 }
 
 pub fn due(c: &Conn<'_>) -> Result<Vec<ProjectId>> {

@@ -1,6 +1,6 @@
 //! The SQL about blocks of postings.
 
-use db::{Builder, Command, Conn, Query, Tx, args};
+use db::{Builder, Command, Conn, MAX_CACHED_ARGUMENTS, Query, Tx, args};
 
 use crate::error::Result;
 use crate::features::search::class::Class;
@@ -9,7 +9,7 @@ use crate::values::ids::ProjectId;
 /// `last` of the block that new documents are added to.
 pub const TAIL: i64 = i64::MAX;
 /// Rows written by one statement, so that its text is prepared once.
-const ROWS: usize = 25;
+const ROWS: usize = (MAX_CACHED_ARGUMENTS - 1) / 5;
 /// Terms read by one statement.
 const TERMS: usize = 500;
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use db::{Builder, Command, Conn, Query, Tx, args};
+use db::{Builder, Command, Conn, MAX_CACHED_ARGUMENTS, Query, Tx, args};
 use text_index::{StoredWords, spelling};
 
 use crate::error::{Error, Result};
@@ -11,7 +11,7 @@ use crate::features::search::class::Section;
 use crate::values::ids::ProjectId;
 
 /// Rows written by one statement, so that its text is prepared once.
-const ROWS: usize = 30;
+const ROWS: usize = (MAX_CACHED_ARGUMENTS - 2) / 5;
 /// Words looked up by one statement.
 const READ: usize = 100;
 
