@@ -4,7 +4,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
-use db::{Command, Db, Error, Options, args};
+use db::{Command, Conn, Db, Error, Options, Query, args};
 
 use crate::support::*;
 
@@ -45,6 +45,34 @@ fn spoil(file: &str) {
     file.seek(SeekFrom::Start(start)).unwrap();
     let count = usize::try_from(length - start).unwrap();
     file.write_all(&vec![0xa5; count]).unwrap();
+}
+
+#[tokio::test]
+async fn readers_map_the_file_and_go_on_when_it_shrinks() {
+    let test = TestDb::sqlite();
+    let db = test.ready(Options::default());
+    let fill = "WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 5000)
+        INSERT INTO notes (id, box_id, slug) SELECT n, 1, 'slug ' || n FROM c";
+    db.execute_script(fill).unwrap();
+    let file = test.url.strip_prefix("sqlite://").unwrap();
+    let other = rusqlite::Connection::open(file).unwrap();
+    let shrink = |sql: &str| {
+        other.execute_batch(&format!("{sql}; PRAGMA wal_checkpoint(TRUNCATE)")).unwrap();
+        std::fs::metadata(file).unwrap().len()
+    };
+    let before = shrink("SELECT 1");
+    let mapped = || Query::<i64>::built("mapped", "PRAGMA mmap_size");
+    let read = || db.read(move |conn| Ok::<_, Error>((conn.one(&mapped(), &[])?, count(conn)?)));
+    let (mapped, notes) = read().await.unwrap();
+    assert!(u64::try_from(mapped).unwrap() > before, "{mapped}");
+    assert_eq!(notes, 5000);
+    let after = shrink("DELETE FROM notes WHERE id > 10; VACUUM");
+    assert!(after < before / 2, "{before} {after}");
+    assert_eq!(read().await.unwrap(), (mapped, 10));
+}
+
+fn count(conn: &Conn<'_>) -> Result<i64, Error> {
+    conn.one(&Query::built("count", "SELECT count(*) FROM notes"), &[])
 }
 
 /// It is copied into the database while more is written, and then begins anew.

@@ -37,7 +37,7 @@ pub struct Size {
 /// Takes about 40 MB.
 pub const SIZE: Size = Size { documents: 500, postings: 1_200_000 };
 /// Chunks of documents that are prepared ahead.
-const AHEAD: usize = 16;
+const AHEAD: usize = 8;
 /// How long a transaction should take. Terms are taken together accordingly.
 const STEP: Duration = Duration::from_millis(20);
 const FIRST_SLICE: usize = 500;
