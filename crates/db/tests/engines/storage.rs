@@ -8,13 +8,15 @@ use db::{Command, Conn, Db, Error, Options, Query, args};
 
 use crate::support::*;
 
+/// Five thousand notes.
+const FILL: &str = "WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 5000)
+    INSERT INTO notes (id, box_id, slug) SELECT n, 1, 'slug ' || n FROM c";
+
 #[tokio::test]
 async fn failing_storage_is_fatal_and_nobody_is_told_of_success() {
     let test = TestDb::sqlite();
     let db = test.ready(Options::default());
-    let fill = "WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 5000)
-        INSERT INTO notes (id, box_id, slug) SELECT n, 1, 'slug ' || n FROM c";
-    db.execute_script(fill).unwrap();
+    db.execute_script(FILL).unwrap();
     db.close().await;
     spoil(test.url.strip_prefix("sqlite://").unwrap());
 
@@ -51,9 +53,7 @@ fn spoil(file: &str) {
 async fn readers_map_the_file_and_go_on_when_it_shrinks() {
     let test = TestDb::sqlite();
     let db = test.ready(Options::default());
-    let fill = "WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 5000)
-        INSERT INTO notes (id, box_id, slug) SELECT n, 1, 'slug ' || n FROM c";
-    db.execute_script(fill).unwrap();
+    db.execute_script(FILL).unwrap();
     let file = test.url.strip_prefix("sqlite://").unwrap();
     let other = rusqlite::Connection::open(file).unwrap();
     let shrink = |sql: &str| {

@@ -3,27 +3,26 @@
 //!
 //! First the documents are written, chunk by chunk; nothing finds them yet. Then their postings and words, slice by slice in
 //! the order of terms. `search_state` says how far that is, so a load that was interrupted can be taken back exactly
-//! ([`write::recover`]).
+//! ([`recover`](super::write::recover)).
 
-use std::collections::{HashMap, HashSet};
+mod pace;
+mod step;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use db::Tx;
 use text_index::{Analyzer, Language};
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use crate::error::{Error, Result};
-use crate::features::search::index::blocks::Blocks;
-use crate::features::search::index::changes::{Changes, Counts, Slice, Sorted};
-use crate::features::search::index::lexicon::{Learned, Reading};
+use crate::features::search::index::changes::{Changes, Sorted};
+use crate::features::search::index::load::pace::{Growth, Pace};
+use crate::features::search::index::load::step::{Added, Chunk, Step};
 use crate::features::search::index::records::{self, Prepared};
-use crate::features::search::index::write::{self, PutIn};
 use crate::features::search::store;
 use crate::state::App;
 use crate::values::ids::ProjectId;
-use crate::values::time::Timestamp;
 
 /// How much is written together.
 #[derive(Debug, Clone, Copy)]
@@ -42,9 +41,6 @@ const AHEAD: usize = 8;
 const STEP: Duration = Duration::from_millis(20);
 const FIRST_SLICE: usize = 500;
 const SLICES: std::ops::RangeInclusive<usize> = 200..=5000;
-/// How often the indexer itself uses the database while a transaction runs, at most.
-const OWN_USES: u64 = 4;
-const MAX_REST: Duration = Duration::from_millis(200);
 /// Longer than a step can take.
 const CLAIM: Duration = Duration::from_secs(60);
 
@@ -98,7 +94,7 @@ async fn write_all(
         }
         while let Some(chunk) = next {
             let step = Pace::begin(app);
-            let writing = chunk.write(app, load.from);
+            let writing = load.write(app, chunk);
             let reading = async {
                 let is_last = load.changes.size >= size.postings || app.is_draining();
                 let following = if is_last { None } else { chunks.recv().await };
@@ -116,24 +112,6 @@ async fn write_all(
         if !load.finish(app).await? || app.is_draining() {
             return Ok(done);
         }
-    }
-}
-
-/// Has PostgreSQL measure the tables of the index whenever they have grown fourfold. By itself it does so once a minute; until
-/// then it walks through tables that were small when it planned the statements.
-#[derive(Debug)]
-struct Growth {
-    /// The size that was measured last.
-    measured: i64,
-}
-
-impl Growth {
-    async fn reach(&mut self, app: &App, size: i64) -> Result<()> {
-        if size < 4 * self.measured {
-            return Ok(());
-        }
-        self.measured = size;
-        app.db.write_alone(store::measure).await
     }
 }
 
@@ -161,14 +139,14 @@ impl Load {
     /// Writes documents; returns how many records are off the queue, none if the index is no longer for this load.
     pub async fn add(&mut self, app: &App, chunk: Vec<Prepared>) -> Result<Option<usize>> {
         let Some(chunk) = self.read(Some(chunk)).await? else { return Ok(None) };
-        let Some(added) = chunk.write(app, self.from).await? else { return Ok(None) };
+        let Some(added) = self.write(app, chunk).await? else { return Ok(None) };
         Ok(Some(self.keep(added)))
     }
 
     /// Adds the words of the chunk that was written last, and looks up those of the next one. So one thread does this while
     /// another writes the chunk between them.
     async fn read(&mut self, next: Option<Vec<Prepared>>) -> Result<Option<Chunk>> {
-        let (project, language, written) = (self.project, self.language, self.written.take());
+        let written = self.written.take();
         let reading = self.change(move |changes| {
             if let Some(written) = written {
                 written.add_words(changes)?;
@@ -176,10 +154,22 @@ impl Load {
             let Some(records) = next else { return Ok(None) };
             let reading =
                 changes.lexicon.read(records.iter().filter_map(|one| one.found.as_ref()))?;
-            let read = Arc::new((records, reading));
-            Ok(Some(Chunk { project, language, read }))
+            Ok(Some(Chunk { records, reading }))
         });
         reading.await
+    }
+
+    /// Writes the documents of a chunk; none if the index is no longer for this load.
+    fn write(
+        &self,
+        app: &App,
+        chunk: Chunk,
+    ) -> impl Future<Output = Result<Option<Added>>> + use<> {
+        let (project, language, chunk) = (self.project, self.language, Arc::new(chunk));
+        let step =
+            Step { project, from: self.from, done: None, until: app.clock.now().plus(CLAIM) };
+        let db = app.db.clone();
+        async move { db.write_alone(move |tx| step.add(tx, language, &chunk)).await }
     }
 
     /// How many records are off the queue.
@@ -242,34 +232,6 @@ impl Load {
     }
 }
 
-/// Leaves others their turn: while they use the database as well, the indexer rests as long as it has worked.
-struct Pace<'a> {
-    app: &'a App,
-    began: Duration,
-    uses: u64,
-}
-
-impl<'a> Pace<'a> {
-    fn begin(app: &'a App) -> Self {
-        Pace { app, began: app.clock.uptime(), uses: uses(app) }
-    }
-
-    /// Returns how long the work took.
-    async fn end(self) -> Duration {
-        let took = self.app.clock.uptime().saturating_sub(self.began);
-        if uses(self.app) > self.uses + OWN_USES {
-            tokio::time::sleep(took.min(MAX_REST)).await;
-        }
-        took
-    }
-}
-
-/// How often the database was used.
-fn uses(app: &App) -> u64 {
-    let stats = app.db.stats();
-    stats.reads.count + stats.writes.count
-}
-
 /// Postings and words of a load.
 #[derive(Debug)]
 pub struct Left {
@@ -289,124 +251,8 @@ impl Left {
     pub async fn write_next(&mut self, app: &App, terms: usize) -> Result<bool> {
         let Some(slice) = self.sorted.next(terms) else { return Ok(true) };
         let until = app.clock.now().plus(CLAIM);
-        let (project, from) = (self.project, self.from);
         let done = std::mem::replace(&mut self.done, slice.end.clone());
-        let writing = app.db.write_alone(move |tx| {
-            let step = Step { project, from, done: done.clone(), until };
-            step.write(tx, &slice)
-        });
-        writing.await
-    }
-}
-
-/// One transaction of a load.
-#[derive(Debug)]
-struct Step {
-    project: ProjectId,
-    /// As in the state, or none before the first step.
-    from: Option<i64>,
-    done: Option<String>,
-    until: Timestamp,
-}
-
-/// Records to write, and their words.
-#[derive(Debug)]
-struct Chunk {
-    project: ProjectId,
-    language: Language,
-    read: Arc<(Vec<Prepared>, Reading)>,
-}
-
-impl Chunk {
-    /// Writes its documents; none if the index is no longer for this load.
-    async fn write(self, app: &App, from: Option<i64>) -> Result<Option<Added>> {
-        let Chunk { project, language, read } = self;
-        let until = app.clock.now().plus(CLAIM);
-        let writing = app.db.write_alone(move |tx| {
-            let step = Step { project, from, done: None, until };
-            step.add(tx, language, &read)
-        });
-        writing.await
-    }
-}
-
-/// Documents that were written.
-#[derive(Debug)]
-struct Added {
-    read: Arc<(Vec<Prepared>, Reading)>,
-    /// The number of the load's first document.
-    from: Option<i64>,
-    /// The number behind the last document.
-    next: i64,
-    /// Records that are off the queue.
-    records: usize,
-    /// By record.
-    numbers: HashMap<Uuid, i64>,
-    learned: Learned,
-}
-
-impl Added {
-    fn add_words(self, changes: &mut Changes) -> Result<()> {
-        changes.lexicon.learn(self.learned);
-        let (records, reading) = &*self.read;
-        for found in records.iter().filter_map(|one| one.found.as_ref()) {
-            if let Some(number) = self.numbers.get(&found.doc.record_id) {
-                changes.add_words(*number, found, reading)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Step {
-    /// The state, if the index is as the last step has left it.
-    fn lock(&self, tx: &Tx<'_>) -> Result<Option<store::StateRow>> {
-        let state = store::state::lock(tx, self.project)?;
-        Ok(state.filter(|state| state.load_from == self.from && state.load_term == self.done))
-    }
-
-    /// Records that are in the index already stay in the queue.
-    fn add(
-        &self,
-        tx: &Tx<'_>,
-        language: Language,
-        read: &Arc<(Vec<Prepared>, Reading)>,
-    ) -> Result<Option<Added>> {
-        let (project, (records, reading)) = (self.project, &**read);
-        let Some(state) = self.lock(tx)? else { return Ok(None) };
-        if state.language != language.name() {
-            return Ok(None);
-        }
-        let mut batch = write::waiting(tx, project, records)?;
-        let old = store::indexed(tx, project, write::ids(&batch))?;
-        let old: HashSet<Uuid> = old.into_iter().map(|row| row.record_id).collect();
-        batch.retain(|one| !old.contains(&one.todo.record_id));
-        let PutIn { documents, learned } = write::put_in(tx, project, &state, &batch, reading)?;
-        let mut counts = Counts::default();
-        for (_, found) in &documents {
-            counts.add(found.doc.class, 1, i64::from(found.document.length))?;
-        }
-        counts.write(tx, project)?;
-        write::finish(tx, project, &batch, &HashSet::new())?;
-        let from = self.from.or_else(|| documents.first().map(|(number, _)| *number));
-        if let Some(from) = from {
-            store::state::continue_load(tx, project, from, None, self.until)?;
-        }
-        let next = documents.last().map_or(state.next_number, |(number, _)| number + 1);
-        let numbers = documents.iter().map(|(number, found)| (found.doc.record_id, *number));
-        let (read, numbers) = (Arc::clone(read), numbers.collect());
-        Ok(Some(Added { read, from, next, records: batch.len(), numbers, learned }))
-    }
-
-    fn write(&self, tx: &Tx<'_>, slice: &Slice) -> Result<bool> {
-        let (Some(_), Some(from)) = (self.lock(tx)?, self.from) else { return Ok(false) };
-        slice.write(tx, self.project, Blocks::default())?;
-        match slice.end.as_deref() {
-            Some(end) => {
-                store::state::continue_load(tx, self.project, from, Some(end), self.until)?;
-            }
-            None => store::state::end_load(tx, self.project)?,
-        }
-        Ok(true)
+        let step = Step { project: self.project, from: self.from, done, until };
+        app.db.write_alone(move |tx| step.write(tx, &slice)).await
     }
 }
