@@ -87,6 +87,7 @@ fn run(mut config: Config, with_demo: bool, json: bool) -> CommandResult {
     runtime.block_on(async {
         start::claim_secret(&db, &secret, config.secret_key_previous.as_deref()).await?;
         let (listener, address) = start::listen(socket, config.listen)?;
+        config.listens_on(address);
         let admin_listener = match admin_socket {
             Some((socket, address)) => Some(start::listen(socket, address)?.0),
             None => None,

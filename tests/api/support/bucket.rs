@@ -1,7 +1,8 @@
 //! A bucket that speaks S3, for one test: moto's server, from the directory that `scripts/test`
 //! installs it into.
 
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -22,20 +23,24 @@ impl Bucket {
     pub async fn open() -> Bucket {
         let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/moto/bin/moto_server");
         assert!(program.exists(), "moto is missing: scripts/test installs it into target/moto");
-        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let server = Command::new(program)
-            .args(["-H", "127.0.0.1", "-p", &address.port().to_string()])
+        let mut server = Command::new(program)
+            .args(["-H", "127.0.0.1", "-p", "0"])
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        let bucket = Bucket { server: server.unwrap(), address };
-        let started = async {
-            while TcpStream::connect(address).is_err() {
-                tokio::task::yield_now().await;
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = BufReader::new(server.stderr.take().unwrap());
+        let mut log = String::new();
+        let address = loop {
+            let read = said.read_line(&mut log).unwrap();
+            assert_ne!(read, 0, "moto ended before it listened: {log}");
+            if let Some((_, address)) = log.trim_end().split_once("Running on http://") {
+                break address.parse().unwrap();
             }
         };
-        let in_time = tokio::time::timeout(std::time::Duration::from_secs(60), started).await;
-        assert!(in_time.is_ok(), "moto did not start");
+        // Somebody has to read on, or moto's log would fill the pipe.
+        std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
+        let bucket = Bucket { server, address };
         assert_eq!(bucket.request(Method::PUT, &format!("/{BUCKET}")).await.0, 200);
         bucket
     }

@@ -1,7 +1,7 @@
 //! The binary as an operator runs it: a data directory, a database, commands, a running server.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -139,21 +139,26 @@ impl Installation {
         arguments: &[&str],
         settings: &[(&str, &str)],
     ) -> Running {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        command.args(arguments).env("TOWNHALL_LISTEN", free.to_string());
+        command.args(arguments).env("TOWNHALL_LISTEN", "127.0.0.1:0");
         command.env("TOWNHALL_LOG", "json").env("TOWNHALL_RATE_LIMITS", "off");
         command.envs(settings.iter().copied());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut reader = BufReader::new(child.stderr.take().unwrap());
         let mut log = String::new();
-        while !log.contains("townhall is ready") {
+        let address = loop {
+            let start = log.len();
             let read = reader.read_line(&mut log).unwrap();
             assert_ne!(read, 0, "the server ended before it was ready: {log}");
-        }
+            let line = &log[start..];
+            if line.contains("townhall is ready") {
+                let line: Value = serde_json::from_str(line).unwrap();
+                break line["listen"].as_str().unwrap().parse().unwrap();
+            }
+        };
         // Somebody has to read on, or the server's log would fill the pipe.
         std::thread::spawn(move || std::io::copy(&mut reader, &mut std::io::sink()));
         let stdout = child.stdout.take().unwrap();
-        Running { child, address: free, log, stdout }
+        Running { child, address, log, stdout }
     }
 }
 
