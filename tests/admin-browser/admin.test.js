@@ -1,10 +1,10 @@
 // The admin in Chromium, against the server that the environment names. `cargo test admin_browser` starts one.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { accessibility, advance, apiOf, enter, launch, newPage } from "./support.js";
+import { accessibility, advance, apiOf, enter, launch, newPage, until } from "./support.js";
 
 const { TOWNHALL_URL: url, TOWNHALL_PROJECT_ID: project, TOWNHALL_SERVICE_KEY: key } = process.env;
-const { INVITATIONS: invitations, SCREENSHOTS: screenshots } = process.env;
+const { INVITATIONS: invitations } = process.env;
 if (!url) throw new Error("there is no server: run `cargo test admin_browser`");
 const [owner, second] = invitations.split(" ");
 const base = `${url}/admin/p/${project}`;
@@ -39,16 +39,16 @@ async function entered(invitation, email) {
 const problems = [];
 
 async function accessible(name, at = page) {
-  problems.push(...(await accessibility(at, name, screenshots)));
+  problems.push(...(await accessibility(at, name)));
 }
 
 const open = (path) => page.goto(`${base}${path}`);
 const items = () => page.$$eval(".item", (all) => all.map((item) => item.querySelector("h2").textContent));
 const press = (...keys) => keys.reduce((done, key) => done.then(() => page.keyboard.press(key)), Promise.resolve());
-const settled = (count) => page.waitForFunction((n) => document.querySelectorAll(".item").length === n, {}, count);
+const settled = (count) => until(page, (n) => document.querySelectorAll(".item").length === n, count);
 
 before(async () => {
-  browser = await launch(screenshots);
+  browser = await launch();
   page = await entered(owner, "owner@browser.example");
 });
 after(() => browser.close());
@@ -137,7 +137,7 @@ describe("the queue", () => {
     // Enter in a field decides nothing.
     await page.keyboard.press("Enter");
     await Promise.all([page.waitForNavigation(), page.click("button[value=remove]")]);
-    const shows = (part) => page.waitForFunction((text) => document.querySelector("[role=status]").textContent.includes(text), {}, part);
+    const shows = (part) => until(page, (text) => document.querySelector("[role=status]").textContent.includes(text), part);
     await shows("It has not begun.");
     await accessible("queue-all-progress");
     await advance(10);
@@ -152,18 +152,18 @@ describe("the queue", () => {
     await reported(2);
     await open("/queue?q=of+2");
     await settled(2);
-    await page.waitForFunction(() => document.querySelector("[aria-current]"));
+    await until(page, () => document.querySelector("[aria-current]"));
     const other = await entered(second, "second@browser.example");
     await other.goto(`${base}/queue?q=of+2`);
-    await other.waitForFunction(() => document.querySelector(".toast")?.textContent.includes("works on this one"));
+    await until(other, () => document.querySelector(".toast")?.textContent.includes("works on this one"));
     await other.keyboard.press("a");
-    await other.waitForFunction(() => document.querySelector(".toast")?.textContent.includes("refused"));
+    await until(other, () => document.querySelector(".toast")?.textContent.includes("refused"));
     assert.equal((await other.$$(".item")).length, 2);
     // What one decides, the other one's counter hears of.
     const before = await other.$eval("#open", (open) => open.textContent);
     await page.keyboard.press("a");
     await settled(1);
-    await other.waitForFunction((text) => document.querySelector("#open").textContent !== text, {}, before);
+    await until(other, (text) => document.querySelector("#open").textContent !== text, before);
   });
 
   it("is cleared of a hundred reports in a minute", { timeout: 240_000 }, async () => {
@@ -174,7 +174,7 @@ describe("the queue", () => {
     for (let left = 100; left > 0; left -= 1) {
       const current = await page.$eval(".item[aria-current]", (item) => item.dataset.item);
       await page.keyboard.press(left % 2 === 0 ? "r" : "a");
-      await page.waitForFunction((id) => !document.querySelector(`[data-item="${id}"]`), {}, current);
+      await until(page, (id) => !document.querySelector(`[data-item="${id}"]`), current);
       if (left > 1) await page.waitForSelector(".item[aria-current]");
     }
     console.log(`100 reports in ${Math.round((performance.now() - began) / 1000)} s`);
@@ -186,7 +186,7 @@ describe("the explorer", () => {
   it("calls an operation as it is shown", soon, async () => {
     await page.goto(`${url}/docs/v8-fetch-many-entities?projectId=${project}`);
     await page.click("#try button:not([type])");
-    await page.waitForFunction(() => document.querySelector("#reply").textContent.startsWith("200"));
+    await until(page, () => document.querySelector("#reply").textContent.startsWith("200"));
     const curl = await page.$eval("#curl", (element) => element.textContent);
     assert.ok(curl.startsWith("curl -g -X GET 'http"), curl);
   });

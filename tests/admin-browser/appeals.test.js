@@ -1,10 +1,10 @@
 // An appeal in Chromium, from the removal to the end. `cargo test admin_browser` starts a server for it.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { accessibility, advance, apiOf, enter, launch, newPage } from "./support.js";
+import { accessibility, advance, apiOf, enter, launch, newPage, until } from "./support.js";
 
 const { TOWNHALL_URL: url, TOWNHALL_PROJECT_ID: project, TOWNHALL_SERVICE_KEY: key } = process.env;
-const { INVITATIONS: invitations, SCREENSHOTS: screenshots, USER_TOKEN: token } = process.env;
+const { INVITATIONS: invitations, USER_TOKEN: token } = process.env;
 if (!url) throw new Error("there is no server: run `cargo test admin_browser`");
 const base = `${url}/admin/p/${project}`;
 const soon = { timeout: 120_000 };
@@ -14,7 +14,7 @@ const author = apiOf(url, project, token);
 let browser, first, second;
 
 before(async () => {
-  browser = await launch(screenshots);
+  browser = await launch();
   const pages = invitations.split(" ").map(async (invitation, n) => {
     const page = await newPage(browser);
     await enter(page, url, invitation, `appeals-${n}@browser.example`);
@@ -27,8 +27,8 @@ after(() => browser.close());
 /** How long a decision can be undone. */
 const UNDO = 10;
 
-const settled = (page, count) => page.waitForFunction((n) => document.querySelectorAll(".item").length === n, {}, count);
-const toast = (page, text) => page.waitForFunction((part) => document.querySelector(".toast")?.textContent.includes(part), {}, text);
+const settled = (page, count) => until(page, (n) => document.querySelectorAll(".item").length === n, count);
+const toast = (page, text) => until(page, (part) => document.querySelector(".toast")?.textContent.includes(part), text);
 
 /** The notice of this title, about this post, once a decision cannot be undone any more. */
 async function notice(title, post) {
@@ -69,8 +69,8 @@ describe("an appeal", () => {
     await settled(second, 1);
     const shown = await second.$eval(".item", (item) => item.textContent);
     for (const part of ["They are a gift", "Advertising", "My watches"]) assert.ok(shown.includes(part), shown);
-    assert.deepEqual(await accessibility(second, "queue-appeals", screenshots), []);
-    await second.waitForFunction(() => document.querySelector("[aria-current]"));
+    assert.deepEqual(await accessibility(second, "queue-appeals"), []);
+    await until(second, () => document.querySelector("[aria-current]"));
     // The one who has decided is asked to leave it to others, and cannot decide about it meanwhile.
     await first.goto(`${base}/queue`);
     await settled(first, 1);

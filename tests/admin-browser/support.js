@@ -10,10 +10,17 @@ const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.
 
 export const password = "correct horse battery";
 
-export async function launch(screenshots, args = []) {
-  await mkdir(screenshots, { recursive: true });
-  return puppeteer.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", ...args] });
+/** Where pictures of all screens go; without it, none is taken. */
+const pictures = process.env.SCREENSHOTS;
+
+export async function launch(args = []) {
+  if (pictures) await mkdir(pictures, { recursive: true });
+  return puppeteer.launch({ executablePath: "/usr/bin/chromium-headless-shell", args: ["--no-sandbox", ...args] });
 }
+
+/** Waits until the page has changed so far that this holds. (To look at every frame, as is the default, costs as much as
+ * the rest of a test.) */
+export const until = (page, holds, ...given) => page.waitForFunction(holds, { polling: "mutation" }, ...given);
 
 /** Requests of the API with a credential. */
 export function apiOf(url, project, credential) {
@@ -64,9 +71,9 @@ const SCREENS = [
   ["light", 390, { rules: { "color-contrast": { enabled: false } } }],
 ];
 
-/** What is wrong for WCAG in light and in dark, wide and narrow; a picture of each is kept. Pages are the same on either
- * engine, so with one of them it is enough to have opened them. */
-export async function accessibility(page, name, screenshots) {
+/** What is wrong for WCAG in light and in dark, wide and narrow. Pages are the same on either engine, so with one of them it
+ * is enough to have opened them. */
+export async function accessibility(page, name) {
   const problems = [];
   if (!process.env.EVERY_SCREEN) return problems;
   await page.evaluate(axe);
@@ -78,7 +85,7 @@ export async function accessibility(page, name, screenshots) {
     for (const { id, nodes } of found.violations) problems.push(`${where}: ${id}: ${nodes.map((node) => node.html).join(" | ")}`);
     const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     if (wider > 0) problems.push(`${where}: ${wider} pixels wider than the screen`);
-    await page.screenshot({ path: `${screenshots}/${name}-${scheme}-${width}.png` });
+    if (pictures) await page.screenshot({ path: `${pictures}/${name}-${scheme}-${width}.png` });
   }
   await page.setViewport({ width: 1280, height: 900 });
   return problems;

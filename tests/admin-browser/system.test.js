@@ -2,10 +2,10 @@
 // server for it, which browsers find under the public address by a rule of theirs.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { accessibility, apiOf, enter, launch, newPage, password } from "./support.js";
+import { accessibility, apiOf, enter, launch, newPage, password, until } from "./support.js";
 
 const { TOWNHALL_ADDRESS: address, TOWNHALL_PROJECT_ID: project, TOWNHALL_SERVICE_KEY: key } = process.env;
-const { INVITATIONS: invitations, SCREENSHOTS: screenshots, USER_TOKEN: token, USER_ID: user } = process.env;
+const { INVITATIONS: invitations, USER_TOKEN: token, USER_ID: user } = process.env;
 if (!address) throw new Error("there is no server: run `cargo test admin_browser`");
 const url = "http://localhost";
 const base = `${url}/admin/p/${project}`;
@@ -19,7 +19,7 @@ const api = apiOf(`http://${address}`, project, key);
 const leave = (at, press) => Promise.all([at.waitForNavigation(), press()]);
 
 before(async () => {
-  browser = await launch(screenshots, [`--host-resolver-rules=MAP localhost:80 ${address}`]);
+  browser = await launch([`--host-resolver-rules=MAP localhost:80 ${address}`]);
   page = await newPage(browser);
   await enter(page, url, invitations.split(" ")[0], email);
 });
@@ -35,11 +35,11 @@ describe("every page", () => {
       assert.equal(reply.status(), 200, path);
       // What is folded is looked at too.
       await page.$$eval("details", (all) => all.forEach((details) => (details.open = true)));
-      problems.push(...(await accessibility(page, `project${path.replace(/\?.*/, "").replaceAll("/", "-")}`, screenshots)));
+      problems.push(...(await accessibility(page, `project${path.replace(/\?.*/, "").replaceAll("/", "-")}`)));
     }
     for (const path of ["/admin", "/admin/system", "/admin/requests", "/admin/account", "/docs/sockets"]) {
       await page.goto(url + path);
-      problems.push(...(await accessibility(page, path.slice(1).replaceAll("/", "-"), screenshots)));
+      problems.push(...(await accessibility(page, path.slice(1).replaceAll("/", "-"))));
     }
     assert.deepEqual(problems, []);
   });
@@ -69,11 +69,11 @@ describe("a passkey", () => {
     await page.type("#new-passkey [name=name]", "Laptop");
     await page.type("#new-passkey [name=current]", "wrong password");
     await page.keyboard.press("Enter");
-    await page.waitForFunction(() => document.querySelector("#new-passkey [role=alert]").textContent.includes("wrong"));
+    await until(page, () => document.querySelector("#new-passkey [role=alert]").textContent.includes("wrong"));
     await page.$eval("#new-passkey [name=current]", (input) => (input.value = ""));
     await page.type("#new-passkey [name=current]", password);
     await leave(page, () => page.keyboard.press("Enter"));
-    await page.waitForFunction(() => document.querySelector("#passkeys").parentElement.textContent.includes("Laptop"));
+    await until(page, () => document.querySelector("#passkeys").parentElement.textContent.includes("Laptop"));
     const { credentials } = await devtools.send("WebAuthn.getCredentials", { authenticatorId });
     assert.equal(credentials.length, 1);
     assert.equal(credentials[0].rpId, "localhost");
@@ -91,7 +91,7 @@ describe("a passkey", () => {
     await devtools.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: false });
     await page.waitForSelector("#passkey button", { visible: true });
     await page.click("#passkey button");
-    await page.waitForFunction(() => document.querySelector("#passkey [role=alert]").textContent !== "");
+    await until(page, () => document.querySelector("#passkey [role=alert]").textContent !== "");
     assert.equal(new URL(page.url()).pathname, "/admin/sign-in");
     await devtools.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: true });
     await leave(page, () => page.click("#passkey button"));
@@ -105,16 +105,16 @@ describe("the socket console", () => {
     await page.goto(`${url}/docs/sockets?projectId=${project}`);
     await page.type("[name=credential]", token);
     await page.click("#connect .actions:last-child button:not([type])");
-    await page.waitForFunction(() => document.querySelector("#state").textContent === "connected");
+    await until(page, () => document.querySelector("#state").textContent === "connected");
     await page.select("[name=message]", "join:entity");
     await page.type("[name=id]", post.id);
     await page.keyboard.press("Enter");
-    const hears = (text) => page.waitForFunction((wanted) => document.querySelector(".events").textContent.includes(wanted), {}, text);
+    const hears = (text) => until(page, (wanted) => document.querySelector(".events").textContent.includes(wanted), text);
     await hears("room:joined");
     await api("POST", "/comments", { userId: user, entityId: post.id, content: "Listen" });
     await hears("comment:created");
     await page.click("[name=disconnect]");
-    await page.waitForFunction(() => document.querySelector("#state").textContent === "not connected");
+    await until(page, () => document.querySelector("#state").textContent === "not connected");
     // A token that is none is refused in words.
     await page.$eval("[name=credential]", (input) => (input.value = "nonsense"));
     await page.click("#connect .actions:last-child button:not([type])");

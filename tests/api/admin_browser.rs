@@ -1,4 +1,4 @@
-//! The admin in a real browser: `tests/admin-browser` drives Chromium.
+//! The admin in a real browser: `tests/admin-browser` drives Chromium. `SCREENSHOTS=DIRECTORY` keeps pictures of all pages.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -59,7 +59,6 @@ async fn prepared(app: TestApp) -> TestApp {
 async fn drive(app: &TestApp, test: &str, environment: &[(&str, String)]) {
     let invitations =
         [invite(app, Role::Owner, None).await, invite(app, Role::Moderator, None).await];
-    let pictures = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("admin-{:?}", app.engine()));
     let clock = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut command = Command::new("node");
     command
@@ -69,8 +68,7 @@ async fn drive(app: &TestApp, test: &str, environment: &[(&str, String)]) {
         .env("TOWNHALL_PROJECT_ID", app.project.id.to_string())
         .env("TOWNHALL_SERVICE_KEY", &app.project.service_key)
         .env("TOWNHALL_CLOCK", clock.local_addr().unwrap().port().to_string())
-        .env("INVITATIONS", invitations.join(" "))
-        .env("SCREENSHOTS", pictures);
+        .env("INVITATIONS", invitations.join(" "));
     if app.engine() == Engine::Sqlite {
         command.env("EVERY_SCREEN", "yes");
     }

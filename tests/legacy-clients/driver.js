@@ -45,7 +45,7 @@ function browser() {
     writeFileSync(join(profile, "Default", "Preferences"), JSON.stringify(preferences));
   }
   browsing ??= puppeteer.launch({
-    executablePath: "/usr/bin/chromium",
+    executablePath: "/usr/bin/chromium-headless-shell",
     userDataDir: profile,
     args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"],
   });

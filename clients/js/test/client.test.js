@@ -81,7 +81,7 @@ describe("in Chromium", () => {
   before(async () => {
     [line, site] = await Promise.all([openLine(), openSite()]);
     const args = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"];
-    browser = await puppeteer.launch({ executablePath: "/usr/bin/chromium", args });
+    browser = await puppeteer.launch({ executablePath: "/usr/bin/chromium-headless-shell", args });
     page = await browser.newPage();
     await page.goto(`http://localhost:${site.address().port}/`);
     await page.exposeFunction("advance", advance);

@@ -30,7 +30,7 @@ before(async () => {
   });
   await new Promise((resolve) => site.listen(0, "127.0.0.1", resolve));
   const args = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"];
-  browser = await puppeteer.launch({ executablePath: "/usr/bin/chromium", args });
+  browser = await puppeteer.launch({ executablePath: "/usr/bin/chromium-headless-shell", args });
 });
 after(async () => {
   await browser?.close();
