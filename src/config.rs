@@ -46,6 +46,7 @@ pub struct Config {
     /// How long a request waits for the database before it gets 503.
     pub database_wait: Duration,
     pub sqlite_durable: bool,
+    pub sqlite_mmap: bool,
     /// `file://<directory>` or `s3://<bucket>/<prefix>`.
     pub storage: String,
     pub s3_path_style: bool,
@@ -176,6 +177,7 @@ impl Config {
                 "normal" => Ok(false),
                 _ => Err("must be `full` or `normal`".to_owned()),
             })?,
+            sqlite_mmap: from.parse("sqlite_mmap", "off", switch)?,
             storage: from.text("storage", &default_storage)?,
             s3_path_style: from.parse("s3_path_style", "0", switch)?,
             aws: AWS_VARIABLES

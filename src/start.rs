@@ -187,6 +187,7 @@ pub fn open_database(config: &Config) -> Result<Db, String> {
         read_url: config.database_read_url.clone(),
         max_lag: config.database_read_lag,
         durable: config.sqlite_durable,
+        mmap: config.sqlite_mmap,
         ..Options::default()
     };
     Db::open(&config.database_url, options).map_err(|error| error.to_string())

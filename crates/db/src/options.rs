@@ -29,6 +29,9 @@ pub struct Options {
     pub max_lag: Duration,
     /// SQLite: whether an acknowledged write survives a power loss, or only a crash of the process.
     pub durable: bool,
+    /// SQLite: whether readers map the database file into memory, instead of copying pages out of the system's
+    /// page cache. The process then seems to hold what it maps, and a page that the disk cannot read ends it.
+    pub mmap: bool,
     /// Called when the writer died or its disk failed. No write is possible after that: the process should
     /// exit.
     pub on_fatal: Arc<dyn Fn(&str) + Send + Sync>,
@@ -48,6 +51,7 @@ impl Default for Options {
             read_url: None,
             max_lag: Duration::from_secs(5),
             durable: true,
+            mmap: false,
             on_fatal: Arc::new(|cause| {
                 eprintln!("fatal: {cause}");
                 std::process::exit(70);
@@ -67,6 +71,7 @@ impl fmt::Debug for Options {
             .field("wait", &self.wait)
             .field("announcement_wait", &self.announcement_wait)
             .field("durable", &self.durable)
+            .field("mmap", &self.mmap)
             .finish_non_exhaustive()
     }
 }

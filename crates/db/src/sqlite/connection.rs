@@ -28,7 +28,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const LIKE_PATTERN_BYTES: i32 = 256;
 /// More than a program has static statements, so that only texts built at run time are ever evicted.
 const CACHED_STATEMENTS: usize = 1024;
-/// How much of the file readers map into memory; SQLite maps no more than this. They read the rest as ever.
+/// How much of the file readers map with [`Options::mmap`]; SQLite maps no more than this. They read the rest as ever.
 const MAPPED_BYTES: u64 = (1 << 31) - (1 << 16);
 /// Virtual machine steps between two checks of the clock: about a tenth of a millisecond.
 const STEPS: i32 = 2_000;
@@ -90,8 +90,8 @@ impl Connection {
             ));
         }
         let synchronous = if options.durable { "FULL" } else { "NORMAL" };
-        // The many readers share the system's page cache, which they map; a page missing from the writer's cache
-        // delays everybody. In kilobytes.
+        // The many readers share the system's page cache; a page missing from the writer's cache delays
+        // everybody. In kilobytes.
         let cache = if access == Access::Write { 40_960 } else { 4096 };
         // Checkpoints have a thread of their own.
         raw.execute_batch(&format!(
@@ -106,9 +106,8 @@ impl Connection {
             raw.execute_batch("PRAGMA secure_delete = ON")?;
         }
         if access == Access::Read {
-            raw.execute_batch(&format!(
-                "PRAGMA query_only = ON; PRAGMA mmap_size = {MAPPED_BYTES};"
-            ))?;
+            let mapped = if options.mmap { MAPPED_BYTES } else { 0 };
+            raw.execute_batch(&format!("PRAGMA query_only = ON; PRAGMA mmap_size = {mapped};"))?;
         }
         let seen = timer.clone();
         raw.progress_handler(STEPS, Some(move || seen.is_over()))?;

@@ -50,9 +50,9 @@ fn spoil(file: &str) {
 }
 
 #[tokio::test]
-async fn readers_map_the_file_and_go_on_when_it_shrinks() {
+async fn readers_map_the_file_on_request_and_go_on_when_it_shrinks() {
     let test = TestDb::sqlite();
-    let db = test.ready(Options::default());
+    let db = test.ready(Options { mmap: true, ..Options::default() });
     db.execute_script(FILL).unwrap();
     let file = test.url.strip_prefix("sqlite://").unwrap();
     let other = rusqlite::Connection::open(file).unwrap();
