@@ -76,6 +76,7 @@ impl Table {
             for subject in &mut subjects {
                 eprintln!("round {round} of {}: {}", self.rounds, subject.engine.name());
                 self.bare_clients(subject).await?;
+                subject.index().await?;
                 self.server(subject).await?;
             }
         }
@@ -220,6 +221,14 @@ impl Table {
 }
 
 impl Subject {
+    /// Indexes what bare clients and earlier rounds have written.
+    async fn index(&self) -> Result<(), String> {
+        let in_process = InProcess::start(self.engine, &self.store).await?;
+        in_process.index(self.fixture.project).await?;
+        in_process.stop().await;
+        Ok(())
+    }
+
     fn results(self) -> EngineResults {
         let Subject { engine, rows, peaks, .. } = self;
         EngineResults {
