@@ -11,7 +11,7 @@ use crate::cli::{
 };
 use crate::features::webhooks::admin::{self as endpoints, Change};
 use crate::features::webhooks::store::{self, EndpointRow};
-use crate::jobs::store as queues;
+use crate::jobs::store::{queues, retry};
 use crate::outbound::Outbound;
 use crate::tenancy::{self, NOT_FOUND};
 use crate::values::ids::{JobId, ProjectId, QueueId, new_id};
@@ -103,7 +103,7 @@ pub(super) fn run(command: WebhooksCommand, admin: &Admin) -> CommandResult {
         WebhooksCommand::Remove { project, endpoint, yes } => {
             confirm("Events that wait for this endpoint are lost.", yes)?;
             let removed = admin.write(move |tx| {
-                queues::delete_queue(tx, project, endpoint)?;
+                queues::delete(tx, project, endpoint)?;
                 store::delete(tx, project, endpoint)
             })?;
             if !removed {
@@ -115,13 +115,13 @@ pub(super) fn run(command: WebhooksCommand, admin: &Admin) -> CommandResult {
         WebhooksCommand::Deliveries { project, endpoint, limit } => {
             let endpoint = find(admin, project, endpoint)?.id;
             let limit = i64::from(limit);
-            let rows = admin.read(move |c| queues::list_queue(c, project, endpoint, limit))?;
+            let rows = admin.read(move |c| queues::list(c, project, endpoint, limit))?;
             Ok(jobs::shown(&rows))
         }
         WebhooksCommand::Redeliver { id } => {
             let found = jobs::find(admin, id)?;
             let now = admin.world.clock.now();
-            admin.write(move |tx| queues::retry(tx, found.project_id, id, now))?;
+            admin.write(move |tx| retry(tx, found.project_id, id, now))?;
             let json = json!({ "webhookId": id, "state": "waiting" });
             Ok(Output::new(format!("event {id} is sent again\n"), json))
         }
@@ -154,7 +154,7 @@ fn find(admin: &Admin, project: ProjectId, id: Option<QueueId>) -> CommandResult
 fn list(admin: &Admin, project: ProjectId) -> CommandResult {
     let rows = admin.read(move |c| {
         tenancy::store::find(c, project)?.ok_or(NOT_FOUND)?;
-        let with_queue = |row: EndpointRow| Ok((queues::find_queue(c, project, row.id)?, row));
+        let with_queue = |row: EndpointRow| Ok((queues::find(c, project, row.id)?, row));
         store::list(c, project)?.into_iter().map(with_queue).collect()
     })?;
     let rows: Vec<(Option<queues::QueueRow>, EndpointRow)> = rows;

@@ -271,6 +271,7 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         crate::tenancy::store::ALL,
         server::store::ALL,
         jobs::store::figures::ALL,
+        jobs::store::queues::ALL,
         files::store::audit::ALL,
         files::store::ALL,
         reactions::store::delete_reactions::ALL,

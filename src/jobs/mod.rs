@@ -116,7 +116,7 @@ pub fn insert_queued<J: Job>(
     job: &J,
     now: Timestamp,
 ) -> Result<()> {
-    store::insert_queued(tx, project, queue, id, &payload(job)?, now)
+    store::queues::push(tx, project, queue, id, &payload(job)?, now)
 }
 
 /// Enqueues a job in a transaction of its own.

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::error::Result;
 use crate::jobs::execution::{UNKNOWN, claimed, described, execute, finish};
-use crate::jobs::store::{self, JobRow, QueueRow};
+use crate::jobs::store::queues::{self, QueueRow};
+use crate::jobs::store::{self, JobRow};
 use crate::jobs::worker::{QUEUE_CLAIM as CLAIM, backoff};
 use crate::state::{App, JobKind};
 use crate::values::ids::{ProjectId, QueueId};
@@ -52,20 +53,20 @@ async fn next(app: &App, claim: &mut Claim, jobs: &mut usize) -> Result<Option<E
     let now = app.clock.now();
     if now.plus(CLAIM / 2) > until {
         let longer = now.plus(CLAIM);
-        let renewed = app.db.write(move |tx| store::renew_claim(tx, project, queue, until, longer));
+        let renewed = app.db.write(move |tx| queues::renew(tx, project, queue, until, longer));
         if !renewed.await? {
             return Ok(Some(Ended::Released));
         }
         claim.until = longer;
     }
-    let job = app.db.read(move |c| store::next_queued(c, project, queue)).await?;
+    let job = app.db.read(move |c| queues::next(c, project, queue)).await?;
     let Some(mut job) = job.filter(|_| !app.is_draining()) else {
-        app.db.write(move |tx| store::set_queue(tx, project, queue, now, row)).await?;
+        app.db.write(move |tx| queues::set(tx, project, queue, now, row)).await?;
         return reclaim(app, claim).await;
     };
     let is_last = now >= job.created_at.plus(MAX_AGE);
     let renew =
-        |held, longer| app.db.write(move |tx| store::renew_claim(tx, project, queue, held, longer));
+        |held, longer| app.db.write(move |tx| queues::renew(tx, project, queue, held, longer));
     let running = execute(app, &job, is_last);
     let ((kind, result), until) = claimed(app, running, (claim.until, CLAIM), renew).await;
     claim.until = until;
@@ -85,13 +86,13 @@ async fn next(app: &App, claim: &mut Claim, jobs: &mut usize) -> Result<Option<E
 /// queue claimed.
 async fn reclaim(app: &App, claim: &mut Claim) -> Result<Option<Ended>> {
     let Claim { project, queue, .. } = *claim;
-    let job = app.db.read(move |c| store::next_queued(c, project, queue)).await?;
+    let job = app.db.read(move |c| queues::next(c, project, queue)).await?;
     if job.is_none() || app.is_draining() {
         return Ok(Some(Ended::Released));
     }
     let now = app.clock.now();
     let until = now.plus(CLAIM);
-    let again = app.db.write(move |tx| store::claim_queue(tx, project, queue, now, until)).await?;
+    let again = app.db.write(move |tx| queues::claim(tx, project, queue, now, until)).await?;
     let Some(row) = again else { return Ok(Some(Ended::Released)) };
     *claim = Claim { row, until, ..*claim };
     Ok(None)
@@ -117,9 +118,9 @@ async fn fail(
     let written = app.db.write(move |tx| {
         match is_given_up {
             true => store::end(tx, project, job.id, (job.attempts, now), Some(&error))?,
-            false => store::count_attempt(tx, project, job.id, &error)?,
+            false => queues::count_attempt(tx, project, job.id, &error)?,
         }
-        store::set_queue(tx, project, queue, run_at, after)
+        queues::set(tx, project, queue, run_at, after)
     });
     written.await?;
     if let Some(kind) = kind.filter(|_| is_paused) {

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::jobs::TryLater;
 use crate::jobs::execution::{UNKNOWN, claimed, described, execute, finish, kind_name};
 use crate::jobs::queue::{self, Claim};
-use crate::jobs::store::{self, JobRow};
+use crate::jobs::store::{self, JobRow, queues};
 use crate::state::{App, Retention, Sweep};
 use crate::values::ids::{ProjectId, QueueId};
 use crate::values::random::Random;
@@ -198,8 +198,8 @@ impl Running {
         let busy: Vec<QueueId> = self.queues.keys().copied().collect();
         let now = app.clock.now();
         let due = app.db.read(move |c| match look {
-            Look::AllQueues => store::due_queues(c, now, &busy),
-            Look::Retries => store::due_retries(c, now, &busy),
+            Look::AllQueues => queues::due(c, now, &busy),
+            Look::Retries => queues::due_retries(c, now, &busy),
         });
         let mut has_started = false;
         for (project, id) in due.await? {
@@ -215,9 +215,9 @@ impl Running {
         if self.queues.contains_key(&id) {
             return Ok(false);
         }
-        let claim = app.db.write(move |tx| store::claim_queue(tx, project, id, now, until));
+        let claim = app.db.write(move |tx| queues::claim(tx, project, id, now, until));
         let Some(row) = claim.await? else {
-            let found = app.db.read(move |c| store::find_queue(c, project, id)).await?;
+            let found = app.db.read(move |c| queues::find(c, project, id)).await?;
             if found.is_some_and(|row| row.failures > 0) {
                 self.rest(app, project, id, false);
             }

@@ -38,9 +38,9 @@ const MAY_WALK: [(&str, &str); 23] = [
     ("figures::WAITING_JOBS", "counts up to a limit"),
     ("figures::FAILED_JOBS", "counts up to a limit"),
     ("figures::FIRST_DUE", "looks at a bounded number of rows"),
-    ("jobs::store::DELETE_QUEUED", "an operator removes an endpoint"),
+    ("jobs::store::queues::DELETE_JOBS", "an operator removes an endpoint"),
     ("jobs::store::LIST", "an operator lists jobs"),
-    ("jobs::store::LIST_QUEUE", "an operator lists jobs"),
+    ("jobs::store::queues::LIST", "an operator lists jobs"),
 ];
 
 /// What the operator runs by hand, and what goes through the projects: it may look at every row.

@@ -134,7 +134,7 @@ async fn a_delivery_is_given_up_after_a_day_and_its_endpoint_paused(app: TestApp
     assert_eq!(states, [(false, None), (true, Some(failed))]);
 
     let (queue, now) = (listed[0].queue_id.unwrap(), app.now());
-    app.app.db.write(move |tx| jobs::resume(tx, project, queue, now)).await.unwrap();
+    app.app.db.write(move |tx| jobs::queues::resume(tx, project, queue, now)).await.unwrap();
     app.run_jobs().await;
     assert_eq!(titles(&hook), ["young"]);
     let (old, now) = (listed[1].id, app.now());
@@ -180,10 +180,10 @@ async fn the_queue_of_a_killed_node_is_taken_over(app: TestApp) {
     let (app, hook) = subscribed(app, &[EVENT]).await;
     posts(&app, &["T"]).await;
     let (project, now) = (app.project.id, app.now());
-    let due = app.app.db.read(move |c| jobs::due_queues(c, now, &[])).await.unwrap();
+    let due = app.app.db.read(move |c| jobs::queues::due(c, now, &[])).await.unwrap();
     let queue: QueueId = app.own(due)[0].1;
     let until = now.plus(120 * SECOND);
-    let claim = app.app.db.write(move |tx| jobs::claim_queue(tx, project, queue, now, until));
+    let claim = app.app.db.write(move |tx| jobs::queues::claim(tx, project, queue, now, until));
     assert!(claim.await.unwrap().is_some());
     app.run_jobs().await;
     assert_eq!(titles(&hook), [""; 0], "claimed by another");

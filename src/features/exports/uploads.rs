@@ -226,7 +226,7 @@ pub fn enqueue(
     if installation::deletion_began(tx, project)?.is_some() {
         return Err(PENDING_DELETION.because("The project is being deleted."));
     }
-    store::insert_queue(tx, project, queue(project))?;
+    store::queues::insert(tx, project, queue(project))?;
     jobs::insert_queued(tx, project, queue(project), import.job, import, now)
 }
 
@@ -253,7 +253,7 @@ pub struct Listed {
 
 /// The newest first.
 pub fn list(c: &Conn<'_>, project: ProjectId) -> Result<Vec<Listed>> {
-    let jobs = store::list_queue(c, project, queue(project), MOST)?;
+    let jobs = store::queues::list(c, project, queue(project), MOST)?;
     let listed = jobs.into_iter().filter_map(|row| {
         let import = serde_json::from_str(&row.payload.0).ok()?;
         Some(Listed { import, created_at: row.created_at, failure: row.last_error })

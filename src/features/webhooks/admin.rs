@@ -8,7 +8,7 @@ use crate::features::webhooks::deliver;
 use crate::features::webhooks::signature::{Secrets, place};
 use crate::features::webhooks::store::{self, EndpointRow};
 use crate::features::webhooks::{INVALID_BODY, is_event};
-use crate::jobs::store as jobs;
+use crate::jobs::store::queues;
 use crate::mail::Mail;
 use crate::outbound::{Failure, Outbound, Schemes, Target};
 use crate::state::{App, SealedSecret, SealedSecrets};
@@ -105,7 +105,7 @@ pub fn put(
     let seal = |secret: &String| sealer.seal(secret, &place(project, row.id), random);
     let sealed = change.secret.as_ref().map(seal).transpose()?;
     let row = changed(row, change, sealed, now)?;
-    jobs::insert_queue(tx, project, row.id)?;
+    queues::insert(tx, project, row.id)?;
     store::put(tx, project, &row)?;
     Ok(row)
 }

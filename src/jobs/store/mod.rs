@@ -1,6 +1,7 @@
 //! All SQL about the job queue.
 
 pub mod figures;
+pub mod queues;
 
 use std::time::Duration;
 
@@ -42,15 +43,6 @@ db::row! {
     }
 }
 
-db::row! {
-    #[derive(Debug, Clone, Copy)]
-    pub struct QueueRow {
-        pub failures: i64,
-        pub failing_since: Option<Timestamp>,
-        pub paused_at: Option<Timestamp>,
-    }
-}
-
 /// The columns of a [`JobRow`].
 macro_rules! job {
     () => {
@@ -58,6 +50,7 @@ macro_rules! job {
     };
 }
 
+/// Statements that return a [`JobRecord`].
 macro_rules! records {
     ($rest:literal) => {
         concat!(
@@ -69,18 +62,7 @@ macro_rules! records {
     };
 }
 
-macro_rules! due_queues {
-    ($more:literal) => {
-        concat!(
-            "SELECT q.project_id, q.id FROM job_queues q
-             WHERE q.run_at <= $1 AND q.paused_at IS NULL AND NOT (q.id {any}($2)) ",
-            $more,
-            " AND EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = q.project_id AND j.queue_id = q.id
-                AND j.ended_at IS NULL)
-             ORDER BY q.run_at LIMIT 16"
-        )
-    };
-}
+use {job, records};
 
 db::statements! {
     /// A job with this id that was given up is run again; one that is not yet done stays as it is.
@@ -90,9 +72,6 @@ db::statements! {
          ON CONFLICT (project_id, id) DO UPDATE SET payload = excluded.payload, attempts = 0,
             run_at = excluded.run_at, created_at = excluded.created_at, ended_at = NULL, has_failed = FALSE
          WHERE jobs.ended_at IS NOT NULL";
-    command INSERT_QUEUED =
-        "INSERT INTO jobs (project_id, id, payload, attempts, run_at, created_at, queue_id, position)
-         VALUES ($1, $2, $3, 0, $4, $4, $5, {moment})";
     /// Jobs that are due, whosever they are, but not of the busy projects $2. Locks nothing: on a cluster they are on
     /// several workers. The limit is a literal because for a parameter PostgreSQL would assume a tenth of the table
     /// and scan all of it.
@@ -131,45 +110,9 @@ db::statements! {
         "DELETE FROM jobs WHERE ended_at < $1 AND (project_id, id) IN
             (SELECT project_id, id FROM jobs WHERE ended_at < $1 ORDER BY ended_at LIMIT $2)";
 
-    command INSERT_QUEUE =
-        "INSERT INTO job_queues (project_id, id, run_at, failures) VALUES ($1, $2, 0, 0)
-         ON CONFLICT DO NOTHING";
-    command DELETE_QUEUE = "DELETE FROM job_queues WHERE project_id = $1 AND id = $2";
-    command DELETE_QUEUED = "DELETE FROM jobs WHERE project_id = $1 AND queue_id = $2";
-    query FIND_QUEUE -> QueueRow =
-        "SELECT failures, failing_since, paused_at FROM job_queues WHERE project_id = $1 AND id = $2";
-    /// Queues with work that no worker has claimed, but not of the busy ones $2.
-    query DUE_QUEUES -> (ProjectId, QueueId), unscoped "the worker serves every project" =
-        due_queues!("");
-    /// Those of them whose first job has failed, which are few.
-    query DUE_RETRIES -> (ProjectId, QueueId), unscoped "the worker serves every project" =
-        due_queues!("AND q.failures > 0");
-    command CLAIM_QUEUE -> QueueRow =
-        "UPDATE job_queues SET run_at = $4
-         WHERE project_id = $1 AND id = $2 AND run_at <= $3 AND paused_at IS NULL
-         RETURNING failures, failing_since, paused_at";
-    /// Only while the claim that ends at $3 holds.
-    command RENEW_CLAIM =
-        "UPDATE job_queues SET run_at = $4
-         WHERE project_id = $1 AND id = $2 AND run_at = $3 AND paused_at IS NULL";
-    command SET_QUEUE =
-        "UPDATE job_queues SET run_at = $3, failures = $4, failing_since = $5, paused_at = $6
-         WHERE project_id = $1 AND id = $2";
-    query NEXT_QUEUED -> JobRow =
-        concat!(
-            "SELECT ",
-            job!(),
-            " FROM jobs WHERE project_id = $1 AND queue_id = $2 AND ended_at IS NULL
-             ORDER BY position, id LIMIT 1"
-        );
-    command COUNT_ATTEMPT =
-        "UPDATE jobs SET attempts = attempts + 1, last_error = $3 WHERE project_id = $1 AND id = $2";
-
     /// All of them, or with $2 those that were given up.
     query LIST -> JobRecord =
         records!("WHERE project_id = $1 AND (has_failed OR NOT $2) ORDER BY id DESC LIMIT $3");
-    query LIST_QUEUE -> JobRecord =
-        records!("WHERE project_id = $1 AND queue_id = $2 ORDER BY id DESC LIMIT $3");
     query LIST_ALL -> JobRecord, unscoped "the operator lists the jobs of every project" =
         records!("WHERE (has_failed OR NOT $1) ORDER BY created_at DESC, id DESC LIMIT $2");
     query FIND -> JobRecord, unscoped "the operator names a job by its id alone" =
@@ -198,19 +141,6 @@ pub fn insert(
     signal(tx, project, None);
     tx.execute(&INSERT, args![project, id, payload, due, now])?;
     Ok(())
-}
-
-/// Behind all that are in the queue.
-pub fn insert_queued(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    queue: QueueId,
-    id: JobId,
-    payload: &str,
-    now: Timestamp,
-) -> Result<()> {
-    signal(tx, project, Some(queue));
-    Ok(tx.pipeline(&INSERT_QUEUED, args![project, id, payload, now, queue])?)
 }
 
 /// Some of the jobs that are due, the oldest first, but none of the busy projects.
@@ -295,92 +225,6 @@ pub fn sweep(tx: &Tx<'_>, now: Timestamp, most: i64) -> Result<u64> {
     Ok(tx.execute(&SWEEP, args![now.minus(KEPT_FOR), most])?)
 }
 
-pub fn insert_queue(tx: &Tx<'_>, project: ProjectId, queue: QueueId) -> Result<()> {
-    tx.execute(&INSERT_QUEUE, args![project, queue])?;
-    Ok(())
-}
-
-/// With all its jobs.
-pub fn delete_queue(tx: &Tx<'_>, project: ProjectId, queue: QueueId) -> Result<()> {
-    tx.execute(&DELETE_QUEUED, args![project, queue])?;
-    tx.execute(&DELETE_QUEUE, args![project, queue])?;
-    Ok(())
-}
-
-pub fn find_queue(c: &Conn<'_>, project: ProjectId, queue: QueueId) -> Result<Option<QueueRow>> {
-    Ok(c.opt(&FIND_QUEUE, args![project, queue])?)
-}
-
-/// Some of the queues that have work, but none of the busy ones.
-pub fn due_queues(
-    c: &Conn<'_>,
-    now: Timestamp,
-    busy: &[QueueId],
-) -> Result<Vec<(ProjectId, QueueId)>> {
-    Ok(c.all(&DUE_QUEUES, args![now, QueueId::list(busy)])?)
-}
-
-/// Those of them whose first job has failed.
-pub fn due_retries(
-    c: &Conn<'_>,
-    now: Timestamp,
-    busy: &[QueueId],
-) -> Result<Vec<(ProjectId, QueueId)>> {
-    Ok(c.all(&DUE_RETRIES, args![now, QueueId::list(busy)])?)
-}
-
-/// Claims the queue until then, if no other worker has.
-pub fn claim_queue(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    queue: QueueId,
-    now: Timestamp,
-    until: Timestamp,
-) -> Result<Option<QueueRow>> {
-    Ok(tx.opt(&CLAIM_QUEUE, args![project, queue, now, until])?)
-}
-
-/// Extends a claim; false if it was lost.
-pub fn renew_claim(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    queue: QueueId,
-    held: Timestamp,
-    until: Timestamp,
-) -> Result<bool> {
-    Ok(tx.execute(&RENEW_CLAIM, args![project, queue, held, until])? > 0)
-}
-
-/// Releases the queue, to be run again at a time.
-pub fn set_queue(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    queue: QueueId,
-    run_at: Timestamp,
-    row: QueueRow,
-) -> Result<()> {
-    let QueueRow { failures, failing_since, paused_at } = row;
-    tx.execute(&SET_QUEUE, args![project, queue, run_at, failures, failing_since, paused_at])?;
-    Ok(())
-}
-
-/// Runs a queue that was paused.
-pub fn resume(tx: &Tx<'_>, project: ProjectId, queue: QueueId, now: Timestamp) -> Result<()> {
-    let fresh = QueueRow { failures: 0, failing_since: None, paused_at: None };
-    signal(tx, project, Some(queue));
-    set_queue(tx, project, queue, now, fresh)
-}
-
-pub fn next_queued(c: &Conn<'_>, project: ProjectId, queue: QueueId) -> Result<Option<JobRow>> {
-    Ok(c.opt(&NEXT_QUEUED, args![project, queue])?)
-}
-
-/// After a failed attempt.
-pub fn count_attempt(tx: &Tx<'_>, project: ProjectId, id: JobId, error: &str) -> Result<()> {
-    tx.execute(&COUNT_ATTEMPT, args![project, id, error])?;
-    Ok(())
-}
-
 /// The newest first.
 pub fn list(
     c: &Conn<'_>,
@@ -392,16 +236,6 @@ pub fn list(
         Some(project) => c.all(&LIST, args![project, failed, most])?,
         None => c.all(&LIST_ALL, args![failed, most])?,
     })
-}
-
-/// The newest first.
-pub fn list_queue(
-    c: &Conn<'_>,
-    project: ProjectId,
-    queue: QueueId,
-    most: i64,
-) -> Result<Vec<JobRecord>> {
-    Ok(c.all(&LIST_QUEUE, args![project, queue, most])?)
 }
 
 pub fn find(c: &Conn<'_>, id: JobId) -> Result<Option<JobRecord>> {

@@ -10,7 +10,7 @@ use crate::features::admin::visit::{INVALID, NOT_FOUND, Visit};
 use crate::features::webhooks::admin::{self, Change};
 use crate::features::webhooks::store::{self, EndpointRow};
 use crate::http::reply::Response;
-use crate::jobs::store::{self as jobs, JobRecord};
+use crate::jobs::store::{self as jobs, JobRecord, queues};
 use crate::tenancy;
 use crate::values::ids::{JobId, QueueId, new_id};
 use crate::values::random::hex;
@@ -24,7 +24,7 @@ pub(super) async fn list(visit: Visit) -> Result<Response> {
         let endpoints = store::list(c, project)?;
         let mut with_deliveries = Vec::new();
         for endpoint in endpoints {
-            let deliveries = jobs::list_queue(c, project, endpoint.id, DELIVERIES)?;
+            let deliveries = queues::list(c, project, endpoint.id, DELIVERIES)?;
             with_deliveries.push((endpoint, deliveries));
         }
         Ok::<_, Error>(with_deliveries)
@@ -104,7 +104,7 @@ pub(super) async fn change(visit: Visit) -> Result<Response> {
             let entry = visit.entry("Remove Webhook", id.to_string());
             let removed = visit.app.db.write(move |tx| {
                 let row = store::find(tx, project, id)?.ok_or(NOT_FOUND)?;
-                jobs::delete_queue(tx, project, id)?;
+                queues::delete(tx, project, id)?;
                 store::delete(tx, project, id)?;
                 Ok::<_, Error>(entry.clone().change(Some(&shown(&row)), None::<&()>).write(tx)?)
             });
@@ -116,7 +116,7 @@ pub(super) async fn change(visit: Visit) -> Result<Response> {
             let entry = visit.entry("Resume Webhook", id.to_string());
             let resumed = visit.write(entry, move |tx| {
                 store::find(tx, project, id)?.ok_or(NOT_FOUND)?;
-                jobs::resume(tx, project, id, now)
+                queues::resume(tx, project, id, now)
             });
             resumed.await?;
         }
