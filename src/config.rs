@@ -5,6 +5,7 @@ mod backup;
 mod check;
 mod models;
 mod parse;
+mod public_url;
 mod realtime;
 pub mod reference;
 mod scale;
@@ -158,8 +159,7 @@ impl Config {
     fn read(mut from: Sources<'_>, env: &dyn Fn(&str) -> Option<String>) -> Result<Config, String> {
         let data_dir = from.data_dir()?;
         let listen = listen(&mut from, env)?;
-        let public_url =
-            from.parse("public_url", &default_public_url(listen), check::public_url)?;
+        let public_url = public_url::read(&mut from, listen)?;
         let default_database = format!("sqlite://{}", data_dir.join("townhall.db").display());
         let default_storage = format!("file://{}", data_dir.join("files").display());
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
@@ -237,36 +237,11 @@ impl Config {
         Ok(config)
     }
 
-    /// Without a public address, links would name one that cannot be opened: the server listens on all
-    /// addresses.
-    pub fn lacks_public_url(&self) -> bool {
-        self.listen.ip().is_unspecified() && self.has_default_public_url()
-    }
-
-    /// The server listens here: at the port that the system chose when the settings name port 0.
-    pub fn listens_on(&mut self, address: SocketAddr) {
-        self.listen = address;
-        if self.has_default_public_url() {
-            self.public_url = default_public_url(address);
-        }
-    }
-
-    fn has_default_public_url(&self) -> bool {
-        let is_default = |setting: &Setting| {
-            setting.variable == "TOWNHALL_PUBLIC_URL" && setting.source == Source::Default
-        };
-        self.settings.iter().any(is_default)
-    }
-
     /// Whether this process may write below the data directory.
     pub fn data_dir_is_writable(&self) -> bool {
         use rustix::fs::{Access, access};
         access(&self.data_dir, Access::WRITE_OK | Access::EXEC_OK).is_ok()
     }
-}
-
-fn default_public_url(listen: SocketAddr) -> String {
-    format!("http://{listen}")
 }
 
 /// Free bytes for this process.

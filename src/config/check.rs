@@ -3,7 +3,6 @@
 
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
-use url::Url;
 
 use crate::config::{Config, SHORTEST_SECRET};
 use crate::mail::Mailer;
@@ -18,18 +17,6 @@ pub(super) fn cookie_name(text: &str) -> Result<String, String> {
         true => Ok(text.to_owned()),
         false => Err("must be letters, digits, hyphens, underscores and dots".to_owned()),
     }
-}
-
-/// A base URL: no slash at the end.
-pub(super) fn public_url(text: &str) -> Result<String, String> {
-    let parsed = Url::parse(text).ok().filter(|url| {
-        let names_a_host = text.split_once("://").is_some_and(|(_, rest)| !rest.starts_with('/'));
-        let is_bare = url.query().is_none() && url.fragment().is_none();
-        let is_anonymous = url.username().is_empty() && url.password().is_none();
-        matches!(url.scheme(), "http" | "https") && names_a_host && is_bare && is_anonymous
-    });
-    let wrong = "must be an address such as https://community.example, with nothing after its path";
-    parsed.map(|url| url.as_str().trim_end_matches('/').to_owned()).ok_or_else(|| wrong.to_owned())
 }
 
 /// `RUST_LOG`: directives separated by commas.
@@ -146,33 +133,6 @@ mod tests {
     use crate::config::tests::{load, temporary_file};
 
     #[test]
-    fn a_public_url_is_one_that_links_can_begin_with() {
-        for (given, used) in [
-            ("https://community.example/", "https://community.example"),
-            ("http://localhost:8484", "http://localhost:8484"),
-            ("https://example.com/forum//", "https://example.com/forum"),
-            ("http://[::1]:80", "http://[::1]"),
-        ] {
-            assert_eq!(load(&[], &[("TOWNHALL_PUBLIC_URL", given)]).unwrap().public_url, used);
-        }
-        for wrong in [
-            "community.example",
-            "localhost:8484",
-            "//community.example",
-            "ftp://community.example",
-            "https://",
-            "https:///path",
-            "https://community.example?x=1",
-            "https://community.example#x",
-            "https://me@community.example",
-            "",
-        ] {
-            let error = load(&[], &[("TOWNHALL_PUBLIC_URL", wrong)]).unwrap_err();
-            assert!(error.starts_with("TOWNHALL_PUBLIC_URL: "), "{wrong}: {error}");
-        }
-    }
-
-    #[test]
     fn mail_needs_a_server_and_a_sender_that_can_be_read() {
         let smtp = ("TOWNHALL_SMTP_URL", "smtps://me:hunter2@mail.example");
         let from = ("TOWNHALL_MAIL_FROM", "Forum <forum@example.com>");
@@ -272,14 +232,5 @@ mod tests {
             assert_eq!(check(wrong), Err(expected));
         }
         assert!(check("TOWNHALL_").is_err());
-    }
-
-    #[test]
-    fn a_server_on_all_addresses_lacks_a_public_one_until_it_is_named() {
-        let lacks = |env: &[(&str, &str)]| load(&[], env).unwrap().lacks_public_url();
-        assert!(lacks(&[("PORT", "9000")]));
-        assert!(lacks(&[("TOWNHALL_LISTEN", "[::]:80")]));
-        assert!(!lacks(&[]));
-        assert!(!lacks(&[("PORT", "9000"), ("TOWNHALL_PUBLIC_URL", "https://a.example")]));
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn switch(text: &str) -> Result<bool, String> {
     match text {
         "1" | "true" | "on" => Ok(true),
         "0" | "false" | "off" => Ok(false),
-        _ => Err("must be 1 or 0".to_owned()),
+        _ => Err("must be `on` or `off`".to_owned()),
     }
 }
 

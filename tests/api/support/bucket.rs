@@ -1,7 +1,6 @@
 //! A bucket that speaks S3, for one test: moto's server, from the directory that `scripts/test`
 //! installs it into.
 
-use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -9,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use http::Method;
 
 use super::TestConfig;
+use super::listening::address_of;
 
 #[derive(Debug)]
 pub struct Bucket {
@@ -29,17 +29,10 @@ impl Bucket {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut said = BufReader::new(server.stderr.take().unwrap());
-        let mut log = String::new();
-        let address = loop {
-            let read = said.read_line(&mut log).unwrap();
-            assert_ne!(read, 0, "moto ended before it listened: {log}");
-            if let Some((_, address)) = log.trim_end().split_once("Running on http://") {
-                break address.parse().unwrap();
-            }
-        };
-        // Somebody has to read on, or moto's log would fill the pipe.
-        std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
+        let (address, _) = address_of(&mut server, |line| {
+            let (_, address) = line.trim_end().split_once("Running on http://")?;
+            Some(address.parse().unwrap())
+        });
         let bucket = Bucket { server, address };
         assert_eq!(bucket.request(Method::PUT, &format!("/{BUCKET}")).await.0, 200);
         bucket

@@ -1,6 +1,6 @@
 //! The binary as an operator runs it: a data directory, a database, commands, a running server.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
@@ -12,6 +12,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::directories::fresh_directory;
+use super::listening::address_of;
 use super::server::Template;
 
 #[derive(Debug)]
@@ -143,20 +144,11 @@ impl Installation {
         command.env("TOWNHALL_LOG", "json").env("TOWNHALL_RATE_LIMITS", "off");
         command.envs(settings.iter().copied());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut reader = BufReader::new(child.stderr.take().unwrap());
-        let mut log = String::new();
-        let address = loop {
-            let start = log.len();
-            let read = reader.read_line(&mut log).unwrap();
-            assert_ne!(read, 0, "the server ended before it was ready: {log}");
-            let line = &log[start..];
-            if line.contains("townhall is ready") {
-                let line: Value = serde_json::from_str(line).unwrap();
-                break line["listen"].as_str().unwrap().parse().unwrap();
-            }
-        };
-        // Somebody has to read on, or the server's log would fill the pipe.
-        std::thread::spawn(move || std::io::copy(&mut reader, &mut std::io::sink()));
+        let (address, log) = address_of(&mut child, |line| {
+            let ready = line.contains("townhall is ready").then(|| serde_json::from_str(line));
+            let ready: Value = ready?.unwrap();
+            Some(ready["listen"].as_str().unwrap().parse().unwrap())
+        });
         let stdout = child.stdout.take().unwrap();
         Running { child, address, log, stdout }
     }

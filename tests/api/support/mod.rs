@@ -14,6 +14,7 @@ pub mod feed;
 mod form;
 mod generated;
 mod installation;
+mod listening;
 mod many_rows;
 pub mod node;
 pub mod openid;
