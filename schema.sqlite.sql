@@ -857,7 +857,7 @@ CREATE TABLE notifications (
     is_hidden INTEGER NOT NULL DEFAULT FALSE,
     PRIMARY KEY (project_id, user_id, id),
     FOREIGN KEY (project_id, user_id) REFERENCES users (project_id, id) ON DELETE CASCADE
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE UNIQUE INDEX notifications_subject ON notifications (project_id, subject_id, target_id, user_id, type, actor_id, (CASE WHEN is_read THEN NULL ELSE 1 END)) WHERE subject_id IS NOT NULL;
 
 CREATE TABLE oauth_providers (

@@ -143,4 +143,10 @@ pub const MIGRATIONS: &[Migration] = &[
         include_str!("../migrations/0039_search_word_numbers.sql"),
     ),
     Migration::shared(40, "strikes", include_str!("../migrations/0040_strikes.sql")),
+    Migration::twins(
+        41,
+        "notifications in the order of their arrival",
+        include_str!("../migrations/0041_notification_rows.sqlite.sql"),
+        include_str!("../migrations/0041_notification_rows.postgres.sql"),
+    ),
 ];

@@ -50,7 +50,7 @@ use table::{Results, Table};
 #[command(name = "bench", after_help = scenarios_help())]
 struct Args {
     /// Measure the rows of docs/performance.md on both engines and print them beside their goals.
-    #[arg(long, conflicts_with_all = ["scenarios", "rate", "sockets", "page"])]
+    #[arg(long, conflicts_with_all = ["rate", "sockets", "page"])]
     table: bool,
     /// Index so many entities and search them, instead of the scenarios.
     #[arg(long, value_name = "ENTITIES", conflicts_with_all = ["table", "scenarios", "events", "deliveries"])]
@@ -64,7 +64,7 @@ struct Args {
     /// Which database; may be given twice. SQLite when not given, both for --table.
     #[arg(long = "engine", value_enum)]
     engines: Vec<Engine>,
-    /// Which scenario; may be repeated. All of them when not given.
+    /// Which scenario or row of the table; may be repeated. All of them when not given.
     #[arg(long = "scenario", value_parser = scenario_names())]
     scenarios: Vec<String>,
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=4096))]
@@ -109,9 +109,10 @@ struct Args {
     /// Threads of the load generator: half of the cores when not given.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=64))]
     threads: Option<u32>,
-    /// The server's program: `townhall` beside this one when not given.
-    #[arg(long)]
-    server: Option<PathBuf>,
+    /// The server's program: `townhall` beside this one when not given. May be repeated for --table: all of them
+    /// answer each round in turn, on the same database.
+    #[arg(long = "server", value_name = "PROGRAM")]
+    servers: Vec<PathBuf>,
     /// Print JSON instead of a table.
     #[arg(long)]
     json: bool,
@@ -181,8 +182,19 @@ impl Args {
         }
     }
 
+    fn programs(&self) -> Result<Vec<PathBuf>, String> {
+        match self.servers.as_slice() {
+            [] => Ok(vec![beside_this_program()?]),
+            programs => Ok(programs.to_vec()),
+        }
+    }
+
+    /// For what measures one program.
     fn program(&self) -> Result<PathBuf, String> {
-        self.server.clone().map_or_else(beside_this_program, Ok)
+        match self.programs()?.as_slice() {
+            [program] => Ok(program.clone()),
+            _ => Err("only --table compares several servers".to_owned()),
+        }
     }
 
     fn threads(&self, cores: usize) -> usize {
@@ -231,7 +243,8 @@ async fn measure_all(args: &Args, cores: usize) -> Result<Printed, String> {
         let both = || vec![Engine::Sqlite, Engine::Postgres];
         let engines = Some(args.engines.clone()).filter(|engines| !engines.is_empty());
         let table = Table {
-            program: args.program()?,
+            programs: args.programs()?,
+            scenarios: args.scenarios.clone(),
             engines: engines.unwrap_or_else(both),
             connections: args.connections as usize,
             threads: args.threads(cores),

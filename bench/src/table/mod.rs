@@ -28,13 +28,16 @@ use in_process::{Counted, InProcess};
 use median::median;
 use pgbench::Scripts;
 pub use results::Results;
-use results::{EngineResults, RowResult, Sample};
+use results::{RowResult, Sample, ServerResults};
 use rows::{ROWS, Row};
 use script::Recording;
 
 #[derive(Debug)]
 pub struct Table {
-    pub program: PathBuf,
+    /// They answer the same rows in turn: before a change and after it, for instance.
+    pub programs: Vec<PathBuf>,
+    /// The names of scenarios; all rows when empty.
+    pub scenarios: Vec<String>,
     pub engines: Vec<Engine>,
     pub connections: usize,
     pub threads: usize,
@@ -50,7 +53,8 @@ struct Subject {
     store: Store,
     fixture: Fixture,
     rows: Vec<Measured>,
-    peaks: Vec<f64>,
+    /// The most memory of each program, in each round.
+    peaks: Vec<Vec<f64>>,
 }
 
 /// One row on one engine.
@@ -60,7 +64,8 @@ struct Measured {
     counted: Option<Counted>,
     /// PostgreSQL: the statements of the row.
     scripts: Option<Scripts>,
-    samples: Vec<Sample>,
+    /// Of each program, in each round.
+    samples: Vec<Vec<Sample>>,
     bare: Vec<f64>,
     /// Why the bare client has no rate.
     bare_error: Option<String>,
@@ -68,6 +73,10 @@ struct Measured {
 
 impl Table {
     pub async fn run(&self, cores: usize) -> Result<Results, String> {
+        let is_row = |name: &&String| ROWS.iter().any(|row| row.scenario == Some(name.as_str()));
+        if let Some(name) = self.scenarios.iter().find(|name| !is_row(name)) {
+            return Err(format!("{name} is no row of the table"));
+        }
         let mut subjects = Vec::new();
         for engine in &self.engines {
             subjects.push(self.prepare(*engine).await?);
@@ -76,8 +85,10 @@ impl Table {
             for subject in &mut subjects {
                 eprintln!("round {round} of {}: {}", self.rounds, subject.engine.name());
                 self.bare_clients(subject).await?;
-                subject.index().await?;
-                self.server(subject).await?;
+                for program in 0..self.programs.len() {
+                    subject.index().await?;
+                    self.server(subject, program).await?;
+                }
             }
         }
         Ok(Results {
@@ -88,7 +99,7 @@ impl Table {
             comments: self.scale.comments + self.scale.spread_comments,
             seconds: self.span.duration.as_secs_f64(),
             rounds: self.rounds,
-            engines: subjects.into_iter().map(Subject::results).collect(),
+            servers: subjects.iter().flat_map(|subject| self.results(subject)).collect(),
         })
     }
 
@@ -109,7 +120,7 @@ impl Table {
         let known: HashSet<Uuid> =
             fixture.users.iter().map(|user| user.0).chain([fixture.project.0]).collect();
         let mut rows = Vec::new();
-        for row in ROWS {
+        for row in ROWS.iter().filter(|row| row.is_chosen(&self.scenarios)) {
             let counted = match row.scenario() {
                 Some(scenario) => {
                     let requests = (scenario.requests)(&fixture);
@@ -128,11 +139,12 @@ impl Table {
                 Ok(scripts) => (scripts, None),
                 Err(why) => (None, Some(why)),
             };
-            let (samples, bare) = (Vec::new(), Vec::new());
+            let (samples, bare) = (vec![Vec::new(); self.programs.len()], Vec::new());
             rows.push(Measured { row, counted, scripts, samples, bare, bare_error });
         }
         in_process.stop().await;
-        Ok(Subject { engine, store, fixture, rows, peaks: Vec::new() })
+        let peaks = vec![Vec::new(); self.programs.len()];
+        Ok(Subject { engine, store, fixture, rows, peaks })
     }
 
     /// The same statements without a server: pgbench, or on SQLite a loop in this process.
@@ -166,9 +178,10 @@ impl Table {
         Ok(())
     }
 
-    async fn server(&self, subject: &mut Subject) -> Result<(), String> {
+    /// One of the programs answers all rows.
+    async fn server(&self, subject: &mut Subject, program: usize) -> Result<(), String> {
         let Subject { engine, store, fixture, rows, peaks } = subject;
-        let server = Server::start(&self.program, store).await?;
+        let server = Server::start(&self.programs[program], store).await?;
         for measured in rows {
             eprintln!("{}: {}", engine.name(), measured.row.title);
             let load = match measured.row.scenario() {
@@ -182,9 +195,9 @@ impl Table {
                     pace: ReadMode::Closed,
                 },
             };
-            measured.samples.push(self.sample(&server, store, load).await?);
+            measured.samples[program].push(self.sample(&server, store, load).await?);
         }
-        peaks.push(peak_bytes(server.pid()) as f64);
+        peaks[program].push(peak_bytes(server.pid()) as f64);
         server.stop().await
     }
 
@@ -218,6 +231,23 @@ impl Table {
             first_error: tally.first_error,
         })
     }
+
+    fn results<'a>(&'a self, subject: &'a Subject) -> impl Iterator<Item = ServerResults> + 'a {
+        let Subject { engine, rows, peaks, .. } = subject;
+        self.programs.iter().zip(peaks).enumerate().map(|(number, (program, peaks))| {
+            ServerResults {
+                program: (self.programs.len() > 1).then(|| program.display().to_string()),
+                engine: engine.name(),
+                bare_client: match engine {
+                    Engine::Sqlite => "a loop in one process",
+                    Engine::Postgres => "pgbench",
+                },
+                rows: rows.iter().map(|row| row.result(*engine, &row.samples[number])).collect(),
+                peak_rss_bytes: median(peaks).unwrap_or_default(),
+                peak_rss_goal_bytes: rows::memory_goal(*engine) * f64::from(1 << 20),
+            }
+        })
+    }
 }
 
 impl Subject {
@@ -228,32 +258,18 @@ impl Subject {
         in_process.stop().await;
         Ok(())
     }
-
-    fn results(self) -> EngineResults {
-        let Subject { engine, rows, peaks, .. } = self;
-        EngineResults {
-            engine: engine.name(),
-            bare_client: match engine {
-                Engine::Sqlite => "a loop in one process",
-                Engine::Postgres => "pgbench",
-            },
-            rows: rows.into_iter().map(|measured| measured.result(engine)).collect(),
-            peak_rss_bytes: median(&peaks).unwrap_or_default(),
-            peak_rss_goal_bytes: rows::memory_goal(engine) * f64::from(1 << 20),
-        }
-    }
 }
 
 impl Measured {
-    fn result(self, engine: Engine) -> RowResult {
-        let Measured { row, counted, samples, bare, bare_error, .. } = self;
+    fn result(&self, engine: Engine, samples: &[Sample]) -> RowResult {
+        let Measured { row, counted, bare, bare_error, .. } = self;
         RowResult {
             goal: row.goal(engine),
             statements_per_request: counted.as_ref().map(|counted| counted.statements),
-            flights_per_request: counted.and_then(|counted| counted.flights),
-            bare_client_per_second: median(&bare),
-            bare_client_error: bare_error,
-            ..RowResult::new(row.title, row.scenario, &samples)
+            flights_per_request: counted.as_ref().and_then(|counted| counted.flights),
+            bare_client_per_second: median(bare),
+            bare_client_error: bare_error.clone(),
+            ..RowResult::new(row.title, row.scenario, samples)
         }
     }
 }

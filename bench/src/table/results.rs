@@ -30,11 +30,13 @@ pub struct Results {
     pub comments: usize,
     pub seconds: f64,
     pub rounds: u32,
-    pub engines: Vec<EngineResults>,
+    pub servers: Vec<ServerResults>,
 }
 
 #[derive(Debug, Serialize)]
-pub struct EngineResults {
+pub struct ServerResults {
+    /// Where several programs were measured.
+    pub program: Option<String>,
     pub engine: &'static str,
     /// The client that sends the statements without a server.
     pub bare_client: &'static str,
@@ -108,7 +110,7 @@ const HEADINGS: [&str; 12] = [
 
 impl Results {
     pub fn errors(&self) -> u64 {
-        self.engines.iter().flat_map(|engine| &engine.rows).map(|row| row.errors).sum()
+        self.servers.iter().flat_map(|server| &server.rows).map(|row| row.errors).sum()
     }
 
     pub fn table(&self) -> String {
@@ -122,17 +124,19 @@ impl Results {
             self.rounds,
             self.seconds
         );
-        for engine in &self.engines {
+        for server in &self.servers {
+            let program = server.program.as_ref().map(|program| format!(", {program}"));
             let _ = write!(
                 out,
-                "\n{} (bare client: {})\n\n{}\nRSS under load: {} MiB at most, goal {} MiB\n",
-                engine.engine,
-                engine.bare_client,
-                markdown(&engine.lines()),
-                whole(mebibytes(engine.peak_rss_bytes)),
-                whole(mebibytes(engine.peak_rss_goal_bytes)),
+                "\n{}{} (bare client: {})\n\n{}\nRSS under load: {} MiB at most, goal {} MiB\n",
+                server.engine,
+                program.unwrap_or_default(),
+                server.bare_client,
+                markdown(&server.lines()),
+                whole(mebibytes(server.peak_rss_bytes)),
+                whole(mebibytes(server.peak_rss_goal_bytes)),
             );
-            for row in &engine.rows {
+            for row in &server.rows {
                 if let Some(error) = &row.first_error {
                     let _ = writeln!(out, "{}: {} errors: {error}", row.work, row.errors);
                 }
@@ -145,7 +149,7 @@ impl Results {
     }
 }
 
-impl EngineResults {
+impl ServerResults {
     fn lines(&self) -> Vec<[String; 12]> {
         let mut lines = vec![HEADINGS.map(str::to_owned)];
         lines.extend(self.rows.iter().map(line));
@@ -255,7 +259,8 @@ mod tests {
             bare_client_per_second: Some(16_000.0),
             ..row
         };
-        let engine = EngineResults {
+        let server = ServerResults {
+            program: None,
             engine: "postgres",
             bare_client: "pgbench",
             rows: vec![row],
@@ -270,7 +275,7 @@ mod tests {
             comments: 301_000,
             seconds: 3.0,
             rounds: 3,
-            engines: vec![engine],
+            servers: vec![server],
         }
     }
 
@@ -288,7 +293,7 @@ mod tests {
     #[test]
     fn the_same_numbers_are_in_the_json() {
         let json = serde_json::to_value(results()).unwrap();
-        let row = &json["engines"][0]["rows"][0];
+        let row = &json["servers"][0]["rows"][0];
         assert_eq!(row["requests_per_second"], 12_000.0);
         assert_eq!(row["rounds"], serde_json::json!([5.0, 12_000.0, 20_000.0]));
         assert_eq!(row["flights_per_request"], 1.5);

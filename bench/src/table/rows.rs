@@ -19,6 +19,12 @@ impl Row {
         of(engine, self.goals)
     }
 
+    /// The constant answer is in every table: it tells how fast the machine was.
+    pub fn is_chosen(&self, scenarios: &[String]) -> bool {
+        let named = |name| scenarios.iter().any(|scenario| scenario == name);
+        scenarios.is_empty() || self.scenario.is_none_or(named)
+    }
+
     pub fn scenario(&self) -> Option<&'static Scenario> {
         scenario::ALL.iter().find(|scenario| Some(scenario.name) == self.scenario)
     }

@@ -1,0 +1,1 @@
+-- PostgreSQL keeps the rows of every table in the order of their arrival.
