@@ -1,6 +1,7 @@
 //! What every scenario finds in the database: one project with all bundles, many users, a few of
 //! them with a password, many entities, and many comments on the first of them. Users are written through the server's own stores.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use townhall::values::clock::Clock;
 use townhall::values::ids::{ProjectId, SessionId, SpaceId, UserId, new_id};
 use townhall::values::random::Random;
 use townhall::values::time::Timestamp;
+use uuid::Uuid;
 
 use crate::chat::{self, Chat};
 use crate::entities::{self, Entities};
@@ -134,6 +136,15 @@ impl Fixture {
             webhooks,
             page: scale.page,
         })
+    }
+
+    /// The projects and users that all requests are about.
+    pub fn known_ids(&self) -> HashSet<Uuid> {
+        let Webhooks { without, dead, live } = &self.webhooks;
+        let small = [without, dead, live].into_iter();
+        let projects = small.clone().map(|writers| writers.project).chain([self.project]);
+        let users = small.flat_map(|writers| &writers.users).chain(&*self.users);
+        projects.map(|project| project.0).chain(users.map(|user| user.0)).collect()
     }
 
     /// An access token of the user.

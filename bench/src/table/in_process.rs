@@ -2,8 +2,6 @@
 //! measurement.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use db::{Db, Options};
 use tokio::net::TcpListener;
@@ -22,12 +20,14 @@ use crate::store::{Engine, Store};
 
 use super::median::median;
 use super::proxy::Proxy;
+use super::replay::{Recorder, Statement};
 use super::wire::Log;
 
 /// Requests before those that count: connections have prepared their statements after them.
 const WARM_UP: usize = 24;
-/// Requests that count, and that pgbench sends again.
-const COUNTED: usize = 32;
+/// Requests that count, and that the bare client sends again: a script of pgbench for each of them.
+const COUNTED_BY_PROXY: usize = 32;
+const COUNTED: usize = 1000;
 /// Few connections, so that each of them soon knows all statements.
 const POOL: usize = 2;
 
@@ -36,20 +36,26 @@ pub struct InProcess {
     app: App,
     address: SocketAddr,
     serving: JoinHandle<()>,
-    /// SQLite: statements so far.
-    statements: Arc<AtomicU64>,
+    /// SQLite.
+    recorder: Recorder,
     /// PostgreSQL.
     proxy: Option<Proxy>,
 }
 
 /// What one request asks of the database: medians of some requests.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Counted {
     pub statements: f64,
     /// Round trips; SQLite has none.
     pub flights: Option<f64>,
-    /// PostgreSQL: what each of the requests has sent.
-    pub requests: Vec<Log>,
+    pub requests: Requests,
+}
+
+/// What each of some requests has sent.
+#[derive(Debug)]
+pub enum Requests {
+    Sqlite(Vec<Vec<Statement>>),
+    Postgres(Vec<Log>),
 }
 
 impl InProcess {
@@ -69,15 +75,9 @@ impl InProcess {
             _ => None,
         };
         let config = Config::from_sources(&Flags::default(), &find)?;
-        let statements = Arc::new(AtomicU64::new(0));
-        let counter = statements.clone();
-        let options = Options {
-            pool: POOL,
-            on_statement: Some(Arc::new(move |_, _| {
-                counter.fetch_add(1, Relaxed);
-            })),
-            ..Options::default()
-        };
+        let recorder = Recorder::default();
+        let options =
+            Options { pool: POOL, on_statement: Some(recorder.hook()), ..Options::default() };
         let opened = tokio::task::spawn_blocking(move || Db::open(&url, options));
         let opened = opened.await.map_err(|error| error.to_string())?;
         let db = opened.map_err(|error| error.to_string())?;
@@ -86,7 +86,7 @@ impl InProcess {
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         let router = townhall::features::router()?;
         let serving = tokio::spawn(townhall::server::serve(app.clone(), router, listener));
-        Ok(InProcess { app, address, serving, statements, proxy })
+        Ok(InProcess { app, address, serving, recorder, proxy })
     }
 
     /// Indexes what was written for search: it would take a part of the machine from what is measured.
@@ -101,10 +101,13 @@ impl InProcess {
         requests: &[Vec<u8>],
     ) -> Result<Counted, String> {
         let mut connection = Connection::open(self.address).await.map_err(|e| e.to_string())?;
-        let (mut statements, mut flights, mut logs) = (Vec::new(), Vec::new(), Vec::new());
-        for (number, request) in requests.iter().cycle().take(WARM_UP + COUNTED).enumerate() {
-            let before = self.statements.load(Relaxed);
-            self.proxy.as_ref().map(Proxy::take);
+        let (mut recorded, mut logs) = (Vec::new(), Vec::new());
+        let counted = if self.proxy.is_some() { COUNTED_BY_PROXY } else { COUNTED };
+        for (number, request) in requests.iter().cycle().take(WARM_UP + counted).enumerate() {
+            match &self.proxy {
+                None => self.recorder.begin(),
+                Some(proxy) => drop(proxy.take()),
+            }
             let status = connection.exchange(request).await.map_err(|error| error.to_string())?;
             if !scenario.expected_status.contains(&status) {
                 let body = String::from_utf8_lossy(connection.body());
@@ -114,19 +117,24 @@ impl InProcess {
                 continue;
             }
             match &self.proxy {
-                None => statements.push((self.statements.load(Relaxed) - before) as f64),
-                Some(proxy) => {
-                    let log = proxy.take();
-                    statements.push(log.statements() as f64);
-                    flights.push(log.flights.len() as f64);
-                    logs.push(log);
-                }
+                None => recorded.push(self.recorder.end()),
+                Some(proxy) => logs.push(proxy.take()),
             }
         }
+        let median_of = |counts: Vec<usize>| {
+            median(&counts.into_iter().map(|count| count as f64).collect::<Vec<_>>())
+        };
+        let statements = match &self.proxy {
+            None => recorded.iter().map(Vec::len).collect(),
+            Some(_) => logs.iter().map(Log::statements).collect(),
+        };
         Ok(Counted {
-            statements: median(&statements).unwrap_or_default(),
-            flights: median(&flights),
-            requests: logs,
+            statements: median_of(statements).unwrap_or_default(),
+            flights: median_of(logs.iter().map(|log| log.flights.len()).collect()),
+            requests: match &self.proxy {
+                None => Requests::Sqlite(recorded),
+                Some(_) => Requests::Postgres(logs),
+            },
         })
     }
 
@@ -172,6 +180,9 @@ mod tests {
         // Of an entity in a space, which costs one more.
         ("react-one", [6.0, 4.0]),
         ("v6-upvote", [5.0, 3.0]),
+        ("create-without-webhook", [4.0, 3.0]),
+        // The delivery is one statement more, in the same round trip.
+        ("create-with-dead-webhook", [5.0, 3.0]),
     ];
 
     #[tokio::test(flavor = "multi_thread")]

@@ -6,15 +6,13 @@ mod literal;
 mod median;
 mod pgbench;
 mod proxy;
+mod replay;
 mod results;
 mod rows;
 mod script;
 mod wire;
 
-use std::collections::HashSet;
 use std::path::PathBuf;
-
-use uuid::Uuid;
 
 use crate::ceiling;
 use crate::clock::{Span, Window};
@@ -24,9 +22,10 @@ use crate::server::Server;
 use crate::store::{Engine, Store};
 use crate::usage::{Cpu, database_seconds, peak_bytes, resident_bytes};
 
-use in_process::{Counted, InProcess};
+use in_process::{InProcess, Requests};
 use median::median;
 use pgbench::Scripts;
+use replay::Replay;
 pub use results::Results;
 use results::{RowResult, Sample, ServerResults};
 use rows::{ROWS, Row};
@@ -57,13 +56,21 @@ struct Subject {
     peaks: Vec<Vec<f64>>,
 }
 
+/// Sends the statements of a row without a server.
+#[derive(Debug)]
+enum BareClient {
+    Loop(Replay),
+    Pgbench(Scripts),
+}
+
 /// One row on one engine.
 #[derive(Debug)]
 struct Measured {
     row: &'static Row,
-    counted: Option<Counted>,
-    /// PostgreSQL: the statements of the row.
-    scripts: Option<Scripts>,
+    statements: Option<f64>,
+    flights: Option<f64>,
+    /// What sends the same statements; none for the constant answer.
+    bare_client: Option<BareClient>,
     /// Of each program, in each round.
     samples: Vec<Vec<Sample>>,
     bare: Vec<f64>,
@@ -117,30 +124,42 @@ impl Table {
         eprintln!("{name}: indexing them for search");
         in_process.index(fixture.project).await?;
         eprintln!("{name}: counting statements");
-        let known: HashSet<Uuid> =
-            fixture.users.iter().map(|user| user.0).chain([fixture.project.0]).collect();
+        let known = fixture.known_ids();
         let mut rows = Vec::new();
         for row in ROWS.iter().filter(|row| row.is_chosen(&self.scenarios)) {
-            let counted = match row.scenario() {
-                Some(scenario) => {
-                    let requests = (scenario.requests)(&fixture);
-                    Some(in_process.count(scenario, &requests).await?)
-                }
-                None => None,
+            let mut measured = Measured {
+                row,
+                statements: None,
+                flights: None,
+                bare_client: None,
+                samples: vec![Vec::new(); self.programs.len()],
+                bare: Vec::new(),
+                bare_error: None,
             };
-            let recorded = counted.as_ref().filter(|_| engine == Engine::Postgres);
-            let scripts = recorded.map(|counted| {
-                let requests = counted.requests.as_slice();
+            if let Some(scenario) = row.scenario() {
+                let requests = (scenario.requests)(&fixture);
+                let counted = in_process.count(scenario, &requests).await?;
+                (measured.statements, measured.flights) =
+                    (Some(counted.statements), counted.flights);
                 let drawn = row.draws_entities.then_some(fixture.entities);
-                let scripts = Recording { requests, drawn, known: &known }.scripts()?;
-                Scripts::write(&store, row.scenario.unwrap_or_default(), &scripts)
-            });
-            let (scripts, bare_error) = match scripts.transpose() {
-                Ok(scripts) => (scripts, None),
-                Err(why) => (None, Some(why)),
-            };
-            let (samples, bare) = (vec![Vec::new(); self.programs.len()], Vec::new());
-            rows.push(Measured { row, counted, scripts, samples, bare, bare_error });
+                let client = match counted.requests {
+                    Requests::Sqlite(recorded) => {
+                        Ok(BareClient::Loop(Replay::new(recorded, drawn, &known)))
+                    }
+                    Requests::Postgres(logs) => {
+                        let recording = Recording { requests: &logs, drawn, known: &known };
+                        let written = recording
+                            .scripts()
+                            .and_then(|scripts| Scripts::write(&store, scenario.name, &scripts));
+                        written.map(BareClient::Pgbench)
+                    }
+                };
+                match client {
+                    Ok(client) => measured.bare_client = Some(client),
+                    Err(why) => measured.bare_error = Some(why),
+                }
+            }
+            rows.push(measured);
         }
         in_process.stop().await;
         let peaks = vec![Vec::new(); self.programs.len()];
@@ -149,21 +168,20 @@ impl Table {
 
     /// The same statements without a server: pgbench, or on SQLite a loop in this process.
     async fn bare_clients(&self, subject: &mut Subject) -> Result<(), String> {
-        let Subject { engine, store, fixture, rows, .. } = subject;
+        let Subject { engine, store, rows, .. } = subject;
         let db = store.open()?;
         for measured in rows {
-            let Some(scenario) = measured.row.scenario() else { continue };
+            let Some(client) = &measured.bare_client else { continue };
             eprintln!("{}: {}, bare client", engine.name(), measured.row.title);
-            let rate = match (&store.cluster, &measured.scripts) {
-                (Some(cluster), Some(scripts)) => {
+            let rate = match (client, &store.cluster) {
+                (BareClient::Pgbench(_), None) => continue,
+                (BareClient::Pgbench(scripts), Some(cluster)) => {
                     let (url, duration) = (&store.url, self.span.duration);
                     let run = || scripts.run(cluster, url, self.threads, duration);
                     tokio::task::block_in_place(run)
                 }
-                (Some(_), None) => continue,
-                (None, _) => {
-                    // The last one does the most of what the server must do.
-                    let Some(work) = (scenario.bare)(fixture, &db).pop() else { continue };
+                (BareClient::Loop(replay), _) => {
+                    let work = replay.work(&db);
                     let window = Window::opening_now(self.span);
                     let tally = ceiling::run_loop(&work, self.connections, window).await;
                     tally.map(|tally| tally.requests() as f64 / window.seconds())
@@ -262,11 +280,11 @@ impl Subject {
 
 impl Measured {
     fn result(&self, engine: Engine, samples: &[Sample]) -> RowResult {
-        let Measured { row, counted, bare, bare_error, .. } = self;
+        let Measured { row, bare, bare_error, .. } = self;
         RowResult {
             goal: row.goal(engine),
-            statements_per_request: counted.as_ref().map(|counted| counted.statements),
-            flights_per_request: counted.as_ref().and_then(|counted| counted.flights),
+            statements_per_request: self.statements,
+            flights_per_request: self.flights,
             bare_client_per_second: median(bare),
             bare_client_error: bare_error.clone(),
             ..RowResult::new(row.title, row.scenario, samples)

@@ -48,6 +48,10 @@ const fn row(title: &'static str, scenario: &'static str, goals: [f64; 2]) -> Ro
     Row { title, scenario: Some(scenario), goals, draws_entities: false }
 }
 
+const fn without_goal(title: &'static str, scenario: &'static str) -> Row {
+    Row { title, scenario: Some(scenario), goals: [None, None], draws_entities: false }
+}
+
 const fn drawing(row: Row) -> Row {
     Row { draws_entities: true, ..row }
 }
@@ -75,12 +79,10 @@ pub const ROWS: &[Row] = &[
     drawing(row("create comment", "create-comment", CREATE)),
     drawing(row("react", "add-reaction", CREATE)),
     row("react on one entity", "react-one", [10_000.0, 2_000.0]),
-    Row {
-        title: "/v6 upvote",
-        scenario: Some("v6-upvote"),
-        goals: [None, None],
-        draws_entities: true,
-    },
+    drawing(without_goal("/v6 upvote", "v6-upvote")),
+    without_goal("create, no webhook", "create-without-webhook"),
+    // At most a tenth more than the row above.
+    without_goal("create, dead webhook", "create-with-dead-webhook"),
 ];
 
 #[cfg(test)]

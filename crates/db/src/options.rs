@@ -4,8 +4,21 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Receives the name and the text of a statement.
-pub type Watch = Arc<dyn Fn(&'static str, &str) + Send + Sync>;
+use crate::Value;
+
+/// A statement that a closure runs.
+#[derive(Debug, Clone, Copy)]
+pub struct Ran<'a> {
+    pub name: &'static str,
+    /// The text, as the engine reads it.
+    pub sql: &'a str,
+    pub args: &'a [Value<'a>],
+    /// SQLite: it runs on the connection that writes.
+    pub is_on_writer: bool,
+}
+
+/// Receives each statement before it runs.
+pub type Watch = Arc<dyn Fn(Ran<'_>) + Send + Sync>;
 
 /// How a database is opened.
 #[derive(Clone)]
@@ -35,7 +48,7 @@ pub struct Options {
     /// Called when the writer died or its disk failed. No write is possible after that: the process should
     /// exit.
     pub on_fatal: Arc<dyn Fn(&str) + Send + Sync>,
-    /// Called for each statement that closures run, for tests that count or explain them.
+    /// Called for each statement that closures run, for measurements and tests that count, explain or repeat them.
     pub on_statement: Option<Watch>,
 }
 

@@ -27,7 +27,7 @@ pub enum Value<'a> {
 
 impl Value<'_> {
     /// The same, owning its data.
-    pub(crate) fn into_owned(self) -> Value<'static> {
+    pub fn into_owned(self) -> Value<'static> {
         match self {
             Value::Null => Value::Null,
             Value::Bool(value) => Value::Bool(value),

@@ -17,7 +17,7 @@ pub struct Watched(Arc<Mutex<Option<Vec<Seen>>>>);
 impl Watched {
     pub(super) fn hook(&self, engine: Engine) -> db::Watch {
         let seen = self.0.clone();
-        Arc::new(move |name, text| {
+        Arc::new(move |db::Ran { name, sql: text, .. }| {
             if engine == Engine::Postgres {
                 keeps_to_its_project(name, text);
             }

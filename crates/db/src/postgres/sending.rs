@@ -40,7 +40,7 @@ impl Session {
     /// Sends a statement without waiting for its rows. In a batch it is the one whose rows the batch returns.
     pub(crate) fn later(&self, text: &Text, args: &[Value<'_>], take: Take) -> Result<(), Failed> {
         let sql = text.on(Engine::Postgres)?;
-        self.watch(text.name, sql);
+        self.watch(text.name, sql, args);
         let args = args.iter().cloned().map(Value::into_owned).collect();
         let outgoing = Outgoing { name: text.name, sql: sql.to_owned(), args, take: Some(take) };
         match self.gathered.lead(outgoing) {
@@ -143,7 +143,7 @@ impl Session {
     /// Sends a query without waiting for its rows.
     pub(crate) fn prefetch(&self, text: &Text, args: &[Value<'_>]) -> Result<Prefetched, Failed> {
         let (name, sql) = (text.name, text.on(Engine::Postgres)?);
-        self.watch(name, sql);
+        self.watch(name, sql, args);
         self.tell_limit()?;
         let Prepared { statement, is_new } = self.prepared_as(name, sql, Some(text))?;
         expect_arguments(name, statement.params().len(), args.len())?;

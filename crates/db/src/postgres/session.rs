@@ -16,7 +16,7 @@ use tokio_postgres::{Client, SimpleQueryMessage, Statement};
 use crate::conn::{Failed, Sink};
 use crate::sqlite::expect_arguments;
 use crate::statement::{MAX_CACHED_ARGUMENTS, Text};
-use crate::{Announcement, Columns, Engine, Error, Value, Watch, stats};
+use crate::{Announcement, Columns, Engine, Error, Ran, Value, Watch, stats};
 
 use super::address::{Address, GRACE};
 use super::announcer::Outgoing;
@@ -136,7 +136,7 @@ impl Session {
         sink: Sink<'_>,
     ) -> Result<u64, Failed> {
         let sql = text.on(Engine::Postgres)?;
-        self.watch(text.name, sql);
+        self.watch(text.name, sql, args);
         if self.gathered.has_main() || !batch::can_be_last(sql) {
             self.send_gathered()?;
         }
@@ -146,9 +146,9 @@ impl Session {
         }
     }
 
-    pub(super) fn watch(&self, name: &'static str, sql: &str) {
+    pub(super) fn watch(&self, name: &'static str, sql: &str, args: &[Value<'_>]) {
         if let Some(watch) = &self.on_statement {
-            watch(name, sql);
+            watch(Ran { name, sql, args, is_on_writer: false });
         }
     }
 

@@ -16,7 +16,7 @@ use rusqlite::{ErrorCode, OpenFlags};
 use crate::conn::{Failed, Sink};
 use crate::row::Source;
 use crate::statement::{MAX_CACHED_ARGUMENTS, Text};
-use crate::{ColumnRef, Columns, Engine, Error, Options, Value, Watch, stats};
+use crate::{ColumnRef, Columns, Engine, Error, Options, Ran, Value, Watch, stats};
 
 use super::{errors, functions};
 
@@ -42,6 +42,7 @@ pub(crate) enum Access {
 
 pub(crate) struct Connection {
     raw: rusqlite::Connection,
+    access: Access,
     limit: Duration,
     /// The deadline of the running closure, if it set one.
     pub(crate) until: Cell<Option<Instant>>,
@@ -114,6 +115,7 @@ impl Connection {
         raw.progress_handler(STEPS, Some(move || seen.is_over()))?;
         Ok(Connection {
             raw,
+            access,
             limit: options.statement_deadline,
             until: Cell::new(None),
             timer,
@@ -142,7 +144,7 @@ impl Connection {
     ) -> Result<u64, Failed> {
         let sql = text.on(Engine::Sqlite)?;
         if let Some(watch) = &self.on_statement {
-            watch(text.name, sql);
+            watch(Ran { name: text.name, sql, args, is_on_writer: self.access == Access::Write });
         }
         let failed = |error| errors::failed(&self.raw, text.name, error);
         let (mut kept, mut single);
