@@ -221,10 +221,22 @@ pub fn run(cli: Cli) -> ExitCode {
             if output.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
         }
         Err(message) => {
-            eprintln!("townhall: {message}");
+            eprintln!("townhall: {}", one_line(&message));
             ExitCode::FAILURE
         }
     }
+}
+
+/// The message may quote a damaged archive: its control characters are escaped.
+fn one_line(message: &str) -> String {
+    let mut line = String::with_capacity(message.len());
+    for letter in message.chars() {
+        match letter.is_control() {
+            true => line.extend(letter.escape_default()),
+            false => line.push(letter),
+        }
+    }
+    line
 }
 
 fn execute(cli: Cli) -> CommandResult {
@@ -328,4 +340,14 @@ fn queue_id(text: &str) -> Result<QueueId, String> {
 
 fn user_id(text: &str) -> Result<UserId, String> {
     text.parse().map_err(ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_line;
+
+    #[test]
+    fn a_message_is_one_line_whatever_it_quotes() {
+        assert_eq!(one_line("ä: no number: 8\n62\u{1b}[1m"), "ä: no number: 8\\n62\\u{1b}[1m");
+    }
 }
