@@ -138,13 +138,18 @@ impl Fixture {
         })
     }
 
-    /// The projects and users that all requests are about.
+    /// All that requests are about.
+    pub fn projects(&self) -> [ProjectId; 4] {
+        let Webhooks { without, dead, live } = &self.webhooks;
+        [self.project, without.project, dead.project, live.project]
+    }
+
+    /// The projects and their users.
     pub fn known_ids(&self) -> HashSet<Uuid> {
         let Webhooks { without, dead, live } = &self.webhooks;
-        let small = [without, dead, live].into_iter();
-        let projects = small.clone().map(|writers| writers.project).chain([self.project]);
-        let users = small.flat_map(|writers| &writers.users).chain(&*self.users);
-        projects.map(|project| project.0).chain(users.map(|user| user.0)).collect()
+        let small = [without, dead, live].into_iter().flat_map(|writers| &writers.users);
+        let users = small.chain(&*self.users).map(|user| user.0);
+        self.projects().map(|project| project.0).into_iter().chain(users).collect()
     }
 
     /// An access token of the user.

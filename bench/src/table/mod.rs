@@ -122,7 +122,7 @@ impl Table {
         db.close().await;
         let in_process = InProcess::start(engine, &store).await?;
         eprintln!("{name}: indexing them for search");
-        in_process.index(fixture.project).await?;
+        in_process.index(fixture.projects()).await?;
         eprintln!("{name}: counting statements");
         let known = fixture.known_ids();
         let mut rows = Vec::new();
@@ -272,7 +272,7 @@ impl Subject {
     /// Indexes what bare clients and earlier rounds have written.
     async fn index(&self) -> Result<(), String> {
         let in_process = InProcess::start(self.engine, &self.store).await?;
-        in_process.index(self.fixture.project).await?;
+        in_process.index(self.fixture.projects()).await?;
         in_process.stop().await;
         Ok(())
     }
