@@ -12,12 +12,17 @@ mod rows;
 mod script;
 mod wire;
 
+use std::collections::HashSet;
 use std::path::PathBuf;
+
+use uuid::Uuid;
 
 use crate::ceiling;
 use crate::clock::{Span, Window};
+use crate::entities::Entities;
 use crate::fixture::{Fixture, Scale};
 use crate::load::{Load, ReadMode};
+use crate::scenario::Scenario;
 use crate::server::Server;
 use crate::store::{Engine, Store};
 use crate::usage::{Cpu, database_seconds, peak_bytes, resident_bytes};
@@ -61,6 +66,25 @@ struct Subject {
 enum BareClient {
     Loop(Replay),
     Pgbench(Scripts),
+}
+
+impl BareClient {
+    /// `drawn`: these ids are drawn anew each time; `known` ones stay as they are.
+    fn new(
+        store: &Store,
+        scenario: &Scenario,
+        requests: Requests,
+        drawn: Option<Entities>,
+        known: &HashSet<Uuid>,
+    ) -> Result<Self, String> {
+        match requests {
+            Requests::Sqlite(recorded) => Ok(BareClient::Loop(Replay::new(recorded, drawn, known))),
+            Requests::Postgres(logs) => {
+                let scripts = Recording { requests: &logs, drawn, known }.scripts()?;
+                Scripts::write(store, scenario.name, &scripts).map(BareClient::Pgbench)
+            }
+        }
+    }
 }
 
 /// One row on one engine.
@@ -142,18 +166,7 @@ impl Table {
                 (measured.statements, measured.flights) =
                     (Some(counted.statements), counted.flights);
                 let drawn = row.draws_entities.then_some(fixture.entities);
-                let client = match counted.requests {
-                    Requests::Sqlite(recorded) => {
-                        Ok(BareClient::Loop(Replay::new(recorded, drawn, &known)))
-                    }
-                    Requests::Postgres(logs) => {
-                        let recording = Recording { requests: &logs, drawn, known: &known };
-                        let written = recording
-                            .scripts()
-                            .and_then(|scripts| Scripts::write(&store, scenario.name, &scripts));
-                        written.map(BareClient::Pgbench)
-                    }
-                };
+                let client = BareClient::new(&store, scenario, counted.requests, drawn, &known);
                 match client {
                     Ok(client) => measured.bare_client = Some(client),
                     Err(why) => measured.bare_error = Some(why),
