@@ -1,6 +1,6 @@
 //! `townhall copy --online`: from either engine to either engine while a server writes, with nothing lost.
 
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use db::Engine;
@@ -13,6 +13,7 @@ use crate::transfer::{command, fill, json_of};
 on_both_engines![
     nothing_is_lost_while_others_write,
     a_killed_copy_goes_on,
+    a_table_is_logged_after_another_was_dropped,
     a_source_that_was_moved_is_read_only_until_it_is_reopened,
     a_server_removes_what_a_killed_copy_has_left,
     a_target_with_data_is_refused,
@@ -184,25 +185,46 @@ async fn nothing_is_lost_while_others_write(app: TestApp) {
 async fn a_killed_copy_goes_on(app: TestApp) {
     let app = prepared(app).await;
     let town = targets(&app);
-    let (from, to) = (app.app.config.database_url.clone(), town.database_url.clone());
-    let mut killed = spawn_copy(&app, &from, &to);
-    let done = || town.has_table("unfinished_transfer");
-    while !done() {
-        assert_eq!(killed.try_wait().unwrap(), None, "the copy has failed");
-        std::thread::yield_now();
-    }
-    killed.kill().unwrap();
-    killed.wait().unwrap();
+    kill_a_copy(&app, &town);
     let (report, written) = copy_while_writing(&app, &town).await;
     equal(&report);
     share_files(&app, &town);
     all_there(&app, &town, &written);
 }
 
-fn spawn_copy(app: &TestApp, from: &str, to: &str) -> Child {
+/// The copy has begun to log changes when it is killed.
+fn kill_a_copy(app: &TestApp, town: &Installation) {
     let mut copy = command(app);
-    copy.args(["copy", "--online", "--from", from, "--to", to, "--json"]);
-    copy.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    copy.args(["copy", "--online", "--json", "--from", &app.app.config.database_url]);
+    copy.args(["--to", &town.database_url]);
+    let mut killed = copy.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while last_log(app).is_none() {
+        assert_eq!(killed.try_wait().unwrap(), None, "the copy has failed");
+        std::thread::yield_now();
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+}
+
+/// The highest number of a log in the source.
+fn last_log(app: &TestApp) -> Option<i64> {
+    let tables = app.app.db.snapshot(|c| c.tables()).unwrap();
+    let numbers = tables.iter().filter_map(|one| one.name.strip_prefix("online_copy_log_"));
+    numbers.map(|number| number.parse().unwrap()).max()
+}
+
+/// A custom table that is dropped while it is copied leaves its log behind, which is not used for the next one.
+async fn a_table_is_logged_after_another_was_dropped(app: TestApp) {
+    let app = prepared(app).await;
+    let town = targets(&app);
+    kill_a_copy(&app, &town);
+    let of_dropped =
+        format!("CREATE TABLE online_copy_log_{} (k1 BIGINT)", last_log(&app).unwrap() + 1);
+    app.app.db.execute_script(&of_dropped).unwrap();
+    let (report, written) = copy_while_writing(&app, &town).await;
+    equal(&report);
+    share_files(&app, &town);
+    all_there(&app, &town, &written);
 }
 
 async fn a_source_that_was_moved_is_read_only_until_it_is_reopened(app: TestApp) {
@@ -234,13 +256,7 @@ async fn a_source_that_was_moved_is_read_only_until_it_is_reopened(app: TestApp)
 async fn a_server_removes_what_a_killed_copy_has_left(app: TestApp) {
     let app = prepared(app).await;
     let town = targets(&app);
-    let url = app.app.config.database_url.clone();
-    let mut killed = spawn_copy(&app, &url, &town.database_url);
-    while !town.has_table("unfinished_transfer") {
-        assert_eq!(killed.try_wait().unwrap(), None, "the copy has failed");
-    }
-    killed.kill().unwrap();
-    killed.wait().unwrap();
+    kill_a_copy(&app, &town);
     townhall::transfer::online::remove_leftovers(&app.app.db).unwrap();
     no_traces(&app);
 }

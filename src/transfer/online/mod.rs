@@ -188,7 +188,7 @@ impl Online<'_> {
     fn log_all(&self, parts: &[Part]) -> Result<()> {
         let logged = self.source.snapshot(store::logged)?;
         let missing = parts.iter().filter(|part| !logged.contains_key(&part.table));
-        store::add_logs(self.source, missing, &logged)
+        store::add_logs(self.source, missing)
     }
 
     /// The tables of the program; those of projects come and go, and are copied by the rounds.

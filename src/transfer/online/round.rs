@@ -109,7 +109,6 @@ impl<'a> Rounds<'a> {
             }
             self.watched.insert(one.part.name.clone(), one);
         }
-        let logged = self.source.snapshot(store::logged)?;
-        store::add_logs(self.source, &seen.unlogged, &logged)
+        store::add_logs(self.source, &seen.unlogged)
     }
 }

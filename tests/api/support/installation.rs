@@ -91,15 +91,6 @@ impl Installation {
         Db::open(&self.database_url, Options { pool: 1, ..Options::default() }).unwrap()
     }
 
-    /// Whether its database, which may not exist yet, has this table.
-    pub fn has_table(&self, name: &str) -> bool {
-        let file = self.database_url.strip_prefix("sqlite://");
-        if file.is_some_and(|file| !Path::new(file).exists()) {
-            return false;
-        }
-        self.db().snapshot(|c| c.tables()).unwrap().iter().any(|table| table.name == name)
-    }
-
     /// An id as a script writes it on this engine.
     pub fn literal(&self, id: Uuid) -> String {
         if self.is_sqlite() { format!("x'{}'", id.simple()) } else { format!("'{id}'") }

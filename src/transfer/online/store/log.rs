@@ -49,13 +49,16 @@ pub fn logged(c: &Conn<'_>) -> Result<Logged> {
 }
 
 /// Logs the changes of these tables from now on, too.
-pub fn add_logs<'p>(
-    source: &Db,
-    parts: impl IntoIterator<Item = &'p Part>,
-    logged: &Logged,
-) -> Result<()> {
-    let first = logged.values().max().unwrap_or(&0) + 1;
-    (first..).zip(parts).try_for_each(|(number, part)| add_log(source, part, number))
+pub fn add_logs<'p>(source: &Db, parts: impl IntoIterator<Item = &'p Part>) -> Result<()> {
+    let last = source.snapshot(last_number)?;
+    (last + 1..).zip(parts).try_for_each(|(number, part)| add_log(source, part, number))
+}
+
+/// The highest number of a log. The log of a table that was dropped is still there, though nothing is written to it.
+fn last_number(c: &Conn<'_>) -> Result<i64, db::Error> {
+    let tables = c.tables()?;
+    let numbers = tables.iter().filter_map(|table| table.name.strip_prefix(LOG)?.parse().ok());
+    Ok(numbers.max().unwrap_or(0))
 }
 
 fn add_log(source: &Db, part: &Part, number: i64) -> Result<()> {
