@@ -115,9 +115,10 @@ impl Table {
         for round in 1..=self.rounds {
             for subject in &mut subjects {
                 eprintln!("round {round} of {}: {}", self.rounds, subject.engine.name());
+                subject.vacuum().await?;
                 self.bare_clients(subject).await?;
                 for program in 0..self.programs.len() {
-                    subject.index().await?;
+                    subject.settle().await?;
                     self.server(subject, program).await?;
                 }
             }
@@ -282,11 +283,22 @@ impl Table {
 }
 
 impl Subject {
-    /// Indexes what bare clients and earlier rounds have written.
-    async fn index(&self) -> Result<(), String> {
+    /// Indexes what bare clients and earlier rounds have written, and vacuums it.
+    async fn settle(&self) -> Result<(), String> {
         let in_process = InProcess::start(self.engine, &self.store).await?;
         in_process.index(self.fixture.projects()).await?;
         in_process.stop().await;
+        self.vacuum().await
+    }
+
+    /// Leaves tables as they are in a database that has run for a while. PostgreSQL would do it by itself, but a minute after they
+    /// were written, in the middle of a measurement.
+    async fn vacuum(&self) -> Result<(), String> {
+        if let Engine::Postgres = self.engine {
+            let db = self.store.open()?;
+            db.execute_script("VACUUM (ANALYZE)").map_err(|error| error.to_string())?;
+            db.close().await;
+        }
         Ok(())
     }
 }
