@@ -1,5 +1,6 @@
 //! Replies: what a handler returns, how it becomes bytes, and how OpenAPI describes it.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::io;
 use std::mem;
@@ -118,6 +119,8 @@ impl fmt::Debug for FileBody {
 pub const JSON: &str = "application/json; charset=utf-8";
 pub const TEXT: &str = "text/plain; charset=utf-8";
 pub const HTML: &str = "text/html; charset=utf-8";
+/// What a thread keeps of its buffer for replies: most lists fit.
+const MAX_KEPT_BUFFER: usize = 256 << 10;
 
 /// One status that an operation may reply with, and the form of its body.
 #[derive(Debug)]
@@ -150,8 +153,23 @@ pub fn with_body(status: StatusCode, media: &'static str, body: impl Into<Bytes>
 }
 
 pub fn json(status: StatusCode, value: &impl Serialize) -> Result<Response> {
-    let body = serde_json::to_vec(value).map_err(Error::internal)?;
-    Ok(with_body(status, JSON, body))
+    Ok(with_body(status, JSON, serialized(value).map_err(Error::internal)?))
+}
+
+/// A buffer of a reply's own would grow, and be copied, ten times on the way to the size of a list.
+fn serialized(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    thread_local! {
+        static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    }
+    BUFFER.with_borrow_mut(|buffer| {
+        buffer.clear();
+        serde_json::to_writer(&mut *buffer, value)?;
+        let body = buffer.to_vec();
+        if buffer.capacity() > MAX_KEPT_BUFFER {
+            *buffer = Vec::new();
+        }
+        Ok(body)
+    })
 }
 
 fn json_doc<T: JsonSchema>(status: u16, generator: &mut SchemaGenerator) -> ReplyDoc {

@@ -12,7 +12,7 @@ pub use crate::features::comments::row::CommentRow;
 use crate::features::reactions::store::reaction_deltas;
 use crate::features::reactions::target::TargetId;
 use crate::features::reactions::{ReactionCounts, reaction_columns};
-use crate::features::users::store::{UserRow, user_columns};
+use crate::features::users::store::{UserRow, public_user_columns};
 use crate::features::visibility::moderation::{ModerationRow, moderation_columns};
 use crate::features::visibility::store::blocks::{Hidden, not_blocked};
 use crate::search_queue::{Kind, store as search_queue};
@@ -105,7 +105,7 @@ db::statements! {
     query FIND_ALL -> CommentRow = select_comment!("AND c.id {any}($2)");
     query AUTHORS -> UserRow = concat!(
         "SELECT ",
-        user_columns!(),
+        public_user_columns!(),
         " FROM users WHERE project_id = $1 AND id IN
             (SELECT c.user_id FROM comments c WHERE c.project_id = $1 AND c.id {any}($2))"
     );

@@ -16,7 +16,7 @@ use crate::features::entities::{DUPLICATE_FOREIGN_ID, USER_NOT_FOUND};
 use crate::features::reactions::store::reaction_deltas;
 use crate::features::reactions::target::TargetId;
 use crate::features::reactions::{ReactionCounts, reaction_columns};
-use crate::features::users::store::{UserRow, user_columns};
+use crate::features::users::store::{UserRow, public_user_columns};
 use crate::features::visibility::moderation::{ModerationRow, moderation_columns};
 use crate::features::visibility::store::blocks::not_blocked;
 use crate::search_queue::{Kind, store as search_queue};
@@ -57,7 +57,7 @@ db::statements! {
     query FIND_ALL_EVER -> EntityRow = select_entity!(even deleted, "AND e.id {any}($2)");
     query AUTHORS -> UserRow = concat!(
         "SELECT ",
-        user_columns!(),
+        public_user_columns!(),
         " FROM users WHERE project_id = $1 AND id IN
             (SELECT e.user_id FROM entities e WHERE e.project_id = $1 AND e.id {any}($2))"
     );

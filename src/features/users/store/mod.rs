@@ -86,6 +86,16 @@ macro_rules! user_columns {
 }
 pub(crate) use user_columns;
 
+/// The same of users whom everybody sees, beside what they have written: without what only they and a key may see.
+macro_rules! public_user_columns {
+    () => {
+        "id, foreign_id, role, name, username, NULL AS email, NULL AS password_hash, is_verified,
+            is_active, avatar, avatar_path, avatar_file_id, banner_file_id, bio, birthdate, latitude,
+            longitude, metadata, '{}' AS secure_metadata, reputation, last_active, created_at, updated_at"
+    };
+}
+pub(crate) use public_user_columns;
+
 /// `SELECT` of a whole row from `users`; conditions follow.
 macro_rules! select_user {
     ($rest:literal) => {
