@@ -32,8 +32,8 @@ static COMPONENTS: LazyLock<Registry<'_>> = LazyLock::new(|| {
     registry.add(DOCUMENT_URI, components).unwrap().prepare().unwrap()
 });
 const DOCUMENT_URI: &str = "https://community.example/openapi.json";
-static VALIDATORS: LazyLock<Mutex<Validators>> = LazyLock::new(Mutex::default);
-type Validators = HashMap<String, Arc<OnceLock<Validator>>>;
+/// A validator, once somebody has compiled it.
+type Slot = Arc<OnceLock<Arc<Validator>>>;
 
 pub fn check(method: &Method, address: &str, reply: &Reply) {
     let path = address.split('?').next().unwrap();
@@ -70,9 +70,8 @@ pub fn check(method: &Method, address: &str, reply: &Reply) {
     assert!(!schema.is_null(), "{key} is not documented as {media}: {}", reply.text());
     // A reply to HEAD has the type of a body that it does not have.
     if media == "application/json" && *method != Method::HEAD && is_new(&key, reply) {
-        let validator = validator(schema);
         let body = reply.json();
-        if let Err(error) = validator.get().unwrap().validate(&body) {
+        if let Err(error) = validator(schema).validate(&body) {
             panic!(
                 "{key} does not match its schema: {error} at {}\n{body:#}",
                 error.instance_path()
@@ -89,18 +88,27 @@ fn is_new(key: &str, reply: &Reply) -> bool {
     reply.body.len() < LARGE || CHECKED.lock().unwrap().insert(identity())
 }
 
+/// The one of a schema in the document, found by its place there: nothing is written out for each reply.
+fn validator(schema: &'static Value) -> Arc<Validator> {
+    static PLACES: LazyLock<Mutex<HashMap<usize, Slot>>> = LazyLock::new(Mutex::default);
+    let place = std::ptr::from_ref(schema).addr();
+    let slot = PLACES.lock().unwrap().entry(place).or_default().clone();
+    // Compiled outside the lock: other tests need other schemas meanwhile.
+    slot.get_or_init(|| compiled(schema)).clone()
+}
+
 /// One for each schema, however many operations reply so.
-fn validator(schema: &Value) -> Arc<OnceLock<Validator>> {
+fn compiled(schema: &Value) -> Arc<Validator> {
+    static TEXTS: LazyLock<Mutex<HashMap<String, Slot>>> = LazyLock::new(Mutex::default);
     let text =
         schema.to_string().replace("\"#/components", &format!("\"{DOCUMENT_URI}#/components"));
-    let slot = VALIDATORS.lock().unwrap().entry(text.clone()).or_default().clone();
-    // Compiled outside the lock: other tests need other schemas meanwhile.
-    slot.get_or_init(|| {
+    let slot = TEXTS.lock().unwrap().entry(text.clone()).or_default().clone();
+    let compile = || {
         let schema = serde_json::from_str(&text).unwrap();
         let options = jsonschema::options().with_draft(Draft::Draft202012);
-        options.with_registry(&COMPONENTS).build(&schema).unwrap()
-    });
-    slot
+        Arc::new(options.with_registry(&COMPONENTS).build(&schema).unwrap())
+    };
+    slot.get_or_init(compile).clone()
 }
 
 /// Forbids keys that an object schema does not name.

@@ -60,6 +60,29 @@ impl Installation {
         Installation { data_dir, database_url, engine: self.engine, cluster: None }
     }
 
+    /// Another one with a copy of this one's database, to which nobody may be connected. On a cluster, from whose databases
+    /// the extension's own connections never go for long, it is untouched.
+    pub fn copied(&self) -> Self {
+        match self.cluster {
+            Some(cluster) if !cluster.is_distributed() => {
+                let database_url = cluster.create_database_from(&self.database_url);
+                let (data_dir, engine, cluster) = (fresh_directory(), self.engine, self.cluster);
+                Installation { data_dir, database_url, engine, cluster }
+            }
+            Some(_) => self.untouched(),
+            None => {
+                let copy = self.untouched();
+                std::fs::copy(self.file(), copy.file()).unwrap();
+                copy
+            }
+        }
+    }
+
+    /// The file of a SQLite database.
+    fn file(&self) -> PathBuf {
+        self.data_dir.join("townhall.db")
+    }
+
     /// The binary with this installation's settings and nothing else of the environment.
     pub fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_townhall"));

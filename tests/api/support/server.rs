@@ -255,8 +255,9 @@ fn configure(settings: &TestConfig, data_dir: &Path, url: &str) -> Config {
         }
     };
     let mut config = Config::from_sources(&Flags::default(), &find).unwrap();
-    // The clock of a test stands still; what it moves past is to be noticed soon.
-    config.realtime.sweep = Duration::from_millis(10);
+    // The clock of a test stands still; what it moves past is to be noticed soon. Servers that wait for their next test look,
+    // too.
+    config.realtime.sweep = Duration::from_millis(50);
     settings.adjustments.iter().for_each(|adjust| adjust(&mut config));
     config
 }
