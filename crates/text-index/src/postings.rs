@@ -87,6 +87,35 @@ fn gap(from: i64, to: i64) -> u64 {
     to.wrapping_sub(from).wrapping_sub(1).cast_unsigned()
 }
 
+/// Postings that are put together for a block, in few bytes.
+#[derive(Debug, Clone, Default)]
+pub struct Collected {
+    bytes: Vec<u8>,
+    last: i64,
+}
+
+impl Collected {
+    /// The numbers must increase.
+    pub fn push(&mut self, posting: Posting) {
+        let gap = posting.number.wrapping_sub(self.last).cast_unsigned();
+        let has_count = posting.count != 1;
+        varint::push(&mut self.bytes, gap << 1 | u64::from(has_count));
+        if has_count {
+            self.bytes.push(posting.count);
+        }
+        self.bytes.push(posting.length);
+        self.last = posting.number;
+    }
+
+    pub fn postings(&self) -> Decode<'_> {
+        Decode(Format::Bytes { bytes: &self.bytes, number: 0, has_short_counts: true })
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+}
+
 /// The postings of a block, up to the first damaged byte.
 pub fn decode(bytes: &[u8]) -> Decode<'_> {
     match bytes {
