@@ -1,7 +1,8 @@
 //! The index itself: it follows every change, and nothing of a deleted record stays in it.
 
-use db::{Command, args};
+use db::{Command, Query, args};
 use serde_json::json;
+use text_index::postings::length_code;
 use text_index::{Analyzer, Document, Language};
 use townhall::features::search::{admin, index};
 use townhall::tenancy::registry;
@@ -24,6 +25,7 @@ on_both_engines![
     nodes_share_the_work,
     the_doctor_finds_and_repairs_differences,
     documents_of_earlier_versions_are_taken_out,
+    blocks_of_earlier_versions_grow_and_go,
 ];
 
 const TABLES: [&str; 4] = ["search_docs", "search_blocks", "search_words", "search_todo"];
@@ -160,7 +162,7 @@ async fn blocks_fill_and_empty(app: TestApp) {
     let search = json!({ "query": "common", "limit": 50 });
     let results = ada.post("/search/content", search).await.expect(200);
     assert_eq!(results.as_array().unwrap().len(), 50);
-    assert_eq!(rows(&app).await[1], before[1] + 3, "128, 128 and 44");
+    assert_eq!(rows(&app).await[1], before[1] + 2, "256 and 44");
     for entity in &all[..299] {
         ada.delete(&format!("/entities/{entity}")).await.expect(204);
     }
@@ -235,5 +237,34 @@ async fn documents_of_earlier_versions_are_taken_out(app: TestApp) {
     assert_eq!(admin::compare(db, false).await.unwrap(), 0);
     ada.delete(&format!("/entities/{entity}")).await.expect(204);
     app.index().await;
+    assert_eq!(rows(&app).await, before);
+}
+
+/// Their postings are bytes.
+async fn blocks_of_earlier_versions_grow_and_go(app: TestApp) {
+    let app = app.own_server().await;
+    let ada = app.user().await;
+    app.index().await;
+    let before = rows(&app).await;
+    let entity = post(&app, &ada, json!({ "title": "older" })).await;
+    app.index().await;
+    let (project, db) = (app.project.id, &app.app.db);
+    let number = "SELECT number FROM search_docs WHERE project_id = $1 AND record_id = $2";
+    let number = Query::<i64>::built("test::number", number.to_owned());
+    let number = db.read(move |c| c.one(&number, args![project, entity])).await;
+    let number = u8::try_from(number.unwrap()).unwrap();
+    let bytes = vec![0, number << 1 | 1, 2, length_code(2)];
+    let change = "UPDATE search_blocks SET bytes = $3 WHERE project_id = $1 AND term = $2";
+    let change = Command::built("test::bytes", change.to_owned());
+    let changed = db.write(move |tx| tx.execute(&change, args![project, "older", &bytes]));
+    assert_eq!(changed.await, Ok::<_, db::Error>(1));
+    assert_eq!(found(&ada, "older").await, ["older"]);
+    let other = post(&app, &ada, json!({ "title": "older still" })).await;
+    app.index().await;
+    assert_eq!(found(&ada, "older").await, ["older", "older still"]);
+    for entity in [entity, other] {
+        ada.delete(&format!("/entities/{entity}")).await.expect(204);
+        app.index().await;
+    }
     assert_eq!(rows(&app).await, before);
 }

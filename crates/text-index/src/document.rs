@@ -1,11 +1,15 @@
 //! A text as the index sees it: the words it is written with, how often each occurs, and how long it is.
 
 use std::collections::BTreeMap;
+use std::iter;
 
+use crate::bits::{self, Fields, Writer, Zeros};
 use crate::{Analyzer, varint};
 
-/// Begins words that are stored as numbers. Words as texts begin with how much the first one shares with none before: 0.
-const NUMBERS: u8 = 1;
+/// Begin words that are stored as numbers: with gaps in bits, and with gaps as varints by earlier versions. Words as texts
+/// begin with how much the first one shares with none before: 0.
+const NUMBERS: u8 = 2;
+const VARINT_NUMBERS: u8 = 1;
 
 /// What is added to an index for one text, and what has to be known to take it out again.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -61,16 +65,23 @@ impl Document {
     }
 }
 
-/// Words that a dictionary knows, by their numbers, in fewer bytes still.
+/// Words that a dictionary knows, by their numbers, in fewer bytes still. No number may be there twice.
 pub fn pack_numbers(mut numbers: Vec<i64>) -> Vec<u8> {
     numbers.sort_unstable();
-    let mut bytes = vec![NUMBERS];
-    let mut before = 0;
-    for number in numbers {
-        varint::push(&mut bytes, number.wrapping_sub(before).cast_unsigned());
-        before = number;
-    }
-    bytes
+    let mut bytes = Vec::with_capacity(numbers.len() * 2 + 4);
+    bytes.push(NUMBERS);
+    varint::push(&mut bytes, u64::try_from(numbers.len()).unwrap_or_default());
+    let last = numbers.last().copied().unwrap_or_default();
+    let gap_bits = bits::low_bits(last.cast_unsigned(), numbers.len()).min(bits::MAX_BITS);
+    bytes.push(gap_bits.to_le_bytes()[0]);
+    let before = iter::once(-1).chain(numbers.iter().copied());
+    let gaps = before.zip(&numbers).map(|(before, number)| number.wrapping_sub(before));
+    let gaps = gaps.map(|gap| gap.wrapping_sub(1).cast_unsigned());
+    let mut fields = Writer::new(bytes);
+    gaps.clone().for_each(|gap| fields.put(gap, gap_bits));
+    let mut zeros = Writer::new(fields.finish());
+    gaps.for_each(|gap| zeros.zeros(gap >> gap_bits));
+    zeros.finish()
 }
 
 /// The words of a document as an index stores them.
@@ -85,14 +96,29 @@ pub enum StoredWords {
 impl StoredWords {
     /// `None` if the bytes are damaged.
     pub fn unpack(bytes: &[u8]) -> Option<Self> {
-        match bytes.strip_prefix(&[NUMBERS]) {
-            Some(bytes) => unpack_numbers(bytes).map(StoredWords::Numbers),
-            None => unpack_texts(bytes).map(StoredWords::Texts),
+        match bytes {
+            [NUMBERS, bytes @ ..] => unpack_numbers(bytes).map(StoredWords::Numbers),
+            [VARINT_NUMBERS, bytes @ ..] => unpack_varints(bytes).map(StoredWords::Numbers),
+            bytes => unpack_texts(bytes).map(StoredWords::Texts),
         }
     }
 }
 
 fn unpack_numbers(mut bytes: &[u8]) -> Option<Vec<i64>> {
+    let count = usize::try_from(varint::take(&mut bytes)?).ok()?;
+    let (gap_bits, bytes) = bytes.split_first()?;
+    let gap_bits = u32::from(*gap_bits);
+    let (mut fields, bytes) = Fields::open(bytes, count, gap_bits)?;
+    let (mut zeros, mut number) = (Zeros::new(bytes), -1_i64);
+    let numbers = (0..count).map(|_| {
+        let gap = zeros.next()? << gap_bits | fields.next();
+        number = number.wrapping_add(gap.cast_signed()).wrapping_add(1);
+        Some(number)
+    });
+    numbers.collect()
+}
+
+fn unpack_varints(mut bytes: &[u8]) -> Option<Vec<i64>> {
     let (mut numbers, mut number) = (Vec::new(), 0_i64);
     while !bytes.is_empty() {
         number = number.wrapping_add(varint::take(&mut bytes)?.cast_signed());
@@ -153,5 +179,11 @@ mod tests {
             StoredWords::unpack(&pack_numbers(Vec::new())),
             Some(StoredWords::Numbers(Vec::new()))
         );
+    }
+
+    #[test]
+    fn numbers_of_earlier_versions_are_read() {
+        let numbers = StoredWords::Numbers(vec![1, 5, 300]);
+        assert_eq!(StoredWords::unpack(&[1, 1, 4, 0xa7, 0x02]), Some(numbers));
     }
 }

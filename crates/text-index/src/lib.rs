@@ -3,6 +3,7 @@
 //! spelling ([`spelling`]), vectors of meaning ([`vectors`]), highlights and the best passages of a text ([`passages`]).
 
 mod analysis;
+mod bits;
 mod document;
 mod highlight;
 mod language;

@@ -1,14 +1,20 @@
-//! Postings of a term in blocks: increasing numbers of documents as varint gaps, each with how often the term
-//! occurs, unless that is once, and how long the document is, a byte each. Scores follow from the two when they are
-//! asked for, so they never go stale when the collection grows.
+//! Postings of a term in blocks: increasing numbers of documents as gaps, each with how often the term occurs and how
+//! long the document is, in bits (see [`bits`]). Scores follow from the two when they are asked for, so they never go
+//! stale when the collection grows.
 
+use std::iter;
+
+use crate::bits::{self, Fields, Writer, Zeros};
 use crate::varint;
 
 /// A block that has this many postings is full.
-pub const BLOCK: usize = 128;
-/// Begins a block. Blocks of earlier versions, in which every count takes a byte, begin with the number of their first
-/// document, which is never 0.
-const SHORT_COUNTS: u8 = 0;
+pub const BLOCK: usize = 256;
+/// Begin a block. Blocks of earlier versions hold bytes: those in which a count of one takes none begin with the zero alone,
+/// and a varint of 2 or more follows; the oldest ones begin with the number of their first document, which is never 0.
+const BYTES: u8 = 0;
+const BITS: u8 = 1;
+/// Marks the number of bits of a length: some counts are not one.
+const HAS_COUNTS: u8 = 0x80;
 
 /// One document of a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,41 +48,139 @@ pub fn length_of(code: u8) -> f32 {
 
 /// The bytes of a block; the numbers must increase.
 pub fn encode(postings: &[Posting]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(postings.len() * 3 + 8);
-    bytes.push(SHORT_COUNTS);
-    let mut before = 0;
-    for posting in postings {
-        let gap = posting.number.wrapping_sub(before).cast_unsigned();
-        let has_count = posting.count != 1;
-        varint::push(&mut bytes, gap << 1 | u64::from(has_count));
-        if has_count {
-            bytes.push(posting.count);
-        }
-        bytes.push(posting.length);
-        before = posting.number;
+    let mut bytes = Vec::with_capacity(postings.len() * 2 + 16);
+    bytes.extend([BYTES, BITS]);
+    varint::push(&mut bytes, u64::try_from(postings.len()).unwrap_or_default());
+    let (Some(first), Some(last)) = (postings.first(), postings.last()) else { return bytes };
+    varint::push(&mut bytes, first.number.cast_unsigned());
+    let lengths = postings.iter().map(|posting| posting.length);
+    let shortest = lengths.clone().min().unwrap_or_default();
+    let length_bits = u8::BITS - (lengths.max().unwrap_or_default() - shortest).leading_zeros();
+    let gaps = last.number.wrapping_sub(first.number).cast_unsigned();
+    let gap_bits = bits::low_bits(gaps, postings.len()).min(bits::MAX_BITS - length_bits);
+    let has_counts = postings.iter().any(|posting| posting.count != 1);
+    let [gap_byte, length_byte] = [gap_bits, length_bits].map(|bits| bits.to_le_bytes()[0]);
+    let flag = if has_counts { HAS_COUNTS } else { 0 };
+    bytes.extend([gap_byte, length_byte | flag, shortest]);
+    let before = iter::once(first.number - 1).chain(postings.iter().map(|one| one.number));
+    let gaps = before.zip(postings).map(|(before, one)| gap(before, one.number));
+    let mut fields = Writer::new(bytes);
+    for (gap, posting) in gaps.clone().zip(postings) {
+        fields.put(gap, gap_bits);
+        fields.put((posting.length - shortest).into(), length_bits);
     }
-    bytes
+    let mut bytes = fields.finish();
+    if has_counts {
+        let mut counts = Writer::default();
+        postings.iter().for_each(|one| counts.zeros(one.count.wrapping_sub(1).into()));
+        let counts = counts.finish();
+        varint::push(&mut bytes, u64::try_from(counts.len()).unwrap_or_default());
+        bytes.extend(counts);
+    }
+    let mut zeros = Writer::new(bytes);
+    gaps.for_each(|gap| zeros.zeros(gap >> gap_bits));
+    zeros.finish()
+}
+
+/// How many numbers are between the two.
+fn gap(from: i64, to: i64) -> u64 {
+    to.wrapping_sub(from).wrapping_sub(1).cast_unsigned()
+}
+
+/// Postings that are put together for a block, in few bytes.
+#[derive(Debug, Clone, Default)]
+pub struct Collected {
+    bytes: Vec<u8>,
+    last: i64,
+}
+
+impl Collected {
+    /// The numbers must increase.
+    pub fn push(&mut self, posting: Posting) {
+        let gap = posting.number.wrapping_sub(self.last).cast_unsigned();
+        let has_count = posting.count != 1;
+        varint::push(&mut self.bytes, gap << 1 | u64::from(has_count));
+        if has_count {
+            self.bytes.push(posting.count);
+        }
+        self.bytes.push(posting.length);
+        self.last = posting.number;
+    }
+
+    pub fn postings(&self) -> Decode<'_> {
+        Decode(Format::Bytes { bytes: &self.bytes, number: 0, has_short_counts: true })
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
 }
 
 /// The postings of a block, up to the first damaged byte.
 pub fn decode(bytes: &[u8]) -> Decode<'_> {
-    let short = bytes.strip_prefix(&[SHORT_COUNTS]);
-    Decode { bytes: short.unwrap_or(bytes), number: 0, has_short_counts: short.is_some() }
+    match bytes {
+        [BYTES, BITS, bytes @ ..] => Decode(Format::Bits(Bits::open(bytes).unwrap_or_default())),
+        [BYTES, bytes @ ..] => Decode(Format::Bytes { bytes, number: 0, has_short_counts: true }),
+        bytes => Decode(Format::Bytes { bytes, number: 0, has_short_counts: false }),
+    }
 }
 
 #[derive(Debug, Clone)]
-pub struct Decode<'b> {
-    bytes: &'b [u8],
-    number: i64,
-    has_short_counts: bool,
+pub struct Decode<'b>(Format<'b>);
+
+#[derive(Debug, Clone)]
+enum Format<'b> {
+    Bits(Bits<'b>),
+    Bytes { bytes: &'b [u8], number: i64, has_short_counts: bool },
 }
 
-impl Decode<'_> {
+#[derive(Debug, Clone, Default)]
+struct Bits<'b> {
+    left: usize,
+    /// Of the last posting.
+    number: i64,
+    gap_bits: u32,
+    shortest: u8,
+    /// Low bits of gaps, and lengths above the shortest one.
+    fields: Fields<'b>,
+    counts: Option<Zeros<'b>>,
+    gaps: Zeros<'b>,
+}
+
+impl<'b> Bits<'b> {
+    fn open(mut bytes: &'b [u8]) -> Option<Self> {
+        let left = usize::try_from(varint::take(&mut bytes)?).ok()?;
+        let first = varint::take(&mut bytes)?.cast_signed();
+        let [gap_bits, length_bits, shortest, bytes @ ..] = bytes else { return None };
+        let has_counts = length_bits & HAS_COUNTS != 0;
+        let (gap_bits, length_bits) = (u32::from(*gap_bits), u32::from(length_bits & !HAS_COUNTS));
+        let (fields, mut bytes) = Fields::open(bytes, left, gap_bits + length_bits)?;
+        let mut counts = None;
+        if has_counts {
+            let size = usize::try_from(varint::take(&mut bytes)?).ok()?;
+            let (those, rest) = bytes.split_at_checked(size)?;
+            (counts, bytes) = (Some(Zeros::new(those)), rest);
+        }
+        let number = first.wrapping_sub(1);
+        let gaps = Zeros::new(bytes);
+        Some(Bits { left, number, gap_bits, shortest: *shortest, fields, counts, gaps })
+    }
+
     #[inline]
-    fn byte(&mut self) -> Option<u8> {
-        let (byte, rest) = self.bytes.split_first()?;
-        self.bytes = rest;
-        Some(*byte)
+    fn next(&mut self) -> Option<Posting> {
+        self.left = self.left.checked_sub(1)?;
+        let field = self.fields.next();
+        let low = field & ((1 << self.gap_bits) - 1);
+        let gap = self.gaps.next()? << self.gap_bits | low;
+        let count = match &mut self.counts {
+            Some(counts) => counts.next()?,
+            None => 0,
+        };
+        self.number = self.number.wrapping_add(gap.cast_signed()).wrapping_add(1);
+        #[expect(clippy::cast_possible_truncation, reason = "both are bytes, unless damaged")]
+        let (count, length) = ((count as u8).wrapping_add(1), (field >> self.gap_bits) as u8);
+        let length = self.shortest.wrapping_add(length);
+        Some(Posting { number: self.number, count, length })
     }
 }
 
@@ -85,16 +189,28 @@ impl Iterator for Decode<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<Posting> {
-        let head = varint::take(&mut self.bytes)?;
-        let (gap, has_count) = match self.has_short_counts {
-            true => (head >> 1, head & 1 == 1),
-            false => (head, true),
-        };
-        let count = if has_count { self.byte()? } else { 1 };
-        let length = self.byte()?;
-        self.number = self.number.wrapping_add(gap.cast_signed());
-        Some(Posting { number: self.number, count, length })
+        match &mut self.0 {
+            Format::Bits(bits) => bits.next(),
+            Format::Bytes { bytes, number, has_short_counts } => {
+                let head = varint::take(bytes)?;
+                let (gap, has_count) = match has_short_counts {
+                    true => (head >> 1, head & 1 == 1),
+                    false => (head, true),
+                };
+                let count = if has_count { byte(bytes)? } else { 1 };
+                let length = byte(bytes)?;
+                *number = number.wrapping_add(gap.cast_signed());
+                Some(Posting { number: *number, count, length })
+            }
+        }
     }
+}
+
+#[inline]
+fn byte(bytes: &mut &[u8]) -> Option<u8> {
+    let (byte, rest) = bytes.split_first()?;
+    *bytes = rest;
+    Some(*byte)
 }
 
 #[cfg(test)]
@@ -132,16 +248,26 @@ mod tests {
     }
 
     #[test]
-    fn dense_blocks_take_two_bytes_a_posting() {
-        let postings: Vec<Posting> = (1..=128).map(|n| Posting::new(n, 1, 60)).collect();
-        assert_eq!(encode(&postings).len(), 1 + 2 * 128);
+    fn dense_blocks_take_a_byte_a_posting() {
+        let postings: Vec<Posting> = (1..=256).map(|n| Posting::new(n, 1, 50 + n as u32)).collect();
+        let size = encode(&postings).len();
+        assert!(size <= 256 + 8, "{size}");
+    }
+
+    #[test]
+    fn lengths_that_are_all_the_same_take_no_space() {
+        let postings: Vec<Posting> = (1..=256).map(|n| Posting::new(n * 3, 1, 60)).collect();
+        let size = encode(&postings).len();
+        assert!(size <= 256 * 4 / 8 + 8, "{size}");
     }
 
     #[test]
     fn blocks_of_earlier_versions_are_read() {
         let (first, second) = (Posting::new(5, 1, 1), Posting::new(300, 2, 9));
-        let bytes = [5, 1, first.length, 0xa7, 0x02, 2, second.length];
-        assert_eq!(decode(&bytes).collect::<Vec<_>>(), [first, second]);
+        let oldest = [5, 1, first.length, 0xa7, 0x02, 2, second.length];
+        assert_eq!(decode(&oldest).collect::<Vec<_>>(), [first, second]);
+        let short_counts = [0, 10, first.length, 0xcf, 0x04, 2, second.length];
+        assert_eq!(decode(&short_counts).collect::<Vec<_>>(), [first, second]);
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! What documents that come and go change in the index, added up in memory so that each term and each word is written
 //! once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::iter::Peekable;
 use std::sync::Arc;
 use std::vec::IntoIter;
 
 use db::Tx;
 use text_index::Language;
-use text_index::postings::Posting;
+use text_index::postings::{Collected, Posting};
 
 use crate::error::Result;
 use crate::features::search::class::Section;
@@ -19,16 +19,16 @@ use crate::features::search::store::words::{self, ChangedWord};
 use crate::features::search::store::{self, IndexedRow, StateRow};
 use crate::values::ids::ProjectId;
 
-/// Of a term, by class (mostly one), in the order of their numbers.
-type Postings = Vec<(i64, Vec<Posting>)>;
+/// A term with what is added to it in a class.
+type Added = (Arc<str>, i64, Collected);
 
 #[derive(Debug)]
 pub struct Changes {
     pub lexicon: Lexicon,
     /// By the place of a term, and class.
     removed: BTreeMap<(usize, i64), BTreeSet<i64>>,
-    /// By the place of a term.
-    added: Vec<Postings>,
+    /// By class, and the place of a term.
+    added: BTreeMap<i64, Vec<Collected>>,
     /// By how much the frequency of a word changes, by its place.
     words: BTreeMap<Section, Vec<i64>>,
     counts: Counts,
@@ -63,7 +63,7 @@ impl Changes {
         Changes {
             lexicon: Lexicon::new(language),
             removed: BTreeMap::new(),
-            added: Vec::new(),
+            added: BTreeMap::new(),
             words: BTreeMap::new(),
             counts: Counts::default(),
             size: 0,
@@ -98,14 +98,10 @@ impl Changes {
         let terms = words.iter().map(|(word, count)| (self.lexicon.term_of(*word), *count));
         let mut terms: Vec<(usize, u32)> = terms.collect();
         terms.sort_unstable();
+        let added = self.added.entry(class.number()).or_default();
         for same in terms.chunk_by(|(a, _), (b, _)| a == b) {
             let count = same.iter().map(|(_, count)| count).sum();
-            let posting = Posting::new(number, count, found.document.length);
-            let by_class = at(&mut self.added, same[0].0);
-            match by_class.iter_mut().find(|(of, _)| *of == class.number()) {
-                Some((_, postings)) => postings.push(posting),
-                None => by_class.push((class.number(), vec![posting])),
-            }
+            at(added, same[0].0).push(Posting::new(number, count, found.document.length));
             self.size += 1;
         }
         if let Some(section) = section {
@@ -121,9 +117,7 @@ impl Changes {
     pub fn write(self, tx: &Tx<'_>, project: ProjectId) -> Result<()> {
         let mut blocks = Blocks::default();
         for ((term, class), numbers) in &self.removed {
-            for number in numbers {
-                blocks.remove(tx, project, self.lexicon.term(*term), *class, *number)?;
-            }
+            blocks.remove(tx, project, self.lexicon.term(*term), *class, numbers)?;
         }
         self.counts.write(tx, project)?;
         match self.sorted().next(usize::MAX) {
@@ -135,10 +129,14 @@ impl Changes {
     /// What is added and how words change, in the order of terms and words.
     pub fn sorted(self) -> Sorted {
         let Changes { lexicon, added, words, .. } = self;
-        let added = added.into_iter().enumerate().filter(|(_, postings)| !postings.is_empty());
-        let mut added: Vec<(Arc<str>, Postings)> =
-            added.map(|(term, postings)| (Arc::clone(lexicon.term(term)), postings)).collect();
-        added.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        let added = added.into_iter().flat_map(|(class, of)| {
+            let some = of.into_iter().enumerate().filter(|(_, postings)| !postings.is_empty());
+            some.map(move |(term, postings)| (term, class, postings))
+        });
+        let mut added: Vec<Added> = added
+            .map(|(term, class, postings)| (Arc::clone(lexicon.term(term)), class, postings))
+            .collect();
+        added.sort_unstable_by(|(a, x, _), (b, y, _)| (a, x).cmp(&(b, y)));
         let mut changed: Vec<(Section, ChangedWord)> = Vec::new();
         for (section, by) in words {
             let by = by.into_iter().enumerate().filter(|(_, by)| *by != 0);
@@ -155,7 +153,7 @@ impl Changes {
 /// What is to be written, slice by slice.
 #[derive(Debug)]
 pub struct Sorted {
-    added: Peekable<IntoIter<(Arc<str>, Postings)>>,
+    added: Peekable<IntoIter<Added>>,
     words: Peekable<IntoIter<(Section, ChangedWord)>>,
 }
 
@@ -169,10 +167,12 @@ impl Sorted {
         if self.is_empty() {
             return None;
         }
-        let terms: Vec<(Arc<str>, Postings)> = self.added.by_ref().take(terms).collect();
-        // The last one takes all words that are left.
-        let end = terms.last().filter(|_| self.added.peek().is_some());
-        let end = end.map(|(term, _)| term.to_string());
+        let mut terms: Vec<Added> = self.added.by_ref().take(terms).collect();
+        let last = terms.last().map(|(term, ..)| Arc::clone(term));
+        let is_last = |(term, ..): &Added| last.as_ref() == Some(term);
+        terms.extend(std::iter::from_fn(|| self.added.next_if(is_last)));
+        // The last slice takes all words that are left.
+        let end = last.filter(|_| self.added.peek().is_some()).map(|term| term.to_string());
         let mut words: BTreeMap<Section, Vec<ChangedWord>> = BTreeMap::new();
         let is_in =
             |(_, one): &(Section, ChangedWord)| end.as_deref().is_none_or(|end| &*one.word <= end);
@@ -186,7 +186,7 @@ impl Sorted {
 /// Neighbouring terms and words, written together.
 #[derive(Debug)]
 pub struct Slice {
-    terms: Vec<(Arc<str>, Postings)>,
+    terms: Vec<Added>,
     words: BTreeMap<Section, Vec<ChangedWord>>,
     /// The last term of it; none if it is the last slice.
     pub end: Option<String>,
@@ -196,20 +196,17 @@ impl Slice {
     /// `blocks`: those that have changed already.
     pub fn write(&self, tx: &Tx<'_>, project: ProjectId, mut blocks: Blocks) -> Result<()> {
         let mut by_class: BTreeMap<i64, Vec<String>> = BTreeMap::new();
-        for (term, postings) in &self.terms {
-            for (class, _) in postings {
-                by_class.entry(*class).or_default().push(term.to_string());
-            }
+        for (term, class, _) in &self.terms {
+            by_class.entry(*class).or_default().push(term.to_string());
         }
-        for (class, terms) in &by_class {
-            for row in store::postings::tails(tx, project, terms, *class)? {
-                blocks.load(row);
-            }
+        let mut tails = HashMap::new();
+        for (class, terms) in by_class {
+            let found = store::postings::tails(tx, project, &terms, class)?;
+            tails.extend(found.into_iter().map(|row| ((row.term.clone(), class), row)));
         }
-        for (term, by_class) in &self.terms {
-            for (class, postings) in by_class {
-                blocks.add(term, *class, postings);
-            }
+        for (term, class, added) in &self.terms {
+            let tail = tails.remove(&(term.to_string(), *class));
+            blocks.add(term, *class, tail, added)?;
         }
         blocks.write(tx, project)?;
         for (section, changed) in &self.words {
@@ -242,7 +239,7 @@ mod tests {
         let mut sorted = changes.sorted();
         let slices: Vec<Slice> = std::iter::from_fn(|| sorted.next(2)).collect();
         let terms: Vec<&str> =
-            slices.iter().flat_map(|one| one.terms.iter().map(|(term, _)| &**term)).collect();
+            slices.iter().flat_map(|one| one.terms.iter().map(|(term, ..)| &**term)).collect();
         assert_eq!(terms, ["and", "appl", "garden", "zebra"]);
         let words: Vec<&str> = slices
             .iter()

@@ -57,6 +57,11 @@ impl Lexicon {
         }
     }
 
+    /// How many words it holds.
+    pub fn size(&self) -> usize {
+        self.words.texts.len()
+    }
+
     pub fn place(&mut self, word: &str) -> usize {
         let (place, is_new) = self.words.put(word);
         if is_new {

@@ -17,7 +17,7 @@ use crate::search_queue::{self, Kind};
 use crate::values::ids::ProjectId;
 
 /// Documents of an unfinished load that are taken out in one transaction.
-const RECOVERED: i64 = 200;
+const RECOVERED: i64 = 500;
 
 /// Records that changed since they were prepared stay in the queue, and all of them if the index is of another language
 /// by now or somebody loads it.

@@ -33,8 +33,10 @@ pub struct Size {
     pub postings: usize,
 }
 
-/// Takes about 40 MB.
-pub const SIZE: Size = Size { documents: 500, postings: 1_200_000 };
+/// Takes about 40 MB. The larger a load, the fewer blocks are written again for a few postings more.
+pub const SIZE: Size = Size { documents: 500, postings: 6_000_000 };
+/// Words in one load, which are kept in memory as well.
+const MAX_WORDS: usize = 200_000;
 /// Chunks of documents that are prepared ahead.
 const AHEAD: usize = 8;
 /// How long a transaction should take. Terms are taken together accordingly.
@@ -96,7 +98,7 @@ async fn write_all(
             let step = Pace::begin(app);
             let writing = load.write(app, chunk);
             let reading = async {
-                let is_last = load.changes.size >= size.postings || app.is_draining();
+                let is_last = load.is_full(size) || app.is_draining();
                 let following = if is_last { None } else { chunks.recv().await };
                 load.read(following).await
             };
@@ -134,6 +136,10 @@ impl Load {
     pub fn new(project: ProjectId, language: Language) -> Self {
         let changes = Changes::new(language);
         Load { project, language, from: None, next: 0, changes, written: None }
+    }
+
+    fn is_full(&self, size: Size) -> bool {
+        self.changes.size >= size.postings || self.changes.lexicon.size() >= MAX_WORDS
     }
 
     /// Writes documents; returns how many records are off the queue, none if the index is no longer for this load.
