@@ -9,6 +9,8 @@ const K1: f32 = 1.2;
 const B: f32 = 0.75;
 /// The length of a usual text, as long as there is none to measure.
 const USUAL_LENGTH: f32 = 50.0;
+/// Postings are few if they are fewer than one in so many documents.
+const FEW: i64 = 32;
 
 /// The size of a collection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -90,31 +92,72 @@ impl Filter {
 /// The scores of all documents for one query: for each word of the query the best of its alternatives, added up.
 #[derive(Debug, Default)]
 pub struct Scores {
-    total: Dense,
+    total: Totals,
     /// Of the word whose alternatives are being added.
     best: HashMap<i64, f32>,
 }
 
 /// By number of the document.
-#[derive(Debug, Default)]
-struct Dense(Vec<f32>);
+#[derive(Debug)]
+enum Totals {
+    /// With a place for each document.
+    Dense(Vec<f32>),
+    /// Of few documents among many: places for all would have to be cleared, and looked through, for each query.
+    Sparse(HashMap<i64, f32>),
+}
 
-impl Dense {
+impl Default for Totals {
+    fn default() -> Self {
+        Totals::Dense(Vec::new())
+    }
+}
+
+impl Totals {
     #[inline]
     fn add(&mut self, number: i64, score: f32) {
-        let Ok(number) = usize::try_from(number) else { return };
-        if self.0.len() <= number {
-            self.0.resize(number + 1, 0.0);
+        let Ok(place) = usize::try_from(number) else { return };
+        match self {
+            Totals::Dense(scores) => {
+                if scores.len() <= place {
+                    scores.resize(place + 1, 0.0);
+                }
+                scores[place] += score;
+            }
+            Totals::Sparse(scores) => *scores.entry(number).or_default() += score,
         }
-        self.0[number] += score;
+    }
+
+    fn get_mut(&mut self, number: i64) -> Option<&mut f32> {
+        match self {
+            Totals::Dense(scores) => scores.get_mut(usize::try_from(number).ok()?),
+            Totals::Sparse(scores) => scores.get_mut(&number),
+        }
+    }
+
+    fn into_dense(self) -> Vec<f32> {
+        match self {
+            Totals::Dense(scores) => scores,
+            Totals::Sparse(scores) => {
+                let places = scores
+                    .iter()
+                    .filter_map(|(number, score)| Some((usize::try_from(*number).ok()?, *score)));
+                let mut dense =
+                    vec![0.0; places.clone().map(|(place, _)| place + 1).max().unwrap_or(0)];
+                places.for_each(|(place, score)| dense[place] = score);
+                dense
+            }
+        }
     }
 }
 
 impl Scores {
-    /// For documents with numbers below `end`.
-    pub fn new(end: i64) -> Self {
-        let size = usize::try_from(end).unwrap_or_default();
-        Scores { total: Dense(vec![0.0; size]), best: HashMap::new() }
+    /// For documents with numbers below `end`, when so many postings will be added.
+    pub fn new(end: i64, postings: i64) -> Self {
+        let total = match usize::try_from(end).unwrap_or_default() {
+            _ if postings < end / FEW => Totals::Sparse(HashMap::new()),
+            size => Totals::Dense(vec![0.0; size]),
+        };
+        Scores { total, best: HashMap::new() }
     }
 
     /// Adds a block of the one term that a word of the query stands for.
@@ -143,26 +186,36 @@ impl Scores {
         }
     }
 
-    /// Makes each score its share of the highest one possible, by number of the document.
-    pub fn normalise(&mut self, highest: f32) -> &[f32] {
+    /// Makes each score its share of the highest one possible; returns them by number of the document.
+    pub fn normalise(&mut self, highest: f32) -> Vec<f32> {
+        let mut scores = std::mem::take(&mut self.total).into_dense();
         if highest > 0.0 {
-            self.total.0.iter_mut().for_each(|score| *score = (*score / highest).min(1.0));
+            scores.iter_mut().for_each(|score| *score = (*score / highest).min(1.0));
         }
-        &self.total.0
+        self.total = Totals::Dense(scores.clone());
+        scores
     }
 
     /// Brings a second share in: either of them makes a document relevant, both make it more so. See [`fused`].
     pub fn fuse(&mut self, number: i64, share: f32) {
         self.total.add(number, 0.0);
-        let score = usize::try_from(number).ok().and_then(|number| self.total.0.get_mut(number));
-        if let Some(score) = score {
+        if let Some(score) = self.total.get_mut(number) {
             *score = fused(*score, share);
         }
     }
 
     pub fn ranking(self) -> Ranking {
-        let scored = self.total.0.into_iter().zip(0..).filter(|(score, _)| *score > 0.0);
-        Ranking { documents: scored.collect(), next: 0 }
+        let documents = match self.total {
+            Totals::Dense(scores) => {
+                scores.into_iter().zip(0..).filter(|(score, _)| *score > 0.0).collect()
+            }
+            Totals::Sparse(scores) => scores
+                .into_iter()
+                .map(|(number, score)| (score, number))
+                .filter(|(score, _)| *score > 0.0)
+                .collect(),
+        };
+        Ranking { documents, next: 0 }
     }
 }
 
@@ -228,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_ranking_is_sorted_piece_by_piece() {
-        let mut scores = Scores::new(1_000);
+        let mut scores = Scores::new(1_000, 1_000);
         for number in 0..1_000_i64 {
             let score = f32::from(u8::try_from(number * 37 % 100).unwrap()) + 1.0;
             scores.total.add(number, score);
@@ -249,7 +302,7 @@ mod tests {
 
     #[test]
     fn equals_are_taken_together() {
-        let mut scores = Scores::new(10);
+        let mut scores = Scores::new(10, 10);
         (0..10).for_each(|number| scores.total.add(number, if number < 2 { 9.0 } else { 1.0 }));
         let mut ranking = scores.ranking();
         let taken: Vec<i64> = ranking.next(3, 4).iter().map(|(_, number)| *number).collect();
@@ -272,14 +325,14 @@ mod tests {
         let bm25 = bm25(10);
         let block = encode(&[Posting::new(1, 1, 50), Posting::new(2, 1, 50)]);
         let other = encode(&[Posting::new(2, 1, 50)]);
-        let mut scores = Scores::new(3);
+        let mut scores = Scores::new(3, 3);
         scores.add(&bm25, &block, 1.0, &Filter::All);
         scores.add(&bm25, &other, 1.0, &Filter::All);
         let ranked = all(scores);
         assert_eq!(ranked.iter().map(|(_, n)| *n).collect::<Vec<_>>(), [2, 1]);
         assert!((ranked[0].0 - 2.0 * ranked[1].0).abs() < 1e-6);
 
-        let mut scores = Scores::new(3);
+        let mut scores = Scores::new(3, 3);
         scores.add_alternative(&bm25, &block, 1.0, &Filter::All);
         scores.add_alternative(&bm25, &other, 0.5, &Filter::All);
         scores.finish_word();
@@ -288,8 +341,37 @@ mod tests {
     }
 
     #[test]
+    fn few_postings_among_many_documents_are_scored_like_many() {
+        let bm25 = bm25(1_000_000);
+        let blocks = [3, 5, 7].map(|step| {
+            let numbers = (1..40).map(|number| number * step * 1_000);
+            encode(&numbers.map(|number| Posting::new(number, 1, 50)).collect::<Vec<_>>())
+        });
+        let ranked = |mut scores: Scores| {
+            scores.add(&bm25, &blocks[0], 1.0, &Filter::All);
+            scores.add_alternative(&bm25, &blocks[1], 1.0, &Filter::All);
+            scores.add_alternative(&bm25, &blocks[2], 0.5, &Filter::All);
+            scores.finish_word();
+            scores
+        };
+        let few = || ranked(Scores::new(1_000_000, 117));
+        let many = || ranked(Scores::new(1_000_000, 1_000_000));
+        assert!(
+            matches!(few().total, Totals::Sparse(_)) && matches!(many().total, Totals::Dense(_))
+        );
+        assert_eq!(all(few()), all(many()));
+        let fused = |mut scores: Scores| {
+            scores.normalise(2.0);
+            scores.fuse(3_000, 0.5);
+            scores.fuse(999_999, 0.5);
+            all(scores)
+        };
+        assert_eq!(fused(few()), fused(many()));
+    }
+
+    #[test]
     fn two_shares_are_more_than_one() {
-        let mut scores = Scores::new(2);
+        let mut scores = Scores::new(2, 2);
         scores.total.add(1, 2.0);
         assert_eq!(scores.normalise(4.0), [0.0, 0.5]);
         scores.fuse(1, 0.5);
@@ -308,7 +390,7 @@ mod tests {
             assert!(!filter.passes(number));
         }
         let block = encode(&[Posting::new(63, 1, 1), Posting::new(65, 1, 1)]);
-        let mut scores = Scores::new(0);
+        let mut scores = Scores::new(0, 2);
         scores.add(&bm25(1), &block, 1.0, &filter);
         assert_eq!(all(scores).len(), 1);
     }

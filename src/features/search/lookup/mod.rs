@@ -60,7 +60,7 @@ pub fn rank_by_meaning(
     meaning: &Meaning,
 ) -> Result<Ranked> {
     let (mut scores, highest) = scores(c, project, plan, reach)?;
-    let lexical = scores.normalise(highest).to_vec();
+    let lexical = scores.normalise(highest);
     for (number, share) in meaning.estimates(c, project.id, reach)? {
         scores.fuse(number, share);
     }
@@ -72,7 +72,7 @@ fn scores(c: &Conn<'_>, project: &Project, plan: &Plan, reach: &Reach) -> Result
     let statistics = store::statistics(c, project.id, plan.section)?;
     let bm25 = Bm25::new(statistics);
     let mut blocks: HashMap<String, Vec<(Class, Vec<u8>)>> = HashMap::new();
-    let mut end = 0;
+    let (mut end, mut count) = (0, 0);
     postings::of_terms(c, project.id, &plan.terms(), &reach.classes(), |row| {
         if let Some(class) = Class::from_number(row.class) {
             let last = match row.last {
@@ -80,10 +80,11 @@ fn scores(c: &Conn<'_>, project: &Project, plan: &Plan, reach: &Reach) -> Result
                 last => last,
             };
             end = end.max(last + 1);
+            count += row.count;
             blocks.entry(row.term).or_default().push((class, row.bytes));
         }
     })?;
-    let mut scores = Scores::new(end);
+    let mut scores = Scores::new(end, count);
     let mut highest = 0.0;
     for word in &plan.words {
         // What was typed counts more than what it may stand for.
