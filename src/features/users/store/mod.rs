@@ -86,7 +86,7 @@ macro_rules! user_columns {
 }
 pub(crate) use user_columns;
 
-/// The same of users whom everybody sees, beside what they have written: without what only they and a key may see.
+/// The same for the authors of posts and comments, shown to everybody: without e-mail, password hash and secure metadata.
 macro_rules! public_user_columns {
     () => {
         "id, foreign_id, role, name, username, NULL AS email, NULL AS password_hash, is_verified,
