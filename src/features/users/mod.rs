@@ -9,6 +9,7 @@ pub mod own;
 pub mod pictures;
 pub mod related;
 pub mod reputation;
+mod row;
 pub mod rules;
 pub mod store;
 mod suggestions;

@@ -55,7 +55,7 @@ pub struct User {
 pub fn shown(c: &Conn<'_>, links: &Links, mut ids: Vec<UserId>) -> Result<HashMap<UserId, User>> {
     ids.sort_unstable();
     ids.dedup();
-    by_id(links, &store::find_all(c, links.project, &ids)?)
+    by_id(links, &store::find_all_public(c, links.project, &ids)?)
 }
 
 /// The users by id, as everybody sees them.

@@ -5,76 +5,16 @@ pub mod points;
 pub mod related;
 pub mod trigrams;
 
-use db::{AnyStatement as _, Conn, JsonText, Later, Query, Tx, args};
+use db::{AnyStatement as _, Conn, Later, Query, Tx, args};
 
 use crate::auth::caller::Initiator;
 use crate::error::{Error, Result};
+pub use crate::features::users::row::UserRow;
 use crate::features::users::{DUPLICATE_EMAIL, DUPLICATE_USER_FIELD, DUPLICATE_USERNAME};
 use crate::features::visibility::store::blocks::Hidden;
 use crate::search_queue::{Kind, store as search_queue};
-use crate::values::ids::{FileId, ProjectId, UserId};
+use crate::values::ids::{ProjectId, UserId};
 use crate::values::time::Timestamp;
-
-db::row! {
-    #[derive(Debug, Clone, PartialEq)]
-    pub struct UserRow {
-        pub id: UserId,
-        pub foreign_id: Option<String>,
-        pub role: String,
-        pub name: Option<String>,
-        pub username: Option<String>,
-        pub email: Option<String>,
-        pub password_hash: Option<String>,
-        pub is_verified: bool,
-        pub is_active: bool,
-        pub avatar: Option<String>,
-        /// Where the avatar is stored, while it is an uploaded file.
-        pub avatar_path: Option<String>,
-        pub avatar_file_id: Option<FileId>,
-        pub banner_file_id: Option<FileId>,
-        pub bio: Option<String>,
-        pub birthdate: Option<Timestamp>,
-        pub latitude: Option<f64>,
-        pub longitude: Option<f64>,
-        pub metadata: JsonText,
-        pub secure_metadata: JsonText,
-        pub reputation: i64,
-        pub last_active: Timestamp,
-        pub created_at: Timestamp,
-        pub updated_at: Timestamp,
-    }
-}
-
-impl UserRow {
-    /// A new user without a profile.
-    pub fn new(id: UserId, now: Timestamp) -> Self {
-        UserRow {
-            id,
-            foreign_id: None,
-            role: "visitor".to_owned(),
-            name: None,
-            username: None,
-            email: None,
-            password_hash: None,
-            is_verified: false,
-            is_active: true,
-            avatar: None,
-            avatar_path: None,
-            avatar_file_id: None,
-            banner_file_id: None,
-            bio: None,
-            birthdate: None,
-            latitude: None,
-            longitude: None,
-            metadata: JsonText("{}".to_owned()),
-            secure_metadata: JsonText("{}".to_owned()),
-            reputation: 0,
-            last_active: now,
-            created_at: now,
-            updated_at: now,
-        }
-    }
-}
 
 /// The columns of a whole row.
 macro_rules! user_columns {
@@ -103,13 +43,6 @@ macro_rules! select_user {
     };
 }
 
-impl UserRow {
-    /// Avatar and banner.
-    pub fn picture_ids(&self) -> [Option<FileId>; 2] {
-        [self.avatar_file_id, self.banner_file_id]
-    }
-}
-
 db::statements! {
     query PROVIDERS -> String =
         "SELECT provider FROM identities WHERE project_id = $1 AND user_id = $2
@@ -121,6 +54,8 @@ db::statements! {
     query LOCK_ALL_SHARED -> UserId =
         "SELECT id FROM users WHERE project_id = $1 AND id {any}($2) ORDER BY id {for_key_share}";
     query FIND_ALL -> UserRow = select_user!("AND id {any}($2)");
+    query FIND_ALL_PUBLIC -> UserRow = concat!(
+        "SELECT ", public_user_columns!(), " FROM users WHERE project_id = $1 AND id {any}($2)");
     query FIND_BY_EMAIL -> UserRow = select_user!("AND email = $2");
     query FIND_BY_FOREIGN_ID -> UserRow = select_user!("AND foreign_id = $2");
     query FIND_BY_USERNAME -> UserRow = select_user!("AND username = $2");
@@ -175,6 +110,14 @@ pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[UserId]) -> Result<Vec<
         return Ok(Vec::new());
     }
     Ok(c.all(&FIND_ALL, args![project, UserId::list(ids)])?)
+}
+
+/// The same to show them to everybody.
+pub fn find_all_public(c: &Conn<'_>, project: ProjectId, ids: &[UserId]) -> Result<Vec<UserRow>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(c.all(&FIND_ALL_PUBLIC, args![project, UserId::list(ids)])?)
 }
 
 pub fn find_for_update(tx: &Tx<'_>, project: ProjectId, id: UserId) -> Result<Option<UserRow>> {
