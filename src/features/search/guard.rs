@@ -54,7 +54,7 @@ impl Guard<'_> {
     pub fn take(&self, c: &Conn<'_>, ranked: &mut Ranked, limit: usize) -> Result<Vec<Hit>> {
         let mut hits = Vec::new();
         while hits.len() < limit && !ranked.is_at_end() {
-            let candidates = ranked.next(c, self.project)?;
+            let candidates = ranked.next(c, self.project, limit - hits.len())?;
             let mut visible = self.visible(c, &candidates)?;
             let found = candidates.iter().filter_map(|one| {
                 let row = visible.remove(&one.doc.record_id)?;

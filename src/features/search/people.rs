@@ -53,7 +53,7 @@ pub(super) async fn search_users(
         let terms = plan.matched();
         let mut results = Vec::new();
         while results.len() < body.limit.0 && !ranked.is_at_end() {
-            let candidates = ranked.next(c, &project)?;
+            let candidates = ranked.next(c, &project, body.limit.0 - results.len())?;
             let ids: Vec<UserId> = candidates.iter().map(|one| UserId(one.doc.record_id)).collect();
             let rows = visible_users(c, &project, viewer, now, &ids)?;
             for one in candidates {
@@ -123,7 +123,7 @@ pub(super) async fn search_spaces(
         let terms = plan.matched();
         let mut results = Vec::new();
         while results.len() < body.limit.0 && !ranked.is_at_end() {
-            let candidates = ranked.next(c, &project)?;
+            let candidates = ranked.next(c, &project, body.limit.0 - results.len())?;
             let similar: HashMap<SpaceId, f64> =
                 candidates.iter().map(|one| (SpaceId(one.doc.record_id), one.similarity)).collect();
             let ids: Vec<SpaceId> =

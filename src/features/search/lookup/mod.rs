@@ -9,7 +9,7 @@ pub use meaning::Meaning;
 pub use plan::Plan;
 pub use reach::{Limits, Reach};
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use db::Conn;
 use text_index::postings::decode;
@@ -21,7 +21,7 @@ use crate::features::search::store::postings::{self, TAIL};
 use crate::features::search::store::{self, DocRow};
 use crate::tenancy::Project;
 
-/// Candidates that are looked up together; the next ones are twice as many.
+/// Candidates whose documents are looked up together; the next ones are twice as many.
 const FIRST: usize = 60;
 /// Documents with one score are looked up together up to this number, so that the newest of them come first.
 const MAX_TIES: usize = 500;
@@ -33,6 +33,9 @@ pub struct Ranked {
     /// The highest score possible.
     highest: f32,
     step: usize,
+    /// Those that are looked up, in their order, and how many were handed out before them.
+    sorted: VecDeque<Candidate>,
+    handed_out: usize,
     /// What the words alone gave, by number, where meaning counts, too.
     lexical: Vec<f32>,
 }
@@ -48,7 +51,7 @@ pub struct Candidate {
 /// Scores all documents that the plan finds within reach.
 pub fn rank(c: &Conn<'_>, project: &Project, plan: &Plan, reach: &Reach) -> Result<Ranked> {
     let (scores, highest) = scores(c, project, plan, reach)?;
-    Ok(Ranked { ranking: scores.ranking(), highest, step: FIRST, lexical: Vec::new() })
+    Ok(Ranked::new(scores, highest, Vec::new()))
 }
 
 /// The same, and all within reach that means something similar. The order is an estimate; see [`Meaning::refine`].
@@ -64,7 +67,7 @@ pub fn rank_by_meaning(
     for (number, share) in meaning.estimates(c, project.id, reach)? {
         scores.fuse(number, share);
     }
-    Ok(Ranked { ranking: scores.ranking(), highest: 1.0, step: FIRST, lexical })
+    Ok(Ranked::new(scores, 1.0, lexical))
 }
 
 /// By words alone, with the highest score possible.
@@ -110,8 +113,28 @@ fn scores(c: &Conn<'_>, project: &Project, plan: &Plan, reach: &Reach) -> Result
 }
 
 impl Ranked {
-    /// The next candidates in the order of their scores, the newest first among equals; empty at the end.
-    pub fn next(&mut self, c: &Conn<'_>, project: &Project) -> Result<Vec<Candidate>> {
+    fn new(scores: Scores, highest: f32, lexical: Vec<f32>) -> Self {
+        let (ranking, sorted) = (scores.ranking(), VecDeque::new());
+        Ranked { ranking, highest, step: FIRST, sorted, handed_out: 0, lexical }
+    }
+
+    /// The next candidates in the order of their scores, the newest first among equals. As many as are missing, or, where
+    /// many turned out to be hidden, as many as before: each is checked and read as a whole, so none for nothing.
+    pub fn next(
+        &mut self,
+        c: &Conn<'_>,
+        project: &Project,
+        missing: usize,
+    ) -> Result<Vec<Candidate>> {
+        if self.sorted.is_empty() {
+            self.sorted = self.look_up(c, project)?.into();
+        }
+        let count = missing.max(self.handed_out).min(self.sorted.len());
+        self.handed_out += count;
+        Ok(self.sorted.drain(..count).collect())
+    }
+
+    fn look_up(&mut self, c: &Conn<'_>, project: &Project) -> Result<Vec<Candidate>> {
         let step = self.step;
         self.step = (step * 2).min(1000);
         let some = self.ranking.next(step, MAX_TIES);
@@ -139,7 +162,7 @@ impl Ranked {
     }
 
     pub fn is_at_end(&self) -> bool {
-        self.ranking.is_at_end()
+        self.sorted.is_empty() && self.ranking.is_at_end()
     }
 
     /// The share of the highest score that the words of a document gave it.

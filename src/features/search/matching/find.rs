@@ -200,7 +200,7 @@ impl Matching {
         let words = interest.words.clone();
         let plan = Plan::of_words(c, project.id, analyzer, Section::Users, words, &[])?;
         let reach = Reach::new(c, project.id, asker, &[Class::User], limits)?;
-        let candidates = lookup::rank(c, project, &plan, &reach)?.next(c, project)?;
+        let candidates = lookup::rank(c, project, &plan, &reach)?.next(c, project, MAX_FOUND)?;
         let ids: Vec<UserId> = candidates.iter().map(|one| UserId(one.doc.record_id)).collect();
         let mut rows = visible_users(c, project, asker, self.now, &ids)?;
         for one in candidates {
