@@ -16,12 +16,15 @@ db::row! {
 }
 
 db::statements! {
-    /// What is not done yet, by kind and whether it was tried before.
+    /// What is not done yet, by kind and whether it was tried before. Without the payloads, which SQLite would hold in
+    /// memory to group by a part of them.
     query BACKLOG -> BacklogRow, unscoped "figures of the whole server" =
-        "SELECT COALESCE(payload ->> 'kind', 'unknown') AS kind, attempts > 0 AS was_tried,
-            COUNT(*) AS jobs, MIN(run_at) AS first_due
-         FROM jobs WHERE ended_at IS NULL
-         GROUP BY COALESCE(payload ->> 'kind', 'unknown'), attempts > 0 ORDER BY 1, 2";
+        "WITH waiting AS MATERIALIZED (
+            SELECT project_id, COALESCE(payload ->> 'kind', 'unknown') AS kind,
+                attempts > 0 AS was_tried, run_at
+            FROM jobs WHERE ended_at IS NULL)
+         SELECT kind, was_tried, COUNT(*) AS jobs, MIN(run_at) AS first_due
+         FROM waiting GROUP BY kind, was_tried ORDER BY 1, 2";
     /// What was given up since $1.
     query GIVEN_UP -> (String, i64), unscoped "figures of the whole server" =
         "SELECT COALESCE(payload ->> 'kind', 'unknown'), COUNT(*) FROM jobs
