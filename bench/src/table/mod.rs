@@ -119,7 +119,7 @@ impl Table {
                 self.bare_clients(subject).await?;
                 for program in 0..self.programs.len() {
                     subject.settle().await?;
-                    self.server(subject, program).await?;
+                    self.server(subject, program, round).await?;
                 }
             }
         }
@@ -211,9 +211,22 @@ impl Table {
     }
 
     /// One of the programs answers all rows.
-    async fn server(&self, subject: &mut Subject, program: usize) -> Result<(), String> {
+    async fn server(
+        &self,
+        subject: &mut Subject,
+        program: usize,
+        round: u32,
+    ) -> Result<(), String> {
         let Subject { engine, store, fixture, rows, peaks } = subject;
         let server = Server::start(&self.programs[program], store).await?;
+        let mut rows: Vec<&mut Measured> = rows.iter_mut().collect();
+        if round.is_multiple_of(2) {
+            for second in 1..rows.len() {
+                if rows[second].row.is_compared {
+                    rows.swap(second - 1, second);
+                }
+            }
+        }
         for measured in rows {
             eprintln!("{}: {}", engine.name(), measured.row.title);
             let load = match measured.row.scenario() {
