@@ -44,7 +44,13 @@ impl<'a> Scene<'a> {
         let key = format!("{kind}Id");
         let payload = if kind == "user" { Value::Null } else { json!({ key: id }) };
         self.ears.socket(place).emit(&format!("join:{kind}"), payload);
-        let (name, payload) = self.ears.socket_mut(place).event().await;
+        // Another room may still tell of what happened just before.
+        let (name, payload) = loop {
+            let (name, payload) = self.ears.socket_mut(place).event().await;
+            if name.starts_with("room:") {
+                break (name, payload);
+            }
+        };
         let room = match id {
             Value::String(id) if kind != "user" => format!("{kind}:{id}"),
             _ => kind.to_owned(),
