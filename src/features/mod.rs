@@ -289,6 +289,7 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         search::store::postings::ALL,
         search::store::scope::ALL,
         search::store::state::ALL,
+        search::store::texts::ALL,
         search::store::vectors::ALL,
         search::store::words::ALL,
         spaces::store::access::ALL,

@@ -16,6 +16,7 @@ use crate::support::{TestApp, on_both_engines};
 
 on_both_engines![
     edits_replace_what_was_indexed,
+    metadata_is_not_read,
     nothing_of_deleted_content_stays,
     erased_users_leave_no_words,
     deleted_spaces_leave_no_words,
@@ -53,6 +54,19 @@ async fn edits_replace_what_was_indexed(app: TestApp) {
     assert_eq!(found(&ada, "final").await, ["final words"]);
     assert_eq!(found(&ada, "first").await, [""; 0]);
     assert_eq!(found(&ada, "secnod").await, [""; 0], "nor are they corrections");
+}
+
+/// It is not searched, may have a mebibyte, and hundreds of records are read together.
+async fn metadata_is_not_read(app: TestApp) {
+    let (ada, grace) = (app.user().await, app.user().await);
+    let entity = post(&app, &ada, json!({ "title": "some words" })).await;
+    comment(&grace, &entity.to_string(), "some reply").await;
+    let conversation = direct(&ada, &grace).await;
+    send(&ada, &conversation, "some message").await;
+    let seen = app.statements.during(app.index()).await;
+    let reads: Vec<_> = seen.iter().filter(|(_, text)| text.contains("metadata")).collect();
+    assert!(reads.is_empty(), "{reads:?}");
+    assert_eq!(found(&ada, "some").await.len(), 3);
 }
 
 async fn nothing_of_deleted_content_stays(app: TestApp) {

@@ -34,6 +34,8 @@ use crate::values::ids::{JobId, ProjectId, new_id};
 
 /// How often the queue is looked at; a change is found soon after.
 const EVERY: Duration = Duration::from_millis(200);
+/// How long it rests when the database fails it.
+const AFTER_FAILURE: Duration = Duration::from_secs(2);
 /// Projects that are indexed at the same time.
 const AT_ONCE: usize = 4;
 /// Records in one transaction: few, so that other writers do not wait for long.
@@ -64,6 +66,7 @@ pub async fn work(app: App) {
     let mut tasks = JoinSet::new();
     let mut busy: HashSet<ProjectId> = HashSet::new();
     while !app.is_draining() {
+        let mut pause = EVERY;
         while let Some(ended) = tasks.try_join_next() {
             match ended {
                 Ok(project) => {
@@ -81,19 +84,27 @@ pub async fn work(app: App) {
                     }
                 }
             }
-            Err(error) => failed(&error),
+            Err(error) => {
+                failed(&error);
+                pause = AFTER_FAILURE;
+            }
         }
-        tokio::select! {
-            () = tokio::time::sleep(EVERY) => {}
-            () = app.draining() => {}
-        }
+        rest(&app, pause).await;
     }
     tasks.join_all().await;
+}
+
+async fn rest(app: &App, pause: Duration) {
+    tokio::select! {
+        () = tokio::time::sleep(pause) => {}
+        () = app.draining() => {}
+    }
 }
 
 async fn run(app: App, project: ProjectId) -> ProjectId {
     if let Err(error) = catch_up(&app, project).await {
         failed(&error);
+        rest(&app, AFTER_FAILURE).await;
     }
     project
 }

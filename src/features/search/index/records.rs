@@ -8,19 +8,13 @@ use text_index::{Analyzer, Document};
 use uuid::Uuid;
 
 use crate::error::Result;
-use crate::features::chat::conversations::store as conversations;
-use crate::features::chat::messages::store as messages;
-use crate::features::comments::store as comments;
-use crate::features::entities::store as entities;
 use crate::features::search::class::Class;
+use crate::features::search::store::texts;
 use crate::features::search::store::{DocRow, TodoRow};
 use crate::features::spaces::rules::{Reading, Visibility};
 use crate::features::spaces::store as spaces;
-use crate::features::users::store as users;
 use crate::search_queue::Kind;
-use crate::values::ids::{
-    ChatMessageId, CommentId, ConversationId, EntityId, ProjectId, SpaceId, UserId,
-};
+use crate::values::ids::{ProjectId, SpaceId};
 
 /// A queued record as it is now.
 #[derive(Debug, Clone)]
@@ -55,10 +49,10 @@ pub fn prepare(
     };
     let mut found = HashMap::new();
     let mut there = load_spaces(c, project, &of(Kind::Space), analyzer, &mut found)?;
-    load_entities(c, project, &of(Kind::Entity), analyzer, &mut found)?;
-    load_comments(c, project, &of(Kind::Comment), analyzer, &mut found)?;
-    load_messages(c, project, &of(Kind::Message), analyzer, &mut found)?;
-    there.extend(load_users(c, project, &of(Kind::User), analyzer, &mut found)?);
+    for kind in [Kind::Entity, Kind::Comment, Kind::Message] {
+        load_written(c, project, (kind, of(kind)), analyzer, &mut found)?;
+    }
+    there.extend(load_users(c, project, of(Kind::User), analyzer, &mut found)?);
     let prepared = todo.into_iter().filter_map(|todo| {
         let kind = Kind::from_number(todo.kind)?;
         let found = found.remove(&todo.record_id);
@@ -89,29 +83,30 @@ fn readable(
     Ok(rows.iter().map(|row| (row.id, is_open(row))).collect())
 }
 
-/// The class of content in a space or in none; none if the space is deleted.
+/// The class of content in a space or in none; none if the space is deleted. Messages are for the members of their
+/// conversation.
 fn class_in(open: &HashMap<SpaceId, bool>, kind: Kind, space: Option<SpaceId>) -> Option<Class> {
     let is_open = match space {
-        Some(space) => *open.get(&space)?,
-        None => true,
+        Some(space) if kind != Kind::Message => *open.get(&space)?,
+        _ => true,
     };
     Some(Class::of(kind, is_open))
 }
 
-fn load_entities(
+/// Entities, comments or messages.
+fn load_written(
     c: &Conn<'_>,
     project: ProjectId,
-    ids: &[Uuid],
+    (kind, ids): (Kind, Vec<Uuid>),
     analyzer: &Analyzer,
     found: &mut Loaded,
 ) -> Result<()> {
-    let ids: Vec<EntityId> = ids.iter().copied().map(EntityId).collect();
-    let mut rows = entities::find_all(c, project, &ids)?;
-    rows.retain(|row| row.is_listed);
+    let rows = texts::written(c, project, kind, ids)?;
     let open = readable(c, project, rows.iter().filter_map(|row| row.space_id))?;
     for row in rows {
-        let Some(class) = class_in(&open, Kind::Entity, row.space_id) else { continue };
-        let keywords: Vec<String> = serde_json::from_str(&row.keywords.0).unwrap_or_default();
+        let Some(class) = class_in(&open, kind, row.space_id) else { continue };
+        let keywords = row.keywords.map(|keywords| serde_json::from_str(&keywords.0));
+        let keywords: Vec<String> = keywords.and_then(Result::ok).unwrap_or_default();
         let keywords = keywords.join(" \n ");
         let fields = [
             (row.title.as_deref().unwrap_or_default(), TITLE),
@@ -119,65 +114,12 @@ fn load_entities(
             (keywords.as_str(), 1),
         ];
         let doc = DocRow {
+            parent_id: row.parent_id,
             space_id: row.space_id,
-            author_id: row.user_id,
-            ..DocRow::new(class, row.id.0, row.created_at)
+            author_id: row.author_id,
+            ..DocRow::new(class, row.id, row.created_at)
         };
         add(found, analyzer, doc, &fields);
-    }
-    Ok(())
-}
-
-fn load_comments(
-    c: &Conn<'_>,
-    project: ProjectId,
-    ids: &[Uuid],
-    analyzer: &Analyzer,
-    found: &mut Loaded,
-) -> Result<()> {
-    let ids: Vec<CommentId> = ids.iter().copied().map(CommentId).collect();
-    let mut rows = comments::find_all(c, project, &ids)?;
-    rows.retain(|row| row.is_live() && !row.entity_is_removed && !row.entity_is_draft);
-    let open = readable(c, project, rows.iter().filter_map(|row| row.space_id))?;
-    for row in rows {
-        let Some(class) = class_in(&open, Kind::Comment, row.space_id) else { continue };
-        let doc = DocRow {
-            parent_id: Some(row.entity_id.0),
-            space_id: row.space_id,
-            author_id: row.user_id,
-            ..DocRow::new(class, row.id.0, row.created_at)
-        };
-        add(found, analyzer, doc, &[(row.content.as_deref().unwrap_or_default(), 1)]);
-    }
-    Ok(())
-}
-
-fn load_messages(
-    c: &Conn<'_>,
-    project: ProjectId,
-    ids: &[Uuid],
-    analyzer: &Analyzer,
-    found: &mut Loaded,
-) -> Result<()> {
-    let ids: Vec<ChatMessageId> = ids.iter().copied().map(ChatMessageId).collect();
-    let mut rows = messages::find_all(c, project, &ids)?;
-    rows.retain(|row| !row.is_removed && row.user_deleted_at.is_none());
-    if rows.is_empty() {
-        return Ok(());
-    }
-    let of: HashSet<ConversationId> = rows.iter().map(|row| row.conversation_id).collect();
-    let of = conversations::find_all(c, project, &Vec::from_iter(of))?;
-    let spaces: HashMap<ConversationId, Option<SpaceId>> =
-        of.into_iter().map(|row| (row.id, row.space_id)).collect();
-    for row in rows {
-        let Some(space) = spaces.get(&row.conversation_id) else { continue };
-        let doc = DocRow {
-            parent_id: Some(row.conversation_id.0),
-            space_id: *space,
-            author_id: row.user_id,
-            ..DocRow::new(Class::Message, row.id.0, row.created_at)
-        };
-        add(found, analyzer, doc, &[(row.content.as_deref().unwrap_or_default(), 1)]);
     }
     Ok(())
 }
@@ -186,13 +128,12 @@ fn load_messages(
 fn load_users(
     c: &Conn<'_>,
     project: ProjectId,
-    ids: &[Uuid],
+    ids: Vec<Uuid>,
     analyzer: &Analyzer,
     found: &mut Loaded,
 ) -> Result<HashMap<Uuid, bool>> {
-    let ids: Vec<UserId> = ids.iter().copied().map(UserId).collect();
     let mut there = HashMap::new();
-    for row in users::find_all(c, project, &ids)? {
+    for row in texts::profiles(c, project, ids)? {
         there.insert(row.id.0, true);
         let fields = [
             (row.name.as_deref().unwrap_or_default(), TITLE),

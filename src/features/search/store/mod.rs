@@ -5,6 +5,7 @@ pub mod fill;
 pub mod postings;
 pub mod scope;
 pub mod state;
+pub mod texts;
 pub mod vectors;
 pub mod words;
 
