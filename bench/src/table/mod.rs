@@ -219,15 +219,7 @@ impl Table {
     ) -> Result<(), String> {
         let Subject { engine, store, fixture, rows, peaks } = subject;
         let server = Server::start(&self.programs[program], store).await?;
-        let mut rows: Vec<&mut Measured> = rows.iter_mut().collect();
-        if round.is_multiple_of(2) {
-            for second in 1..rows.len() {
-                if rows[second].row.is_compared {
-                    rows.swap(second - 1, second);
-                }
-            }
-        }
-        for measured in rows {
+        for measured in in_turns(rows, round) {
             eprintln!("{}: {}", engine.name(), measured.row.title);
             let load = match measured.row.scenario() {
                 None => ceiling::load(server.address, "/livez", self.connections, self.threads),
@@ -293,6 +285,19 @@ impl Table {
             }
         })
     }
+}
+
+/// In every second round a row goes before the one that it is compared with.
+fn in_turns(rows: &mut [Measured], round: u32) -> Vec<&mut Measured> {
+    let mut rows: Vec<&mut Measured> = rows.iter_mut().collect();
+    if round.is_multiple_of(2) {
+        for second in 1..rows.len() {
+            if rows[second].row.is_compared {
+                rows.swap(second - 1, second);
+            }
+        }
+    }
+    rows
 }
 
 impl Subject {

@@ -87,7 +87,7 @@ pub(super) fn visible_users(
     if project.has(Bundle::Moderation) {
         hidden.extend(suspensions::suspended_among(c, project.id, ids, now)?);
     }
-    let rows = users::find_all(c, project.id, ids)?;
+    let rows = users::find_all_public(c, project.id, ids)?;
     let visible = rows.into_iter().filter(|row| !hidden.contains(&row.id));
     Ok(visible.map(|row| (row.id, row)).collect())
 }

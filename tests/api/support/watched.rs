@@ -27,8 +27,8 @@ impl Watched {
         })
     }
 
-    /// Everything that the database is asked meanwhile, but for the settings of projects: a node reads them again when
-    /// it hears that they have changed, which may be a moment after the change.
+    /// The statements that run meanwhile. Not those that load a project: another node's announcement of a change makes
+    /// this one load it again, at any time.
     pub async fn during(&self, work: impl Future) -> Vec<Seen> {
         *self.0.lock().unwrap() = Some(Vec::new());
         work.await;

@@ -33,9 +33,10 @@ pub struct Ranked {
     /// The highest score possible.
     highest: f32,
     step: usize,
-    /// Those that are looked up, in their order, and how many were handed out before them.
+    /// Looked up and not returned yet, the best first.
     sorted: VecDeque<Candidate>,
-    handed_out: usize,
+    /// How many were returned.
+    returned: usize,
     /// What the words alone gave, by number, where meaning counts, too.
     lexical: Vec<f32>,
 }
@@ -115,11 +116,12 @@ fn scores(c: &Conn<'_>, project: &Project, plan: &Plan, reach: &Reach) -> Result
 impl Ranked {
     fn new(scores: Scores, highest: f32, lexical: Vec<f32>) -> Self {
         let (ranking, sorted) = (scores.ranking(), VecDeque::new());
-        Ranked { ranking, highest, step: FIRST, sorted, handed_out: 0, lexical }
+        Ranked { ranking, highest, step: FIRST, sorted, returned: 0, lexical }
     }
 
-    /// The next candidates in the order of their scores, the newest first among equals. As many as are missing, or, where
-    /// many turned out to be hidden, as many as before: each is checked and read as a whole, so none for nothing.
+    /// The next candidates in the order of their scores, the newest first among equals. The caller reads each of them as a
+    /// whole, so these are only as many as its page lacks; but at least as many as all before, for a caller who finds
+    /// most of them hidden.
     pub fn next(
         &mut self,
         c: &Conn<'_>,
@@ -129,8 +131,8 @@ impl Ranked {
         if self.sorted.is_empty() {
             self.sorted = self.look_up(c, project)?.into();
         }
-        let count = missing.max(self.handed_out).min(self.sorted.len());
-        self.handed_out += count;
+        let count = missing.max(self.returned).min(self.sorted.len());
+        self.returned += count;
         Ok(self.sorted.drain(..count).collect())
     }
 
