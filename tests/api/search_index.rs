@@ -63,10 +63,12 @@ async fn metadata_is_not_read(app: TestApp) {
     comment(&grace, &entity.to_string(), "some reply").await;
     let conversation = direct(&ada, &grace).await;
     send(&ada, &conversation, "some message").await;
+    let space = create(&ada, json!({ "name": "Some space" })).await;
+    post(&app, &ada, json!({ "title": "some more words", "spaceId": space["id"] })).await;
     let seen = app.statements.during(app.index()).await;
     let reads: Vec<_> = seen.iter().filter(|(_, text)| text.contains("metadata")).collect();
     assert!(reads.is_empty(), "{reads:?}");
-    assert_eq!(found(&ada, "some").await.len(), 3);
+    assert_eq!(found(&ada, "some").await.len(), 4);
 }
 
 async fn nothing_of_deleted_content_stays(app: TestApp) {

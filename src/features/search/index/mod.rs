@@ -12,7 +12,7 @@ mod write;
 
 pub use verify::differing;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ use crate::values::ids::{JobId, ProjectId, new_id};
 
 /// How often the queue is looked at; a change is found soon after.
 const EVERY: Duration = Duration::from_millis(200);
-/// How long it rests when the database fails it.
+/// How long a project that could not be indexed is left alone, and all of them when the database cannot be asked.
 const AFTER_FAILURE: Duration = Duration::from_secs(2);
 /// Projects that are indexed at the same time.
 const AT_ONCE: usize = 4;
@@ -61,16 +61,23 @@ pub async fn figures(app: &App) -> Option<SearchFigures> {
     Some(SearchFigures { waiting, documents, indexed })
 }
 
-/// Runs until the application drains. A project with much to index does not delay the others.
+/// Runs until the application drains. A project with much to index, or whose index cannot be written, does not delay the
+/// others.
 pub async fn work(app: App) {
     let mut tasks = JoinSet::new();
     let mut busy: HashSet<ProjectId> = HashSet::new();
+    let mut resting: HashMap<ProjectId, Duration> = HashMap::new();
     while !app.is_draining() {
-        let mut pause = EVERY;
+        let (mut pause, now) = (EVERY, app.clock.uptime());
+        resting.retain(|_, until| *until > now);
         while let Some(ended) = tasks.try_join_next() {
             match ended {
-                Ok(project) => {
+                Ok((project, caught_up)) => {
                     busy.remove(&project);
+                    if let Err(error) = caught_up {
+                        failed(&error);
+                        resting.insert(project, now + AFTER_FAILURE);
+                    }
                 }
                 // It does not say whose. To run one twice does no harm.
                 Err(_) => busy.clear(),
@@ -78,9 +85,10 @@ pub async fn work(app: App) {
         }
         match app.db.read(store::due).await {
             Ok(due) => {
-                for project in due {
+                for project in due.into_iter().filter(|project| !resting.contains_key(project)) {
                     if tasks.len() < AT_ONCE && busy.insert(project) {
-                        tasks.spawn(run(app.clone(), project));
+                        let app = app.clone();
+                        tasks.spawn(async move { (project, catch_up(&app, project).await) });
                     }
                 }
             }
@@ -89,24 +97,12 @@ pub async fn work(app: App) {
                 pause = AFTER_FAILURE;
             }
         }
-        rest(&app, pause).await;
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = app.draining() => {}
+        }
     }
     tasks.join_all().await;
-}
-
-async fn rest(app: &App, pause: Duration) {
-    tokio::select! {
-        () = tokio::time::sleep(pause) => {}
-        () = app.draining() => {}
-    }
-}
-
-async fn run(app: App, project: ProjectId) -> ProjectId {
-    if let Err(error) = catch_up(&app, project).await {
-        failed(&error);
-        rest(&app, AFTER_FAILURE).await;
-    }
-    project
 }
 
 fn failed(error: &Error) {

@@ -9,10 +9,9 @@ use uuid::Uuid;
 
 use crate::error::Result;
 use crate::features::search::class::Class;
-use crate::features::search::store::texts;
+use crate::features::search::store::texts::{self, TextRow};
 use crate::features::search::store::{DocRow, TodoRow};
 use crate::features::spaces::rules::{Reading, Visibility};
-use crate::features::spaces::store as spaces;
 use crate::search_queue::Kind;
 use crate::values::ids::{ProjectId, SpaceId};
 
@@ -48,9 +47,13 @@ pub fn prepare(
         those.map(|row| row.record_id).collect()
     };
     let mut found = HashMap::new();
-    let mut there = load_spaces(c, project, &of(Kind::Space), analyzer, &mut found)?;
-    for kind in [Kind::Entity, Kind::Comment, Kind::Message] {
-        load_written(c, project, (kind, of(kind)), analyzer, &mut found)?;
+    let mut there = load_spaces(c, project, of(Kind::Space), analyzer, &mut found)?;
+    for (kind, rows) in [
+        (Kind::Entity, texts::entities(c, project, of(Kind::Entity))?),
+        (Kind::Comment, texts::comments(c, project, of(Kind::Comment))?),
+        (Kind::Message, texts::messages(c, project, of(Kind::Message))?),
+    ] {
+        add_written(c, project, (kind, rows), analyzer, &mut found)?;
     }
     there.extend(load_users(c, project, of(Kind::User), analyzer, &mut found)?);
     let prepared = todo.into_iter().filter_map(|todo| {
@@ -77,10 +80,9 @@ fn readable(
     project: ProjectId,
     ids: impl Iterator<Item = SpaceId>,
 ) -> Result<HashMap<SpaceId, bool>> {
-    let ids: HashSet<SpaceId> = ids.collect();
-    let rows = spaces::find_all(c, project, &Vec::from_iter(ids))?;
-    let is_open = |row: &spaces::SpaceRow| row.reading_permission == Reading::Anyone;
-    Ok(rows.iter().map(|row| (row.id, is_open(row))).collect())
+    let ids: HashSet<Uuid> = ids.map(|id| id.0).collect();
+    let rows = texts::spaces(c, project, Vec::from_iter(ids))?;
+    Ok(rows.iter().map(|row| (row.id, row.reading_permission == Reading::Anyone)).collect())
 }
 
 /// The class of content in a space or in none; none if the space is deleted. Messages are for the members of their
@@ -94,14 +96,13 @@ fn class_in(open: &HashMap<SpaceId, bool>, kind: Kind, space: Option<SpaceId>) -
 }
 
 /// Entities, comments or messages.
-fn load_written(
+fn add_written(
     c: &Conn<'_>,
     project: ProjectId,
-    (kind, ids): (Kind, Vec<Uuid>),
+    (kind, rows): (Kind, Vec<TextRow>),
     analyzer: &Analyzer,
     found: &mut Loaded,
 ) -> Result<()> {
-    let rows = texts::written(c, project, kind, ids)?;
     let open = readable(c, project, rows.iter().filter_map(|row| row.space_id))?;
     for row in rows {
         let Some(class) = class_in(&open, kind, row.space_id) else { continue };
@@ -150,13 +151,12 @@ fn load_users(
 fn load_spaces(
     c: &Conn<'_>,
     project: ProjectId,
-    ids: &[Uuid],
+    ids: Vec<Uuid>,
     analyzer: &Analyzer,
     found: &mut Loaded,
 ) -> Result<HashMap<Uuid, bool>> {
-    let ids: Vec<SpaceId> = ids.iter().copied().map(SpaceId).collect();
     let mut open = HashMap::new();
-    for row in spaces::find_all(c, project, &ids)? {
+    for row in texts::spaces(c, project, ids)? {
         open.insert(row.id.0, row.reading_permission == Reading::Anyone);
         let class = Class::of(Kind::Space, row.visibility == Visibility::Public);
         let fields = [

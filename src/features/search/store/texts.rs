@@ -1,11 +1,11 @@
 //! What is searched of a record. Not the whole record: its metadata alone may have a mebibyte, and hundreds are read
 //! together.
 
-use db::{Conn, JsonText, args};
+use db::{Conn, JsonText, Query, Row, args};
 use uuid::Uuid;
 
 use crate::error::Result;
-use crate::search_queue::Kind;
+use crate::features::spaces::rules::{Reading, Visibility};
 use crate::values::ids::{ProjectId, SpaceId, UserId};
 use crate::values::time::Timestamp;
 
@@ -37,6 +37,20 @@ db::row! {
     }
 }
 
+db::row! {
+    /// Of a space.
+    #[derive(Debug)]
+    pub struct SpaceTextRow {
+        pub id: SpaceId,
+        pub name: String,
+        pub slug: Option<String>,
+        pub description: Option<String>,
+        pub visibility: Visibility,
+        pub reading_permission: Reading,
+        pub created_at: Timestamp,
+    }
+}
+
 db::statements! {
     query ENTITIES -> TextRow =
         "SELECT e.id, CAST(NULL AS {uuid}) AS parent_id, e.space_id, e.user_id AS author_id, e.created_at,
@@ -61,24 +75,39 @@ db::statements! {
     query PROFILES -> ProfileRow =
         "SELECT u.id, u.name, u.username, u.bio, u.created_at
          FROM users u WHERE u.project_id = $1 AND u.id {any}($2)";
+    query SPACES -> SpaceTextRow =
+        "SELECT s.id, s.name, s.slug, s.description, s.visibility, s.reading_permission, s.created_at
+         FROM spaces s WHERE s.project_id = $1 AND s.id {any}($2) AND s.deleted_at IS NULL";
 }
 
-/// Those of the records that are searched: neither deleted nor removed, and no draft.
-pub fn written(
-    c: &Conn<'_>,
-    project: ProjectId,
-    kind: Kind,
-    ids: Vec<Uuid>,
-) -> Result<Vec<TextRow>> {
-    let query = match kind {
-        Kind::Entity => &ENTITIES,
-        Kind::Comment => &COMMENTS,
-        Kind::Message => &MESSAGES,
-        Kind::User | Kind::Space => return Ok(Vec::new()),
-    };
-    Ok(if ids.is_empty() { Vec::new() } else { c.all(query, args![project, ids])? })
+/// Those that are listed.
+pub fn entities(c: &Conn<'_>, project: ProjectId, ids: Vec<Uuid>) -> Result<Vec<TextRow>> {
+    some(c, &ENTITIES, project, ids)
+}
+
+/// Those that are neither deleted nor removed, below entities of which the same is true.
+pub fn comments(c: &Conn<'_>, project: ProjectId, ids: Vec<Uuid>) -> Result<Vec<TextRow>> {
+    some(c, &COMMENTS, project, ids)
+}
+
+/// Those that are neither deleted nor removed.
+pub fn messages(c: &Conn<'_>, project: ProjectId, ids: Vec<Uuid>) -> Result<Vec<TextRow>> {
+    some(c, &MESSAGES, project, ids)
 }
 
 pub fn profiles(c: &Conn<'_>, project: ProjectId, ids: Vec<Uuid>) -> Result<Vec<ProfileRow>> {
-    Ok(if ids.is_empty() { Vec::new() } else { c.all(&PROFILES, args![project, ids])? })
+    some(c, &PROFILES, project, ids)
+}
+
+pub fn spaces(c: &Conn<'_>, project: ProjectId, ids: Vec<Uuid>) -> Result<Vec<SpaceTextRow>> {
+    some(c, &SPACES, project, ids)
+}
+
+fn some<R: Row>(
+    c: &Conn<'_>,
+    query: &Query<R>,
+    project: ProjectId,
+    ids: Vec<Uuid>,
+) -> Result<Vec<R>> {
+    Ok(if ids.is_empty() { Vec::new() } else { c.all(query, args![project, ids])? })
 }
