@@ -170,14 +170,16 @@ impl Conn<'_> {
         }
     }
 
-    /// Measures tables for the planner, all if none is named. It plans anew then what it had planned by older measurements.
-    /// Nothing on SQLite, whose statistics are always there.
+    /// Measures tables for the planner: a tenth of the rows that PostgreSQL looks at by itself, which is enough to see how
+    /// large they are. It plans anew then what it had planned by older measurements. Nothing on SQLite, whose statistics are
+    /// always there.
     pub fn analyze(&self, tables: &[&str]) -> Result<(), Error> {
         match self.link() {
             Link::Sqlite(_) => Ok(()),
-            Link::Postgres(session) => {
-                session.execute_plain(&format!("ANALYZE {}", tables.join(", ")))
-            }
+            Link::Postgres(session) => session.execute_plain(&format!(
+                "SET LOCAL default_statistics_target = 10; ANALYZE {}",
+                tables.join(", ")
+            )),
         }
     }
 

@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Conn, Failure, Link};
 use crate::postgres::Take;
-use crate::{Announcement, AnyStatement, Command, Error, Row, Signal, Statement, Value};
+use crate::{
+    Announcement, AnyStatement, Builder, Command, Error, MAX_CACHED_ARGUMENTS, Row, Signal,
+    Statement, Value,
+};
 
 /// A transaction: reads what [`Conn`] reads, and writes.
 #[derive(Debug)]
@@ -90,6 +93,46 @@ impl<'a> Tx<'a> {
         self.conn.noted(session.pipeline(command.inner(), args))
     }
 
+    /// Inserts many rows, each with a value for every column: on PostgreSQL by COPY.
+    pub fn append(
+        &self,
+        table: &'static str,
+        columns: &[&str],
+        rows: &[Vec<Value<'_>>],
+    ) -> Result<(), Error> {
+        let Link::Postgres(session) = self.conn.link else {
+            return self.append_some(table, columns, rows);
+        };
+        if self.is_lost() {
+            return Err(Error::Aborted);
+        }
+        if rows.is_empty() {
+            return Ok(());
+        }
+        self.conn.commands.set(self.conn.commands.get() + 1);
+        self.conn.noted(session.append(table, columns, rows))
+    }
+
+    /// By statements of several rows, each of which is prepared once.
+    fn append_some(
+        &self,
+        table: &'static str,
+        columns: &[&str],
+        rows: &[Vec<Value<'_>>],
+    ) -> Result<(), Error> {
+        let at_once = (MAX_CACHED_ARGUMENTS / columns.len().max(1)).max(1);
+        rows.chunks(at_once).try_for_each(|some| {
+            let mut list = Builder::list([]);
+            for row in some {
+                let values = list.bind_all(row.iter().cloned());
+                list.add(format_args!("({values})"));
+            }
+            let names = columns.join(", ");
+            let text = format!("INSERT INTO {table} ({names}) VALUES {list}");
+            self.execute(&Command::built(table, text), list.args()).map(drop)
+        })
+    }
+
     /// Runs a statement whose rows are needed later: on PostgreSQL it is sent together with the next statement, or
     /// with COMMIT. If it fails, the transaction fails with its error.
     pub fn later<S>(&self, statement: &S, args: &[Value<'_>]) -> Result<Later<S::Row>, Error>
@@ -149,6 +192,16 @@ impl<'a> Tx<'a> {
     /// The signals of the closure that has just run.
     pub(crate) fn take_signals(&self) -> Vec<Signal> {
         self.signals.take()
+    }
+
+    /// Lets the commit return before it is on the disk, for work that can be done again: a crash of PostgreSQL may undo the last
+    /// such transactions, but none on which one rests that is kept. SQLite waits all the same.
+    pub fn commit_early(&self) -> Result<(), Error> {
+        match self.conn.link {
+            Link::Sqlite(_) => Ok(()),
+            Link::Postgres(_) if self.is_lost() => Err(Error::Aborted),
+            Link::Postgres(session) => self.conn.noted(session.commit_early()),
+        }
     }
 
     /// Waits until everything that was sent is done, and fails if it failed.

@@ -1,12 +1,17 @@
 //! Whole tables: a snapshot that lasts, and rows written by COPY.
 
+use std::pin::pin;
+
 use bytes::{BufMut, BytesMut};
 use futures_util::SinkExt as _;
+use tokio_postgres::Statement;
 use tokio_postgres::types::{IsNull, ToSql as _, Type};
 
+use crate::conn::Failed;
 use crate::transfer::{TableName, quoted};
 use crate::{Error, Value};
 
+use super::sending::settle;
 use super::session::Session;
 
 type Boxed = Box<dyn std::error::Error + Sync + Send>;
@@ -40,29 +45,61 @@ impl Session {
         rows: &[Vec<Value<'static>>],
     ) -> Result<(), Error> {
         let names: Vec<String> = columns.iter().map(|name| quoted(name)).collect();
-        let (table, names) = (table.quoted(), names.join(", "));
-        let select = format!("SELECT {names} FROM {table}");
+        let [select, copy] = statements(&table.quoted(), &names.join(", "));
         let statement = self.patiently(NAME, self.client().prepare(&select))?;
-        let types: Vec<Type> =
-            statement.columns().iter().map(|column| column.type_().clone()).collect();
-        let encoded = encode(&types, rows)?;
-        let copy = format!("COPY {table} ({names}) FROM STDIN BINARY");
-        self.patiently(NAME, async {
-            let sink = self.client().copy_in(&copy).await?;
-            let mut sink = std::pin::pin!(sink);
-            sink.send(encoded.freeze()).await?;
-            sink.as_mut().finish().await
-        })
-        .map(drop)
+        let encoded = encode(&statement, rows)?;
+        let copy = self.patiently(NAME, self.client().prepare(&copy))?;
+        self.patiently(NAME, self.copy(&copy, encoded))
+    }
+
+    /// Inserts rows in a transaction.
+    pub(crate) fn append(
+        &self,
+        table: &'static str,
+        columns: &[&str],
+        rows: &[Vec<Value<'_>>],
+    ) -> Result<(), Failed> {
+        let [select, copy] = statements(table, &columns.join(", "));
+        self.watch(table, &copy, &[]);
+        self.send_gathered()?;
+        self.tell_limit()?;
+        let types = self.prepared_as(table, &select, None)?;
+        let copy = self.prepared_as(table, &copy, None)?;
+        let encoded = encode(&types.statement, rows)?;
+        self.send_begin()?;
+        let pending = self.pending.take();
+        let copied = self.awaited(table, async {
+            let settled = settle(pending).await;
+            if settled.is_ok() {
+                self.copy(&copy.statement, encoded).await?;
+            }
+            Ok(settled)
+        });
+        copied.map_err(|failed| failed.unless(types.is_new))?
+    }
+
+    async fn copy(&self, copy: &Statement, encoded: BytesMut) -> Result<(), tokio_postgres::Error> {
+        let mut sink = pin!(self.client().copy_in(copy).await?);
+        sink.send(encoded.freeze()).await?;
+        sink.finish().await.map(drop)
     }
 }
 
-fn encode(types: &[Type], rows: &[Vec<Value<'static>>]) -> Result<BytesMut, Error> {
+/// The first tells the types of the columns.
+fn statements(table: &str, columns: &str) -> [String; 2] {
+    [
+        format!("SELECT {columns} FROM {table}"),
+        format!("COPY {table} ({columns}) FROM STDIN BINARY"),
+    ]
+}
+
+fn encode(select: &Statement, rows: &[Vec<Value<'_>>]) -> Result<BytesMut, Error> {
+    let types: Vec<&Type> = select.columns().iter().map(|column| column.type_()).collect();
     let mut out = BytesMut::from(HEADER);
     let width = i16::try_from(types.len()).map_err(|error| Error::statement(NAME, error))?;
     for row in rows {
         out.put_i16(width);
-        for (value, kind) in row.iter().zip(types) {
+        for (value, kind) in row.iter().zip(&types) {
             let at = out.len();
             out.put_i32(-1);
             let written = put(value, kind, &mut out);

@@ -117,6 +117,15 @@ impl Session {
         self.start(Pending { statement: "transaction", is_new: false, outcome })
     }
 
+    /// COMMIT will not wait for the disk.
+    pub(crate) fn commit_early(&self) -> Result<(), Failed> {
+        self.send_begin()?;
+        let client = Arc::clone(&self.client);
+        let set = "SET LOCAL synchronous_commit = off";
+        let outcome = Box::pin(async move { client.batch_execute(set).await });
+        self.start(Pending { statement: "transaction", is_new: false, outcome })
+    }
+
     /// Once started, it is on the wire before the next statement.
     fn start(&self, mut pending: Pending) -> Result<(), Failed> {
         match pending.outcome.as_mut().poll(&mut Context::from_waker(Waker::noop())) {

@@ -102,7 +102,10 @@ impl<'a> Bulk<'a> {
 
     /// Measures all tables.
     pub fn analyze(&self) -> Result<(), Error> {
-        self.conn.analyze(&[])
+        match self.conn.link() {
+            Link::Sqlite(_) => Ok(()),
+            Link::Postgres(session) => session.execute_plain("ANALYZE"),
+        }
     }
 
     /// Rows that refer to none, by table; only on SQLite, where nothing else has checked them.

@@ -1,6 +1,6 @@
 //! Commands that run together: all of them, or none.
 
-use db::{Command, Error, Options, Query, args};
+use db::{Command, Engine, Error, Options, Query, Tx, Value, args};
 
 use crate::support::*;
 
@@ -14,6 +14,9 @@ on_both![
     rows_needed_later_are_there_after_a_flush_and_after_the_commit,
     the_rows_of_a_batch_are_those_of_the_statement_needed_later,
     a_failure_of_what_was_sent_ahead_is_that_of_the_transaction,
+    many_rows_are_appended_behind_what_was_sent_before,
+    rows_that_are_refused_undo_the_transaction,
+    who_does_not_wait_for_the_disk_is_done_all_the_same,
 ];
 
 async fn all_are_done_and_the_one_waited_for_gives_its_row(test: TestDb) {
@@ -165,4 +168,78 @@ async fn a_failure_of_what_was_sent_ahead_is_that_of_the_transaction(test: TestD
     // Nothing is left over for the next job.
     insert(&db, 5, "five").await.unwrap();
     assert_eq!(slugs(&db).await, ["five", "one"]);
+}
+
+const COLUMNS: [&str; 4] = ["id", "box_id", "slug", "body"];
+
+fn notes(numbers: std::ops::Range<i64>) -> Vec<Vec<Value<'static>>> {
+    let body = |n: i64| if n % 2 == 0 { Value::Null } else { format!("\u{e9}\t{n}\n").into() };
+    numbers.map(|n| vec![n.into(), 1_i64.into(), n.to_string().into(), body(n)]).collect()
+}
+
+async fn many_rows_are_appended_behind_what_was_sent_before(test: TestDb) {
+    let db = test.ready(Options::default());
+    let counted = db.write(|tx| {
+        // Before anything else has been said in the transaction, and between others.
+        tx.append("notes", &COLUMNS, &notes(0..300))?;
+        tx.pipeline(&INSERT_NOTE, args![300i64, "300"])?;
+        tx.append("notes", &COLUMNS, &notes(301..302))?;
+        tx.append("notes", &COLUMNS, &[])?;
+        tx.batch(|| {
+            tx.pipeline(&INSERT_NOTE, args![302i64, "302"])?;
+            tx.append("notes", &COLUMNS, &notes(303..304))
+        })?;
+        tx.one(&COUNT_NOTES, &[])
+    });
+    assert_eq!(counted.await, Ok::<_, Error>(304));
+    let note = |n: i64| db.read(move |c| c.one(&FIND_NOTE, args![n]));
+    let bodies = (note(298).await.unwrap().body, note(299).await.unwrap().body);
+    assert_eq!(bodies, (None, Some("\u{e9}\t299\n".to_owned())));
+}
+
+async fn rows_that_are_refused_undo_the_transaction(test: TestDb) {
+    let db = test.ready(one_connection());
+    insert(&db, 5, "one").await.unwrap();
+    let refused = db.write(|tx| {
+        tx.pipeline(&INSERT_NOTE, args![1i64, "two"])?;
+        tx.append("notes", &COLUMNS, &notes(2..9))
+    });
+    assert!(matches!(refused.await, Err(Error::Unique { .. })));
+    let earlier = db.write(|tx| {
+        tx.pipeline(&INSERT_NOTE, args![5i64, "two"])?;
+        tx.append("notes", &COLUMNS, &notes(6..9))
+    });
+    assert!(matches!(earlier.await, Err(Error::Unique { .. })));
+    let misfit = db.write(|tx| {
+        let row = vec!["no number".into(), 1_i64.into(), "two".into(), Value::Null];
+        tx.append("notes", &COLUMNS, &[row])
+    });
+    misfit.await.unwrap_err();
+    assert_eq!(slugs(&db).await, ["one"]);
+    // Nothing is left over for the next job.
+    insert(&db, 6, "six").await.unwrap();
+    assert_eq!(slugs(&db).await, ["one", "six"]);
+}
+
+async fn who_does_not_wait_for_the_disk_is_done_all_the_same(test: TestDb) {
+    let db = test.ready(one_connection());
+    let engine = db.engine();
+    // Where the server's setting comes from, which says whether it was set for this transaction.
+    let source = move |tx: &Tx<'_>| match engine {
+        Engine::Sqlite => Ok(None),
+        Engine::Postgres => {
+            let text = "SELECT setting || ' ' || source FROM pg_settings WHERE name = 'synchronous_commit'";
+            tx.one(&Query::<String>::built("setting", text), &[]).map(Some)
+        }
+    };
+    let written = db.write(move |tx| {
+        tx.commit_early()?;
+        insert_in(tx, 1, "one")?;
+        source(tx)
+    });
+    let early = (engine == Engine::Postgres).then(|| "off session".to_owned());
+    assert_eq!(written.await, Ok::<_, Error>(early));
+    let after = db.write(move |tx| source(tx)).await.unwrap();
+    assert!(after.is_none_or(|setting| !setting.ends_with("session")));
+    assert_eq!(slugs(&db).await, ["one"]);
 }
