@@ -1271,8 +1271,7 @@ CREATE TABLE search_blocks (
     last bigint NOT NULL,
     count bigint NOT NULL,
     bytes bytea NOT NULL,
-    CONSTRAINT search_blocks_pkey PRIMARY KEY (project_id, term, class, last),
-    CONSTRAINT search_blocks_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+    CONSTRAINT search_blocks_pkey PRIMARY KEY (project_id, term, class, last)
 );
 
 CREATE TABLE search_docs (
@@ -1286,8 +1285,7 @@ CREATE TABLE search_docs (
     created_at bigint NOT NULL,
     length bigint NOT NULL,
     words bytea NOT NULL,
-    CONSTRAINT search_docs_pkey PRIMARY KEY (project_id, number),
-    CONSTRAINT search_docs_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+    CONSTRAINT search_docs_pkey PRIMARY KEY (project_id, number)
 );
 CREATE INDEX search_docs_author ON search_docs USING btree (project_id, author_id, class, number) WHERE author_id IS NOT NULL;
 CREATE INDEX search_docs_parent ON search_docs USING btree (project_id, parent_id, class, number) WHERE parent_id IS NOT NULL;
@@ -1354,8 +1352,7 @@ CREATE TABLE search_words (
     letters bigint NOT NULL,
     reversed text COLLATE "C" NOT NULL,
     number bigint DEFAULT 0 NOT NULL,
-    CONSTRAINT search_words_pkey PRIMARY KEY (project_id, section, word),
-    CONSTRAINT search_words_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+    CONSTRAINT search_words_pkey PRIMARY KEY (project_id, section, word)
 );
 CREATE INDEX search_words_end ON search_words USING btree (project_id, section, letters, reversed, word) WHERE letters > 0;
 CREATE UNIQUE INDEX search_words_number ON search_words USING btree (project_id, number);

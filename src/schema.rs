@@ -149,4 +149,10 @@ pub const MIGRATIONS: &[Migration] = &[
         include_str!("../migrations/0041_notification_rows.sqlite.sql"),
         include_str!("../migrations/0041_notification_rows.postgres.sql"),
     ),
+    Migration::twins(
+        42,
+        "search: faster loads",
+        "",
+        include_str!("../migrations/0042_search_in_bulk.postgres.sql"),
+    ),
 ];

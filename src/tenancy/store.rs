@@ -230,11 +230,12 @@ pub fn add_bundle(tx: &Tx<'_>, id: ProjectId, bundle: &str) -> Result<()> {
     changed(tx, id)
 }
 
-/// Empties the search index. With `state` nothing is indexed any more.
+/// Empties the search index. With `state` nothing is indexed any more: whoever writes the index locks its state, so that goes
+/// first.
 pub fn forget_index(tx: &Tx<'_>, id: ProjectId, state: bool) -> Result<()> {
     let words = [&FORGET_TODO, &FORGET_DOCS, &FORGET_BLOCKS, &FORGET_WORDS, &FORGET_SECTIONS];
     let all = words.into_iter().chain([&FORGET_VECTORS, &FORGET_SIGNS]);
-    for statement in all.chain(state.then_some(&FORGET_STATE)) {
+    for statement in state.then_some(&FORGET_STATE).into_iter().chain(all) {
         tx.execute(statement, args![id])?;
     }
     Ok(())
@@ -277,6 +278,7 @@ pub fn set_state(tx: &Tx<'_>, id: ProjectId, state: &str, now: Timestamp) -> Res
 /// Its rows in other tables are gone by then.
 pub fn delete(tx: &Tx<'_>, id: ProjectId) -> Result<()> {
     changed(tx, id)?;
+    forget_index(tx, id, true)?;
     tx.execute(&DELETE, args![id])?;
     Ok(())
 }

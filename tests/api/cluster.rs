@@ -93,6 +93,11 @@ fn tables_are_distributed_once_and_keep_their_rows() {
     assert_eq!(forum.post(&server, "/db/early", json!({ "title": "kept" })).0, 201);
     drop(server);
     assert!(town.run(&["migrate", "status"]).stdout.contains("tables: all on the coordinator"));
+    // It refers to no other table.
+    let word =
+        "INSERT INTO search_words (project_id, section, word, number, letters, reversed, frequency)
+        SELECT id, 1, 'kept', 1000, 0, '', 1 FROM projects";
+    town.db().execute_script(word).unwrap();
 
     let done = town.json(&["migrate", "distribute"]);
     let names: Vec<&str> =
@@ -105,6 +110,10 @@ fn tables_are_distributed_once_and_keep_their_rows() {
     assert_eq!(found.astray, Vec::<String>::new());
     let groups = "SELECT DISTINCT partmethod::text || ' ' || repmodel::text FROM pg_dist_partition ORDER BY 1";
     assert_eq!(all(&db, groups), ["h s", "n s", "n t"], "by hash, of a schema, everywhere");
+    let left = "SELECT p.logicalrelid::text FROM pg_dist_partition p
+        WHERE p.partmethod = 'h' AND pg_relation_size(p.logicalrelid) > 0";
+    assert_eq!(all(&db, left), [""; 0], "rows on the coordinator");
+    assert_eq!(all(&db, "SELECT word FROM search_words WHERE number = 1000"), ["kept"]);
     let again = town.json(&["migrate", "distribute"]);
     assert_eq!(again["distributed"], json!([]));
 

@@ -9,7 +9,7 @@ use crate::notifications::{
     MARK_ALL, UNKNOWN, add_in, counts_are_exact, list, mark_path, numbers, tell, told, total,
     unread,
 };
-use crate::support::{TestApp, all_at_once, count, on_both_engines};
+use crate::support::{TestApp, all_at_once, count, on_both_engines, somebody_waits_for};
 
 on_both_engines![
     many_are_stored_at_once_and_unknown_recipients_are_left_out,
@@ -174,16 +174,4 @@ async fn deadlocks(app: &TestApp) -> i64 {
         .read(move |c| c.one(&count, args![]))
         .await
         .unwrap_or_else(|error: db::Error| panic!("{error}"))
-}
-
-/// How many transactions wait for this one.
-fn somebody_waits_for(tx: &Tx<'_>) -> Result<i64, db::Error> {
-    let waiting = match tx.is_distributed()? {
-        true => "SELECT count(*) FROM citus_lock_waits",
-        false => {
-            "SELECT count(*) FROM pg_locks
-             WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
-        }
-    };
-    tx.one(&Query::<i64>::built("waiting", waiting), args![])
 }

@@ -106,6 +106,7 @@ async fn everything_of_a_project_is_deleted_and_nothing_else(app: TestApp) {
     let stranger = app.stranger().await;
     stranger.post("/entities", json!({ "title": "stays" })).await.expect(201);
     store(&stranger).await;
+    app.index().await;
     let others = counts(&app, other).await;
     let filled = counts(&app, project).await;
     assert!(filled.values().filter(|count| **count > 0).count() > 20, "{filled:?}");

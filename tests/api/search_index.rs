@@ -1,18 +1,19 @@
 //! The index itself: it follows every change, and nothing of a deleted record stays in it.
 
-use db::{Command, Query, args};
+use db::{Command, Engine, Query, Tx, args};
 use serde_json::json;
 use text_index::postings::length_code;
 use text_index::{Analyzer, Document, Language};
 use townhall::features::search::{admin, index};
 use townhall::tenancy::registry;
+use townhall::values::ids::new_id;
 
 use crate::comments::comment;
 use crate::search_content::found;
 use crate::spaces::{create, path};
 use crate::support::chat::{direct, send};
 use crate::support::feed::post;
-use crate::support::{TestApp, on_both_engines};
+use crate::support::{TestApp, on_both_engines, somebody_waits_for};
 
 on_both_engines![
     edits_replace_what_was_indexed,
@@ -21,6 +22,7 @@ on_both_engines![
     erased_users_leave_no_words,
     deleted_spaces_leave_no_words,
     a_project_without_search_has_no_index,
+    what_is_written_while_search_is_switched_off_goes_too,
     another_language_rebuilds_the_index,
     blocks_fill_and_empty,
     nodes_share_the_work,
@@ -143,6 +145,33 @@ async fn a_project_without_search_has_no_index(app: TestApp) {
     app.change_settings(app.project.id, |settings| settings.has_search = true).await;
     app.index().await;
     assert_eq!(found(&ada, "words").await.len(), 2, "what was there is indexed again");
+}
+
+async fn what_is_written_while_search_is_switched_off_goes_too(app: TestApp) {
+    const LOCK: &str = "SELECT next_number FROM search_state WHERE project_id = $1 {for_update}";
+    const WRITE: &str =
+        "INSERT INTO search_docs (project_id, number, class, record_id, created_at, length, words)
+        VALUES ($1, $2, 1, $3, 0, 1, $4)";
+    let (db, id, engine) = (app.app.db.clone(), app.project.id, app.engine());
+    let record = new_id(app.now(), &app.app.random);
+    let (tell_locked, mut locked) = tokio::sync::mpsc::unbounded_channel();
+    let indexing = tokio::spawn(async move {
+        let work = move |tx: &Tx<'_>| {
+            let number = tx.one(&Query::<i64>::built("lock", LOCK), args![id])?;
+            tell_locked.send(()).unwrap();
+            // Nobody writes beside another on SQLite: there is nobody to wait for.
+            while engine == Engine::Postgres && somebody_waits_for(tx)? == 0 {
+                std::thread::yield_now();
+            }
+            let words = Document::default().packed_words();
+            tx.execute(&Command::built("write", WRITE), args![id, number, record, words])
+        };
+        db.write::<u64, db::Error, _>(work).await
+    });
+    locked.recv().await.unwrap();
+    app.change_settings(id, |settings| settings.has_search = false).await;
+    assert_eq!(indexing.await.unwrap(), Ok(1));
+    assert_eq!(rows(&app).await, [0; 4]);
 }
 
 async fn another_language_rebuilds_the_index(app: TestApp) {

@@ -1,7 +1,8 @@
 //! From a text to its words. Words are those of UAX 29, in NFKC and lower case; scripts that are written without
 //! spaces give single letters and pairs of neighbours instead. A word is found by its term: its stem.
 
-use std::fmt;
+use std::ops::Range;
+use std::{fmt, iter};
 
 use rust_stemmers::Stemmer;
 use unicode_normalization::UnicodeNormalization;
@@ -58,81 +59,95 @@ impl Analyzer {
     pub fn words(&self, text: &str) -> Vec<Word> {
         let mut words = Vec::new();
         let mut units = Utf16::new(text);
+        self.split(text, |at, is_pair| {
+            let normal = normalize(&text[at.clone()]);
+            if !normal.is_empty() {
+                let (start, end) = (units.at(at.start), units.at(at.end));
+                words.push(Word { text: normal, start, end, is_pair });
+            }
+        });
+        words
+    }
+
+    /// Where the words of a text stand, and whether each is a pair of neighbours. A word is what [`push_normal`] makes of it,
+    /// if that is anything.
+    pub(crate) fn split(&self, text: &str, mut take: impl FnMut(Range<usize>, bool)) {
         let mut rest = 0;
         while let Some(from) = text[rest..].find(is_unspaced).map(|at| rest + at) {
-            spaced(text, rest, from, &mut units, &mut words);
+            spaced(text, rest..from, &mut take);
             let run = text[from..].find(|c| !is_unspaced(c)).map_or(text.len(), |len| from + len);
-            unspaced(text, from, run, &mut units, &mut words);
+            unspaced(text, from..run, &mut take);
             rest = run;
         }
-        spaced(text, rest, text.len(), &mut units, &mut words);
-        words
+        spaced(text, rest..text.len(), &mut take);
     }
 }
 
-/// Words of a script with spaces between `from` and `to`.
-fn spaced(text: &str, from: usize, to: usize, units: &mut Utf16<'_>, words: &mut Vec<Word>) {
-    for (at, word) in text[from..to].unicode_word_indices() {
-        let mut start = from + at;
+/// Words of a script with spaces.
+fn spaced(text: &str, part: Range<usize>, take: &mut impl FnMut(Range<usize>, bool)) {
+    let from = part.start;
+    for (at, word) in text[part].unicode_word_indices() {
         for (piece_at, piece) in pieces(word) {
-            let normal = normalize(piece);
-            start = start.max(from + at + piece_at);
-            if !normal.is_empty() {
-                let end = start + piece.len();
-                let (start, end) = (units.at(start), units.at(end));
-                words.push(Word { text: normal, start, end, is_pair: false });
-            }
+            let start = from + at + piece_at;
+            take(start..start + piece.len(), false);
         }
     }
 }
 
 /// UAX 29 keeps `example.com` and `snake_case` together; people look for their parts. Numbers stay whole.
-fn pieces(word: &str) -> Vec<(usize, &str)> {
-    let mut pieces = Vec::new();
-    let mut start = 0;
-    for (at, c) in word.char_indices() {
-        let separates = match c {
-            '_' | ':' | '·' => true,
-            '.' | ',' | ';' => {
-                let after = word[at + c.len_utf8()..].chars().next();
-                let before = word[..at].chars().next_back();
-                !(before.is_some_and(char::is_numeric) && after.is_some_and(char::is_numeric))
-            }
-            _ => false,
-        };
-        if separates {
-            pieces.push((start, &word[start..at]));
-            start = at + c.len_utf8();
+fn pieces(word: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut rest = Some(0);
+    let pieces = iter::from_fn(move || {
+        let from = rest?;
+        let separator = word[from..].char_indices().find(|(at, c)| separates(word, from + at, *c));
+        rest = separator.map(|(at, c)| from + at + c.len_utf8());
+        let end = separator.map_or(word.len(), |(at, _)| from + at);
+        Some((from, &word[from..end]))
+    });
+    pieces.filter(|(_, piece)| !piece.is_empty())
+}
+
+/// Whether a character of a word stands between two pieces.
+fn separates(word: &str, at: usize, c: char) -> bool {
+    match c {
+        '_' | ':' | '·' => true,
+        '.' | ',' | ';' => {
+            let after = word[at + c.len_utf8()..].chars().next();
+            let before = word[..at].chars().next_back();
+            !(before.is_some_and(char::is_numeric) && after.is_some_and(char::is_numeric))
         }
+        _ => false,
     }
-    pieces.push((start, &word[start..]));
-    pieces.retain(|(_, piece)| !piece.is_empty());
-    pieces
 }
 
 fn normalize(word: &str) -> String {
+    let mut normal = String::new();
+    push_normal(&mut normal, word);
+    normal
+}
+
+/// Adds a word in NFKC and lower case.
+pub(crate) fn push_normal(out: &mut String, word: &str) {
     // Most words are plain letters, for which all that is below says the same.
     if word.len() <= MAX_LETTERS && word.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return word.to_ascii_lowercase();
+        let start = out.len();
+        out.push_str(word);
+        return out[start..].make_ascii_lowercase();
     }
     let lower = word.nfkc().flat_map(char::to_lowercase);
     let plain = lower.map(|c| if matches!(c, '’' | '‘' | 'ʼ') { '\'' } else { c });
-    plain.filter(|c| !matches!(c, '\0' | '\u{ad}')).take(MAX_LETTERS).collect()
+    out.extend(plain.filter(|c| !matches!(c, '\0' | '\u{ad}')).take(MAX_LETTERS));
 }
 
 /// Letters and pairs of letters of a script without spaces.
-fn unspaced(text: &str, from: usize, to: usize, units: &mut Utf16<'_>, words: &mut Vec<Word>) {
-    let letters: Vec<(usize, char)> = text[from..to].char_indices().collect();
-    let ends: Vec<usize> = letters.iter().map(|(at, c)| from + at + c.len_utf8()).collect();
-    for (index, (at, c)) in letters.iter().enumerate() {
-        let start = units.at(from + at);
-        let (end, next) = (units.at(ends[index]), letters.get(index + 1));
-        let single = normalize(c.encode_utf8(&mut [0; 4]));
-        words.push(Word { text: single, start, end, is_pair: false });
-        if let Some((_, next)) = next {
-            let pair = normalize(&String::from_iter([*c, *next]));
-            let end = end + next.len_utf16();
-            words.push(Word { text: pair, start, end, is_pair: true });
+fn unspaced(text: &str, run: Range<usize>, take: &mut impl FnMut(Range<usize>, bool)) {
+    let mut letters = text[run.clone()].char_indices().peekable();
+    while let Some((at, c)) = letters.next() {
+        let start = run.start + at;
+        let end = start + c.len_utf8();
+        take(start..end, false);
+        if let Some((_, next)) = letters.peek() {
+            take(start..end + next.len_utf8(), true);
         }
     }
 }
@@ -150,7 +165,7 @@ pub(crate) fn is_unspaced(c: char) -> bool {
         | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x323AF)
 }
 
-/// Converts increasing byte offsets to UTF-16 offsets.
+/// Converts byte offsets to UTF-16 offsets: quickly where they increase, or go back by little.
 pub(crate) struct Utf16<'t> {
     text: &'t str,
     byte: usize,
@@ -163,10 +178,11 @@ impl<'t> Utf16<'t> {
     }
 
     pub(crate) fn at(&mut self, byte: usize) -> usize {
-        if byte < self.byte {
-            (self.byte, self.unit) = (0, 0);
+        let units = |part: &str| part.chars().map(char::len_utf16).sum::<usize>();
+        match byte < self.byte {
+            true => self.unit -= units(&self.text[byte..self.byte]),
+            false => self.unit += units(&self.text[self.byte..byte]),
         }
-        self.unit += self.text[self.byte..byte].chars().map(char::len_utf16).sum::<usize>();
         self.byte = byte;
         self.unit
     }

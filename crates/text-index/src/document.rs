@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::iter;
 
+use crate::analysis::push_normal;
 use crate::bits::{self, Fields, Writer, Zeros};
 use crate::{Analyzer, varint};
 
@@ -12,29 +13,51 @@ const NUMBERS: u8 = 2;
 const VARINT_NUMBERS: u8 = 1;
 
 /// What is added to an index for one text, and what has to be known to take it out again.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Document {
-    /// Each word as it is written, sorted, and how often it occurs, fields weighted.
-    pub words: Vec<(String, u32)>,
+    /// All words one behind another: they would be many small allocations.
+    texts: String,
+    /// Each word as it is written, once, sorted.
+    words: Vec<Counted>,
     /// The number of words, fields weighted.
     pub length: u32,
+}
+
+/// Where a word stands, and how often it occurs, fields weighted.
+#[derive(Debug, Clone, Copy)]
+struct Counted {
+    start: usize,
+    end: usize,
+    count: u32,
 }
 
 impl Document {
     /// Each field with how often it counts.
     pub fn new(analyzer: &Analyzer, fields: &[(&str, u32)]) -> Self {
-        let fields = fields.iter().flat_map(|(text, weight)| {
-            analyzer.words(text).into_iter().map(move |word| (word.text, *weight))
-        });
-        let mut words: Vec<(String, u32)> = fields.collect();
-        let length = words.iter().fold(0_u32, |sum, (_, weight)| sum.saturating_add(*weight));
-        words.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-        words.dedup_by(|(word, weight), (kept, sum)| {
-            let is_same = word == kept;
-            *sum += if is_same { *weight } else { 0 };
+        let (mut texts, mut words, mut length) = (String::new(), Vec::new(), 0_u32);
+        for (text, weight) in fields {
+            analyzer.split(text, |at, _| {
+                let start = texts.len();
+                push_normal(&mut texts, &text[at]);
+                if texts.len() > start {
+                    words.push(Counted { start, end: texts.len(), count: *weight });
+                    length = length.saturating_add(*weight);
+                }
+            });
+        }
+        let text = |word: &Counted| &texts.as_bytes()[word.start..word.end];
+        words.sort_unstable_by(|a, b| text(a).cmp(text(b)));
+        words.dedup_by(|word, kept| {
+            let is_same = text(word) == text(kept);
+            kept.count += if is_same { word.count } else { 0 };
             is_same
         });
-        Document { words, length }
+        Document { texts, words, length }
+    }
+
+    /// Each word as it is written, sorted, and how often it occurs, fields weighted.
+    pub fn words(&self) -> impl ExactSizeIterator<Item = (&str, u32)> {
+        self.words.iter().map(|word| (&self.texts[word.start..word.end], word.count))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -44,7 +67,7 @@ impl Document {
     /// What it is found by, and how often each term occurs.
     pub fn terms(&self, analyzer: &Analyzer) -> BTreeMap<String, u32> {
         let mut terms = BTreeMap::new();
-        for (word, count) in &self.words {
+        for (word, count) in self.words() {
             *terms.entry(analyzer.term(word)).or_default() += count;
         }
         terms
@@ -54,7 +77,7 @@ impl Document {
     pub fn packed_words(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut before = "";
-        for (word, _) in &self.words {
+        for (word, _) in self.words() {
             let shared = before.bytes().zip(word.bytes()).take_while(|(a, b)| a == b).count();
             let rest = &word.as_bytes()[shared..];
             bytes.extend([u8::try_from(shared), u8::try_from(rest.len())].map(|n| n.unwrap_or(0)));
@@ -152,7 +175,7 @@ mod tests {
         assert_eq!((terms["tomato"], terms["plant"]), (3, 3));
         assert_eq!(document.length, 7);
         let words = [("a", 1), ("planting", 1), ("plants", 2), ("tomato", 3)];
-        assert_eq!(document.words, words.map(|(word, count)| (word.to_owned(), count)));
+        assert_eq!(Vec::from_iter(document.words()), words);
     }
 
     #[test]
@@ -162,7 +185,7 @@ mod tests {
         let text = format!("gardens gardening garden Ärger äpfel 東京都 {long} {long}x 😀 zoo");
         let document = Document::new(&analyzer, &[(&text, 1)]);
         let packed = document.packed_words();
-        let words: Vec<String> = document.words.iter().map(|(word, _)| word.clone()).collect();
+        let words: Vec<String> = document.words().map(|(word, _)| word.to_owned()).collect();
         assert_eq!(StoredWords::unpack(&packed), Some(StoredWords::Texts(words)));
         assert_eq!(StoredWords::unpack(&[]), Some(StoredWords::Texts(Vec::new())));
         assert_eq!(StoredWords::unpack(&packed[..packed.len() - 1]), None);

@@ -172,8 +172,8 @@ impl Index {
                 let posting = Posting::new(i64::try_from(number).unwrap(), *count, document.length);
                 postings.entry(term.clone()).or_default().push(posting);
             }
-            for (word, _) in document.words {
-                *words.entry(word).or_default() += 1;
+            for (word, _) in document.words() {
+                *words.entry(word.to_owned()).or_default() += 1;
             }
         }
         let block = |(term, postings): (String, Vec<Posting>)| {

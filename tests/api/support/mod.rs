@@ -41,7 +41,7 @@ pub use directories::fresh_directory;
 pub use form::{Form, Part, png, png_claiming};
 pub use generated::assert_generated;
 pub use installation::{Installation, Running, failure, mode, outcome};
-pub use parallel::{all_at_once, count};
+pub use parallel::{all_at_once, count, somebody_waits_for};
 pub use reply::{Reply, keys};
 pub use server::TestConfig;
 

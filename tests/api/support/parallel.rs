@@ -1,7 +1,9 @@
-//! Requests that race each other: all of them are on their way before the first is answered.
+//! Requests and transactions that race each other.
 
 use std::future::Future;
 use std::task::Poll;
+
+use db::{Query, Tx, args};
 
 use super::Reply;
 
@@ -26,4 +28,16 @@ pub async fn all_at_once<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec
 /// How many of the replies have this status.
 pub fn count(replies: &[Reply], status: u16) -> usize {
     replies.iter().filter(|reply| reply.status == status).count()
+}
+
+/// How many transactions wait for this one.
+pub fn somebody_waits_for(tx: &Tx<'_>) -> Result<i64, db::Error> {
+    let waiting = match tx.is_distributed()? {
+        true => "SELECT count(*) FROM citus_lock_waits",
+        false => {
+            "SELECT count(*) FROM pg_locks
+             WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
+        }
+    };
+    tx.one(&Query::<i64>::built("waiting", waiting), args![])
 }

@@ -84,10 +84,9 @@ impl Session {
             moved.push(how.reference.to_owned());
         }
         moved.extend(self.distribute_new(how.column)?);
-        if !moved.is_empty() {
-            // Rows stay behind in the tables of the coordinator, where nobody sees them. This includes the
-            // tables that refer to it.
-            self.leave(how.reference)?;
+        // Rows stay behind in the tables of the coordinator, where nobody sees them.
+        for table in &moved {
+            self.leave(table)?;
         }
         let left = self.astray(how)?;
         if !left.is_empty() {

@@ -14,7 +14,8 @@ use crate::values::ids::ProjectId;
 pub struct Blocks {
     /// Those that lost postings, by term, class and `last`.
     fewer: HashMap<(String, i64, i64), Vec<Posting>>,
-    rows: Vec<BlockRow>,
+    new: Vec<BlockRow>,
+    changed: Vec<BlockRow>,
     /// Keys of blocks that are empty now.
     empty: Vec<(String, i64, i64)>,
 }
@@ -60,30 +61,31 @@ impl Blocks {
         let mut blocks = postings.chunks_exact(BLOCK);
         for full in blocks.by_ref() {
             let Some(last) = full.last() else { continue };
-            self.rows.push(row(term, class, last.number, full)?);
+            self.new.push(row(term, class, last.number, full)?);
         }
         match blocks.remainder() {
             [] if is_stored => self.empty.push((term.to_owned(), class, TAIL)),
             [] => {}
-            rest => self.rows.push(row(term, class, TAIL, rest)?),
+            rest if is_stored => self.changed.push(row(term, class, TAIL, rest)?),
+            rest => self.new.push(row(term, class, TAIL, rest)?),
         }
         Ok(())
     }
 
-    pub fn write(self, tx: &Tx<'_>, project: ProjectId) -> Result<()> {
-        let Blocks { fewer, mut rows, mut empty } = self;
-        for ((term, class, last), left) in fewer {
+    pub fn write(&self, tx: &Tx<'_>, project: ProjectId) -> Result<()> {
+        let mut fewer = Vec::new();
+        for ((term, class, last), left) in &self.fewer {
             match left.as_slice() {
-                [] => empty.push((term, class, last)),
-                left => rows.push(row(&term, class, last, left)?),
+                [] => store::postings::delete(tx, project, term, *class, *last)?,
+                left => fewer.push(row(term, *class, *last, left)?),
             }
         }
-        for (term, class, last) in empty {
-            store::postings::delete(tx, project, &term, class, last)?;
+        for (term, class, last) in &self.empty {
+            store::postings::delete(tx, project, term, *class, *last)?;
         }
-        // In the order of the keys, as they lie on disk.
-        rows.sort_unstable_by(|a, b| (&a.term, a.class, a.last).cmp(&(&b.term, b.class, b.last)));
-        store::postings::write(tx, project, &rows)
+        store::postings::replace(tx, project, &fewer)?;
+        store::postings::replace(tx, project, &self.changed)?;
+        store::postings::add(tx, project, &self.new)
     }
 }
 

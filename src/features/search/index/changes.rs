@@ -3,10 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::iter::Peekable;
-use std::sync::Arc;
 use std::vec::IntoIter;
 
-use db::Tx;
+use db::{Conn, Tx};
 use text_index::Language;
 use text_index::postings::{Collected, Posting};
 
@@ -20,7 +19,7 @@ use crate::features::search::store::{self, IndexedRow, StateRow};
 use crate::values::ids::ProjectId;
 
 /// A term with what is added to it in a class.
-type Added = (Arc<str>, i64, Collected);
+type Added = (String, i64, Collected);
 
 #[derive(Debug)]
 pub struct Changes {
@@ -86,26 +85,40 @@ impl Changes {
         self.counts.add(row.class, -1, -row.length)
     }
 
-    /// Documents must come in the order of their numbers.
-    pub fn add(&mut self, number: i64, found: &Found, reading: &Reading) -> Result<()> {
-        self.add_words(number, found, reading)?;
-        self.counts.add(found.doc.class, 1, i64::from(found.document.length))
+    /// The numbers must be above all that were added before.
+    pub fn add(&mut self, documents: &[(i64, &Found)], reading: &Reading) -> Result<()> {
+        self.add_words(documents, reading)?;
+        documents.iter().try_for_each(|(_, found)| {
+            self.counts.add(found.doc.class, 1, i64::from(found.document.length))
+        })
     }
 
-    /// The same without counting the document.
-    pub fn add_words(&mut self, number: i64, found: &Found, reading: &Reading) -> Result<()> {
-        let Read { class, section, words, .. } = reading.of(found)?;
-        let terms = words.iter().map(|(word, count)| (self.lexicon.term_of(*word), *count));
-        let mut terms: Vec<(usize, u32)> = terms.collect();
-        terms.sort_unstable();
-        let added = self.added.entry(class.number()).or_default();
-        for same in terms.chunk_by(|(a, _), (b, _)| a == b) {
-            let count = same.iter().map(|(_, count)| count).sum();
-            at(added, same[0].0).push(Posting::new(number, count, found.document.length));
-            self.size += 1;
+    /// The same without counting the documents. Each term is somewhere else in memory, so it is visited once.
+    pub fn add_words(&mut self, documents: &[(i64, &Found)], reading: &Reading) -> Result<()> {
+        let mut by_class: BTreeMap<i64, Vec<(usize, Posting)>> = BTreeMap::new();
+        for (number, found) in documents {
+            let Read { class, section, words, .. } = reading.of(found)?;
+            let posting = Posting::new(*number, 0, found.document.length);
+            let terms = words.iter().map(|(word, count)| {
+                (
+                    self.lexicon.term_of(*word),
+                    Posting { count: u8::try_from(*count).unwrap_or(u8::MAX), ..posting },
+                )
+            });
+            by_class.entry(class.number()).or_default().extend(terms);
+            if let Some(section) = section {
+                words.iter().for_each(|(word, _)| self.change_word(*section, *word, 1));
+            }
         }
-        if let Some(section) = section {
-            words.iter().for_each(|(word, _)| self.change_word(*section, *word, 1));
+        for (class, mut terms) in by_class {
+            terms.sort_unstable_by_key(|(term, posting)| (*term, posting.number));
+            let added = self.added.entry(class).or_default();
+            for same in terms.chunk_by(|(a, x), (b, y)| (a, x.number) == (b, y.number)) {
+                let (term, posting) = same[0];
+                let count = same.iter().fold(0_u8, |sum, (_, one)| sum.saturating_add(one.count));
+                at(added, term).push(Posting { count, ..posting });
+                self.size += 1;
+            }
         }
         Ok(())
     }
@@ -120,10 +133,9 @@ impl Changes {
             blocks.remove(tx, project, self.lexicon.term(*term), *class, numbers)?;
         }
         self.counts.write(tx, project)?;
-        match self.sorted().next(usize::MAX) {
-            Some(slice) => slice.write(tx, project, blocks),
-            None => blocks.write(tx, project),
-        }
+        let Some(slice) = self.sorted().next(usize::MAX) else { return blocks.write(tx, project) };
+        slice.blocks(tx, project, blocks)?.write(tx, project)?;
+        slice.change_words(tx, project)
     }
 
     /// What is added and how words change, in the order of terms and words.
@@ -134,14 +146,14 @@ impl Changes {
             some.map(move |(term, postings)| (term, class, postings))
         });
         let mut added: Vec<Added> = added
-            .map(|(term, class, postings)| (Arc::clone(lexicon.term(term)), class, postings))
+            .map(|(term, class, postings)| (lexicon.term(term).to_owned(), class, postings))
             .collect();
         added.sort_unstable_by(|(a, x, _), (b, y, _)| (a, x).cmp(&(b, y)));
         let mut changed: Vec<(Section, ChangedWord)> = Vec::new();
         for (section, by) in words {
             let by = by.into_iter().enumerate().filter(|(_, by)| *by != 0);
             changed.extend(by.map(|(place, by)| {
-                let word = Arc::clone(lexicon.word(place));
+                let word = lexicon.word(place).to_owned();
                 (section, ChangedWord { word, number: lexicon.number(section, place), by })
             }));
         }
@@ -168,11 +180,11 @@ impl Sorted {
             return None;
         }
         let mut terms: Vec<Added> = self.added.by_ref().take(terms).collect();
-        let last = terms.last().map(|(term, ..)| Arc::clone(term));
+        let last = terms.last().map(|(term, ..)| term.clone());
         let is_last = |(term, ..): &Added| last.as_ref() == Some(term);
         terms.extend(std::iter::from_fn(|| self.added.next_if(is_last)));
         // The last slice takes all words that are left.
-        let end = last.filter(|_| self.added.peek().is_some()).map(|term| term.to_string());
+        let end = last.filter(|_| self.added.peek().is_some());
         let mut words: BTreeMap<Section, Vec<ChangedWord>> = BTreeMap::new();
         let is_in =
             |(_, one): &(Section, ChangedWord)| end.as_deref().is_none_or(|end| &*one.word <= end);
@@ -193,26 +205,27 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// `blocks`: those that have changed already.
-    pub fn write(&self, tx: &Tx<'_>, project: ProjectId, mut blocks: Blocks) -> Result<()> {
+    /// The blocks with what is added. `blocks`: those that have changed already.
+    pub fn blocks(&self, c: &Conn<'_>, project: ProjectId, mut blocks: Blocks) -> Result<Blocks> {
         let mut by_class: BTreeMap<i64, Vec<String>> = BTreeMap::new();
         for (term, class, _) in &self.terms {
-            by_class.entry(*class).or_default().push(term.to_string());
+            by_class.entry(*class).or_default().push(term.clone());
         }
         let mut tails = HashMap::new();
         for (class, terms) in by_class {
-            let found = store::postings::tails(tx, project, &terms, class)?;
+            let found = store::postings::tails(c, project, &terms, class)?;
             tails.extend(found.into_iter().map(|row| ((row.term.clone(), class), row)));
         }
         for (term, class, added) in &self.terms {
-            let tail = tails.remove(&(term.to_string(), *class));
+            let tail = tails.remove(&(term.clone(), *class));
             blocks.add(term, *class, tail, added)?;
         }
-        blocks.write(tx, project)?;
-        for (section, changed) in &self.words {
-            words::change(tx, project, *section, changed)?;
-        }
-        Ok(())
+        Ok(blocks)
+    }
+
+    pub fn change_words(&self, tx: &Tx<'_>, project: ProjectId) -> Result<()> {
+        let mut words = self.words.iter();
+        words.try_for_each(|(section, changed)| words::change(tx, project, *section, changed))
     }
 }
 
@@ -234,7 +247,7 @@ mod tests {
             let doc = DocRow::new(Class::OpenEntity, Uuid::nil(), Timestamp::from_millis(0));
             let found = Found { doc, document: Document::new(&analyzer, &[(text, 1)]) };
             let reading = changes.lexicon.read([&found].into_iter()).unwrap();
-            changes.add(number, &found, &reading).unwrap();
+            changes.add(&[(number, &found)], &reading).unwrap();
         }
         let mut sorted = changes.sorted();
         let slices: Vec<Slice> = std::iter::from_fn(|| sorted.next(2)).collect();

@@ -3,9 +3,11 @@
 //! Others are stored with the words themselves: the dictionary holds none of theirs.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::hash::{BuildHasher, RandomState};
 
 use db::Tx;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use text_index::{Analyzer, Language, pack_numbers};
 use uuid::Uuid;
 
@@ -26,24 +28,43 @@ pub struct Lexicon {
     numbers: BTreeMap<Section, Vec<Option<i64>>>,
 }
 
-/// Texts, each once.
+/// Texts, each once, in little memory: to find one is mostly to wait for memory.
 #[derive(Debug, Default)]
 struct Places {
-    of: HashMap<Arc<str>, usize>,
-    texts: Vec<Arc<str>>,
+    of: HashTable<usize>,
+    hasher: RandomState,
+    /// One text behind another.
+    texts: String,
+    /// Where each of them ends.
+    ends: Vec<usize>,
 }
 
 impl Places {
     /// Its place, and whether it is new.
     fn put(&mut self, text: &str) -> (usize, bool) {
-        if let Some(place) = self.of.get(text) {
-            return (*place, false);
-        }
-        let (text, place): (Arc<str>, _) = (text.into(), self.texts.len());
-        self.texts.push(Arc::clone(&text));
-        self.of.insert(text, place);
+        let Places { of, hasher, texts, ends } = self;
+        let get = |place: &usize| text_at(texts, ends, *place);
+        let hash = hasher.hash_one(text);
+        let entry = of.entry(hash, |place| get(place) == text, |place| hasher.hash_one(get(place)));
+        let vacant = match entry {
+            Entry::Occupied(found) => return (*found.get(), false),
+            Entry::Vacant(vacant) => vacant,
+        };
+        let place = ends.len();
+        vacant.insert(place);
+        texts.push_str(text);
+        ends.push(texts.len());
         (place, true)
     }
+
+    fn get(&self, place: usize) -> &str {
+        text_at(&self.texts, &self.ends, place)
+    }
+}
+
+fn text_at<'t>(texts: &'t str, ends: &[usize], place: usize) -> &'t str {
+    let start = if place == 0 { 0 } else { ends[place - 1] };
+    &texts[start..ends[place]]
 }
 
 impl Lexicon {
@@ -59,7 +80,7 @@ impl Lexicon {
 
     /// How many words it holds.
     pub fn size(&self) -> usize {
-        self.words.texts.len()
+        self.words.ends.len()
     }
 
     pub fn place(&mut self, word: &str) -> usize {
@@ -75,12 +96,12 @@ impl Lexicon {
         self.term_of[word]
     }
 
-    pub fn word(&self, place: usize) -> &Arc<str> {
-        &self.words.texts[place]
+    pub fn word(&self, place: usize) -> &str {
+        self.words.get(place)
     }
 
-    pub fn term(&self, place: usize) -> &Arc<str> {
-        &self.terms.texts[place]
+    pub fn term(&self, place: usize) -> &str {
+        self.terms.get(place)
     }
 
     /// Of a word in the dictionary, if it is known here.
@@ -107,9 +128,8 @@ impl Lexicon {
         let mut reading = Reading::default();
         for found in documents {
             let class = class_of(found.doc.class)?;
-            let words = found.document.words.iter();
-            let words: Vec<(usize, u32)> =
-                words.map(|(word, count)| (self.place(word), *count)).collect();
+            let words = found.document.words().map(|(word, count)| (self.place(word), count));
+            let words: Vec<(usize, u32)> = words.collect();
             let section = class.is_open().then(|| class.section());
             let mut numbers = Vec::new();
             if let Some(section) = section {
@@ -117,7 +137,7 @@ impl Lexicon {
                 for (place, _) in &words {
                     let number = known.get(*place).copied().flatten();
                     if number.is_none() {
-                        reading.lacking.insert(*place, Arc::clone(&self.words.texts[*place]));
+                        reading.lacking.insert(*place, self.words.get(*place).to_owned());
                     }
                     numbers.push(number);
                 }
@@ -168,7 +188,7 @@ pub struct Read {
 pub struct Reading {
     documents: HashMap<Uuid, Read>,
     /// Words without a number, by their places.
-    lacking: HashMap<usize, Arc<str>>,
+    lacking: HashMap<usize, String>,
 }
 
 /// Numbers of words that a lexicon lacks.
@@ -194,8 +214,8 @@ impl Reading {
             let read = self.of(found)?;
             let Some(section) = read.section else { continue };
             let unknown = read.words.iter().zip(&read.numbers).filter(|(_, n)| n.is_none());
-            let unknown =
-                unknown.filter_map(|((place, _), _)| Some((&**self.lacking.get(place)?, *place)));
+            let unknown = unknown
+                .filter_map(|((place, _), _)| Some((self.lacking.get(place)?.as_str(), *place)));
             lacking.entry(section).or_default().extend(unknown);
         }
         let mut learned = Learned::default();

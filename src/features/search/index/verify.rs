@@ -37,8 +37,7 @@ fn agrees(one: &Prepared, indexed: Option<&(&IndexedRow, Option<Vec<String>>)>) 
         (Some(found), Some((row, Some(words)))) => {
             found.doc.class == row.class
                 && i64::from(found.document.length) == row.length
-                && found.document.words.len() == words.len()
-                && words.iter().zip(&found.document.words).all(|(a, (b, _))| a == b)
+                && found.document.words().map(|(word, _)| word).eq(words.iter().map(String::as_str))
         }
         _ => false,
     }

@@ -38,9 +38,7 @@ pub fn apply(
     let reading = changes.lexicon.read(batch.iter().filter_map(|one| one.found.as_ref()))?;
     let PutIn { documents, learned } = put_in(tx, project, &state, &batch, &reading)?;
     changes.lexicon.learn(learned);
-    for (number, found) in documents {
-        changes.add(number, found, &reading)?;
-    }
+    changes.add(&documents, &reading)?;
     changes.write(tx, project)?;
     let before: HashSet<Uuid> = old.iter().map(|row| row.record_id).collect();
     finish(tx, project, &batch, &before)

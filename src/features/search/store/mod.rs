@@ -13,7 +13,7 @@ pub use state::StateRow;
 
 use std::collections::BTreeMap;
 
-use db::{Builder, Command, Conn, MAX_CACHED_ARGUMENTS, Query, Tx, args};
+use db::{Builder, Conn, Query, Tx, args};
 use text_index::Statistics;
 use uuid::Uuid;
 
@@ -22,8 +22,19 @@ use crate::features::search::class::{Class, Section};
 use crate::values::ids::{ProjectId, SpaceId, UserId};
 use crate::values::time::Timestamp;
 
-/// Rows written by one statement, so that its text is prepared once.
-const ROWS: usize = (MAX_CACHED_ARGUMENTS - 1) / 9;
+/// Of a document.
+const COLUMNS: [&str; 10] = [
+    "project_id",
+    "number",
+    "class",
+    "record_id",
+    "parent_id",
+    "space_id",
+    "author_id",
+    "created_at",
+    "length",
+    "words",
+];
 
 db::row! {
     #[derive(Debug, Clone, PartialEq)]
@@ -232,30 +243,21 @@ pub fn remove(tx: &Tx<'_>, project: ProjectId, records: Vec<Uuid>) -> Result<()>
 pub type NewDoc = (DocRow, i64, Vec<u8>);
 
 pub fn add(tx: &Tx<'_>, project: ProjectId, documents: &[NewDoc]) -> Result<()> {
-    for some in documents.chunks(ROWS) {
-        let mut rows = Builder::list([project.into()]);
-        for (doc, length, words) in some {
-            let values = rows.bind_all([
-                doc.number.into(),
-                doc.class.into(),
-                doc.record_id.into(),
-                doc.parent_id.into(),
-                doc.space_id.into(),
-                doc.author_id.into(),
-                doc.created_at.into(),
-                (*length).into(),
-                words.into(),
-            ]);
-            rows.add(format_args!("($1, {values})"));
-        }
-        let text = format!(
-            "INSERT INTO search_docs (project_id, number, class, record_id, parent_id, space_id, author_id,
-                created_at, length, words)
-             VALUES {rows}"
-        );
-        tx.pipeline(&Command::<()>::built("search::add_docs", text), rows.args())?;
-    }
-    Ok(())
+    let rows = documents.iter().map(|(doc, length, words)| {
+        vec![
+            project.into(),
+            doc.number.into(),
+            doc.class.into(),
+            doc.record_id.into(),
+            doc.parent_id.into(),
+            doc.space_id.into(),
+            doc.author_id.into(),
+            doc.created_at.into(),
+            (*length).into(),
+            words.into(),
+        ]
+    });
+    Ok(tx.append("search_docs", &COLUMNS, &Vec::from_iter(rows))?)
 }
 
 pub fn statistics(c: &Conn<'_>, project: ProjectId, section: Section) -> Result<Statistics> {

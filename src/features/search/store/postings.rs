@@ -8,8 +8,9 @@ use crate::values::ids::ProjectId;
 
 /// `last` of the block that new documents are added to.
 pub const TAIL: i64 = i64::MAX;
-/// Rows written by one statement, so that its text is prepared once.
-const ROWS: usize = (MAX_CACHED_ARGUMENTS - 1) / 5;
+/// Blocks replaced by one statement, so that its text is prepared once.
+const REPLACED: usize = (MAX_CACHED_ARGUMENTS - 1) / 5;
+const COLUMNS: [&str; 6] = ["project_id", "term", "class", "last", "count", "bytes"];
 /// Terms read by one statement.
 const TERMS: usize = 500;
 
@@ -106,26 +107,42 @@ pub fn frequencies(
     Ok(c.all(&Query::<(String, i64)>::built("search::frequencies", text), conditions.args())?)
 }
 
-/// Inserts or replaces blocks.
-pub fn write(tx: &Tx<'_>, project: ProjectId, blocks: &[BlockRow]) -> Result<()> {
-    for some in blocks.chunks(ROWS) {
+/// Adds blocks.
+pub fn add(tx: &Tx<'_>, project: ProjectId, blocks: &[BlockRow]) -> Result<()> {
+    let rows = blocks.iter().map(|block| {
+        vec![
+            project.into(),
+            (&block.term).into(),
+            block.class.into(),
+            block.last.into(),
+            block.count.into(),
+            (&block.bytes).into(),
+        ]
+    });
+    Ok(tx.append("search_blocks", &COLUMNS, &Vec::from_iter(rows))?)
+}
+
+/// Replaces blocks.
+pub fn replace(tx: &Tx<'_>, project: ProjectId, blocks: &[BlockRow]) -> Result<()> {
+    for some in blocks.chunks(REPLACED) {
         let mut rows = Builder::list([project.into()]);
         for block in some {
-            let values = rows.bind_all([
-                (&block.term).into(),
-                block.class.into(),
-                block.last.into(),
-                block.count.into(),
-                (&block.bytes).into(),
-            ]);
-            rows.add(format_args!("($1, {values})"));
+            let term = rows.bind(&block.term);
+            let class = rows.bind(block.class);
+            let last = rows.bind(block.last);
+            let count = rows.bind(block.count);
+            let bytes = rows.bind(&block.bytes);
+            rows.add(format_args!(
+                "({term}, CAST({class} AS {{int}}), CAST({last} AS {{int}}),
+                  CAST({count} AS {{int}}), CAST({bytes} AS {{bytes}}))"
+            ));
         }
         let text = format!(
-            "INSERT INTO search_blocks (project_id, term, class, last, count, bytes) VALUES {rows}
-             ON CONFLICT (project_id, term, class, last)
-                DO UPDATE SET count = excluded.count, bytes = excluded.bytes"
+            "UPDATE search_blocks SET count = c.column4, bytes = c.column5 FROM (VALUES {rows}) c
+             WHERE search_blocks.project_id = $1 AND search_blocks.term = c.column1
+                AND search_blocks.class = c.column2 AND search_blocks.last = c.column3"
         );
-        tx.pipeline(&Command::<()>::built("search::write_blocks", text), rows.args())?;
+        tx.pipeline(&Command::<()>::built("search::replace_blocks", text), rows.args())?;
     }
     Ok(())
 }

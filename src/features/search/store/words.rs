@@ -1,7 +1,6 @@
 //! The SQL about the dictionary: words of content that anybody may read.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
 
 use db::{Builder, Command, Conn, MAX_CACHED_ARGUMENTS, Query, Tx, args};
 use text_index::{StoredWords, spelling};
@@ -10,8 +9,10 @@ use crate::error::{Error, Result};
 use crate::features::search::class::Section;
 use crate::values::ids::ProjectId;
 
-/// Rows written by one statement, so that its text is prepared once.
-const ROWS: usize = (MAX_CACHED_ARGUMENTS - 2) / 5;
+/// Words changed by one statement, so that its text is prepared once.
+const CHANGED: usize = (MAX_CACHED_ARGUMENTS - 1) / 2;
+const COLUMNS: [&str; 7] =
+    ["project_id", "section", "word", "number", "frequency", "letters", "reversed"];
 /// Words looked up by one statement.
 const READ: usize = 100;
 
@@ -139,7 +140,7 @@ pub fn unpack(
 /// A word by how much its frequency changes.
 #[derive(Debug)]
 pub struct ChangedWord {
-    pub word: Arc<str>,
+    pub word: String,
     /// None of a word that the dictionary lacks.
     pub number: Option<i64>,
     pub by: i64,
@@ -147,42 +148,23 @@ pub struct ChangedWord {
 
 /// Adds words with their numbers. Nothing uses them yet.
 pub fn add(tx: &Tx<'_>, project: ProjectId, section: Section, words: &[(&str, i64)]) -> Result<()> {
-    words.chunks(ROWS).try_for_each(|some| {
-        put(tx, project, section, some.iter().map(|(word, number)| (*word, *number, 0)))
-    })
-}
-
-/// Inserts words, or adds to their frequencies.
-fn put<'a>(
-    tx: &Tx<'_>,
-    project: ProjectId,
-    section: Section,
-    words: impl Iterator<Item = (&'a str, i64, i64)>,
-) -> Result<()> {
-    let mut rows = Builder::list([project.into(), section.number().into()]);
-    for (word, number, frequency) in words {
+    let rows = words.iter().map(|(word, number)| {
         let letters = match spelling::is_candidate(word) {
             true => i64::try_from(word.chars().count()).unwrap_or(i64::MAX),
             false => 0,
         };
         let reversed = if letters > 0 { spelling::reversed(word) } else { String::new() };
-        let values = rows.bind_all([
-            word.into(),
-            number.into(),
-            frequency.into(),
+        vec![
+            project.into(),
+            section.number().into(),
+            (*word).into(),
+            (*number).into(),
+            0_i64.into(),
             letters.into(),
             reversed.into(),
-        ]);
-        rows.add(format_args!("($1, $2, {values})"));
-    }
-    // Not an `UPDATE` from a list: PostgreSQL may walk the whole dictionary for it while it has no statistics.
-    let text = format!(
-        "INSERT INTO search_words (project_id, section, word, number, frequency, letters, reversed)
-         VALUES {rows}
-         ON CONFLICT (project_id, section, word)
-            DO UPDATE SET frequency = search_words.frequency + excluded.frequency"
-    );
-    Ok(tx.pipeline(&Command::<()>::built("search::put_words", text), rows.args())?)
+        ]
+    });
+    Ok(tx.append("search_words", &COLUMNS, &Vec::from_iter(rows))?)
 }
 
 /// Changes the frequencies of words; those that nothing uses any more go.
@@ -192,15 +174,22 @@ pub fn change(
     section: Section,
     words: &[ChangedWord],
 ) -> Result<()> {
-    if let Some(ChangedWord { word, .. }) = words.iter().find(|one| one.number.is_none()) {
-        return Err(Error::internal(format!("the dictionary lacks {word}")));
-    }
-    for some in words.chunks(ROWS) {
-        let some = some.iter().filter_map(|one| Some((&*one.word, one.number?, one.by)));
-        put(tx, project, section, some)?;
+    for some in words.chunks(CHANGED) {
+        let mut rows = Builder::list([project.into()]);
+        for ChangedWord { word, number, by } in some {
+            let unknown = || Error::internal(format!("the dictionary lacks {word}"));
+            let number = rows.bind(number.ok_or_else(unknown)?);
+            let by = rows.bind(*by);
+            rows.add(format_args!("(CAST({number} AS {{int}}), CAST({by} AS {{int}}))"));
+        }
+        let text = format!(
+            "UPDATE search_words SET frequency = frequency + c.column2 FROM (VALUES {rows}) c
+             WHERE search_words.project_id = $1 AND search_words.number = c.column1"
+        );
+        tx.pipeline(&Command::<()>::built("search::change_words", text), rows.args())?;
     }
     let fewer: Vec<String> =
-        words.iter().filter(|one| one.by < 0).map(|one| one.word.to_string()).collect();
+        words.iter().filter(|one| one.by < 0).map(|one| one.word.clone()).collect();
     if fewer.is_empty() {
         return Ok(());
     }

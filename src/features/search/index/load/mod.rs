@@ -16,9 +16,10 @@ use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use crate::error::{Error, Result};
+use crate::features::search::index::blocks::Blocks;
 use crate::features::search::index::changes::{Changes, Sorted};
 use crate::features::search::index::load::pace::{Growth, Pace};
-use crate::features::search::index::load::step::{Added, Chunk, Step};
+use crate::features::search::index::load::step::{Added, Chunk, Ready, Step};
 use crate::features::search::index::records::{self, Prepared};
 use crate::features::search::store;
 use crate::state::App;
@@ -172,8 +173,8 @@ impl Load {
         chunk: Chunk,
     ) -> impl Future<Output = Result<Option<Added>>> + use<> {
         let (project, language, chunk) = (self.project, self.language, Arc::new(chunk));
-        let step =
-            Step { project, from: self.from, done: None, until: app.clock.now().plus(CLAIM) };
+        let until = app.clock.now().plus(CLAIM);
+        let step = Step { project, from: self.from, next: self.next, done: None, until };
         let db = app.db.clone();
         async move { db.write_alone(move |tx| step.add(tx, language, &chunk)).await }
     }
@@ -201,19 +202,28 @@ impl Load {
         Ok(done)
     }
 
-    /// Writes postings and words; false if the index is no longer for this load.
+    /// Writes postings and words; false if the index is no longer for this load. One thread makes a slice ready while another
+    /// writes the one before.
     async fn finish(self, app: &App) -> Result<bool> {
         let grows = self.from.is_some_and(|from| self.next >= 4 * from);
         let (mut slices, mut growth) = (0, grows.then_some(Growth { measured: 0 }));
         let sorting = tokio::task::spawn_blocking(move || self.sorted());
         let mut left = sorting.await.map_err(Error::internal)??;
         let mut terms = FIRST_SLICE;
-        while !left.is_empty() {
-            let step = Pace::begin(app);
-            if !left.write_next(app, terms).await? {
+        let mut next = left.read(app, terms).await?;
+        while let Some(ready) = next {
+            let writing = left.write(app, ready);
+            let writing = async {
+                let step = Pace::begin(app);
+                let is_written = writing.await?;
+                Ok::<_, Error>((is_written, step.end().await))
+            };
+            let (written, following) = tokio::join!(writing, left.read(app, terms));
+            let (is_written, took) = written?;
+            if !is_written {
                 return Ok(false);
             }
-            let took = step.end().await;
+            next = following?;
             slices += 1;
             if let Some(growth) = &mut growth {
                 growth.reach(app, slices).await?;
@@ -230,11 +240,11 @@ impl Load {
 
     /// What is left to write once all documents are.
     pub fn sorted(self) -> Result<Left> {
-        let Load { project, from, mut changes, written, .. } = self;
+        let Load { project, from, next, mut changes, written, .. } = self;
         if let Some(written) = written {
             written.add_words(&mut changes)?;
         }
-        Ok(Left { project, from, done: None, sorted: changes.sorted() })
+        Ok(Left { project, from, next, done: None, sorted: changes.sorted() })
     }
 }
 
@@ -243,22 +253,31 @@ impl Load {
 pub struct Left {
     project: ProjectId,
     from: Option<i64>,
+    next: i64,
     /// The last term that is written.
     done: Option<String>,
     sorted: Sorted,
 }
 
 impl Left {
-    pub fn is_empty(&mut self) -> bool {
-        self.sorted.is_empty()
+    /// So many terms with their blocks; none if everything is written.
+    pub async fn read(&mut self, app: &App, terms: usize) -> Result<Option<Ready>> {
+        let Some(slice) = self.sorted.next(terms) else { return Ok(None) };
+        let (project, slice) = (self.project, Arc::new(slice));
+        let reading = app.db.read_slow(move |c| {
+            let blocks = slice.blocks(c, project, Blocks::default())?;
+            Ok::<_, Error>(Ready { slice: Arc::clone(&slice), blocks })
+        });
+        reading.await.map(Some)
     }
 
-    /// Writes so many terms; false if the index is no longer for this load.
-    pub async fn write_next(&mut self, app: &App, terms: usize) -> Result<bool> {
-        let Some(slice) = self.sorted.next(terms) else { return Ok(true) };
+    /// False if the index is no longer for this load.
+    pub fn write(&mut self, app: &App, ready: Ready) -> impl Future<Output = Result<bool>> + use<> {
         let until = app.clock.now().plus(CLAIM);
-        let done = std::mem::replace(&mut self.done, slice.end.clone());
-        let step = Step { project: self.project, from: self.from, done, until };
-        app.db.write_alone(move |tx| step.write(tx, &slice)).await
+        let done = std::mem::replace(&mut self.done, ready.slice.end.clone());
+        let Left { project, from, next, .. } = *self;
+        let step = Step { project, from, next, done, until };
+        let db = app.db.clone();
+        async move { db.write_alone(move |tx| step.write(tx, &ready)).await }
     }
 }

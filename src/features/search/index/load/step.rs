@@ -23,6 +23,8 @@ pub(super) struct Step {
     pub project: ProjectId,
     /// As in the state, or none before the first step.
     pub from: Option<i64>,
+    /// The number behind the last document of the load.
+    pub next: i64,
     /// The last term that is written.
     pub done: Option<String>,
     pub until: Timestamp,
@@ -54,20 +56,29 @@ impl Added {
     pub fn add_words(self, changes: &mut Changes) -> Result<()> {
         changes.lexicon.learn(self.learned);
         let Chunk { records, reading } = &*self.chunk;
-        for found in records.iter().filter_map(|one| one.found.as_ref()) {
-            if let Some(number) = self.numbers.get(&found.doc.record_id) {
-                changes.add_words(*number, found, reading)?;
-            }
-        }
-        Ok(())
+        let found = records.iter().filter_map(|one| one.found.as_ref());
+        let numbered = found.filter_map(|one| Some((*self.numbers.get(&one.doc.record_id)?, one)));
+        changes.add_words(&Vec::from_iter(numbered), reading)
     }
 }
 
+/// A slice with its blocks as they will be: only the load writes the index meanwhile.
+#[derive(Debug)]
+pub struct Ready {
+    pub(super) slice: Arc<Slice>,
+    pub(super) blocks: Blocks,
+}
+
 impl Step {
-    /// The state, if the index is as the last step has left it.
+    /// The state, if the index is as the last step has left it: neither has somebody else written it, nor has a crash undone
+    /// the step, in which case all that it wrote waits again.
     fn lock(&self, tx: &Tx<'_>) -> Result<Option<store::StateRow>> {
-        let state = store::state::lock(tx, self.project)?;
-        Ok(state.filter(|state| state.load_from == self.from && state.load_term == self.done))
+        tx.commit_early()?;
+        let is_as_left = |state: &store::StateRow| {
+            let has_all = self.from.is_none() || state.next_number == self.next;
+            has_all && state.load_from == self.from && state.load_term == self.done
+        };
+        Ok(store::state::lock(tx, self.project)?.filter(is_as_left))
     }
 
     /// Writes the documents of a chunk; none if the index is no longer for this load. Records that are in the index already
@@ -105,9 +116,10 @@ impl Step {
     }
 
     /// Writes postings and words; false if the index is no longer for this load.
-    pub fn write(&self, tx: &Tx<'_>, slice: &Slice) -> Result<bool> {
+    pub fn write(&self, tx: &Tx<'_>, Ready { slice, blocks }: &Ready) -> Result<bool> {
         let (Some(_), Some(from)) = (self.lock(tx)?, self.from) else { return Ok(false) };
-        slice.write(tx, self.project, Blocks::default())?;
+        blocks.write(tx, self.project)?;
+        slice.change_words(tx, self.project)?;
         match slice.end.as_deref() {
             Some(end) => {
                 store::state::continue_load(tx, self.project, from, Some(end), self.until)?;
