@@ -230,8 +230,8 @@ pub fn add_bundle(tx: &Tx<'_>, id: ProjectId, bundle: &str) -> Result<()> {
     changed(tx, id)
 }
 
-/// Empties the search index. With `state` nothing is indexed any more: whoever writes the index locks its state, so that goes
-/// first.
+/// Deletes the search index. With `state` its row of `search_state` goes too, and the project is no longer indexed. That row is
+/// deleted first: an indexer holds a lock on it while it writes.
 pub fn forget_index(tx: &Tx<'_>, id: ProjectId, state: bool) -> Result<()> {
     let words = [&FORGET_TODO, &FORGET_DOCS, &FORGET_BLOCKS, &FORGET_WORDS, &FORGET_SECTIONS];
     let all = words.into_iter().chain([&FORGET_VECTORS, &FORGET_SIGNS]);

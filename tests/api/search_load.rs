@@ -19,6 +19,7 @@ use crate::support::{Actor, TestApp, on_both_engines};
 
 on_both_engines![
     a_load_indexes_what_is_new,
+    a_load_changes_more_words_than_a_statement_takes,
     loads_of_any_size_write_the_same,
     an_interrupted_load_is_taken_back,
     words_of_a_load_that_is_taken_back_go,
@@ -166,6 +167,30 @@ async fn words_of_a_load_that_is_taken_back_go(app: TestApp) {
     app.advance(CLAIM);
     app.index().await;
     assert_eq!(rows(&app).await, before);
+}
+
+async fn a_load_changes_more_words_than_a_statement_takes(app: TestApp) {
+    const WORDS: &str =
+        "SELECT count(*) FROM search_words WHERE project_id = $1 AND frequency = $2";
+    const BLOCKS: &str = "SELECT count(*) FROM search_blocks WHERE project_id = $1 AND count = $2";
+    let (ada, id) = (app.user().await, app.project.id);
+    app.index().await;
+    let words: Vec<String> = (0..200).map(|number| format!("w{number}")).collect();
+    for times in 1..=3_i64 {
+        post(
+            &app,
+            &ada,
+            json!({ "title": words[..50].join(" "), "content": words[50..].join(" ") }),
+        )
+        .await;
+        load(&app.app, id, Language::English, SIZE).await.unwrap();
+        for counted in [WORDS, BLOCKS] {
+            let query = Query::<i64>::built("counted", counted);
+            let found = app.app.db.read(move |c| c.one(&query, args![id, times]));
+            let found: Result<i64, db::Error> = found.await;
+            assert!((200..210).contains(&found.unwrap()), "{counted}: {times}");
+        }
+    }
 }
 
 /// A step does not wait for the disk, so a crash of PostgreSQL may undo the last ones.

@@ -194,8 +194,8 @@ impl<'a> Tx<'a> {
         self.signals.take()
     }
 
-    /// Lets the commit return before it is on the disk, for work that can be done again: a crash of PostgreSQL may undo the last
-    /// such transactions, but none on which one rests that is kept. SQLite waits all the same.
+    /// Lets the commit return before it is on the disk, for work that can be done again. A crash of PostgreSQL may undo the
+    /// last of these transactions, together with everything committed after them. SQLite waits all the same.
     pub fn commit_early(&self) -> Result<(), Error> {
         match self.conn.link {
             Link::Sqlite(_) => Ok(()),

@@ -28,7 +28,7 @@ pub struct Lexicon {
     numbers: BTreeMap<Section, Vec<Option<i64>>>,
 }
 
-/// Texts, each once, in little memory: to find one is mostly to wait for memory.
+/// Every text once, one behind another in one string, so that a lookup touches few cache lines.
 #[derive(Debug, Default)]
 struct Places {
     of: HashTable<usize>,
