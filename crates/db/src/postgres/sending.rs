@@ -5,7 +5,8 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use futures_util::TryStreamExt;
+use futures_util::future::RemoteHandle;
+use futures_util::{FutureExt, TryStreamExt};
 use tokio_postgres::Row;
 
 use crate::conn::{Failed, Sink};
@@ -143,10 +144,11 @@ impl Session {
 pub(crate) struct Prefetched {
     statement: &'static str,
     is_new: bool,
-    rows: Rows,
+    rows: RemoteHandle<Result<Vec<Row>, tokio_postgres::Error>>,
 }
 
-type Rows = Pin<Box<dyn Future<Output = Result<Vec<Row>, tokio_postgres::Error>> + Send>>;
+/// Takes in the rows of a query that was sent ahead. It ends when they are here, or nobody wants them any more.
+pub(super) type Intake = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl Session {
     /// Sends a query without waiting for its rows.
@@ -158,15 +160,14 @@ impl Session {
         expect_arguments(name, statement.params().len(), args.len())?;
         let args: Vec<Value<'static>> = args.iter().cloned().map(Value::into_owned).collect();
         let client = Arc::clone(&self.client);
-        let mut rows: Rows =
-            Box::pin(
-                async move { pin!(client.query_raw(&statement, args).await?).try_collect().await },
-            );
+        let (intake, rows) =
+            async move { pin!(client.query_raw(&statement, args).await?).try_collect().await }
+                .remote_handle();
+        let mut intake: Intake = Box::pin(intake);
         // Once started, it is on the wire before the next statement.
-        let rows = match rows.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(done) => Box::pin(std::future::ready(done)),
-            Poll::Pending => rows,
-        };
+        if intake.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
+            self.ahead.borrow_mut().push(intake);
+        }
         Ok(Prefetched { statement: name, is_new, rows })
     }
 

@@ -24,7 +24,7 @@ use super::batch::{self, Batch};
 use super::breaker::Breaker;
 use super::cache::Cache;
 use super::errors;
-use super::sending::{Pending, outside_of_transaction, settle};
+use super::sending::{Intake, Pending, outside_of_transaction, settle};
 
 pub(crate) struct Session {
     runtime: Runtime,
@@ -37,6 +37,8 @@ pub(crate) struct Session {
     /// Commands of the transaction whose outcome is not known yet.
     pub(super) pending: RefCell<Vec<Pending>>,
     /// Announcements of the transaction, and what is to be sent of those that have ended.
+    /// Of queries that were sent ahead.
+    pub(super) ahead: RefCell<Vec<Intake>>,
     pub(super) announced: RefCell<Vec<Announcement>>,
     pub(super) outgoing: RefCell<Vec<Outgoing>>,
     /// Commands that wait to be sent as one.
@@ -95,6 +97,7 @@ impl Session {
             cache: RefCell::default(),
             begin: Cell::new(false),
             pending: RefCell::default(),
+            ahead: RefCell::default(),
             announced: RefCell::default(),
             outgoing: RefCell::default(),
             gathered: Batch::default(),
@@ -313,6 +316,8 @@ impl Session {
             }
             // Sends what the work just asked for, and takes in what has arrived for it.
             let _ = self.wire.borrow_mut().as_mut().poll(context);
+            // The connection takes in nothing more for the work while an earlier reply waits to be taken.
+            self.ahead.borrow_mut().retain_mut(|rows| rows.as_mut().poll(context).is_pending());
             work.as_mut().poll(context)
         })
         .await

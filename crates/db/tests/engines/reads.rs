@@ -16,6 +16,7 @@ on_both![
     a_list_is_one_argument,
     rows_are_handed_over_one_by_one,
     a_query_sent_ahead_answers_after_the_next_one,
+    a_large_query_sent_ahead_does_not_hold_up_the_next_one,
     a_query_sent_ahead_may_be_dropped_or_fail,
 ];
 
@@ -197,6 +198,27 @@ async fn a_query_sent_ahead_answers_after_the_next_one(test: TestDb) {
     // A transaction sends nothing ahead: it has not begun yet.
     let inside = db.write(|tx| Ok::<_, Error>(tx.prefetch(&LIST_SLUGS, &[])?.rows()?.is_some()));
     assert!(!inside.await.unwrap());
+}
+
+async fn a_large_query_sent_ahead_does_not_hold_up_the_next_one(test: TestDb) {
+    let db = test.ready(one_connection());
+    let inserted = db.write(|tx| {
+        (100..300i64).try_for_each(|id| insert_in(tx, id, &id.to_string().repeat(500)))
+    });
+    inserted.await.unwrap();
+    let read = db.read(|conn| {
+        let ahead = conn.prefetch(&LIST_SLUGS, &[])?;
+        let count = conn.one(&COUNT_NOTES, &[])?;
+        Ok::<_, Error>((count, ahead.rows()?))
+    });
+    let (count, ahead) = read.await.unwrap();
+    assert_eq!(count, 200);
+    assert_eq!(ahead.map(|rows| rows.len()), (db.engine() == Engine::Postgres).then_some(200));
+    let dropped = db.read(|conn| {
+        drop(conn.prefetch(&LIST_SLUGS, &[])?);
+        conn.one(&COUNT_NOTES, &[])
+    });
+    assert_eq!(dropped.await, Ok::<_, Error>(200));
 }
 
 async fn a_query_sent_ahead_may_be_dropped_or_fail(test: TestDb) {
