@@ -1,26 +1,12 @@
 //! Every list of chat is found by an index, and messages and members are read in their order.
 
-use db::{Db, Query};
 use serde_json::json;
-use townhall::features::chat::members::store::MemberRow;
-use townhall::features::chat::messages::store::MessageRow;
-use townhall::values::ids::ConversationId;
 
 use crate::feed_plans::{scans, sorts};
 use crate::relation_plans::{Seen, explained};
 use crate::support::{TestApp, on_both_engines};
 
 on_both_engines![lists_of_chat_are_found_by_an_index];
-
-fn explain(db: &Db, name: &'static str, text: String) -> Vec<String> {
-    let explained = match name {
-        "chat::messages::page" => db.explain(&Query::<MessageRow>::built(name, text)),
-        "chat::members::page" => db.explain(&Query::<MemberRow>::built(name, text)),
-        "chat::members::count" => db.explain(&Query::<i64>::built(name, text)),
-        _ => db.explain(&Query::<ConversationId>::built(name, text)),
-    };
-    explained.unwrap()
-}
 
 async fn lists_of_chat_are_found_by_an_index(app: TestApp) {
     let app = app.server_with_many_rows().await;
@@ -63,7 +49,7 @@ async fn lists_of_chat_are_found_by_an_index(app: TestApp) {
     }
     assert!(statements.len() > 15, "{}", statements.len());
     let engine = app.engine();
-    for (name, text, address, plan) in explained(&app, statements, explain).await {
+    for (name, text, address, plan) in explained(&app, statements).await {
         assert!(!scans(&plan), "{address}: {name} {text}\n{}", plan.join("\n"));
         if ["chat::messages::page", "chat::members::page"].contains(&name) {
             assert!(!sorts(engine, &plan), "{address}: {text}\n{}", plan.join("\n"));

@@ -172,7 +172,7 @@ async fn contents_by_the_time_of_saving_are_read_off_an_index(app: TestApp) {
     pages.retain(|(name, _)| *name == "collections::links::page");
     let db = app.app.db.clone();
     let plans = tokio::task::spawn_blocking(move || {
-        let explain = |(name, text)| db.explain(&Query::<String>::built(name, text)).unwrap();
+        let explain = |(name, text)| db.explain(&Query::<()>::built(name, text)).unwrap();
         pages.into_iter().map(|page| explain(page).join("\n")).collect::<Vec<_>>()
     });
     let plans = plans.await.unwrap();

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use db::{Db, Query};
 use serde_json::{Value, json};
-use townhall::features::events::store::people::RsvpRow;
 
 use crate::events::{answer, body, create, no_count_has_drifted, path};
 use crate::feed_plans::{run, scans, sorts};
@@ -319,15 +317,6 @@ async fn lists_agree_with_a_plain_model(app: TestApp) {
     no_count_has_drifted(&app).await;
 }
 
-fn explain(db: &Db, name: &'static str, text: String) -> Vec<String> {
-    let explained = match name {
-        "events::people::rsvps" => db.explain(&Query::<RsvpRow>::built(name, text)),
-        "events::list::count_current" => db.explain(&Query::<(i64, i64)>::built(name, text)),
-        _ => db.explain(&Query::<String>::built(name, text)),
-    };
-    explained.unwrap()
-}
-
 /// Without the lines about literals and about the few rows of a subquery.
 fn of_tables(plan: Vec<String>) -> Vec<String> {
     let is_small = |name: &str| {
@@ -421,7 +410,7 @@ async fn lists_of_events_are_found_by_an_index(app: TestApp) {
         }
     }
     assert!(statements.len() > 25, "{}", statements.len());
-    for (name, text, address, plan) in explained(&app, statements, explain).await {
+    for (name, text, address, plan) in explained(&app, statements).await {
         let plan = of_tables(plan);
         assert!(!scans(&plan), "{address}: {name} {text}\n{}", plan.join("\n"));
     }
@@ -441,7 +430,7 @@ async fn a_list_of_many_events_reads_as_much_as_one_of_few(app: TestApp) {
             .map(|seen| (seen, address.clone()))
             .collect();
         let engine = app.engine();
-        for (name, text, address, plan) in explained(&app, seen, explain).await {
+        for (name, text, address, plan) in explained(&app, seen).await {
             let plan = of_tables(plan);
             let plan_text = plan.join("\n");
             assert!(!scans(&plan), "{address}: {name} {text}\n{plan_text}");

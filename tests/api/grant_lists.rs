@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use db::{Db, Query};
 use http::Method;
 use serde_json::{Value, json};
-use townhall::features::grants::store::GrantRow;
 use townhall::tenancy::Bundle;
 
 use crate::feed_plans::{run, scans, sorts};
@@ -241,16 +239,6 @@ async fn the_history_is_for_keys_alone(app: TestApp) {
     history(&key, UNKNOWN, "").await.expect(200);
 }
 
-fn explain(db: &Db, name: &'static str, text: String) -> Vec<String> {
-    let explained = match name {
-        "grants::list::page" | "grants::history::page" => {
-            db.explain(&Query::<GrantRow>::built(name, text))
-        }
-        _ => db.explain(&Query::<String>::built(name, text)),
-    };
-    explained.unwrap()
-}
-
 async fn lists_of_grants_are_found_by_an_index(app: TestApp) {
     let app = app.server_with_many_rows().await;
     let (ada, bob) = (app.user().await, app.user().await);
@@ -277,7 +265,7 @@ async fn lists_of_grants_are_found_by_an_index(app: TestApp) {
     });
     assert!(statements.len() >= 12, "{statements:#?}");
     let engine = app.engine();
-    for (name, text, address, mut plan) in explained(&app, statements, explain).await {
+    for (name, text, address, mut plan) in explained(&app, statements).await {
         // The few rows of the two sides.
         plan.retain(|line| !["SCAN recipient_id", "SCAN sender_id"].contains(&line.trim()));
         assert!(!scans(&plan), "{address}: {name} {text}\n{}", plan.join("\n"));

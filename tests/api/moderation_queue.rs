@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use db::{Db, Query};
 use serde_json::json;
 use townhall::error::Error;
 use townhall::features::moderation::decisions::{Action, Item};
-use townhall::features::moderation::queue::store::QueueRow;
 use townhall::features::moderation::queue::{
     self, ClaimFilter, Cursor, Filter, ItemKind, Order, Page,
 };
@@ -267,14 +265,6 @@ async fn a_page_takes_a_constant_number_of_statements(app: TestApp) {
     assert!(counts[0] <= 22, "{counts:?}");
 }
 
-fn explain(db: &Db, name: &'static str, text: String) -> Vec<String> {
-    let explained = match name {
-        "queue::list" => db.explain(&Query::<QueueRow>::built(name, text)),
-        _ => db.explain(&Query::<i64>::built(name, text)),
-    };
-    explained.unwrap()
-}
-
 /// So many open reports of one project, about entities that do not exist.
 pub(crate) async fn flood(app: &TestApp, count: u32, author: UserId, space: SpaceId) {
     let engine = app.engine();
@@ -336,7 +326,7 @@ async fn every_order_of_a_hundred_thousand_reports_is_read_off_an_index(app: Tes
         }
     }
     assert!(statements.len() > 30, "{}", statements.len());
-    for (name, text, label, plan) in explained(&app, statements, explain).await {
+    for (name, text, label, plan) in explained(&app, statements).await {
         // What looks into other tables is bounded otherwise; here they are empty.
         let searches = text.contains("EXISTS");
         assert!(searches || !scans(&plan), "{label}: {name} {text}\n{}", plan.join("\n"));

@@ -3,11 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use db::{Db, Query};
+use db::Query;
 use serde_json::json;
-use townhall::features::comments::store::CommentRow;
-use townhall::features::reactions::store::ReactionRow;
-use townhall::features::users::store::UserRow;
 
 use crate::blocks::block;
 use crate::comments::comment;
@@ -26,28 +23,16 @@ pub(crate) type Seen = BTreeMap<(&'static str, String), String>;
 pub(crate) async fn explained(
     app: &TestApp,
     statements: Seen,
-    explain: fn(&Db, &'static str, String) -> Vec<String>,
 ) -> Vec<(&'static str, String, String, Vec<String>)> {
     let db = app.app.db.clone();
     let plans = tokio::task::spawn_blocking(move || {
         let explained = statements.into_iter().map(|((name, text), address)| {
-            let plan = explain(&db, name, text.clone());
+            let plan = db.explain(&Query::<()>::built(name, text.clone())).unwrap();
             (name, text, address, plan)
         });
         explained.collect()
     });
     plans.await.unwrap()
-}
-
-fn explain(db: &Db, name: &'static str, text: String) -> Vec<String> {
-    let explained = match name {
-        "comments::best" => db.explain(&Query::<CommentRow>::built(name, text)),
-        "users::related::page" => db.explain(&Query::<(String, String, String)>::built(name, text)),
-        "reactions::hidden::list" => db.explain(&Query::<ReactionRow>::built(name, text)),
-        "users::store::suggest_met" => db.explain(&Query::<UserRow>::built(name, text)),
-        _ => db.explain(&Query::<String>::built(name, text)),
-    };
-    explained.unwrap()
 }
 
 async fn lists_of_users_and_lists_without_the_hidden_are_found_by_an_index(app: TestApp) {
@@ -117,7 +102,7 @@ async fn lists_of_users_and_lists_without_the_hidden_are_found_by_an_index(app: 
     }
     assert!(statements.len() > 25, "{statements:#?}");
     let engine = app.engine();
-    for (name, text, address, plan) in explained(&app, statements, explain).await {
+    for (name, text, address, plan) in explained(&app, statements).await {
         assert!(!scans(&plan), "{address}: {name} {text}\n{}", plan.join("\n"));
         // What begins with a few is sorted; what walks a list is not.
         if name == "users::related::page" && !text.contains("WITH s") {

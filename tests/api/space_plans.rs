@@ -1,10 +1,7 @@
 //! Every list of spaces, and every list that leaves out what a space keeps to itself, is found by an
 //! index.
 
-use db::{Db, Query};
 use serde_json::json;
-use townhall::features::moderation::reports::store::ReportRow;
-use townhall::features::spaces::members::store::MemberRow;
 
 use crate::comments::comment;
 use crate::feed_plans::{scans, sorts};
@@ -15,17 +12,6 @@ use crate::support::feed::{feed, post};
 use crate::support::{Actor, TestApp, on_both_engines};
 
 on_both_engines![lists_of_spaces_and_of_what_is_in_them_are_found_by_an_index];
-
-fn explain(db: &Db, name: &'static str, text: String) -> Vec<String> {
-    let explained = match name {
-        "spaces::members::page" => db.explain(&Query::<MemberRow>::built(name, text)),
-        "spaces::mine::page" => db.explain(&Query::<(String, String)>::built(name, text)),
-        "entities::feed_totals::size" => db.explain(&Query::<(i64, i64)>::built(name, text)),
-        "reports::list" => db.explain(&Query::<ReportRow>::built(name, text)),
-        _ => db.explain(&Query::<String>::built(name, text)),
-    };
-    explained.unwrap()
-}
 
 async fn lists_of_spaces_and_of_what_is_in_them_are_found_by_an_index(app: TestApp) {
     let app = app.server_with_many_rows().await;
@@ -90,7 +76,7 @@ async fn lists_of_spaces_and_of_what_is_in_them_are_found_by_an_index(app: TestA
     }
     assert!(statements.len() > 40, "{}", statements.len());
     let engine = app.engine();
-    for (name, text, address, plan) in explained(&app, statements, explain).await {
+    for (name, text, address, plan) in explained(&app, statements).await {
         assert!(!scans(&plan), "{address}: {name} {text}\n{}", plan.join("\n"));
         // Members are read in their order.
         if name == "spaces::members::page" {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use db::{Db, Engine, Query, Value as Bound};
+use db::Engine;
 use serde_json::{Value, json};
 
 use crate::feed_plans::{run, scans, sorts};
@@ -13,10 +13,6 @@ use crate::table_lists::filters;
 use crate::tables::insert;
 
 on_both_engines![lists_by_times_indexed_columns_and_references_are_found_by_an_index];
-
-fn explain(db: &Db, name: &'static str, text: String) -> Vec<String> {
-    db.explain(&Query::<Vec<Bound<'static>>>::built(name, text)).unwrap()
-}
 
 async fn lists_by_times_indexed_columns_and_references_are_found_by_an_index(app: TestApp) {
     if app.is_distributed() {
@@ -89,7 +85,7 @@ async fn lists_by_times_indexed_columns_and_references_are_found_by_an_index(app
     }
     assert_eq!(statements.len(), 2 * (12 + 4));
     let engine = app.engine();
-    for (name, text, address, plan) in explained(&app, statements, explain).await {
+    for (name, text, address, plan) in explained(&app, statements).await {
         // The few of one kind may well be sorted.
         let few = engine == Engine::Postgres && address.contains("filters");
         let wrong = scans(&plan) || (sorts(engine, &plan) && !few);

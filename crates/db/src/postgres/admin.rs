@@ -102,12 +102,12 @@ impl Session {
 
     /// The generic plan, which frequently used statements end up with.
     pub(crate) fn explain(&self, text: &Text) -> Result<Vec<String>, Error> {
-        let prepared = self.prepared(text).map_err(|failed| failed.error)?;
         let sql = text.on(Engine::Postgres)?;
+        let prepared = self.prepared_as(text.name, sql, None).map_err(|failed| failed.error)?;
         self.batch("SET plan_cache_mode = force_generic_plan")?;
         let client = self.client();
         self.patiently(text.name, client.batch_execute(&format!("PREPARE explained AS {sql}")))?;
-        let nulls = vec!["NULL"; prepared.params().len()].join(", ");
+        let nulls = vec!["NULL"; prepared.statement.params().len()].join(", ");
         let arguments = if nulls.is_empty() { nulls } else { format!("({nulls})") };
         let explain = format!("EXPLAIN EXECUTE explained{arguments}");
         let messages = self.patiently(text.name, client.simple_query(&explain))?;
