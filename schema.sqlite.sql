@@ -402,6 +402,7 @@ CREATE INDEX entities_loose_hot ON entities (project_id, score DESC, created_at 
 CREATE INDEX entities_loose_new ON entities (project_id, created_at DESC, id DESC) WHERE is_listed AND source_id IS NULL AND space_id IS NULL;
 CREATE INDEX entities_new ON entities (project_id, created_at DESC, id DESC, space_id, is_listed) WHERE is_listed;
 CREATE INDEX entities_place ON entities (project_id, latitude, longitude, id) WHERE is_listed AND latitude IS NOT NULL;
+CREATE INDEX entities_ranks ON entities (project_id, id, is_listed, space_id, user_id, created_at, score, upvote_count, downvote_count, like_count, love_count, wow_count, sad_count, angry_count, funny_count);
 CREATE INDEX entities_source_hot ON entities (project_id, source_id, score DESC, created_at DESC, id DESC) WHERE is_listed AND source_id IS NOT NULL;
 CREATE INDEX entities_source_new ON entities (project_id, source_id, created_at DESC, id DESC) WHERE is_listed AND source_id IS NOT NULL;
 CREATE INDEX entities_space ON entities (project_id, space_id, id) WHERE space_id IS NOT NULL;

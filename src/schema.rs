@@ -155,4 +155,10 @@ pub const MIGRATIONS: &[Migration] = &[
         "",
         include_str!("../migrations/0042_search_in_bulk.postgres.sql"),
     ),
+    Migration::twins(
+        43,
+        "ranks of entities",
+        include_str!("../migrations/0043_entity_ranks.sqlite.sql"),
+        "",
+    ),
 ];

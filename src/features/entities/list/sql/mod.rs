@@ -16,6 +16,9 @@ use crate::features::visibility::store::blocks::Hidden;
 use crate::values::ids::{ProjectId, UserId};
 use crate::values::metadata::to_json;
 
+/// A few entities that are read and sorted. The index holds what most orders and conditions need.
+const SORTED: &str = "s CROSS JOIN entities e {indexed_by_entities_ranks}";
+
 /// Metres of one degree of latitude.
 const DEGREE: f64 = 111_195.0;
 
@@ -59,7 +62,7 @@ impl Conditions {
                 new.builder.add(format_args!("s.project_id = $1 AND s.term = {term}"));
             }
             Start::FewOfTerm(term) => {
-                new.from = "s CROSS JOIN entities e";
+                new.from = SORTED;
                 let term = new.builder.bind(*term);
                 new.with = format!(
                     "WITH s AS MATERIALIZED (SELECT t.entity_id FROM entity_terms t
@@ -67,7 +70,7 @@ impl Conditions {
                 );
             }
             Start::FewOfTermOrWide(term) => {
-                new.from = "s CROSS JOIN entities e";
+                new.from = SORTED;
                 let term = new.builder.bind(*term);
                 new.with = format!(
                     "WITH s AS MATERIALIZED (SELECT t.entity_id FROM entity_terms t
@@ -77,7 +80,7 @@ impl Conditions {
                 );
             }
             Start::FewOfPlace(around) => {
-                new.from = "s CROSS JOIN entities e";
+                new.from = SORTED;
                 let (south, north) =
                     (new.builder.bind(around.south), new.builder.bind(around.north));
                 new.with = format!(
