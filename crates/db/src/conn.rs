@@ -81,6 +81,12 @@ impl<'a> Conn<'a> {
         self.link.limit(stats::now().checked_add(limit));
     }
 
+    /// Whether the rows of a CROSS JOIN come in the order of its first table. SQLite reads it row by row, and would copy all
+    /// columns to sort them.
+    pub fn keeps_order_of_join(&self) -> bool {
+        matches!(self.link, Link::Sqlite(_))
+    }
+
     /// Whether the server could distribute tables: it has the extension Citus.
     pub fn is_on_cluster(&self) -> bool {
         matches!(self.link, Link::Postgres(session) if session.is_cluster)

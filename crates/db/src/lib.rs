@@ -41,7 +41,7 @@ pub use error::Error;
 pub use lag::{Moment, exactly, tolerate_lag};
 pub use migrate::{Distribution, Layout, Migration, MigrationState};
 pub use options::{Options, Ran, Watch};
-pub use row::{Column, ColumnRef, Columns, JsonText, Row, WrongType};
+pub use row::{Column, ColumnRef, Columns, JsonText, Maybe, Row, WrongType};
 #[doc(hidden)]
 pub use row::{Field, column_name, column_names, width};
 pub use signal::Signal;

@@ -158,6 +158,11 @@ impl<'a> Columns<'a> {
         T::from_column(value).map_err(|wrong| error(wrong.expected, value.kind().to_owned()))
     }
 
+    /// Whether the next column is NULL.
+    fn is_null(&self) -> bool {
+        matches!(self.source.value(self.next), Ok(ColumnRef::Null))
+    }
+
     /// All columns, not copied.
     pub(crate) fn borrowed(&self) -> Result<Vec<Value<'a>>, Error> {
         let value = |index| match self.source.value(index) {
@@ -224,6 +229,22 @@ impl<A: Column, B: Column, C: Column> Row for (A, B, C) {
     const WIDTH: usize = 3;
     fn read(columns: &mut Columns<'_>) -> Result<Self, Error> {
         Ok((columns.next()?, columns.next()?, columns.next()?))
+    }
+}
+
+/// A row of an outer join: none where its first column is NULL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Maybe<R>(pub Option<R>);
+
+impl<R: Row> Row for Maybe<R> {
+    const COLUMNS: Option<&'static [&'static str]> = R::COLUMNS;
+    const WIDTH: usize = R::WIDTH;
+    fn read(columns: &mut Columns<'_>) -> Result<Self, Error> {
+        if columns.is_null() {
+            columns.next += R::WIDTH;
+            return Ok(Maybe(None));
+        }
+        R::read(columns).map(|row| Maybe(Some(row)))
     }
 }
 

@@ -3,17 +3,18 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use db::{Conn, Prefetch};
+use db::Conn;
 use uuid::Uuid;
 
 use crate::error::Result;
 use crate::features::entities::extras::EntityExtras;
 use crate::features::entities::model::Entity;
-use crate::features::entities::store::{self, EntityRow};
+use crate::features::entities::store::EntityRow;
+use crate::features::entities::store::listed::AuthoredRow;
 use crate::features::files::model::{File, show};
 use crate::features::files::store as storage;
 use crate::features::grants;
-use crate::features::reactions::store::hidden::{self, VotesByTarget, by_target, prefetch_votes};
+use crate::features::reactions::store::hidden::{self, VotesByTarget};
 use crate::features::reactions::target::Known;
 use crate::features::reactions::{self, ReactionType};
 use crate::features::spaces;
@@ -44,7 +45,8 @@ pub struct View {
     /// The viewer; none for a key or an anonymous caller.
     pub viewer: Option<UserId>,
     version: Version,
-    user: bool,
+    /// With the author of each.
+    pub(super) user: bool,
     space: bool,
     top_comment: bool,
     saved: Saved,
@@ -59,6 +61,8 @@ pub struct View {
     votes: Option<VotesByTarget>,
     /// The spaces of all entities, if known already.
     spaces: Option<Vec<SpaceRow>>,
+    /// Those of them whose content is not safe for work, if known already.
+    nsfw_spaces: Option<HashSet<SpaceId>>,
     links: Links,
     extras: Option<EntityExtras>,
 }
@@ -82,6 +86,7 @@ impl View {
             authors: None,
             votes: None,
             spaces: None,
+            nsfw_spaces: None,
             links: call.links(),
             extras: call.app.lists.of().first().copied(),
         }
@@ -104,6 +109,7 @@ impl View {
             authors: None,
             votes: None,
             spaces: None,
+            nsfw_spaces: None,
             links,
             extras: None,
         }
@@ -145,20 +151,18 @@ impl View {
         self.version == Version::V6
     }
 
-    /// Those of the ids that exist, in the order of the ids. Their authors and voters are asked for together with
-    /// them.
-    pub fn found(&self, c: &Conn<'_>, ids: &[EntityId]) -> Result<Vec<Entity>> {
-        if ids.is_empty() {
-            return Ok(Vec::new());
+    /// Those of a list, whose statement has read their authors and the flags of their spaces.
+    pub fn listed(&self, c: &Conn<'_>, rows: Vec<AuthoredRow>) -> Result<Vec<Entity>> {
+        let (mut nsfw_spaces, mut authors) = (HashSet::new(), Vec::new());
+        let mut entities = Vec::with_capacity(rows.len());
+        for AuthoredRow { listed, author } in rows {
+            let in_nsfw = listed.entity.space_id.filter(|_| listed.is_in_nsfw_space == Some(true));
+            nsfw_spaces.extend(in_nsfw);
+            authors.extend(author.0);
+            entities.push(listed.entity);
         }
-        let (project, viewer) = (&*self.project, self.viewer);
-        let authors = self.user.then(|| store::prefetch_authors(c, project.id, ids)).transpose()?;
-        let votes = self.lists_voters().then(|| prefetch_votes(c, project, viewer, uuids(ids)));
-        let votes = votes.transpose()?;
-        let rows = store::find_all(c, project.id, ids)?;
-        let authors = authors.map_or(Ok(None), Prefetch::rows)?;
-        let votes = votes.map_or(Ok(None), Prefetch::rows)?.map(by_target);
-        View { votes, ..self.clone().with_authors(authors) }.entities(c, rows)
+        let view = self.clone().with_authors(self.user.then_some(authors));
+        View { nsfw_spaces: Some(nsfw_spaces), ..view }.entities(c, entities)
     }
 
     pub fn with_files(self) -> Self {
@@ -264,12 +268,15 @@ impl View {
         if !project.has(Bundle::Spaces) {
             ids.clear();
         }
-        let rows = match &self.spaces {
-            Some(known) if !ids.is_empty() => known.clone(),
-            _ => spaces::store::find_all(c, project.id, &ids)?,
+        let rows = match (&self.spaces, &self.nsfw_spaces) {
+            _ if ids.is_empty() => Vec::new(),
+            (Some(known), _) => known.clone(),
+            (None, Some(_)) if !self.space => Vec::new(),
+            (None, _) => spaces::store::find_all(c, project.id, &ids)?,
         };
-        let nsfw: HashSet<SpaceId> =
-            rows.iter().filter(|row| row.nsfw_effective).map(|row| row.id).collect();
+        let found = rows.iter().filter(|row| row.nsfw_effective).map(|row| row.id);
+        let known = self.nsfw_spaces.iter().flatten().copied();
+        let nsfw: HashSet<SpaceId> = found.chain(known).filter(|id| ids.contains(id)).collect();
         let shown = match self.space {
             true => {
                 SpaceView::of(project.clone(), self.viewer, self.links.clone()).spaces(c, rows)?

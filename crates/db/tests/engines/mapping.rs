@@ -1,6 +1,6 @@
 //! Rows, values, parameters and dialect tokens.
 
-use db::{Command, Engine, Error, JsonText, Options, Query, Value, args};
+use db::{Command, Engine, Error, JsonText, Maybe, Options, Query, Value, args};
 use uuid::Uuid;
 
 use crate::support::*;
@@ -9,6 +9,7 @@ on_both![
     every_kind_of_value_comes_back,
     nulls_come_back_as_none,
     rows_hold_rows,
+    a_row_of_an_outer_join_may_be_missing,
     a_wrong_type_names_statement_and_column,
     wrong_columns_are_named,
     every_statement_prepares,
@@ -111,6 +112,31 @@ async fn rows_hold_rows(test: TestDb) {
         error.to_string().contains("expected slug"),
         "columns of the inner row are compared: {error}"
     );
+}
+
+db::row! {
+    #[derive(Debug, PartialEq)]
+    struct WantedRow {
+        id: i64,
+        name: Maybe<Name>,
+        box_id: Option<i64>,
+    }
+}
+
+async fn a_row_of_an_outer_join_may_be_missing(test: TestDb) {
+    let db = test.ready(Options::default());
+    insert(&db, 2, "one").await.unwrap();
+    let wanted = Query::<WantedRow>::built(
+        "wanted",
+        "WITH wanted AS (SELECT CAST(2 AS {int}) AS id UNION ALL SELECT CAST(3 AS {int}))
+         SELECT w.id, n.slug, n.body, n.box_id FROM wanted w LEFT JOIN notes n ON n.id = w.id
+         ORDER BY w.id",
+    );
+    let rows = db.read(move |conn| conn.all(&wanted, &[])).await;
+    let name = Name { slug: "one".to_owned(), body: None };
+    let found = WantedRow { id: 2, name: Maybe(Some(name)), box_id: Some(1) };
+    let missing = WantedRow { id: 3, name: Maybe(None), box_id: None };
+    assert_eq!(rows, Ok::<_, Error>(vec![found, missing]), "what follows it is read nevertheless");
 }
 
 async fn a_wrong_type_names_statement_and_column(test: TestDb) {

@@ -106,7 +106,7 @@ db::statements! {
     query AUTHORS -> UserRow = concat!(
         "SELECT ",
         public_user_columns!(),
-        " FROM users WHERE project_id = $1 AND id IN
+        " FROM users u WHERE u.project_id = $1 AND u.id IN
             (SELECT c.user_id FROM comments c WHERE c.project_id = $1 AND c.id {any}($2))"
     );
     query FIND_ALL_EVER -> CommentRow = select_comment!(even deleted, "AND c.id {any}($2)");

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use db::{Conn, Prefetch};
+use db::Conn;
 
 use crate::error::Result;
 use crate::features::entities::list::filters::Filters;
@@ -16,10 +16,11 @@ use crate::features::entities::list::start::{self, Start};
 use crate::features::entities::model::Entity;
 use crate::features::entities::show::View;
 use crate::features::entities::store::feed_totals::{self, Scope, Size};
+use crate::features::entities::store::listed::{self, AuthoredRow};
 use crate::features::spaces::store::access::Reader;
 use crate::features::visibility::store::blocks::Hidden;
 use crate::http::page::{Page, Paged};
-use crate::values::ids::{EntityId, ProjectId, SpaceId, UserId};
+use crate::values::ids::{ProjectId, SpaceId, UserId};
 use crate::values::time::Timestamp;
 
 /// Pages beyond this offset run off the async workers.
@@ -46,7 +47,14 @@ pub struct Search {
 }
 
 /// The first statement of a page that was sent ahead, and what it starts from.
-pub(in crate::features::entities::list) type Ahead<'c> = (Start, Prefetch<'c, EntityId>);
+pub(in crate::features::entities::list) type Ahead<'c> = (Start, listed::Ahead<'c>);
+
+/// What of a list is read.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::features::entities::list) struct Wanted {
+    pub page: Page,
+    pub with_authors: bool,
+}
 
 /// Which entities are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,15 +77,15 @@ impl Search {
         quick_sort && scope.is_some() && page.offset() < SLOW_OFFSET
     }
 
-    /// The ids of the page, in order, and the size of the whole list.
-    pub fn run(&self, c: &Conn<'_>, page: Page) -> Result<(Vec<EntityId>, i64)> {
+    /// The entities of the page, in order, and the size of the whole list.
+    fn run(&self, c: &Conn<'_>, wanted: Wanted) -> Result<(Vec<AuthoredRow>, i64)> {
         if !self.is_open(c)? {
             return Ok((Vec::new(), 0));
         }
         if let Some(scope) = self.known_scope() {
-            let ahead = self.prefetch(c, page)?;
+            let ahead = self.prefetch(c, wanted)?;
             let size = feed_totals::size(c, self.project, &scope, self.reader)?;
-            return self.walk(c, size, page, ahead);
+            return self.walk(c, size, wanted, ahead);
         }
         let (start, any_wide) = start::choose(self, c)?;
         // However the page is found: the followed are fewer than all there are.
@@ -86,10 +94,10 @@ impl Search {
             None => self.count(c, &start, any_wide),
         };
         let total = counted?;
-        if page.offset() >= total {
+        if wanted.page.offset() >= total {
             return Ok((Vec::new(), total));
         }
-        Ok((self.page(c, &start, any_wide, page, None)?, total))
+        Ok((self.page(c, &start, any_wide, wanted, None)?, total))
     }
 
     /// Content in unreadable spaces is left out.
@@ -105,11 +113,11 @@ impl Search {
         &self,
         c: &Conn<'_>,
         size: Size,
-        page: Page,
+        wanted: Wanted,
         ahead: Option<Ahead<'_>>,
-    ) -> Result<(Vec<EntityId>, i64)> {
+    ) -> Result<(Vec<AuthoredRow>, i64)> {
         let total = size.readable() - self.count_hidden(c)?;
-        if page.offset() >= total {
+        if wanted.page.offset() >= total {
             return Ok((Vec::new(), total));
         }
         let start = start::of_known_size(self, total);
@@ -117,7 +125,7 @@ impl Search {
             self.guesses.note(self.project, *term, total < start::FEW);
         }
         let first = ahead.filter(|(guessed, _)| *guessed == start).map(|(_, first)| first);
-        Ok((self.page(c, &start, false, page, first)?, total))
+        Ok((self.page(c, &start, false, wanted, first)?, total))
     }
 
     /// How many entities of a feed are by hidden authors.
@@ -130,8 +138,8 @@ impl Search {
 
     /// The page as it is shown.
     pub fn show(&self, c: &Conn<'_>, page: Page, view: &View) -> Result<Paged<Entity>> {
-        let found = self.run(c, page)?;
-        self.shown(c, page, view, found)
+        let (rows, total) = self.run(c, Wanted { page, with_authors: view.user })?;
+        Ok(page.of(view.listed(c, rows)?, total))
     }
 
     /// The same of a feed, unless walking it would pass by more than it finds.
@@ -145,23 +153,14 @@ impl Search {
         if !self.is_open(c)? {
             return Ok(Some(page.of(Vec::new(), 0)));
         }
-        let ahead = self.prefetch(c, page)?;
+        let wanted = Wanted { page, with_authors: view.user };
+        let ahead = self.prefetch(c, wanted)?;
         let size = feed_totals::size(c, self.project, &scope, self.reader)?;
         if size.is_sparse() {
             return Ok(None);
         }
-        let found = self.walk(c, size, page, ahead)?;
-        self.shown(c, page, view, found).map(Some)
-    }
-
-    fn shown(
-        &self,
-        c: &Conn<'_>,
-        page: Page,
-        view: &View,
-        (ids, total): (Vec<EntityId>, i64),
-    ) -> Result<Paged<Entity>> {
-        Ok(page.of(view.found(c, &ids)?, total))
+        let (rows, total) = self.walk(c, size, wanted, ahead)?;
+        Ok(Some(page.of(view.listed(c, rows)?, total)))
     }
 
     /// The feed that this is, if its size is kept.

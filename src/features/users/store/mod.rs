@@ -26,12 +26,13 @@ macro_rules! user_columns {
 }
 pub(crate) use user_columns;
 
-/// The same for the authors of posts and comments, shown to everybody: without e-mail, password hash and secure metadata.
+/// The same of users `u` shown to everybody, as authors are: without e-mail, password hash and secure metadata.
 macro_rules! public_user_columns {
     () => {
-        "id, foreign_id, role, name, username, NULL AS email, NULL AS password_hash, is_verified,
-            is_active, avatar, avatar_path, avatar_file_id, banner_file_id, bio, birthdate, latitude,
-            longitude, metadata, '{}' AS secure_metadata, reputation, last_active, created_at, updated_at"
+        "u.id, u.foreign_id, u.role, u.name, u.username, NULL AS email, NULL AS password_hash,
+            u.is_verified, u.is_active, u.avatar, u.avatar_path, u.avatar_file_id, u.banner_file_id, u.bio,
+            u.birthdate, u.latitude, u.longitude, u.metadata, '{}' AS secure_metadata, u.reputation,
+            u.last_active, u.created_at, u.updated_at"
     };
 }
 pub(crate) use public_user_columns;
@@ -55,7 +56,7 @@ db::statements! {
         "SELECT id FROM users WHERE project_id = $1 AND id {any}($2) ORDER BY id {for_key_share}";
     query FIND_ALL -> UserRow = select_user!("AND id {any}($2)");
     query FIND_ALL_PUBLIC -> UserRow = concat!(
-        "SELECT ", public_user_columns!(), " FROM users WHERE project_id = $1 AND id {any}($2)");
+        "SELECT ", public_user_columns!(), " FROM users u WHERE u.project_id = $1 AND u.id {any}($2)");
     query FIND_BY_EMAIL -> UserRow = select_user!("AND email = $2");
     query FIND_BY_FOREIGN_ID -> UserRow = select_user!("AND foreign_id = $2");
     query FIND_BY_USERNAME -> UserRow = select_user!("AND username = $2");

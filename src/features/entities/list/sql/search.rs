@@ -1,17 +1,19 @@
 //! The statements of a list: how many entities it has, and which are on a page.
 
-use db::{Conn, Prefetch, Query};
+use std::collections::HashMap;
+
+use db::{Conn, Query, args};
 
 use crate::error::Result;
 use crate::features::entities::list::filters::Filters;
 use crate::features::entities::list::metadata_sort::Sorter;
 use crate::features::entities::list::request::{Filed, Nsfw, Sort};
-use crate::features::entities::list::search::{Ahead, Search, Shows};
+use crate::features::entities::list::search::{Ahead, Search, Shows, Wanted};
 use crate::features::entities::list::sql::Conditions;
 use crate::features::entities::list::start::{self, Start};
+use crate::features::entities::store::listed::{self, AuthoredRow, PageQuery};
 use crate::features::entities::terms;
 use crate::http::input::Direction;
-use crate::http::page::Page;
 use crate::values::ids::EntityId;
 use crate::values::time::Timestamp;
 
@@ -98,9 +100,9 @@ impl Search {
         c: &Conn<'_>,
         start: &Start,
         any_wide: bool,
-        page: Page,
-        first: Option<Prefetch<'_, EntityId>>,
-    ) -> Result<Vec<EntityId>> {
+        wanted: Wanted,
+        first: Option<listed::Ahead<'_>>,
+    ) -> Result<Vec<AuthoredRow>> {
         match &self.sort {
             Sort::Metadata { property, kind, direction } => {
                 let mut to = self.conditions(start, any_wide);
@@ -112,21 +114,46 @@ impl Search {
                     "entities::list::by_metadata",
                     to.select(&columns),
                 );
-                let mut sorter = Sorter::new(*kind, *direction, page);
+                let mut sorter = Sorter::new(*kind, *direction, wanted.page);
                 c.each(&query, to.builder.args(), |(id, created_at, value)| {
                     sorter.take(id, created_at, value.as_ref().map(|value| value.0.as_str()));
                 })?;
-                Ok(sorter.finish())
+                self.of_ids(c, &sorter.finish(), wanted.with_authors)
             }
-            sort => self.segments(c, (start, any_wide), page, &segments(sort, start), first),
+            sort => {
+                let segments = segments(sort, start);
+                self.segments(c, (start, any_wide), wanted, &segments, first)
+            }
         }
+    }
+
+    /// The entities with these ids, in this order.
+    fn of_ids(
+        &self,
+        c: &Conn<'_>,
+        ids: &[EntityId],
+        with_authors: bool,
+    ) -> Result<Vec<AuthoredRow>> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let query = PageQuery {
+            ids: "SELECT e.id FROM entities e WHERE e.project_id = $1 AND e.id {any}($2)"
+                .to_owned(),
+            order: "e.id".to_owned(),
+            with_authors,
+        };
+        let mut rows = query.all(c, args![self.project, EntityId::list(ids)])?;
+        let places: HashMap<EntityId, usize> = ids.iter().copied().zip(0..).collect();
+        rows.sort_by_cached_key(|row| places.get(&row.listed.entity.id).copied());
+        Ok(rows)
     }
 
     /// Sends the first statement of a page ahead, if it is known or can be guessed.
     pub(in crate::features::entities::list) fn prefetch<'c>(
         &self,
         c: &'c Conn<'_>,
-        page: Page,
+        Wanted { page, with_authors }: Wanted,
     ) -> Result<Option<Ahead<'c>>> {
         let is_rare = match start::terms(&self.filters, false).first() {
             Some(term) => self.guesses.is_rare(self.project, *term),
@@ -137,8 +164,8 @@ impl Search {
         let segments = segments(&self.sort, &start);
         let Some(first) = segments.first() else { return Ok(None) };
         let to = self.segment((&start, false), first);
-        let query = first.query(&to, i64::from(page.limit), page.offset());
-        let sent = c.prefetch(&query, to.builder.args())?;
+        let query = first.query(&to, (i64::from(page.limit), page.offset()), with_authors);
+        let sent = query.prefetch(c, to.builder.args())?;
         Ok(Some((start, sent)))
     }
 
@@ -154,23 +181,23 @@ impl Search {
         &self,
         c: &Conn<'_>,
         start: (&Start, bool),
-        page: Page,
+        wanted: Wanted,
         segments: &[Segment],
-        mut first: Option<Prefetch<'_, EntityId>>,
-    ) -> Result<Vec<EntityId>> {
+        mut first: Option<listed::Ahead<'_>>,
+    ) -> Result<Vec<AuthoredRow>> {
         let read = |segment: &Segment, limit, skip| {
-            if let Some(ids) = first.take().map_or(Ok(None), Prefetch::rows)? {
-                return Ok(ids);
+            if let Some(rows) = first.take().map_or(Ok(None), listed::Ahead::rows)? {
+                return Ok(rows);
             }
             let to = self.segment(start, segment);
-            Ok(c.all(&segment.query(&to, limit, skip), to.builder.args())?)
+            segment.query(&to, (limit, skip), wanted.with_authors).all(c, to.builder.args())
         };
         let count = |segment: &Segment| {
             let to = self.segment(start, segment);
             let counted = Query::<i64>::built("entities::list::segment", to.select("count(*)"));
             Ok(c.one(&counted, to.builder.args())?)
         };
-        page.of_parts(segments, read, count)
+        wanted.page.of_parts(segments, read, count)
     }
 }
 
@@ -182,10 +209,14 @@ struct Segment {
 }
 
 impl Segment {
-    fn query(&self, to: &Conditions, limit: i64, offset: i64) -> Query<EntityId> {
-        let text =
-            format!("{} ORDER BY {} LIMIT {limit} OFFSET {offset}", to.select("e.id"), self.order);
-        Query::built("entities::list::page", text)
+    fn query(&self, to: &Conditions, (limit, offset): (i64, i64), with_authors: bool) -> PageQuery {
+        let (select, order) = (to.select("e.id"), &self.order);
+        PageQuery {
+            ids: format!("{select} ORDER BY {order} LIMIT {limit} OFFSET {offset}"),
+            // Where it starts from the entities with a term.
+            order: order.replace("s.entity_id", "e.id").replace("s.created_at", "e.created_at"),
+            with_authors,
+        }
     }
 }
 
