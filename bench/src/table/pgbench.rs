@@ -8,19 +8,21 @@ use db::testing::Cluster;
 
 use crate::store::{POOL, Store};
 
-/// Scripts of one scenario, in files.
+use super::script::Script;
+
+/// Scripts of one scenario, in files, with their weights.
 #[derive(Debug)]
 pub struct Scripts {
-    files: Vec<PathBuf>,
+    files: Vec<(PathBuf, usize)>,
 }
 
 impl Scripts {
-    pub fn write(store: &Store, scenario: &str, scripts: &[String]) -> Result<Self, String> {
+    pub fn write(store: &Store, scenario: &str, scripts: &[Script]) -> Result<Self, String> {
         let mut files = Vec::new();
         for (number, script) in scripts.iter().enumerate() {
             let file = store.directory.join(format!("{scenario}-{number}.sql"));
-            std::fs::write(&file, script).map_err(|error| error.to_string())?;
-            files.push(file);
+            std::fs::write(&file, &script.text).map_err(|error| error.to_string())?;
+            files.push((file, script.weight));
         }
         Ok(Scripts { files })
     }
@@ -38,8 +40,8 @@ impl Scripts {
         command.args(["-n", "-M", "prepared", "-h", "127.0.0.1", "-U", "postgres"]);
         command.args(["-p", &cluster.port().to_string(), "-T", &duration.as_secs().to_string()]);
         command.args(["-c", &POOL.to_string(), "-j", &threads.to_string()]);
-        for file in &self.files {
-            command.arg("-f").arg(file);
+        for (file, weight) in &self.files {
+            command.arg("-f").arg(format!("{}@{weight}", file.display()));
         }
         // Statements are planned once: this is a ceiling.
         command.env("PGOPTIONS", "-c plan_cache_mode=force_generic_plan");
