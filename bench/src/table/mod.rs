@@ -27,7 +27,7 @@ use crate::server::Server;
 use crate::store::{Engine, Store};
 use crate::usage::{Cpu, database_seconds, peak_bytes, resident_bytes};
 
-use in_process::{InProcess, Requests};
+use in_process::{COUNTED, InProcess, Requests};
 use median::median;
 use pgbench::Scripts;
 use replay::Replay;
@@ -163,7 +163,7 @@ impl Table {
             };
             if let Some(scenario) = row.scenario() {
                 let requests = (scenario.requests)(&fixture);
-                let counted = in_process.count(scenario, &requests).await?;
+                let counted = in_process.count(scenario, &requests, COUNTED).await?;
                 (measured.statements, measured.flights) =
                     (Some(counted.statements), counted.flights);
                 let drawn = row.draws_entities.then_some(fixture.entities);
