@@ -461,6 +461,11 @@ async fn entities_show_their_space_and_its_flag(app: TestApp) {
         ada.patch(&path(&root), json!({ "nsfw": flag })).await.expect(200);
         let shown = ada.get(&at).await.expect(200);
         assert_eq!((&shown["nsfw"], &shown["nsfwEffective"]), (&json!(false), &json!(effective)));
+        for included in ["", "include=user", "include=space"] {
+            let feed = page(&ada, included).await;
+            let flags = [0, 1].map(|place| feed["data"][place]["nsfwEffective"].clone());
+            assert_eq!(flags, [json!(false), json!(effective)], "{included}");
+        }
         assert_eq!(listed(&ada, "nsfwFilter=exclude").await, excluded);
         assert_eq!(listed(&ada, "nsfwFilter=only").await, only);
     }

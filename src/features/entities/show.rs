@@ -268,15 +268,17 @@ impl View {
         if !project.has(Bundle::Spaces) {
             ids.clear();
         }
-        let rows = match (&self.spaces, &self.nsfw_spaces) {
+        let rows = match &self.spaces {
             _ if ids.is_empty() => Vec::new(),
-            (Some(known), _) => known.clone(),
-            (None, Some(_)) if !self.space => Vec::new(),
-            (None, _) => spaces::store::find_all(c, project.id, &ids)?,
+            Some(known) => known.clone(),
+            None if self.nsfw_spaces.is_some() && !self.space => Vec::new(),
+            None => spaces::store::find_all(c, project.id, &ids)?,
         };
-        let found = rows.iter().filter(|row| row.nsfw_effective).map(|row| row.id);
-        let known = self.nsfw_spaces.iter().flatten().copied();
-        let nsfw: HashSet<SpaceId> = found.chain(known).filter(|id| ids.contains(id)).collect();
+        let mut nsfw: HashSet<SpaceId> =
+            rows.iter().filter(|row| row.nsfw_effective).map(|row| row.id).collect();
+        if !ids.is_empty() {
+            nsfw.extend(self.nsfw_spaces.iter().flatten());
+        }
         let shown = match self.space {
             true => {
                 SpaceView::of(project.clone(), self.viewer, self.links.clone()).spaces(c, rows)?

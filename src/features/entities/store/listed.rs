@@ -56,7 +56,8 @@ impl PageQuery {
              SELECT {}, p.nsfw_effective AS is_in_nsfw_space{author}
              FROM page CROSS JOIN entities e
                 JOIN entity_bodies b ON b.project_id = e.project_id AND b.id = e.id
-                LEFT JOIN spaces p ON p.project_id = e.project_id AND p.id = e.space_id{of_users}
+                LEFT JOIN spaces p ON p.project_id = e.project_id AND p.id = e.space_id
+                    AND p.deleted_at IS NULL{of_users}
              WHERE e.project_id = $1 AND e.id = page.id AND e.deleted_at IS NULL{in_order}",
             entity_columns!()
         )
