@@ -36,9 +36,9 @@ pub(crate) struct Session {
     pub(super) begin: Cell<bool>,
     /// Commands of the transaction whose outcome is not known yet.
     pub(super) pending: RefCell<Vec<Pending>>,
-    /// Announcements of the transaction, and what is to be sent of those that have ended.
-    /// Of queries that were sent ahead.
+    /// The queries that were sent ahead and are not answered yet.
     pub(super) ahead: RefCell<Vec<Intake>>,
+    /// Announcements of the transaction, and what is to be sent of those that have ended.
     pub(super) announced: RefCell<Vec<Announcement>>,
     pub(super) outgoing: RefCell<Vec<Outgoing>>,
     /// Commands that wait to be sent as one.
