@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::features::entities::extras::EntityExtras;
 use crate::features::entities::model::Entity;
 use crate::features::entities::store::EntityRow;
-use crate::features::entities::store::listed::ListedRow;
+use crate::features::entities::store::listed::AuthoredRow;
 use crate::features::files::model::{File, show};
 use crate::features::files::store as storage;
 use crate::features::grants;
@@ -152,13 +152,14 @@ impl View {
     }
 
     /// Those of a list, whose statement has read their authors and the flags of their spaces.
-    pub fn listed(&self, c: &Conn<'_>, rows: Vec<ListedRow>) -> Result<Vec<Entity>> {
+    pub fn listed(&self, c: &Conn<'_>, rows: Vec<AuthoredRow>) -> Result<Vec<Entity>> {
         let (mut nsfw_spaces, mut authors) = (HashSet::new(), Vec::new());
         let mut entities = Vec::with_capacity(rows.len());
-        for ListedRow { entity, is_in_nsfw_space, author } in rows {
-            nsfw_spaces.extend(entity.space_id.filter(|_| is_in_nsfw_space == Some(true)));
+        for AuthoredRow { listed, author } in rows {
+            let in_nsfw = listed.entity.space_id.filter(|_| listed.is_in_nsfw_space == Some(true));
+            nsfw_spaces.extend(in_nsfw);
             authors.extend(author.0);
-            entities.push(entity);
+            entities.push(listed.entity);
         }
         let view = self.clone().with_authors(self.user.then_some(authors));
         View { nsfw_spaces: Some(nsfw_spaces), ..view }.entities(c, entities)

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use db::{Conn, Prefetch};
+use db::Conn;
 
 use crate::error::Result;
 use crate::features::entities::list::filters::Filters;
@@ -16,7 +16,7 @@ use crate::features::entities::list::start::{self, Start};
 use crate::features::entities::model::Entity;
 use crate::features::entities::show::View;
 use crate::features::entities::store::feed_totals::{self, Scope, Size};
-use crate::features::entities::store::listed::ListedRow;
+use crate::features::entities::store::listed::{self, AuthoredRow};
 use crate::features::spaces::store::access::Reader;
 use crate::features::visibility::store::blocks::Hidden;
 use crate::http::page::{Page, Paged};
@@ -47,7 +47,7 @@ pub struct Search {
 }
 
 /// The first statement of a page that was sent ahead, and what it starts from.
-pub(in crate::features::entities::list) type Ahead<'c> = (Start, Prefetch<'c, ListedRow>);
+pub(in crate::features::entities::list) type Ahead<'c> = (Start, listed::Ahead<'c>);
 
 /// What of a list is read.
 #[derive(Debug, Clone, Copy)]
@@ -78,7 +78,7 @@ impl Search {
     }
 
     /// The entities of the page, in order, and the size of the whole list.
-    fn run(&self, c: &Conn<'_>, wanted: Wanted) -> Result<(Vec<ListedRow>, i64)> {
+    fn run(&self, c: &Conn<'_>, wanted: Wanted) -> Result<(Vec<AuthoredRow>, i64)> {
         if !self.is_open(c)? {
             return Ok((Vec::new(), 0));
         }
@@ -115,7 +115,7 @@ impl Search {
         size: Size,
         wanted: Wanted,
         ahead: Option<Ahead<'_>>,
-    ) -> Result<(Vec<ListedRow>, i64)> {
+    ) -> Result<(Vec<AuthoredRow>, i64)> {
         let total = size.readable() - self.count_hidden(c)?;
         if wanted.page.offset() >= total {
             return Ok((Vec::new(), total));

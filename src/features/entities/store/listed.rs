@@ -10,13 +10,21 @@ use crate::features::reactions::reaction_columns;
 use crate::features::users::store::{UserRow, public_user_columns};
 use crate::features::visibility::moderation::moderation_columns;
 
+const NAME: &str = "entities::list::page";
+
 db::row! {
     #[derive(Debug, Clone, PartialEq)]
     pub struct ListedRow {
         pub entity: EntityRow,
         /// None outside of spaces.
         pub is_in_nsfw_space: Option<bool>,
-        /// None if not asked for, too.
+    }
+}
+
+db::row! {
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct AuthoredRow {
+        pub listed: ListedRow,
         pub author: Maybe<UserRow>,
     }
 }
@@ -32,37 +40,63 @@ pub struct PageQuery {
 }
 
 impl PageQuery {
-    fn query(&self, c: &Conn<'_>) -> Query<ListedRow> {
+    fn text(&self, c: &Conn<'_>) -> String {
         let PageQuery { ids, order, with_authors } = self;
         let in_order =
             if c.keeps_order_of_join() { String::new() } else { format!(" ORDER BY {order}") };
-        let author = if *with_authors { "e.user_id" } else { "NULL" };
-        let text = format!(
+        let (author, of_users) = match with_authors {
+            true => (
+                concat!(", ", public_user_columns!()),
+                " LEFT JOIN users u ON u.project_id = e.project_id AND u.id = e.user_id",
+            ),
+            false => ("", ""),
+        };
+        format!(
             "WITH page AS MATERIALIZED ({ids})
-             SELECT {}, p.nsfw_effective AS is_in_nsfw_space, {}
+             SELECT {}, p.nsfw_effective AS is_in_nsfw_space{author}
              FROM page CROSS JOIN entities e
                 JOIN entity_bodies b ON b.project_id = e.project_id AND b.id = e.id
                 LEFT JOIN spaces p ON p.project_id = e.project_id AND p.id = e.space_id
-                    AND p.deleted_at IS NULL
-                LEFT JOIN users u ON u.project_id = e.project_id AND u.id = {author}
+                    AND p.deleted_at IS NULL{of_users}
              WHERE e.project_id = $1 AND e.id = page.id AND e.deleted_at IS NULL{in_order}",
-            entity_columns!(),
-            public_user_columns!()
-        );
-        Query::built("entities::list::page", text)
+            entity_columns!()
+        )
     }
 
     /// `args`: those of `ids`, the project first.
-    pub fn all(&self, c: &Conn<'_>, args: &[Value<'_>]) -> Result<Vec<ListedRow>> {
-        Ok(c.all(&self.query(c), args)?)
+    pub fn all(&self, c: &Conn<'_>, args: &[Value<'_>]) -> Result<Vec<AuthoredRow>> {
+        if self.with_authors {
+            return Ok(c.all(&Query::built(NAME, self.text(c)), args)?);
+        }
+        Ok(without_authors(c.all(&Query::built(NAME, self.text(c)), args)?))
     }
 
     /// The same, sent ahead.
-    pub fn prefetch<'c>(
-        &self,
-        c: &'c Conn<'_>,
-        args: &[Value<'_>],
-    ) -> Result<Prefetch<'c, ListedRow>> {
-        Ok(c.prefetch(&self.query(c), args)?)
+    pub fn prefetch<'c>(&self, c: &'c Conn<'_>, args: &[Value<'_>]) -> Result<Ahead<'c>> {
+        Ok(match self.with_authors {
+            true => Ahead::WithAuthors(c.prefetch(&Query::built(NAME, self.text(c)), args)?),
+            false => Ahead::Alone(c.prefetch(&Query::built(NAME, self.text(c)), args)?),
+        })
     }
+}
+
+/// A page that was sent ahead.
+#[derive(Debug)]
+pub enum Ahead<'c> {
+    Alone(Prefetch<'c, ListedRow>),
+    WithAuthors(Prefetch<'c, AuthoredRow>),
+}
+
+impl Ahead<'_> {
+    /// Its rows; none if it was not sent, and is to be run now.
+    pub fn rows(self) -> Result<Option<Vec<AuthoredRow>>> {
+        Ok(match self {
+            Ahead::Alone(sent) => sent.rows()?.map(without_authors),
+            Ahead::WithAuthors(sent) => sent.rows()?,
+        })
+    }
+}
+
+fn without_authors(rows: Vec<ListedRow>) -> Vec<AuthoredRow> {
+    rows.into_iter().map(|listed| AuthoredRow { listed, author: Maybe(None) }).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use db::{Conn, Prefetch, Query, args};
+use db::{Conn, Query, args};
 
 use crate::error::Result;
 use crate::features::entities::list::filters::Filters;
@@ -11,7 +11,7 @@ use crate::features::entities::list::request::{Filed, Nsfw, Sort};
 use crate::features::entities::list::search::{Ahead, Search, Shows, Wanted};
 use crate::features::entities::list::sql::Conditions;
 use crate::features::entities::list::start::{self, Start};
-use crate::features::entities::store::listed::{ListedRow, PageQuery};
+use crate::features::entities::store::listed::{self, AuthoredRow, PageQuery};
 use crate::features::entities::terms;
 use crate::http::input::Direction;
 use crate::values::ids::EntityId;
@@ -101,8 +101,8 @@ impl Search {
         start: &Start,
         any_wide: bool,
         wanted: Wanted,
-        first: Option<Prefetch<'_, ListedRow>>,
-    ) -> Result<Vec<ListedRow>> {
+        first: Option<listed::Ahead<'_>>,
+    ) -> Result<Vec<AuthoredRow>> {
         match &self.sort {
             Sort::Metadata { property, kind, direction } => {
                 let mut to = self.conditions(start, any_wide);
@@ -128,7 +128,12 @@ impl Search {
     }
 
     /// The entities with these ids, in this order.
-    fn of_ids(&self, c: &Conn<'_>, ids: &[EntityId], with_authors: bool) -> Result<Vec<ListedRow>> {
+    fn of_ids(
+        &self,
+        c: &Conn<'_>,
+        ids: &[EntityId],
+        with_authors: bool,
+    ) -> Result<Vec<AuthoredRow>> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
@@ -140,7 +145,7 @@ impl Search {
         };
         let mut rows = query.all(c, args![self.project, EntityId::list(ids)])?;
         let places: HashMap<EntityId, usize> = ids.iter().copied().zip(0..).collect();
-        rows.sort_by_cached_key(|row| places.get(&row.entity.id).copied());
+        rows.sort_by_cached_key(|row| places.get(&row.listed.entity.id).copied());
         Ok(rows)
     }
 
@@ -178,10 +183,10 @@ impl Search {
         start: (&Start, bool),
         wanted: Wanted,
         segments: &[Segment],
-        mut first: Option<Prefetch<'_, ListedRow>>,
-    ) -> Result<Vec<ListedRow>> {
+        mut first: Option<listed::Ahead<'_>>,
+    ) -> Result<Vec<AuthoredRow>> {
         let read = |segment: &Segment, limit, skip| {
-            if let Some(rows) = first.take().map_or(Ok(None), Prefetch::rows)? {
+            if let Some(rows) = first.take().map_or(Ok(None), listed::Ahead::rows)? {
                 return Ok(rows);
             }
             let to = self.segment(start, segment);
