@@ -44,6 +44,7 @@ impl PageQuery {
         let PageQuery { ids, order, with_authors } = self;
         let in_order =
             if c.keeps_order_of_join() { String::new() } else { format!(" ORDER BY {order}") };
+        // Two statements with different rows: a cluster refuses a join with users that can find none.
         let (author, of_users) = match with_authors {
             true => (
                 concat!(", ", public_user_columns!()),
