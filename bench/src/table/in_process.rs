@@ -176,7 +176,7 @@ mod tests {
         ("feed-top-keyword", [2.0, 1.0]),
         ("v6-hot-keyword", [3.0, 2.0]),
         ("v6-top-keyword", [3.0, 2.0]),
-        ("comments-new", [4.0, 3.0]),
+        ("comments-new", [2.0, 1.0]),
         ("feed-page-500", [2.0, 1.0]),
         ("create-entity", [4.0, 3.0]),
         ("create-comment", [4.0, 3.0]),

@@ -1,6 +1,8 @@
 //! Strict mapping of result columns: names and order are compared when a statement is first prepared,
 //! types with every value. Nothing is converted silently.
 
+use std::marker::PhantomData;
+
 use uuid::Uuid;
 
 use crate::{Error, Value};
@@ -246,6 +248,26 @@ impl<R: Row> Row for Maybe<R> {
         }
         R::read(columns).map(|row| Maybe(Some(row)))
     }
+}
+
+/// A row and that of an outer join.
+impl<A: Row, B: Row> Row for (A, Maybe<B>) {
+    const COLUMNS: Option<&'static [&'static str]> = Joined::<A, B>::COLUMNS;
+    const WIDTH: usize = A::WIDTH + B::WIDTH;
+    fn read(columns: &mut Columns<'_>) -> Result<Self, Error> {
+        Ok((A::read(columns)?, Row::read(columns)?))
+    }
+}
+
+struct Joined<A, B>(PhantomData<(A, B)>);
+
+impl<A: Row, B: Row> Joined<A, B> {
+    const FIELDS: &'static [Field] =
+        &[("first", A::COLUMNS, A::WIDTH), ("joined", B::COLUMNS, B::WIDTH)];
+    /// More than any row has: a constant of generic types cannot be as long as they are wide.
+    const NAMES: &'static [&'static str; 128] = &column_names(Self::FIELDS);
+    const COLUMNS: Option<&'static [&'static str]> =
+        Some(Self::NAMES.split_at(width(Self::FIELDS)).0);
 }
 
 /// The column a field is named after: `r#type` reads `type`.

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use db::{Conn, Prefetch};
+use db::Conn;
 use uuid::Uuid;
 
 use crate::auth::perspective::Perspective;
@@ -14,18 +14,19 @@ use crate::features::comments::store::{self, CommentRow};
 use crate::features::comments::visibility;
 use crate::features::entities;
 use crate::features::grants;
-use crate::features::reactions::store::hidden::{self, VotesByTarget, by_target, prefetch_votes};
+use crate::features::reactions::store::hidden::{self, VotesByTarget};
 use crate::features::reactions::target::Known;
 use crate::features::reactions::{self, ReactionType};
 use crate::features::users::model::{self, User};
 use crate::features::users::reputation::{self, Bucket};
 use crate::features::users::store::UserRow;
+use crate::features::users::store::authored::WithAuthor;
 use crate::http::include::Include;
 use crate::http::operation::Call;
 use crate::http::version::Version;
 use crate::storage::signed::Links;
 use crate::tenancy::Project;
-use crate::values::ids::{CommentId, EntityId, UserId};
+use crate::values::ids::{EntityId, UserId};
 
 /// Which parts of comments are shown, and to which viewer.
 #[derive(Debug, Clone)]
@@ -35,7 +36,8 @@ pub struct View {
     /// The viewer; none for a key or an anonymous caller.
     viewer: Option<UserId>,
     version: Version,
-    user: bool,
+    /// With the author of each.
+    pub(super) user: bool,
     grants: bool,
     /// How the entity is shown, if it is included.
     entity: Option<entities::show::View>,
@@ -129,21 +131,12 @@ impl View {
         self.version == Version::V6
     }
 
-    /// Those of the ids that exist, in the order of the ids. Their authors and voters are asked for together with
-    /// them.
-    pub fn found(&self, c: &Conn<'_>, ids: &[CommentId]) -> Result<Vec<Comment>> {
-        if ids.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (project, viewer) = (&*self.project, self.viewer);
-        let authors = self.user.then(|| store::prefetch_authors(c, project.id, ids)).transpose()?;
-        let targets = || ids.iter().map(|id| id.0).collect();
-        let votes = self.lists_voters().then(|| prefetch_votes(c, project, viewer, targets()));
-        let votes = votes.transpose()?;
-        let rows = store::find_all(c, project.id, ids)?;
-        let authors = authors.map_or(Ok(None), Prefetch::rows)?;
-        let votes = votes.map_or(Ok(None), Prefetch::rows)?.map(by_target);
-        View { authors, votes, ..self.clone() }.comments(c, rows)
+    /// Those of a list, whose statement has read their authors.
+    pub fn listed(&self, c: &Conn<'_>, rows: Vec<WithAuthor<CommentRow>>) -> Result<Vec<Comment>> {
+        let (rows, authors): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
+        let authors = authors.into_iter().filter_map(|author| author.0).collect();
+        let authors = self.user.then_some(authors);
+        View { authors, ..self.clone() }.comments(c, rows)
     }
 
     pub fn with_points(self, bucket: Option<Bucket>) -> Self {

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::features::entities::extras::EntityExtras;
 use crate::features::entities::model::Entity;
 use crate::features::entities::store::EntityRow;
-use crate::features::entities::store::listed::AuthoredRow;
+use crate::features::entities::store::listed::ListedRow;
 use crate::features::files::model::{File, show};
 use crate::features::files::store as storage;
 use crate::features::grants;
@@ -23,6 +23,7 @@ use crate::features::spaces::store::SpaceRow;
 use crate::features::users::model::{self, User};
 use crate::features::users::reputation::{self, Bucket};
 use crate::features::users::store::UserRow;
+use crate::features::users::store::authored::WithAuthor;
 use crate::http::include::Include;
 use crate::http::operation::Call;
 use crate::http::version::Version;
@@ -152,14 +153,13 @@ impl View {
     }
 
     /// Those of a list, whose statement has read their authors and the flags of their spaces.
-    pub fn listed(&self, c: &Conn<'_>, rows: Vec<AuthoredRow>) -> Result<Vec<Entity>> {
+    pub fn listed(&self, c: &Conn<'_>, rows: Vec<WithAuthor<ListedRow>>) -> Result<Vec<Entity>> {
         let (mut nsfw_spaces, mut authors) = (HashSet::new(), Vec::new());
         let mut entities = Vec::with_capacity(rows.len());
-        for AuthoredRow { listed, author } in rows {
-            let in_nsfw = listed.entity.space_id.filter(|_| listed.is_in_nsfw_space == Some(true));
-            nsfw_spaces.extend(in_nsfw);
+        for (ListedRow { entity, is_in_nsfw_space }, author) in rows {
+            nsfw_spaces.extend(entity.space_id.filter(|_| is_in_nsfw_space == Some(true)));
             authors.extend(author.0);
-            entities.push(listed.entity);
+            entities.push(entity);
         }
         let view = self.clone().with_authors(self.user.then_some(authors));
         View { nsfw_spaces: Some(nsfw_spaces), ..view }.entities(c, entities)

@@ -10,7 +10,7 @@ use crate::features::comments::list::sql::PlaceRow;
 use crate::features::comments::model::Comment;
 use crate::features::comments::show::View;
 use crate::features::comments::visibility::is_open;
-use crate::features::spaces::store::access::{self, Reader};
+use crate::features::spaces::store::access::Reader;
 use crate::features::visibility::store::blocks::Hidden;
 use crate::http::page::{Page, Paged};
 use crate::values::ids::{EntityId, ProjectId, UserId};
@@ -68,16 +68,18 @@ impl Search {
             let reads = (self.reader(view.perspective), own(view.perspective));
             self.conditions(self.has_place(), &hidden, reads)
         };
-        let ahead = self.prefetch(c, &conditions, page)?;
-        let place = self.place(c)?;
+        let ahead = self.prefetch(c, &conditions, (page, view.user))?;
+        // Also below the viewer's own content, comments belong to their authors.
+        let place = self.place(c, view.perspective.into())?;
         let is_there = |place: &PlaceRow| {
-            is_open(view.perspective, place.is_open, place.user_id)
+            place.is_readable
+                && is_open(view.perspective, place.is_open, place.user_id)
                 && self.entity.is_none_or(|entity| entity == place.entity_id)
         };
         // A hidden entity lists no comments.
         let place = match place {
             Some(found) => match found.filter(is_there) {
-                Some(place) if self.is_visible(c, view, &place, &hidden)? => Some(place),
+                Some(place) if self.is_met(c, view, &place, &hidden)? => Some(place),
                 _ => return Ok(page.of(Vec::new(), 0)),
             },
             None => None,
@@ -88,23 +90,12 @@ impl Search {
             }
             _ => self.count(c, &conditions)?,
         };
-        let ids = self.page(c, &conditions, page, ahead)?;
-        Ok(page.of(view.found(c, &ids)?, total))
+        let rows = self.page(c, &conditions, (page, view.user), ahead)?;
+        Ok(page.of(view.listed(c, rows)?, total))
     }
 
-    /// Whether the viewer may read the space, and neither the entity's author nor that of the parent comment
-    /// is hidden.
-    fn is_visible(
-        &self,
-        c: &Conn<'_>,
-        view: &View,
-        place: &PlaceRow,
-        hidden: &Hidden,
-    ) -> Result<bool> {
-        // Also below the viewer's own content, comments belong to their authors.
-        if !access::may_read(c, self.project, place.space_id, None, view.perspective)? {
-            return Ok(false);
-        }
+    /// Whether neither the entity's author nor that of the parent comment is hidden.
+    fn is_met(&self, c: &Conn<'_>, view: &View, place: &PlaceRow, hidden: &Hidden) -> Result<bool> {
         for author in [place.user_id, place.answered_id].into_iter().flatten() {
             if hidden.holds(c, &view.project, author)? {
                 return Ok(false);

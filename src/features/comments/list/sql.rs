@@ -1,15 +1,17 @@
 //! The SQL of a list of comments: its conditions, its order and its total. Only names that are written
 //! here become SQL; everything a caller sends is an argument.
 
-use db::{Builder, Conn, Placeholder, Prefetch, Query, args};
+use db::{Builder, Conn, Placeholder, Query, args};
 
 use crate::error::Result;
 use crate::features::comments::list::Parent;
 use crate::features::comments::list::search::{Search, Sort};
+use crate::features::comments::store::CommentRow;
 use crate::features::spaces::store::access::Reader;
+use crate::features::users::store::authored::{Ahead, PageQuery, WithAuthor};
 use crate::features::visibility::store::blocks::Hidden;
 use crate::http::page::Page;
-use crate::values::ids::{CommentId, EntityId, SpaceId, UserId};
+use crate::values::ids::{EntityId, UserId};
 
 /// A part of a list with an order of its own.
 struct Part {
@@ -64,8 +66,9 @@ db::row! {
     pub(super) struct PlaceRow {
         pub entity_id: EntityId,
         pub is_open: bool,
+        /// Not in a space that the reader may not read.
+        pub is_readable: bool,
         pub user_id: Option<UserId>,
-        pub space_id: Option<SpaceId>,
         pub answered_id: Option<UserId>,
         pub all: i64,
         pub top: i64,
@@ -73,30 +76,18 @@ db::row! {
 }
 
 /// SQL: the comments of an entity `e` are listed for everybody. One whose author was deleted keeps its thread.
-macro_rules! is_commented {
-    () => {
-        "(NOT e.is_draft AND COALESCE(e.moderation_status, '') <> 'removed')"
-    };
-}
+const COMMENTED: &str = "(NOT e.is_draft AND COALESCE(e.moderation_status, '') <> 'removed')";
+
+/// SQL: the rest of a statement for the entity or the comment `$2`.
+const AN_ENTITY: &str =
+    "NULL AS answered_id, e.comments_count AS \"all\", e.top_comments_count AS top
+     FROM entities e WHERE e.project_id = $1 AND e.id = $2";
+const A_COMMENT: &str =
+    "p.user_id AS answered_id, p.answers_count AS \"all\", p.answers_count AS top
+     FROM comments p JOIN entities e ON e.project_id = p.project_id AND e.id = p.entity_id
+     WHERE p.project_id = $1 AND p.id = $2";
 
 db::statements! {
-    query ENTITY -> PlaceRow =
-        concat!(
-            "SELECT e.id AS entity_id, ",
-            is_commented!(),
-            " AS is_open, e.user_id, e.space_id, NULL AS answered_id,
-                e.comments_count AS \"all\", e.top_comments_count AS top
-             FROM entities e WHERE e.project_id = $1 AND e.id = $2 AND e.deleted_at IS NULL"
-        );
-    query COMMENT -> PlaceRow =
-        concat!(
-            "SELECT e.id AS entity_id, ",
-            is_commented!(),
-            " AS is_open, e.user_id, e.space_id, p.user_id AS answered_id,
-                p.answers_count AS \"all\", p.answers_count AS top
-             FROM comments p JOIN entities e ON e.project_id = p.project_id AND e.id = p.entity_id
-             WHERE p.project_id = $1 AND p.id = $2 AND e.deleted_at IS NULL"
-        );
     query HELD_IN_ENTITY -> i64 =
         "SELECT count(*) FROM comments
          WHERE project_id = $1 AND entity_id = $2 AND user_id = $3 AND moderated_by_type = 'hold'
@@ -137,15 +128,17 @@ impl Conditions {
         conditions
     }
 
-    /// The query for the ids of a part, and its arguments.
-    fn read(&self, part: &Part, limit: i64, skip: i64) -> (Query<CommentId>, Builder<'static>) {
-        let mut conditions = self.part(part);
+    /// The query for a page of a part, and its arguments.
+    fn page(
+        &self,
+        part: &Part,
+        (limit, skip): (i64, i64),
+        with_authors: bool,
+    ) -> (PageQuery, Builder<'static>) {
+        let (conditions, order) = (self.part(part), part.order);
         let select = conditions.select("c.id");
-        let builder = &mut conditions.builder;
-        let (limit, skip) = (builder.bind(limit), builder.bind(skip));
-        let order = part.order;
-        let text = format!("{select} ORDER BY {order} LIMIT {limit} OFFSET {skip}");
-        (Query::built("comments::list::page", text), conditions.builder)
+        let ids = format!("{select} ORDER BY {order} LIMIT {limit} OFFSET {skip}");
+        (PageQuery { ids, order: order.to_owned(), with_authors }, conditions.builder)
     }
 
     fn select(&self, columns: &str) -> String {
@@ -164,12 +157,19 @@ impl Conditions {
 impl Search {
     /// The entity or comment whose comments are listed: none if the list is not of one, some none if it
     /// does not exist.
-    pub(super) fn place(&self, c: &Conn<'_>) -> Result<Option<Option<PlaceRow>>> {
-        Ok(match (self.parent, self.entity) {
-            (Some(Parent::Comment(id)), _) => Some(c.opt(&COMMENT, args![self.project, id])?),
-            (_, Some(id)) => Some(c.opt(&ENTITY, args![self.project, id])?),
-            _ => None,
-        })
+    pub(super) fn place(&self, c: &Conn<'_>, reader: Reader) -> Result<Option<Option<PlaceRow>>> {
+        let (id, place) = match (self.parent, self.entity) {
+            (Some(Parent::Comment(id)), _) => (id.0, A_COMMENT),
+            (_, Some(id)) => (id.0, AN_ENTITY),
+            _ => return Ok(None),
+        };
+        let mut sql = Builder::all([self.project.into(), id.into()]);
+        let is_readable = reader.reads("e.space_id", &mut sql);
+        let text = format!(
+            "SELECT e.id AS entity_id, {COMMENTED} AS is_open, {is_readable} AS is_readable, e.user_id, {place}
+                AND e.deleted_at IS NULL"
+        );
+        Ok(Some(c.opt(&Query::<PlaceRow>::built("comments::list::place", text), sql.args())?))
     }
 
     pub(super) fn count(&self, c: &Conn<'_>, conditions: &Conditions) -> Result<i64> {
@@ -182,29 +182,30 @@ impl Search {
         &self,
         c: &'c Conn<'_>,
         conditions: &Conditions,
-        page: Page,
-    ) -> Result<Option<Prefetch<'c, CommentId>>> {
+        (page, with_authors): (Page, bool),
+    ) -> Result<Option<Ahead<'c, CommentRow>>> {
         let Some(first) = self.sort.parts().first().filter(|_| self.has_place()) else {
             return Ok(None);
         };
-        let (query, sql) = conditions.read(first, i64::from(page.limit), page.offset());
-        Ok(Some(c.prefetch(&query, sql.args())?))
+        let (query, sql) =
+            conditions.page(first, (i64::from(page.limit), page.offset()), with_authors);
+        Ok(Some(query.prefetch(c, sql.args())?))
     }
 
     pub(super) fn page(
         &self,
         c: &Conn<'_>,
         conditions: &Conditions,
-        page: Page,
-        mut ahead: Option<Prefetch<'_, CommentId>>,
-    ) -> Result<Vec<CommentId>> {
+        (page, with_authors): (Page, bool),
+        mut ahead: Option<Ahead<'_, CommentRow>>,
+    ) -> Result<Vec<WithAuthor<CommentRow>>> {
         let whole = [Part { condition: None, order: self.sort.order() }];
         let read = |part: &Part, limit, skip| {
-            if let Some(ids) = ahead.take().map_or(Ok(None), Prefetch::rows)? {
-                return Ok(ids);
+            if let Some(rows) = ahead.take().map_or(Ok(None), Ahead::rows)? {
+                return Ok(rows);
             }
-            let (query, sql) = conditions.read(part, limit, skip);
-            Ok(c.all(&query, sql.args())?)
+            let (query, sql) = conditions.page(part, (limit, skip), with_authors);
+            query.all(c, sql.args())
         };
         let count = |part: &Part| self.count(c, &conditions.part(part));
         page.of_parts(if self.has_place() { self.sort.parts() } else { &whole }, read, count)
@@ -232,7 +233,7 @@ impl Search {
             builder.equal("e.source_id", source.clone());
         }
         if !has_place {
-            builder.add(concat!("e.deleted_at IS NULL AND ", is_commented!()));
+            builder.add(format_args!("e.deleted_at IS NULL AND {COMMENTED}"));
             let reads = reader.reads("e.space_id", &mut builder);
             builder.add(reads);
         }

@@ -5,19 +5,52 @@ pub mod mark_replies;
 pub mod purge;
 pub mod recount;
 
-use db::{Conn, Later, Prefetch, Query, Tx, args};
+use db::{Conn, Later, Query, Tx, args};
 
 use crate::error::Result;
 pub use crate::features::comments::row::CommentRow;
 use crate::features::reactions::store::reaction_deltas;
 use crate::features::reactions::target::TargetId;
 use crate::features::reactions::{ReactionCounts, reaction_columns};
-use crate::features::users::store::{UserRow, public_user_columns};
+use crate::features::users::store::authored::Written;
 use crate::features::visibility::moderation::{ModerationRow, moderation_columns};
 use crate::features::visibility::store::blocks::{Hidden, not_blocked};
 use crate::search_queue::{Kind, store as search_queue};
 use crate::values::ids::{CommentId, EntityId, ProjectId, UserId};
 use crate::values::time::Timestamp;
+
+/// The columns of a whole comment.
+macro_rules! comment_columns {
+    () => {
+        concat!(
+            "c.id, c.foreign_id, c.entity_id, c.space_id, c.user_id, c.parent_id, c.referenced_id, ",
+            reaction_columns!("c."),
+            ", c.replies_count, ",
+            moderation_columns!("c."),
+            ", c.created_at, c.updated_at, c.parent_deleted_at,
+                c.user_deleted_at, c.deleted_at, b.content, b.gif, b.mentions, b.attachments, b.metadata,
+                COALESCE(e.moderation_status, '') = 'removed' AS entity_is_removed, e.is_draft AS entity_is_draft,
+                e.user_id AS entity_user_id"
+        )
+    };
+}
+
+/// Comments `c` with their bodies `b` and their entities `e`.
+macro_rules! whole_comments {
+    () => {
+        "comments c
+            JOIN comment_bodies b ON b.project_id = c.project_id AND b.id = c.id
+            JOIN entities e ON e.project_id = c.project_id AND e.id = c.entity_id"
+    };
+}
+
+impl Written for CommentRow {
+    const NAME: &'static str = "comments::list::page";
+    const SELECTED: &'static str = comment_columns!();
+    const ALIAS: &'static str = "c";
+    const FROM: &'static str = whole_comments!();
+    const IS_LIVE: &'static str = "c.deleted_at IS NULL AND e.deleted_at IS NULL";
+}
 
 /// `SELECT` of a whole comment; conditions follow. Skips deleted comments unless asked for, and comments of
 /// deleted entities.
@@ -30,19 +63,11 @@ macro_rules! select_comment {
     };
     (even deleted, $rest:expr) => {
         concat!(
-            "SELECT c.id, c.foreign_id, c.entity_id, c.space_id, c.user_id, c.parent_id,
-                c.referenced_id, ",
-            reaction_columns!("c."),
-            ", c.replies_count, ",
-            moderation_columns!("c."),
-            ", c.created_at, c.updated_at, c.parent_deleted_at,
-                c.user_deleted_at, c.deleted_at, b.content, b.gif, b.mentions, b.attachments, b.metadata,
-                COALESCE(e.moderation_status, '') = 'removed' AS entity_is_removed, e.is_draft AS entity_is_draft,
-                e.user_id AS entity_user_id
-             FROM comments c
-                JOIN comment_bodies b ON b.project_id = c.project_id AND b.id = c.id
-                JOIN entities e ON e.project_id = c.project_id AND e.id = c.entity_id
-             WHERE c.project_id = $1 ",
+            "SELECT ",
+            comment_columns!(),
+            " FROM ",
+            whole_comments!(),
+            " WHERE c.project_id = $1 ",
             $rest
         )
     };
@@ -103,12 +128,6 @@ db::statements! {
             moderation_reason = $6
          WHERE project_id = $1 AND id = $2";
     query FIND_ALL -> CommentRow = select_comment!("AND c.id {any}($2)");
-    query AUTHORS -> UserRow = concat!(
-        "SELECT ",
-        public_user_columns!(),
-        " FROM users u WHERE u.project_id = $1 AND u.id IN
-            (SELECT c.user_id FROM comments c WHERE c.project_id = $1 AND c.id {any}($2))"
-    );
     query FIND_ALL_EVER -> CommentRow = select_comment!(even deleted, "AND c.id {any}($2)");
     query FIND_BY_FOREIGN_ID -> CommentRow =
         select_comment!("AND c.foreign_id = $2 ORDER BY c.created_at, c.id LIMIT $3");
@@ -188,15 +207,6 @@ pub fn find_all(c: &Conn<'_>, project: ProjectId, ids: &[CommentId]) -> Result<V
     let mut rows = c.all(&FIND_ALL, args![project, CommentId::list(ids)])?;
     rows.sort_by_cached_key(|row| ids.iter().position(|id| *id == row.id));
     Ok(rows)
-}
-
-/// Sends the query for the authors of these comments ahead.
-pub fn prefetch_authors<'c>(
-    c: &'c Conn<'_>,
-    project: ProjectId,
-    ids: &[CommentId],
-) -> Result<Prefetch<'c, UserRow>> {
-    Ok(c.prefetch(&AUTHORS, args![project, CommentId::list(ids)])?)
 }
 
 /// Includes soft-deleted ones, in no particular order.

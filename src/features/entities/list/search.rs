@@ -16,8 +16,9 @@ use crate::features::entities::list::start::{self, Start};
 use crate::features::entities::model::Entity;
 use crate::features::entities::show::View;
 use crate::features::entities::store::feed_totals::{self, Scope, Size};
-use crate::features::entities::store::listed::{self, AuthoredRow};
+use crate::features::entities::store::listed::ListedRow;
 use crate::features::spaces::store::access::Reader;
+use crate::features::users::store::authored::{self, WithAuthor};
 use crate::features::visibility::store::blocks::Hidden;
 use crate::http::page::{Page, Paged};
 use crate::values::ids::{ProjectId, SpaceId, UserId};
@@ -47,7 +48,7 @@ pub struct Search {
 }
 
 /// The first statement of a page that was sent ahead, and what it starts from.
-pub(in crate::features::entities::list) type Ahead<'c> = (Start, listed::Ahead<'c>);
+pub(in crate::features::entities::list) type Ahead<'c> = (Start, authored::Ahead<'c, ListedRow>);
 
 /// What of a list is read.
 #[derive(Debug, Clone, Copy)]
@@ -78,7 +79,7 @@ impl Search {
     }
 
     /// The entities of the page, in order, and the size of the whole list.
-    fn run(&self, c: &Conn<'_>, wanted: Wanted) -> Result<(Vec<AuthoredRow>, i64)> {
+    fn run(&self, c: &Conn<'_>, wanted: Wanted) -> Result<(Vec<WithAuthor<ListedRow>>, i64)> {
         if !self.is_open(c)? {
             return Ok((Vec::new(), 0));
         }
@@ -115,7 +116,7 @@ impl Search {
         size: Size,
         wanted: Wanted,
         ahead: Option<Ahead<'_>>,
-    ) -> Result<(Vec<AuthoredRow>, i64)> {
+    ) -> Result<(Vec<WithAuthor<ListedRow>>, i64)> {
         let total = size.readable() - self.count_hidden(c)?;
         if wanted.page.offset() >= total {
             return Ok((Vec::new(), total));

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use db::{Builder, Conn, Later, Prefetch, Query, Tx, Value};
+use db::{Builder, Conn, Later, Query, Tx, Value};
 use uuid::Uuid;
 
 use crate::error::Result;
@@ -71,17 +71,6 @@ pub fn votes(
 ) -> Result<VotesByTarget> {
     let (query, args) = cast(project, viewer, targets);
     Ok(by_target(c.all(query, &args)?))
-}
-
-/// The same, sent ahead.
-pub fn prefetch_votes<'c>(
-    c: &'c Conn<'_>,
-    project: &Project,
-    viewer: Option<UserId>,
-    targets: Vec<Uuid>,
-) -> Result<Prefetch<'c, Vote>> {
-    let (query, args) = cast(project, viewer, targets);
-    Ok(c.prefetch(query, &args)?)
 }
 
 /// The same in a transaction, without waiting for it.

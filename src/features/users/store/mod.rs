@@ -1,5 +1,6 @@
 //! The SQL about users; their reputation, suspensions and counters have files of their own.
 
+pub mod authored;
 pub mod lock_pair;
 pub mod points;
 pub mod related;

@@ -11,8 +11,9 @@ use crate::features::entities::list::request::{Filed, Nsfw, Sort};
 use crate::features::entities::list::search::{Ahead, Search, Shows, Wanted};
 use crate::features::entities::list::sql::Conditions;
 use crate::features::entities::list::start::{self, Start};
-use crate::features::entities::store::listed::{self, AuthoredRow, PageQuery};
+use crate::features::entities::store::listed::ListedRow;
 use crate::features::entities::terms;
+use crate::features::users::store::authored::{self, PageQuery, WithAuthor};
 use crate::http::input::Direction;
 use crate::values::ids::EntityId;
 use crate::values::time::Timestamp;
@@ -101,8 +102,8 @@ impl Search {
         start: &Start,
         any_wide: bool,
         wanted: Wanted,
-        first: Option<listed::Ahead<'_>>,
-    ) -> Result<Vec<AuthoredRow>> {
+        first: Option<authored::Ahead<'_, ListedRow>>,
+    ) -> Result<Vec<WithAuthor<ListedRow>>> {
         match &self.sort {
             Sort::Metadata { property, kind, direction } => {
                 let mut to = self.conditions(start, any_wide);
@@ -133,7 +134,7 @@ impl Search {
         c: &Conn<'_>,
         ids: &[EntityId],
         with_authors: bool,
-    ) -> Result<Vec<AuthoredRow>> {
+    ) -> Result<Vec<WithAuthor<ListedRow>>> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
@@ -143,9 +144,10 @@ impl Search {
             order: "e.id".to_owned(),
             with_authors,
         };
-        let mut rows = query.all(c, args![self.project, EntityId::list(ids)])?;
+        let mut rows: Vec<WithAuthor<ListedRow>> =
+            query.all(c, args![self.project, EntityId::list(ids)])?;
         let places: HashMap<EntityId, usize> = ids.iter().copied().zip(0..).collect();
-        rows.sort_by_cached_key(|row| places.get(&row.listed.entity.id).copied());
+        rows.sort_by_cached_key(|(row, _)| places.get(&row.entity.id).copied());
         Ok(rows)
     }
 
@@ -183,10 +185,10 @@ impl Search {
         start: (&Start, bool),
         wanted: Wanted,
         segments: &[Segment],
-        mut first: Option<listed::Ahead<'_>>,
-    ) -> Result<Vec<AuthoredRow>> {
+        mut first: Option<authored::Ahead<'_, ListedRow>>,
+    ) -> Result<Vec<WithAuthor<ListedRow>>> {
         let read = |segment: &Segment, limit, skip| {
-            if let Some(rows) = first.take().map_or(Ok(None), listed::Ahead::rows)? {
+            if let Some(rows) = first.take().map_or(Ok(None), authored::Ahead::rows)? {
                 return Ok(rows);
             }
             let to = self.segment(start, segment);
