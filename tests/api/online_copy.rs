@@ -185,7 +185,7 @@ async fn nothing_is_lost_while_others_write(app: TestApp) {
 async fn a_killed_copy_goes_on(app: TestApp) {
     let app = prepared(app).await;
     let town = targets(&app);
-    kill_a_copy(&app, &town);
+    kill_a_copy(&app, &town).await;
     let (report, written) = copy_while_writing(&app, &town).await;
     equal(&report);
     share_files(&app, &town);
@@ -193,22 +193,22 @@ async fn a_killed_copy_goes_on(app: TestApp) {
 }
 
 /// The copy has begun to log changes when it is killed.
-fn kill_a_copy(app: &TestApp, town: &Installation) {
+async fn kill_a_copy(app: &TestApp, town: &Installation) {
     let mut copy = command(app);
     copy.args(["copy", "--online", "--json", "--from", &app.app.config.database_url]);
     copy.args(["--to", &town.database_url]);
     let mut killed = copy.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    while last_log(app).is_none() {
+    while last_log(app).await.is_none() {
         assert_eq!(killed.try_wait().unwrap(), None, "the copy has failed");
-        std::thread::yield_now();
+        tokio::task::yield_now().await;
     }
     killed.kill().unwrap();
     killed.wait().unwrap();
 }
 
 /// The highest number of a log in the source.
-fn last_log(app: &TestApp) -> Option<i64> {
-    let tables = app.app.db.snapshot(|c| c.tables()).unwrap();
+async fn last_log(app: &TestApp) -> Option<i64> {
+    let tables = app.app.db.read(|c| c.tables()).await.unwrap();
     let numbers = tables.iter().filter_map(|one| one.name.strip_prefix("online_copy_log_"));
     numbers.map(|number| number.parse().unwrap()).max()
 }
@@ -217,9 +217,9 @@ fn last_log(app: &TestApp) -> Option<i64> {
 async fn a_table_is_logged_after_another_was_dropped(app: TestApp) {
     let app = prepared(app).await;
     let town = targets(&app);
-    kill_a_copy(&app, &town);
+    kill_a_copy(&app, &town).await;
     let of_dropped =
-        format!("CREATE TABLE online_copy_log_{} (k1 BIGINT)", last_log(&app).unwrap() + 1);
+        format!("CREATE TABLE online_copy_log_{} (k1 BIGINT)", last_log(&app).await.unwrap() + 1);
     app.app.db.execute_script(&of_dropped).unwrap();
     let (report, written) = copy_while_writing(&app, &town).await;
     equal(&report);
@@ -256,7 +256,7 @@ async fn a_source_that_was_moved_is_read_only_until_it_is_reopened(app: TestApp)
 async fn a_server_removes_what_a_killed_copy_has_left(app: TestApp) {
     let app = prepared(app).await;
     let town = targets(&app);
-    kill_a_copy(&app, &town);
+    kill_a_copy(&app, &town).await;
     townhall::transfer::online::remove_leftovers(&app.app.db).unwrap();
     no_traces(&app);
 }

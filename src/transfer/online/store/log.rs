@@ -50,8 +50,32 @@ pub fn logged(c: &Conn<'_>) -> Result<Logged> {
 
 /// Logs the changes of these tables from now on, too.
 pub fn add_logs<'p>(source: &Db, parts: impl IntoIterator<Item = &'p Part>) -> Result<()> {
-    let last = source.snapshot(last_number)?;
-    (last + 1..).zip(parts).try_for_each(|(number, part)| add_log(source, part, number))
+    let parts: Vec<&Part> = parts.into_iter().collect();
+    if parts.is_empty() {
+        return Ok(());
+    }
+    let (last, schema) = source.snapshot(|c| Ok::<_, db::Error>((last_number(c)?, schema(c)?)))?;
+    let script = |(number, part)| match &schema {
+        None => sqlite(part, number),
+        Some(schema) => postgres(part, number, schema),
+    };
+    let scripts: Vec<String> = (last + 1..).zip(parts).map(script).collect();
+    // On SQLite all connections read the schema again whenever it has changed: once for all tables. PostgreSQL locks each
+    // table until the transaction ends.
+    if schema.is_none() {
+        match patiently(source, &scripts.join("; ")) {
+            Err(db::Error::Missing { .. }) => {}
+            done => return Ok(done?),
+        }
+    }
+    for script in scripts {
+        match patiently(source, &script) {
+            // A custom table that was dropped meanwhile: the next snapshot is without it.
+            Err(db::Error::Missing { .. }) => {}
+            done => done?,
+        }
+    }
+    Ok(())
 }
 
 /// The highest number of a log. The log of a table that was dropped is still there, though nothing is written to it.
@@ -61,20 +85,13 @@ fn last_number(c: &Conn<'_>) -> Result<i64, db::Error> {
     Ok(numbers.max().unwrap_or(0))
 }
 
-fn add_log(source: &Db, part: &Part, number: i64) -> Result<()> {
-    let script = match source.engine() {
-        Engine::Sqlite => sqlite(part, number),
-        Engine::Postgres => {
-            let text = "SELECT current_schema()::text".to_owned();
-            let schema: String = source.snapshot(|c| c.one(&Query::built(NAME, text), &[]))?;
-            postgres(part, number, &schema)
-        }
-    };
-    match patiently(source, &script) {
-        // A custom table that was dropped meanwhile: the next snapshot is without it.
-        Err(db::Error::Missing { .. }) => Ok(()),
-        done => Ok(done?),
+/// PostgreSQL: where the logs are.
+fn schema(c: &Conn<'_>) -> Result<Option<String>, db::Error> {
+    if c.engine() == Engine::Sqlite {
+        return Ok(None);
     }
+    let text = "SELECT current_schema()::text".to_owned();
+    Ok(Some(c.one(&Query::built(NAME, text), &[])?))
 }
 
 fn sqlite(part: &Part, number: i64) -> String {
