@@ -18,9 +18,9 @@ use crate::scenario::Scenario;
 use crate::server::SECRET;
 use crate::store::{Engine, Store};
 
+use super::bare::{Recorder, Statement};
 use super::median::median;
 use super::proxy::Proxy;
-use super::replay::{Recorder, Statement};
 use super::wire::Log;
 
 /// Requests before those that count: connections have prepared their statements after them.

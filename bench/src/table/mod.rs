@@ -1,40 +1,30 @@
 //! The table: every row of it on each engine, in rounds that alternate between the engines, beside its goals and
 //! the rate of a bare client that sends the same statements.
 
+mod bare;
 mod in_process;
-mod literal;
 mod median;
-mod pgbench;
 mod proxy;
-mod replay;
 mod results;
 mod rows;
-mod script;
 mod wire;
 
-use std::collections::HashSet;
 use std::path::PathBuf;
-
-use uuid::Uuid;
 
 use crate::ceiling;
 use crate::clock::{Span, Window};
-use crate::entities::Entities;
 use crate::fixture::{Fixture, Scale};
 use crate::load::{Load, ReadMode};
-use crate::scenario::Scenario;
 use crate::server::Server;
 use crate::store::{Engine, Store};
 use crate::usage::{Cpu, database_seconds, peak_bytes, resident_bytes};
 
-use in_process::{COUNTED, InProcess, Requests};
+use bare::BareClient;
+use in_process::{COUNTED, InProcess};
 use median::median;
-use pgbench::Scripts;
-use replay::Replay;
 pub use results::Results;
 use results::{RowResult, Sample, ServerResults};
 use rows::{ROWS, Row};
-use script::Recording;
 
 #[derive(Debug)]
 pub struct Table {
@@ -59,32 +49,6 @@ struct Subject {
     rows: Vec<Measured>,
     /// The most memory of each program, in each round.
     peaks: Vec<Vec<f64>>,
-}
-
-/// Sends the statements of a row without a server.
-#[derive(Debug)]
-enum BareClient {
-    Loop(Replay),
-    Pgbench(Scripts),
-}
-
-impl BareClient {
-    /// `drawn`: these ids are drawn anew each time; `known` ones stay as they are.
-    fn new(
-        store: &Store,
-        scenario: &Scenario,
-        requests: Requests,
-        drawn: Option<Entities>,
-        known: &HashSet<Uuid>,
-    ) -> Result<Self, String> {
-        match requests {
-            Requests::Sqlite(recorded) => Ok(BareClient::Loop(Replay::new(recorded, drawn, known))),
-            Requests::Postgres(logs) => {
-                let scripts = Recording { requests: &logs, drawn, known }.scripts()?;
-                Scripts::write(store, scenario.name, &scripts).map(BareClient::Pgbench)
-            }
-        }
-    }
 }
 
 /// One row on one engine.
@@ -116,7 +80,7 @@ impl Table {
             for subject in &mut subjects {
                 eprintln!("round {round} of {}: {}", self.rounds, subject.engine.name());
                 subject.vacuum().await?;
-                self.bare_clients(subject).await?;
+                self.bare_clients(subject).await;
                 for program in 0..self.programs.len() {
                     subject.settle().await?;
                     self.server(subject, program, round).await?;
@@ -167,7 +131,7 @@ impl Table {
                 (measured.statements, measured.flights) =
                     (Some(counted.statements), counted.flights);
                 let drawn = row.draws_entities.then_some(fixture.entities);
-                let client = BareClient::new(&store, scenario, counted.requests, drawn, &known);
+                let client = BareClient::new(counted.requests, drawn, &known);
                 match client {
                     Ok(client) => measured.bare_client = Some(client),
                     Err(why) => measured.bare_error = Some(why),
@@ -180,34 +144,18 @@ impl Table {
         Ok(Subject { engine, store, fixture, rows, peaks })
     }
 
-    /// The same statements without a server: pgbench, or on SQLite a loop in this process.
-    async fn bare_clients(&self, subject: &mut Subject) -> Result<(), String> {
+    /// The same statements without a server.
+    async fn bare_clients(&self, subject: &mut Subject) {
         let Subject { engine, store, rows, .. } = subject;
-        let db = store.open()?;
         for measured in rows {
             let Some(client) = &measured.bare_client else { continue };
             eprintln!("{}: {}, bare client", engine.name(), measured.row.title);
-            let rate = match (client, &store.cluster) {
-                (BareClient::Pgbench(_), None) => continue,
-                (BareClient::Pgbench(scripts), Some(cluster)) => {
-                    let (url, duration) = (&store.url, self.span.duration);
-                    let run = || scripts.run(cluster, url, self.threads, duration);
-                    tokio::task::block_in_place(run)
-                }
-                (BareClient::Loop(replay), _) => {
-                    let work = replay.work(&db);
-                    let window = Window::opening_now(self.span);
-                    let tally = ceiling::run_loop(&work, self.connections, window).await;
-                    tally.map(|tally| tally.requests() as f64 / window.seconds())
-                }
-            };
-            match rate {
+            let window = Window::opening_now(self.span);
+            match client.rate(store, self.connections, window).await {
                 Ok(rate) => measured.bare.push(rate),
                 Err(why) => measured.bare_error = Some(why),
             }
         }
-        db.close().await;
-        Ok(())
     }
 
     /// One of the programs answers all rows.
@@ -277,7 +225,7 @@ impl Table {
                 engine: engine.name(),
                 bare_client: match engine {
                     Engine::Sqlite => "a loop in one process",
-                    Engine::Postgres => "pgbench",
+                    Engine::Postgres => "as many connections as the server has",
                 },
                 rows: rows.iter().map(|row| row.result(*engine, &row.samples[number])).collect(),
                 peak_rss_bytes: median(peaks).unwrap_or_default(),

@@ -262,7 +262,7 @@ mod tests {
         let server = ServerResults {
             program: None,
             engine: "postgres",
-            bare_client: "pgbench",
+            bare_client: "as many connections as the server has",
             rows: vec![row],
             peak_rss_bytes: f64::from(70 << 20),
             peak_rss_goal_bytes: f64::from(80 << 20),

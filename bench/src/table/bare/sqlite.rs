@@ -5,12 +5,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use db::{Command, Conn, Db, Query, Ran, Tx, Value};
-use townhall::values::random::Random;
 use uuid::Uuid;
 
-use crate::dice::Dice;
 use crate::entities::Entities;
 use crate::scenario::Bare;
+
+use super::ids::{Ids, Kinds};
 
 const NAME: &str = "bench::replay";
 
@@ -70,10 +70,7 @@ impl Recorder {
 struct Request {
     reads: Vec<(Query<Values>, Values)>,
     writes: Vec<(Command<Values>, Values)>,
-    /// Ids that it has created: other ones each time.
-    created: Vec<Uuid>,
-    /// Ids that are drawn each time.
-    drawn: Vec<Uuid>,
+    ids: Ids,
 }
 
 /// Recorded requests of one scenario.
@@ -93,23 +90,15 @@ impl Replay {
         let ids = |request: &[Statement]| -> HashSet<Uuid> {
             request.iter().flat_map(Statement::ids).collect()
         };
-        let mut seen: HashMap<Uuid, usize> = HashMap::new();
-        for id in recorded.iter().flat_map(|request| ids(request)) {
-            *seen.entry(id).or_default() += 1;
-        }
-        let is_drawn = |id: &Uuid| entities.is_some_and(|entities| entities.contain(*id));
-        let is_created = |id: &Uuid| seen.get(id) == Some(&1) && !known.contains(id);
+        let kinds = Kinds::new(recorded.iter().map(|request| ids(request)), entities, known);
         let requests = recorded.into_iter().map(|request| {
-            let (drawn, kept): (Vec<Uuid>, Vec<Uuid>) =
-                ids(&request).into_iter().partition(is_drawn);
+            let ids = ids(&request);
             let (writes, reads): (Vec<Statement>, Vec<Statement>) =
                 request.into_iter().partition(|statement| statement.is_on_writer);
-            let created = if writes.is_empty() { Vec::new() } else { kept };
             Request {
+                ids: kinds.of(ids, !writes.is_empty()),
                 reads: reads.into_iter().map(|s| (Query::built(NAME, s.sql), s.args)).collect(),
                 writes: writes.into_iter().map(|s| (Command::built(NAME, s.sql), s.args)).collect(),
-                created: created.into_iter().filter(is_created).collect(),
-                drawn,
             }
         });
         Replay { requests: requests.collect(), entities }
@@ -120,7 +109,7 @@ impl Replay {
         Bare::new("statements", move |dice| {
             let (requests, db) = (requests.clone(), db.clone());
             let number = dice.draw(requests.len());
-            let ids = requests.get(number).map(|request| request.other_ids(entities, dice));
+            let ids = requests.get(number).map(|request| request.ids.others(entities, dice));
             async move {
                 let (Some(request), Some(ids)) = (requests.get(number), ids) else {
                     return Err("no request was recorded".to_owned());
@@ -151,22 +140,6 @@ impl Replay {
     }
 }
 
-impl Request {
-    /// What stands for recorded ids this time.
-    fn other_ids(&self, entities: Option<Entities>, dice: &mut Dice) -> HashMap<Uuid, Uuid> {
-        let drawn = entities.map(|entities| entities.id(dice.draw(entities.count)).0);
-        let drawn = self.drawn.iter().filter_map(|id| Some((*id, drawn?)));
-        let mut ids: HashMap<Uuid, Uuid> = drawn.collect();
-        for id in &self.created {
-            // The first half holds the time: new rows stay beside each other in an index.
-            let mut bytes: [u8; 16] = Random::System.bytes();
-            bytes[..8].copy_from_slice(&id.as_bytes()[..8]);
-            ids.insert(*id, Uuid::from_bytes(bytes));
-        }
-        ids
-    }
-}
-
 fn with_ids(args: &[Value<'static>], ids: &HashMap<Uuid, Uuid>) -> Values {
     let other = |id: &Uuid| *ids.get(id).unwrap_or(id);
     let value = |value: &Value<'static>| match value {
@@ -180,6 +153,7 @@ fn with_ids(args: &[Value<'static>], ids: &HashMap<Uuid, Uuid>) -> Values {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dice::Dice;
     use db::Options;
 
     fn statement(sql: &str, args: &[Value<'static>], is_on_writer: bool) -> Statement {
@@ -227,7 +201,7 @@ mod tests {
         let id = Uuid::from_u128(7);
         let read = vec![statement("SELECT ?1", &[Value::Uuid(id)], false)];
         let replay = Replay::new(vec![read], None, &HashSet::new());
-        let ids = replay.requests[0].other_ids(None, &mut Dice::new(1));
+        let ids = replay.requests[0].ids.others(None, &mut Dice::new(1));
         assert_eq!(with_ids(&[Value::Uuid(id)], &ids), [Value::Uuid(id)]);
         let recorder = Recorder::default();
         let ran = Ran { name: "test", sql: "SELECT 1", args: &[], is_on_writer: false };
