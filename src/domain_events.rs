@@ -1,6 +1,6 @@
 //! Domain events: what has happened, said by the feature it happened in. A feature declares each kind of event beside
 //! the write that causes it; a feature that is interested is an observer above it, registered in `features/mod.rs`. Observers
-//! hear of an event in its own transaction, so that work for outside, a job, is stored if and only if the event is.
+//! are called in the transaction of the event, so that work for outside, a job, is stored if and only if the event is.
 //! Before that, observers may refuse what is about to be stored, while no transaction is open.
 
 use std::fmt;
@@ -88,7 +88,7 @@ pub struct Refusal(pub Option<String>);
 pub type Verdict<'a> = Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send + 'a>>;
 
 pub trait EventObserver: Send + Sync {
-    /// Whether it hears of events of this name.
+    /// Whether it is called for events of this name.
     fn observes(&self, project: &Project, name: &str) -> bool;
     /// Whether it may refuse events of this name.
     fn validates(&self, _project: &Project, _name: &str) -> bool {
@@ -112,7 +112,7 @@ fn observers(app: &App) -> impl Iterator<Item = &'static dyn EventObserver> {
     app.lists.of::<&'static dyn EventObserver>().iter().copied()
 }
 
-/// Tells observers of an event, which is made only if somebody wants to hear of it.
+/// Calls the observers of an event, which is made only if there are any.
 pub fn happened<T>(
     tx: &Tx<'_>,
     context: Context<'_>,

@@ -1,4 +1,4 @@
-//! The claims of a token that bound its use: when it is valid, and for whom.
+//! The claims of a token that bound its use: when it is valid, and its audience.
 
 use serde_json::Value;
 

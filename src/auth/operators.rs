@@ -15,7 +15,7 @@ names! {
     }
 }
 
-/// Whom a page of the admin is for.
+/// The operators that a page of the admin is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
     /// Nobody has to be signed in.

@@ -105,7 +105,7 @@ struct LooksFor {
     /// Texts that somebody has written in the last minutes
     #[arg(long, value_name = "MINUTES")]
     duplicate: Option<u32>,
-    /// Authors of whom others see nothing yet
+    /// Authors without content that others can see
     #[arg(long)]
     first_post: bool,
 }

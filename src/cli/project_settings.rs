@@ -71,7 +71,7 @@ pub(super) struct StatementChange {
     /// The law or the terms that statements of reasons name; empty: none
     #[arg(long, value_name = "TEXT", value_parser = parse_statement)]
     statement_ground: Option<String>,
-    /// Whom statements of reasons tell authors to write to; empty: nobody
+    /// The contact that statements of reasons give to authors; empty: none
     #[arg(long, value_name = "TEXT", value_parser = parse_statement)]
     statement_contact: Option<String>,
 }

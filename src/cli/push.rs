@@ -19,7 +19,7 @@ pub(super) struct PushCommand {
     /// Web Push: make a key pair. Browsers that have subscribed with an earlier one must subscribe again
     #[arg(long, requires = "vapid_subject")]
     generate_vapid: bool,
-    /// Web Push: whom push services may write to
+    /// Web Push: the contact for push services
     #[arg(long, value_name = "MAILTO|URL")]
     vapid_subject: Option<String>,
     /// FCM: the file of a service account

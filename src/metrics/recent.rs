@@ -72,8 +72,8 @@ impl Minute {
         })
     }
 
-    /// 95 of 100 requests took at most so many milliseconds; none if there were none, or if it is more than is told
-    /// apart.
+    /// 95 of 100 requests took at most so many milliseconds; none without requests, or above the largest
+    /// bucket.
     pub fn p95_millis(&self) -> Option<u128> {
         let needed = (self.requests * 95).div_ceil(100);
         let mut seen = 0;

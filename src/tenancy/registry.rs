@@ -1,6 +1,6 @@
 //! A cache of project facts: state, bundles, origins, keys. Every request needs them and they change rarely.
-//! Changes are announced, and every node that hears of one drops its copy. A copy is used as long as this node has heard its
-//! own heartbeat of the last half second, which is announced in order behind all earlier changes; without one, as
+//! Changes are announced, and every node drops its copy when it receives one. A copy is used as long as this node has received
+//! its own heartbeat of the last half second, which is announced in order behind all earlier changes; without one, as
 //! on SQLite, for half a second. So a key revoked on one node stops working on all of them, whatever is lost.
 
 use std::collections::HashMap;

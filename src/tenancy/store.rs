@@ -258,7 +258,7 @@ pub fn insert_key(tx: &Tx<'_>, id: ProjectId, key: &KeyRow) -> Result<()> {
     changed(tx, id)
 }
 
-/// Notes that a key was used. Nobody has to hear of it.
+/// Notes that a key was used. This is not announced.
 pub fn use_key(tx: &Tx<'_>, id: ProjectId, key: KeyId, now: Timestamp) -> Result<()> {
     tx.execute(&USE_KEY, args![id, key, now])?;
     Ok(())
@@ -380,7 +380,7 @@ pub fn set_workspaces(
 pub struct StatementTexts {
     /// The law or the terms that decisions are based on.
     pub ground: Option<String>,
-    /// Whom to write to.
+    /// The contact for authors.
     pub contact: Option<String>,
 }
 

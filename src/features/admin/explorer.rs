@@ -96,7 +96,7 @@ async fn index(visit: Visit<()>) -> Result<Response> {
 async fn sockets(_: Visit<()>) -> Result<Response> {
     let content = html! {
         p { a href=(PATH) { "All operations" } }
-        p { "A Socket.IO connection as an app has it. It hears of all conversations of its user; of posts, spaces and "
+        p { "A Socket.IO connection as an app has it. It receives events of all conversations of its user, and of posts, spaces and "
             "notifications once it has joined their rooms, if the project has live feeds on." }
         form #connect.stack {
             label { "projectId (required)" input name="projectId" required autocomplete="off"; }

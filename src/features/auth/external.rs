@@ -1,4 +1,4 @@
-//! Verify External User: somebody whom the project trusts vouches for a user with a signed token: its own
+//! Verify External User: somebody that the project trusts vouches for a user with a signed token: its own
 //! backend, with the project's private key, or an outside issuer, with a key that it publishes. The user is
 //! created here on first use.
 
@@ -209,8 +209,8 @@ impl SignIn {
         Ok((token, shown, outcome))
     }
 
-    /// By foreign id, then by email address. An outside issuer does not get at users whom somebody else
-    /// vouches for by choosing their ids.
+    /// By foreign id, then by email address. An outside issuer cannot take over users of
+    /// another issuer by choosing their ids.
     fn find(&self, tx: &Tx<'_>, project: &Project) -> Result<Option<UserRow>> {
         let mut found = users::find_by_foreign_id(tx, project.id, &self.vouched.sub)?;
         if let Some(user) = found.as_ref().filter(|_| self.vouched.issuer.is_some()) {

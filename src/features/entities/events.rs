@@ -38,7 +38,7 @@ impl From<&EntityRow> for EntityMoment {
     }
 }
 
-/// A new entity, unless a rule hides it: then nobody hears of it.
+/// A new entity, unless a rule hides it: then there is no event.
 pub(super) fn created(entity: &Entity, by: Option<UserId>) -> Result<Option<Event>> {
     if entity.moderation_status.is_some() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! What follows a positive grant: the recipient is notified, and the members of a conversation hear of it.
+//! What follows a positive grant: the recipient is notified, and the members of a conversation receive an event.
 
 use db::Tx;
 use serde_json::{Map, Value, json};

@@ -20,7 +20,7 @@ pub struct Target {
     pub subject: Subject,
     /// Users who may not read this space do not get the notification.
     pub space: Option<SpaceId>,
-    /// Whose members hear of the grant.
+    /// Its members receive an event about the grant.
     pub conversation: Option<ConversationId>,
     /// What the client does when the notification is opened.
     pub action: &'static str,

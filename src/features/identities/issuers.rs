@@ -36,7 +36,7 @@ pub const FIELDS: [(&str, Option<&str>); 7] = [
 pub struct Settings {
     /// Where its keys are, unless they are found by discovery.
     pub jwks_url: Option<String>,
-    /// Whom its tokens must be meant for, one of them; with none, for anybody.
+    /// Audiences of which its tokens must have one; if empty, they may have any.
     pub audiences: Vec<String>,
     /// Claims by the fields that they fill; an empty one fills nothing.
     pub claims: BTreeMap<String, String>,

@@ -1,4 +1,4 @@
-//! Who may join a room, and who may hear of an event in it.
+//! Who may join a room, and who may receive an event in it.
 
 use std::collections::HashSet;
 

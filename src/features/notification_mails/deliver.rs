@@ -117,7 +117,7 @@ impl Content {
     }
 }
 
-/// What the user wants to hear of and may read, and whether there is more.
+/// The notifications that the user wants by mail and may read, and whether there are more.
 fn news(
     c: &Conn<'_>,
     project: &Project,

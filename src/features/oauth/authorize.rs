@@ -1,4 +1,4 @@
-//! Authorize OAuth, Link OAuth Provider: a sign-in begins, and the browser is told where to go.
+//! Authorize OAuth, Link OAuth Provider: a sign-in begins, and the reply says where to send the browser.
 //!
 //! Each sign-in has a `state` of 256 random bits that works once, a code verifier (PKCE) and a nonce. Where
 //! the app is served from the origin of this server, the reply also sets a cookie that the browser must

@@ -135,7 +135,7 @@ impl Job for PushNotification {
     }
 }
 
-/// Everything that a push needs, read at once. Only devices of users who want to hear of it.
+/// Everything that a push needs, read at once. Only devices of users who have not switched it off.
 pub(super) struct Plan {
     pub(super) devices: Vec<DeviceRow>,
     providers: Vec<ProviderRow>,

@@ -70,7 +70,7 @@ struct Batch {
 }
 
 impl Batch {
-    /// None if nobody is to hear of the message, or it is gone.
+    /// None if the message has no recipients, or was deleted.
     fn load(
         c: &Conn<'_>,
         project: &Arc<Project>,

@@ -50,7 +50,7 @@ pub struct Delivery {
 }
 
 impl PushMessage {
-    /// The data says whom the message is for, because a device may serve several users.
+    /// The data names the recipient, because a device may serve several users.
     pub fn data_for(&self, user: UserId) -> Map<String, Value> {
         let mut data = self.data.clone();
         data.insert("recipientUserId".to_owned(), user.to_string().into());

@@ -1,4 +1,4 @@
-//! Push messages: users register their devices and say what they do not want to hear of; the project's own
+//! Push messages: users register their devices and say what they do not want to be notified of; the project's own
 //! server sends messages, and notifications send them by themselves. `providers` speaks to the push services.
 
 pub mod admin;

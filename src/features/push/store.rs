@@ -38,7 +38,7 @@ db::statements! {
          WHERE project_id = $1 AND user_id {any}($2) ORDER BY user_id, created_at, id";
     query HAS_DEVICE -> i64 =
         "SELECT 1 FROM push_devices WHERE project_id = $1 AND user_id = $2 LIMIT 1";
-    /// Members with a device who hear of messages, but for the sender $3: active, not muted, not waiting to be let
+    /// Members with a device who get pushes of messages, without the sender $3: active, not muted, not waiting to be let
     /// into the space. After the user $5, in the order of their ids.
     query LISTENERS -> UserId =
         "SELECT m.user_id FROM conversation_members m
@@ -109,7 +109,7 @@ pub fn has_device(c: &Conn<'_>, project: ProjectId, user: UserId) -> Result<bool
     Ok(c.opt(&HAS_DEVICE, args![project, user])?.is_some())
 }
 
-/// Some of the users who hear of a message of this sender.
+/// Some of the users who get a push for a message of this sender.
 pub fn listeners(
     c: &Conn<'_>,
     project: ProjectId,

@@ -88,7 +88,7 @@ pub async fn set_first(
         put(tx, project, row, change.clone(), (&sealer.sealer, &random.random), now)
     });
     let row = written.await?;
-    // Other nodes hear of it; this one knows at once.
+    // The other nodes get an announcement; this one drops its copy at once.
     app.projects.forget(project);
     Ok(row)
 }

@@ -77,7 +77,7 @@ fn settings(kind: Kind, known: &Value) -> Markup {
     let value = |key: &str| known[key].as_str();
     match kind {
         Kind::Web => html! {
-            (required("Whom push services may write to: mailto:… or https://…", "subject", value("subject")))
+            (required("Contact for push services: mailto:… or https://…", "subject", value("subject")))
             @if known.is_null() { p.hint { "A key pair is made." } }
             @else { (fields::check("Make a new key pair: browsers must subscribe again", "newKey", false)) }
         },

@@ -121,7 +121,7 @@ pub(super) fn author_line(project: &str, author: &Author, now: Timestamp) -> Mar
     }
 }
 
-/// What the author is told. A disabled button comes first, so that Enter in the field decides nothing.
+/// The reason that the author gets. A disabled button comes first, so that Enter in the field decides nothing.
 pub(super) fn reason(label: &str) -> Markup {
     html! {
         button disabled hidden {}

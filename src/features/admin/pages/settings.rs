@@ -25,7 +25,7 @@ const SWITCHES: [Switch; 13] = [
     ("keepFilesOfDeleted", "Files of entities that are only out of sight stay", |s| {
         &mut s.keeps_files_of_deleted
     }),
-    ("liveFeeds", "Sockets hear of changes in entities and spaces", |s| &mut s.live_feeds),
+    ("liveFeeds", "Sockets receive events of entities and spaces", |s| &mut s.live_feeds),
     ("search", "Content is indexed and searched", |s| &mut s.has_search),
     ("interestMatching", "Users are matched by their interests", |s| &mut s.interest_matching),
     ("interestSamples", "Matches may show samples of what was written", |s| {
@@ -113,7 +113,7 @@ fn statements(visit: &Visit, here: &str, texts: &StatementTexts) -> Markup {
                 (csrf(visit)) (does("statements"))
                 (lines("The law or the terms that decisions are based on (empty: your terms and rules)", "ground", 3,
                     texts.ground.as_deref().unwrap_or_default()))
-                (lines("Whom authors may write to (empty: nobody)", "contact", 2, texts.contact.as_deref().unwrap_or_default()))
+                (lines("Contact for authors (empty: none)", "contact", 2, texts.contact.as_deref().unwrap_or_default()))
                 button { "Save statements" }
             }
         }

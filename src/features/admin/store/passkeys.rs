@@ -95,7 +95,7 @@ pub fn insert_challenge(
     Ok(())
 }
 
-/// Whom a challenge was given to, once: it is gone afterwards. None if there is no such challenge.
+/// The operator that a challenge was made for. Deletes the challenge. None if there is no such challenge.
 pub fn take_challenge(
     tx: &Tx<'_>,
     challenge: &[u8],

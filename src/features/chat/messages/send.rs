@@ -103,7 +103,7 @@ pub(super) async fn send(
         write(tx, context, &links, &sent, actor)
     };
     let event = |message: &ChatMessage| {
-        // What a rule hides, nobody hears of.
+        // No event for what a rule hides.
         if message.moderation_status.is_some() {
             return Ok(None);
         }

@@ -75,7 +75,7 @@ pub(super) async fn update_comment(
     let names = [UPDATED.name()];
     let updated =
         domain_events::write(&call.app, &call.project, &names, work, move |(comment, changed)| {
-            // What a rule holds, nobody hears of.
+            // No event for what a rule holds.
             if comment.moderation_status.as_deref() == Some("held") {
                 return Ok(None);
             }

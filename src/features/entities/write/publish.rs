@@ -53,7 +53,7 @@ pub(super) async fn publish_entity(
     let names = [UPDATED.name()];
     let published =
         domain_events::write(&call.app, &call.project, &names, work, move |(entity, changed)| {
-            // What a rule hides, nobody hears of.
+            // No event for what a rule hides.
             if entity.moderation_status.is_some() {
                 return Ok(None);
             }

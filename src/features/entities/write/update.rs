@@ -100,7 +100,7 @@ pub(super) async fn update_entity(
         domain_events::write(&call.app, &call.project, &names, work, move |(entity, changed)| {
             match &**changed {
                 [] => Ok(None),
-                // What a rule holds, nobody hears of.
+                // No event for what a rule holds.
                 _ if entity.moderation_status.as_deref() == Some("held") => Ok(None),
                 changed => Ok(Some(UPDATED.event(entity)?.by(initiator).changing(changed))),
             }

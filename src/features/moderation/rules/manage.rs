@@ -1,4 +1,4 @@
-//! Managing rules. Every change gives the project's rules a new version, which every node hears of.
+//! Managing rules. Every change gives the project's rules a new version and announces it to every node.
 
 use std::sync::Arc;
 

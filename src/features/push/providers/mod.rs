@@ -114,7 +114,7 @@ pub struct Ready {
 pub struct WebSettings {
     /// Base64 of the uncompressed point.
     pub public_key: String,
-    /// Whom a push service may write to: `mailto:` or an address.
+    /// The contact for push services: `mailto:` or an address.
     pub subject: String,
 }
 

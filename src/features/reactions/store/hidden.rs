@@ -16,7 +16,7 @@ use crate::http::page::Page;
 use crate::tenancy::Project;
 use crate::values::ids::{ProjectId, UserId};
 
-/// A vote: on what, by whom.
+/// A vote: its target, its user, its kind.
 pub type Vote = (Uuid, UserId, ReactionType);
 
 pub type VotesByTarget = HashMap<Uuid, Votes>;

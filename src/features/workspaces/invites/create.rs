@@ -62,7 +62,7 @@ impl Declared for NewInvite {
     }
 }
 
-/// Whom an invitation is for: a user, or the owner of an address.
+/// The recipient of an invitation: a user, or the owner of an address.
 #[derive(Debug)]
 struct Target {
     user: Option<UserRow>,
@@ -96,7 +96,7 @@ pub(in crate::features::workspaces) async fn create_invite(
     written.await.map(Created)
 }
 
-/// A user whom the actor may meet, or an address, whose account is found in any case.
+/// A user with no block between them and the actor, or an address, whose account is found in any case.
 fn target(tx: &Tx<'_>, project: &Project, acting: Acting, body: &NewInvite) -> Result<Target> {
     if let Some(email) = &body.email {
         let user = users::find_by_email(tx, project.id, email.as_str())?;
