@@ -3,7 +3,7 @@
 
 use db::Conn;
 
-use crate::auth::store::suspensions;
+use crate::auth::store::suspensions::{self, AccountStatus};
 use crate::error::{Result, faults};
 use crate::tenancy::keys::KeyKind;
 use crate::tenancy::{Bundle, Project};
@@ -90,12 +90,10 @@ impl UserOrKey {
 pub struct Admitted;
 
 /// The acting user: the signed-in one, or the one that a key names.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Actor {
     pub user: UserId,
     pub via: Via,
-    /// How notifications show the user, as of the start of the request.
-    pub named: Initiator,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,6 +107,15 @@ pub enum Via {
 pub enum ActorOrKey {
     User(UserId),
     Key { user: Option<UserId> },
+}
+
+impl From<Actor> for ActorOrKey {
+    fn from(Actor { user, via }: Actor) -> Self {
+        match via {
+            Via::Session(_) => ActorOrKey::User(user),
+            Via::Key(_) => ActorOrKey::Key { user: Some(user) },
+        }
+    }
 }
 
 impl ActorOrKey {
@@ -127,7 +134,7 @@ pub struct KeyHolder {
     pub kind: KeyKind,
 }
 
-/// What notifications show of the user who caused them.
+/// What notifications show of the user who caused them, as of the start of the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Initiator {
     pub id: UserId,
@@ -156,11 +163,18 @@ pub fn find_active(
     exempt: bool,
     now: Timestamp,
 ) -> Result<Option<Initiator>> {
-    let Some(status) = suspensions::status(c, project.id, user, now)? else {
-        return Ok(None);
-    };
-    match status.suspension {
+    active(suspensions::status(c, project.id, user, now)?, project, exempt)
+}
+
+/// The same, when what is stored of the user is known.
+pub fn active(
+    found: Option<AccountStatus>,
+    project: &Project,
+    exempt: bool,
+) -> Result<Option<Initiator>> {
+    let Some(AccountStatus { user, suspension }) = found else { return Ok(None) };
+    match suspension {
         Some(suspension) if project.has(Bundle::Moderation) && !exempt => Err(suspension.refusal()),
-        _ => Ok(Some(status.user)),
+        _ => Ok(Some(user)),
     }
 }

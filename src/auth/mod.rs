@@ -4,6 +4,7 @@
 pub mod caller;
 pub mod claims;
 pub mod credential;
+pub mod deferred;
 pub mod es256;
 pub mod jwk;
 pub mod keys;

@@ -2,7 +2,9 @@
 //! suspended ones.
 
 use std::future::Future;
+use std::sync::Arc;
 
+use db::Db;
 use serde_json::Value;
 
 use crate::auth::caller::{
@@ -10,9 +12,11 @@ use crate::auth::caller::{
     Initiator, KeyHolder, OptionalViewer, UserOrKey, Via, Viewer, find_active,
 };
 use crate::auth::credential::Presented;
+use crate::auth::deferred::{Deferred, UserCheck};
 use crate::error::{Error, Fault, Result};
-use crate::http::input::body_value;
-use crate::http::operation::{CheckedRequest, Operation};
+use crate::http::input::{Input, body_value};
+use crate::http::operation::{Call, CheckedRequest, Operation};
+use crate::http::reply::{Reply, Response};
 use crate::tenancy::keys::KeyKind;
 use crate::values::ids::UserId;
 
@@ -41,6 +45,43 @@ pub fn check_credential(
 pub trait Access: Sized + Send + 'static {
     const CREDENTIAL: Credential;
     fn admit(request: &CheckedRequest) -> impl Future<Output = Result<Self>> + Send;
+    /// The check that the handler has to make.
+    fn user_check(&self) -> Option<Arc<UserCheck>> {
+        None
+    }
+}
+
+/// Admits the caller and runs the handler.
+pub async fn run<A, I, O, H, F>(request: CheckedRequest, handler: H) -> Result<Response>
+where
+    A: Access,
+    I: Input,
+    O: Reply,
+    H: Fn(Call<A>, I) -> F,
+    F: Future<Output = Result<O>>,
+{
+    let caller = A::admit(&request).await?;
+    let check = caller.user_check().map(|check| (check, request.app.db.clone()));
+    let reply = handled(request, caller, handler).await;
+    match check {
+        // A handler that failed before it settled the check is refused for the user first, as where it is not deferred.
+        Some((check, db)) if !check.has_passed() => {
+            make(check, &db).await?;
+            reply.and_then(|_| Err(Error::internal("a deferred check was not settled")))
+        }
+        _ => reply,
+    }
+}
+
+async fn handled<A, I, O, H, F>(request: CheckedRequest, caller: A, handler: H) -> Result<Response>
+where
+    I: Input,
+    O: Reply,
+    H: Fn(Call<A>, I) -> F,
+    F: Future<Output = Result<O>>,
+{
+    let input = I::extract(&request)?;
+    handler(request.into_call(caller), input).await?.into_response()
 }
 
 impl Access for Anyone {
@@ -71,15 +112,31 @@ impl Access for OptionalViewer {
             Presented::User { user, .. } => {
                 if may_act(request, user, false).await? {
                     OptionalViewer::User(user)
-                } else if request.operation.credential_in(request.version) != Credential::Optional
-                    || request.operation.bad_token.is_refused(&request.query)
-                {
+                } else if needs_user(request) {
                     return Err(request.operation.user_gone.into());
                 } else {
                     OptionalViewer::Anonymous
                 }
             }
         })
+    }
+}
+
+impl Access for Deferred<OptionalViewer> {
+    const CREDENTIAL: Credential = OptionalViewer::CREDENTIAL;
+
+    async fn admit(request: &CheckedRequest) -> Result<Self> {
+        match request.presented {
+            Presented::User { user, .. } if needs_user(request) => {
+                let check = user_check(request, user, false, request.operation.user_gone);
+                deferred(request, check, Ok(OptionalViewer::User(user))).await
+            }
+            _ => Ok(Deferred::done(OptionalViewer::admit(request).await?, None)),
+        }
+    }
+
+    fn user_check(&self) -> Option<Arc<UserCheck>> {
+        Deferred::user_check(self)
     }
 }
 
@@ -125,32 +182,22 @@ impl Access for Actor {
     const CREDENTIAL: Credential = Credential::UserOrKey;
 
     async fn admit(request: &CheckedRequest) -> Result<Self> {
-        let Some(acts_as) = request.operation.acts_as else {
-            return Err(Error::internal(format!("{:?} names no actor", request.operation)));
-        };
-        let named = named_user(request, acts_as.parameter);
-        match request.presented {
-            Presented::User { user, session } => {
-                let found = found(request, user, false).await?;
-                let found = found.ok_or(request.operation.user_gone)?;
-                match acts_as.other {
-                    Some(fault) if named.is_some_and(|name| name.parse() != Ok(user)) => {
-                        Err(fault.into())
-                    }
-                    _ => Ok(Actor { user, via: Via::Session(session), named: found }),
-                }
-            }
-            Presented::Key { kind, .. } => {
-                let name = named.ok_or(acts_as.missing)?;
-                let user = name.parse().map_err(|_| Error::from(acts_as.unknown))?;
-                let found = found(request, user, kind == KeyKind::Master).await?;
-                let found = found.ok_or(acts_as.unknown)?;
-                Ok(Actor { user, via: Via::Key(kind), named: found })
-            }
-            Presented::Nothing | Presented::Placeholder | Presented::Unusable => {
-                Err(Error::NoCredential)
-            }
-        }
+        let (check, actor) = acting(request)?;
+        checked(request, check).await?;
+        actor
+    }
+}
+
+impl Access for Deferred<Actor> {
+    const CREDENTIAL: Credential = Actor::CREDENTIAL;
+
+    async fn admit(request: &CheckedRequest) -> Result<Self> {
+        let (check, actor) = acting(request)?;
+        deferred(request, check, actor).await
+    }
+
+    fn user_check(&self) -> Option<Arc<UserCheck>> {
+        Deferred::user_check(self)
     }
 }
 
@@ -158,16 +205,26 @@ impl Access for ActorOrKey {
     const CREDENTIAL: Credential = Credential::UserOrKey;
 
     async fn admit(request: &CheckedRequest) -> Result<Self> {
-        let parameter = request.operation.acts_as.map_or("userId", |acts_as| acts_as.parameter);
-        let is_key = matches!(request.presented, Presented::Key { .. });
-        if is_key && named_user(request, parameter).is_none() {
+        if names_nobody(request) {
             return Ok(ActorOrKey::Key { user: None });
         }
-        let Actor { user, via, .. } = Actor::admit(request).await?;
-        Ok(match via {
-            Via::Session(_) => ActorOrKey::User(user),
-            Via::Key(_) => ActorOrKey::Key { user: Some(user) },
-        })
+        Actor::admit(request).await.map(ActorOrKey::from)
+    }
+}
+
+impl Access for Deferred<ActorOrKey> {
+    const CREDENTIAL: Credential = ActorOrKey::CREDENTIAL;
+
+    async fn admit(request: &CheckedRequest) -> Result<Self> {
+        if names_nobody(request) {
+            return Ok(Deferred::done(ActorOrKey::Key { user: None }, None));
+        }
+        let (check, actor) = acting(request)?;
+        deferred(request, check, actor.map(ActorOrKey::from)).await
+    }
+
+    fn user_check(&self) -> Option<Arc<UserCheck>> {
+        Deferred::user_check(self)
     }
 }
 
@@ -189,17 +246,80 @@ fn named_user(request: &CheckedRequest, parameter: &str) -> Option<String> {
     in_body.or_else(|| request.query.get(parameter).and_then(text))
 }
 
+/// Whether a token whose user was deleted is refused where the user is optional.
+fn needs_user(request: &CheckedRequest) -> bool {
+    request.operation.credential_in(request.version) != Credential::Optional
+        || request.operation.bad_token.is_refused(&request.query)
+}
+
+/// Whether a key acts for the project.
+fn names_nobody(request: &CheckedRequest) -> bool {
+    let parameter = request.operation.acts_as.map_or("userId", |acts_as| acts_as.parameter);
+    matches!(request.presented, Presented::Key { .. }) && named_user(request, parameter).is_none()
+}
+
+/// The check of the user that the request acts for, and who that is once it has passed.
+fn acting(request: &CheckedRequest) -> Result<(UserCheck, Result<Actor>)> {
+    let Some(acts_as) = request.operation.acts_as else {
+        return Err(Error::internal(format!("{:?} names no actor", request.operation)));
+    };
+    let named = named_user(request, acts_as.parameter);
+    match request.presented {
+        Presented::User { user, session } => {
+            let is_other = named.is_some_and(|name| name.parse() != Ok(user));
+            let actor = match acts_as.other {
+                Some(fault) if is_other => Err(fault.into()),
+                _ => Ok(Actor { user, via: Via::Session(session) }),
+            };
+            Ok((user_check(request, user, false, request.operation.user_gone), actor))
+        }
+        Presented::Key { kind, .. } => {
+            let name = named.ok_or(acts_as.missing)?;
+            let user = name.parse().map_err(|_| Error::from(acts_as.unknown))?;
+            let check = user_check(request, user, kind == KeyKind::Master, acts_as.unknown);
+            Ok((check, Ok(Actor { user, via: Via::Key(kind) })))
+        }
+        Presented::Nothing | Presented::Placeholder | Presented::Unusable => {
+            Err(Error::NoCredential)
+        }
+    }
+}
+
 /// Whether the user exists. Refuses suspended users unless the operation is open to them; a master key may
 /// still act for a suspended user.
 async fn may_act(request: &CheckedRequest, user: UserId, exempt: bool) -> Result<bool> {
-    found(request, user, exempt).await.map(|found| found.is_some())
-}
-
-/// The user's row, with the same checks.
-async fn found(request: &CheckedRequest, user: UserId, exempt: bool) -> Result<Option<Initiator>> {
     let (project, now) = (request.project.clone(), request.now);
     let exempt = exempt || request.operation.open_to_suspended;
     let reading = request.app.db.read(move |c| find_active(c, &project, user, exempt, now));
     // A suspension counts at once.
-    db::exactly(reading).await
+    db::exactly(reading).await.map(|found| found.is_some())
+}
+
+fn user_check(request: &CheckedRequest, user: UserId, exempt: bool, unknown: Fault) -> UserCheck {
+    let exempt = exempt || request.operation.open_to_suspended;
+    UserCheck::new(request.project.clone(), user, exempt, request.now, unknown)
+}
+
+async fn checked(request: &CheckedRequest, check: UserCheck) -> Result<Initiator> {
+    make(Arc::new(check), &request.app.db).await
+}
+
+async fn make(check: Arc<UserCheck>, db: &Db) -> Result<Initiator> {
+    // A suspension counts at once.
+    db::exactly(db.read(move |c| check.run(c))).await
+}
+
+/// The caller, whose check waits for the handler if that saves a round trip.
+async fn deferred<A>(
+    request: &CheckedRequest,
+    check: UserCheck,
+    caller: Result<A>,
+) -> Result<Deferred<A>> {
+    match caller {
+        Ok(caller) if request.app.db.can_pipeline() => Ok(Deferred::due(caller, check)),
+        caller => {
+            let user = checked(request, check).await?;
+            Ok(Deferred::done(caller?, Some(user)))
+        }
+    }
 }

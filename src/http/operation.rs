@@ -12,7 +12,7 @@ use crate::auth::caller::{Credential, NO_USER_FOUND};
 use crate::auth::credential::BadToken;
 use crate::auth::operators::Audience;
 use crate::error::{Fault, Result};
-use crate::http::access::Access;
+use crate::http::access::{self, Access};
 pub use crate::http::call::{Call, CheckedRequest, ServerCall};
 use crate::http::input::{Input, InputDoc, Invalid};
 use crate::http::multipart::Form;
@@ -34,7 +34,7 @@ pub struct Operation {
     since: Version,
     until: Version,
     pub credential: Credential,
-    /// For pages of the admin: whom they are for.
+    /// For pages of the admin: the operators who may open them.
     pub audience: Option<Audience>,
     /// From this version on a user or a key is required, though the user is optional before.
     pub required_since: Option<Version>,
@@ -131,11 +131,7 @@ impl Operation {
         F: Future<Output = Result<O>> + Send,
     {
         let run = move |request: CheckedRequest| -> Answer {
-            Box::pin(async move {
-                let caller = A::admit(&request).await?;
-                let input = I::extract(&request)?;
-                handler(request.into_call(caller), input).await?.into_response()
-            })
+            Box::pin(async move { access::run(request, handler).await })
         };
         let input = |generator: &mut SchemaGenerator| {
             let mut doc = InputDoc::default();

@@ -231,4 +231,12 @@ async fn the_order_of_refusals(app: TestApp) {
         app.service().post_form("/entities", &unknown).await.outcome(),
         "404 entity/user-not-found"
     );
+    app.suspend(ada.id).await;
+    assert_eq!(ada.post_form("/entities", &bad()).await.outcome(), "403 user/suspended");
+    let bytes = png(20, 20);
+    let good = with_options(Form::new()).file(image("good.png", &bytes));
+    let refused = async || ada.post_form("/entities", &good).await.refused(403, "user/suspended");
+    let seen = app.statements.during(refused()).await;
+    // Stored files have a job that would remove them.
+    assert!(seen.iter().all(|(_, sql)| !sql.contains("INSERT INTO jobs")), "{seen:?}");
 }

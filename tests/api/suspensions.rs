@@ -10,6 +10,7 @@ use townhall::tenancy::Bundle;
 use townhall::values::ids::{ProjectId, SuspensionId, UserId, new_id};
 use townhall::values::time::Timestamp;
 
+use crate::notifications::UNKNOWN;
 use crate::support::{TestApp, User, on_both_engines};
 
 on_both_engines![
@@ -21,6 +22,7 @@ on_both_engines![
     keys_may_act_for_a_suspended_user_where_the_user_may,
     without_moderation_suspensions_are_inert,
     only_what_the_contract_opens_is_open_to_suspended_users,
+    a_user_who_may_not_write_is_refused_whatever_else_is_wrong,
 ];
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -220,5 +222,48 @@ async fn only_what_the_contract_opens_is_open_to_suspended_users(_: TestApp) {
         {
             assert!(named(&operation.id, operation.path), "{operation:?} is open");
         }
+    }
+}
+
+/// These writes may check the user in their own transaction: no other error comes first, and nothing stays.
+async fn a_user_who_may_not_write_is_refused_whatever_else_is_wrong(app: TestApp) {
+    let (author, suspended, gone) = (app.user().await, app.user().await, app.user().await);
+    let entity = author.post("/entities", json!({ "title": "Hello" })).await.expect(201);
+    let entity = entity["id"].as_str().unwrap();
+    suspend(&app, &suspended, Some("spam"), Some(app.now().plus(HOUR))).await;
+    app.service().delete(&format!("/users/{}", gone.id)).await.expect(204);
+    let [react, react_to_nothing] = [entity, UNKNOWN].map(|id| format!("/entities/{id}/reactions"));
+    let valid = [
+        ("/entities", json!({ "title": "Spam" })),
+        ("/entities", json!({ "title": "Spam", "isDraft": true })),
+        ("/comments", json!({ "entityId": entity, "content": "Spam" })),
+        (&react, json!({ "reactionType": "like" })),
+    ];
+    let invalid = [
+        ("/entities", json!({ "title": 1 })),
+        ("/entities", json!({ "title": "Spam", "spaceId": UNKNOWN })),
+        ("/entities", json!({ "title": "Spam", "userId": author.id })),
+        ("/comments", json!({ "entityId": entity })),
+        ("/comments", json!({ "entityId": UNKNOWN, "content": "Spam" })),
+        ("/comments", json!({ "entityId": entity, "content": "Spam", "parentId": UNKNOWN })),
+        (&react, json!({ "reactionType": "unknown" })),
+        (&react_to_nothing, json!({ "reactionType": "like" })),
+    ];
+    for (path, body) in valid.iter().chain(&invalid) {
+        suspended.post(path, body.clone()).await.refused(403, "user/suspended");
+        gone.post(path, body.clone()).await.refused(403, "auth/no-user-found");
+    }
+    for (table, rows) in [("entities", 1), ("comments", 0), ("reactions", 0)] {
+        assert_eq!(app.rows(table).await, rows, "{table}");
+    }
+    app.advance(HOUR * 2);
+    let again = suspended.sign_in_again().await;
+    for (path, body) in &valid {
+        let status = again.post(path, body.clone()).await.status;
+        assert!([200, 201].contains(&status), "{path}: {status}");
+    }
+    for (path, body) in &invalid {
+        let status = again.post(path, body.clone()).await.status;
+        assert!([400, 403, 404].contains(&status), "{path}: {status}");
     }
 }

@@ -178,15 +178,15 @@ mod tests {
         ("v6-top-keyword", [3.0, 2.0]),
         ("comments-new", [2.0, 1.0]),
         ("feed-page-500", [2.0, 1.0]),
-        ("create-entity", [4.0, 3.0]),
-        ("create-comment", [4.0, 3.0]),
-        ("add-reaction", [4.0, 3.0]),
+        ("create-entity", [4.0, 2.0]),
+        ("create-comment", [4.0, 2.0]),
+        ("add-reaction", [4.0, 2.0]),
         // Of an entity in a space, which costs one more.
-        ("react-one", [6.0, 4.0]),
-        ("v6-upvote", [5.0, 3.0]),
-        ("create-without-webhook", [4.0, 3.0]),
+        ("react-one", [6.0, 3.0]),
+        ("v6-upvote", [5.0, 2.0]),
+        ("create-without-webhook", [4.0, 2.0]),
         // The delivery is one statement more, in the same round trip.
-        ("create-with-dead-webhook", [5.0, 3.0]),
+        ("create-with-dead-webhook", [5.0, 2.0]),
     ];
 
     #[tokio::test(flavor = "multi_thread")]

@@ -76,6 +76,11 @@ impl Db {
         }
     }
 
+    /// Whether statements can travel together, so that [`Tx::later`] and the like save round trips.
+    pub fn can_pipeline(&self) -> bool {
+        matches!(self.inner.backend, Backend::Postgres(_))
+    }
+
     /// Short indexed reads. On SQLite they run right on the calling worker; slower ones belong into
     /// [`read_slow`](Db::read_slow).
     pub async fn read<T, E, F>(&self, work: F) -> Result<T, E>

@@ -1,6 +1,6 @@
 //! Suspensions: users who may not write for a while. They take effect with the `moderation` bundle.
 
-use db::{Conn, Tx, args};
+use db::{Conn, Later, Tx, args};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -96,17 +96,30 @@ pub fn status(
     user: UserId,
     now: Timestamp,
 ) -> Result<Option<AccountStatus>> {
+    Ok(status_of(c.all(&STATUS, args![project, user, now])?))
+}
+
+/// The same rows, sent together with the next statement.
+pub fn status_later(
+    tx: &Tx<'_>,
+    project: ProjectId,
+    user: UserId,
+    now: Timestamp,
+) -> Result<Later<StatusRow>> {
+    Ok(tx.later(&STATUS, args![project, user, now])?)
+}
+
+pub fn status_of(rows: Vec<StatusRow>) -> Option<AccountStatus> {
     // Nearly always one row without a suspension: sorting would cost more than finding it.
-    let rows = c.all(&STATUS, args![project, user, now])?.into_iter();
-    let furthest = rows.max_by_key(|row| (row.end_date.is_none(), row.end_date));
-    Ok(furthest.map(|row| {
+    let furthest = rows.into_iter().max_by_key(|row| (row.end_date.is_none(), row.end_date));
+    furthest.map(|row| {
         let StatusRow { id, foreign_id, name, username, avatar, .. } = row;
         let StatusRow { reason, start_date, end_date, .. } = row;
         AccountStatus {
             user: Initiator { id, foreign_id, name, username, avatar },
             suspension: start_date.map(|start_date| Suspension { reason, start_date, end_date }),
         }
-    }))
+    })
 }
 
 /// Those of the users who are suspended now.

@@ -113,7 +113,7 @@ async fn create_blank(call: &Call<OptionalViewer>, view: View, foreign_id: &str)
     let (app, project, now) = (call.app.clone(), call.project.clone(), call.now);
     let work = move |tx: &Tx<'_>| {
         let mut row = row.clone();
-        create::add(tx, &app, &project, &mut row, &Terms::default(), now)?;
+        create::insert(tx, &app, &project, &mut row, &Terms::default(), now)?;
         view.entity(tx, row)
     };
     let initiator = call.caller.user();

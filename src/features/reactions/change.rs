@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use db::{Later, Tx};
 
-use crate::auth::caller::Actor;
-use crate::auth::caller::Initiator;
+use crate::auth::caller::{Actor, Initiator};
+use crate::auth::deferred::Deferred;
 use crate::auth::perspective::Perspective;
 use crate::domain_events::Context;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::features::notifications;
 use crate::features::reactions::events;
 use crate::features::reactions::notify::{self, Announce};
@@ -31,7 +31,7 @@ use crate::values::time::Timestamp;
 pub struct Change<T> {
     pub app: App,
     pub project: Arc<Project>,
-    pub actor: Initiator,
+    caller: Deferred<Actor>,
     perspective: Perspective,
     pub(super) target: TargetId,
     id: ReactionId,
@@ -57,6 +57,7 @@ pub struct Changed<T> {
 
 /// A locked target, and what was asked for with it.
 struct Locked<T, R> {
+    actor: Initiator,
     target: T,
     change: Later<R>,
     votes: Option<VotesByTarget>,
@@ -64,12 +65,12 @@ struct Locked<T, R> {
 }
 
 impl<T: Target> Change<T> {
-    pub fn new(call: &Call<Actor>, path: &T::Path, view: &T::View) -> Self {
+    pub fn new(call: &Call<Deferred<Actor>>, path: &T::Path, view: &T::View) -> Self {
         Change {
             app: call.app.clone(),
             project: call.project.clone(),
-            actor: call.caller.named.clone(),
-            perspective: Perspective::from(&call.caller),
+            caller: call.caller.clone(),
+            perspective: Perspective::from(&*call.caller),
             target: T::named(path),
             id: ReactionId(new_id(call.now, &call.app.random)),
             now: call.now,
@@ -81,32 +82,32 @@ impl<T: Target> Change<T> {
     /// Sets the reaction, replacing any earlier one.
     pub fn put(&self, tx: &Tx<'_>, kind: ReactionType, announce: Announce) -> Result<Changed<T>> {
         let (project, now) = (self.project.id, self.now);
-        let Locked { mut target, change, votes, space } = self.locking(tx, || {
-            store::put(tx, project, self.target, self.actor.id, self.id, kind, now)
+        let Locked { actor, mut target, change, votes, space } = self.locking(tx, || {
+            store::put(tx, project, self.target, self.caller.user, self.id, kind, now)
         })?;
         let before = change.one()?;
         let mut author = None;
         if before != Some(kind) {
             let after = Some((kind, announce));
-            author = self.count(tx, (&mut target, space.as_ref()), before, after)?;
+            author = self.count(tx, &actor, (&mut target, space.as_ref()), before, after)?;
         }
         Ok(Changed { target, before, author, votes, space })
     }
 
     /// Removes the reaction; does nothing if there is none.
     pub fn take(&self, tx: &Tx<'_>) -> Result<Changed<T>> {
-        let Locked { mut target, change, votes, space } =
-            self.locking(tx, || store::take(tx, self.project.id, self.target, self.actor.id))?;
+        let Locked { actor, mut target, change, votes, space } =
+            self.locking(tx, || store::take(tx, self.project.id, self.target, self.caller.user))?;
         let before = change.opt()?;
         let mut author = None;
         if before.is_some() {
-            author = self.count(tx, (&mut target, space.as_ref()), before, None)?;
+            author = self.count(tx, &actor, (&mut target, space.as_ref()), before, None)?;
         }
         Ok(Changed { target, before, author, votes, space })
     }
 
-    /// Locks the target until the transaction ends, changes the reaction and reads the voters, in one round trip:
-    /// an error undoes the change. Lock order: the target before its reactions, as in deletion. The counts read here
+    /// Checks the user, locks the target until the transaction ends, changes the reaction and reads the voters, in one round
+    /// trip: an error undoes the change. Lock order: the target before its reactions, as in deletion. The counts read here
     /// include all earlier reactions.
     fn locking<R>(
         &self,
@@ -114,22 +115,24 @@ impl<T: Target> Change<T> {
         change: impl FnOnce() -> Result<Later<R>>,
     ) -> Result<Locked<T, R>> {
         let project = &*self.project;
+        let checking = self.caller.begin(tx)?;
         let locking = T::lock(tx, project, self.target, self.perspective)?;
         let change = change()?;
-        let (viewer, targets) = (Some(self.actor.id), vec![self.target.uuid()]);
+        let (viewer, targets) = (Some(self.caller.user), vec![self.target.uuid()]);
         let votes = self.lists_voters.then(|| votes_later(tx, project, viewer, targets));
         let votes = votes.transpose()?;
-        tx.flush().map_err(|error| store::refused(error.into()))?;
+        let actor = checking.settle(tx).map_err(store::refused)?;
+        let actor = actor.ok_or_else(|| Error::internal("no user reacts"))?;
         let found = locking.opt()?.ok_or(T::FAULTS.not_found)?;
         let space = found.space().map(|space| {
-            let users: Vec<UserId> = found.author().into_iter().chain([self.actor.id]).collect();
+            let users: Vec<UserId> = found.author().into_iter().chain([actor.id]).collect();
             KnownSpace::load(tx, project.id, space, &users)
         });
         let space = space.transpose()?;
         let target = T::locked(tx, project, (found, space.as_ref()), self.perspective)?;
         let target = target.ok_or(T::FAULTS.not_found)?;
         let votes = votes.map(Later::all).transpose()?.map(by_target);
-        Ok(Locked { target, change, votes, space })
+        Ok(Locked { actor, target, change, votes, space })
     }
 
     /// Updates the counts, awards the author's points and notifies them. The target is locked: nobody else
@@ -137,6 +140,7 @@ impl<T: Target> Change<T> {
     fn count(
         &self,
         tx: &Tx<'_>,
+        actor: &Initiator,
         (target, space): (&mut T, Option<&KnownSpace>),
         before: Option<ReactionType>,
         after: Option<(ReactionType, Announce)>,
@@ -153,7 +157,7 @@ impl<T: Target> Change<T> {
         let notices = match after {
             Some((kind, announce)) => {
                 let reaction = (kind, before, announce);
-                notify::notifications(tx, self, (target, space), reaction)?
+                notify::notifications(tx, (self, actor), (target, space), reaction)?
             }
             None => Vec::new(),
         };
@@ -177,7 +181,7 @@ impl<T: Target> Change<T> {
             notifications::created(tx, context, &notices)?;
         }
         let subject = target.notified_of();
-        events::reacted(tx, context, subject, target.author(), counts, self.actor.id)?;
+        events::reacted(tx, context, subject, target.author(), counts, actor.id)?;
         Ok(author)
     }
 }

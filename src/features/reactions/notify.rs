@@ -30,7 +30,7 @@ pub enum Announce {
 /// The notifications for a new or changed reaction, with the target's counts after it.
 pub(super) fn notifications<T: Target>(
     tx: &Tx<'_>,
-    change: &Change<T>,
+    (change, actor): (&Change<T>, &Initiator),
     (target, space): (&T, Option<&KnownSpace>),
     (kind, before, announce): (ReactionType, Option<ReactionType>, Announce),
 ) -> Result<Vec<Notification<'static>>> {
@@ -57,14 +57,14 @@ pub(super) fn notifications<T: Target>(
 
     // A changed type notifies nobody, but a vote always notifies.
     let is_news = before.is_none() || announce == Announce::Upvote;
-    if is_news && author != change.actor.id {
+    if is_news && author != actor.id {
         let mut metadata = subject()?;
-        initiator(&mut metadata, change.actor.clone());
+        initiator(&mut metadata, actor.clone());
         notices.push(match announce {
-            Announce::Upvote => notice(T::NOTICES.upvote, metadata, Some(change.actor.id)),
+            Announce::Upvote => notice(T::NOTICES.upvote, metadata, Some(actor.id)),
             _ => {
                 metadata.insert("reactionType".to_owned(), json!(kind));
-                notice(T::NOTICES.reaction, metadata, Some(change.actor.id))
+                notice(T::NOTICES.reaction, metadata, Some(actor.id))
             }
         });
     }
@@ -75,8 +75,10 @@ pub(super) fn notifications<T: Target>(
         let mut metadata = subject()?;
         metadata.insert("reactionType".to_owned(), json!(kind));
         metadata.insert("milestoneCount".to_owned(), specific.into());
-        metadata
-            .insert("lastThreeUsers".to_owned(), latest(tx, change, target, author, Some(kind))?);
+        metadata.insert(
+            "lastThreeUsers".to_owned(),
+            latest(tx, (change, actor), target, author, Some(kind))?,
+        );
         notices.push(notice(T::NOTICES.milestone_specific, metadata, None));
     }
     let total = counts.total();
@@ -85,7 +87,10 @@ pub(super) fn notifications<T: Target>(
         let mut metadata = subject()?;
         metadata.insert("milestoneCount".to_owned(), total.into());
         metadata.insert("reactionCounts".to_owned(), json!(counts));
-        metadata.insert("lastThreeUsers".to_owned(), latest(tx, change, target, author, None)?);
+        metadata.insert(
+            "lastThreeUsers".to_owned(),
+            latest(tx, (change, actor), target, author, None)?,
+        );
         notices.push(notice(T::NOTICES.milestone_total, metadata, None));
     }
     Ok(notices)
@@ -102,19 +107,19 @@ fn is_milestone(count: i64) -> bool {
 
 fn latest<T: Target>(
     tx: &Tx<'_>,
-    change: &Change<T>,
+    (change, actor): (&Change<T>, &Initiator),
     target: &T,
     author: UserId,
     kind: Option<ReactionType>,
 ) -> Result<Value> {
     let mut latest = store::latest(tx, change.project.id, target.id(), kind)?;
     // The user who just reacted comes first, even if they only changed their reaction.
-    latest.retain(|user| user.id != change.actor.id);
+    latest.retain(|user| user.id != actor.id);
     // Users with a block between them and the author are left out.
     let ids: Vec<UserId> = latest.iter().map(|user| user.id).collect();
     let hidden = blocks::blocked_among(tx, &change.project, Some(author), &ids)?;
     latest.retain(|user| !hidden.contains(&user.id));
-    let Initiator { id, name, username, avatar, .. } = change.actor.clone();
+    let Initiator { id, name, username, avatar, .. } = actor.clone();
     latest.insert(0, ReactorRow { id, name, username, avatar });
     latest.truncate(3);
     let users = latest.into_iter().map(|user| {

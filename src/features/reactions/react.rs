@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::auth::caller::Actor;
+use crate::auth::deferred::Deferred;
 use crate::error::{Fault, Result};
 use crate::features::reactions::change::{Change, Changed};
 use crate::features::reactions::notify::Announce;
@@ -24,38 +25,44 @@ pub(super) struct NewReaction {
 type Answer<T> = Result<Json<<T as Target>::Shown>>;
 
 pub(super) async fn add_reaction<T: Target>(
-    call: Call<Actor>,
+    call: Call<Deferred<Actor>>,
     (Path(path), Body(new)): (Path<T::Path>, Body<NewReaction>),
 ) -> Answer<T> {
     put::<T>(call, path, new.reaction_type, Announce::Reaction, None).await
 }
 
 pub(super) async fn remove_reaction<T: Target>(
-    call: Call<Actor>,
+    call: Call<Deferred<Actor>>,
     Path(path): Path<T::Path>,
 ) -> Answer<T> {
     take::<T>(call, path, None).await
 }
 
-pub(super) async fn upvote<T: Target>(call: Call<Actor>, Path(path): Path<T::Path>) -> Answer<T> {
+pub(super) async fn upvote<T: Target>(
+    call: Call<Deferred<Actor>>,
+    Path(path): Path<T::Path>,
+) -> Answer<T> {
     let again = Some(T::FAULTS.already_upvoted);
     put::<T>(call, path, ReactionType::Upvote, Announce::Upvote, again).await
 }
 
-pub(super) async fn downvote<T: Target>(call: Call<Actor>, Path(path): Path<T::Path>) -> Answer<T> {
+pub(super) async fn downvote<T: Target>(
+    call: Call<Deferred<Actor>>,
+    Path(path): Path<T::Path>,
+) -> Answer<T> {
     let again = Some(T::FAULTS.already_downvoted);
     put::<T>(call, path, ReactionType::Downvote, Announce::Silently, again).await
 }
 
 pub(super) async fn remove_upvote<T: Target>(
-    call: Call<Actor>,
+    call: Call<Deferred<Actor>>,
     Path(path): Path<T::Path>,
 ) -> Answer<T> {
     take::<T>(call, path, Some((ReactionType::Upvote, T::FAULTS.not_upvoted))).await
 }
 
 pub(super) async fn remove_downvote<T: Target>(
-    call: Call<Actor>,
+    call: Call<Deferred<Actor>>,
     Path(path): Path<T::Path>,
 ) -> Answer<T> {
     take::<T>(call, path, Some((ReactionType::Downvote, T::FAULTS.not_downvoted))).await
@@ -63,7 +70,7 @@ pub(super) async fn remove_downvote<T: Target>(
 
 /// `again`: the error for a vote that was cast before.
 async fn put<T: Target>(
-    call: Call<Actor>,
+    call: Call<Deferred<Actor>>,
     path: T::Path,
     kind: ReactionType,
     announce: Announce,
@@ -81,7 +88,7 @@ async fn put<T: Target>(
 
 /// `only`: the vote to remove, and the error if it was not cast.
 async fn take<T: Target>(
-    call: Call<Actor>,
+    call: Call<Deferred<Actor>>,
     path: T::Path,
     only: Option<(ReactionType, Fault)>,
 ) -> Answer<T> {
@@ -99,7 +106,7 @@ async fn take<T: Target>(
 type Written<T> = (<T as Target>::Shown, Option<Later<UserRow>>);
 
 async fn write<T: Target>(
-    call: Call<Actor>,
+    call: Call<Deferred<Actor>>,
     path: T::Path,
     work: impl Fn(&Tx<'_>, &Change<T>, &T::View) -> Result<Written<T>> + Send + 'static,
 ) -> Answer<T> {

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::auth::caller::Actor;
+use crate::auth::deferred::Deferred;
 use crate::auth::perspective::Perspective;
 use crate::error::{Fault, Result};
 use crate::features::notifications::Subject;
@@ -154,7 +155,7 @@ pub trait Target: Sized + Send + 'static {
         project: ProjectId,
         space: Option<&KnownSpace>,
     ) -> Result<Map<String, Value>>;
-    fn view(call: &Call<Actor>) -> Self::View;
+    fn view(call: &Call<Deferred<Actor>>) -> Self::View;
     /// Whether replies list the voters.
     fn lists_voters(view: &Self::View) -> bool;
     fn show(self, view: &Self::View, c: &Conn<'_>, known: Known) -> Result<Self::Shown>;

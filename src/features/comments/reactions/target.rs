@@ -4,6 +4,7 @@ use db::{Conn, Later, Tx};
 use serde_json::{Map, Value};
 
 use crate::auth::caller::Actor;
+use crate::auth::deferred::Deferred;
 use crate::auth::perspective::Perspective;
 use crate::error::{Result, faults};
 use crate::features::comments::model::Comment;
@@ -132,8 +133,8 @@ impl Target for CommentRow {
         Ok(keys)
     }
 
-    fn view(call: &Call<Actor>) -> View {
-        View::written(call, Perspective::from(&call.caller), Some(call.caller.user))
+    fn view(call: &Call<Deferred<Actor>>) -> View {
+        View::written(call, Perspective::from(&*call.caller), Some(call.caller.user))
     }
 
     fn lists_voters(view: &View) -> bool {

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::auth::caller::ActorOrKey;
+use crate::auth::deferred::Deferred;
 use crate::auth::perspective::Perspective;
 use crate::domain_events::{self, Context};
 use crate::error::Result;
@@ -55,7 +56,7 @@ pub(super) struct NewComment {
 }
 
 pub(super) async fn create_comment(
-    call: Call<ActorOrKey>,
+    call: Call<Deferred<ActorOrKey>>,
     Body(new): Body<NewComment>,
 ) -> Result<Created<Comment>> {
     let entity = new.entity_id.ok_or(MISSING_ENTITY_ID)?;
@@ -78,18 +79,20 @@ pub(super) async fn create_comment(
         return Err(MISSING_CONTENT.into());
     }
     let (app, project, now) = (call.app.clone(), call.project.clone(), call.now);
-    let (caller, created, updated) = (call.caller, new.created_at, new.updated_at);
+    let (checked, caller) = (call.caller.clone(), *call.caller);
+    let (created, updated) = (new.created_at, new.updated_at);
     let perspective = Perspective::from(caller);
     let view = View::written(&call, perspective, caller.user());
     let work = move |tx: &Tx<'_>| {
         // Sent together, in the order of locks. An error undoes the points.
+        let checking = checked.begin(tx)?;
         let locking = entities::visibility::lock(tx, &project, entity, perspective)?;
         let answering = blank.parent_id.map(|id| visibility::lock(tx, &project, id, perspective));
         let answering = answering.transpose()?;
         let awarded = caller.user();
         let awarded = awarded.map(|user| reputation::awarded(tx, &project, user, None, POINTS));
         let awarded = awarded.transpose()?;
-        tx.flush()?;
+        checking.settle(tx)?;
         let entity = open_entity(tx, &project, (entity, locking.opt()?), perspective)?;
         let author = caller.user().ok_or(MISSING_USER_ID)?;
         let (created_at, updated_at) = match caller {
@@ -151,7 +154,7 @@ pub(super) async fn create_comment(
         view.comment(tx, row)
     };
     let event = move |comment: &Comment| {
-        // What a rule hides, nobody hears of.
+        // No event for what a rule hides.
         if comment.moderation_status.is_some() {
             return Ok(None);
         }

@@ -4,6 +4,7 @@ use db::{Conn, Later, Tx};
 use serde_json::{Map, Value};
 
 use crate::auth::caller::Actor;
+use crate::auth::deferred::Deferred;
 use crate::auth::perspective::Perspective;
 use crate::error::{Result, faults};
 use crate::features::entities::model::Entity;
@@ -127,7 +128,7 @@ impl Target for EntityRow {
         Ok(notify::subject_in(self, space.and_then(|space| space.row.as_ref())))
     }
 
-    fn view(call: &Call<Actor>) -> View {
+    fn view(call: &Call<Deferred<Actor>>) -> View {
         View::written(call, Some(call.caller.user))
     }
 

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::auth::caller::{OptionalViewer, may_act_for};
+use crate::auth::deferred::Deferred;
 use crate::auth::perspective::Perspective;
 use crate::domain_events::{self, Context};
 use crate::error::{Error, Result};
@@ -71,7 +72,7 @@ pub(super) struct NewEntity {
 }
 
 pub(super) async fn create_entity(
-    call: Call<OptionalViewer>,
+    call: Call<Deferred<OptionalViewer>>,
     (Body(new), attached): (Body<NewEntity>, AttachedFiles),
 ) -> Result<FoundOrCreated<Entity>> {
     let author = author(&call, &new)?;
@@ -84,8 +85,8 @@ pub(super) async fn create_entity(
     let id = EntityId(new_id(call.now, &call.app.random));
     let (mut row, terms) = new.into_row(id, author, created_at, updated_at, call.now);
     row.space_id = space;
-    let (app, project, caller, now) =
-        (call.app.clone(), call.project.clone(), call.caller, call.now);
+    let (app, project, now) = (call.app.clone(), call.project.clone(), call.now);
+    let (checked, caller) = (call.caller.clone(), *call.caller);
 
     // A key sees it as the user it names.
     let mut view = View::written(&call, caller.user().or(author));
@@ -99,13 +100,16 @@ pub(super) async fn create_entity(
     let rows = files.clone();
     let initiator = caller.user().or(author);
     let work = move |tx: &Tx<'_>| {
+        let checking = checked.begin(tx)?;
         permit(tx, &project, caller, &row, now)?;
         admit(tx, &project, caller.into(), &row)?;
         let (mut row, mut terms) = (row.clone(), terms.clone());
         if mentions::drop_blocked(tx, &project, &mut row, None)? {
             terms = terms::of_stored(&row).map_err(Error::internal)?;
         }
-        let author = add(tx, &app, &project, &mut row, &terms, now)?;
+        let author = if row.is_draft { None } else { reward(tx, &project, &row)? };
+        checking.settle(tx)?;
+        insert(tx, &app, &project, &mut row, &terms, now)?;
         uploads::insert(tx, project.id, &rows)?;
         view.clone().with_own(None).with_author(author).entity(tx, row)
     };
@@ -121,10 +125,12 @@ pub(super) async fn create_entity(
 }
 
 /// Runs all checks before any file is processed.
-async fn check(call: &Call<OptionalViewer>, row: &EntityRow) -> Result<()> {
-    let (project, caller, now) = (call.project.clone(), call.caller, call.now);
+async fn check(call: &Call<Deferred<OptionalViewer>>, row: &EntityRow) -> Result<()> {
+    let (project, caller, now) = (call.project.clone(), call.caller.clone(), call.now);
     let row = row.clone();
     let checked = call.app.db.read(move |c| {
+        caller.check(c)?;
+        let caller = *caller;
         permit(c, &project, caller, &row, now)?;
         if let Some(space) = row.space_id {
             let space = spaces::find(c, project.id, space)?.ok_or(SPACE_NOT_FOUND)?;
@@ -174,9 +180,9 @@ fn permit(
 }
 
 /// The author of the entity. A user's token cannot name another user.
-fn author(call: &Call<OptionalViewer>, new: &NewEntity) -> Result<Option<UserId>> {
+fn author(call: &Call<Deferred<OptionalViewer>>, new: &NewEntity) -> Result<Option<UserId>> {
     let named = new.user_id.as_deref();
-    let author = match call.caller {
+    let author = match *call.caller {
         OptionalViewer::Key(_) => {
             named.map(|name| name.parse().map_err(|_| Error::from(USER_NOT_FOUND))).transpose()?
         }
@@ -233,27 +239,21 @@ impl NewEntity {
     }
 }
 
-/// Stores a new entity and all its effects; returns the author, if they got points for it. The caller maps the
-/// error of its transaction with [`store::insert_refused`].
-pub(in crate::features::entities) fn add(
+/// Stores a new entity and all its effects but the author's points. The caller maps the error of its transaction with
+/// [`store::insert_refused`].
+pub(in crate::features::entities) fn insert(
     tx: &Tx<'_>,
     app: &App,
     project: &Project,
     row: &mut EntityRow,
     terms: &Terms,
     now: Timestamp,
-) -> Result<Option<UserRow>> {
-    if row.is_draft {
-        store::insert(tx, project.id, row, terms)?;
-        return Ok(None);
-    }
-    let author = reward(tx, project, row)?;
+) -> Result<()> {
     store::insert(tx, project.id, row, terms)?;
-    appear(tx, app, project, row, now)?;
-    Ok(author)
+    if row.is_draft { Ok(()) } else { appear(tx, app, project, row, now) }
 }
 
-/// Awards the author's points for publishing. Runs first, or it deadlocks with user deletion.
+/// Awards the author's points for publishing; returns the author. Runs first, or it deadlocks with user deletion.
 pub(super) fn reward(tx: &Tx<'_>, project: &Project, row: &EntityRow) -> Result<Option<UserRow>> {
     let Some(author) = row.user_id else { return Ok(None) };
     // A concurrent request may have deleted the author: then there is no row, or a foreign key fails.
