@@ -39,18 +39,13 @@ impl<'a> Scene<'a> {
         Scene { users, ears, _client: client }
     }
 
-    /// Joins a room; whether it was allowed.
+    /// Joins a room; whether it was allowed. Events of what happened before are over by then.
     async fn join(&mut self, place: usize, kind: &str, id: &Value) -> bool {
+        self.ears.heard().await;
         let key = format!("{kind}Id");
         let payload = if kind == "user" { Value::Null } else { json!({ key: id }) };
         self.ears.socket(place).emit(&format!("join:{kind}"), payload);
-        // Another room may still tell of what happened just before.
-        let (name, payload) = loop {
-            let (name, payload) = self.ears.socket_mut(place).event().await;
-            if name.starts_with("room:") {
-                break (name, payload);
-            }
-        };
+        let (name, payload) = self.ears.socket_mut(place).event().await;
         let room = match id {
             Value::String(id) if kind != "user" => format!("{kind}:{id}"),
             _ => kind.to_owned(),
