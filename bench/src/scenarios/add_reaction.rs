@@ -74,7 +74,7 @@ fn of_entity(seen: &Seen, id: Uuid, kind: ReactionType) -> Shown {
     let Seen { project, now, author } = seen;
     let row = EntityRow { user_id: Some(author.id), ..Entities::row(EntityId(id), *now) };
     let bytes = Entity::new(*project, row).and_then(|entity| {
-        let user = Some(Some(author.clone()));
+        let user = Some(Some(Box::new(author.clone())));
         let entity = Entity { user, user_reaction: Some(Some(kind)), shares_count: None, ..entity };
         serde_json::to_vec(&entity).map_err(Error::internal)
     });
@@ -89,7 +89,7 @@ fn of_comment(seen: &Seen, id: Uuid, kind: ReactionType) -> Shown {
         ..blank(CommentId(id), EntityId(id), *now)
     };
     let bytes = Comment::new(*project, row).and_then(|comment| {
-        let user = Some(Some(author.clone()));
+        let user = Some(Some(Box::new(author.clone())));
         let comment = Comment { user, user_reaction: Some(Some(kind)), ..comment };
         serde_json::to_vec(&comment).map_err(Error::internal)
     });

@@ -57,7 +57,8 @@ fn bare(fixture: &Fixture, db: &Db) -> Vec<Bare> {
         };
         async move {
             let answer = Comment::new(project, row.clone()).map_err(text)?;
-            let answer = Comment { user: Some(Some(shown)), user_reaction: Some(None), ..answer };
+            let user = Some(Some(Box::new(shown)));
+            let answer = Comment { user, user_reaction: Some(None), ..answer };
             let written = db.write(move |tx| comments::insert(tx, project, &row, &[]));
             written.await.map_err(text)?;
             serde_json::to_vec(&answer).map_err(|error| error.to_string())

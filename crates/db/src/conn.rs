@@ -249,12 +249,7 @@ impl<R: Row> Prefetch<'_, R> {
     /// Its rows; none if it was not sent, and is to be run now.
     pub fn rows(self) -> Result<Option<Vec<R>>, Error> {
         let Some((conn, session, sent)) = self.sent else { return Ok(None) };
-        let mut rows = Vec::new();
-        conn.noted(session.fetched(sent, &mut |columns| {
-            rows.push(R::read(columns)?);
-            Ok(())
-        }))?;
-        Ok(Some(rows))
+        conn.noted(session.fetched(sent)).map(Some)
     }
 }
 

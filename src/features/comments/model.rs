@@ -31,7 +31,7 @@ pub struct Comment {
     pub user_id: Option<UserId>,
     /// With `include=user`, and in replies to writes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub user: Option<Option<User>>,
+    pub user: Option<Option<Box<User>>>,
     pub parent_id: Option<CommentId>,
     /// With `include=parent` on single reads.
     #[serde(skip_serializing_if = "Option::is_none")]

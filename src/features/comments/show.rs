@@ -122,7 +122,8 @@ impl View {
     /// For what was shown without its author.
     pub fn set_author(&self, comment: &mut Comment, author: Option<UserRow>) -> Result<()> {
         let author = author.filter(|author| comment.user_id == Some(author.id));
-        comment.user = Some(author.map(|row| User::public(&self.links, &row)).transpose()?);
+        let shown = author.map(|row| User::public(&self.links, &row)).transpose()?;
+        comment.user = Some(shown.map(Box::new));
         Ok(())
     }
 
@@ -133,10 +134,15 @@ impl View {
 
     /// Those of a list, whose statement has read their authors.
     pub fn listed(&self, c: &Conn<'_>, rows: Vec<WithAuthor<CommentRow>>) -> Result<Vec<Comment>> {
-        let (rows, authors): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
-        let authors = authors.into_iter().filter_map(|author| author.0).collect();
+        // Both are as long as they get: rows are large, and would be moved whenever a list grows.
+        let (mut comments, mut authors) =
+            (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
+        for (row, author) in rows {
+            authors.extend(author.0);
+            comments.push(self.alone(row)?);
+        }
         let authors = self.user.then_some(authors);
-        View { authors, ..self.clone() }.comments(c, rows)
+        View { authors, ..self.clone() }.completed(c, comments)
     }
 
     pub fn with_points(self, bucket: Option<Bucket>) -> Self {
@@ -179,19 +185,26 @@ impl View {
     }
 
     pub fn comments(&self, c: &Conn<'_>, rows: Vec<CommentRow>) -> Result<Vec<Comment>> {
+        let mut comments = Vec::with_capacity(rows.len());
+        for row in rows {
+            comments.push(self.alone(row)?);
+        }
+        self.completed(c, comments)
+    }
+
+    /// The comment without what further statements read.
+    fn alone(&self, row: CommentRow) -> Result<Comment> {
+        let is_placeholder = self.hides(&row);
+        let mut comment = Comment::new(self.project.id, row)?;
+        if is_placeholder {
+            comment.strip();
+        }
+        Ok(comment)
+    }
+
+    fn completed(&self, c: &Conn<'_>, mut comments: Vec<Comment>) -> Result<Vec<Comment>> {
         let project = self.project.id;
-        let ids: Vec<Uuid> = rows.iter().map(|row| row.id.0).collect();
-        let mut comments = rows
-            .into_iter()
-            .map(|row| {
-                let is_placeholder = self.hides(&row);
-                let mut comment = Comment::new(project, row)?;
-                if is_placeholder {
-                    comment.strip();
-                }
-                Ok(comment)
-            })
-            .collect::<Result<Vec<_>>>()?;
+        let ids: Vec<Uuid> = comments.iter().map(|comment| comment.id.0).collect();
         if self.user {
             self.add_authors(c, &mut comments)?;
         }
@@ -247,7 +260,8 @@ impl View {
             None => model::shown(c, &self.links, ids)?,
         };
         for comment in comments.iter_mut() {
-            comment.user = Some(comment.user_id.and_then(|id| authors.get(&id).cloned()));
+            let author = comment.user_id.and_then(|id| authors.get(&id).cloned());
+            comment.user = Some(author.map(Box::new));
         }
         let Some(bucket) = self.bucket else { return Ok(()) };
         let shown = comments.iter_mut().filter_map(|comment| {

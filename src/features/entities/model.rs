@@ -34,7 +34,7 @@ pub struct Entity {
     pub user_id: Option<UserId>,
     /// With `include=user`, and in replies to writes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub user: Option<Option<User>>,
+    pub user: Option<Option<Box<User>>>,
     pub title: Option<String>,
     pub content: Option<String>,
     #[schemars(with = "Vec<Mention>")]

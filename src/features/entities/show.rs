@@ -131,7 +131,8 @@ impl View {
     /// For what was shown without its author.
     pub fn set_author(&self, entity: &mut Entity, author: Option<UserRow>) -> Result<()> {
         let author = author.filter(|author| entity.user_id == Some(author.id));
-        entity.user = Some(author.map(|row| User::public(&self.links, &row)).transpose()?);
+        let shown = author.map(|row| User::public(&self.links, &row)).transpose()?;
+        entity.user = Some(shown.map(Box::new));
         Ok(())
     }
 
@@ -154,15 +155,16 @@ impl View {
 
     /// Those of a list, whose statement has read their authors and the flags of their spaces.
     pub fn listed(&self, c: &Conn<'_>, rows: Vec<WithAuthor<ListedRow>>) -> Result<Vec<Entity>> {
-        let (mut nsfw_spaces, mut authors) = (HashSet::new(), Vec::new());
+        // All are as long as they get: rows are large, and would be moved whenever a list grows.
+        let (mut nsfw_spaces, mut authors) = (HashSet::new(), Vec::with_capacity(rows.len()));
         let mut entities = Vec::with_capacity(rows.len());
         for (ListedRow { entity, is_in_nsfw_space }, author) in rows {
             nsfw_spaces.extend(entity.space_id.filter(|_| is_in_nsfw_space == Some(true)));
             authors.extend(author.0);
-            entities.push(entity);
+            entities.push(Entity::new(self.project.id, entity)?);
         }
         let view = self.clone().with_authors(self.user.then_some(authors));
-        View { nsfw_spaces: Some(nsfw_spaces), ..view }.entities(c, entities)
+        View { nsfw_spaces: Some(nsfw_spaces), ..view }.completed(c, entities)
     }
 
     pub fn with_files(self) -> Self {
@@ -189,10 +191,17 @@ impl View {
     }
 
     pub fn entities(&self, c: &Conn<'_>, rows: Vec<EntityRow>) -> Result<Vec<Entity>> {
+        let mut entities = Vec::with_capacity(rows.len());
+        for row in rows {
+            entities.push(Entity::new(self.project.id, row)?);
+        }
+        self.completed(c, entities)
+    }
+
+    /// With what further statements read.
+    fn completed(&self, c: &Conn<'_>, mut entities: Vec<Entity>) -> Result<Vec<Entity>> {
         let project = self.project.id;
-        let ids: Vec<EntityId> = rows.iter().map(|row| row.id).collect();
-        let mut entities =
-            rows.into_iter().map(|row| Entity::new(project, row)).collect::<Result<Vec<_>>>()?;
+        let ids: Vec<EntityId> = entities.iter().map(|entity| entity.id).collect();
         if self.user {
             self.add_authors(c, &mut entities)?;
         }
@@ -250,7 +259,8 @@ impl View {
             None => model::shown(c, &self.links, ids)?,
         };
         for entity in entities.iter_mut() {
-            entity.user = Some(entity.user_id.and_then(|id| authors.get(&id).cloned()));
+            let author = entity.user_id.and_then(|id| authors.get(&id).cloned());
+            entity.user = Some(author.map(Box::new));
         }
         let Some(bucket) = self.bucket else { return Ok(()) };
         let shown = entities.iter_mut().filter_map(|entity| {

@@ -9,7 +9,7 @@ use futures_util::future::RemoteHandle;
 use futures_util::{FutureExt, TryStreamExt};
 use tokio_postgres::Row;
 
-use crate::conn::{Failed, Sink};
+use crate::conn::Failed;
 use crate::sqlite::expect_arguments;
 use crate::statement::Text;
 use crate::{Announcement, Columns, Engine, Error, Value};
@@ -172,13 +172,15 @@ impl Session {
     }
 
     /// Waits for the rows of a query that was sent ahead.
-    pub(crate) fn fetched(&self, sent: Prefetched, sink: Sink<'_>) -> Result<(), Failed> {
+    pub(crate) fn fetched<R: crate::Row>(&self, sent: Prefetched) -> Result<Vec<R>, Failed> {
         let Prefetched { statement, is_new, rows } = sent;
         let rows = self.awaited(statement, rows).map_err(|failed| failed.unless(is_new))?;
+        // Rows may be large: they are not moved again because there are more than expected.
+        let mut read = Vec::with_capacity(rows.len());
         for row in &rows {
-            sink(&mut Columns::new(statement, row))?;
+            read.push(R::read(&mut Columns::new(statement, row))?);
         }
-        Ok(())
+        Ok(read)
     }
 }
 
