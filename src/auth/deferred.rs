@@ -33,13 +33,13 @@ enum Check {
 /// Whether the acting user exists and is not suspended.
 #[derive(Debug)]
 pub struct UserCheck {
-    pub project: Arc<Project>,
-    pub user: UserId,
+    project: Arc<Project>,
+    user: UserId,
     /// Passes though suspended.
-    pub is_exempt: bool,
-    pub now: Timestamp,
+    is_exempt: bool,
+    now: Timestamp,
     /// Error for an unknown user.
-    pub unknown: Fault,
+    unknown: Fault,
     has_passed: AtomicBool,
 }
 
