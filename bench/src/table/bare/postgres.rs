@@ -335,3 +335,61 @@ fn field(body: &[u8], wanted: u8) -> String {
     let found = body.split(|byte| *byte == 0).find(|field| field.first() == Some(&wanted));
     found.map_or(String::new(), |field| String::from_utf8_lossy(&field[1..]).into_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use db::testing::Cluster;
+    use db::{Conn, Db, Options, Query};
+
+    fn binary(type_id: u32, bytes: &[u8]) -> Parameter {
+        Parameter { type_id, is_binary: true, bytes: Some(bytes.to_vec()) }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_recorded_write_is_another_row_each_time() {
+        let created = tokio::task::spawn_blocking(|| {
+            let cluster = Cluster::shared();
+            (cluster.port(), cluster.create_database())
+        });
+        let (port, url) = created.await.unwrap();
+        let db = Db::open(&url, Options { pool: 1, ..Options::default() }).unwrap();
+        db.execute_script("CREATE TABLE t (id uuid PRIMARY KEY, ids uuid[] NOT NULL)").unwrap();
+
+        let (author, id) = (Uuid::from_u128(7), Uuid::from_u128(0xabc << 80));
+        let head = [1, 0, UUID, 2, 1].map(u32::to_be_bytes).concat();
+        let list = [&head[..], &length(16), author.as_bytes(), &length(16), id.as_bytes()].concat();
+        let insert = Sent::Prepared {
+            sql: "INSERT INTO t VALUES ($1, $2)".to_owned(),
+            parameters: vec![binary(UUID, id.as_bytes()), binary(UUIDS, &list)],
+        };
+        let simple = |sql: &str| Sent::Simple(sql.to_owned());
+        let flights = vec![
+            vec![simple("SET statement_timeout = 5"), simple("BEGIN"), insert],
+            vec![simple("COMMIT")],
+        ];
+        let recorded = vec![Log { flights }];
+        let replay = Replay::new(recorded, None, &HashSet::from([author])).unwrap();
+        let request = &replay.requests[0];
+        let database = (port, url.rsplit('/').next().unwrap());
+        let mut connection = Connection::open(database, replay.texts.len()).unwrap();
+        let mut dice = Dice::new(1);
+        for _ in 0..3 {
+            let ids = request.ids.others(None, &mut dice);
+            assert!(connection.send(&replay.texts, request, &ids).unwrap());
+        }
+        let count = Query::<(i64, i64)>::built(
+            "test::count",
+            "SELECT count(*), count(DISTINCT ids[1]) FROM t WHERE ids[2] = id".to_owned(),
+        );
+        let counted = db.read(move |c: &Conn<'_>| c.one(&count, &[])).await;
+        assert_eq!(counted, Ok::<_, db::Error>((3, 1)));
+
+        // With the recorded ids it is the same row, and the error is not swallowed.
+        let mut again = || connection.send(&replay.texts, request, &HashMap::new());
+        assert!(again().unwrap());
+        let refused = again().unwrap_err().to_string();
+        assert!(refused.starts_with("23505"), "{refused}");
+        db.close().await;
+    }
+}
