@@ -1,8 +1,8 @@
 //! A caller whose user is checked in the transaction that writes for them. Where statements travel together, the check then
 //! costs no round trip; elsewhere it is done before the handler runs.
 //!
-//! The handler sends the check first and settles it before the transaction ends. One that forgets it gets an error in place of
-//! its reply, and one that fails before it has settled it is refused for the user first: see `http/access.rs`.
+//! The handler begins the check before its first statement and settles it before the transaction ends. `http/access.rs` replaces the
+//! reply of a handler that never settled it: by the refusal of the user if there is one, which so comes before any other error.
 
 use std::ops::Deref;
 use std::sync::Arc;

@@ -48,8 +48,8 @@ wait "$server"
 finish 0
 "#;
 
-/// Tests need no durability. Nor do plans change in the middle of a test because a table was vacuumed: those that look at plans do it
-/// themselves. For hundreds of databases it would also take a process every second.
+/// Tests need no durability. Without autovacuum no plan changes in the middle of a test; tests of plans run VACUUM ANALYZE
+/// themselves. With hundreds of databases it would also start a process every second.
 const FORGETFUL: &str = "fsync = off
 autovacuum = off
 full_page_writes = off

@@ -134,7 +134,7 @@ impl View {
 
     /// Those of a list, whose statement has read their authors.
     pub fn listed(&self, c: &Conn<'_>, rows: Vec<WithAuthor<CommentRow>>) -> Result<Vec<Comment>> {
-        // Both are as long as they get: rows are large, and would be moved whenever a list grows.
+        // Allocated at their final size: a list that grows copies its rows, which are large.
         let (mut comments, mut authors) =
             (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
         for (row, author) in rows {

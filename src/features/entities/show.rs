@@ -155,7 +155,7 @@ impl View {
 
     /// Those of a list, whose statement has read their authors and the flags of their spaces.
     pub fn listed(&self, c: &Conn<'_>, rows: Vec<WithAuthor<ListedRow>>) -> Result<Vec<Entity>> {
-        // All are as long as they get: rows are large, and would be moved whenever a list grows.
+        // Allocated at their final size: a list that grows copies its rows, which are large.
         let (mut nsfw_spaces, mut authors) = (HashSet::new(), Vec::with_capacity(rows.len()));
         let mut entities = Vec::with_capacity(rows.len());
         for (ListedRow { entity, is_in_nsfw_space }, author) in rows {

@@ -175,7 +175,7 @@ impl Session {
     pub(crate) fn fetched<R: crate::Row>(&self, sent: Prefetched) -> Result<Vec<R>, Failed> {
         let Prefetched { statement, is_new, rows } = sent;
         let rows = self.awaited(statement, rows).map_err(|failed| failed.unless(is_new))?;
-        // Rows may be large: they are not moved again because there are more than expected.
+        // Allocated at its final size: a list that grows copies its rows, which may be large.
         let mut read = Vec::with_capacity(rows.len());
         for row in &rows {
             read.push(R::read(&mut Columns::new(statement, row))?);
