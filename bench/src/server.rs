@@ -107,9 +107,23 @@ impl Drop for Server {
     }
 }
 
+/// So many that two of them are seldom under way at once.
+const CALLERS: u32 = 5_000;
+
 /// A request without a body.
 pub fn get(path: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n").into_bytes()
+}
+
+/// Requests for the same that the server takes for different ones, as if each caller asked for another page: it answers
+/// callers who ask the same at once with one read.
+pub fn apart(path: &str) -> Vec<Vec<u8>> {
+    (0..CALLERS).map(|caller| of_caller(path, caller)).collect()
+}
+
+/// A request that is another one for each caller.
+pub fn of_caller(path: &str, caller: u32) -> Vec<u8> {
+    get(&format!("{path}&caller={caller}"))
 }
 
 /// A request with a user's token and a JSON body.

@@ -63,6 +63,11 @@ where
     let caller = A::admit(&request).await?;
     let check = caller.user_check().map(|check| (check, request.app.db.clone()));
     let reply = handled(request, caller, handler).await;
+    settled(check, reply).await
+}
+
+/// Apart from `run`, which is compiled for every operation.
+async fn settled(check: Option<(Arc<UserCheck>, Db)>, reply: Result<Response>) -> Result<Response> {
     match check {
         // A handler that failed before it settled the check is refused for the user first, as where it is not deferred.
         Some((check, db)) if !check.has_passed() => {

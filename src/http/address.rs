@@ -30,7 +30,7 @@ pub enum Scope {
 }
 
 /// How requests and replies are spelled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dialect {
     Reference,
     /// As published clients of version 6 do, who write `/api/v6` or `/api/v5`: see `http/legacy`.

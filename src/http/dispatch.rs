@@ -32,7 +32,7 @@ use crate::http::render::{self, Context};
 use crate::http::reply::{self, Response};
 use crate::http::router::Router;
 use crate::http::version::Version;
-use crate::http::{audited, cors, legacy, outside, representation, unnamed, writers};
+use crate::http::{audited, cors, legacy, outside, representation, shared_reads, unnamed, writers};
 use crate::network::client::Peer;
 use crate::network::{client, forwarding};
 use crate::state::App;
@@ -273,7 +273,8 @@ async fn answer(
         Dialect::Reference => run(checked).await,
         Dialect::Legacy => legacy::run(run, checked).await,
     };
-    let written = async |checked| writers::run(checked, network, work).await;
+    let shared = async |checked| shared_reads::run(checked, dialect, work).await;
+    let written = async |checked| writers::run(checked, network, shared).await;
     audited::run(checked, client, written).await
 }
 

@@ -32,6 +32,7 @@ pub mod render;
 pub mod reply;
 pub mod representation;
 pub mod router;
+mod shared_reads;
 pub mod unnamed;
 pub mod version;
 mod writers;

@@ -70,6 +70,8 @@ pub struct Operation {
     pub no_store: bool,
     /// Its reads may be answered by a replica of the database.
     pub tolerates_lag: bool,
+    /// Anonymous callers who ask the same at once share one reply.
+    pub is_shared: bool,
     /// A missing or unusable credential is refused in plain text in every version.
     pub plain_refusals: bool,
     pub input: fn(&mut SchemaGenerator) -> InputDoc,
@@ -210,6 +212,7 @@ impl Operation {
             guard: None,
             no_store: false,
             tolerates_lag: false,
+            is_shared: false,
             plain_refusals: false,
             input: signature.input,
             replies: signature.replies,
@@ -351,6 +354,11 @@ impl Operation {
     /// event, or to catch up.
     pub fn tolerates_lag(self) -> Self {
         Operation { tolerates_lag: true, ..self }
+    }
+
+    /// Of a read that counts nothing and shows anonymous callers the same: those who ask at once get one reply.
+    pub fn shared(self) -> Self {
+        Operation { is_shared: true, ..self }
     }
 
     /// Whether it only reads.

@@ -207,6 +207,7 @@ mod search_matches;
 mod search_models;
 mod search_people;
 mod service_key;
+mod shared_reads;
 mod sign_in;
 mod sign_out;
 mod sign_up;

@@ -8,7 +8,7 @@ use townhall::features::comments::store::CommentRow;
 
 use crate::fixture::{Fixture, text};
 use crate::scenario::{Bare, Scenario};
-use crate::server::get;
+use crate::server::{apart, get};
 
 const LIMIT: u32 = 20;
 
@@ -16,15 +16,22 @@ pub const NEW: Scenario = Scenario {
     name: "comments-new",
     about: "GET /comments?entityId=…&limit=20, one page of the newest",
     expected_status: &[200],
-    requests: |fixture| requests(fixture, "sortBy=createdAt"),
+    requests: |fixture| apart(&path(fixture, "sortBy=createdAt")),
     bare: |fixture, db| bare(fixture, db, "created_at DESC, id DESC"),
+};
+
+pub const NEW_SHARED: Scenario = Scenario {
+    name: "comments-new-shared",
+    about: "the same as comments-new by callers who share reads",
+    requests: |fixture| vec![get(&path(fixture, "sortBy=createdAt"))],
+    ..NEW
 };
 
 pub const OLD: Scenario = Scenario {
     name: "comments-old",
     about: "GET /comments?entityId=…&sortDir=asc&limit=20, one page of the oldest",
     expected_status: &[200],
-    requests: |fixture| requests(fixture, "sortBy=createdAt&sortDir=asc"),
+    requests: |fixture| apart(&path(fixture, "sortBy=createdAt&sortDir=asc")),
     bare: |fixture, db| bare(fixture, db, "created_at, id"),
 };
 
@@ -32,16 +39,15 @@ pub const TOP: Scenario = Scenario {
     name: "comments-top",
     about: "GET /comments?entityId=…&sortBy=top&limit=20, one page of those with most votes",
     expected_status: &[200],
-    requests: |fixture| requests(fixture, "sortBy=top"),
+    requests: |fixture| apart(&path(fixture, "sortBy=top")),
     bare: |fixture, db| {
         bare(fixture, db, "balance DESC, upvote_count DESC, created_at DESC, id DESC")
     },
 };
 
-fn requests(fixture: &Fixture, query: &str) -> Vec<Vec<u8>> {
+fn path(fixture: &Fixture, query: &str) -> String {
     let (project, page, entity) = (fixture.project, fixture.page, fixture.entities.id(0));
-    let path = format!("/v8/{project}/comments?entityId={entity}&{query}");
-    vec![get(&format!("{path}&limit={LIMIT}&page={page}"))]
+    format!("/v8/{project}/comments?entityId={entity}&{query}&limit={LIMIT}&page={page}")
 }
 
 fn bare(fixture: &Fixture, db: &Db, order: &'static str) -> Vec<Bare> {

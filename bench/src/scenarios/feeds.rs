@@ -14,7 +14,7 @@ use crate::dice::Dice;
 use crate::entities::{COMMON, rare};
 use crate::fixture::{Fixture, text};
 use crate::scenario::{Bare, Scenario};
-use crate::server::get;
+use crate::server::{apart, get, of_caller};
 
 const LIMIT: u32 = 20;
 /// The page of the scenario about deep pages.
@@ -24,21 +24,28 @@ pub const NEW: Scenario = Scenario {
     name: "feed-new",
     about: "GET /entities?limit=20, one page of the newest",
     expected_status: &[200],
-    requests: |fixture| vec![request(fixture, "v8", "sortBy=createdAt", fixture.page)],
+    requests: |fixture| apart(&path(fixture, "v8", "sortBy=createdAt", fixture.page)),
     bare: |fixture, db| bare(fixture, db, NEWEST, fixture.page),
 };
 
 pub const NEW_WITH_USER: Scenario = Scenario {
     name: "feed-new-user",
     about: "GET /entities?include=user&limit=20, one page of the newest with their users",
-    requests: |fixture| vec![request(fixture, "v8", "sortBy=createdAt&include=user", fixture.page)],
+    requests: |fixture| apart(&newest_with_user(fixture)),
+    ..NEW
+};
+
+pub const NEW_WITH_USER_SHARED: Scenario = Scenario {
+    name: "feed-new-user-shared",
+    about: "the same as feed-new-user by callers who share reads",
+    requests: |fixture| vec![get(&newest_with_user(fixture))],
     ..NEW
 };
 
 pub const DEEP: Scenario = Scenario {
     name: "feed-page-500",
     about: "GET /entities?limit=20&page=500, always page 500 of the newest",
-    requests: |fixture| vec![request(fixture, "v8", "sortBy=createdAt", DEEP_PAGE)],
+    requests: |fixture| apart(&path(fixture, "v8", "sortBy=createdAt", DEEP_PAGE)),
     bare: |fixture, db| bare(fixture, db, NEWEST, DEEP_PAGE),
     ..NEW
 };
@@ -46,7 +53,7 @@ pub const DEEP: Scenario = Scenario {
 pub const HOT: Scenario = Scenario {
     name: "feed-hot",
     about: "GET /entities?sortBy=hot&limit=20, one page of the hottest",
-    requests: |fixture| vec![request(fixture, "v8", "sortBy=hot", fixture.page)],
+    requests: |fixture| apart(&path(fixture, "v8", "sortBy=hot", fixture.page)),
     bare: |fixture, db| bare(fixture, db, HOTTEST, fixture.page),
     ..NEW
 };
@@ -54,7 +61,7 @@ pub const HOT: Scenario = Scenario {
 pub const KEYWORD: Scenario = Scenario {
     name: "feed-keyword",
     about: "GET /entities?keywordsFilters[includes]=…&limit=20, a keyword that all have",
-    requests: |fixture| vec![request(fixture, "v8", &has_keyword(COMMON), fixture.page)],
+    requests: |fixture| apart(&path(fixture, "v8", &has_keyword(COMMON), fixture.page)),
     bare: |fixture, db| bare(fixture, db, TAGGED, fixture.page),
     ..NEW
 };
@@ -132,9 +139,13 @@ const HOT_RARE: &str = rare!("score");
 const TOP_COMMON: &str = common!(" AND e.upvote_count > 0", "upvote_count");
 const TOP_RARE: &str = rare!("upvote_count");
 
-fn request(fixture: &Fixture, version: &str, query: &str, page: u32) -> Vec<u8> {
+fn path(fixture: &Fixture, version: &str, query: &str, page: u32) -> String {
     let project = fixture.project;
-    get(&format!("/{version}/{project}/entities?{query}&limit={LIMIT}&page={page}"))
+    format!("/{version}/{project}/entities?{query}&limit={LIMIT}&page={page}")
+}
+
+fn newest_with_user(fixture: &Fixture) -> String {
+    path(fixture, "v8", "sortBy=createdAt&include=user", fixture.page)
 }
 
 fn has_keyword(keyword: &str) -> String {
@@ -143,11 +154,12 @@ fn has_keyword(keyword: &str) -> String {
 
 /// Every other request asks for the keyword that all entities have, the others for one of a thousand.
 fn with_keywords(fixture: &Fixture, version: &str, order: &str) -> Vec<Vec<u8>> {
-    let request = |keyword: &str| {
+    let request = |keyword: &str, caller| {
         let query = format!("sortBy={order}&{}", has_keyword(keyword));
-        request(fixture, version, &query, fixture.page)
+        of_caller(&path(fixture, version, &query, fixture.page), caller)
     };
-    rare().flat_map(|keyword| [request(&keyword), request(COMMON)]).collect()
+    let keywords = rare().zip(0..);
+    keywords.flat_map(|(rare, caller)| [request(&rare, caller), request(COMMON, caller)]).collect()
 }
 
 /// `ids`: a query for the ids of entities in their order.

@@ -9,7 +9,7 @@ use townhall::values::ids::SpaceId;
 use crate::fixture::{Fixture, text};
 use crate::scenario::{Bare, Scenario};
 use crate::scenarios::feeds;
-use crate::server::{get, send};
+use crate::server::{apart, send};
 
 const LIMIT: u32 = 20;
 
@@ -19,7 +19,7 @@ pub const FEED: Scenario = Scenario {
     expected_status: &[200],
     requests: |fixture| {
         let (project, space, page) = (fixture.project, fixture.space, fixture.page);
-        vec![get(&format!("/v8/{project}/entities?spaceId={space}&limit={LIMIT}&page={page}"))]
+        apart(&format!("/v8/{project}/entities?spaceId={space}&limit={LIMIT}&page={page}"))
     },
     bare: |fixture, db| feeds::bare(fixture, db, feeds::IN_SPACE, fixture.page),
 };
@@ -30,7 +30,7 @@ pub const LIST: Scenario = Scenario {
     expected_status: &[200],
     requests: |fixture| {
         let (project, page) = (fixture.project, fixture.page);
-        vec![get(&format!("/v8/{project}/spaces?limit={LIMIT}&page={page}"))]
+        apart(&format!("/v8/{project}/spaces?limit={LIMIT}&page={page}"))
     },
     bare: |fixture, db| {
         bare(

@@ -172,11 +172,13 @@ mod tests {
     const MOST: &[(&str, [f64; 2])] = &[
         ("fetch-entity", [1.0, 1.0]),
         ("feed-new-user", [2.0, 1.0]),
+        ("feed-new-user-shared", [2.0, 1.0]),
         ("feed-hot-keyword", [2.0, 1.0]),
         ("feed-top-keyword", [2.0, 1.0]),
         ("v6-hot-keyword", [3.0, 2.0]),
         ("v6-top-keyword", [3.0, 2.0]),
         ("comments-new", [2.0, 1.0]),
+        ("comments-new-shared", [2.0, 1.0]),
         ("feed-page-500", [2.0, 1.0]),
         ("create-entity", [4.0, 2.0]),
         ("create-comment", [4.0, 2.0]),

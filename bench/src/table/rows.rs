@@ -66,18 +66,21 @@ const fn drawing(row: Row) -> Row {
 }
 
 const CREATE: [f64; 2] = [6_000.0, 2_500.0];
+const LIST: [f64; 2] = [8_000.0, 3_500.0];
 const LIST_BY_KEYWORD: [f64; 2] = [5_000.0, 3_000.0];
 
 /// Those that write come last, so that the lists are what was seeded.
 pub const ROWS: &[Row] = &[
     CONSTANT_ANSWER,
     drawing(row("fetch entity", "fetch-entity", [30_000.0, 10_000.0])),
-    row("list newest, with user", "feed-new-user", [8_000.0, 3_500.0]),
+    row("list newest, with user", "feed-new-user", LIST),
+    row("newest with user, shared", "feed-new-user-shared", LIST),
     row("list hot + keyword", "feed-hot-keyword", LIST_BY_KEYWORD),
     row("list top + keyword", "feed-top-keyword", LIST_BY_KEYWORD),
     row("/v6 list hot + keyword", "v6-hot-keyword", LIST_BY_KEYWORD),
     row("/v6 list top + keyword", "v6-top-keyword", LIST_BY_KEYWORD),
-    row("comments of an entity", "comments-new", [8_000.0, 3_500.0]),
+    row("comments of an entity", "comments-new", LIST),
+    row("comments, shared", "comments-new-shared", LIST),
     Row { goals: [Some(1_800.0), None], ..without_goal("page 500 of the feed", "feed-page-500") },
     row("create entity", "create-entity", CREATE),
     drawing(row("create comment", "create-comment", CREATE)),

@@ -16,7 +16,7 @@ struct Tolerance {
 }
 
 /// A moment in the life of this process, such as that of somebody's last write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Moment(Instant);
 
 impl Moment {
@@ -37,6 +37,11 @@ pub async fn tolerate_lag<T>(since: Option<Moment>, work: impl Future<Output = T
 /// Reads of this future are answered by the primary, even if the task tolerates lag.
 pub async fn exactly<T>(work: impl Future<Output = T>) -> T {
     TOLERANCE.scope(Tolerance { since: None, is_exact: Cell::new(true) }, work).await
+}
+
+/// When the running task must see what was written before, though it tolerates lag.
+pub fn must_see() -> Option<Moment> {
+    TOLERANCE.try_with(|tolerance| tolerance.since).ok().flatten()
 }
 
 /// Whether the running task tolerates what a replica lacks that has everything up to this moment.

@@ -38,7 +38,7 @@ pub use companion::accompanied;
 pub use conn::{Conn, Later, Prefetch, Tx};
 pub use db::Db;
 pub use error::Error;
-pub use lag::{Moment, exactly, tolerate_lag};
+pub use lag::{Moment, exactly, must_see, tolerate_lag};
 pub use migrate::{Distribution, Layout, Migration, MigrationState};
 pub use options::{Options, Ran, Watch};
 pub use row::{Column, ColumnRef, Columns, JsonText, Maybe, Row, WrongType};

@@ -114,7 +114,8 @@ fn reads() -> Vec<Operation> {
             feature,
             INVALID,
             list::fetch_many,
-        ),
+        )
+        .shared(),
         Operation::new(
             get.clone(),
             "/comments/by-foreign-id",

@@ -120,6 +120,7 @@ fn lists() -> Vec<Operation> {
             INVALID,
             list::fetch_spaces,
         )
+        .shared()
         .errors(&[AUTH_REQUIRED]),
         Operation::new(
             get.clone(),

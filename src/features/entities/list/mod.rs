@@ -46,6 +46,7 @@ pub(super) fn operations() -> Vec<Operation> {
             fetch_many,
         )
         .tolerates_lag()
+        .shared()
         .errors(&[USER_REQUIRED]),
         Operation::new(
             get,
