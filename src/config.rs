@@ -260,6 +260,7 @@ pub fn is_writable(directory: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::values::scratch::Scratch;
 
     pub(super) fn load(
         flags: &[(&'static str, &str)],
@@ -275,15 +276,6 @@ mod tests {
         Config::from_sources(&all, &find)
     }
 
-    pub(super) fn temporary_file(name: &str, content: &str) -> String {
-        let directory =
-            std::env::temp_dir().join(format!("townhall-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        let file = directory.join("townhall.toml");
-        std::fs::write(&file, content).unwrap();
-        file.display().to_string()
-    }
-
     #[test]
     fn defaults_follow_the_data_directory_and_the_address() {
         let config = load(&[], &[("TOWNHALL_DATA_DIR", "/srv/th")]).unwrap();
@@ -295,7 +287,8 @@ mod tests {
 
     #[test]
     fn a_flag_wins_over_the_environment_and_that_over_the_file() {
-        let file = temporary_file("order", "listen = \"127.0.0.1:1\"\nrate_limits = 3\n");
+        let scratch = Scratch::fresh();
+        let file = scratch.file("townhall.toml", "listen = \"127.0.0.1:1\"\nrate_limits = 3\n");
         let with_file = [("config", file.as_str())];
         assert_eq!(load(&with_file, &[]).unwrap().listen.port(), 1);
         assert_eq!(load(&with_file, &[]).unwrap().rate_limits, Scale::Times(3.0));
@@ -315,7 +308,8 @@ mod tests {
 
     #[test]
     fn a_value_may_come_from_a_file_of_its_own() {
-        let file = temporary_file("secret", "0123456789abcdef0123456789abcdef\n");
+        let scratch = Scratch::fresh();
+        let file = scratch.file("secret", "0123456789abcdef0123456789abcdef\n");
         let config = load(&[], &[("TOWNHALL_SECRET_KEY_FILE", &file)]).unwrap();
         assert_eq!(config.secret_key.unwrap(), "0123456789abcdef0123456789abcdef");
     }

@@ -130,7 +130,8 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::tests::{load, temporary_file};
+    use crate::config::tests::load;
+    use crate::values::scratch::Scratch;
 
     #[test]
     fn mail_needs_a_server_and_a_sender_that_can_be_read() {
@@ -178,6 +179,7 @@ mod tests {
 
     #[test]
     fn a_wrong_key_of_the_file_is_named_with_its_line() {
+        let scratch = Scratch::fresh();
         for (text, expected) in [
             ("# x\n\nlisen = \"x\"\n", "line 3: unknown setting `lisen`: did you mean `listen`?"),
             (
@@ -194,7 +196,7 @@ mod tests {
             ),
             ("rate_limits = 1\n\nlisten = \n", "line 3: "),
         ] {
-            let file = temporary_file("wrong-key", text);
+            let file = scratch.file("townhall.toml", text);
             let error = load(&[("config", &file)], &[]).unwrap_err();
             let rest = error.strip_prefix(&format!("{file} ")).unwrap();
             assert!(rest.starts_with(expected) && !rest.contains('\n'), "{error}");

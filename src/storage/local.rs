@@ -128,17 +128,16 @@ pub(super) async fn blocking<T: Send + 'static>(
 mod tests {
     use super::root::MAX_SYNCED;
     use super::*;
+    use crate::values::scratch::Scratch;
     use futures_util::TryStreamExt as _;
 
-    fn fresh(name: &str) -> (Local, PathBuf) {
-        let root =
-            std::env::temp_dir().join(format!("townhall-local-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&root);
-        let staged = root.join("staged");
-        let local = Local::open(&root.join("files").display().to_string());
+    /// A store, a file that waits to be put into it, and the directory of both.
+    fn fresh() -> (Local, PathBuf, Scratch) {
+        let scratch = Scratch::fresh();
+        let local = Local::open(&scratch.path().join("files").display().to_string());
         assert!(local.0.claim(false).unwrap());
-        fs::write(&staged, b"0123456789").unwrap();
-        (local, staged)
+        let staged = scratch.file("staged", "0123456789").into();
+        (local, staged, scratch)
     }
 
     async fn text(local: &Local, key: &str, range: Option<Range<u64>>) -> String {
@@ -148,7 +147,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_put_is_read_whole_and_in_parts() {
-        let (local, staged) = fresh("read");
+        let (local, staged, _scratch) = fresh();
         local.put("p/a/b.txt", &staged).await.unwrap();
         assert!(!staged.exists(), "it was moved");
         assert_eq!(text(&local, "p/a/b.txt", None).await, "0123456789");
@@ -157,7 +156,7 @@ mod tests {
 
     #[tokio::test]
     async fn empty_directories_go_with_the_last_file_in_them() {
-        let (local, staged) = fresh("remove");
+        let (local, staged, _scratch) = fresh();
         fs::copy(&staged, staged.with_extension("2")).unwrap();
         local.put("p/a/1/x", &staged).await.unwrap();
         local.put("p/b/2/x", &staged.with_extension("2")).await.unwrap();
@@ -170,7 +169,7 @@ mod tests {
 
     #[tokio::test]
     async fn files_are_removed_a_few_at_a_time() {
-        let (local, staged) = fresh("some");
+        let (local, staged, _scratch) = fresh();
         for n in 0..5 {
             let copy = staged.with_extension(n.to_string());
             fs::copy(&staged, &copy).unwrap();
@@ -188,7 +187,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_key_never_leaves_the_root() {
-        let (local, staged) = fresh("key");
+        let (local, staged, _scratch) = fresh();
         for key in ["", "/etc/x", "../x", "a/../../x", "."] {
             let refused = local.put(key, &staged).await.map_err(|error| error.kind());
             assert_eq!(refused, Err(ErrorKind::InvalidInput), "{key}");
@@ -199,7 +198,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_directory_that_is_there_lasts_only_once_its_parent_was_synced() {
-        let (local, staged) = fresh("sync");
+        let (local, staged, _scratch) = fresh();
         let root = local.0.path.clone();
         let syncs = || std::mem::take(&mut *local.0.syncs.lock().unwrap());
         // As left by another upload that has not synced them yet.
@@ -220,7 +219,7 @@ mod tests {
 
     #[tokio::test]
     async fn directories_removed_by_hand_are_made_again() {
-        let (local, staged) = fresh("by-hand");
+        let (local, staged, _scratch) = fresh();
         fs::copy(&staged, staged.with_extension("2")).unwrap();
         local.put("p/a/1", &staged).await.unwrap();
         fs::remove_dir_all(local.0.path.join("p")).unwrap();
@@ -230,7 +229,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_remembered_as_synced_is_bounded() {
-        let (local, staged) = fresh("bounded");
+        let (local, staged, _scratch) = fresh();
         for n in 0..MAX_SYNCED {
             local.0.synced.lock().unwrap().insert(PathBuf::from(n.to_string()));
         }

@@ -116,12 +116,14 @@ impl Drop for Staged {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::values::scratch::Scratch;
 
     #[tokio::test]
     async fn room_is_bounded_over_all_requests_and_comes_back() {
-        let root = std::env::temp_dir().join(format!("townhall-staging-{}", std::process::id()));
+        let scratch = Scratch::fresh();
+        let root = scratch.path();
         fs::create_dir_all(root.join("staging/left behind")).unwrap();
-        let staging = Staging::open(&root, 3).unwrap();
+        let staging = Staging::open(root, 3).unwrap();
         assert_eq!(fs::read_dir(root.join("staging")).unwrap().count(), 0);
 
         let random = Random::seeded(1);

@@ -12,6 +12,8 @@ pub mod metadata;
 pub mod names;
 pub mod percent;
 pub mod random;
+#[cfg(test)]
+pub mod scratch;
 pub mod texts;
 pub mod time;
 pub mod timezone;
