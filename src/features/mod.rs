@@ -243,6 +243,7 @@ pub fn statements() -> impl Iterator<Item = &'static dyn db::AnyStatement> {
         notifications::store::insert::ALL,
         comments::store::recount::ALL,
         comments::store::anonymize::ALL,
+        comments::store::best::ALL,
         comments::list::sql::ALL,
         comments::store::mark_replies::ALL,
         moderation::store::comment::ALL,

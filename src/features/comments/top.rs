@@ -35,7 +35,7 @@ pub(super) async fn fetch_top_comment(
     let view = view.with_user();
     let found = call.app.db.read(move |c| {
         let hidden = blocks::hidden(c, &project, viewer.user())?;
-        let best = store::best(c, project.id, &[path.entity_id], &hidden)?.pop();
+        let best = store::best::of_entities(c, project.id, &[path.entity_id], &hidden)?.pop();
         view.seen(c, best)?.map(|row| view.comment(c, row)).transpose()
     });
     found.await.map(Json)
@@ -53,7 +53,7 @@ pub fn top_comments(
         return Ok(HashMap::new());
     }
     let hidden = blocks::hidden(c, project, viewer)?;
-    let mut rows = store::best(c, project.id, entities, &hidden)?;
+    let mut rows = store::best::of_entities(c, project.id, entities, &hidden)?;
     if let Some(viewer) = viewer {
         // Authors see their own entity everywhere, but not the comments of others there.
         let spaces = rows.iter().filter_map(|row| row.space_id).collect();

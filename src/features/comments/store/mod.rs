@@ -1,11 +1,12 @@
 //! The SQL about comments and their bodies. Lists are in `list/sql.rs`, marking replies in `mark_replies.rs`.
 
 pub mod anonymize;
+pub mod best;
 pub mod mark_replies;
 pub mod purge;
 pub mod recount;
 
-use db::{Conn, Later, Query, Tx, args};
+use db::{Conn, Later, Tx, args};
 
 use crate::error::Result;
 pub use crate::features::comments::row::CommentRow;
@@ -14,7 +15,7 @@ use crate::features::reactions::target::TargetId;
 use crate::features::reactions::{ReactionCounts, reaction_columns};
 use crate::features::users::store::authored::Written;
 use crate::features::visibility::moderation::{ModerationRow, moderation_columns};
-use crate::features::visibility::store::blocks::{Hidden, not_blocked};
+use crate::features::visibility::store::blocks::not_blocked;
 use crate::search_queue::{Kind, store as search_queue};
 use crate::values::ids::{CommentId, EntityId, ProjectId, UserId};
 use crate::values::time::Timestamp;
@@ -73,36 +74,7 @@ macro_rules! select_comment {
     };
 }
 
-/// The best comment of an entity `o` by an order of comments `t`; further conditions follow.
-macro_rules! best_by {
-    ($voted:literal, $order:literal, $further:literal) => {
-        concat!(
-            "(SELECT t.id FROM comments t
-              WHERE t.project_id = $1 AND t.entity_id = o.id AND t.deleted_at IS NULL
-                AND t.user_deleted_at IS NULL AND t.parent_deleted_at IS NULL
-                AND (t.moderation_status IS NULL OR t.moderation_status <> 'removed') AND ",
-            $voted,
-            " ",
-            $further,
-            " ORDER BY ",
-            $order,
-            " LIMIT 1)"
-        )
-    };
-}
-
-/// The top comment of each entity: most upvotes, then the oldest. The index by upvotes holds upvoted ones only.
-macro_rules! best {
-    ($further:literal) => {
-        concat!(
-            "AND c.id IN (SELECT COALESCE(",
-            best_by!("t.upvote_count > 0", "t.upvote_count DESC, t.created_at, t.id", $further),
-            ", ",
-            best_by!("t.upvote_count = 0", "t.created_at, t.id", $further),
-            ") FROM entities o WHERE o.project_id = $1 AND o.id {any}($2))"
-        )
-    };
-}
+pub(super) use {comment_columns, select_comment, whole_comments};
 
 db::statements! {
     query FIND -> CommentRow = select_comment!("AND c.id = $2");
@@ -169,7 +141,6 @@ db::statements! {
          WHERE project_id = $1 AND id = $2";
     command FORGET_MENTIONS =
         "DELETE FROM comment_mentions WHERE project_id = $1 AND comment_id = $2";
-    query BEST -> CommentRow = select_comment!(best!(""));
 }
 
 pub fn find(c: &Conn<'_>, project: ProjectId, id: CommentId) -> Result<Option<CommentRow>> {
@@ -244,25 +215,6 @@ pub fn place(
 pub fn lock(tx: &Tx<'_>, project: ProjectId, ids: &[CommentId]) -> Result<()> {
     tx.all(&LOCK, args![project, CommentId::list(ids)])?;
     Ok(())
-}
-
-/// The top comment of each entity that has one, without authors hidden from the viewer.
-pub fn best(
-    c: &Conn<'_>,
-    project: ProjectId,
-    entities: &[EntityId],
-    hidden: &Hidden,
-) -> Result<Vec<CommentRow>> {
-    if entities.is_empty() {
-        return Ok(Vec::new());
-    }
-    let Some(viewer) = hidden.viewer() else {
-        return Ok(c.all(&BEST, args![project, EntityId::list(entities)])?);
-    };
-    let met = format!("AND {}", hidden.condition("t.user_id", "$3"));
-    let text = select_comment!(best!("AND met")).replace("AND met", &met);
-    let best = Query::<CommentRow>::built("comments::best", text);
-    Ok(c.all(&best, args![project, EntityId::list(entities), viewer])?)
 }
 
 /// The author exists, and is locked against deletion.
