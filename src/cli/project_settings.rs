@@ -31,7 +31,7 @@ pub(super) struct SettingsChange {
     /// What version 7 answers to a bad token; `default`: as TOWNHALL_V7_AUTH_STATUS says
     #[arg(long, value_name = "401|403|DEFAULT")]
     v7_auth_status: Option<V7AuthStatus>,
-    /// Whether sockets hear what changes in entities and spaces, and of their own notifications
+    /// Whether sockets receive what changes in entities and spaces, and their own notifications
     #[arg(long, value_name = "ON|OFF")]
     live_feeds: Option<Switch>,
     /// Whether content is indexed and searched

@@ -16,7 +16,7 @@ use crate::values::clock::Clock;
 const MEDIA: &str = "text/event-stream";
 /// Events that wait for a slow client; a producer of more waits as well.
 const QUEUE: usize = 16;
-/// How long a client hears nothing at most.
+/// How long a client receives nothing at most.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 const COMMENT: &[u8] = b": keep-alive\n\n";
 

@@ -1,5 +1,5 @@
 //! The nodes that are alive. Each announces a heartbeat, in order behind everything that was committed before it was
-//! sent: a node that hears its own has heard all of that.
+//! sent: a node that has received its own has received all of that.
 
 use std::collections::HashMap;
 use std::future::pending;

@@ -17,13 +17,14 @@ use crate::tenancy::store as projects;
 /// Runs until the server stops, then closes every connection.
 pub(crate) async fn dispatch(app: App) {
     tokio::select! {
-        () = hear(&app) => {}
+        () = pass_on(&app) => {}
         () = app.nodes.beat(&app.db, &app.clock) => {}
         () = rate_limits::share(&app.limiter, &app.db, &app.clock, app.nodes.own()) => {}
     }
 }
 
-async fn hear(app: &App) {
+/// Every announcement goes to the sockets that may see it.
+async fn pass_on(app: &App) {
     let mut announcements = match app.db.announcements() {
         Ok(announcements) => announcements,
         Err(error) => {

@@ -92,7 +92,7 @@ pub struct Project {
     pub anonymous_posts: bool,
     /// Whether version 7 replies to a bad token with 403; without it the server's setting counts.
     pub v7_auth_forbids: Option<bool>,
-    /// Whether sockets hear what changes in entities and spaces.
+    /// Whether sockets receive what changes in entities and spaces.
     pub live_feeds: bool,
     pub workspaces: WorkspaceSettings,
     /// Whether search is on.

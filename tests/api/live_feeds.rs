@@ -1,4 +1,4 @@
-//! Live feeds: sockets in the room of an entity, a space or their own user hear what changes, as far as they may see it.
+//! Live feeds: sockets in the room of an entity, a space or their own user receive what changes, as far as they may see it.
 
 use serde_json::{Value, json};
 

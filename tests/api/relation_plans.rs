@@ -87,7 +87,7 @@ async fn lists_of_users_and_lists_without_the_hidden_are_found_by_an_index(app: 
         "collections::links",
         "users::related",
         "users::trigrams",
-        "users::store::suggest_met",
+        "users::store::suggest_visible",
         "reactions::hidden",
         "entities::list",
     ];

@@ -92,7 +92,7 @@ async fn index(visit: Visit<()>) -> Result<Response> {
     Ok(layout::documentation(StatusCode::OK, "API", None, &content))
 }
 
-/// A socket of one user: what it sends, and everything that it hears.
+/// A socket of one user: what it sends, and everything that it receives.
 async fn sockets(_: Visit<()>) -> Result<Response> {
     let content = html! {
         p { a href=(PATH) { "All operations" } }

@@ -1,4 +1,4 @@
-//! Send Push: the project's own server sends a message to devices of its users and hears what became of it.
+//! Send Push: the project's own server sends a message to devices of its users and gets the outcome for each device.
 
 use std::collections::BTreeMap;
 

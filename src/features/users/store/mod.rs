@@ -208,8 +208,8 @@ pub fn suggest(
 
 /// The same query without users hidden from the viewer.
 fn without(query: &Query<UserRow>, hidden: &Hidden, viewer: &str) -> Query<UserRow> {
-    let met = format!(" AND {} ORDER BY ", hidden.condition("users.id", viewer));
-    Query::built("users::store::suggest_met", query.text().replacen(" ORDER BY ", &met, 1))
+    let visible = format!(" AND {} ORDER BY ", hidden.condition("users.id", viewer));
+    Query::built("users::store::suggest_visible", query.text().replacen(" ORDER BY ", &visible, 1))
 }
 
 /// The next ids after `after`, for iterating over all users.
