@@ -107,21 +107,21 @@ impl Drop for Server {
     }
 }
 
-/// So many that two of them are seldom under way at once.
-const CALLERS: u32 = 5_000;
-
 /// A request without a body.
 pub fn get(path: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n").into_bytes()
 }
 
-/// Requests for the same that the server takes for different ones, as if each caller asked for another page: it answers
-/// callers who ask the same at once with one read.
+/// So many that two requests of one caller are seldom under way at once.
+const CALLERS: u32 = 5_000;
+
+/// Requests for one page, each with a parameter that differs and that the server ignores. Without it, callers who ask at
+/// once would share a read.
 pub fn apart(path: &str) -> Vec<Vec<u8>> {
     (0..CALLERS).map(|caller| of_caller(path, caller)).collect()
 }
 
-/// A request that is another one for each caller.
+/// The request of one caller, which is not quite that of another.
 pub fn of_caller(path: &str, caller: u32) -> Vec<u8> {
     get(&format!("{path}&caller={caller}"))
 }

@@ -39,7 +39,7 @@ pub async fn exactly<T>(work: impl Future<Output = T>) -> T {
     TOLERANCE.scope(Tolerance { since: None, is_exact: Cell::new(true) }, work).await
 }
 
-/// When the running task must see what was written before, though it tolerates lag.
+/// The moment up to which the running task must see every write, though it tolerates lag.
 pub fn must_see() -> Option<Moment> {
     TOLERANCE.try_with(|tolerance| tolerance.since).ok().flatten()
 }
